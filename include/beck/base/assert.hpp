@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Assertions that stay on in release builds. They catch bugs of the program (a broken precondition,
+// a broken invariant), never bad input and never what the kernel answers: those are errors, see
+// error.hpp.
+#pragma once
+
+namespace beck {
+
+/// Prints "file:line: assertion failed: expression: message" to the standard error and aborts.
+/// Called by BECK_ASSERT only. Any thread.
+[[noreturn, gnu::cold, gnu::noinline]] void assertion_failed(const char* file, int line,
+                                                             const char* expression,
+                                                             const char* message) noexcept;
+
+}  // namespace beck
+
+/// Terminates the program with a message if `condition`, converted to bool, is false. In every
+/// build. `message` says what the caller did wrong or what must hold. Usable in constant
+/// expressions.
+#define BECK_ASSERT(condition, message) \
+  (static_cast<bool>(condition)         \
+       ? static_cast<void>(0)           \
+       : ::beck::assertion_failed(__FILE__, __LINE__, #condition, message))

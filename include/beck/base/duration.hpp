@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Durations and points on the steady clock without <chrono>, which costs a user's file a third of a
+// second. Anything shaped like std::chrono's types converts, and every conversion and sum
+// saturates: a huge duration is "for ever", never a negative number by overflow.
+#pragma once
+
+#include <compare>
+#include <concepts>
+#include <type_traits>
+
+namespace beck {
+
+/// The shape of std::chrono::duration: count() in units of period::num / period::den seconds.
+template <class D>
+concept duration_like = requires(const D& d) {
+  requires std::is_arithmetic_v<std::remove_cvref_t<decltype(d.count())>>;
+  requires(D::period::num > 0 && D::period::den > 0);
+};
+
+/// A signed number of nanoseconds. Arithmetic saturates at min() and max(). A value; any thread.
+class duration {
+ public:
+  constexpr duration() noexcept = default;
+  constexpr explicit duration(long long nanoseconds) noexcept : ns_(nanoseconds) {}
+
+  /// Converts, saturating. A part of a nanosecond is rounded up, so that a wait is never shorter
+  /// than was asked. NaN is zero.
+  template <duration_like D>
+  constexpr duration(const D& d) noexcept
+      : ns_(from_count<D::period::num, D::period::den>(d.count())) {}
+
+  constexpr long long nanoseconds() const noexcept { return ns_; }
+
+  static constexpr duration zero() noexcept { return duration(); }
+  static constexpr duration min() noexcept { return duration(lowest); }
+  static constexpr duration max() noexcept { return duration(highest); }
+
+  friend constexpr auto operator<=>(const duration&, const duration&) = default;
+
+  friend constexpr duration operator+(duration a, duration b) noexcept {
+    long long sum = 0;
+    if (!__builtin_add_overflow(a.ns_, b.ns_, &sum)) return duration(sum);
+    return b.ns_ < 0 ? min() : max();
+  }
+  friend constexpr duration operator-(duration a, duration b) noexcept {
+    long long difference = 0;
+    if (!__builtin_sub_overflow(a.ns_, b.ns_, &difference)) return duration(difference);
+    return b.ns_ < 0 ? max() : min();
+  }
+  /// The negative of min() is max().
+  friend constexpr duration operator-(duration a) noexcept { return duration() - a; }
+  constexpr duration& operator+=(duration d) noexcept { return *this = *this + d; }
+  constexpr duration& operator-=(duration d) noexcept { return *this = *this - d; }
+
+ private:
+  static constexpr long long highest = 9223372036854775807LL;
+  static constexpr long long lowest = -highest - 1;
+  static constexpr unsigned long long ns_per_second = 1000000000;
+
+  static constexpr unsigned long long gcd(unsigned long long a, unsigned long long b) noexcept {
+    while (b != 0) {
+      const auto rest = a % b;
+      a = b;
+      b = rest;
+    }
+    return a;
+  }
+
+  template <long long Num, long long Den, class Rep>
+  static constexpr long long from_count(Rep count) noexcept {
+    if constexpr (std::floating_point<Rep>) {
+      return from_float(count * (static_cast<Rep>(Num) * static_cast<Rep>(ns_per_second) /
+                                 static_cast<Rep>(Den)));
+    } else {
+      // One unit is up / down nanoseconds, in lowest terms.
+      constexpr auto common =
+          gcd(static_cast<unsigned long long>(Num), static_cast<unsigned long long>(Den));
+      constexpr auto num = static_cast<unsigned long long>(Num) / common;
+      constexpr auto den = static_cast<unsigned long long>(Den) / common;
+      constexpr auto shared = gcd(ns_per_second, den);
+      constexpr auto down = den / shared;
+      unsigned long long up = 0, product = 0;
+      if (__builtin_mul_overflow(num, ns_per_second / shared, &up) ||
+          __builtin_mul_overflow(up, down, &product)) {
+        // A unit of centuries, or an odd fraction: no clock has these; the nearest is good enough.
+        return from_float(static_cast<long double>(count) *
+                          (static_cast<long double>(num) * static_cast<long double>(ns_per_second) /
+                           static_cast<long double>(den)));
+      }
+      return from_integer(count, up, down);
+    }
+  }
+
+  template <class Rep>
+  static constexpr long long from_integer(Rep count, unsigned long long up,
+                                          unsigned long long down) noexcept {
+    bool negative = false;
+    if constexpr (std::signed_integral<Rep>) negative = count < 0;
+    const auto bits = static_cast<unsigned long long>(count);
+    const auto magnitude = negative ? 0 - bits : bits;
+    const auto rest = magnitude % down * up;
+    const auto part = rest / down + (!negative && rest % down != 0 ? 1 : 0);
+    unsigned long long ns = 0;
+    if (__builtin_mul_overflow(magnitude / down, up, &ns) ||
+        __builtin_add_overflow(ns, part, &ns) || ns > static_cast<unsigned long long>(highest)) {
+      return negative ? lowest : highest;
+    }
+    return negative ? -static_cast<long long>(ns) : static_cast<long long>(ns);
+  }
+
+  template <class Float>
+  static constexpr long long from_float(Float ns) noexcept {
+    constexpr auto limit = static_cast<Float>(9223372036854775808.0);  // 2^63, exact in every type
+    if (ns != ns) return 0;
+    if (ns >= limit) return highest;
+    if (ns <= -limit) return lowest;
+    const auto whole = static_cast<long long>(ns);
+    return static_cast<Float>(whole) < ns ? whole + 1 : whole;
+  }
+
+  long long ns_ = 0;
+};
+
+/// The shape of std::chrono::time_point on a steady clock. Points of clocks that jump are refused
+/// at compile time: convert them to a duration from now first.
+template <class T>
+concept time_point_like = requires(const T& t) {
+  requires T::clock::is_steady;
+  { t.time_since_epoch() } -> duration_like;
+};
+
+/// A point on the steady clock, in nanoseconds since that clock's epoch. max() means never and
+/// stays never whatever is added. A value; any thread.
+class time_point {
+ public:
+  constexpr time_point() noexcept = default;
+  constexpr explicit time_point(duration since_epoch) noexcept : since_epoch_(since_epoch) {}
+
+  /// Converts, saturating.
+  template <time_point_like T>
+  constexpr time_point(const T& t) noexcept : since_epoch_(t.time_since_epoch()) {}
+
+  constexpr duration time_since_epoch() const noexcept { return since_epoch_; }
+  constexpr long long nanoseconds() const noexcept { return since_epoch_.nanoseconds(); }
+  constexpr bool is_never() const noexcept { return *this == max(); }
+
+  static constexpr time_point min() noexcept { return time_point(duration::min()); }
+  static constexpr time_point max() noexcept { return time_point(duration::max()); }
+
+  friend constexpr auto operator<=>(const time_point&, const time_point&) = default;
+
+  friend constexpr time_point operator+(time_point t, duration d) noexcept {
+    return t.is_never() ? t : time_point(t.since_epoch_ + d);
+  }
+  friend constexpr time_point operator+(duration d, time_point t) noexcept { return t + d; }
+  friend constexpr time_point operator-(time_point t, duration d) noexcept {
+    return t.is_never() ? t : time_point(t.since_epoch_ - d);
+  }
+  /// From b to a; duration::max() if a is never and b is not.
+  friend constexpr duration operator-(time_point a, time_point b) noexcept {
+    if (a.is_never() && !b.is_never()) return duration::max();
+    return a.since_epoch_ - b.since_epoch_;
+  }
+  constexpr time_point& operator+=(duration d) noexcept { return *this = *this + d; }
+  constexpr time_point& operator-=(duration d) noexcept { return *this = *this - d; }
+
+ private:
+  duration since_epoch_;
+};
+
+}  // namespace beck

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Errors. In public an error is a std::error_code. Inside the library a result is one int, as the
+// kernel gives it: zero or more is success, -4095..-1 is -errno, and -4096 and below are the
+// library's own errors (eof_result and its like). The error_code is built from it once, at
+// delivery, by make_error().
+#pragma once
+
+#include <cstddef>
+#include <system_error>
+#include <type_traits>
+
+namespace beck {
+
+using error_code = std::error_code;
+using system_error = std::system_error;
+using errc = std::errc;
+
+/// The category of error::misc_errors. Any thread; valid until the process ends.
+const std::error_category& misc_category() noexcept;
+
+namespace error {
+
+/// Errors of the operating system, under Asio's names. Codes made from them are in
+/// std::system_category() and compare equal to the std::errc of the same meaning. The values are
+/// Linux's errno values (errno(3)), written out so that this header needs no <cerrno>; error.cpp
+/// checks them.
+enum basic_errors : int {
+  no_permission = 1,                  // EPERM
+  interrupted = 4,                    // EINTR
+  bad_descriptor = 9,                 // EBADF
+  try_again = 11,                     // EAGAIN
+  would_block = 11,                   // EWOULDBLOCK
+  no_memory = 12,                     // ENOMEM
+  access_denied = 13,                 // EACCES
+  fault = 14,                         // EFAULT
+  no_such_device = 19,                // ENODEV
+  invalid_argument = 22,              // EINVAL
+  no_descriptors = 24,                // EMFILE
+  broken_pipe = 32,                   // EPIPE
+  name_too_long = 36,                 // ENAMETOOLONG
+  not_socket = 88,                    // ENOTSOCK
+  message_size = 90,                  // EMSGSIZE
+  no_protocol_option = 92,            // ENOPROTOOPT
+  operation_not_supported = 95,       // EOPNOTSUPP
+  address_family_not_supported = 97,  // EAFNOSUPPORT
+  address_in_use = 98,                // EADDRINUSE
+  address_not_available = 99,         // EADDRNOTAVAIL
+  network_down = 100,                 // ENETDOWN
+  network_unreachable = 101,          // ENETUNREACH
+  network_reset = 102,                // ENETRESET
+  connection_aborted = 103,           // ECONNABORTED
+  connection_reset = 104,             // ECONNRESET
+  no_buffer_space = 105,              // ENOBUFS
+  already_connected = 106,            // EISCONN
+  not_connected = 107,                // ENOTCONN
+  shut_down = 108,                    // ESHUTDOWN
+  timed_out = 110,           // ETIMEDOUT: the peer or the network did not answer the kernel
+  connection_refused = 111,  // ECONNREFUSED
+  host_unreachable = 113,    // EHOSTUNREACH
+  already_started = 114,     // EALREADY
+  in_progress = 115,         // EINPROGRESS
+  operation_aborted = 125,   // ECANCELED: cancelled, or its object was closed
+};
+
+/// Errors the operating system has no number for. Codes made from them are in misc_category().
+enum misc_errors : int {
+  already_open = 1,  // open() on an object that is open
+  eof = 2,           // the peer sent everything it will send
+  not_found = 3,     // an element that was looked for is not there, such as a delimiter
+  timeout =
+      4,  // a deadline given to the library passed; equal to errc::timed_out, not to timed_out
+};
+
+inline error_code make_error_code(basic_errors e) noexcept {
+  return {static_cast<int>(e), std::system_category()};
+}
+inline error_code make_error_code(misc_errors e) noexcept {
+  return {static_cast<int>(e), misc_category()};
+}
+
+}  // namespace error
+
+/// The int that stands for an error of misc_errors where a result is an int. Below -4095, the
+/// lowest value that the kernel uses for an error.
+constexpr int misc_result(error::misc_errors e) noexcept { return -4096 - static_cast<int>(e); }
+
+inline constexpr int already_open_result = misc_result(error::already_open);
+inline constexpr int eof_result = misc_result(error::eof);
+inline constexpr int not_found_result = misc_result(error::not_found);
+inline constexpr int timeout_result = misc_result(error::timeout);
+
+/// Builds the code of a result: success for zero and above, the system's error for -errno
+/// (-4095..-1), one of error::misc_errors for -4096 and below. Any thread.
+error_code make_error(int result) noexcept;
+
+/// What the throwing forms throw: a std::system_error that also knows how much was done before the
+/// error.
+class io_error : public std::system_error {
+ public:
+  /// `operation` is the name of what failed, possibly empty; requires static storage (it is not
+  /// copied), so that an exception can be copied without allocating.
+  explicit io_error(const error_code& ec, const char* operation = "", std::size_t transferred = 0);
+
+  /// Out of line: one v-table and one type_info, also across shared libraries.
+  ~io_error() override;
+  io_error(const io_error&) = default;
+  io_error& operator=(const io_error&) = default;
+
+  /// Bytes moved before the error; 0 if the operation counts no bytes.
+  std::size_t transferred() const noexcept { return transferred_; }
+
+  /// The name of the operation that failed, or "".
+  const char* operation() const noexcept { return operation_; }
+
+ private:
+  const char* operation_;
+  std::size_t transferred_;
+};
+
+/// Throws io_error(ec, operation, transferred). Requires ec to be an error.
+[[noreturn, gnu::cold]] void throw_error(const error_code& ec, const char* operation = "",
+                                         std::size_t transferred = 0);
+
+}  // namespace beck
+
+template <>
+struct std::is_error_code_enum<beck::error::basic_errors> : std::true_type {};
+template <>
+struct std::is_error_code_enum<beck::error::misc_errors> : std::true_type {};

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What an operation gives: an error_code and its values, both always present, because an operation
+// that failed may still have moved bytes. The data is public so that `auto [ec, n] = ...` needs no
+// tuple protocol, and there are constructors because g++ 12 destroys aggregates in a co_await
+// expression twice.
+#pragma once
+
+#include <beck/base/error.hpp>
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace beck {
+
+/// Drops a result on purpose: `beck::ignore(co_await op)`.
+template <class R>
+constexpr void ignore(R&&) noexcept {}
+
+/// An error and no, one or two values. Structured bindings give the error first: `auto [ec, n] =
+/// ...`. Bind only results whose values are trivially destructible (g++ 15 leaks the others); take
+/// a socket by `std::move(result).value()`. As safe to share between threads as its values.
+template <class... Values>
+class io_result;
+
+template <>
+class [[nodiscard]] io_result<> {
+ public:
+  using value_type = void;
+
+  io_result(error_code ec = {}) noexcept : error_(ec) {}
+
+  /// True if there is no error.
+  explicit operator bool() const noexcept { return !error_; }
+  error_code error() const noexcept { return error_; }
+
+  /// Throws io_error if there is an error.
+  void value() const {
+    if (error_) [[unlikely]]
+      throw_error(error_);
+  }
+
+  error_code error_;  // public for structured bindings only; use error()
+};
+
+template <class T>
+class [[nodiscard]] io_result<T> {
+  static_assert(std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>>,
+                "an io_result holds values: no references, no const");
+
+ public:
+  using value_type = T;
+
+  io_result(error_code ec, T value) noexcept(std::is_nothrow_move_constructible_v<T>)
+      : error_(ec), value_(std::move(value)) {}
+
+  /// True if there is no error.
+  explicit operator bool() const noexcept { return !error_; }
+  error_code error() const noexcept { return error_; }
+
+  /// The value, by value: a reference into a temporary result would dangle. Throws io_error if
+  /// there is an error; it carries the number of bytes moved if the value is a std::size_t.
+  T value() const&
+    requires std::copy_constructible<T>
+  {
+    check();
+    return value_;
+  }
+  T value() && {
+    check();
+    return std::move(value_);
+  }
+
+  /// The value, whether or not there is an error.
+  T& operator*() & noexcept { return value_; }
+  const T& operator*() const& noexcept { return value_; }
+  T operator*() && noexcept(std::is_nothrow_move_constructible_v<T>) { return std::move(value_); }
+  T* operator->() noexcept { return &value_; }
+  const T* operator->() const noexcept { return &value_; }
+
+ private:
+  void check() const {
+    if (!error_) [[likely]]
+      return;
+    if constexpr (std::same_as<T, std::size_t>) {
+      throw_error(error_, "", value_);
+    } else {
+      throw_error(error_);
+    }
+  }
+
+ public:
+  error_code error_;  // public for structured bindings only; use error() and value()
+  T value_;
+};
+
+template <class T, class U>
+class [[nodiscard]] io_result<T, U> {
+  static_assert(std::is_object_v<T> && std::same_as<T, std::remove_cv_t<T>>,
+                "an io_result holds values: no references, no const");
+  static_assert(std::is_object_v<U> && std::same_as<U, std::remove_cv_t<U>>,
+                "an io_result holds values: no references, no const");
+
+ public:
+  using value_type = std::pair<T, U>;
+
+  io_result(error_code ec, T first, U second) noexcept(std::is_nothrow_move_constructible_v<T> &&
+                                                       std::is_nothrow_move_constructible_v<U>)
+      : error_(ec), first_(std::move(first)), second_(std::move(second)) {}
+
+  /// True if there is no error.
+  explicit operator bool() const noexcept { return !error_; }
+  error_code error() const noexcept { return error_; }
+
+  /// Both values. Throws io_error if there is an error; it carries the number of bytes moved if the
+  /// first value is a std::size_t.
+  value_type value() const&
+    requires std::copy_constructible<T> && std::copy_constructible<U>
+  {
+    check();
+    return value_type(first_, second_);
+  }
+  value_type value() && {
+    check();
+    return value_type(std::move(first_), std::move(second_));
+  }
+
+ private:
+  void check() const {
+    if (!error_) [[likely]]
+      return;
+    if constexpr (std::same_as<T, std::size_t>) {
+      throw_error(error_, "", first_);
+    } else {
+      throw_error(error_);
+    }
+  }
+
+ public:
+  error_code error_;  // public for structured bindings only; use error() and value()
+  T first_;
+  U second_;
+};
+
+}  // namespace beck

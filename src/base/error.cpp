@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The category of the library's own errors, the exception, and the check that the numbers in
+// error.hpp are the platform's.
+#include <beck/base/assert.hpp>
+#include <beck/base/error.hpp>
+#include <cerrno>
+#include <string>
+
+namespace beck {
+namespace {
+
+static_assert(error::no_permission == EPERM && error::interrupted == EINTR);
+static_assert(error::bad_descriptor == EBADF && error::try_again == EAGAIN);
+static_assert(error::would_block == EWOULDBLOCK && error::no_memory == ENOMEM);
+static_assert(error::access_denied == EACCES && error::fault == EFAULT);
+static_assert(error::no_such_device == ENODEV && error::invalid_argument == EINVAL);
+static_assert(error::no_descriptors == EMFILE && error::broken_pipe == EPIPE);
+static_assert(error::name_too_long == ENAMETOOLONG && error::not_socket == ENOTSOCK);
+static_assert(error::message_size == EMSGSIZE && error::no_protocol_option == ENOPROTOOPT);
+static_assert(error::operation_not_supported == EOPNOTSUPP);
+static_assert(error::address_family_not_supported == EAFNOSUPPORT);
+static_assert(error::address_in_use == EADDRINUSE && error::address_not_available == EADDRNOTAVAIL);
+static_assert(error::network_down == ENETDOWN && error::network_unreachable == ENETUNREACH);
+static_assert(error::network_reset == ENETRESET && error::connection_aborted == ECONNABORTED);
+static_assert(error::connection_reset == ECONNRESET && error::no_buffer_space == ENOBUFS);
+static_assert(error::already_connected == EISCONN && error::not_connected == ENOTCONN);
+static_assert(error::shut_down == ESHUTDOWN && error::timed_out == ETIMEDOUT);
+static_assert(error::connection_refused == ECONNREFUSED && error::host_unreachable == EHOSTUNREACH);
+static_assert(error::already_started == EALREADY && error::in_progress == EINPROGRESS);
+static_assert(error::operation_aborted == ECANCELED);
+
+class misc_category_type final : public std::error_category {
+ public:
+  constexpr misc_category_type() noexcept = default;
+
+  const char* name() const noexcept override { return "beck.misc"; }
+
+  std::string message(int value) const override {
+    switch (static_cast<error::misc_errors>(value)) {
+      case error::already_open:
+        return "Already open";
+      case error::eof:
+        return "End of file";
+      case error::not_found:
+        return "Element not found";
+      case error::timeout:
+        return "Deadline passed";
+    }
+    return "Unknown error " + std::to_string(value);
+  }
+
+  std::error_condition default_error_condition(int value) const noexcept override {
+    if (value == error::timeout) return std::errc::timed_out;
+    return {value, *this};
+  }
+};
+
+// Constant-initialised and never destroyed: codes are compared in static constructors and
+// destructors too.
+union misc_category_storage {
+  misc_category_type value;
+  constexpr misc_category_storage() noexcept : value() {}
+  ~misc_category_storage() {}
+};
+constinit misc_category_storage misc_category_object;
+
+std::string describe(const char* operation, std::size_t transferred) {
+  std::string text = operation;
+  if (transferred == 0) return text;
+  if (!text.empty()) text += ", ";
+  return text + "after " + std::to_string(transferred) + " bytes";
+}
+
+}  // namespace
+
+const std::error_category& misc_category() noexcept { return misc_category_object.value; }
+
+error_code make_error(int result) noexcept {
+  constexpr int errno_max = 4095;
+  if (result >= 0) return {};
+  if (result >= -errno_max) return {-result, std::system_category()};
+  return {-(errno_max + 1) - result, misc_category()};
+}
+
+// std::system_error prints "what: message"; without an operation and bytes there must be no leading
+// ": ".
+io_error::io_error(const error_code& ec, const char* operation, std::size_t transferred)
+    : std::system_error(*operation == '\0' && transferred == 0
+                            ? std::system_error(ec)
+                            : std::system_error(ec, describe(operation, transferred))),
+      operation_(operation),
+      transferred_(transferred) {}
+
+io_error::~io_error() = default;
+
+void throw_error(const error_code& ec, const char* operation, std::size_t transferred) {
+  BECK_ASSERT(ec, "throw_error needs an error; success cannot be thrown");
+  throw io_error(ec, operation, transferred);
+}
+
+}  // namespace beck
