@@ -28,7 +28,8 @@ need_packages() {
   fi
   echo "installing: ${missing[*]}" >&2
   mkdir -p build/logs
-  if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"; } \
+  export DEBIAN_FRONTEND=noninteractive
+  if ! { apt-get update && apt-get install -y --no-install-recommends "${missing[@]}"; } \
     >build/logs/apt.log 2>&1 </dev/null; then
     tail -n 20 build/logs/apt.log >&2
     echo "apt could not install them (see above; the whole log is build/logs/apt.log)" >&2

@@ -87,6 +87,9 @@ def main(names, build=Path("build")):
     variants = {name: Variant(build / name / "reports") for name in names}
     failures = [(name, text) for name, variant in variants.items() for text in variant.failures]
     failures += failed_steps(build / "reports" / "steps.tsv", variants)
+    for name, variant in variants.items():
+        if not variant.cases and name not in (group for group, _ in failures):
+            failures.append((name, "no test binary has reported a case"))
     for group, text in failures:
         print(f"failed: {group}: {text}")
 
