@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSL-1.0
+# beck_warnings(TARGET): the warnings of this project's own code. They never reach a user: options are private to the
+# target, and they are errors only where BECK_WERROR says so (the presets do).
+function(beck_warnings target)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wnon-virtual-dtor -Wold-style-cast
+    -Woverloaded-virtual -Wundef -Wswitch-enum)
+  if(BECK_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+endfunction()

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+// The one place that asks which sanitizer watches this build, and the annotations for memory that the
+// kernel writes or hands over: TSan cannot see a ring, so an operation is released when its entry is
+// written and acquired when its completion is taken.
+#pragma once
+
+#if defined(__SANITIZE_ADDRESS__)
+#define BECK_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define BECK_ADDRESS_SANITIZER 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define BECK_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define BECK_THREAD_SANITIZER 1
+#endif
+#endif
+
+#if defined(BECK_THREAD_SANITIZER)
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#endif
+
+namespace beck {
+
+#if defined(BECK_ADDRESS_SANITIZER)
+inline constexpr bool address_sanitizer = true;
+#else
+inline constexpr bool address_sanitizer = false;
+#endif
+
+/// The memory behind `address` is handed to the kernel.
+inline void annotate_release([[maybe_unused]] void* address) noexcept {
+#if defined(BECK_THREAD_SANITIZER)
+  __tsan_release(address);
+#endif
+}
+
+/// The kernel has handed the memory behind `address` back.
+inline void annotate_acquire([[maybe_unused]] void* address) noexcept {
+#if defined(BECK_THREAD_SANITIZER)
+  __tsan_acquire(address);
+#endif
+}
+
+}  // namespace beck

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSL-1.0
+// The options of an io_context in a conformance case: the backend that the case runs on, and
+// nothing else changed.
+#pragma once
+
+#include <beck/io/io_context.hpp>
+
+#include "support/conformance.hpp"
+
+static_assert(beck::backend::automatic == beck::test::automatic);
+static_assert(beck::backend::io_uring == beck::test::on_uring);
+static_assert(beck::backend::epoll == beck::test::on_epoll);
+static_assert(beck::backend::sim == beck::test::on_sim);
+
+inline beck::io_context::options context_options() {
+  return beck::io_context::options().backend(beck::test::current_backend());
+}

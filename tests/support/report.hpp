@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a test binary tells ./test. If the environment variable BECK_TEST_REPORT names a file, every
+// executed case becomes one line there, and so does every figure given to report_value;
+// tools/totals.py reads them.
+#pragma once
+
+namespace beck::test {
+
+// Adds a figure to the report, such as ("schedules", 20000). Figures with one name are summed over
+// a run.
+void report_value(const char* name, long long value);
+
+// Marks the running case as skipped, with a reason; see SKIP_CASE. A case that fails as well counts
+// as failed.
+void mark_skipped(const char* reason);
+
+// Marks the running case as one of the conformance list; CONFORMANCE does it.
+void mark_conformance();
+
+// Called by main: opens the report before the first case, and writes its end mark after the last.
+// Without the end mark the whole binary counts as failed, whatever ended it.
+void open_report();
+void end_report(int exit_status);
+
+}  // namespace beck::test
+
+// Ends the running case as skipped. For what a machine cannot show, never for what is broken.
+#define SKIP_CASE(reason)               \
+  do {                                  \
+    ::beck::test::mark_skipped(reason); \
+    return;                             \
+  } while (false)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSL-1.0
+# What ./run and ./test share: installing what is missing on Debian, and running the steps of a build with one line of
+# progress each. Sourced by bash from the root of the tree.
+
+build_packages=(g++ cmake ninja-build ccache python3 pkg-config doctest-dev libasio-dev liburing-dev)
+run_packages=(python3-matplotlib)
+test_packages=(clang-19 libclang-rt-19-dev llvm-19 clang-format-19 libseccomp-dev socat strace)
+
+jobs=${BECK_JOBS:-$(nproc)}
+step_limit_seconds=900
+steps_file=build/reports/steps.tsv
+
+# need_packages PACKAGE...: installs the missing ones. Touches no network when nothing is missing.
+need_packages() {
+  if ! command -v dpkg-query >/dev/null; then
+    echo "not a Debian system: assuming that these are installed: $*" >&2
+    return 0
+  fi
+  local missing=() package
+  for package in "$@"; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  if [ "$(id -u)" -ne 0 ]; then
+    echo "These packages are missing and only root can install them. Run this, then try again:" >&2
+    echo "  sudo apt-get install --no-install-recommends ${missing[*]}" >&2
+    exit 3
+  fi
+  echo "installing: ${missing[*]}" >&2
+  mkdir -p build/logs
+  export DEBIAN_FRONTEND=noninteractive
+  if ! { apt-get update && apt-get install -y --no-install-recommends "${missing[@]}"; } \
+    >build/logs/apt.log 2>&1 </dev/null; then
+    tail -n 20 build/logs/apt.log >&2
+    echo "apt could not install them (see above; the whole log is build/logs/apt.log)" >&2
+    exit 3
+  fi
+}
+
+# begin_steps: forgets the steps of an earlier run. Progress goes to descriptor 3.
+begin_steps() {
+  mkdir -p build/logs build/reports
+  : >"$steps_file"
+  { true >&3; } 2>/dev/null || exec 3>&1
+  trap '[ -z "${step_pid:-}" ] || kill "$step_pid" 2>/dev/null || true; exit 130' INT TERM
+}
+
+# step GROUP NAME COMMAND...: runs a command with its output in build/logs, prints one line, and the log's tail if the
+# command fails. Gives the command's status and writes it down for tools/totals.py.
+step() {
+  local group=$1 name=$2 start=$SECONDS status=0 log
+  shift 2
+  log=build/logs/$group.${name// /-}.log
+  printf '%-10s %-28s ' "$group" "$name" >&3
+  timeout --kill-after=10 "$step_limit_seconds" "$@" >"$log" 2>&1 </dev/null 3>&- &
+  step_pid=$!
+  wait "$step_pid" || status=$?
+  step_pid=
+  printf '%s\t%s\t%s\n' "$group" "$name" "$status" >>"$steps_file"
+  if [ "$status" -eq 0 ]; then
+    printf 'ok %4d s\n' $((SECONDS - start)) >&3
+  else
+    printf 'FAILED %4d s (status %s, log %s)\n' $((SECONDS - start)) "$status" "$log" >&3
+    tail -n 40 "$log" | sed 's/^/    | /' >&3
+  fi
+  return "$status"
+}

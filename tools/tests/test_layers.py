@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSL-1.0
+"""layers.py objects to includes that go up or sideways, and to nothing else."""
+import tempfile
+import unittest
+from pathlib import Path
+
+import layers
+
+
+def complaint(path, include):
+    match = layers.INCLUDE.match(f"#include {include}")
+    return layers.check_include(Path(path), match[1], match[2])
+
+
+class Includes(unittest.TestCase):
+    def objects(self, path, include, text):
+        self.assertIn(text, complaint(path, include) or "nothing")
+
+    def accepts(self, path, include):
+        self.assertIsNone(complaint(path, include))
+
+    def test_downwards_is_allowed(self):
+        self.accepts("include/beck/net/tcp.hpp", "<beck/io/io_context.hpp>")
+        self.accepts("include/beck/net/tcp.hpp", "<beck/net/ip.hpp>")
+        self.accepts("include/beck/interop/asio.hpp", "<beck/redis/client.hpp>")
+        self.accepts("include/beck/beck.hpp", "<beck/net/tcp.hpp>")
+        self.accepts("src/net/tcp.cpp", '"io/driver.hpp"')
+        self.accepts("src/net/tcp.cpp", "<sys/socket.h>")
+
+    def test_upwards_is_not(self):
+        self.objects("include/beck/base/a.hpp", "<beck/run/b.hpp>", "base/ stands below run/")
+        self.objects("include/beck/io/a.hpp", "<beck/net/b.hpp>", "io/ stands below net/")
+        self.objects("src/coro/a.cpp", '"io/driver.hpp"', "coro/ stands below io/")
+        self.objects("src/io/sim/a.cpp", '"testing/world.hpp"', "io/ stands below testing/")
+
+    def test_siblings_are_not(self):
+        self.objects("include/beck/net/a.hpp", "<beck/file/b.hpp>", "siblings")
+        self.objects("src/http/a.cpp", "<beck/redis/b.hpp>", "siblings")
+
+    def test_public_headers_never_include_private_ones(self):
+        self.objects("include/beck/io/a.hpp", '"io/driver.hpp"', "a public header")
+        self.objects("include/beck/io/a.hpp", '"b.hpp"', "a public header")
+
+    def test_drivers_never_see_one_another(self):
+        self.objects("src/io/epoll/a.cpp", '"io/uring/ring.hpp"', "drivers never")
+        self.objects("src/io/io_context.cpp", '"io/epoll/driver.hpp"', "only src/io/backend_select.cpp")
+        self.objects("src/net/a.cpp", '"io/sim/driver.hpp"', "only src/io/backend_select.cpp")
+        self.accepts("src/io/backend_select.cpp", '"io/epoll/driver.hpp"')
+        self.accepts("src/io/epoll/a.cpp", '"io/epoll/b.hpp"')
+        self.accepts("src/testing/world.cpp", '"io/sim/sim_driver.hpp"')
+
+    def test_unknown_folders_and_odd_names(self):
+        self.objects("src/io/a.cpp", '"util/b.hpp"', "no layer")
+        self.objects("src/util/a.cpp", "<beck/base/b.hpp>", "no layer")
+        self.objects("src/io/a.cpp", '"driver.hpp"', "named from src/")
+        self.objects("include/beck/io/a.hpp", "<beck/beck.hpp>", "umbrella")
+        self.objects("include/beck/beck.hpp", "<beck/interop/a.hpp>", "opt-in")
+
+    def test_a_complaint_names_file_and_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "include/beck/base/a.hpp")
+            path.parent.mkdir(parents=True)
+            path.write_text("// x\n#include <beck/io/b.hpp>\n")
+            expected = "include/beck/base/a.hpp:2: base/ stands below io/ and must not include it"
+            self.assertEqual(list(layers.check(Path(folder))), [expected])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""Adds up what the test binaries reported (tests/support/report.cpp) and prints the last line of ./test.
+
+usage: totals.py VARIANT...      such as: totals.py release dev asan tsan
+
+Counts of cases and figures come from the first variant; failures from all of them, from ctest's own list (a binary that
+was killed, or that failed after its end mark, counts), and from the steps of ./test (build/reports/steps.tsv).
+"""
+import sys
+import xml.etree.ElementTree
+from pathlib import Path
+
+BACKENDS = ("epoll", "uring", "sim")
+
+
+class Variant:
+    """The reports of one build."""
+
+    def __init__(self, folder):
+        self.cases = {}  # name -> (result, kind)
+        self.values = {}  # name -> sum
+        self.failures = []  # sentences
+        explained = set()
+        for path in sorted(folder.glob("*.tsv")):
+            before = len(self.failures)
+            self._read(path)
+            if len(self.failures) > before:
+                explained.add(path.stem)
+        self._read_ctest(folder / "ctest.xml", explained)
+
+    def _read(self, path):
+        running = ended = None
+        for line in path.read_text(errors="replace").splitlines():
+            kind, *fields = line.split("\t")
+            if kind == "start":
+                running = fields[0]
+            elif kind in ("passed", "failed", "skipped"):
+                running = None
+                self._case(kind, fields[0], fields[2])
+            elif kind == "value":
+                self.values[fields[0]] = self.values.get(fields[0], 0) + int(fields[1])
+            elif kind == "end":
+                ended = True
+        if not ended:
+            where = f"in: {running}" if running else "between two cases"
+            self.failures.append(f"{path.stem} died {where}")
+
+    def _case(self, result, kind, name):
+        if name in self.cases:
+            self.failures.append(f"two cases have one name: {name}")
+        elif result == "failed":
+            self.failures.append(name)
+        self.cases[name] = (result, kind)
+
+    def _read_ctest(self, path, explained):
+        if not path.exists():
+            return
+        for test in xml.etree.ElementTree.parse(path).iter("testcase"):
+            failed = test.get("status") not in ("run", "disabled")
+            if failed and test.get("name") not in explained:
+                self.failures.append(f"{test.get('name')} (see the log of its step)")
+
+    def count(self, backend):
+        """Distinct conformance cases that passed on a backend."""
+        return sum(
+            result == "passed" and kind == "conformance" and name.endswith("/" + backend)
+            for name, (result, kind) in self.cases.items()
+        )
+
+    def skipped(self):
+        return sum(result == "skipped" for result, _ in self.cases.values())
+
+
+def failed_steps(path, variants):
+    """Failed steps as (group, sentence); a failed run of tests is left out if its failures are known by name."""
+    if not path.exists():
+        return
+    for line in path.read_text().splitlines():
+        group, name, status = line.split("\t")
+        named = name == "tests" and group in variants and variants[group].failures
+        if status != "0" and not named:
+            yield group, f"step {name} ended with status {status}"
+
+
+def main(names, build=Path("build")):
+    variants = {name: Variant(build / name / "reports") for name in names}
+    failures = [(name, text) for name, variant in variants.items() for text in variant.failures]
+    failures += failed_steps(build / "reports" / "steps.tsv", variants)
+    for name, variant in variants.items():
+        if not variant.cases and name not in (group for group, _ in failures):
+            failures.append((name, "no test binary has reported a case"))
+    for group, text in failures:
+        print(f"failed: {group}: {text}")
+
+    first = variants[names[0]]
+    totals = {f"cases.{backend}": first.count(backend) for backend in BACKENDS}
+    totals["skipped"] = first.skipped()
+    totals["schedules"] = first.values.pop("schedules", 0)
+    for name in ("asan", "tsan"):
+        if name in variants:
+            totals[f"{name}.failed"] = sum(group == name for group, _ in failures)
+    totals["failed"] = len(failures)
+    totals.update(sorted(first.values.items()))
+    print("totals:", *(f"{key}={value}" for key, value in totals.items()))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1:]))
