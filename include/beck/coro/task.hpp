@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSL-1.0
+// task<T>: a coroutine that starts when it is awaited, is awaited once and inherits its awaiter's scope.
+// awaitable<T> is the same coroutine in Asio's style: inside it an awaited operation gives its value or
+// throws, inside a task it gives an io_result.
+//
+// A child is started inside the parent's await_suspend; if it finishes there the parent never suspends.
+// That is as fast as symmetric transfer and, unlike it, keeps the stack bounded on every compiler and at
+// every optimisation level (runner::depth_max, then the runner's trampoline).
+#pragma once
+
+#include <coroutine>
+#include <exception>
+#include <new>
+#include <type_traits>
+
+#include <beck/run/block.hpp>
+#include <beck/run/scope.hpp>
+
+namespace beck {
+
+/// What promises of all tasks share; nothing here depends on the result type.
+class task_promise_base {
+ public:
+  struct final_awaiter {
+    final_awaiter() noexcept {}
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> coroutine) const noexcept {
+      coroutine.promise().finish();
+    }
+    void await_resume() const noexcept {}
+  };
+
+  static void* operator new(std::size_t bytes) { return allocate_block(bytes); }
+  static void operator delete(void* frame) noexcept { free_block(frame); }
+
+  std::suspend_always initial_suspend() const noexcept { return {}; }
+  final_awaiter final_suspend() const noexcept { return {}; }
+  void unhandled_exception() noexcept { exception_ = std::current_exception(); }
+
+  scope& current_scope() const noexcept { return *scope_; }
+
+  /// Runs the task inside the caller's await_suspend. False: it has finished and the caller goes on.
+  bool start_inline(std::coroutine_handle<> self, std::coroutine_handle<> parent, scope& environment);
+
+  /// Starts the task as a root: `after` is queued behind the unwinding when it has finished.
+  void start_root(std::coroutine_handle<> self, scope& environment, queue_entry* after, runner& where);
+
+  void rethrow_if_failed() const {
+    if (exception_) [[unlikely]] std::rethrow_exception(exception_);
+  }
+  std::exception_ptr take_exception() noexcept { return static_cast<std::exception_ptr&&>(exception_); }
+
+ private:
+  enum class phase : unsigned char {
+    fresh,     // not started
+    inlined,   // running inside start_inline
+    detached,  // suspended at least once, or started by the trampoline: finishing resumes the parent
+    finished,  // ended inside start_inline: the parent sees it when the call returns
+    root,      // nobody awaits it: finishing queues after_
+  };
+
+  void finish() noexcept;
+
+  scope* scope_ = nullptr;
+  union {
+    std::coroutine_handle<> parent_;
+    queue_entry* after_;
+  };
+  std::exception_ptr exception_;
+  phase phase_ = phase::fresh;
+
+ protected:
+  task_promise_base() noexcept : parent_(nullptr) {}
+};
+
+/// The place of a task's value.
+template <class T>
+class task_value {
+ public:
+  task_value() noexcept : empty_() {}
+  ~task_value() {
+    if (full_) value_.~T();
+  }
+  template <class U>
+  void return_value(U&& value) {
+    ::new (static_cast<void*>(&value_)) T(static_cast<U&&>(value));
+    full_ = true;
+  }
+  T take() { return static_cast<T&&>(value_); }
+
+ private:
+  union {
+    char empty_;
+    T value_;
+  };
+  bool full_ = false;
+};
+template <>
+class task_value<void> {
+ public:
+  void return_void() noexcept {}
+  void take() noexcept {}
+};
+template <class T>
+class task_value<T&> {
+ public:
+  void return_value(T& value) noexcept { value_ = &value; }
+  T& take() noexcept { return *value_; }
+
+ private:
+  T* value_ = nullptr;
+};
+
+/// Awaits an operation for its value: what co_await means inside an awaitable<T>.
+template <class Op>
+class throwing_awaiter {
+ public:
+  explicit throwing_awaiter(Op& op) noexcept : op_(op) {}
+  bool await_ready() { return op_.await_ready(); }
+  template <class Promise>
+  auto await_suspend(std::coroutine_handle<Promise> coroutine) {
+    return op_.await_suspend(coroutine);
+  }
+  auto await_resume() { return op_.await_resume().value(); }
+
+ private:
+  Op& op_;
+};
+
+/// Whether awaiting A directly gives something with an error and a value() that throws.
+template <class A>
+concept gives_io_result = requires(A& a) {
+  a.await_resume().error();
+  a.await_resume().value();
+};
+
+/// By value or throwing is a property of the coroutine.
+template <bool Throwing>
+struct result_policy {};
+template <>
+struct result_policy<true> {
+  template <class A>
+  decltype(auto) await_transform(A&& a) {
+    if constexpr (gives_io_result<A>) {
+      return throwing_awaiter<std::remove_reference_t<A>>(a);
+    } else if constexpr (requires { typename std::decay_t<A>::throwing_form; }) {
+      return typename std::decay_t<A>::throwing_form(static_cast<A&&>(a));
+    } else {
+      return static_cast<A&&>(a);
+    }
+  }
+};
+
+/// A lazy coroutine. Move-only; awaited or spawned once. Destroying one that never ran, or that is
+/// suspended, destroys its frame and everything in it.
+/// Thread: runs on the executor of its scope. Cancellation: through its scope.
+/// Not guaranteed: anything about the order of frames in memory, or that awaiting suspends.
+template <class T = void, bool Throwing = false>
+class [[nodiscard]] task {
+ public:
+  using value_type = T;
+
+  class promise_type : public task_promise_base, public task_value<T>, public result_policy<Throwing> {
+   public:
+    task get_return_object() noexcept {
+      return task(std::coroutine_handle<promise_type>::from_promise(*this));
+    }
+  };
+
+  task(task&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
+  task& operator=(task&& other) noexcept {
+    std::swap(frame_, other.frame_);
+    return *this;
+  }
+  ~task() {
+    if (frame_) frame_.destroy();
+  }
+
+  // The task is its own awaiter: one object less in every frame that awaits one.
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> parent) {
+    return frame_.promise().start_inline(frame_, parent, scope_of(parent));
+  }
+  T await_resume() {
+    frame_.promise().rethrow_if_failed();
+    return frame_.promise().take();
+  }
+
+  /// The frame, for what runs tasks (co_spawn); the caller owns it from here on.
+  std::coroutine_handle<promise_type> release() noexcept { return std::exchange(frame_, nullptr); }
+
+  /// False after a move or release().
+  bool valid() const noexcept { return static_cast<bool>(frame_); }
+
+ private:
+  explicit task(std::coroutine_handle<promise_type> frame) noexcept : frame_(frame) {}
+
+  std::coroutine_handle<promise_type> frame_;
+};
+
+/// A task in Asio's style: co_await gives the value or throws beck::io_error.
+template <class T = void>
+using awaitable = task<T, true>;
+
+template <class T>
+inline constexpr bool is_task = false;
+template <class T, bool Throwing>
+inline constexpr bool is_task<task<T, Throwing>> = true;
+
+}  // namespace beck

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSL-1.0
+// io_context: the loop that a program runs. It owns one driver (io_uring, epoll or the simulator), the
+// timers, a mailbox and every descriptor of its I/O objects.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+
+#include <beck/base/duration.hpp>
+#include <beck/base/text_view.hpp>
+#include <beck/run/any_io_executor.hpp>
+#include <beck/run/post.hpp>
+#include <beck/run/work_guard.hpp>
+
+namespace beck {
+
+class io_loop;
+namespace testing::sim {
+class host;
+}
+
+/// Which driver a context uses.
+enum class backend : unsigned char {
+  automatic,  ///< io_uring where the kernel allows it, else epoll; BECK_BACKEND overrides it
+  io_uring,
+  epoll,
+  sim,  ///< in memory, under virtual time: see <beck/testing/sim.hpp>
+};
+
+/// The name as BECK_BACKEND spells it.
+const char* to_string(backend which) noexcept;
+
+/// Parses "automatic", "io_uring", "epoll" or "sim". Throws io_error (invalid_argument) whose message
+/// names the value and what is allowed.
+backend parse_backend(text_view name);
+
+/// What a context has done since it was made. Counters only grow.
+struct context_stats {
+  std::uint64_t turns = 0;               ///< rounds of the loop
+  std::uint64_t kernel_entries = 0;      ///< io_uring_enter or epoll_wait calls
+  std::uint64_t entries_submitted = 0;   ///< ring entries handed to the kernel
+  std::uint64_t completions = 0;         ///< completions or events taken from the kernel
+  std::uint64_t hops = 0;                ///< queue entries run
+  std::uint64_t delivered = 0;           ///< user handlers and resumptions among them
+  std::uint64_t inline_completions = 0;  ///< operations that finished without suspending
+  std::uint64_t budget_stops = 0;        ///< attempts refused because an entry had spent its budget
+  std::uint64_t attempts = 0;            ///< direct system calls for operations
+  std::uint64_t wrong_attempts = 0;      ///< those that gave EAGAIN
+  std::uint64_t lazy_armed = 0;          ///< receives submitted one turn late
+  std::uint64_t speculations = 0;        ///< reads attempted one turn late, without readiness
+  std::uint64_t wakeups = 0;             ///< times another thread woke the sleeping loop
+  std::uint64_t mail = 0;                ///< entries that came through the mailbox
+  std::uint64_t block_misses = 0;        ///< blocks that the general allocator had to give to this thread
+  std::uint64_t retries = 0;             ///< refused submissions, busy rings, overflows, accept back-offs
+  std::uint32_t depth_max = 0;           ///< deepest nesting of tasks started inline
+  std::uint64_t outstanding = 0;         ///< operations in flight now
+};
+
+/// An event loop. Constructed without a number of threads it is exclusive: one thread at a time runs it,
+/// any thread may post to it and start operations.
+///
+/// Thread: run*, poll* by one thread at a time (threads may take turns; a second one at the same moment
+/// gets std::logic_error). post, stop, get_executor and starting operations: any thread.
+/// Destruction: from any thread that does not run it, with operations in flight: they are cancelled and
+/// reaped, their handlers are destroyed un-run, then the tasks that still live, newest first.
+class io_context : public execution_context {
+ public:
+  /// What a context is made of; every setter returns the object.
+  class options {
+   public:
+    options() noexcept {}
+    /// A context inside a simulated world.
+    options(testing::sim::host& host) noexcept;  // NOLINT: `io_context ctx(world.host("a"))` reads well
+
+    options& backend(beck::backend which) noexcept {
+      backend_ = which;
+      return *this;
+    }
+    /// The seed of a private simulated world (backend::sim without a host).
+    options& seed(std::uint64_t seed) noexcept {
+      seed_ = seed;
+      return *this;
+    }
+
+   private:
+    friend class io_loop;
+    friend struct backend_selection;
+    friend class io_context;
+
+    beck::backend backend_ = beck::backend::automatic;
+    std::uint64_t seed_ = 1;
+    testing::sim::host* host_ = nullptr;
+  };
+
+  class executor_type {
+   public:
+    explicit executor_type(io_context& context) noexcept : context_(&context) {}
+
+    io_context& context() const noexcept { return *context_; }
+    bool running_in_this_thread() const noexcept { return any_io_executor(*this).running_in_this_thread(); }
+    void on_work_started() const noexcept { any_io_executor(*this).on_work_started(); }
+    void on_work_finished() const noexcept { any_io_executor(*this).on_work_finished(); }
+    template <class F>
+    void execute(F&& function) const {
+      any_io_executor(*this).execute(static_cast<F&&>(function));
+    }
+
+    const executor_table* table() const noexcept { return &loop_table; }
+    void* target() const noexcept { return context_->loop_; }
+    friend bool operator==(const executor_type&, const executor_type&) noexcept = default;
+
+   private:
+    io_context* context_;
+  };
+
+  /// Throws io_error if the backend that was asked for is refused (its message is the reason), and
+  /// std::invalid_argument for a concurrency hint that is not 0 or 1 (contexts for several threads come
+  /// with a later version).
+  io_context();
+  explicit io_context(int concurrency_hint);
+  io_context(const options& how);  // NOLINT: see options
+  ~io_context() override;
+
+  executor_type get_executor() noexcept { return executor_type(*this); }
+
+  /// Runs handlers until there is no outstanding work or stop() is called. Returns how many user
+  /// handlers and resumptions ran. What a handler throws leaves run(); the queues stay intact.
+  std::size_t run();
+  /// At most one handler; blocks for it.
+  std::size_t run_one();
+  std::size_t run_for(duration time);
+  std::size_t run_until(time_point deadline);
+  std::size_t run_one_for(duration time);
+  std::size_t run_one_until(time_point deadline);
+  /// Runs what is ready, without blocking.
+  std::size_t poll();
+  std::size_t poll_one();
+
+  /// Makes run* and poll* return as soon as the current handler has; idempotent. Any thread.
+  void stop() noexcept;
+  bool stopped() const noexcept;
+  /// Allows run() again after stop() or after it ran out of work. Requires that nobody runs it.
+  void restart() noexcept;
+
+  /// Takes exceptions that escape detached tasks; by default the program ends with a message.
+  /// Not while the context runs.
+  void on_unhandled(void (*handler)(std::exception_ptr, void* data), void* data = nullptr) noexcept;
+  /// Takes log lines (rare: an acceptor out of descriptors); by default stderr. Not while it runs.
+  void on_log(void (*sink)(const char* line, void* data), void* data = nullptr) noexcept;
+
+  /// The driver in use, and in words: which one, with which features, and why not a better one. The text
+  /// lives as long as the context.
+  backend backend_in_use() const noexcept;
+  const char* backend_report() const noexcept;
+
+  /// By the runner's thread, or while nobody runs the context.
+  context_stats stats() const noexcept;
+
+ private:
+  friend class io_loop;
+  static const executor_table loop_table;
+
+  io_loop* loop_;
+};
+
+}  // namespace beck

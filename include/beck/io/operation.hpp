@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSL-1.0
+// The operation: plain data that describes one asynchronous request, is queued through itself and
+// receives its own result. It lives where the one who waits lives (a coroutine's frame, a callback's
+// block) and does not move while it is in flight. Drivers know nothing else.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+
+#include <beck/base/io_result.hpp>
+#include <beck/run/queue_entry.hpp>
+#include <beck/run/scope.hpp>
+
+namespace beck {
+
+struct descriptor;
+struct timer_state;
+
+/// What an operation asks for. Drivers switch over it without a default.
+enum class op_kind : std::uint8_t {
+  receive,         ///< recv(2) into one buffer
+  send,            ///< send(2) from one buffer
+  receive_vector,  ///< recvmsg(2) into an array of buffers
+  send_vector,     ///< sendmsg(2) from an array of buffers
+  accept,          ///< accept4(2)
+  connect,         ///< connect(2); the address is the operation's buffer
+  wait_read,       ///< readiness to read, without transfer
+  wait_write,      ///< readiness to write
+  wait_error,      ///< a pending error or hang-up
+  wait_timer,      ///< a point in time
+  raw,             ///< a ring entry that the user fills
+};
+
+/// Where an operation is in its life; io/transitions.hpp has the table of what may follow what.
+enum class op_state : std::uint8_t {
+  inert,      ///< not started, or delivered
+  mailed,     ///< on its way to the runner
+  waiting,    ///< behind another operation of its direction
+  listed,     ///< to be attempted or submitted one turn later
+  parked,     ///< waiting for readiness (or for its time)
+  in_kernel,  ///< the kernel has it
+  ready,      ///< in the run queue, to be attempted
+  finished,   ///< in the run queue, to be delivered
+};
+
+struct io_op : queue_entry {
+  static constexpr std::uint8_t flag_all = 1;        ///< go on until `length` bytes have moved
+  static constexpr std::uint8_t flag_cancelled = 2;  ///< a cancel was asked for while it could not be undone
+  static constexpr std::uint8_t flag_tried = 4;      ///< connect: it was asked for and is in progress
+  static constexpr std::uint8_t flag_exhausted = 8;  ///< accept: no descriptor or memory for a new socket
+
+  /// Leaves everything but the request uninitialised: an awaiter that finishes in await_ready() never
+  /// touches the rest.
+  io_op(op_kind k, descriptor* d, void* data, std::size_t bytes) noexcept
+      : target(d), address(data), length(bytes), transferred(0), kind(k), state(op_state::inert), flags(0) {}
+
+  run_function complete;  ///< called with the result in place, on the runner (nullptr: destroy)
+  union {
+    descriptor* target;
+    timer_state* timer;
+  };
+  void* address;            ///< the buffer, or an array of `length` vectors, or a socket address
+  std::size_t length;       ///< bytes (vectors: entries)
+  std::size_t transferred;  ///< bytes moved so far
+  int result;               ///< 0 or more, -errno, or one of base/error.hpp's results
+  op_kind kind;
+  op_state state;
+  std::uint8_t flags;
+};
+static_assert(sizeof(io_op) <= 64, "the hot fields share one cache line");
+
+/// The awaitable face of an operation, the same for every kind: it belongs to a frame, is tried before
+/// it suspends the coroutine, and resumes it where its scope says.
+class operation : public io_op {
+ public:
+  using io_op::io_op;
+
+  /// True: it has finished without suspending (the caller is on the context's runner, the descriptor is
+  /// known to be ready and the budget allows it).
+  bool await_ready() noexcept;
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> coroutine) {
+    suspend(coroutine, scope_of(coroutine));
+  }
+
+  error_code error() const noexcept { return make_error(result); }
+
+ protected:
+  void suspend(std::coroutine_handle<> coroutine, scope& environment);
+
+ private:
+  static void resume(queue_entry* entry, runner* where);
+  static void resume_elsewhere(queue_entry* entry, runner* where);
+
+  friend struct operation_access;
+
+  std::coroutine_handle<> coroutine_;
+  scope* scope_;
+};
+
+/// Starts `op`, whose `complete` is set, from any thread. Its completion is queued, never run inside the
+/// call. Requires: `op` stays where it is until it has been delivered.
+void start_operation(io_op& op) noexcept;
+
+/// The same, but true if it finished within the call, its result is in place and nothing was queued:
+/// the caller delivers it. Only for callers that are on the runner and may continue inline.
+bool start_operation_immediate(io_op& op) noexcept;
+
+/// The executor that completions of the operation's object use when the handler names none.
+const any_io_executor& default_executor(const io_op& op) noexcept;
+
+/// True if `executor` is the one of the context that runs `op`: its completion may be called directly.
+bool runs_operations_of(const any_io_executor& executor, const io_op& op) noexcept;
+
+/// An operation that gives a number of bytes.
+class [[nodiscard]] transfer_operation : public operation {
+ public:
+  using signature = void(error_code, std::size_t);
+  using operation::operation;
+
+  io_result<std::size_t> await_resume() const noexcept { return {error(), transferred}; }
+  template <class Token>
+  auto operator()(Token&& token) &&;
+};
+
+/// An operation that gives nothing but success or an error.
+class [[nodiscard]] void_operation : public operation {
+ public:
+  using signature = void(error_code);
+  using operation::operation;
+
+  io_result<> await_resume() const noexcept { return io_result<>(error()); }
+  template <class Token>
+  auto operator()(Token&& token) &&;
+};
+
+}  // namespace beck

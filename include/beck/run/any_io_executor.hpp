@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSL-1.0
+// The polymorphic executor of I/O objects: two words. Work is an intrusive entry, so no executor is a
+// template of handlers; executors of our own contexts are neither allocated nor counted, a user's own
+// executor is copied once into a counted box.
+#pragma once
+
+#include <concepts>
+#include <exception>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <beck/run/block.hpp>
+#include <beck/run/queue_entry.hpp>
+#include <beck/run/runner.hpp>
+
+namespace beck {
+
+/// Where work runs; the base of io_context and of users' own contexts.
+class execution_context {
+ public:
+  execution_context() = default;
+  execution_context(const execution_context&) = delete;
+  execution_context& operator=(const execution_context&) = delete;
+  virtual ~execution_context();
+};
+
+/// A tree of tasks as its context sees it: linked newest first, and destroyed with the context.
+struct owned_tree {
+  owned_tree* older;
+  owned_tree** link;  ///< what points to this one; null while it is not adopted
+  void (*destroy)(owned_tree* self);
+};
+
+/// What an executor of this library tells any_io_executor; one static table for each kind of executor.
+struct executor_table {
+  void (*post)(void* self, queue_entry* entry);     ///< queues; if it throws, the entry was destroyed
+  bool (*running_here)(const void* self) noexcept;  ///< may an entry run inside this call?
+  void (*work)(void* self, long change) noexcept;   ///< outstanding work, +1 or -1
+  execution_context* (*context)(const void* self) noexcept;
+  bool (*equal)(const void* self, const void* other) noexcept;  ///< null: the same address
+  void (*retain)(void* self) noexcept;                          ///< null: nothing is counted
+  void (*release)(void* self) noexcept;
+  void (*adopt)(void* self, owned_tree& tree) noexcept;  ///< null: trees of tasks are not owned
+  void (*unhandled)(void* self, std::exception_ptr error);  ///< null: the program ends with a message
+};
+
+class any_io_executor;
+
+/// An executor that a user may bring: `execute(f)` runs the callable once, now or later; copies compare
+/// equal; `context()` (optional) names its execution_context.
+template <class E>
+concept user_executor = !std::is_same_v<std::remove_cvref_t<E>, any_io_executor> &&
+                        std::is_copy_constructible_v<E> && requires(const E& e, void (*f)()) {
+                          e.execute(f);
+                          { e == e } -> std::convertible_to<bool>;
+                        };
+
+/// An executor of this library: it knows its own two words.
+template <class E>
+concept native_executor = requires(const E& e) {
+  { e.table() } -> std::same_as<const executor_table*>;
+  { e.target() } -> std::same_as<void*>;
+};
+
+/// A copyable, comparable handle to any executor; empty when default-constructed.
+/// Thread: copies may be used from any thread. Size: 16 bytes. Copying allocates nothing.
+class any_io_executor {
+ public:
+  any_io_executor() noexcept = default;
+  any_io_executor(const executor_table* table, void* self) noexcept : table_(table), self_(self) {}
+
+  template <native_executor E>
+  any_io_executor(const E& executor) noexcept : any_io_executor(executor.table(), executor.target()) {}
+
+  /// Boxes a user's executor. Throws std::bad_alloc.
+  template <user_executor E>
+    requires(!native_executor<E>)
+  any_io_executor(E executor);
+
+  any_io_executor(const any_io_executor& other) noexcept : table_(other.table_), self_(other.self_) {
+    retain();
+  }
+  any_io_executor(any_io_executor&& other) noexcept
+      : table_(std::exchange(other.table_, nullptr)), self_(std::exchange(other.self_, nullptr)) {}
+  any_io_executor& operator=(any_io_executor other) noexcept {
+    std::swap(table_, other.table_);
+    std::swap(self_, other.self_);
+    return *this;
+  }
+  ~any_io_executor() {
+    if (table_ != nullptr && table_->release != nullptr) table_->release(self_);
+  }
+
+  explicit operator bool() const noexcept { return table_ != nullptr; }
+
+  /// The context behind it, or nullptr when a user's executor names none. Requires: not empty.
+  execution_context* context_or_null() const noexcept { return table_->context(self_); }
+  execution_context& context() const noexcept { return *table_->context(self_); }
+
+  /// Queues an entry; never runs it inside this call. Requires: not empty. Any thread.
+  void post(queue_entry* entry) const { table_->post(self_, entry); }
+  /// True if the caller is inside an entry of this executor, so that work may run at once.
+  bool running_in_this_thread() const noexcept { return table_->running_here(self_); }
+  void on_work_started() const noexcept { table_->work(self_, 1); }
+  void on_work_finished() const noexcept { table_->work(self_, -1); }
+
+  /// Runs `f` now if the caller is inside this executor, else queues it.
+  template <class F>
+  void execute(F&& f) const;
+
+  const executor_table* table() const noexcept { return table_; }
+  void* target() const noexcept { return self_; }
+
+  friend bool operator==(const any_io_executor& a, const any_io_executor& b) noexcept {
+    if (a.table_ != b.table_) return false;
+    if (a.self_ == b.self_) return true;
+    return a.table_ != nullptr && a.table_->equal != nullptr && a.table_->equal(a.self_, b.self_);
+  }
+
+ private:
+  void retain() const noexcept {
+    if (table_ != nullptr && table_->retain != nullptr) table_->retain(self_);
+  }
+
+  const executor_table* table_ = nullptr;
+  void* self_ = nullptr;
+};
+static_assert(sizeof(any_io_executor) == 16);
+
+/// Runs one entry on a thread that is perhaps not inside any runner (a user's executor).
+void run_entry_here(queue_entry* entry);
+
+/// The callable that carries an entry through a user's executor: runs it once, or destroys it un-run.
+class entry_call {
+ public:
+  explicit entry_call(queue_entry* entry) noexcept : entry_(entry) {}
+  entry_call(entry_call&& other) noexcept : entry_(std::exchange(other.entry_, nullptr)) {}
+  entry_call(const entry_call&) = delete;
+  entry_call& operator=(const entry_call&) = delete;
+  ~entry_call() {
+    if (entry_ != nullptr) entry_->run(entry_, nullptr);
+  }
+  void operator()() { run_entry_here(std::exchange(entry_, nullptr)); }
+
+ private:
+  queue_entry* entry_;
+};
+
+/// The counted box around a user's executor.
+template <class E>
+class executor_box {
+ public:
+  static const executor_table table;
+
+  static executor_box* make(E&& executor) {
+    void* block = allocate_block(sizeof(executor_box));
+    return ::new (block) executor_box(static_cast<E&&>(executor));
+  }
+
+ private:
+  explicit executor_box(E&& executor) noexcept : executor_(static_cast<E&&>(executor)) {}
+
+  static executor_box& from(void* self) noexcept { return *static_cast<executor_box*>(self); }
+  static const executor_box& from(const void* self) noexcept {
+    return *static_cast<const executor_box*>(self);
+  }
+  static void post(void* self, queue_entry* entry) { from(self).executor_.execute(entry_call(entry)); }
+  static bool running_here(const void*) noexcept { return false; }
+  static void work(void* self, long change) noexcept {
+    if constexpr (requires(const E& e) { e.on_work_started(); }) {
+      if (change > 0) {
+        from(self).executor_.on_work_started();
+      } else {
+        from(self).executor_.on_work_finished();
+      }
+    }
+  }
+  static execution_context* context(const void* self) noexcept {
+    if constexpr (requires(const E& e) { static_cast<execution_context*>(&e.context()); }) {
+      return &from(self).executor_.context();
+    } else {
+      return nullptr;
+    }
+  }
+  static bool equal(const void* a, const void* b) noexcept {
+    return from(a).executor_ == from(b).executor_;
+  }
+  static void retain(void* self) noexcept {
+    __atomic_fetch_add(&from(self).count_, 1, __ATOMIC_RELAXED);
+  }
+  static void release(void* self) noexcept {  // acq_rel: the last one sees every earlier use
+    if (__atomic_sub_fetch(&from(self).count_, 1, __ATOMIC_ACQ_REL) != 0) return;
+    from(self).~executor_box();
+    free_block(self);
+  }
+
+  E executor_;
+  long count_ = 1;
+};
+
+template <class E>
+const executor_table executor_box<E>::table{&post,   &running_here, &work,   &context, &equal,
+                                            &retain, &release,      nullptr, nullptr};
+
+template <user_executor E>
+  requires(!native_executor<E>)
+any_io_executor::any_io_executor(E executor)
+    : table_(&executor_box<E>::table),
+      self_(executor_box<E>::make(static_cast<E&&>(executor))) {}
+
+}  // namespace beck

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a thread carries while it executes entries: the budget that keeps one entry from starving the
+// others, the depth that keeps the stack bounded, and the slots through which coroutines continue after
+// the current one has unwound. Every executor runs its entries inside a runner, so the rules hold for
+// contexts, strands and foreign executors alike.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <utility>
+
+#include <beck/run/queue_entry.hpp>
+
+namespace beck {
+
+/// Counters of one runner; read them through the statistics of its context.
+struct runner_counters {
+  std::uint64_t delivered = 0;           ///< user handlers and resumptions that were queue entries
+  std::uint64_t inline_completions = 0;  ///< operations that finished without suspending or queueing
+  std::uint64_t budget_stops = 0;        ///< operations that had to queue because the budget was spent
+  std::uint32_t depth_max = 0;           ///< deepest nesting of tasks started inline
+};
+
+class scope;
+
+/// The execution state of one thread at a time. Not copyable; used only by the thread it is bound to.
+class runner {
+ public:
+  /// What one queue entry may spend before it must yield: a memory-only result costs 1, a system call 8,
+  /// and 1 more for every 16 KiB moved. Nothing refills it on the side.
+  static constexpr unsigned budget_per_entry = 128;
+  static constexpr unsigned memory_weight = 1;
+  static constexpr unsigned call_weight = 8;
+  static constexpr unsigned bytes_per_weight = 16384;
+  /// Tasks started inside one another on one stack; beyond it they go through the trampoline.
+  static constexpr unsigned depth_max = 64;
+  /// Callbacks run inside one another through an immediate executor; beyond it they are queued.
+  static constexpr unsigned immediate_depth_max = 16;
+
+  runner() noexcept = default;
+  runner(const runner&) = delete;
+  runner& operator=(const runner&) = delete;
+
+  /// The runner bound to this thread, or nullptr outside of every run().
+  static runner* current() noexcept { return current_; }
+
+  /// Binds a runner to the thread for the life of the object; nests (a handler may poll another context).
+  class binding {
+   public:
+    explicit binding(runner& r) noexcept : previous_(current_) { current_ = &r; }
+    ~binding() { current_ = previous_; }
+    binding(const binding&) = delete;
+    binding& operator=(const binding&) = delete;
+
+   private:
+    runner* previous_;
+  };
+
+  /// Runs one entry with a full budget. What the entry throws passes through.
+  void run(queue_entry* entry) {
+    budget_ = budget_per_entry;
+    entry->run(entry, this);
+  }
+
+  /// Asks for `weight` before an attempt; false: the budget is spent, queue instead. An attempt may
+  /// overdraw once, so that a large weight is never refused for ever.
+  bool spend(unsigned weight) noexcept {
+    if (budget_ == 0) {
+      ++counters.budget_stops;
+      return false;
+    }
+    budget_ = budget_ > weight ? budget_ - weight : 0;
+    return true;
+  }
+
+  /// Charges for what turned out to have been moved, after the attempt.
+  void charge(unsigned weight) noexcept { budget_ = budget_ > weight ? budget_ - weight : 0; }
+
+  unsigned budget() const noexcept { return budget_; }
+
+  /// Resumes a coroutine and everything that wants to continue after it has unwound.
+  void resume(std::coroutine_handle<> coroutine) {
+    coroutine.resume();
+    while (next_ || after_ != nullptr) continue_unwound();
+  }
+
+  /// Lets `coroutine` continue when the current one has unwound to resume(). False if the slot is taken
+  /// (then it must be queued). Requires a call from inside resume().
+  bool resume_next(std::coroutine_handle<> coroutine) noexcept {
+    if (next_) return false;
+    next_ = coroutine;
+    return true;
+  }
+
+  /// Runs `entry` when the current coroutine has unwound: what destroys a frame must not do it from
+  /// inside that frame's own await_suspend.
+  void run_after_unwind(queue_entry* entry) noexcept {
+    entry->next = after_;
+    after_ = entry;
+  }
+
+  /// Enters one level of tasks started inline; false at the bound.
+  bool descend() noexcept {
+    if (depth_ >= depth_max) return false;
+    if (++depth_ > counters.depth_max) counters.depth_max = depth_;
+    return true;
+  }
+  void ascend() noexcept { --depth_; }
+
+  /// Enters one level of handlers called through an immediate executor; false at the bound or when the
+  /// budget is spent.
+  bool descend_immediate() noexcept {
+    if (immediate_depth_ >= immediate_depth_max || budget_ == 0) return false;
+    ++immediate_depth_;
+    return true;
+  }
+  void ascend_immediate() noexcept { --immediate_depth_; }
+
+  runner_counters counters;
+  /// The scope of whatever runs here outside of every task; set by the context that owns the runner.
+  scope* ambient = nullptr;
+
+ private:
+  void continue_unwound();
+
+  static thread_local constinit runner* current_ [[gnu::tls_model("initial-exec")]];
+
+  unsigned budget_ = budget_per_entry;
+  unsigned depth_ = 0;
+  unsigned immediate_depth_ = 0;
+  std::coroutine_handle<> next_;
+  queue_entry* after_ = nullptr;
+};
+
+}  // namespace beck

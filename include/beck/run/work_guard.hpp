@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+// executor_work_guard: keeps run() from returning while something outside of the context still intends to
+// give it work.
+#pragma once
+
+#include <beck/run/post.hpp>
+
+namespace beck {
+
+/// Counts as outstanding work of its executor from construction to reset() or destruction.
+/// Thread: one object from one thread at a time; the context may run elsewhere meanwhile.
+template <class Executor = any_io_executor>
+class executor_work_guard {
+ public:
+  using executor_type = Executor;
+
+  explicit executor_work_guard(const Executor& executor) noexcept : executor_(executor), owns_(true) {
+    any_io_executor(executor_).on_work_started();
+  }
+  executor_work_guard(const executor_work_guard& other) noexcept
+      : executor_(other.executor_), owns_(other.owns_) {
+    if (owns_) any_io_executor(executor_).on_work_started();
+  }
+  executor_work_guard(executor_work_guard&& other) noexcept
+      : executor_(other.executor_), owns_(std::exchange(other.owns_, false)) {}
+  executor_work_guard& operator=(const executor_work_guard&) = delete;
+  ~executor_work_guard() { reset(); }
+
+  Executor get_executor() const noexcept { return executor_; }
+  bool owns_work() const noexcept { return owns_; }
+
+  /// Gives the work up; the context may then run out of work. Idempotent.
+  void reset() noexcept {
+    if (std::exchange(owns_, false)) any_io_executor(executor_).on_work_finished();
+  }
+
+ private:
+  Executor executor_;
+  bool owns_;
+};
+
+template <executor_like E>
+executor_work_guard<E> make_work_guard(const E& executor) {
+  return executor_work_guard<E>(executor);
+}
+template <has_executor C>
+auto make_work_guard(C& context) {
+  return executor_work_guard<decltype(context.get_executor())>(context.get_executor());
+}
+
+}  // namespace beck

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSL-1.0
+// Starting and finishing tasks: the only code that decides whether a parent continues because the call
+// returned, or because the runner's trampoline resumes it.
+#include <beck/coro/task.hpp>
+
+#include <beck/base/assert.hpp>
+
+namespace beck {
+
+bool task_promise_base::start_inline(std::coroutine_handle<> self, std::coroutine_handle<> parent,
+                                     scope& environment) {
+  BECK_ASSERT(phase_ == phase::fresh, "a task was awaited twice");
+  runner* const where = runner::current();
+  BECK_ASSERT(where != nullptr, "a task was awaited outside of every executor; use co_spawn or sync_wait");
+  scope_ = &environment;
+  parent_ = parent;
+  if (!where->descend()) [[unlikely]] {  // too deep for this stack: continue from its bottom
+    phase_ = phase::detached;
+    const bool queued = where->resume_next(self);
+    BECK_ASSERT(queued, "two coroutines want to continue after one entry");
+    return true;
+  }
+  phase_ = phase::inlined;
+  self.resume();
+  where->ascend();
+  if (phase_ == phase::finished) return false;
+  phase_ = phase::detached;
+  return true;
+}
+
+void task_promise_base::start_root(std::coroutine_handle<> self, scope& environment,
+                                   queue_entry* after, runner& where) {
+  BECK_ASSERT(phase_ == phase::fresh, "a task was started twice");
+  scope_ = &environment;
+  after_ = after;
+  phase_ = phase::root;
+  where.resume(self);
+}
+
+void task_promise_base::finish() noexcept {
+  if (phase_ == phase::inlined) {
+    phase_ = phase::finished;
+    return;
+  }
+  runner* const where = runner::current();
+  if (phase_ == phase::root) {
+    where->run_after_unwind(after_);
+    return;
+  }
+  const bool queued = where->resume_next(parent_);
+  BECK_ASSERT(queued, "two coroutines want to continue after one entry");
+}
+
+}  // namespace beck

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+// A file descriptor as the loop sees it: one queue of operations for each direction, what is known about
+// readiness, and a generation that makes stale events harmless. Descriptors belong to their loop, are
+// reused and never freed before it; only the runner touches the queues.
+#pragma once
+
+#include <cstdint>
+
+#include <beck/io/operation.hpp>
+
+namespace beck {
+
+class io_loop;
+
+/// What is known about a direction without asking the kernel.
+enum class readiness : std::uint8_t {
+  no,       ///< an attempt would find nothing: wait for an event
+  perhaps,  ///< the last read filled its buffer: there may be more
+  known,    ///< an event, a hang-up or the kernel's word says so
+};
+
+/// The operations of one direction, in the order of their start: one that is being tried, waits for
+/// readiness or is in the kernel, and those behind it.
+struct direction {
+  io_op* current = nullptr;
+  entry_queue waiting;
+  readiness ready = readiness::no;
+  /// Saturating: how often waiting was right; from 2 on a read is attempted one turn late instead of at once.
+  std::uint8_t predictor = 0;
+};
+
+/// Directions of a descriptor: reading and accepting, writing and connecting, and errors.
+enum : unsigned { direction_in, direction_out, direction_error, directions };
+
+struct descriptor {
+  io_loop* loop = nullptr;
+  any_io_executor executor;  ///< of the object; handlers that name none complete there
+  int fd = -1;
+  std::uint32_t index = 0;       ///< in the loop's table
+  std::uint32_t generation = 0;  ///< counts the lives of this slot
+  direction queue[directions];
+  bool hung_up = false;     ///< an end or an error was seen: reads never have to wait again
+  bool closing = false;     ///< close(2) waits for operations in the kernel
+  bool orphaned = false;    ///< its object is gone: the slot is free after the close
+  bool registered = false;  ///< the driver watches it
+  bool arming = false;      ///< the driver is about to
+  bool user_non_blocking = false;  ///< synchronous calls give would_block instead of waiting
+  std::uint16_t in_kernel = 0;     ///< operations that the kernel has
+  descriptor* next = nullptr;      ///< free list, or the driver's list of descriptors to arm
+  queue_entry close_entry{};       ///< carries a close to the runner
+};
+
+inline unsigned direction_of(op_kind kind) noexcept {
+  switch (kind) {
+    case op_kind::receive:
+    case op_kind::receive_vector:
+    case op_kind::accept:
+    case op_kind::wait_read:
+      return direction_in;
+    case op_kind::send:
+    case op_kind::send_vector:
+    case op_kind::connect:
+    case op_kind::wait_write:
+      return direction_out;
+    case op_kind::wait_error:
+    case op_kind::wait_timer:
+    case op_kind::raw:
+      return direction_error;
+  }
+  return direction_error;
+}
+
+}  // namespace beck

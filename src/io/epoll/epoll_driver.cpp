@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSL-1.0
+// epoll(7). Events are collected into readiness bits and queued attempts before any user code runs, so an
+// event can never meet a descriptor that was reused after it; the generation guards what a duplicated
+// descriptor might still report.
+#include "io/epoll/epoll_driver.hpp"
+
+#include <cerrno>
+#include <new>
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <beck/base/error.hpp>
+
+#include "io/io_loop.hpp"
+#include "io/readiness.hpp"
+#include "io/transitions.hpp"
+#include "io/wake.hpp"
+
+namespace beck {
+namespace {
+
+constexpr std::uint64_t wake_token = UINT64_MAX;
+
+std::uint64_t token_of(const descriptor& d) noexcept {
+  return std::uint64_t{d.generation} << 32 | d.index;
+}
+
+}  // namespace
+
+epoll_driver::epoll_driver(io_loop& loop) : loop_(loop), events_(events_first) {
+  epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
+  if (epoll_fd_ < 0) throw_error(make_error(-errno), "epoll_create1");
+  wake_fd_ = wake_open();
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLET;
+  event.data.u64 = wake_token;
+  const int error = wake_fd_ < 0                                                     ? -wake_fd_
+                    : ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, wake_fd_, &event) < 0 ? errno
+                                                                                    : 0;
+  if (error == 0) return;
+  if (wake_fd_ >= 0) ::close(wake_fd_);
+  ::close(epoll_fd_);
+  throw_error(make_error(-error), "eventfd");
+}
+
+epoll_driver::~epoll_driver() {
+  ::close(wake_fd_);
+  ::close(epoll_fd_);
+}
+
+const char* epoll_driver::report() const noexcept { return "epoll"; }
+
+void epoll_driver::attach(descriptor& d) noexcept {
+  d.queue[direction_in].ready = readiness::known;  // the first attempt is free of charge: nothing is registered yet
+  d.queue[direction_out].ready = readiness::known;
+}
+
+bool epoll_driver::detach(descriptor& d) noexcept {
+  if (d.registered) {  // close(2) alone would leave a duplicated descriptor registered
+    epoll_event unused{};
+    ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, d.fd, &unused);
+    d.registered = false;
+  }
+  return true;
+}
+
+bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
+  if (d.registered) return true;
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
+  event.data.u64 = token_of(d);
+  if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, d.fd, &event) < 0) {
+    const int error = errno;
+    loop_.finish(op, -error);
+    return false;
+  }
+  d.registered = true;
+  return true;
+}
+
+void epoll_driver::submit(io_op& op) noexcept {
+  descriptor& d = *op.target;
+  const direction& q = d.queue[direction_of(op.kind)];
+  if (!watch(d, op)) return;
+  if (is_receive(op.kind) && q.predictor >= 2 && q.ready != readiness::known) {
+    advance(op, op_event::list);
+    fresh_.add(op);
+  } else if (q.ready != readiness::no) {
+    loop_.queue_attempt(op);
+  } else {
+    advance(op, op_event::park);
+  }
+}
+
+void epoll_driver::cancel(io_op& op) noexcept {
+  if (op.state == op_state::parked) loop_.finish(op, -ECANCELED);  // listed: the flag ends it
+}
+
+void epoll_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
+  const auto attempt_late = [this](io_op& op) { loop_.queue_late_attempt(op); };
+  due_.take(attempt_late);
+  due_.rotate(fresh_);
+  if (mode == turn_mode::drain) due_.take(attempt_late);
+  if (mode != turn_mode::drain && loop_.has_queued()) mode = turn_mode::busy;
+
+  if (mode == turn_mode::busy) {  // there is no flag to look at: ask now and then
+    const std::int64_t now = loop_.sys().now();
+    if (now - last_visit_ < busy_visit_ns) return;
+    last_visit_ = now;
+    collect(0, 0);
+  } else if (mode == turn_mode::drain || !due_.empty()) {
+    collect(0, 0);
+    if (mode == turn_mode::wait && !loop_.has_queued()) due_.take(attempt_late);
+  } else if (loop_.mail().sleep()) {
+    collect(-1, deadline);
+    loop_.mail().awake();
+  }
+}
+
+int epoll_driver::wait_for_events(const timespec* limit) noexcept {
+  const int room = static_cast<int>(events_.size());
+  if (nanoseconds_) {
+    const int count = ::epoll_pwait2(epoll_fd_, events_.data(), room, limit, nullptr);
+    if (count >= 0 || errno != ENOSYS) return count;
+    nanoseconds_ = false;  // before Linux 5.11
+  }
+  int limit_ms = -1;  // rounded up: a timer is never early
+  if (limit != nullptr) {
+    limit_ms = limit->tv_sec > 1'000'000 ? 1'000'000'000
+                                         : static_cast<int>(limit->tv_sec * 1000 + (limit->tv_nsec + 999'999) / 1'000'000);
+  }
+  return ::epoll_wait(epoll_fd_, events_.data(), room, limit_ms);
+}
+
+void epoll_driver::collect(int timeout, std::int64_t deadline) noexcept {
+  timespec limit{0, 0};
+  const timespec* wait = &limit;
+  if (timeout != 0 && deadline == INT64_MAX) {
+    wait = nullptr;
+  } else if (timeout != 0) {
+    const std::int64_t left = deadline - loop_.sys().now();
+    if (left > 0) limit = {left / 1'000'000'000, left % 1'000'000'000};
+  }
+  for (;;) {
+    ++loop_.counters().kernel_entries;
+    const int count = wait_for_events(wait);
+    if (count <= 0) return;  // a time-out, or EINTR (S9): the loop's next turn recomputes the deadline
+    for (int i = 0; i < count; ++i) {
+      const epoll_event& event = events_[static_cast<std::size_t>(i)];
+      if (event.data.u64 == wake_token) continue;
+      ++loop_.counters().completions;
+      descriptor& d = loop_.descriptor_at(static_cast<std::uint32_t>(event.data.u64));
+      if (token_of(d) != event.data.u64) continue;  // S7: the slot has a new owner
+      note_events(loop_, d, event.events);
+    }
+    if (static_cast<std::size_t>(count) < events_.size() || events_.size() >= events_max) return;
+    try {  // full: there may be more, and the next batch should fit
+      events_.resize(events_.size() * 2);
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+    limit = {0, 0};
+    wait = &limit;
+  }
+}
+
+}  // namespace beck

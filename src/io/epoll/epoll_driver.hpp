@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+// The epoll driver: each descriptor is registered once, edge-triggered, when its first attempt finds
+// nothing; there is no MOD and no re-arming. Reads that are likely to succeed a turn later are attempted
+// then instead of waiting for an event (lazy speculation).
+#pragma once
+
+#include <ctime>
+#include <vector>
+
+#include "io/driver.hpp"
+#include "io/lazy_list.hpp"
+
+struct epoll_event;
+
+namespace beck {
+
+class io_loop;
+
+class epoll_driver final : public driver {
+ public:
+  /// Throws io_error if the kernel refuses.
+  explicit epoll_driver(io_loop& loop);
+  ~epoll_driver() override;
+
+  void attach(descriptor& d) noexcept override;
+  bool detach(descriptor& d) noexcept override;
+  void submit(io_op& op) noexcept override;
+  void cancel(io_op& op) noexcept override;
+  void turn(turn_mode mode, std::int64_t deadline) noexcept override;
+  int wake_handle() const noexcept override { return wake_fd_; }
+  unsigned in_flight() const noexcept override { return 0; }
+  backend kind() const noexcept override { return backend::epoll; }
+  const char* report() const noexcept override;
+  void add_stats(context_stats&) const noexcept override {}
+
+ private:
+  /// Visits to the kernel while work is queued: not more often than this.
+  static constexpr std::int64_t busy_visit_ns = 100'000;
+  static constexpr std::size_t events_first = 256;
+  static constexpr std::size_t events_max = 16384;
+
+  bool watch(descriptor& d, io_op& op) noexcept;
+  /// timeout 0: what is there now; else waits until the deadline.
+  void collect(int timeout, std::int64_t deadline) noexcept;
+  int wait_for_events(const timespec* limit) noexcept;
+
+  io_loop& loop_;
+  int epoll_fd_ = -1;
+  int wake_fd_ = -1;
+  bool nanoseconds_ = true;  // epoll_pwait2 exists
+  std::int64_t last_visit_ = 0;
+  lazy_list due_;    // attempted in this turn
+  lazy_list fresh_;  // attempted in the next one
+  std::vector<epoll_event> events_;
+};
+
+}  // namespace beck

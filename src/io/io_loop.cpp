@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSL-1.0
+// Running a loop: turns by generations. After each visit to the kernel a mark goes to the queue's tail;
+// entries run until it is popped, so a batch of completions is never cut in the middle, and the kernel is
+// entered once for each batch and not for each entry.
+#include "io/io_loop.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+
+#include <beck/base/assert.hpp>
+
+#include "io/backend_select.hpp"
+
+namespace beck {
+
+io_loop::slot::slot(io_loop& loop) : loop_(loop), nested_(loop.on_runner()), bound_(loop.runner_) {
+  bool idle = false;  // acquire: sees what the last runner did
+  if (!nested_ && !loop_.slot_taken_.compare_exchange_strong(idle, true, std::memory_order_acquire)) {
+    throw std::logic_error(
+        "beck::io_context: another thread is running this context; a context for several threads is "
+        "constructed with their number: io_context(2)");
+  }
+}
+
+io_loop::slot::~slot() {
+  if (!nested_) loop_.slot_taken_.store(false, std::memory_order_release);  // pairs with the next acquire
+}
+
+std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
+  const slot running(*this);
+  const std::uint64_t before = runner_.counters.delivered;
+  const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
+  while (!stopped()) {
+    ++counters_.turns;
+    take_mail();
+    const bool visit_due = generation_over_ && entries_since_visit_ >= generation_entries_min;
+    if (!visit_due) run_generation(most);
+    if (stopped() || runner_.counters.delivered >= most) break;
+    expire_timers();
+    if (deadline != no_deadline && system_->now() >= deadline) break;
+    if (!queue_.empty()) {
+      if (generation_over_) visit(turn_mode::busy, 0);
+      continue;
+    }
+    if (!mail_.empty()) continue;
+    if (out_of_work()) {
+      stopped_.store(true, std::memory_order_relaxed);
+      break;
+    }
+    if (blocking) {
+      visit(turn_mode::wait, std::min({timers_.earliest(), accept_retry_at_, deadline}));
+    } else {
+      visit(turn_mode::drain, 0);
+      expire_timers();
+      if (queue_.empty() && mail_.empty()) break;
+    }
+  }
+  return runner_.counters.delivered - before;
+}
+
+void io_loop::run_generation(std::uint64_t delivered_max) {
+  std::int64_t started = 0;
+  for (unsigned n = 1; !queue_.empty(); ++n) {
+    if (n > generation_entries_max || (n > generation_entries_min && generation_over_)) break;
+    queue_entry* entry = queue_.pop();
+    ++counters_.hops;
+    ++entries_since_visit_;
+    runner_.run(entry);
+    if (stopped() || runner_.counters.delivered >= delivered_max) break;
+    if (n % generation_entries_min != 0) continue;
+    const std::int64_t now = system_->now();  // short generations never read the clock
+    if (started == 0) started = now;
+    if (now - started > generation_ns_max) break;
+  }
+}
+
+void io_loop::visit(turn_mode mode, std::int64_t deadline) noexcept {
+  driver_->turn(mode, deadline);
+  entries_since_visit_ = 0;
+  if (!generation_over_ || queue_.empty()) return;
+  generation_over_ = false;
+  queue_.push(&generation_mark_);
+}
+
+void io_loop::take_mail() noexcept {
+  if (mail_.empty()) return;
+  entry_queue mail;
+  counters_.mail += mail_.take(mail);
+  while (!mail.empty()) {
+    queue_entry* entry = mail.pop();
+    if (entry->run == &start_entry) {  // runs no user code: at once, in the order of the mail
+      entry->run(entry, &runner_);
+    } else {
+      queue_.push(entry);
+    }
+  }
+}
+
+void io_loop::expire_timers() noexcept {
+  const std::int64_t earliest = std::min(timers_.earliest(), accept_retry_at_);
+  if (earliest == no_deadline) return;
+  const std::int64_t now = system_->now();
+  if (earliest > now) return;
+  if (accept_retry_at_ <= now) resume_acceptors();
+  // One batch: what a handler arms with a zero duration expires in the next turn, after I/O was looked at.
+  while (timer_operation* op = timers_.take_expired(now)) {
+    leave_timer(*op);
+    complete_with(*op, 0);
+  }
+}
+
+bool io_loop::out_of_work() const noexcept {
+  return outstanding_ == 0 && work_.load(std::memory_order_acquire) == 0 && mail_.empty();
+}
+
+void io_loop::stop() noexcept {
+  if (on_runner()) {
+    stopped_.store(true, std::memory_order_relaxed);
+    return;
+  }
+  nudgers_.fetch_add(1, std::memory_order_relaxed);  // from here on the destructor waits for us
+  stopped_.store(true, std::memory_order_relaxed);
+  nudge();
+  nudgers_.fetch_sub(1, std::memory_order_release);
+}
+
+void io_loop::work(long change) noexcept {
+  // acq_rel: whoever takes the count to zero is seen to have done what it did before.
+  if (change > 0 || on_runner()) {
+    work_.fetch_add(change, std::memory_order_acq_rel);
+    return;
+  }
+  nudgers_.fetch_add(1, std::memory_order_relaxed);  // from here on the destructor waits for us
+  if (work_.fetch_add(change, std::memory_order_acq_rel) + change == 0) nudge();
+  nudgers_.fetch_sub(1, std::memory_order_release);
+}
+
+void io_loop::nudge() noexcept {
+  if (!nudged_.exchange(true, std::memory_order_acq_rel)) mail_.push(&nudge_);
+}
+
+void io_loop::log(const char* line) noexcept {
+  if (log_sink != nullptr) {
+    log_sink(line, log_data);
+  } else {
+    std::fprintf(stderr, "beck: %s\n", line);
+  }
+}
+
+context_stats io_loop::stats() const noexcept {
+  context_stats s = counters_;
+  s.delivered = runner_.counters.delivered;
+  s.inline_completions = runner_.counters.inline_completions;
+  s.budget_stops = runner_.counters.budget_stops;
+  s.depth_max = runner_.counters.depth_max;
+  s.outstanding = outstanding_;
+  s.wakeups = mail_.wakeups();
+  s.block_misses = block_misses();
+  driver_->add_stats(s);
+  return s;
+}
+
+// --- the executor of loops -----------------------------------------------------------------------------
+
+namespace {
+io_loop& loop_from(void* self) noexcept { return *static_cast<io_loop*>(self); }
+}  // namespace
+
+const executor_table io_context::loop_table{
+    [](void* self, queue_entry* entry) { loop_from(self).post(entry); },
+    [](const void* self) noexcept { return static_cast<const io_loop*>(self)->on_runner(); },
+    [](void* self, long change) noexcept { loop_from(self).work(change); },
+    [](const void* self) noexcept -> execution_context* {
+      return &static_cast<io_loop*>(const_cast<void*>(self))->context();
+    },
+    nullptr,
+    nullptr,
+    nullptr,
+    [](void* self, owned_tree& tree) noexcept { loop_from(self).adopt(tree); },
+    [](void* self, std::exception_ptr error) { loop_from(self).unhandled(std::move(error)); },
+};
+
+}  // namespace beck

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSL-1.0
+// The loop behind an io_context: run queue, mailbox, timers, descriptors and one driver. It is exclusive:
+// whoever holds the runner slot may touch it; all others go through the mailbox.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <array>
+#include <bit>
+#include <memory>
+#include <mutex>
+
+#include <beck/io/io_context.hpp>
+#include <beck/io/operation.hpp>
+#include <beck/run/runner.hpp>
+#include <beck/run/scope.hpp>
+
+#include "io/descriptor.hpp"
+#include "io/driver.hpp"
+#include "io/mailbox.hpp"
+#include "io/system.hpp"
+#include "io/timer_queue.hpp"
+
+namespace beck {
+
+/// A timer's part on the runner's side: the waits that are in flight.
+struct timer_state {
+  io_loop* loop;
+  any_io_executor executor;
+  timer_operation* first = nullptr;  ///< oldest
+  timer_operation* last = nullptr;
+  queue_entry release_entry{};
+};
+
+class io_loop {
+ public:
+  /// Entries of one generation that run although the kernel was asked in between, and bounds past which
+  /// only timers and mail are looked at.
+  static constexpr unsigned generation_entries_min = 64;
+  static constexpr unsigned generation_entries_max = 1024;
+  static constexpr std::int64_t generation_ns_max = 100'000;
+  static constexpr std::int64_t no_deadline = INT64_MAX;
+  /// The descriptor table grows by chunks that double: 64, 128, 256, ...
+  static constexpr std::uint32_t chunk_first = 64;
+  static constexpr std::size_t chunks_max = 24;
+
+  io_loop(io_context& context, const io_context::options& how);
+  ~io_loop();
+  io_loop(const io_loop&) = delete;
+  io_loop& operator=(const io_loop&) = delete;
+
+  // --- running -------------------------------------------------------------------------------------
+  /// Runs until `handlers` have run, `deadline` has passed, work has run out or stop(); `blocking` false:
+  /// until nothing is ready.
+  std::size_t run(std::size_t handlers, std::int64_t deadline, bool blocking);
+  void stop() noexcept;
+  void restart() noexcept { stopped_.store(false, std::memory_order_relaxed); }
+  bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
+
+  // --- any thread ------------------------------------------------------------------------------------
+  void post(queue_entry* entry) noexcept {
+    if (on_runner()) {
+      queue_.push(entry);
+    } else {
+      mail_.push(entry);
+    }
+  }
+  bool on_runner() const noexcept { return runner::current() == &runner_; }
+  void work(long change) noexcept;
+  descriptor* allocate_descriptor(const any_io_executor& executor);
+
+  /// Calls `action(*this)` as the runner: at once if the caller is it or nobody is; false otherwise.
+  template <class Action>
+  bool as_runner(Action&& action) noexcept;
+
+  // --- the runner ------------------------------------------------------------------------------------
+  /// Starts an operation: attempts it if that may be, else gives it to the driver.
+  void start(io_op& op) noexcept;
+  /// Tries at once if readiness, the queue and the budget allow it. True: the result is in `op`, which was
+  /// not queued anywhere. Requires that `op` is the current one of its direction or that there is none.
+  bool attempt(io_op& op) noexcept;
+  /// As start(), but true if it finished and nothing was queued.
+  bool start_immediate(io_op& op) noexcept;
+  /// The result of an operation is known: queues its completion and starts the next of its direction.
+  void finish(io_op& op, int result) noexcept;
+  /// Asks for the end of everything in flight on `d` (cancel()); what had finished keeps its result.
+  std::size_t cancel_all(descriptor& d) noexcept;
+  /// Ends everything on `d` and closes it, at once or when the kernel has given back what it holds.
+  void close(descriptor& d) noexcept;
+  /// Gives an open, non-blocking descriptor number to `d`.
+  void open_descriptor(descriptor& d, int fd) noexcept;
+  /// Takes the descriptor number out of `d` without closing it.
+  int release(descriptor& d) noexcept;
+  void free_descriptor(descriptor& d) noexcept;
+  /// From a driver: the last operation of a detached descriptor has come back.
+  void close_detached(descriptor& d) noexcept;
+
+  std::size_t cancel_waits(timer_state& timer, std::size_t most) noexcept;
+
+  /// Queues an attempt of `op`.
+  void queue_attempt(io_op& op) noexcept;
+  /// Queues an attempt of a read that was listed, although nothing says that it will find data.
+  void queue_late_attempt(io_op& op) noexcept;
+  /// True for an accept that waits for a free descriptor (S1): readiness must not wake it.
+  bool is_paused(const io_op& op) const noexcept { return (op.flags & io_op::flag_exhausted) != 0; }
+  void enqueue(queue_entry* entry) noexcept { queue_.push(entry); }
+  bool has_queued() const noexcept { return !queue_.empty(); }
+
+  // --- parts -----------------------------------------------------------------------------------------
+  system& sys() noexcept { return *system_; }
+  driver& drv() noexcept { return *driver_; }
+  runner& run_state() noexcept { return runner_; }
+  mailbox& mail() noexcept { return mail_; }
+  /// The descriptor of objects that are closed for ever: moved-from objects, and operations without one.
+  descriptor& no_descriptor() noexcept { return no_descriptor_; }
+  descriptor& descriptor_at(std::uint32_t index) noexcept {
+    const std::uint32_t chunk = chunk_of(index);
+    return chunks_[chunk].load(std::memory_order_acquire)[index - chunk_begin(chunk)];
+  }
+  timer_state& no_timer() noexcept { return no_timer_; }
+  context_stats& counters() noexcept { return counters_; }
+  context_stats stats() const noexcept;
+  void log(const char* line) noexcept;
+  any_io_executor executor() noexcept { return any_io_executor(&io_context::loop_table, this); }
+  static const executor_table& executor_table_of_loops() noexcept { return io_context::loop_table; }
+  io_context& context() noexcept { return context_; }
+
+  /// Owns a tree of tasks until it has finished.
+  void adopt(owned_tree& tree) noexcept;
+  void unhandled(std::exception_ptr error);
+
+  void (*unhandled_handler)(std::exception_ptr, void*) = nullptr;
+  void* unhandled_data = nullptr;
+  void (*log_sink)(const char*, void*) = nullptr;
+  void* log_data = nullptr;
+
+ private:
+  class slot;
+
+  void run_generation(std::uint64_t delivered_max);
+  void take_mail() noexcept;
+  void expire_timers() noexcept;
+  bool out_of_work() const noexcept;
+  void leave_direction(io_op& op) noexcept;
+  void complete_with(io_op& op, int result) noexcept;
+  void abandon(direction& q) noexcept;
+  void close_now(descriptor& d) noexcept;
+  void visit(turn_mode mode, std::int64_t deadline) noexcept;
+  void nudge() noexcept;
+  bool pause_if_exhausted(io_op& op) noexcept;
+  void leave_pause(io_op& op) noexcept;
+  void cancel_one(io_op& op) noexcept;
+  static void note_received(const descriptor& d, direction& q, std::size_t asked,
+                            std::size_t moved) noexcept;
+  void resume_acceptors() noexcept;
+  void cancel_everything() noexcept;
+  bool reap() noexcept;
+  void destroy_queued() noexcept;
+  void destroy_trees() noexcept;
+  static std::uint32_t chunk_of(std::uint32_t index) noexcept {
+    return static_cast<std::uint32_t>(std::bit_width(index / chunk_first + 1)) - 1;
+  }
+  static std::uint32_t chunk_begin(std::uint32_t chunk) noexcept {
+    return chunk_first * ((1u << chunk) - 1);
+  }
+  static std::uint32_t chunk_size(std::uint32_t chunk) noexcept { return chunk_first << chunk; }
+  void deliver_here(io_op& op, runner* where);
+  static void late_attempt_entry(queue_entry* entry, runner* where);
+  bool worth_attempting(const descriptor& d, const io_op& op) const noexcept;
+  bool attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept;
+  static void attempt_entry(queue_entry* entry, runner* where);
+  static void start_entry(queue_entry* entry, runner* where);
+
+  /// An entry that does something to its loop.
+  struct loop_entry : queue_entry {
+    io_loop* loop;
+  };
+
+  friend void start_operation(io_op& op) noexcept;
+  void start_wait(timer_operation& op) noexcept;
+  static void leave_timer(timer_operation& op) noexcept;
+
+  runner runner_;
+  entry_queue queue_;
+  std::atomic<bool> stopped_{false};
+  bool generation_over_ = true;
+  bool closing_ = false;
+  std::uint64_t outstanding_ = 0;  // operations in flight, on the runner's side
+  std::unique_ptr<system> system_;
+  std::unique_ptr<driver> driver_;
+  timer_queue timers_;
+  context_stats counters_;
+  loop_entry generation_mark_;
+  loop_entry nudge_;
+  std::atomic<bool> nudged_{false};
+  std::uint64_t entries_since_visit_ = 0;
+  owned_tree* trees_ = nullptr;  // newest first
+  entry_queue paused_;           // accepts that ran out of descriptors
+  std::int64_t accept_pause_ns_ = 0;
+  std::int64_t accept_retry_at_ = no_deadline;
+  io_context& context_;
+  scope ambient_;
+  descriptor no_descriptor_;
+  timer_state no_timer_;
+
+  std::mutex table_mutex_;  // the descriptor table: objects are made and dropped on any thread
+  std::array<std::atomic<descriptor*>, chunks_max> chunks_{};  // release/acquire: read without the mutex
+  descriptor* free_descriptors_ = nullptr;
+
+  alignas(64) std::atomic<bool> slot_taken_{false};
+  std::atomic<long> work_{0};  // work guards and what other contexts have for us
+  std::atomic<unsigned> nudgers_{0};  // threads between a change that may end run() and its wake-up
+  mailbox mail_;
+};
+
+/// Whoever runs the loop, one at a time. Construction throws std::logic_error if there is one already.
+class io_loop::slot {
+ public:
+  explicit slot(io_loop& loop);
+  ~slot();
+  slot(const slot&) = delete;
+  slot& operator=(const slot&) = delete;
+
+ private:
+  io_loop& loop_;
+  bool nested_;  // a handler polls its own context
+  runner::binding bound_;
+};
+
+template <class Action>
+bool io_loop::as_runner(Action&& action) noexcept {
+  if (on_runner()) {
+    action(*this);
+    return true;
+  }
+  bool idle = false;  // acquire: sees what the last runner did; release pairs with the next one's
+  if (!slot_taken_.compare_exchange_strong(idle, true, std::memory_order_acquire)) return false;
+  {
+    const runner::binding bound(runner_);
+    take_mail();
+    action(*this);
+  }
+  slot_taken_.store(false, std::memory_order_release);
+  return true;
+}
+
+}  // namespace beck

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSL-1.0
+// Attempts: when a direct system call is worth making, and what its outcome says about readiness. A wrong
+// try costs 200 ns, a missed one a visit to the kernel; the three values of readiness and the predictor
+// decide (docs/mechanisms.md).
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "io/io_loop.hpp"
+#include "io/transitions.hpp"
+
+namespace beck {
+namespace {
+
+constexpr std::int64_t accept_pause_ns_min = 10'000'000;
+constexpr std::int64_t accept_pause_ns_max = 1'000'000'000;
+
+/// The one system call behind an operation: value or -errno.
+std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
+  const int fd = op.target->fd;
+  auto* const bytes = static_cast<char*>(op.address) + op.transferred;
+  const auto poll_for = [&](unsigned events) -> std::ptrdiff_t {
+    const int seen = sys.poll(fd, events, INT64_MIN);
+    return seen > 0 ? 0 : seen == 0 ? -EAGAIN : seen;
+  };
+  switch (op.kind) {
+    case op_kind::receive:
+      return sys.receive(fd, bytes, op.length - op.transferred);
+    case op_kind::send:
+      return sys.send(fd, bytes, op.length - op.transferred);
+    case op_kind::receive_vector:
+      return sys.receive_vector(fd, static_cast<io_vector*>(op.address), op.length);
+    case op_kind::send_vector:
+      return sys.send_vector(fd, static_cast<const io_vector*>(op.address), op.length);
+    case op_kind::accept:
+      return sys.accept(fd);
+    case op_kind::connect: {
+      if ((op.flags & io_op::flag_tried) != 0) {  // woken: the outcome, unless the wake-up was stale
+        const std::ptrdiff_t ready = poll_for(poll_out);
+        return ready < 0 ? ready : sys.pending_error(fd);
+      }
+      const int r = sys.connect(fd, op.address, op.length);
+      if (r == -EAGAIN) return -ECONNREFUSED;  // unix(7): the listener's backlog is full
+      if (r != -EINPROGRESS) return r;
+      op.flags |= io_op::flag_tried;
+      return -EAGAIN;
+    }
+    case op_kind::wait_read:
+      return poll_for(poll_in | poll_read_hang_up);
+    case op_kind::wait_write:
+      return poll_for(poll_out);
+    case op_kind::wait_error:
+      return poll_for(0);
+    case op_kind::wait_timer:
+    case op_kind::raw:
+      break;
+  }
+  return -EOPNOTSUPP;
+}
+
+bool is_transfer(op_kind kind) noexcept {
+  return kind == op_kind::receive || kind == op_kind::receive_vector || kind == op_kind::send ||
+         kind == op_kind::send_vector;
+}
+
+/// accept(2): errors of the new connection, not of the listener (S2); the next one may be fine.
+bool is_lost_connection(std::ptrdiff_t r) noexcept {
+  switch (-r) {
+    case ECONNABORTED:
+    case EPROTO:
+    case ENETDOWN:
+    case ENOPROTOOPT:
+    case EHOSTDOWN:
+    case ENONET:
+    case EHOSTUNREACH:
+    case EOPNOTSUPP:
+    case ENETUNREACH:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_exhaustion(int result) noexcept {
+  return result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -ENOBUFS;
+}
+
+std::size_t vector_bytes(const io_op& op) noexcept {
+  std::size_t bytes = 0;
+  const auto* parts = static_cast<const io_vector*>(op.address);
+  for (std::size_t i = 0; i < op.length; ++i) bytes += parts[i].bytes;
+  return bytes;
+}
+
+}  // namespace
+
+bool io_loop::worth_attempting(const descriptor& d, const io_op& op) const noexcept {
+  const direction& q = d.queue[direction_of(op.kind)];
+  switch (op.kind) {
+    case op_kind::receive:
+    case op_kind::receive_vector:
+      // "Perhaps" under a warm predictor: waiting one turn finds the data more often than trying now.
+      return q.ready == readiness::known ||
+             (q.ready == readiness::perhaps && (q.predictor < 2 || !d.registered));
+    case op_kind::send:
+    case op_kind::send_vector:
+    case op_kind::accept:
+    case op_kind::connect:
+    case op_kind::wait_read:
+    case op_kind::wait_write:
+    case op_kind::wait_error:
+      return q.ready != readiness::no;
+    case op_kind::wait_timer:
+    case op_kind::raw:
+      return false;
+  }
+  return false;
+}
+
+bool io_loop::attempt(io_op& op) noexcept {
+  descriptor& d = *op.target;
+  direction& q = d.queue[direction_of(op.kind)];
+  if (is_transfer(op.kind)) return attempt_transfer(op, d, q);
+  while (worth_attempting(d, op) && runner_.spend(runner::call_weight)) {
+    ++counters_.attempts;
+    const std::ptrdiff_t r = perform(*system_, op);
+    if (r == -EAGAIN) {
+      ++counters_.wrong_attempts;
+      q.ready = readiness::no;
+      return false;
+    }
+    if (op.kind == op_kind::accept) {
+      if (is_lost_connection(r)) {
+        ++counters_.retries;
+        continue;
+      }
+      if (r >= 0) accept_pause_ns_ = 0;
+      if (is_exhaustion(static_cast<int>(r))) {
+        op.result = static_cast<int>(r);
+        q.ready = readiness::known;
+        op.flags |= io_op::flag_exhausted;
+        return false;
+      }
+    }
+    op.result = static_cast<int>(r);
+    return true;
+  }
+  return false;
+}
+
+bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept {
+  const bool receiving = op.kind == op_kind::receive || op.kind == op_kind::receive_vector;
+  const bool vectored = op.kind == op_kind::receive_vector || op.kind == op_kind::send_vector;
+  const std::size_t wanted = vectored ? vector_bytes(op) : op.length;
+  if (wanted == 0) {  // a stream moves nothing at once, and not even the kernel is asked
+    op.result = 0;
+    return true;
+  }
+  while (worth_attempting(d, op) && runner_.spend(runner::call_weight)) {
+    ++counters_.attempts;
+    const std::ptrdiff_t r = perform(*system_, op);
+    if (r == -EAGAIN) {
+      ++counters_.wrong_attempts;
+      q.ready = readiness::no;
+      return false;
+    }
+    if (r < 0 || (r == 0 && receiving)) {
+      op.result = r < 0 ? static_cast<int>(r) : eof_result;
+      return true;
+    }
+    const auto moved = static_cast<std::size_t>(r);
+    runner_.charge(static_cast<unsigned>(moved / runner::bytes_per_weight));
+    const std::size_t asked = wanted - op.transferred;
+    op.transferred += moved;
+    op.result = 0;
+    if (receiving) note_received(d, q, asked, moved);
+    if (op.transferred == wanted || (op.flags & io_op::flag_all) == 0) return true;
+  }
+  return false;
+}
+
+void io_loop::note_received(const descriptor& d, direction& q, std::size_t asked,
+                            std::size_t moved) noexcept {
+  if (d.hung_up) {
+    q.ready = readiness::known;  // up to the end nothing can make a read wait
+  } else {
+    q.ready = moved < asked ? readiness::no : readiness::perhaps;
+  }
+}
+
+// --- S1: accepting without descriptors -------------------------------------------------------------------
+
+bool io_loop::pause_if_exhausted(io_op& op) noexcept {
+  if ((op.flags & io_op::flag_exhausted) == 0) return false;
+  ++counters_.retries;
+  if (accept_pause_ns_ == 0) {
+    char line[160];
+    std::snprintf(line, sizeof line, "accept: %s; the acceptor pauses and tries again",
+                  make_error(op.result).message().c_str());
+    log(line);
+  }
+  accept_pause_ns_ = std::clamp(accept_pause_ns_ * 2, accept_pause_ns_min, accept_pause_ns_max);
+  accept_retry_at_ = system_->now() + accept_pause_ns_;
+  advance(op, op_event::park);
+  paused_.push(&op);
+  return true;
+}
+
+void io_loop::resume_acceptors() noexcept {
+  accept_retry_at_ = no_deadline;
+  entry_queue paused = paused_;
+  paused_ = entry_queue();
+  while (!paused.empty()) {
+    auto& op = *static_cast<io_op*>(paused.pop());
+    op.flags &= static_cast<std::uint8_t>(~io_op::flag_exhausted);
+    queue_attempt(op);
+  }
+}
+
+void io_loop::leave_pause(io_op& op) noexcept {
+  if (!is_paused(op)) return;
+  entry_queue paused = paused_;
+  paused_ = entry_queue();
+  while (!paused.empty()) {
+    queue_entry* entry = paused.pop();
+    if (entry != &op) paused_.push(entry);
+  }
+}
+
+}  // namespace beck

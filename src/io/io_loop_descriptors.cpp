@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+// The loop's table of descriptors: slots are handed out on any thread, closed on the runner, reused with a
+// new generation and freed only with the loop, so a late event can always be recognised.
+#include <cerrno>
+
+#include <beck/base/assert.hpp>
+
+#include "io/io_loop.hpp"
+
+namespace beck {
+
+descriptor* io_loop::allocate_descriptor(const any_io_executor& executor) {
+  const std::lock_guard lock(table_mutex_);
+  if (free_descriptors_ == nullptr) {
+    std::uint32_t chunk = 0;
+    while (chunk < chunks_max && chunks_[chunk].load(std::memory_order_relaxed) != nullptr) ++chunk;
+    if (chunk == chunks_max) throw_error(error::no_descriptors, "io_context: descriptor table");
+    const std::uint32_t size = chunk_size(chunk);
+    auto* made = new descriptor[size];
+    for (std::uint32_t i = size; i > 0; --i) {
+      descriptor& d = made[i - 1];
+      d.index = chunk_begin(chunk) + i - 1;
+      d.loop = this;
+      d.next = free_descriptors_;
+      free_descriptors_ = &d;
+    }
+    chunks_[chunk].store(made, std::memory_order_release);  // pairs with descriptor_at
+  }
+  descriptor* d = free_descriptors_;
+  free_descriptors_ = d->next;
+  d->next = nullptr;
+  d->executor = executor;
+  d->orphaned = false;
+  d->user_non_blocking = false;
+  return d;
+}
+
+void io_loop::open_descriptor(descriptor& d, int fd) noexcept {
+  for (direction& q : d.queue) {
+    BECK_ASSERT(q.current == nullptr && q.waiting.empty(), "a descriptor was opened with operations in flight");
+    q.ready = readiness::no;
+    q.predictor = 0;
+  }
+  d.hung_up = false;
+  d.registered = false;
+  d.arming = false;
+  d.fd = fd;
+  driver_->attach(d);
+}
+
+void io_loop::free_descriptor(descriptor& d) noexcept {
+  const std::lock_guard lock(table_mutex_);
+  d.executor = any_io_executor();
+  ++d.generation;
+  d.next = free_descriptors_;
+  free_descriptors_ = &d;
+}
+
+void io_loop::close(descriptor& d) noexcept {
+  if (d.fd >= 0 && !d.closing) {
+    d.closing = true;
+    for (direction& q : d.queue) abandon(q);
+    if (driver_->detach(d)) close_now(d);
+  } else if (d.fd < 0 && d.orphaned) {
+    free_descriptor(d);
+  }
+}
+
+void io_loop::close_now(descriptor& d) noexcept {
+  system_->close(d.fd);
+  d.fd = -1;
+  d.closing = false;
+  ++d.generation;
+  if (d.orphaned) free_descriptor(d);
+  if (!paused_.empty()) resume_acceptors();  // S1: a descriptor is free again
+}
+
+void io_loop::close_detached(descriptor& d) noexcept {
+  BECK_ASSERT(d.closing && d.in_kernel == 0, "a descriptor came back that was not being closed");
+  close_now(d);
+}
+
+int io_loop::release(descriptor& d) noexcept {
+  if (d.fd < 0) return -EBADF;
+  for (direction& q : d.queue) abandon(q);
+  if (!driver_->detach(d)) return -EBUSY;  // the kernel still works for an operation on this descriptor
+  const int fd = d.fd;
+  d.fd = -1;
+  ++d.generation;
+  return fd;
+}
+
+}  // namespace beck

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+// The beginning and the end of a loop. Destruction works from any thread and with operations in flight:
+// cancel everything, reap until the kernel has nothing of ours, then destroy what is queued and the trees of
+// tasks, newest first, from worklists and never recursively.
+#include <cstdio>
+#include <cerrno>
+#include <exception>
+#include <thread>
+
+#include <beck/base/assert.hpp>
+
+#include "io/backend_select.hpp"
+#include "io/io_loop.hpp"
+#include "run/terminate.hpp"
+
+namespace beck {
+namespace {
+constexpr std::int64_t reap_ns_max = 30'000'000'000;
+}
+
+io_loop::io_loop(io_context& context, const io_context::options& how)
+    : context_(context), ambient_(executor()), no_timer_{this, executor()} {
+  runner_.ambient = &ambient_;
+  generation_mark_.loop = this;
+  generation_mark_.run = [](queue_entry* entry, runner*) {
+    static_cast<loop_entry*>(entry)->loop->generation_over_ = true;
+  };
+  nudge_.loop = this;
+  nudge_.run = [](queue_entry* entry, runner*) {
+    static_cast<loop_entry*>(entry)->loop->nudged_.store(false, std::memory_order_release);
+  };
+  no_descriptor_.loop = this;
+  no_descriptor_.executor = executor();
+  backend_selection::open(*this, how, system_, driver_);
+  mail_.open(driver_->wake_handle());
+}
+
+io_loop::~io_loop() {
+  bool idle = false;
+  const bool taken = slot_taken_.compare_exchange_strong(idle, true, std::memory_order_acquire);
+  BECK_ASSERT(taken, "an io_context was destroyed while a thread runs it");
+  const runner::binding bound(runner_);
+  closing_ = true;
+  cancel_everything();
+  if (!reap()) {
+    log("io_context destroyed: the kernel did not give an operation back within 30 s; its memory is leaked");
+    static_cast<void>(driver_.release());  // frames and buffers that the kernel may still write stay
+    static_cast<void>(system_.release());
+    return;
+  }
+  do {
+    destroy_queued();
+    destroy_trees();
+  } while (!queue_.empty() || !mail_.empty());
+  while (nudgers_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+  take_mail();
+  mail_.settle();
+  for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
+}
+
+void io_loop::cancel_everything() noexcept {
+  take_mail();
+  resume_acceptors();
+  while (timer_operation* op = timers_.take_any()) {
+    leave_timer(*op);
+    complete_with(*op, -ECANCELED);
+  }
+  for (std::uint32_t chunk = 0; chunk < chunks_max && chunks_[chunk] != nullptr; ++chunk) {
+    for (std::uint32_t i = 0; i < chunk_size(chunk); ++i) {
+      descriptor& d = chunks_[chunk][i];
+      if (d.fd < 0) continue;
+      for (direction& q : d.queue) abandon(q);
+      driver_->detach(d);
+    }
+  }
+}
+
+bool io_loop::reap() noexcept {
+  const std::int64_t give_up = system_->now() + reap_ns_max;
+  while (driver_->in_flight() != 0) {
+    driver_->turn(turn_mode::wait, give_up);
+    if (system_->now() >= give_up) return false;
+  }
+  driver_->turn(turn_mode::drain, 0);  // what was listed has been marked as cancelled: it ends here
+  return true;
+}
+
+void io_loop::destroy_queued() noexcept {
+  do {
+    take_mail();
+    while (!queue_.empty()) {
+      queue_entry* entry = queue_.pop();
+      entry->run(entry, nullptr);
+    }
+  } while (!mail_.empty());
+}
+
+void io_loop::destroy_trees() noexcept {
+  while (trees_ != nullptr) {
+    owned_tree* tree = trees_;
+    trees_ = tree->older;
+    if (trees_ != nullptr) trees_->link = &trees_;
+    tree->link = nullptr;
+    tree->destroy(tree);
+    destroy_queued();
+  }
+}
+
+void io_loop::adopt(owned_tree& tree) noexcept {
+  tree.older = trees_;
+  tree.link = &trees_;
+  if (trees_ != nullptr) trees_->link = &tree.older;
+  trees_ = &tree;
+}
+
+void io_loop::unhandled(std::exception_ptr error) {
+  if (unhandled_handler != nullptr) {
+    unhandled_handler(std::move(error), unhandled_data);
+    return;
+  }
+  terminate_unhandled(std::move(error));
+}
+
+}  // namespace beck

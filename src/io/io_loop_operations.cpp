@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSL-1.0
+// The life of operations on their loop: starting, finishing, cancelling, and the timers' share of it. State
+// changes only through transitions.hpp.
+#include <cerrno>
+
+#include <beck/base/assert.hpp>
+#include <beck/io/steady_timer.hpp>
+
+#include "base/sanitizers.hpp"
+#include "io/io_loop.hpp"
+#include "io/transitions.hpp"
+
+namespace beck {
+
+// --- starting ------------------------------------------------------------------------------------------
+
+void io_loop::start(io_op& op) noexcept {
+  if (start_immediate(op)) {
+    ++outstanding_;
+    complete_with(op, op.result);
+  }
+}
+
+bool io_loop::start_immediate(io_op& op) noexcept {
+  if (op.kind == op_kind::wait_timer) {
+    start_wait(static_cast<timer_operation&>(op));
+    return false;
+  }
+  descriptor& d = *op.target;
+  if (closing_ || (op.kind != op_kind::raw && (d.fd < 0 || d.closing))) {
+    op.result = closing_ ? -ECANCELED : -EBADF;
+    return true;
+  }
+  if (op.kind == op_kind::raw) {
+    ++outstanding_;
+    driver_->submit(op);
+    return false;
+  }
+  direction& q = d.queue[direction_of(op.kind)];
+  if (q.current != nullptr) {
+    ++outstanding_;
+    advance(op, op_event::queue);
+    q.waiting.push(&op);
+    return false;
+  }
+  if (attempt(op)) return true;
+  ++outstanding_;
+  q.current = &op;
+  if (!pause_if_exhausted(op)) driver_->submit(op);
+  return false;
+}
+
+void io_loop::start_entry(queue_entry* entry, runner* where) {
+  auto* op = static_cast<io_op*>(entry);
+  if (where == nullptr) {
+    op->complete(op, nullptr);
+    return;
+  }
+  io_loop& loop = op->kind == op_kind::wait_timer ? *op->timer->loop : *op->target->loop;
+  loop.start(*op);
+}
+
+void io_loop::queue_attempt(io_op& op) noexcept {
+  advance(op, op_event::wake);
+  op.run = &attempt_entry;
+  queue_.push(&op);
+}
+
+void io_loop::attempt_entry(queue_entry* entry, runner* where) {
+  auto& op = *static_cast<io_op*>(entry);
+  if (where == nullptr) {
+    op.complete(&op, nullptr);
+    return;
+  }
+  io_loop& loop = *op.target->loop;
+  if ((op.flags & io_op::flag_cancelled) != 0) {
+    op.result = -ECANCELED;
+  } else if (!loop.attempt(op)) {
+    if (!loop.pause_if_exhausted(op)) loop.driver_->submit(op);
+    return;
+  }
+  loop.deliver_here(op, where);
+}
+
+void io_loop::queue_late_attempt(io_op& op) noexcept {
+  advance(op, op_event::wake);
+  op.run = &late_attempt_entry;
+  queue_.push(&op);
+}
+
+void io_loop::late_attempt_entry(queue_entry* entry, runner* where) {
+  auto& op = *static_cast<io_op*>(entry);
+  if (where == nullptr || (op.flags & io_op::flag_cancelled) != 0) return attempt_entry(entry, where);
+  io_loop& loop = *op.target->loop;
+  direction& q = op.target->queue[direction_of(op.kind)];
+  q.ready = readiness::known;  // nothing says so: that is what is tried
+  ++loop.counters_.speculations;
+  if (loop.attempt(op)) return loop.deliver_here(op, where);
+  q.predictor = 0;
+  loop.driver_->submit(op);
+}
+
+void io_loop::deliver_here(io_op& op, runner* where) {
+  advance(op, op_event::finish);
+  --outstanding_;
+  leave_direction(op);
+  op.complete(&op, where);  // in this entry: nothing would be gained by queueing once more
+}
+
+// --- finishing -----------------------------------------------------------------------------------------
+
+void io_loop::complete_with(io_op& op, int result) noexcept {
+  op.result = result;
+  advance(op, op_event::finish);
+  op.run = op.complete;
+  --outstanding_;
+  queue_.push(&op);
+}
+
+void io_loop::finish(io_op& op, int result) noexcept {
+  complete_with(op, result);
+  leave_direction(op);
+}
+
+void io_loop::leave_direction(io_op& op) noexcept {
+  if (op.kind == op_kind::raw) return;
+  direction& q = op.target->queue[direction_of(op.kind)];
+  if (q.current != &op) return;  // its descriptor was closed meanwhile
+  q.current = nullptr;
+  if (q.waiting.empty()) return;
+  auto* next = static_cast<io_op*>(q.waiting.pop());
+  q.current = next;
+  driver_->submit(*next);
+}
+
+// --- cancelling ----------------------------------------------------------------------------------------
+
+void io_loop::cancel_one(io_op& op) noexcept {
+  switch (op.state) {
+    case op_state::ready:  // in the run queue: the attempt finds the flag
+      op.flags |= io_op::flag_cancelled;
+      return;
+    case op_state::parked:
+      leave_pause(op);
+      driver_->cancel(op);
+      return;
+    case op_state::listed:
+    case op_state::in_kernel:
+      op.flags |= io_op::flag_cancelled;
+      driver_->cancel(op);
+      return;
+    case op_state::inert:
+    case op_state::mailed:
+    case op_state::waiting:
+    case op_state::finished:
+      return;
+  }
+}
+
+std::size_t io_loop::cancel_all(descriptor& d) noexcept {
+  std::size_t count = 0;
+  for (direction& q : d.queue) {
+    entry_queue waiting = q.waiting;
+    q.waiting = entry_queue();
+    if (q.current != nullptr) {
+      cancel_one(*q.current);
+      ++count;
+    }
+    for (; !waiting.empty(); ++count) complete_with(*static_cast<io_op*>(waiting.pop()), -ECANCELED);
+  }
+  return count;
+}
+
+void io_loop::abandon(direction& q) noexcept {
+  entry_queue waiting = q.waiting;
+  q.waiting = entry_queue();
+  if (io_op* op = q.current; op != nullptr && op->state != op_state::in_kernel) {
+    q.current = nullptr;
+    if (op->state == op_state::parked) {
+      leave_pause(*op);
+      driver_->cancel(*op);
+    } else {  // the run queue or a list of the driver holds it: it ends there, without its descriptor
+      op->flags |= io_op::flag_cancelled;
+      op->target = &no_descriptor_;
+    }
+  }
+  while (!waiting.empty()) complete_with(*static_cast<io_op*>(waiting.pop()), -ECANCELED);
+}
+
+// --- timers --------------------------------------------------------------------------------------------
+
+void io_loop::start_wait(timer_operation& op) noexcept {
+  ++outstanding_;
+  if (closing_) return complete_with(op, -ECANCELED);
+  if (op.timer == &no_timer_) return complete_with(op, -EBADF);
+  if (!timers_.add(op)) return complete_with(op, -ENOMEM);
+  advance(op, op_event::park);
+  timer_state& timer = *op.timer;
+  op.sibling_next = nullptr;
+  op.sibling_previous = timer.last;
+  (timer.last != nullptr ? timer.last->sibling_next : timer.first) = &op;
+  timer.last = &op;
+}
+
+void io_loop::leave_timer(timer_operation& op) noexcept {
+  timer_state& timer = *op.timer;
+  (op.sibling_previous != nullptr ? op.sibling_previous->sibling_next : timer.first) = op.sibling_next;
+  (op.sibling_next != nullptr ? op.sibling_next->sibling_previous : timer.last) = op.sibling_previous;
+}
+
+std::size_t io_loop::cancel_waits(timer_state& timer, std::size_t most) noexcept {
+  std::size_t count = 0;
+  for (; timer.first != nullptr && count < most; ++count) {
+    timer_operation& op = *timer.first;
+    timers_.remove(op);
+    leave_timer(op);
+    complete_with(op, -ECANCELED);
+  }
+  return count;
+}
+
+// --- what headers call ---------------------------------------------------------------------------------
+
+namespace {
+io_loop& loop_of(const io_op& op) noexcept {
+  return op.kind == op_kind::wait_timer ? *op.timer->loop : *op.target->loop;
+}
+}  // namespace
+
+void start_operation(io_op& op) noexcept {
+  io_loop& loop = loop_of(op);
+  op.state = op_state::inert;
+  op.flags &= io_op::flag_all | io_op::flag_tried;
+  if (loop.on_runner()) {
+    loop.start(op);
+    return;
+  }
+  advance(op, op_event::mail);
+  op.run = &io_loop::start_entry;
+  loop.mail_.push(&op);
+}
+
+bool start_operation_immediate(io_op& op) noexcept {
+  io_loop& loop = loop_of(op);
+  if (!loop.on_runner()) {
+    start_operation(op);
+    return false;
+  }
+  op.state = op_state::inert;
+  op.flags &= io_op::flag_all | io_op::flag_tried;
+  return loop.start_immediate(op);
+}
+
+const any_io_executor& default_executor(const io_op& op) noexcept {
+  return op.kind == op_kind::wait_timer ? op.timer->executor : op.target->executor;
+}
+
+bool runs_operations_of(const any_io_executor& executor, const io_op& op) noexcept {
+  return executor.target() == &loop_of(op);
+}
+
+bool operation::await_ready() noexcept {
+  io_loop& loop = *target->loop;
+  if (!loop.on_runner() || loop.run_state().budget() == 0) return false;
+  const descriptor& d = *target;
+  if (d.fd < 0 || d.closing || d.queue[direction_of(kind)].current != nullptr) return false;
+  if (!loop.attempt(*this)) return false;
+  ++loop.run_state().counters.inline_completions;
+  return true;
+}
+
+void operation::suspend(std::coroutine_handle<> coroutine, scope& environment) {
+  coroutine_ = coroutine;
+  scope_ = &environment;
+  if (runs_operations_of(environment.executor(), *this)) {
+    complete = &resume;
+  } else {
+    complete = &resume_elsewhere;
+    environment.executor().on_work_started();
+  }
+  start_operation(*this);
+}
+
+void operation::resume(queue_entry* entry, runner* where) {
+  if (where == nullptr) return;  // the frame belongs to its tree, which destroys it
+  ++where->counters.delivered;
+  where->resume(static_cast<operation*>(static_cast<io_op*>(entry))->coroutine_);
+}
+
+void operation::resume_elsewhere(queue_entry* entry, runner* where) {
+  auto* self = static_cast<operation*>(static_cast<io_op*>(entry));
+  const any_io_executor home = self->scope_->executor();
+  if (where != nullptr) {
+    self->run = &resume;
+    home.post(self);  // from here on the frame may be gone
+  }
+  home.on_work_finished();
+}
+
+}  // namespace beck

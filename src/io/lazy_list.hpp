@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSL-1.0
+// Operations that wait one turn before they are attempted or submitted. A listed operation that is cancelled
+// stays until its list is taken; then the flag ends it.
+#pragma once
+
+#include <beck/io/operation.hpp>
+
+namespace beck {
+
+class lazy_list {
+ public:
+  bool empty() const noexcept { return list_.empty(); }
+  void add(io_op& op) noexcept { list_.push(&op); }
+  /// Calls `action(io_op&)` for each and empties the list; the action may add to other lists.
+  template <class Action>
+  void take(Action&& action) {
+    entry_queue taken = list_;
+    list_ = entry_queue();
+    while (!taken.empty()) action(*static_cast<io_op*>(taken.pop()));
+  }
+  /// Makes this list what `next` was, and `next` empty. Requires that this one is empty.
+  void rotate(lazy_list& next) noexcept {
+    list_ = next.list_;
+    next.list_ = entry_queue();
+  }
+
+ private:
+  entry_queue list_;
+};
+
+}  // namespace beck

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+// eventfd(2).
+#include <cerrno>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <beck/base/assert.hpp>
+
+#include "io/wake.hpp"
+
+namespace beck {
+
+int wake_open() noexcept {
+  const int fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  return fd >= 0 ? fd : -errno;
+}
+
+void wake_write(int fd) noexcept {
+  BECK_ASSERT(fd >= 0, "a simulated context was posted to from another thread");
+  const std::uint64_t one = 1;
+  while (::write(fd, &one, sizeof one) < 0 && errno == EINTR) {
+  }
+}
+
+void wake_drain(int fd, std::uint64_t total) noexcept {
+  std::uint64_t seen = 0;
+  while (seen < total) {
+    std::uint64_t count = 0;
+    if (::read(fd, &count, sizeof count) == sizeof count) {
+      seen += count;
+    } else {  // the writer is between its push and its write
+      pollfd waiting{fd, POLLIN, 0};
+      ::poll(&waiting, 1, -1);
+    }
+  }
+}
+
+}  // namespace beck

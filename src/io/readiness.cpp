@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+// Events to readiness bits to queued attempts.
+#include "io/readiness.hpp"
+
+#include "io/io_loop.hpp"
+
+namespace beck {
+namespace {
+
+constexpr std::uint8_t predictor_max = 3;
+
+void wake(io_loop& loop, direction& q) noexcept {
+  q.ready = readiness::known;
+  io_op* op = q.current;
+  if (op == nullptr || op->state != op_state::parked || loop.is_paused(*op)) return;
+  if (is_receive(op->kind) && q.predictor < predictor_max) ++q.predictor;
+  loop.queue_attempt(*op);
+}
+
+}  // namespace
+
+void note_events(io_loop& loop, descriptor& d, unsigned events) noexcept {
+  const bool ended = (events & (poll_read_hang_up | poll_hang_up | poll_error)) != 0;
+  if (ended) d.hung_up = true;
+  if (ended || (events & poll_in) != 0) wake(loop, d.queue[direction_in]);
+  if ((events & (poll_out | poll_hang_up | poll_error)) != 0) wake(loop, d.queue[direction_out]);
+  if ((events & (poll_error | poll_hang_up | poll_priority)) != 0) wake(loop, d.queue[direction_error]);
+}
+
+}  // namespace beck

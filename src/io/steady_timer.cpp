@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+// A timer's two halves: the object with its expiry on the user's thread, the list of waits on the runner.
+#include <beck/io/steady_timer.hpp>
+
+#include "io/io_loop.hpp"
+#include "io/loop_access.hpp"
+#include "io/posix_system.hpp"
+
+namespace beck {
+namespace {
+
+timer_state* make_state(const any_io_executor& executor) {
+  io_loop& loop = loop_of(executor);
+  return ::new (allocate_block(sizeof(timer_state))) timer_state{&loop, executor};
+}
+
+void free_state(timer_state* state) noexcept {
+  state->~timer_state();
+  free_block(state);
+}
+
+void release_entry(queue_entry* entry, runner*) {
+  auto* state = reinterpret_cast<timer_state*>(reinterpret_cast<char*>(entry) -
+                                               offsetof(timer_state, release_entry));
+  state->loop->cancel_waits(*state, SIZE_MAX);
+  free_state(state);
+}
+
+/// A cancel that another thread's runner carries out.
+struct cancel_entry : queue_entry {
+  timer_state* timer;
+  std::size_t most;
+};
+
+}  // namespace
+
+io_loop& loop_of(const any_io_executor& executor) {
+  auto* context = executor ? dynamic_cast<io_context*>(executor.context_or_null()) : nullptr;
+  if (context == nullptr) {
+    throw io_error(error::make_error_code(error::invalid_argument),
+                   "I/O objects need an executor whose context is a beck::io_context");
+  }
+  return *static_cast<io_loop*>(context->get_executor().target());
+}
+
+steady_timer::steady_timer(const any_io_executor& executor) : state_(make_state(executor)) {}
+steady_timer::steady_timer(const any_io_executor& executor, beck::duration after) : steady_timer(executor) {
+  expires_after(after);
+}
+steady_timer::steady_timer(const any_io_executor& executor, beck::time_point at) : steady_timer(executor) {
+  expires_at(at);
+}
+steady_timer::steady_timer(io_context& context) : steady_timer(any_io_executor(context.get_executor())) {}
+steady_timer::steady_timer(io_context& context, beck::duration after) : steady_timer(context) {
+  expires_after(after);
+}
+steady_timer::steady_timer(io_context& context, beck::time_point at) : steady_timer(context) {
+  expires_at(at);
+}
+
+steady_timer::steady_timer(steady_timer&& other) noexcept : state_(other.state_), expiry_(other.expiry_) {
+  other.state_ = &state_->loop->no_timer();  // whatever is asked of a moved-from timer has a clear answer
+}
+
+steady_timer& steady_timer::operator=(steady_timer&& other) noexcept {
+  std::swap(state_, other.state_);
+  std::swap(expiry_, other.expiry_);
+  return *this;
+}
+
+steady_timer::~steady_timer() {
+  if (state_ == &state_->loop->no_timer()) return;
+  const bool done = state_->loop->as_runner([this](io_loop& loop) { loop.cancel_waits(*state_, SIZE_MAX); });
+  if (done) {
+    free_state(state_);
+    return;
+  }
+  state_->release_entry.run = &release_entry;
+  state_->loop->mail().push(&state_->release_entry);
+}
+
+any_io_executor steady_timer::get_executor() const noexcept { return state_->executor; }
+
+std::size_t steady_timer::expires_after(beck::duration after) {
+  return expires_at(beck::time_point(beck::duration(state_->loop->sys().now())) + after);
+}
+
+std::size_t steady_timer::expires_at(beck::time_point at) {
+  expiry_ = at.nanoseconds();
+  return cancel();
+}
+
+beck::time_point steady_timer::expiry() const noexcept { return beck::time_point(beck::duration(expiry_)); }
+
+static std::size_t cancel_some(timer_state* state, std::size_t most) {
+  std::size_t count = 0;
+  if (state->loop->as_runner([&](io_loop& loop) { count = loop.cancel_waits(*state, most); })) return count;
+  auto* entry = ::new (allocate_block(sizeof(cancel_entry))) cancel_entry;
+  entry->timer = state;
+  entry->most = most;
+  entry->run = [](queue_entry* self, runner*) {
+    const cancel_entry order = *static_cast<cancel_entry*>(self);
+    free_block(self);
+    order.timer->loop->cancel_waits(*order.timer, order.most);
+  };
+  state->loop->mail().push(entry);
+  return 0;
+}
+
+std::size_t steady_timer::cancel() { return cancel_some(state_, SIZE_MAX); }
+std::size_t steady_timer::cancel_one() { return cancel_some(state_, 1); }
+
+timer_operation steady_timer::async_wait() noexcept {
+  return timer_operation(state_, expiry_);
+}
+
+time_point steady_now() noexcept {
+  if (const runner* current = runner::current(); current != nullptr && current->ambient != nullptr) {
+    return time_point(duration(static_cast<io_loop*>(current->ambient->executor().target())->sys().now()));
+  }
+  return time_point(duration(posix_system().now()));
+}
+
+}  // namespace beck

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSL-1.0
+// The eventfd that ends a loop's wait from another thread. It is watched edge-triggered and never read
+// while the loop lives, so one wake-up is one write and nothing else.
+#pragma once
+
+#include <cstdint>
+
+namespace beck {
+
+/// A new non-blocking, close-on-exec eventfd, or -errno.
+int wake_open() noexcept;
+/// Adds one. Any thread.
+void wake_write(int fd) noexcept;
+/// Waits until `total` writes have been made since wake_open(), and synchronises with them.
+void wake_drain(int fd, std::uint64_t total) noexcept;
+
+}  // namespace beck

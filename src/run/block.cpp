@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSL-1.0
+// The block cache: one per thread, found through a constinit thread-local pointer. A header in front of
+// each block names the owning cache and the size class. Under AddressSanitizer every block comes from
+// the general allocator, so that it sees each life on its own.
+#include <beck/run/block.hpp>
+
+#include <atomic>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "base/sanitizers.hpp"
+
+namespace beck {
+namespace {
+
+constexpr bool recycling = !address_sanitizer;
+
+constexpr std::size_t class_bytes = 64;
+constexpr std::size_t classes = 65;  // 0 is unused; 64 is 4 KiB
+constexpr unsigned returned_batch = 64;
+
+struct free_node {
+  free_node* next;
+};
+
+class block_cache;
+
+struct alignas(16) block_header {
+  block_cache* owner;  // null: straight from the general allocator
+  std::uint32_t size_class;
+};
+
+block_header* header_of(void* block) noexcept { return static_cast<block_header*>(block) - 1; }
+
+void* allocate_general(std::size_t bytes, block_cache* owner, std::uint32_t size_class) {
+  auto* header = static_cast<block_header*>(::operator new(sizeof(block_header) + bytes));
+  header->owner = owner;
+  header->size_class = size_class;
+  return header + 1;
+}
+
+/// The free lists of one thread. When the thread ends its cache waits for the next new thread, because
+/// blocks in use elsewhere still name it as their owner.
+class block_cache {
+ public:
+  void* take(std::uint32_t size_class) {
+    if (free_node* node = free_[size_class]; node != nullptr) [[likely]] {
+      free_[size_class] = node->next;
+      return node;
+    }
+    return take_slow(size_class);
+  }
+
+  void give(void* block, std::uint32_t size_class) noexcept {
+    free_[size_class] = ::new (block) free_node{free_[size_class]};
+  }
+
+  /// Keeps a block of `owner` until a batch is worth one atomic exchange with it.
+  void give_back(void* block, block_cache* owner) noexcept {
+    if (outgoing_owner_ != owner) {
+      flush();
+      outgoing_owner_ = owner;
+    }
+    outgoing_head_ = ::new (block) free_node{outgoing_head_};
+    if (outgoing_count_++ == 0) outgoing_tail_ = outgoing_head_;
+    if (outgoing_count_ == returned_batch) flush();
+  }
+
+  void flush() noexcept {
+    if (outgoing_count_ == 0) return;
+    outgoing_owner_->take_back(outgoing_head_, outgoing_tail_);
+    outgoing_head_ = nullptr;
+    outgoing_count_ = 0;
+  }
+
+  /// Takes a chain that other threads freed. Any thread; the release pairs with the exchange in take_slow.
+  void take_back(free_node* head, free_node* tail) noexcept {
+    free_node* expected = returned_.load(std::memory_order_relaxed);
+    do {
+      tail->next = expected;
+    } while (!returned_.compare_exchange_weak(expected, head, std::memory_order_release,
+                                              std::memory_order_relaxed));
+  }
+
+  std::uint64_t misses() const noexcept { return misses_; }
+
+  block_cache* idle_next = nullptr;
+
+ private:
+  [[gnu::noinline]] void* take_slow(std::uint32_t size_class) {
+    free_node* node = returned_.exchange(nullptr, std::memory_order_acquire);
+    while (node != nullptr) {
+      free_node* next = node->next;
+      give(node, header_of(node)->size_class);
+      node = next;
+    }
+    if (free_[size_class] != nullptr) return take(size_class);
+    ++misses_;
+    return allocate_general(size_class * class_bytes, this, size_class);
+  }
+
+  free_node* free_[classes] = {};
+  free_node* outgoing_head_ = nullptr;
+  free_node* outgoing_tail_ = nullptr;
+  block_cache* outgoing_owner_ = nullptr;
+  unsigned outgoing_count_ = 0;
+  std::uint64_t misses_ = 0;
+  alignas(64) std::atomic<free_node*> returned_{nullptr};
+};
+
+constinit std::mutex idle_mutex;
+constinit block_cache* idle_caches = nullptr;
+
+constinit thread_local block_cache* this_cache [[gnu::tls_model("initial-exec")]] = nullptr;
+
+struct cache_owner {
+  ~cache_owner() {
+    block_cache* cache = std::exchange(this_cache, nullptr);
+    if (cache == nullptr) return;
+    cache->flush();
+    const std::lock_guard lock(idle_mutex);
+    cache->idle_next = idle_caches;
+    idle_caches = cache;
+  }
+};
+
+[[gnu::noinline]] block_cache* make_cache() {
+  static thread_local cache_owner owner;  // its destructor runs when the thread ends
+  (void)&owner;
+  {
+    const std::lock_guard lock(idle_mutex);
+    if (idle_caches != nullptr) {
+      this_cache = idle_caches;
+      idle_caches = idle_caches->idle_next;
+    }
+  }
+  if (this_cache == nullptr) this_cache = new block_cache;
+  return this_cache;
+}
+
+}  // namespace
+
+void* allocate_block(std::size_t bytes) {
+  const std::size_t size_class = bytes != 0 ? (bytes + class_bytes - 1) / class_bytes : 1;
+  if (!recycling || size_class >= classes) return allocate_general(bytes, nullptr, 0);
+  block_cache* cache = this_cache != nullptr ? this_cache : make_cache();
+  return cache->take(static_cast<std::uint32_t>(size_class));
+}
+
+void free_block(void* block) noexcept {
+  block_header* header = header_of(block);
+  if (header->owner == nullptr) {
+    ::operator delete(header);
+  } else if (header->owner == this_cache) [[likely]] {
+    this_cache->give(block, header->size_class);
+  } else if (this_cache != nullptr) {
+    this_cache->give_back(block, header->owner);
+  } else {  // a thread that never allocated: freeing must not allocate a cache for it
+    free_node* node = ::new (block) free_node{nullptr};
+    header->owner->take_back(node, node);
+  }
+}
+
+std::uint64_t block_misses() noexcept { return this_cache != nullptr ? this_cache->misses() : 0; }
+
+}  // namespace beck

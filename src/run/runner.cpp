@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSL-1.0
+// The thread's current runner, and the rare half of resume().
+#include <beck/run/runner.hpp>
+
+namespace beck {
+
+thread_local constinit runner* runner::current_ [[gnu::tls_model("initial-exec")]] = nullptr;
+
+void runner::continue_unwound() {
+  if (next_) {
+    std::exchange(next_, nullptr).resume();
+    return;
+  }
+  queue_entry* entry = after_;
+  after_ = entry->next;
+  entry->run(entry, this);
+}
+
+}  // namespace beck
