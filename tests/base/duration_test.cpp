@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <doctest/doctest.h>
+
+#include <beck/base/duration.hpp>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+
+namespace {
+
+using beck::duration;
+using beck::time_point;
+using namespace std::chrono_literals;
+
+constexpr long long ns(duration d) { return d.nanoseconds(); }
+constexpr long long highest = std::numeric_limits<long long>::max();
+constexpr long long lowest = std::numeric_limits<long long>::min();
+
+static_assert(ns(10s) == 10'000'000'000);
+static_assert(ns(-3ms) == -3'000'000);
+static_assert(ns(1h) == 3'600'000'000'000);
+static_assert(ns(duration()) == 0);
+static_assert(ns(std::chrono::years::max()) == highest);
+static_assert(std::is_convertible_v<std::chrono::milliseconds, duration>);
+static_assert(!std::is_convertible_v<long long, duration>);
+static_assert(!std::is_convertible_v<std::chrono::system_clock::time_point, time_point>);
+static_assert(std::is_convertible_v<std::chrono::steady_clock::time_point, time_point>);
+
+TEST_CASE("huge durations saturate at both ends") {
+  CHECK(ns(std::chrono::hours::max()) == highest);
+  CHECK(ns(std::chrono::hours::min()) == lowest);
+  CHECK(ns(std::chrono::nanoseconds::max()) == highest);
+  CHECK(ns(std::chrono::nanoseconds::min()) == lowest);
+  CHECK(ns(std::chrono::nanoseconds(lowest + 1)) == lowest + 1);
+  CHECK(ns(std::chrono::duration<unsigned long long>(~0ULL)) == highest);
+  CHECK(ns(std::chrono::duration<unsigned long long, std::nano>(~0ULL)) == highest);
+  CHECK(ns(std::chrono::duration<long long, std::ratio<INT64_MAX>>(1)) == highest);
+  CHECK(ns(std::chrono::duration<long long, std::ratio<INT64_MAX>>(-1)) == lowest);
+  CHECK(ns(std::chrono::duration<long long, std::ratio<INT64_MAX>>(0)) == 0);
+}
+
+TEST_CASE("a part of a nanosecond is rounded up, so that no wait is too short") {
+  using picoseconds = std::chrono::duration<long long, std::pico>;
+  CHECK(ns(picoseconds(1)) == 1);
+  CHECK(ns(picoseconds(1000)) == 1);
+  CHECK(ns(picoseconds(1001)) == 2);
+  CHECK(ns(picoseconds(-1)) == 0);
+  CHECK(ns(picoseconds(-1999)) == -1);
+  CHECK(ns(picoseconds::max()) == highest / 1000 + 1);
+  CHECK(ns(std::chrono::duration<int, std::ratio<1, 3>>(1)) == 333'333'334);
+  CHECK(ns(std::chrono::duration<int, std::ratio<1, 3>>(-1)) == -333'333'333);
+  CHECK(ns(std::chrono::duration<std::uint8_t, std::atto>(7)) == 1);
+}
+
+TEST_CASE("floating counts convert, saturate, and NaN is zero") {
+  using fseconds = std::chrono::duration<double>;
+  CHECK(ns(fseconds(0.1)) == 100'000'000);
+  CHECK(ns(fseconds(0.25)) == 250'000'000);
+  CHECK(ns(fseconds(-1.5)) == -1'500'000'000);
+  CHECK(ns(fseconds(1e-10)) == 1);
+  CHECK(ns(fseconds(1e300)) == highest);
+  CHECK(ns(fseconds(-1e300)) == lowest);
+  CHECK(ns(fseconds(std::numeric_limits<double>::infinity())) == highest);
+  CHECK(ns(fseconds(-std::numeric_limits<double>::infinity())) == lowest);
+  CHECK(ns(fseconds(std::nan(""))) == 0);
+  CHECK(ns(std::chrono::duration<float, std::milli>(0.5F)) == 500'000);
+  CHECK(ns(std::chrono::duration<long double, std::nano>(9223372036854775806.0L)) == highest - 1);
+  CHECK(ns(std::chrono::duration<double, std::nano>(9223372036854775808.0)) == highest);
+}
+
+TEST_CASE("durations that fit convert as std::chrono's own conversion does") {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 20'000; ++i) {
+    const auto count = static_cast<long long>(random() >> (random() % 64)) / 1'000'000'000;
+    const auto signed_count = (i & 1) != 0 ? -count : count;
+    REQUIRE(ns(std::chrono::seconds(signed_count)) == signed_count * 1'000'000'000);
+    const std::chrono::nanoseconds direct(static_cast<long long>(random()));
+    REQUIRE(ns(direct) == direct.count());
+    const std::chrono::microseconds micros(signed_count);
+    REQUIRE(ns(micros) == std::chrono::nanoseconds(micros).count());
+  }
+}
+
+TEST_CASE("sums and differences saturate") {
+  CHECK(duration::max() + 1ns == duration::max());
+  CHECK(duration::min() + -1ns == duration::min());
+  CHECK(duration::min() - 1ns == duration::min());
+  CHECK(duration::max() - duration(-1) == duration::max());
+  CHECK(duration() - duration::min() == duration::max());
+  CHECK(-duration::min() == duration::max());
+  CHECK(duration(5) + duration(6) == duration(11));
+  duration d = 1s;
+  d += 500ms;
+  d -= 1ms;
+  CHECK(d == 1499ms);
+}
+
+TEST_CASE("durations compare with each other and with std::chrono's") {
+  CHECK(duration(1) < duration(2));
+  CHECK(duration(1'000'000) == 1ms);
+  CHECK(duration(1) < 1ms);
+  CHECK(1ms > duration(1));
+  CHECK(duration::zero() == duration());
+  CHECK(duration::min() < duration::zero());
+}
+
+TEST_CASE("a time point comes from the steady clock and keeps its nanoseconds") {
+  const auto now = std::chrono::steady_clock::now();
+  const time_point t = now;
+  CHECK(t.nanoseconds() ==
+        std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count());
+  CHECK(t + 1s > t);
+  CHECK((t + 1s) - t == 1s);
+  CHECK(t - 1s < now);
+  CHECK(time_point(std::chrono::steady_clock::time_point::max()) == time_point::max());
+}
+
+TEST_CASE("never stays never, and a point plus a huge duration is never") {
+  CHECK(time_point::max().is_never());
+  CHECK(time_point::max() + -1h == time_point::max());
+  CHECK(time_point::max() - 1h == time_point::max());
+  CHECK((time_point(duration(5)) + duration::max()).is_never());
+  CHECK((time_point(duration(5)) + 10h * 10'000'000).is_never());
+  CHECK(time_point::max() - time_point(duration(5)) == duration::max());
+  CHECK(time_point::min() - 1ns == time_point::min());
+  time_point t;
+  t += 3ns;
+  t -= 1ns;
+  CHECK(t.nanoseconds() == 2);
+}
+
+}  // namespace

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <doctest/doctest.h>
+
+#include <beck/base/error.hpp>
+#include <cerrno>
+#include <climits>
+#include <ostream>
+#include <string>
+
+#include "dies.hpp"
+
+namespace {
+
+TEST_CASE("basic errors are the system's and equal the std::errc of the same meaning") {
+  const beck::error_code aborted = beck::error::operation_aborted;
+  CHECK(aborted.category() == std::system_category());
+  CHECK(aborted.value() == ECANCELED);
+  CHECK(aborted == std::errc::operation_canceled);
+  CHECK(beck::error_code(beck::error::connection_refused) == std::errc::connection_refused);
+  CHECK(beck::error_code(beck::error::would_block) == beck::error::try_again);
+  CHECK(beck::error_code(beck::error::timed_out) == std::errc::timed_out);
+}
+
+TEST_CASE("a timeout of the library means timed_out but is not the kernel's ETIMEDOUT") {
+  const beck::error_code ours = beck::error::timeout;
+  CHECK(ours == std::errc::timed_out);
+  CHECK(ours == beck::error::timeout);
+  CHECK(ours != beck::error::timed_out);
+  CHECK(beck::error_code(beck::error::timed_out) != beck::error::timeout);
+}
+
+TEST_CASE("the other misc errors equal no std::errc and no number of the system") {
+  CHECK(beck::error_code(beck::error::eof) != std::errc::no_such_file_or_directory);
+  CHECK(beck::error_code(beck::error::eof) != beck::error_code(2, std::system_category()));
+  CHECK(beck::error_code(beck::error::already_open) != std::errc::operation_not_permitted);
+}
+
+TEST_CASE("every misc error has a message and a number outside the list says so") {
+  CHECK(std::string(beck::misc_category().name()) == "beck.misc");
+  CHECK(beck::error_code(beck::error::eof).message() == "End of file");
+  CHECK(beck::error_code(beck::error::already_open).message() == "Already open");
+  CHECK(beck::error_code(beck::error::not_found).message() == "Element not found");
+  CHECK(beck::error_code(beck::error::timeout).message() == "Deadline passed");
+  CHECK(beck::error_code(77, beck::misc_category()).message() == "Unknown error 77");
+}
+
+TEST_CASE("a result becomes success, the system's error or a misc error by its range") {
+  CHECK(!beck::make_error(0));
+  CHECK(!beck::make_error(INT_MAX));
+  CHECK(beck::make_error(-1) == beck::error_code(EPERM, std::system_category()));
+  CHECK(beck::make_error(-ECANCELED) == beck::error::operation_aborted);
+  CHECK(beck::make_error(-4095) == beck::error_code(4095, std::system_category()));
+  CHECK(beck::make_error(beck::already_open_result) == beck::error::already_open);
+  CHECK(beck::make_error(beck::eof_result) == beck::error::eof);
+  CHECK(beck::make_error(beck::not_found_result) == beck::error::not_found);
+  CHECK(beck::make_error(beck::timeout_result) == beck::error::timeout);
+  CHECK(beck::make_error(INT_MIN));  // the arithmetic must not overflow
+}
+
+TEST_CASE("an io_error carries the code, the operation and the bytes, and its text names them") {
+  try {
+    beck::throw_error(beck::error::broken_pipe, "async_write", 512);
+  } catch (const beck::io_error& e) {
+    CHECK(e.code() == beck::error::broken_pipe);
+    CHECK(e.transferred() == 512);
+    CHECK(std::string(e.operation()) == "async_write");
+    CHECK(std::string(e.what()) == "async_write, after 512 bytes: Broken pipe");
+    const beck::io_error copy = e;
+    CHECK(copy.transferred() == 512);
+    return;
+  }
+  FAIL("throw_error returned");
+}
+
+TEST_CASE("an io_error can be caught as std::system_error and its text has no empty parts") {
+  try {
+    beck::throw_error(beck::error::eof);
+  } catch (const std::system_error& e) {
+    CHECK(std::string(e.what()) == "End of file");
+  }
+  CHECK(std::string(beck::io_error(beck::error::eof, "read").what()) == "read: End of file");
+  CHECK(std::string(beck::io_error(beck::error::eof, "", 3).what()) ==
+        "after 3 bytes: End of file");
+}
+
+TEST_CASE("throwing success is a bug of the caller") {
+  CHECK(dies_with([] { beck::throw_error({}); }).find("success cannot be thrown") !=
+        std::string::npos);
+}
+
+// A code may be compared before main and after it; the category must be there.
+const beck::error_code before_main = beck::error::eof;
+TEST_CASE("codes made before main are equal to those made in it") {
+  CHECK(before_main == beck::error::eof);
+}
+
+}  // namespace
