@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "io/io_loop.hpp"
+#include "io/perform.hpp"
 #include "io/transitions.hpp"
 
 namespace beck {
@@ -14,54 +15,6 @@ namespace {
 
 constexpr std::int64_t accept_pause_ns_min = 10'000'000;
 constexpr std::int64_t accept_pause_ns_max = 1'000'000'000;
-
-/// The one system call behind an operation: value or -errno.
-std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
-  const int fd = op.target->fd;
-  auto* const bytes = static_cast<char*>(op.address) + op.transferred;
-  const auto poll_for = [&](unsigned events) -> std::ptrdiff_t {
-    const int seen = sys.poll(fd, events, INT64_MIN);
-    return seen > 0 ? 0 : seen == 0 ? -EAGAIN : seen;
-  };
-  switch (op.kind) {
-    case op_kind::receive:
-      return sys.receive(fd, bytes, op.length - op.transferred);
-    case op_kind::send:
-      return sys.send(fd, bytes, op.length - op.transferred);
-    case op_kind::receive_vector:
-      return sys.receive_vector(fd, static_cast<io_vector*>(op.address), op.length);
-    case op_kind::send_vector:
-      return sys.send_vector(fd, static_cast<const io_vector*>(op.address), op.length);
-    case op_kind::accept:
-      return sys.accept(fd);
-    case op_kind::connect: {
-      if ((op.flags & io_op::flag_tried) != 0) {  // woken: the outcome, unless the wake-up was stale
-        const std::ptrdiff_t ready = poll_for(poll_out);
-        return ready < 0 ? ready : sys.pending_error(fd);
-      }
-      const int r = sys.connect(fd, op.address, op.length);
-      if (r == -EAGAIN) return -ECONNREFUSED;  // unix(7): the listener's backlog is full
-      if (r != -EINPROGRESS) return r;
-      op.flags |= io_op::flag_tried;
-      return -EAGAIN;
-    }
-    case op_kind::wait_read:
-      return poll_for(poll_in | poll_read_hang_up);
-    case op_kind::wait_write:
-      return poll_for(poll_out);
-    case op_kind::wait_error:
-      return poll_for(0);
-    case op_kind::wait_timer:
-    case op_kind::raw:
-      break;
-  }
-  return -EOPNOTSUPP;
-}
-
-bool is_transfer(op_kind kind) noexcept {
-  return kind == op_kind::receive || kind == op_kind::receive_vector || kind == op_kind::send ||
-         kind == op_kind::send_vector;
-}
 
 /// accept(2): errors of the new connection, not of the listener (S2); the next one may be fine.
 bool is_lost_connection(std::ptrdiff_t r) noexcept {
@@ -83,13 +36,6 @@ bool is_lost_connection(std::ptrdiff_t r) noexcept {
 
 bool is_exhaustion(int result) noexcept {
   return result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -ENOBUFS;
-}
-
-std::size_t vector_bytes(const io_op& op) noexcept {
-  std::size_t bytes = 0;
-  const auto* parts = static_cast<const io_vector*>(op.address);
-  for (std::size_t i = 0; i < op.length; ++i) bytes += parts[i].bytes;
-  return bytes;
 }
 
 }  // namespace
@@ -149,9 +95,8 @@ bool io_loop::attempt(io_op& op) noexcept {
 }
 
 bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept {
-  const bool receiving = op.kind == op_kind::receive || op.kind == op_kind::receive_vector;
-  const bool vectored = op.kind == op_kind::receive_vector || op.kind == op_kind::send_vector;
-  const std::size_t wanted = vectored ? vector_bytes(op) : op.length;
+  const bool receiving = is_receive(op.kind);
+  const std::size_t wanted = wanted_bytes(op);
   if (wanted == 0) {  // a stream moves nothing at once, and not even the kernel is asked
     op.result = 0;
     return true;

@@ -251,6 +251,12 @@ bool start_operation_immediate(io_op& op) noexcept {
   return loop.start_immediate(op);
 }
 
+void complete_later(io_op& op, int result) noexcept {
+  op.result = result;
+  op.run = op.complete;
+  loop_of(op).post(&op);
+}
+
 const any_io_executor& default_executor(const io_op& op) noexcept {
   return op.kind == op_kind::wait_timer ? op.timer->executor : op.target->executor;
 }
@@ -269,7 +275,7 @@ bool operation::await_ready() noexcept {
   return true;
 }
 
-void operation::suspend(std::coroutine_handle<> coroutine, scope& environment) {
+void operation::wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept {
   coroutine_ = coroutine;
   scope_ = &environment;
   if (runs_operations_of(environment.executor(), *this)) {
@@ -278,7 +284,6 @@ void operation::suspend(std::coroutine_handle<> coroutine, scope& environment) {
     complete = &resume_elsewhere;
     environment.executor().on_work_started();
   }
-  start_operation(*this);
 }
 
 void operation::resume(queue_entry* entry, runner* where) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <ctime>
 
 #include <fcntl.h>
@@ -13,6 +14,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include <beck/io/vector_operation.hpp>
 
 namespace beck {
 namespace {

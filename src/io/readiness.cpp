@@ -3,6 +3,7 @@
 #include "io/readiness.hpp"
 
 #include "io/io_loop.hpp"
+#include "io/perform.hpp"
 
 namespace beck {
 namespace {

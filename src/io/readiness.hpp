@@ -8,10 +8,6 @@ namespace beck {
 
 class io_loop;
 
-inline bool is_receive(op_kind kind) noexcept {
-  return kind == op_kind::receive || kind == op_kind::receive_vector;
-}
-
 /// Sets the readiness of `d` from poll(2)-style events and queues attempts of what was parked for them.
 /// Runs no user code and does no I/O.
 void note_events(io_loop& loop, descriptor& d, unsigned events) noexcept;

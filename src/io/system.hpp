@@ -9,11 +9,7 @@
 
 namespace beck {
 
-/// One part of a scattered transfer; laid out as struct iovec.
-struct io_vector {
-  void* data;
-  std::size_t bytes;
-};
+struct io_vector;  // io/vector_operation.hpp: laid out as struct iovec
 
 /// Readiness as poll(2) names it, without its header.
 enum poll_events : unsigned {

@@ -75,11 +75,11 @@ class callback_operation final : public Op {
       runner* const where = runner::current();
       if (where != nullptr && where->descend_immediate()) {
         const immediate_level ascending(*where);
-        if (start_operation_immediate(*self)) self->call_immediate();
+        if (self->begin_immediate()) self->call_immediate();
         return;
       }
     }
-    start_operation(*self);
+    self->begin();
   }
 
  private:

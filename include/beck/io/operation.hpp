@@ -81,19 +81,24 @@ class operation : public io_op {
   bool await_ready() noexcept;
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine) {
-    suspend(coroutine, scope_of(coroutine));
+    wait_in(coroutine, scope_of(coroutine));
+    begin();
   }
+
+  /// Starts it; `complete` is set. Composed operations have their own.
+  void begin() noexcept;
+  /// As begin(), but true if it finished within the call and nothing was queued.
+  bool begin_immediate() noexcept;
 
   error_code error() const noexcept { return make_error(result); }
 
  protected:
-  void suspend(std::coroutine_handle<> coroutine, scope& environment);
+  /// Completion resumes `coroutine` on its scope's executor.
+  void wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept;
 
  private:
   static void resume(queue_entry* entry, runner* where);
   static void resume_elsewhere(queue_entry* entry, runner* where);
-
-  friend struct operation_access;
 
   std::coroutine_handle<> coroutine_;
   scope* scope_;
@@ -107,8 +112,14 @@ void start_operation(io_op& op) noexcept;
 /// the caller delivers it. Only for callers that are on the runner and may continue inline.
 bool start_operation_immediate(io_op& op) noexcept;
 
+/// Queues the completion of an operation whose result is known without any I/O. Any thread.
+void complete_later(io_op& op, int result) noexcept;
+
 /// The executor that completions of the operation's object use when the handler names none.
 const any_io_executor& default_executor(const io_op& op) noexcept;
+
+inline void operation::begin() noexcept { start_operation(*this); }
+inline bool operation::begin_immediate() noexcept { return start_operation_immediate(*this); }
 
 /// True if `executor` is the one of the context that runs `op`: its completion may be called directly.
 bool runs_operations_of(const any_io_executor& executor, const io_op& op) noexcept;

@@ -13,6 +13,7 @@
 #include <beck/base/error.hpp>
 
 #include "io/io_loop.hpp"
+#include "io/perform.hpp"
 #include "io/readiness.hpp"
 #include "io/transitions.hpp"
 #include "io/wake.hpp"

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSL-1.0
+// co_spawn and spawn: starting a task as the root of a tree of its own. One block holds the root: the scope
+// that everything below inherits, the callable (so that a lambda's captures live as long as its coroutine),
+// and what happens at the end.
+#pragma once
+
+#include <exception>
+#include <type_traits>
+
+#include <beck/coro/task.hpp>
+#include <beck/run/async_result.hpp>
+#include <beck/run/post.hpp>
+
+namespace beck {
+
+/// The part of a root that is no template. It is queued to start, then owned by its context until its
+/// coroutine has finished.
+class task_root : public queue_entry, private owned_tree {
+ public:
+  task_root(const task_root&) = delete;
+  task_root& operator=(const task_root&) = delete;
+
+ protected:
+  /// What the template does: `make` gives the frame (it may throw), `done` ends the root when the frame has
+  /// finished or could not be made (`error`), `discard` frees everything without running user code.
+  struct behaviour {
+    void (*make)(task_root& self);
+    void (*done)(task_root& self, runner& where, std::exception_ptr error);
+    void (*discard)(task_root& self) noexcept;
+  };
+
+  task_root(any_io_executor executor, const behaviour& what) noexcept
+      : scope_(static_cast<any_io_executor&&>(executor)), what_(&what) {}
+  ~task_root() = default;
+
+  void set_frame(std::coroutine_handle<> frame, task_promise_base& promise) noexcept {
+    frame_ = frame;
+    promise_ = &promise;
+  }
+  const any_io_executor& executor() const noexcept { return scope_.executor(); }
+
+ public:
+  /// Queues the start. Any thread.
+  void start();
+
+ private:
+  static void begin(queue_entry* entry, runner* where);
+  static void end(queue_entry* entry, runner* where);
+  static void destroy_tree(owned_tree* tree);
+  void leave_owner() noexcept;
+
+  scope scope_;
+  const behaviour* what_;
+  std::coroutine_handle<> frame_;
+  task_promise_base* promise_ = nullptr;
+};
+
+/// An exception that nobody takes: to the context's handler, by default the end of the program.
+void report_unhandled(const any_io_executor& executor, std::exception_ptr error);
+
+/// `Work` is a task, or a callable that returns one.
+template <class Work>
+struct work_traits {
+  using task_type = std::invoke_result_t<Work&>;
+  static task_type make(Work& work) { return work(); }
+};
+template <class T, bool Throwing>
+struct work_traits<task<T, Throwing>> {
+  using task_type = task<T, Throwing>;
+  static task_type make(task_type& work) { return static_cast<task_type&&>(work); }
+};
+template <class Work>
+concept spawnable = requires { requires is_task<typename work_traits<std::decay_t<Work>>::task_type>; };
+
+template <class Work, class Handler>
+class spawned_root final : public task_root {
+  using task_type = typename work_traits<Work>::task_type;
+  using value_type = typename task_type::value_type;
+
+ public:
+  template <class W, class H>
+  spawned_root(any_io_executor executor, W&& work, H&& handler)
+      : task_root(static_cast<any_io_executor&&>(executor), table), work_(static_cast<W&&>(work)),
+        handler_(static_cast<H&&>(handler)) {
+    if constexpr (has_associated_executor<Handler>) {
+      any_io_executor(get_associated_executor(handler_)).on_work_started();
+    }
+  }
+
+ private:
+  static void make(task_root& base) {
+    auto& self = static_cast<spawned_root&>(base);
+    auto frame = work_traits<Work>::make(self.work_).release();
+    self.frame_ = frame;
+    self.set_frame(frame, frame.promise());
+  }
+
+  static void done(task_root& base, runner& where, std::exception_ptr error) {
+    auto& self = static_cast<spawned_root&>(base);
+    if constexpr (std::is_same_v<Handler, detached_t>) {
+      const any_io_executor executor = self.executor();
+      discard(self);
+      if (error) [[unlikely]] report_unhandled(executor, static_cast<std::exception_ptr&&>(error));
+    } else if constexpr (std::is_void_v<value_type>) {
+      auto call = [handler = static_cast<Handler&&>(self.handler_),
+                   error = static_cast<std::exception_ptr&&>(error)]() mutable {
+        static_cast<Handler&&>(handler)(static_cast<std::exception_ptr&&>(error));
+      };
+      finish(self, where, call);
+    } else {
+      auto call = [handler = static_cast<Handler&&>(self.handler_), value = self.take_value(error),
+                   error = error]() mutable {
+        static_cast<Handler&&>(handler)(static_cast<std::exception_ptr&&>(error),
+                                        static_cast<value_type&&>(value));
+      };
+      finish(self, where, call);
+    }
+  }
+
+  /// The root is freed before the handler is called, on the handler's executor.
+  template <class Call>
+  static void finish(spawned_root& self, runner& where, Call& call) {
+    const any_io_executor home = self.executor();
+    any_io_executor target = home;
+    if constexpr (has_associated_executor<Handler>) target = get_associated_executor(self.handler_, home);
+    discard(self);
+    if (target == home) {
+      ++where.counters.delivered;
+      call();
+    } else {
+      post_function(target, static_cast<Call&&>(call));
+      if constexpr (has_associated_executor<Handler>) target.on_work_finished();
+    }
+  }
+
+  value_type take_value(const std::exception_ptr& error)
+    requires(!std::is_void_v<value_type>)
+  {
+    if (error) return value_type();
+    return frame_.promise().take();
+  }
+
+  static void discard(task_root& base) noexcept {
+    auto& self = static_cast<spawned_root&>(base);
+    if (self.frame_) self.frame_.destroy();  // before the callable, whose captures the frame may use
+    self.~spawned_root();
+    free_block(&self);
+  }
+
+  static constexpr behaviour table{&make, &done, &discard};
+
+  [[no_unique_address]] Work work_;
+  [[no_unique_address]] Handler handler_;
+  std::coroutine_handle<typename task_type::promise_type> frame_;
+};
+
+template <class Work, class Handler>
+void spawn_root(const any_io_executor& executor, Work&& work, Handler&& handler) {
+  using root = spawned_root<std::decay_t<Work>, std::decay_t<Handler>>;
+  struct block_guard {
+    void* block;
+    ~block_guard() {
+      if (block != nullptr) free_block(block);
+    }
+  } guard{allocate_block(sizeof(root))};
+  auto* made = ::new (guard.block)
+      root(executor, static_cast<Work&&>(work), static_cast<Handler&&>(handler));
+  guard.block = nullptr;
+  made->start();
+}
+
+template <class Work>
+struct spawn_signature {
+  using value = typename work_traits<Work>::task_type::value_type;
+  using type = void(std::exception_ptr, value);
+};
+template <class Work>
+  requires std::is_void_v<typename work_traits<Work>::task_type::value_type>
+struct spawn_signature<Work> {
+  using type = void(std::exception_ptr);
+};
+
+/// Starts a task (or what a callable returns; it is kept until the coroutine has ended) on an executor, as
+/// the root of a new tree. It never runs inside this call. With `detached` an exception that escapes goes to
+/// the context's handler, by default std::terminate with a message; other tokens get
+/// (std::exception_ptr[, value]); then value must be default-constructible.
+/// Throws std::bad_alloc; nothing has started then. Any thread.
+/// Lifetime: the context owns the tree; if it is destroyed first, so are the frames, newest tree first.
+template <executor_like E, spawnable Work, class Token>
+auto co_spawn(const E& executor, Work&& work, Token&& token) {
+  const any_io_executor target(executor);
+  if constexpr (std::is_same_v<std::decay_t<Token>, detached_t>) {
+    spawn_root(target, static_cast<Work&&>(work), detached);
+  } else {
+    return async_initiate<Token, typename spawn_signature<std::decay_t<Work>>::type>(
+        [target](auto&& handler, auto&& kept) {
+          spawn_root(target, static_cast<decltype(kept)&&>(kept), static_cast<decltype(handler)&&>(handler));
+        },
+        token, static_cast<Work&&>(work));
+  }
+}
+template <has_executor C, spawnable Work, class Token>
+auto co_spawn(C& context, Work&& work, Token&& token) {
+  return co_spawn(any_io_executor(context.get_executor()), static_cast<Work&&>(work),
+                  static_cast<Token&&>(token));
+}
+
+/// The executor of whatever runs on this thread: the context's, outside of tasks too. Asserts outside of
+/// every run().
+inline const any_io_executor& current_executor() noexcept { return ambient_scope().executor(); }
+
+/// Starts a task detached on the current context. Unlike co_spawn(co_await this_coro::executor, ...) there is
+/// no co_await among its arguments, which g++ 12 miscompiles.
+template <spawnable Work>
+void spawn(Work&& work) {
+  spawn_root(current_executor(), static_cast<Work&&>(work), detached);
+}
+
+}  // namespace beck

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+// When a composed read or write is done: a condition is called with the error so far and the bytes moved so
+// far, and gives how many more bytes may be asked for at most; 0 ends the operation. Asio's protocol.
+#pragma once
+
+#include <cstddef>
+
+#include <beck/base/error.hpp>
+
+namespace beck {
+
+/// At most this much is asked for in one step of a composed operation with a condition.
+inline constexpr std::size_t transfer_step_max = 65536;
+
+class transfer_all {
+ public:
+  transfer_all() noexcept {}
+  std::size_t operator()(const error_code& ec, std::size_t) const noexcept {
+    return ec ? 0 : static_cast<std::size_t>(-1);
+  }
+};
+
+class transfer_at_least {
+ public:
+  explicit transfer_at_least(std::size_t bytes) noexcept : bytes_(bytes) {}
+  std::size_t operator()(const error_code& ec, std::size_t moved) const noexcept {
+    return ec || moved >= bytes_ ? 0 : transfer_step_max;
+  }
+
+ private:
+  std::size_t bytes_;
+};
+
+class transfer_exactly {
+ public:
+  explicit transfer_exactly(std::size_t bytes) noexcept : bytes_(bytes) {}
+  std::size_t operator()(const error_code& ec, std::size_t moved) const noexcept {
+    return ec || moved >= bytes_ ? 0 : bytes_ - moved;
+  }
+
+ private:
+  std::size_t bytes_;
+};
+
+/// A callable with a completion condition's signature (a token never has it).
+template <class C>
+concept completion_condition = requires(C& c, const error_code& ec, std::size_t moved) {
+  { c(ec, moved) } -> std::convertible_to<std::size_t>;
+};
+
+}  // namespace beck

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSL-1.0
+// Composed operations of the library: several reads or writes behind one completion. The steps run in the
+// library on the stream's runner; only the last one reaches the coroutine or the handler.
+#pragma once
+
+#include <beck/io/completion_condition.hpp>
+#include <beck/io/vector_operation.hpp>
+
+namespace beck {
+
+/// A sequence of transfers until a condition is met. The buffers and the condition live in the derived
+/// class; this part is not a template.
+class [[nodiscard]] composed_transfer : public vector_operation {
+ public:
+  bool await_ready() noexcept;
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> coroutine) {
+    wait_in(coroutine, scope_of(coroutine));
+    begin();
+  }
+  void begin() noexcept;
+  bool begin_immediate() noexcept;
+
+  io_result<std::size_t> await_resume() const noexcept { return {error(), total_}; }
+
+ protected:
+  /// Fills the parts for the next step; false: the condition says that it is done.
+  using prepare_function = bool (*)(composed_transfer& self);
+
+  template <class S>
+  composed_transfer(op_kind kind_of_vector, descriptor* d, const S& buffers, prepare_function prepare) noexcept
+      : vector_operation(kind_of_vector, d, buffers), prepare_(prepare) {}
+
+  std::size_t total_ = 0;
+
+  /// Also for errors: the condition sees what happened so far.
+  error_code error_so_far() const noexcept { return failed_ ? error() : error_code(); }
+
+ private:
+  static void step(queue_entry* entry, runner* where);
+  bool finished() noexcept;
+
+  prepare_function prepare_;
+  run_function outer_ = nullptr;
+  bool failed_ = false;
+};
+
+template <class Sequence, class Condition>
+class [[nodiscard]] sequence_transfer : public composed_transfer {
+ public:
+  sequence_transfer(op_kind kind_of_vector, descriptor* d, const Sequence& buffers, Condition condition)
+      : composed_transfer(kind_of_vector, d, buffers, &prepare), buffers_(buffers),
+        condition_(static_cast<Condition&&>(condition)), size_(buffer_size(buffers)) {}
+
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return launch(static_cast<sequence_transfer&&>(*this), static_cast<Token&&>(token));
+  }
+
+ private:
+  static bool prepare(composed_transfer& base) {
+    auto& self = static_cast<sequence_transfer&>(base);
+    const std::size_t more = self.condition_(self.error_so_far(), self.total_);
+    if (more == 0 || self.total_ == self.size_) return false;
+    self.gather(self.buffers_, self.total_, more);
+    return true;
+  }
+
+  Sequence buffers_;
+  Condition condition_;
+  std::size_t size_;
+};
+
+}  // namespace beck

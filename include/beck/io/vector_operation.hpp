@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+// Transfers of several buffers: readv/writev semantics. The array of parts lives in the operation.
+#pragma once
+
+#include <beck/base/buffer.hpp>
+#include <beck/io/launch.hpp>
+
+namespace beck {
+
+/// One part of a scattered transfer; laid out as struct iovec.
+struct io_vector {
+  void* data;
+  std::size_t bytes;
+};
+
+/// A receive_vector or send_vector. A sequence with more parts than fit is cut: "some" moves at least one
+/// byte, never promises all.
+class [[nodiscard]] vector_operation : public transfer_operation {
+ public:
+  static constexpr std::size_t parts_max = 16;
+
+  template <const_buffer_sequence S>
+  vector_operation(op_kind kind_of_vector, descriptor* d, const S& buffers) noexcept
+      : transfer_operation(kind_of_vector, d, nullptr, 0) {
+    gather(buffers, 0, static_cast<std::size_t>(-1));
+  }
+
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return launch(static_cast<vector_operation&&>(*this), static_cast<Token&&>(token));
+  }
+
+  io_vector* parts() noexcept { return parts_; }
+  const io_vector* parts() const noexcept { return parts_; }
+
+ protected:
+  /// Takes the parts of `buffers` from byte `skip` on, at most `bytes_max` bytes; empty parts are left out.
+  template <class S>
+  void gather(const S& buffers, std::size_t skip, std::size_t bytes_max) noexcept {
+    length = 0;
+    const auto end = buffer_sequence_end(buffers);
+    for (auto at = buffer_sequence_begin(buffers); at != end && length < parts_max && bytes_max != 0; ++at) {
+      const const_buffer part(*at);
+      if (skip >= part.size()) {
+        skip -= part.size();
+        continue;
+      }
+      const std::size_t left = part.size() - skip;
+      const std::size_t bytes = left < bytes_max ? left : bytes_max;
+      parts_[length].data = const_cast<char*>(static_cast<const char*>(part.data())) + skip;
+      parts_[length].bytes = bytes;
+      ++length;
+      bytes_max -= bytes;
+      skip = 0;
+    }
+  }
+
+ private:
+  io_vector parts_[parts_max];
+};
+
+/// The parts of an operation whose kind is receive_vector or send_vector.
+inline io_vector* parts_of(io_op& op) noexcept { return static_cast<vector_operation&>(op).parts(); }
+inline const io_vector* parts_of(const io_op& op) noexcept {
+  return static_cast<const vector_operation&>(op).parts();
+}
+
+}  // namespace beck

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSL-1.0
+// The typed face that stream sockets and acceptors share: protocol, endpoints, options, executor.
+#pragma once
+
+#include <beck/net/socket_object.hpp>
+
+namespace beck {
+
+/// The executor of an object whose type is not any_io_executor; any_io_executor lives in the slot already.
+template <class Executor>
+class typed_executor {
+ public:
+  explicit typed_executor(const Executor& executor) noexcept : executor_(executor) {}
+  Executor get(const any_io_executor&) const noexcept { return executor_; }
+
+ private:
+  Executor executor_;
+};
+template <>
+class typed_executor<any_io_executor> {
+ public:
+  explicit typed_executor(const any_io_executor&) noexcept {}
+  any_io_executor get(const any_io_executor& own) const noexcept { return own; }
+};
+
+/// Requires: Protocol has endpoint, family(), type(), protocol(). Base is io_object or stream_object.
+/// Thread, cancellation, lifetime: as io_object. Each throwing form throws io_error.
+template <class Base, class Protocol, class Executor>
+class basic_socket : public Base, public socket_base {
+ public:
+  using executor_type = Executor;
+  using protocol_type = Protocol;
+  using endpoint_type = typename Protocol::endpoint;
+  using shutdown_type = int;  // shutdown_receive, shutdown_send, shutdown_both
+
+  executor_type get_executor() const noexcept { return typed_.get(this->object_executor()); }
+
+  void open(const Protocol& protocol, error_code& ec) {
+    socket_calls::open(*this->descriptor_, protocol.family(), protocol.type(), protocol.protocol(), ec);
+  }
+  void open(const Protocol& protocol) {
+    error_code ec;
+    open(protocol, ec);
+    throw_if(ec, "open");
+  }
+
+  /// Takes over a descriptor that was made elsewhere (inherited, socket activation) and makes it
+  /// non-blocking and close-on-exec.
+  void assign(const Protocol&, int handle, error_code& ec) noexcept {
+    socket_calls::adopt(*this->descriptor_, handle, ec);
+  }
+  void assign(const Protocol& protocol, int handle) {
+    error_code ec;
+    assign(protocol, handle, ec);
+    throw_if(ec, "assign");
+  }
+
+  void bind(const endpoint_type& endpoint, error_code& ec) noexcept {
+    socket_calls::bind(*this->descriptor_, endpoint, ec);
+  }
+  void bind(const endpoint_type& endpoint) {
+    error_code ec;
+    bind(endpoint, ec);
+    throw_if(ec, "bind");
+  }
+
+  template <class Option>
+  void set_option(const Option& option, error_code& ec) noexcept {
+    socket_calls::set_option(*this->descriptor_, option.level(), option.name(), option.data(), option.size(), ec);
+  }
+  template <class Option>
+  void set_option(const Option& option) {
+    error_code ec;
+    set_option(option, ec);
+    throw_if(ec, "set_option");
+  }
+  template <class Option>
+  void get_option(Option& option, error_code& ec) const noexcept {
+    socket_calls::get_option(*this->descriptor_, option.level(), option.name(), option.data(), option.size(), ec);
+  }
+  template <class Option>
+  void get_option(Option& option) const {
+    error_code ec;
+    get_option(option, ec);
+    throw_if(ec, "get_option");
+  }
+
+  endpoint_type local_endpoint(error_code& ec) const noexcept {
+    endpoint_type endpoint;
+    socket_calls::local_endpoint(*this->descriptor_, endpoint, ec);
+    return endpoint;
+  }
+  endpoint_type local_endpoint() const {
+    error_code ec;
+    const endpoint_type endpoint = local_endpoint(ec);
+    throw_if(ec, "local_endpoint");
+    return endpoint;
+  }
+
+  /// Completes when the socket is readable, writable, or has a pending error, without transferring anything.
+  /// Waits of one direction take their turn among its reads or writes. Source: poll(2).
+  void_operation async_wait(wait_type what) noexcept {
+    return void_operation(kind_of(what), this->descriptor_, nullptr, 0);
+  }
+  template <class Token>
+  auto async_wait(wait_type what, Token&& token) {
+    return launch(async_wait(what), static_cast<Token&&>(token));
+  }
+  void wait(wait_type what, error_code& ec) {
+    auto op = async_wait(what);
+    ec = make_error(this->perform_now(op));
+  }
+  void wait(wait_type what) {
+    error_code ec;
+    wait(what, ec);
+    throw_if(ec, "wait");
+  }
+
+ protected:
+  explicit basic_socket(const Executor& executor) : Base(any_io_executor(executor)), typed_(executor) {}
+  basic_socket(io_context& context, const Executor& executor)
+      : Base(context, any_io_executor(executor)), typed_(executor) {}
+  basic_socket(basic_socket&&) noexcept = default;
+  basic_socket& operator=(basic_socket&&) noexcept = default;
+  ~basic_socket() = default;
+
+ private:
+  static op_kind kind_of(wait_type what) noexcept {
+    return what == socket_base::wait_read    ? op_kind::wait_read
+           : what == socket_base::wait_write ? op_kind::wait_write
+                                             : op_kind::wait_error;
+  }
+
+  [[no_unique_address]] typed_executor<Executor> typed_;
+};
+
+}  // namespace beck

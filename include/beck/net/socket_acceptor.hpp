@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSL-1.0
+// basic_socket_acceptor: listens and accepts, with Asio's interface.
+#pragma once
+
+#include <beck/net/stream_socket.hpp>
+
+namespace beck {
+
+/// An accept; owns the new descriptor until the result is taken, so that none leaks on any path, and the
+/// slot of the new socket from the start, so that completing never allocates.
+template <class Socket>
+class [[nodiscard]] accept_operation : public operation {
+ public:
+  using signature = void(error_code, Socket);
+
+  accept_operation(descriptor* d, Socket&& socket) noexcept
+      : operation(op_kind::accept, d, nullptr, 0), socket_(static_cast<Socket&&>(socket)) {
+    result = -1;
+  }
+  accept_operation(accept_operation&& other) noexcept
+      : operation(other), socket_(static_cast<Socket&&>(other.socket_)) {
+    other.result = -1;
+  }
+  accept_operation& operator=(accept_operation&&) = delete;
+  ~accept_operation() {
+    if (result >= 0) socket_calls::close_number(*socket_.slot(), result);
+  }
+
+  io_result<Socket> await_resume() noexcept {
+    const error_code ec = this->error();
+    if (!ec) socket_calls::open_accepted(*socket_.slot(), std::exchange(result, -1));
+    return io_result<Socket>(ec, static_cast<Socket&&>(socket_));
+  }
+
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return launch(static_cast<accept_operation&&>(*this), static_cast<Token&&>(token));
+  }
+
+ private:
+  Socket socket_;
+};
+
+/// An accept into a socket of the caller's, which must be closed and must outlive the operation.
+class [[nodiscard]] accept_into_operation : public void_operation {
+ public:
+  accept_into_operation(descriptor* d, stream_object& peer) noexcept
+      : void_operation(op_kind::accept, d, nullptr, 0), peer_(&peer) {
+    result = -1;
+  }
+  accept_into_operation(accept_into_operation&& other) noexcept : void_operation(other), peer_(other.peer_) {
+    other.result = -1;
+  }
+  accept_into_operation& operator=(accept_into_operation&&) = delete;
+  ~accept_into_operation() {
+    if (result >= 0) socket_calls::close_number(*target, result);
+  }
+
+  io_result<> await_resume() noexcept {
+    const error_code ec = error();
+    if (!ec) socket_calls::open_accepted(*peer_->slot(), std::exchange(result, -1));
+    return io_result<>(ec);
+  }
+
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return launch(static_cast<accept_into_operation&&>(*this), static_cast<Token&&>(token));
+  }
+
+ private:
+  stream_object* peer_;
+};
+
+/// A listening socket. Accepting survives what is not its fault: connections that were lost before they were
+/// accepted are skipped, and without free descriptors or memory the accept pauses (10 ms doubling to 1 s, or
+/// until this context closes one), logs one line and goes on.
+template <class Protocol, class Executor = any_io_executor>
+class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor> {
+  using base = basic_socket<io_object, Protocol, Executor>;
+
+ public:
+  using endpoint_type = typename Protocol::endpoint;
+  using socket_type = basic_stream_socket<Protocol>;
+  template <class Other>
+  struct rebind_executor {
+    using other = basic_socket_acceptor<Protocol, Other>;
+  };
+
+  explicit basic_socket_acceptor(io_context& context)
+    requires std::is_constructible_v<Executor, io_context::executor_type>
+      : base(Executor(context.get_executor())) {}
+  explicit basic_socket_acceptor(const Executor& executor) : base(executor) {}
+  basic_socket_acceptor(io_context& context, const Executor& executor) : base(context, executor) {}
+
+  /// Opens, binds and listens. `reuse_address` as in Asio: a server may restart at once. Throws io_error.
+  basic_socket_acceptor(io_context& context, const endpoint_type& endpoint, bool reuse_address = true)
+      : basic_socket_acceptor(context) {
+    listen_on(endpoint, reuse_address);
+  }
+  basic_socket_acceptor(const Executor& executor, const endpoint_type& endpoint, bool reuse_address = true)
+      : basic_socket_acceptor(executor) {
+    listen_on(endpoint, reuse_address);
+  }
+  /// Adopts a listening descriptor (socket activation).
+  basic_socket_acceptor(io_context& context, const Protocol& protocol, int handle)
+      : basic_socket_acceptor(context) {
+    this->assign(protocol, handle);
+  }
+  basic_socket_acceptor(basic_socket_acceptor&&) noexcept = default;
+  basic_socket_acceptor& operator=(basic_socket_acceptor&&) noexcept = default;
+  ~basic_socket_acceptor() = default;
+
+  void listen(int backlog, error_code& ec) noexcept { socket_calls::listen(*this->descriptor_, backlog, ec); }
+  void listen(int backlog = socket_base::max_listen_connections) {
+    error_code ec;
+    listen(backlog, ec);
+    throw_if(ec, "listen");
+  }
+
+  /// The next connection, as a socket of this acceptor's context and executor. Throws std::bad_alloc when
+  /// starting; completing never allocates. Source: accept4(2).
+  accept_operation<socket_type> async_accept() {
+    return {this->descriptor_, socket_type(context(), this->object_executor())};
+  }
+  /// The same, for a socket on another executor.
+  template <class Other>
+    requires(executor_like<Other> && !std::is_same_v<std::decay_t<Other>, deferred_t>)
+  accept_operation<socket_type> async_accept(const Other& executor) {
+    return {this->descriptor_, socket_type(context(), any_io_executor(executor))};
+  }
+  accept_into_operation async_accept(stream_object& peer) { return {this->descriptor_, peer}; }
+  template <class Token>
+    requires(!executor_like<std::decay_t<Token>> && !std::is_base_of_v<io_object, std::decay_t<Token>>)
+  auto async_accept(Token&& token) {
+    return launch(async_accept(), static_cast<Token&&>(token));
+  }
+  template <class Target, class Token>
+  auto async_accept(Target&& target, Token&& token) {
+    return launch(async_accept(static_cast<Target&&>(target)), static_cast<Token&&>(token));
+  }
+
+  /// Waits for the next connection, unless non_blocking(). Reports what async_accept would survive.
+  socket_type accept(error_code& ec) {
+    socket_type socket(context(), this->object_executor());
+    io_op op(op_kind::accept, this->descriptor_, nullptr, 0);
+    const int result = this->perform_now(op);
+    ec = make_error(result);
+    if (!ec) socket_calls::open_accepted(*socket.slot(), result);
+    return socket;
+  }
+  socket_type accept() {
+    error_code ec;
+    socket_type socket = accept(ec);
+    throw_if(ec, "accept");
+    return socket;
+  }
+
+ private:
+  io_context& context() const noexcept { return socket_calls::context_of(*this->descriptor_); }
+
+  void listen_on(const endpoint_type& endpoint, bool reuse_address) {
+    this->open(endpoint.protocol());
+    if (reuse_address) this->set_option(socket_base::reuse_address(true));
+    this->bind(endpoint);
+    listen();
+  }
+};
+
+}  // namespace beck

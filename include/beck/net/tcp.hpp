@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+// ip::tcp: the protocol and the names of its objects.
+#pragma once
+
+#include <beck/net/address.hpp>
+#include <beck/net/endpoint.hpp>
+#include <beck/net/socket_acceptor.hpp>
+#include <beck/net/stream_socket.hpp>
+
+namespace beck::ip {
+
+/// TCP over IPv4 or IPv6, with the names that Asio gives it.
+class tcp : public tcp_options {
+ public:
+  using endpoint = basic_endpoint<tcp>;
+  using socket = basic_stream_socket<tcp>;
+  using acceptor = basic_socket_acceptor<tcp>;
+
+  static constexpr tcp v4() noexcept { return tcp(2); }
+  static constexpr tcp v6() noexcept { return tcp(10); }
+
+  /// As socket(2) takes them.
+  constexpr int family() const noexcept { return family_; }
+  static constexpr int type() noexcept { return 1; }
+  static constexpr int protocol() noexcept { return 6; }
+
+  friend constexpr bool operator==(const tcp&, const tcp&) noexcept = default;
+
+ private:
+  template <class>
+  friend class basic_endpoint;
+
+  constexpr explicit tcp(int family) noexcept : family_(family) {}
+
+  int family_;
+};
+
+}  // namespace beck::ip

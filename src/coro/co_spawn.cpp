@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+// A root's life: queued, adopted by its context, run, ended behind the unwinding of its coroutine.
+#include <beck/coro/co_spawn.hpp>
+
+#include "run/terminate.hpp"
+
+namespace beck {
+
+void report_unhandled(const any_io_executor& executor, std::exception_ptr error) {
+  if (executor.table()->unhandled == nullptr) terminate_unhandled(std::move(error));
+  executor.table()->unhandled(executor.target(), std::move(error));
+}
+
+void task_root::start() {
+  run = &begin;
+  link = nullptr;
+  destroy = &destroy_tree;
+  scope_.executor().post(this);
+}
+
+void task_root::begin(queue_entry* entry, runner* where) {
+  auto& self = *static_cast<task_root*>(entry);
+  if (where == nullptr) {
+    self.what_->discard(self);
+    return;
+  }
+  ++where->counters.delivered;
+  try {
+    self.what_->make(self);
+  } catch (...) {
+    self.what_->done(self, *where, std::current_exception());
+    return;
+  }
+  const any_io_executor& executor = self.scope_.executor();
+  if (auto* adopt = executor.table()->adopt; adopt != nullptr) adopt(executor.target(), self);
+  self.run = &end;
+  self.promise_->start_root(self.frame_, self.scope_, &self, *where);
+}
+
+void task_root::end(queue_entry* entry, runner* where) {
+  auto& self = *static_cast<task_root*>(entry);
+  self.leave_owner();
+  self.what_->done(self, *where, self.promise_->take_exception());
+}
+
+void task_root::leave_owner() noexcept {
+  if (link == nullptr) return;
+  *link = older;
+  if (older != nullptr) older->link = link;
+  link = nullptr;
+}
+
+void task_root::destroy_tree(owned_tree* tree) {
+  auto& self = *static_cast<task_root*>(tree);
+  self.what_->discard(self);
+}
+
+}  // namespace beck

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+// The loop of composed transfers: ask the condition, move some, again.
+#include <beck/io/composed_operation.hpp>
+
+#include "io/io_loop.hpp"
+
+namespace beck {
+
+/// The condition is done, or the last step failed.
+bool composed_transfer::finished() noexcept {
+  if (failed_) {
+    static_cast<void>(prepare_(*this));  // conditions may count errors
+    return true;
+  }
+  transferred = 0;
+  return !prepare_(*this);
+}
+
+bool composed_transfer::await_ready() noexcept {
+  for (;;) {
+    if (finished()) {
+      if (!failed_) result = 0;
+      return true;
+    }
+    if (!operation::await_ready()) return false;
+    total_ += transferred;
+    failed_ = result < 0;
+  }
+}
+
+void composed_transfer::begin() noexcept {
+  outer_ = complete;
+  if (finished()) {
+    complete_later(*this, failed_ ? result : 0);
+    return;
+  }
+  complete = &step;
+  start_operation(*this);
+}
+
+bool composed_transfer::begin_immediate() noexcept {
+  outer_ = complete;
+  complete = &step;
+  while (!finished()) {
+    if (!start_operation_immediate(*this)) return false;
+    total_ += transferred;
+    failed_ = result < 0;
+  }
+  if (!failed_) result = 0;
+  return true;
+}
+
+void composed_transfer::step(queue_entry* entry, runner* where) {
+  auto* self = static_cast<composed_transfer*>(static_cast<io_op*>(entry));
+  if (where == nullptr) {
+    self->outer_(entry, nullptr);
+    return;
+  }
+  self->total_ += self->transferred;
+  self->failed_ = self->result < 0;
+  if (!self->finished()) {
+    start_operation(*self);
+    return;
+  }
+  if (!self->failed_) self->result = 0;
+  self->complete = self->outer_;
+  self->complete(entry, where);
+}
+
+}  // namespace beck

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSL-1.0
+// Objects and their slots: who may touch what from which thread is decided here and nowhere else.
+#include <beck/io/io_object.hpp>
+
+#include <cerrno>
+
+#include "io/io_loop.hpp"
+#include "io/loop_access.hpp"
+
+namespace beck {
+namespace {
+
+/// On the runner: closes a slot whose object is gone or has taken another one.
+void close_entry(queue_entry* entry, runner*) {
+  auto* d = reinterpret_cast<descriptor*>(reinterpret_cast<char*>(entry) - offsetof(descriptor, close_entry));
+  d->loop->close(*d);
+}
+
+/// Lets go of a slot for ever: closed now, or by the runner.
+void drop(descriptor& d) noexcept {
+  io_loop& loop = *d.loop;
+  if (&d == &loop.no_descriptor()) return;
+  d.orphaned = true;
+  if (loop.as_runner([&d](io_loop& l) { l.close(d); })) return;
+  d.close_entry.run = &close_entry;
+  loop.mail().push(&d.close_entry);
+}
+
+struct cancel_order : queue_entry {
+  descriptor* d;
+  std::uint32_t generation;
+};
+
+}  // namespace
+
+io_object::io_object(const any_io_executor& executor)
+    : descriptor_(loop_of(executor).allocate_descriptor(executor)) {}
+
+io_object::io_object(io_context& context, const any_io_executor& executor)
+    : descriptor_(loop_of(context.get_executor()).allocate_descriptor(executor)) {}
+
+io_object::io_object(io_object&& other) noexcept : descriptor_(other.descriptor_) {
+  other.descriptor_ = &descriptor_->loop->no_descriptor();
+}
+
+io_object& io_object::operator=(io_object&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  if (&other == this) return *this;
+  drop(*other.descriptor_);
+  other.descriptor_ = &descriptor_->loop->no_descriptor();
+  return *this;
+}
+
+io_object::~io_object() { drop(*descriptor_); }
+
+bool io_object::is_open() const noexcept { return descriptor_->fd >= 0; }
+int io_object::native_handle() const noexcept { return descriptor_->fd; }
+const any_io_executor& io_object::object_executor() const noexcept { return descriptor_->executor; }
+
+void io_object::close() {
+  error_code ec;
+  close(ec);
+  throw_if(ec, "close");
+}
+
+void io_object::close(error_code& ec) noexcept {
+  ec = error_code();
+  descriptor& d = *descriptor_;
+  if (d.fd < 0) return;
+  if (d.loop->as_runner([&d](io_loop& l) { l.close(d); }) && d.fd < 0) return;
+  try {  // the slot is busy closing: this object goes on with a fresh one
+    descriptor_ = d.loop->allocate_descriptor(d.executor);
+  } catch (const std::exception&) {
+    descriptor_ = &d.loop->no_descriptor();
+  }
+  drop(d);
+}
+
+void io_object::cancel() {
+  error_code ec;
+  cancel(ec);
+  throw_if(ec, "cancel");
+}
+
+void io_object::cancel(error_code& ec) noexcept {
+  ec = error_code();
+  descriptor& d = *descriptor_;
+  if (d.fd < 0) {
+    ec = error::bad_descriptor;
+    return;
+  }
+  if (d.loop->as_runner([&d](io_loop& l) { l.cancel_all(d); })) return;
+  try {
+    auto* order = ::new (allocate_block(sizeof(cancel_order))) cancel_order;
+    order->d = &d;
+    order->generation = d.generation;
+    order->run = [](queue_entry* entry, runner*) {
+      const cancel_order what = *static_cast<cancel_order*>(entry);
+      free_block(entry);
+      if (what.d->generation == what.generation) what.d->loop->cancel_all(*what.d);
+    };
+    d.loop->mail().push(order);
+  } catch (const std::bad_alloc&) {
+    ec = error::no_memory;
+  }
+}
+
+int io_object::release() {
+  error_code ec;
+  const int fd = release(ec);
+  throw_if(ec, "release");
+  return fd;
+}
+
+int io_object::release(error_code& ec) {
+  int result = -EBUSY;  // somebody else runs the context: what is in flight cannot be taken back from here
+  descriptor_->loop->as_runner([&](io_loop& l) { result = l.release(*descriptor_); });
+  ec = make_error(result);
+  return result < 0 ? -1 : result;
+}
+
+bool io_object::non_blocking() const noexcept { return descriptor_->user_non_blocking; }
+
+void io_object::non_blocking(bool mode) {
+  error_code ec;
+  non_blocking(mode, ec);
+  throw_if(ec, "non_blocking");
+}
+
+void io_object::non_blocking(bool mode, error_code& ec) noexcept {
+  ec = error_code();
+  if (!is_open()) {
+    ec = error::bad_descriptor;
+    return;
+  }
+  descriptor_->user_non_blocking = mode;
+}
+
+void io_object::assign_handle(int fd, error_code& ec) noexcept {
+  descriptor& d = *descriptor_;
+  if (d.fd >= 0) {
+    ec = error::already_open;
+    return;
+  }
+  if (&d == &d.loop->no_descriptor()) {
+    ec = error::bad_descriptor;  // a moved-from object has no slot to open
+    return;
+  }
+  ec = error_code();
+  d.loop->open_descriptor(d, fd);
+}
+
+}  // namespace beck

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+// One switch, no default: a new kind of operation does not compile until it is decided here.
+#include "io/perform.hpp"
+
+#include <cerrno>
+
+#include <beck/io/vector_operation.hpp>
+
+namespace beck {
+namespace {
+
+int poll_now(system& sys, int fd, op_kind kind) noexcept {
+  const int seen = sys.poll(fd, awaited_events(kind), INT64_MIN);
+  return seen > 0 ? 0 : seen == 0 ? -EAGAIN : seen;
+}
+
+int connect_step(system& sys, io_op& op) noexcept {
+  const int fd = op.target->fd;
+  if ((op.flags & io_op::flag_tried) != 0) {  // woken: the outcome, unless the wake-up was stale
+    const int ready = poll_now(sys, fd, op.kind);
+    return ready < 0 ? ready : sys.pending_error(fd);
+  }
+  const int r = sys.connect(fd, op.address, op.length);
+  if (r == -EAGAIN) return -ECONNREFUSED;  // connect(2), AF_UNIX: the listener's backlog is full
+  if (r != -EINPROGRESS) return r;
+  op.flags |= io_op::flag_tried;
+  return -EAGAIN;
+}
+
+}  // namespace
+
+std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
+  const int fd = op.target->fd;
+  switch (op.kind) {
+    case op_kind::receive:
+      return sys.receive(fd, static_cast<char*>(op.address) + op.transferred, op.length - op.transferred);
+    case op_kind::send:
+      return sys.send(fd, static_cast<char*>(op.address) + op.transferred, op.length - op.transferred);
+    case op_kind::receive_vector:
+      return sys.receive_vector(fd, parts_of(op), op.length);
+    case op_kind::send_vector:
+      return sys.send_vector(fd, parts_of(op), op.length);
+    case op_kind::accept:
+      return sys.accept(fd);
+    case op_kind::connect:
+      return connect_step(sys, op);
+    case op_kind::wait_read:
+    case op_kind::wait_write:
+    case op_kind::wait_error:
+      return poll_now(sys, fd, op.kind);
+    case op_kind::wait_timer:
+    case op_kind::raw:
+      break;
+  }
+  return -EOPNOTSUPP;
+}
+
+unsigned awaited_events(op_kind kind) noexcept {
+  switch (kind) {
+    case op_kind::receive:
+    case op_kind::receive_vector:
+    case op_kind::accept:
+    case op_kind::wait_read:
+      return poll_in | poll_read_hang_up;
+    case op_kind::send:
+    case op_kind::send_vector:
+    case op_kind::connect:
+    case op_kind::wait_write:
+      return poll_out;
+    case op_kind::wait_error:
+      return poll_priority;
+    case op_kind::wait_timer:
+    case op_kind::raw:
+      break;
+  }
+  return 0;
+}
+
+std::size_t wanted_bytes(const io_op& op) noexcept {
+  if (op.kind != op_kind::receive_vector && op.kind != op_kind::send_vector) return op.length;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < op.length; ++i) bytes += parts_of(op)[i].bytes;
+  return bytes;
+}
+
+}  // namespace beck

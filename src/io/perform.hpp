@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+// The one system call behind each kind of operation, for attempts and for synchronous forms alike.
+#pragma once
+
+#include <cstddef>
+
+#include "io/descriptor.hpp"
+#include "io/system.hpp"
+
+namespace beck {
+
+/// Value or -errno; -EAGAIN: not now. Never waits.
+std::ptrdiff_t perform(system& sys, io_op& op) noexcept;
+
+/// What poll(2) has to report before another attempt makes sense.
+unsigned awaited_events(op_kind kind) noexcept;
+
+/// The bytes that a transfer asks for in all.
+std::size_t wanted_bytes(const io_op& op) noexcept;
+
+inline bool is_receive(op_kind kind) noexcept {
+  return kind == op_kind::receive || kind == op_kind::receive_vector;
+}
+inline bool is_transfer(op_kind kind) noexcept {
+  return is_receive(kind) || kind == op_kind::send || kind == op_kind::send_vector;
+}
+
+}  // namespace beck

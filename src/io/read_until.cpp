@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSL-1.0
+// Searching, growing, receiving, searching again from where the last search gave up.
+#include <beck/io/read_until.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "io/io_loop.hpp"
+
+namespace beck {
+namespace {
+
+constexpr std::size_t receive_bytes_min = 512;
+constexpr std::size_t receive_bytes_max = 65536;
+
+/// The first place at or after `from` where the delimiter starts; data.size() if there is none.
+std::size_t find(const char* data, std::size_t size, std::size_t from, const char* delimiter,
+                 std::size_t bytes) noexcept {
+  const char* const end = data + size;
+  const char* at = data + from;
+  while (static_cast<std::size_t>(end - at) >= bytes) {
+    const std::size_t starts = static_cast<std::size_t>(end - at) - bytes + 1;
+    at = static_cast<const char*>(std::memchr(at, delimiter[0], starts));
+    if (at == nullptr) return size;
+    if (bytes == 1 || (at[1] == delimiter[1] && std::memcmp(at + 1, delimiter + 1, bytes - 1) == 0)) {
+      return static_cast<std::size_t>(at - data);
+    }
+    ++at;
+  }
+  return size;
+}
+
+}  // namespace
+
+void read_until_operation::refuse_delimiter(std::size_t bytes) {
+  throw std::length_error("beck::async_read_until: a delimiter of " + std::to_string(bytes) +
+                          " bytes; at most " + std::to_string(delimiter_bytes_max));
+}
+
+bool read_until_operation::search() noexcept {
+  const text_view data = buffer_.view();
+  if (match_ != nullptr) {
+    const match_outcome outcome = match_(*this, data, from_);
+    (outcome.matched() ? found_ : from_) = outcome.position();
+    return outcome.matched();
+  }
+  if (delimiter_bytes_ == 0) {
+    found_ = 0;
+    return true;
+  }
+  const std::size_t at = find(data.data(), data.size(), from_, delimiter_, delimiter_bytes_);
+  if (at != data.size()) {
+    found_ = at + delimiter_bytes_;
+    return true;
+  }
+  // A delimiter may have begun at the end: look again at all but one of its bytes.
+  from_ = data.size() < delimiter_bytes_ ? 0 : data.size() - delimiter_bytes_ + 1;
+  return false;
+}
+
+bool read_until_operation::await_ready() noexcept {
+  runner* const where = runner::current();
+  if (where == nullptr || !where->spend(runner::memory_weight)) return false;
+  if (!search()) return false;
+  result = 0;
+  ++where->counters.inline_completions;
+  return true;
+}
+
+/// Makes room behind the data for a receive; a result below 0 says why there is none.
+int read_until_operation::grow() noexcept {
+  before_ = buffer_.size();
+  const std::size_t room_max = buffer_.max_size() - std::min(before_, buffer_.max_size());
+  if (room_max == 0) return not_found_result;
+  const std::size_t spare = buffer_.capacity() - std::min(before_, buffer_.capacity());
+  const std::size_t room =
+      std::min({std::max(receive_bytes_min, spare), receive_bytes_max, room_max});
+  try {
+    buffer_.grow(room);
+  } catch (const std::bad_alloc&) {
+    return -ENOMEM;
+  } catch (const std::length_error&) {
+    return not_found_result;
+  }
+  const mutable_buffer space = buffer_.data() + before_;
+  address = space.data();
+  length = space.size();
+  transferred = 0;
+  return 0;
+}
+
+void read_until_operation::keep_delimiter() noexcept {
+  if (match_ != nullptr || delimiter_ == kept_) return;
+  std::memcpy(kept_, delimiter_, delimiter_bytes_);
+  delimiter_ = kept_;
+}
+
+void read_until_operation::begin() noexcept {
+  const int refused = search() ? 0 : grow();
+  if (length == 0) {  // found already, or no room: no I/O
+    complete_later(*this, refused);
+    return;
+  }
+  keep_delimiter();
+  outer_ = complete;
+  complete = &step;
+  start_operation(*this);
+}
+
+bool read_until_operation::begin_immediate() noexcept {
+  if (search()) {
+    runner* const where = runner::current();
+    where->charge(runner::memory_weight);
+    result = 0;
+    return true;
+  }
+  begin();
+  return false;
+}
+
+void read_until_operation::step(queue_entry* entry, runner* where) {
+  auto* self = static_cast<read_until_operation*>(static_cast<io_op*>(entry));
+  if (where != nullptr) {
+    const std::size_t received = self->transferred;
+    self->buffer_.shrink(self->length - received);
+    if (self->result == 0 && !self->search()) {
+      self->result = self->grow();
+      if (self->result == 0) {
+        start_operation(*self);
+        return;
+      }
+    }
+  }
+  self->complete = self->outer_;
+  self->complete(entry, where);
+}
+
+match_outcome read_until_char_operation::match(read_until_operation& base, text_view data, std::size_t from) {
+  const char wanted = static_cast<read_until_char_operation&>(base).character_;
+  const void* at = data.size() == from ? nullptr : std::memchr(data.data() + from, wanted, data.size() - from);
+  if (at == nullptr) return match_outcome::more(data.size());
+  return match_outcome::found(static_cast<std::size_t>(static_cast<const char*>(at) - data.data()) + 1);
+}
+
+std::size_t read_until(stream_object& stream, const dynamic_buffer_ref& buffer, text_view delimiter,
+                       error_code& ec) {
+  ec = error_code();
+  std::size_t from = 0;
+  for (;;) {
+    const text_view data = buffer.view();
+    if (delimiter.size() == 0) return 0;
+    const std::size_t at = find(data.data(), data.size(), from, delimiter.data(), delimiter.size());
+    if (at != data.size()) return at + delimiter.size();
+    from = data.size() < delimiter.size() ? 0 : data.size() - delimiter.size() + 1;
+    const std::size_t before = data.size();
+    if (before >= buffer.max_size()) {
+      ec = error::not_found;
+      return 0;
+    }
+    buffer.grow(std::min(receive_bytes_min, buffer.max_size() - before));
+    const std::size_t received = stream.read_some(buffer.data() + before, ec);
+    buffer.shrink(buffer.size() - before - received);
+    if (ec) return 0;
+  }
+}
+
+std::size_t read_until(stream_object& stream, const dynamic_buffer_ref& buffer, text_view delimiter) {
+  error_code ec;
+  const std::size_t bytes = read_until(stream, buffer, delimiter, ec);
+  throw_if(ec, "read_until");
+  return bytes;
+}
+
+}  // namespace beck

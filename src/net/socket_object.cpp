@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSL-1.0
+// Thin: a closed object gives bad_descriptor, everything else is the system's answer.
+#include <beck/net/socket_object.hpp>
+
+#include <cerrno>
+
+#include "io/io_loop.hpp"
+
+namespace beck {
+namespace {
+
+system& sys_of(const descriptor& d) noexcept { return d.loop->sys(); }
+
+void give(descriptor& d, int fd, error_code& ec) noexcept {
+  if (fd < 0) {
+    ec = make_error(fd);
+    return;
+  }
+  ec = error_code();
+  d.loop->open_descriptor(d, fd);
+}
+
+/// already_open, or bad_descriptor for a moved-from object; no error if `d` can be opened.
+error_code openable(const descriptor& d) noexcept {
+  if (d.fd >= 0) return error::already_open;
+  if (&d == &d.loop->no_descriptor()) return error::bad_descriptor;
+  return error_code();
+}
+
+}  // namespace
+
+void socket_calls::open(descriptor& d, int family, int type, int protocol, error_code& ec) {
+  ec = openable(d);
+  if (!ec) give(d, sys_of(d).open_socket(family, type, protocol), ec);
+}
+
+int socket_calls::open_for_connect(descriptor& d, int family, int type, int protocol) noexcept {
+  if (d.fd >= 0) return 0;
+  if (openable(d)) return -EBADF;
+  const int fd = sys_of(d).open_socket(family, type, protocol);
+  if (fd < 0) return fd;
+  d.loop->open_descriptor(d, fd);
+  return 0;
+}
+
+void socket_calls::adopt(descriptor& d, int fd, error_code& ec) noexcept {
+  ec = openable(d);
+  if (ec) return;
+  if (const int result = sys_of(d).adopt(fd); result < 0) {
+    ec = make_error(result);
+    return;
+  }
+  give(d, fd, ec);
+}
+
+void socket_calls::bind(descriptor& d, const endpoint_data& endpoint, error_code& ec) noexcept {
+  ec = d.fd < 0 ? error_code(error::bad_descriptor)
+                : make_error(sys_of(d).bind(d.fd, endpoint.data(), endpoint.size()));
+}
+
+void socket_calls::listen(descriptor& d, int backlog, error_code& ec) noexcept {
+  ec = d.fd < 0 ? error_code(error::bad_descriptor) : make_error(sys_of(d).listen(d.fd, backlog));
+}
+
+void socket_calls::shutdown(descriptor& d, int how, error_code& ec) noexcept {
+  ec = d.fd < 0 ? error_code(error::bad_descriptor) : make_error(sys_of(d).shutdown(d.fd, how));
+}
+
+void socket_calls::local_endpoint(const descriptor& d, endpoint_data& endpoint, error_code& ec) noexcept {
+  if (d.fd < 0) {
+    ec = error::bad_descriptor;
+    return;
+  }
+  std::size_t bytes = endpoint.capacity();
+  ec = make_error(sys_of(d).local_name(d.fd, endpoint.data(), bytes));
+  if (!ec) endpoint.resize(bytes);
+}
+
+void socket_calls::remote_endpoint(const descriptor& d, endpoint_data& endpoint, error_code& ec) noexcept {
+  if (d.fd < 0) {
+    ec = error::bad_descriptor;
+    return;
+  }
+  std::size_t bytes = endpoint.capacity();
+  ec = make_error(sys_of(d).remote_name(d.fd, endpoint.data(), bytes));
+  if (!ec) endpoint.resize(bytes);
+}
+
+void socket_calls::set_option(descriptor& d, int level, int name, const void* value, std::size_t bytes,
+                              error_code& ec) noexcept {
+  ec = d.fd < 0 ? error_code(error::bad_descriptor)
+                : make_error(sys_of(d).set_option(d.fd, level, name, value, bytes));
+}
+
+std::size_t socket_calls::get_option(const descriptor& d, int level, int name, void* value,
+                                     std::size_t bytes, error_code& ec) noexcept {
+  ec = d.fd < 0 ? error_code(error::bad_descriptor)
+                : make_error(sys_of(d).get_option(d.fd, level, name, value, bytes));
+  return ec ? 0 : bytes;
+}
+
+void socket_calls::open_pair(descriptor& a, descriptor& b, int family, int type, int protocol,
+                             error_code& ec) {
+  ec = openable(a);
+  if (!ec) ec = openable(b);
+  if (ec) return;
+  int pair[2];
+  ec = make_error(sys_of(a).open_pair(family, type, protocol, pair));
+  if (ec) return;
+  a.loop->open_descriptor(a, pair[0]);
+  b.loop->open_descriptor(b, pair[1]);
+}
+
+void socket_calls::open_accepted(descriptor& d, int fd) noexcept {
+  if (openable(d)) {
+    sys_of(d).close(fd);
+  } else {
+    d.loop->open_descriptor(d, fd);
+  }
+}
+
+io_context& socket_calls::context_of(const descriptor& d) noexcept { return d.loop->context(); }
+
+void socket_calls::close_number(descriptor& d, int fd) noexcept { sys_of(d).close(fd); }
+
+std::size_t stream_object::available(error_code& ec) const noexcept {
+  const descriptor& d = *descriptor_;
+  const int bytes = d.fd < 0 ? -EBADF : sys_of(d).available(d.fd);
+  ec = make_error(bytes);
+  return bytes < 0 ? 0 : static_cast<std::size_t>(bytes);
+}
+
+std::size_t stream_object::available() const {
+  error_code ec;
+  const std::size_t bytes = available(ec);
+  throw_if(ec, "available");
+  return bytes;
+}
+
+}  // namespace beck

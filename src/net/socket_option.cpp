@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+// The public header spells option numbers out to stay free of Linux headers; here they are checked.
+#include <beck/net/socket_option.hpp>
+
+#include <cstddef>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+namespace beck {
+
+static_assert(SOL_SOCKET == 1 && IPPROTO_TCP == 6 && IPPROTO_IPV6 == 41);
+static_assert(socket_base::reuse_address::name() == SO_REUSEADDR);
+static_assert(socket_base::error_option::name() == SO_ERROR);
+static_assert(socket_base::broadcast::name() == SO_BROADCAST);
+static_assert(socket_base::send_buffer_size::name() == SO_SNDBUF);
+static_assert(socket_base::receive_buffer_size::name() == SO_RCVBUF);
+static_assert(socket_base::keep_alive::name() == SO_KEEPALIVE);
+static_assert(socket_base::linger::name() == SO_LINGER && sizeof(linger_option) == sizeof(struct linger));
+static_assert(socket_base::reuse_port::name() == SO_REUSEPORT);
+static_assert(socket_base::receive_low_watermark::name() == SO_RCVLOWAT);
+static_assert(socket_base::shutdown_receive == SHUT_RD && socket_base::shutdown_send == SHUT_WR &&
+              socket_base::shutdown_both == SHUT_RDWR);
+static_assert(tcp_options::no_delay::name() == TCP_NODELAY);
+static_assert(tcp_options::keep_alive_idle::name() == TCP_KEEPIDLE);
+static_assert(tcp_options::keep_alive_interval::name() == TCP_KEEPINTVL);
+static_assert(tcp_options::keep_alive_count::name() == TCP_KEEPCNT);
+static_assert(tcp_options::user_timeout::name() == TCP_USER_TIMEOUT);
+static_assert(tcp_options::quick_ack::name() == TCP_QUICKACK);
+static_assert(ip::v6_only::name() == IPV6_V6ONLY);
+
+}  // namespace beck
