@@ -58,7 +58,7 @@ void echo_client::connect(const sockaddr_in& server) {
     e.data.ptr = &c;
     if (epoll_ctl(poller_, EPOLL_CTL_ADD, c.fd, &e) != 0) fail_errno("epoll_ctl");
   }
-  exchange([this](std::uint64_t) { return true; });
+  exchange([](std::uint64_t) { return true; });
 }
 
 void echo_client::send_next(connection& c) {
