@@ -38,6 +38,11 @@ TEST_CASE("a view converts explicitly to string types and can be iterated") {
   for (const char c : v) copy += c;
   CHECK(copy == "hello");
   CHECK(v[1] == 'e');
+  text_view rest = v;
+  rest.remove_prefix(3);
+  CHECK(rest == "lo");
+  rest.remove_prefix(3);
+  CHECK(rest.empty());
 }
 
 TEST_CASE("views compare by bytes, as unsigned, shorter first") {

@@ -44,6 +44,13 @@ class text_view {
   /// Requires i < size(); not checked.
   constexpr char operator[](std::size_t i) const noexcept { return data_[i]; }
 
+  /// Drops the first n characters, at most all of them.
+  constexpr void remove_prefix(std::size_t n) noexcept {
+    const auto step = n < size_ ? n : size_;
+    data_ += step;
+    size_ -= step;
+  }
+
   /// Explicit, because the target may allocate and because two implicit ways would make `==`
   /// ambiguous.
   template <text_target S>

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSL-1.0
+"""What can be run: benchmarks, their cases, and the peers that take part in each case."""
+import re
+from dataclasses import dataclass
+
+# How a peer is started: the last part of its program's name, and its arguments.
+PEERS = {
+    "beck-uring": ("beck", ["--backend", "io_uring"]),
+    "beck-epoll": ("beck", ["--backend", "epoll"]),
+    "asio-epoll": ("asio_epoll", []),
+    "asio-uring": ("asio_uring", []),
+    "raw-epoll": ("raw_epoll", []),
+    "raw-uring": ("raw_uring", []),
+    "raw-uring-lazy": ("raw_uring", ["--lazy"]),
+    "raw": ("raw", []),
+}
+RING_PEERS = frozenset(["beck-uring", "asio-uring", "raw-uring", "raw-uring-lazy"])
+BECK = ("beck-uring", "beck-epoll")
+LIBRARIES = BECK + ("asio-epoll", "asio-uring")
+RAW_IO = ("raw-epoll", "raw-uring", "raw-uring-lazy")
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    peers: tuple
+    floor: str = ""  # another case whose peers are rivals of this one too, measured in the same rounds
+
+
+@dataclass(frozen=True)
+class Bench:
+    name: str
+    operation: str  # what is counted
+    title: str
+    duration_ms: int  # of one timed run
+    cases: tuple
+    notes: tuple = ()
+    display: tuple = ("ns", 1)  # the unit of the tables, and how many ns it has
+
+    def case(self, name):
+        for case in self.cases:
+            if case.name == name:
+                return case
+        if self.name == "echo" and re.fullmatch(r"[1-9]\d*x[1-9]\d*", name):
+            return Case(name, LIBRARIES + RAW_IO)
+        raise LookupError(f"{self.name} has no case {name}; there are: {', '.join(c.name for c in self.cases)}")
+
+
+def cases(names, peers):
+    return tuple(Case(name, peers) for name in names)
+
+
+BENCHES = {
+    bench.name: bench
+    for bench in (
+        Bench(
+            "pingpong",
+            "message",
+            "100 pairs of UNIX stream sockets, 64-byte messages; -2p: the ends of a pair in two processes",
+            500,
+            (
+                Case("callback", LIBRARIES, "raw"),
+                Case("coroutine", LIBRARIES, "raw"),
+                Case("raw", RAW_IO),
+                Case("callback-2p", LIBRARIES, "raw-2p"),
+                Case("coroutine-2p", LIBRARIES, "raw-2p"),
+                Case("raw-2p", RAW_IO),
+            ),
+            ("-2p counts the CPU time of both processes.",),
+        ),
+        Bench(
+            "echo",
+            "message",
+            "TCP echo on the loopback, connections x message size; CPU time of the server alone",
+            350,
+            cases([f"{c}x{s}" for s in (64, 16384) for c in (1, 10, 100, 1000)], LIBRARIES + RAW_IO),
+        ),
+        Bench(
+            "read_until",
+            "read",
+            "IO-less async_read_until; a 1 ms timer and a second socket are served beside it",
+            300,
+            cases(["callback", "reentrant", "coroutine"], LIBRARIES + ("raw",)),
+            (
+                "raw does the same in every case: memchr and a hop through an intrusive list.",
+                "Asio's reentrant searches by hand and dispatches: its version has no bind_immediate_executor.",
+            ),
+        ),
+        Bench(
+            "post",
+            "handler",
+            "handlers that post themselves, an idle socket is registered; one chain, and 64 at once",
+            300,
+            cases(["chain", "chains64"], LIBRARIES + ("raw",)),
+        ),
+        Bench(
+            "spawn",
+            "coroutine",
+            "spawn and run a trivial coroutine; await a child of another translation unit; await a post",
+            300,
+            cases(["co_spawn", "nested", "co_post"], LIBRARIES + ("raw",)),
+        ),
+        Bench(
+            "compile",
+            "compilation",
+            "compile an echo server, g++ -O2; user CPU time of the compiler",
+            0,
+            cases(["callback", "coroutine"], LIBRARIES + ("raw",)),
+            (
+                "raw is a file with only <system_error> and <coroutine>.",
+                "beck-uring and beck-epoll are the same file: the driver is chosen at run time.",
+            ),
+            ("ms", 1e6),
+        ),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One run of a round."""
+
+    case: Case
+    peer: str
+
+
+def slots(bench, case_names=None, peers=None):
+    """The runs of one round, in order. `peers` limits them; a limit that no case knows is an error."""
+    chosen = [bench.case(name) for name in case_names] if case_names else list(bench.cases)
+    for peer in peers or ():
+        if peer not in PEERS:
+            raise LookupError(f"no peer {peer}; there are: {', '.join(PEERS)}")
+    result = [Slot(case, peer) for case in chosen for peer in case.peers if peers is None or peer in peers]
+    for peer in peers or ():
+        if all(slot.peer != peer for slot in result):
+            raise LookupError(f"{peer} takes no part in these cases of {bench.name}")
+    return result

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The project's speed targets (performance.md, "Targets") beside what was measured. A ratio is judged by its median.
+
+Absolute times hold beside the raw peer of the same minute: where it is slower than on the machine that the target was
+written on, the limit grows as much, up to 1.5 times.
+"""
+from dataclasses import dataclass
+
+from .catalogue import BECK
+from .results import ratio_text
+from .stats import geometric_mean, median
+
+MOOD_MAX = 1.5
+# CPU ns of the raw peers in a quiet minute of the machine that the targets were written on.
+RAW_REFERENCE_NS = {
+    ("read_until", "coroutine"): 3.8,
+    ("post", "chain"): 2.0,
+    ("spawn", "co_spawn"): 10.5,
+    ("spawn", "nested"): 10.0,
+}
+FORMATS = {
+    "ratio": ratio_text,
+    "ns": "{:.1f}".format,
+    "us": "{:.0f}".format,
+    "s": "{:.2f}".format,
+    "lines": "{:,.0f}".format,
+}
+UNITS = {"ratio": "", "ns": " ns", "us": " us", "s": " s", "lines": " lines"}
+
+
+@dataclass(frozen=True)
+class Check:
+    target: str  # P1, P2, ...
+    what: str
+    measured: float
+    limit: float
+    unit: str = "ratio"
+    interval: tuple = ()
+    note: str = ""
+
+    @property
+    def passed(self):
+        return self.measured <= self.limit
+
+    def row(self):
+        ending = UNITS[self.unit]
+        text = FORMATS[self.unit]
+        interval = f"[{text(self.interval[0])} {text(self.interval[1])}]" if self.interval else ""
+        return [
+            f"{self.target}  {self.what}",
+            text(self.measured) + ending,
+            interval,
+            "at most " + text(self.limit) + ending,
+            "pass" if self.passed else "MISS",
+            self.note,
+        ]
+
+
+def ratio_check(results, target, case, peer, rival, limit):
+    """Gives a check, or nothing if one of the two did not run."""
+    key, rival_key = results.find(case, peer), results.find(case, rival)
+    if key is None or rival_key is None:
+        return
+    ratio = results.ratio(key, rival_key)
+    yield Check(target, f"{case}: {peer} / {rival}", ratio.median, limit, interval=(ratio.low, ratio.high))
+
+
+def time_check(results, target, case, peer, limit_ns):
+    key, raw_key = results.find(case, peer), results.find(case, "raw")
+    if key is None:
+        return
+    note, mood = "without raw beside it", 1.0
+    if raw_key:
+        raw = results.summary(raw_key).median
+        mood = min(MOOD_MAX, max(1.0, raw / RAW_REFERENCE_NS[results.bench.name, case]))
+        note = f"raw {raw:.1f} ns" + (f", so {limit_ns:g} x {mood:.2f}" if mood > 1.005 else "")
+    yield Check(target, f"{case}: {peer}", results.summary(key).median, limit_ns * mood, "ns", note=note)
+
+
+def pingpong(results):
+    for style in ("callback", "coroutine"):
+        yield from ratio_check(results, "P1", style, "beck-uring", "asio-epoll", 1 / 1.5)
+        yield from ratio_check(results, "P1", style, "beck-uring", "raw-uring-lazy", 1.15)
+        yield from ratio_check(results, "P1", style, "beck-epoll", "asio-epoll", 1 / 1.15)
+        yield from ratio_check(results, "P1", style, "beck-epoll", "raw-epoll", 1.05)
+    for style in ("callback-2p", "coroutine-2p"):
+        for peer in BECK:
+            yield from ratio_check(results, "P1b", style, peer, "raw-epoll", 1.10)
+            yield from ratio_check(results, "P1b", style, peer, "asio-epoll", 1.0)
+            yield from ratio_check(results, "P1b", style, peer, "asio-uring", 1.0)
+
+
+def echo(results):
+    for peer in BECK:
+        cases = [case for case in results.cases() if (case, peer) in results.samples]
+        to_raw = [c for case in cases for c in ratio_check(results, "P2", case, peer, "raw-epoll", 1.25)]
+        if len(to_raw) > 1:
+            mean = geometric_mean([check.measured for check in to_raw])
+            yield Check("P2", f"geometric mean: {peer} / raw-epoll", mean, 1.10)
+        yield from to_raw
+        for case in cases:
+            yield from ratio_check(results, "P2", case, peer, "asio-epoll", 1.05)
+
+
+def read_until(results):
+    for peer in BECK:
+        yield from time_check(results, "P4", "coroutine", peer, 10)
+        yield from ratio_check(results, "P4", "coroutine", peer, "asio-epoll", 1 / 20)
+        for case in results.cases():
+            for metric in ("timer_gap_p999_us", "socket_gap_p999_us"):
+                if (case, peer) in results.samples and metric in results.metrics((case, peer)):
+                    gap = median(results.values((case, peer), metric))
+                    yield Check("P4", f"{case}: {peer}, {metric}", gap, 250, "us")
+
+
+def post(results):
+    for peer in BECK:
+        yield from time_check(results, "P5", "chain", peer, 10)
+
+
+def spawn(results):
+    for peer in BECK:
+        yield from time_check(results, "P5", "co_spawn", peer, 40)
+        yield from time_check(results, "P5", "nested", peer, 15)
+
+
+def compile_time(results):
+    for case in results.cases():
+        key = (case, "beck-uring") if (case, "beck-uring") in results.samples else (case, "beck-epoll")
+        if key not in results.samples:
+            continue
+        lines = results.summary(key, "preprocessed_lines").median
+        yield Check("P10", f"{case}: preprocessed lines of beck's echo server", lines, 34_000, "lines")
+        if "above_base_s" in results.metrics(key):
+            above = results.summary(key, "above_base_s").median
+            yield Check("P10", f"{case}: user time above the base file", above, 0.30, "s")
+
+
+CHECKS = {
+    "pingpong": pingpong,
+    "echo": echo,
+    "read_until": read_until,
+    "post": post,
+    "spawn": spawn,
+    "compile": compile_time,
+}
+
+
+def checks(results):
+    return list(CHECKS[results.bench.name](results))

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The echo: a TCP server on the loopback, in a process of its own, and one client process that is
+// the same for every server. A case is named CxSIZE: C connections, each with one message of SIZE
+// bytes in flight. What is measured is the server's CPU time per message.
+#pragma once
+
+#include <cstddef>
+
+#include "measure.hpp"
+
+namespace bench {
+
+struct echo_job {
+  int listener;             // bound, listening, in blocking mode
+  std::size_t connections;  // as many will connect, then all of them send
+  std::size_t buffer_size;  // of the one receive buffer that a server keeps per connection
+};
+
+// Serves for ever: accepts on the listener, sets TCP_NODELAY, and sends back what it receives.
+// When a client closes, closes too. The process is killed when the measurement is over.
+using echo_server = void (*)(const settings&, const echo_job&);
+
+// The main program of a peer.
+int run_echo(int argc, char** argv, echo_server serve);
+
+// TCP_NODELAY, for the peers that have only a descriptor.
+void set_no_delay(int fd);
+
+}  // namespace bench

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The command line that every peer program understands, so that run.py can start any of them in
+// the same way. A peer ignores what does not concern its workload.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace bench {
+
+struct settings {
+  std::string case_name;                    // --case NAME
+  std::string backend = "io_uring";         // --backend io_uring|epoll, beck's peers only
+  std::uint64_t messages_max = UINT64_MAX;  // --messages N: stop after so many
+  int duration_ms = 300;                    // --ms N: stop after so long (0: never)
+  int cpu = -1;                             // --cpu N: where the measured process runs
+  int other_cpu = -1;                       // --other-cpu N: the client, the second process
+  std::size_t pairs = 100;                  // --pairs N: socket pairs of the ping-pong
+  bool lazy = false;                        // --lazy: raw ring peers arm receives lazily
+
+  // Reads the arguments; prints what is wrong and ends the program with status 2 if they are bad.
+  static settings from_arguments(int argc, char** argv);
+};
+
+}  // namespace bench

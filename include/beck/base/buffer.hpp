@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Buffers: a pointer and a size, made by buffer() from whatever holds bytes. Containers are
+// recognised by shape (data() and size()), so this header includes none of them. Whether an
+// operation gets one buffer or a sequence of buffers is known from the type, so that one becomes
+// recv(2) and several become readv(2) without a decision at run time.
+//
+// No buffer owns its memory: it must stay valid until the operation that got it has completed.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace beck {
+
+/// Writable bytes. A value; any thread.
+class mutable_buffer {
+ public:
+  constexpr mutable_buffer() noexcept = default;
+  constexpr mutable_buffer(void* data, std::size_t size) noexcept : data_(data), size_(size) {}
+
+  constexpr void* data() const noexcept { return data_; }
+  constexpr std::size_t size() const noexcept { return size_; }
+
+  /// Drops the first n bytes, at most all of them.
+  mutable_buffer& operator+=(std::size_t n) noexcept {
+    const auto step = n < size_ ? n : size_;
+    data_ = static_cast<char*>(data_) + step;
+    size_ -= step;
+    return *this;
+  }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Bytes that are only read. A value; any thread.
+class const_buffer {
+ public:
+  constexpr const_buffer() noexcept = default;
+  constexpr const_buffer(const void* data, std::size_t size) noexcept : data_(data), size_(size) {}
+  constexpr const_buffer(const mutable_buffer& b) noexcept : data_(b.data()), size_(b.size()) {}
+
+  constexpr const void* data() const noexcept { return data_; }
+  constexpr std::size_t size() const noexcept { return size_; }
+
+  /// Drops the first n bytes, at most all of them.
+  const_buffer& operator+=(std::size_t n) noexcept {
+    const auto step = n < size_ ? n : size_;
+    data_ = static_cast<const char*>(data_) + step;
+    size_ -= step;
+    return *this;
+  }
+
+ private:
+  const void* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+inline mutable_buffer operator+(mutable_buffer b, std::size_t n) noexcept { return b += n; }
+inline mutable_buffer operator+(std::size_t n, mutable_buffer b) noexcept { return b += n; }
+inline const_buffer operator+(const_buffer b, std::size_t n) noexcept { return b += n; }
+inline const_buffer operator+(std::size_t n, const_buffer b) noexcept { return b += n; }
+
+// ---- one buffer or many, from the type
+// ------------------------------------------------------------------------------
+
+/// One buffer.
+template <class B>
+concept single_buffer = std::convertible_to<const B&, const_buffer>;
+template <class B>
+concept single_mutable_buffer = std::convertible_to<const B&, mutable_buffer>;
+
+/// The first buffer of a sequence. A single buffer is a sequence of one, a plain array a sequence
+/// of its elements.
+template <single_buffer B>
+constexpr const B* buffer_sequence_begin(const B& b) noexcept {
+  return __builtin_addressof(b);
+}
+template <single_buffer B, std::size_t N>
+constexpr const B* buffer_sequence_begin(const B (&a)[N]) noexcept {
+  return a;
+}
+template <class S>
+  requires(!single_buffer<S>) && requires(const S& s) { s.begin(); }
+constexpr auto buffer_sequence_begin(const S& s) noexcept {
+  return s.begin();
+}
+
+/// One past the last buffer of a sequence.
+template <single_buffer B>
+constexpr const B* buffer_sequence_end(const B& b) noexcept {
+  return __builtin_addressof(b) + 1;
+}
+template <single_buffer B, std::size_t N>
+constexpr const B* buffer_sequence_end(const B (&a)[N]) noexcept {
+  return a + N;
+}
+template <class S>
+  requires(!single_buffer<S>) && requires(const S& s) { s.end(); }
+constexpr auto buffer_sequence_end(const S& s) noexcept {
+  return s.end();
+}
+
+/// What an operation that reads memory takes: one buffer, or anything with begin() and end() over
+/// buffers. Ask single_buffer first to tell the two apart.
+template <class S>
+concept const_buffer_sequence = requires(const S& s) {
+  { *buffer_sequence_begin(s) } -> std::convertible_to<const_buffer>;
+  { buffer_sequence_begin(s) != buffer_sequence_end(s) } -> std::convertible_to<bool>;
+};
+
+/// What an operation that writes memory takes.
+template <class S>
+concept mutable_buffer_sequence = const_buffer_sequence<S> && requires(const S& s) {
+  { *buffer_sequence_begin(s) } -> std::convertible_to<mutable_buffer>;
+};
+
+/// The bytes of all buffers together. Sizes that add up past SIZE_MAX are a bug of the caller and
+/// wrap.
+template <const_buffer_sequence S>
+constexpr std::size_t buffer_size(const S& s) noexcept {
+  std::size_t total = 0;
+  const auto end = buffer_sequence_end(s);
+  for (auto at = buffer_sequence_begin(s); at != end; ++at) total += const_buffer(*at).size();
+  return total;
+}
+
+/// Copies as many bytes as fit, at most `size_max`, and returns how many. The memory of both may
+/// overlap only if both are single buffers.
+inline std::size_t buffer_copy(const mutable_buffer& to, const const_buffer& from,
+                               std::size_t size_max = static_cast<std::size_t>(-1)) noexcept {
+  auto n = to.size() < from.size() ? to.size() : from.size();
+  n = n < size_max ? n : size_max;
+  if (n != 0) __builtin_memmove(to.data(), from.data(), n);  // an empty buffer may be null
+  return n;
+}
+template <mutable_buffer_sequence To, const_buffer_sequence From>
+std::size_t buffer_copy(const To& to, const From& from,
+                        std::size_t size_max = static_cast<std::size_t>(-1)) noexcept {
+  auto to_at = buffer_sequence_begin(to);
+  auto from_at = buffer_sequence_begin(from);
+  const auto to_end = buffer_sequence_end(to);
+  const auto from_end = buffer_sequence_end(from);
+  mutable_buffer target;
+  const_buffer source;
+  std::size_t total = 0;
+  while (total < size_max) {
+    if (target.size() == 0) {
+      if (to_at == to_end) break;
+      target = *to_at;
+      ++to_at;
+    } else if (source.size() == 0) {
+      if (from_at == from_end) break;
+      source = *from_at;
+      ++from_at;
+    } else {
+      const auto n = buffer_copy(target, source, size_max - total);
+      target += n;
+      source += n;
+      total += n;
+    }
+  }
+  return total;
+}
+
+// ---- buffer(): from whatever holds bytes
+// ----------------------------------------------------------------------------
+
+/// Elements whose bytes may be moved in and out: trivially copyable, and not buffers themselves.
+template <class T>
+concept buffer_element = std::is_trivially_copyable_v<T> && !single_buffer<T>;
+
+/// A contiguous container seen through data() and size(): std::string, vector, array, span,
+/// string_view.
+template <class C>
+concept buffer_container = !single_buffer<C> && requires(C& c) {
+  { c.size() } -> std::convertible_to<std::size_t>;
+  requires buffer_element<std::remove_cvref_t<decltype(*c.data())>>;
+};
+
+/// A container that only refers to its bytes, so that a temporary of it may be given: a span or a
+/// view.
+template <class C>
+concept buffer_view = buffer_container<C> &&
+                      (requires(C& c) { c.remove_prefix(0); } || requires(C& c) { c.subspan(0); });
+
+/// mutable_buffer, or const_buffer where the elements of C are const.
+template <class C>
+using buffer_of =
+    std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(std::declval<C&>().data())>>,
+                       const_buffer, mutable_buffer>;
+
+/// buffer() gives the bytes of its argument: sizes of elements are multiplied out. With a second
+/// argument, at most that many bytes. A literal includes its NUL, as in Asio; use "..."_buf for one
+/// without.
+constexpr mutable_buffer buffer(void* data, std::size_t size) noexcept { return {data, size}; }
+constexpr const_buffer buffer(const void* data, std::size_t size) noexcept { return {data, size}; }
+
+constexpr mutable_buffer buffer(const mutable_buffer& b) noexcept { return b; }
+constexpr const_buffer buffer(const const_buffer& b) noexcept { return b; }
+constexpr mutable_buffer buffer(const mutable_buffer& b, std::size_t size_max) noexcept {
+  return {b.data(), b.size() < size_max ? b.size() : size_max};
+}
+constexpr const_buffer buffer(const const_buffer& b, std::size_t size_max) noexcept {
+  return {b.data(), b.size() < size_max ? b.size() : size_max};
+}
+
+template <buffer_element T, std::size_t N>
+constexpr mutable_buffer buffer(T (&a)[N]) noexcept {
+  return {a, sizeof a};
+}
+template <buffer_element T, std::size_t N>
+constexpr const_buffer buffer(const T (&a)[N]) noexcept {
+  return {a, sizeof a};
+}
+template <buffer_element T, std::size_t N>
+constexpr mutable_buffer buffer(T (&a)[N], std::size_t size_max) noexcept {
+  return {a, sizeof a < size_max ? sizeof a : size_max};
+}
+template <buffer_element T, std::size_t N>
+constexpr const_buffer buffer(const T (&a)[N], std::size_t size_max) noexcept {
+  return {a, sizeof a < size_max ? sizeof a : size_max};
+}
+
+template <buffer_container C>
+constexpr buffer_of<C> buffer(C& c) noexcept {
+  return {c.data(), c.size() * sizeof(*c.data())};
+}
+template <buffer_container C>
+constexpr buffer_of<C> buffer(C& c, std::size_t size_max) noexcept {
+  return buffer(buffer(c), size_max);
+}
+
+/// Temporaries only of views: the bytes of a temporary string would be gone before the operation
+/// ends.
+template <buffer_view C>
+  requires(!std::is_lvalue_reference_v<C>)
+constexpr buffer_of<C> buffer(C&& c) noexcept {
+  return buffer(c);
+}
+template <buffer_view C>
+  requires(!std::is_lvalue_reference_v<C>)
+constexpr buffer_of<C> buffer(C&& c, std::size_t size_max) noexcept {
+  return buffer(buffer(c), size_max);
+}
+template <buffer_container C>
+  requires(!std::is_lvalue_reference_v<C> && !buffer_view<C>)
+void buffer(C&&, std::size_t = 0) = delete;
+
+inline namespace literals {
+inline namespace buffer_literals {
+/// "text"_buf: the characters without the NUL.
+constexpr const_buffer operator""_buf(const char* text, std::size_t size) noexcept {
+  return {text, size};
+}
+}  // namespace buffer_literals
+}  // namespace literals
+
+}  // namespace beck
