@@ -57,10 +57,10 @@ struct submit_result {
   int error;  ///< the errno behind `refused`, `busy` and `failed`; else 0
 };
 
-/// A submission and a completion queue shared with the kernel.
-/// Thread: one at a time, any thread (with IORING_SETUP_SINGLE_ISSUER: the one that opened it).
-/// After fork(2) the child may destroy the object and nothing else: the queues are not mapped
-/// there.
+/// A submission and a completion queue shared with the kernel. Everything but `open`, `close` and
+/// the destructor requires an open ring. Thread: one at a time, any thread (with
+/// IORING_SETUP_SINGLE_ISSUER: the one that opened it). After fork(2) the child may destroy the
+/// object and nothing else: the queues are not mapped there.
 class ring {
  public:
   static constexpr std::int64_t no_deadline = std::numeric_limits<std::int64_t>::max();
@@ -156,6 +156,7 @@ class ring {
   unsigned features() const noexcept { return features_; }
   bool absolute_deadlines() const noexcept { return absolute_deadlines_; }
   const ring_stats& stats() const noexcept { return stats_; }
+  void reset_stats() noexcept { stats_ = {}; }
 
   /// Signals that may cut one wait short before `submit` gives up waiting.
   static constexpr unsigned interrupts_max = 16;
