@@ -10,7 +10,7 @@
 
 namespace beck::uring {
 
-/// What an operator can change about a refusal. Negative or zero: not known.
+/// What an operator can change about a refusal. -1, and 0 for a limit: not known.
 struct refusal_facts {
   int io_uring_disabled = -1;          ///< kernel.io_uring_disabled, Linux 6.6
   std::uint64_t locked_bytes_max = 0;  ///< RLIMIT_MEMLOCK

@@ -144,10 +144,11 @@ submit_result ring::submit(unsigned wait_for, std::int64_t deadline_ns, bool get
   unsigned interrupts = 0;
   for (;;) {
     const unsigned waiting = prepared();
-    if (waiting == 0 && wait_for == 0 && !get_events) return {submit_status::done, 0};
-    if ((kernel_flags() & IORING_SQ_CQ_OVERFLOW) != 0) {
+    const bool overflown = (kernel_flags() & IORING_SQ_CQ_OVERFLOW) != 0;
+    if (waiting == 0 && wait_for == 0 && !get_events && !overflown) return {submit_status::done, 0};
+    if (overflown) {
       ++stats_.overflows;
-      get_events = true;
+      get_events = true;  // nothing else makes the kernel move them into the queue
     }
     const int result = enter_once(waiting, wait_for, deadline_ns, get_events);
     ++stats_.enters;

@@ -109,10 +109,10 @@ class ring {
   /// Submits what is prepared and waits until `wait_for` completions are in the queue, those not
   /// yet reaped included, or until `deadline_ns` on CLOCK_MONOTONIC. One system call, unless the
   /// kernel takes a part (U6) or a signal cuts the wait short (U4: at most `interrupts_max` times);
-  /// none if there is nothing to do. `get_events` makes the kernel run pending task work and fetch
-  /// overflown completions without a wait. The wait may also end early: the caller looks at the
-  /// queue and at its clock, and comes again. A deadline that has passed should come as `wait_for`
-  /// 0: a wait for no time sleeps some 30 us.
+  /// none if nothing is prepared, wanted or overflown. `get_events` makes the kernel run pending
+  /// task work without a wait. The wait may also end early: the caller looks at the queue and at
+  /// its clock, and comes again. A deadline that has passed should come as `wait_for` 0: a wait for
+  /// no time sleeps some 30 us.
   submit_result submit(unsigned wait_for, std::int64_t deadline_ns, bool get_events) noexcept;
 
   /// Calls `function(const io_uring_cqe&)` for the completions that are there now; returns how
