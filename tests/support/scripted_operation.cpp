@@ -191,7 +191,10 @@ const io_uring_buf* provided_buffers::group::front() const {
   if (ring == nullptr) return nullptr;
   // acquire: pairs with the application's release of the tail, after it wrote the buffers.
   const std::uint16_t tail = std::atomic_ref(ring->tail).load(std::memory_order_acquire);
-  return tail == head ? nullptr : &ring->bufs[head & (entries - 1)];
+  if (tail == head) return nullptr;
+  // Not ring->bufs: in C++ the empty structure before it has a size, and moves the array
+  // (Linux 6.1's header).
+  return reinterpret_cast<const io_uring_buf*>(ring) + (head & (entries - 1));
 }
 
 bool scripted_operation::is_multishot() const {
