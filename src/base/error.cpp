@@ -72,6 +72,18 @@ std::string describe(const char* operation, std::size_t transferred) {
   return text + "after " + std::to_string(transferred) + " bytes";
 }
 
+// The subject is outside input: it may be of any length and hold any byte.
+std::string describe(const char* operation, text_view subject) {
+  constexpr std::size_t shown_max = 200;
+  std::string text = operation;
+  text += *operation == '\0' ? "\"" : " \"";
+  for (std::size_t i = 0; i < subject.size() && i < shown_max; ++i) {
+    const char c = subject[i];
+    text += c >= ' ' && c <= '~' ? c : '?';
+  }
+  return text + (subject.size() > shown_max ? "\"..." : "\"");
+}
+
 }  // namespace
 
 const std::error_category& misc_category() noexcept { return misc_category_object.value; }
@@ -92,11 +104,21 @@ io_error::io_error(const error_code& ec, const char* operation, std::size_t tran
       operation_(operation),
       transferred_(transferred) {}
 
+io_error::io_error(const error_code& ec, const char* operation, text_view subject)
+    : std::system_error(ec, describe(operation, subject)),
+      operation_(operation),
+      transferred_(0) {}
+
 io_error::~io_error() = default;
 
 void throw_error(const error_code& ec, const char* operation, std::size_t transferred) {
   BECK_ASSERT(ec, "throw_error needs an error; success cannot be thrown");
   throw io_error(ec, operation, transferred);
+}
+
+void throw_error(const error_code& ec, const char* operation, text_view subject) {
+  BECK_ASSERT(ec, "throw_error needs an error; success cannot be thrown");
+  throw io_error(ec, operation, subject);
 }
 
 }  // namespace beck

@@ -83,6 +83,13 @@ TEST_CASE("an io_error can be caught as std::system_error and its text has no em
         "after 3 bytes: End of file");
 }
 
+TEST_CASE("the text of an io_error names what was refused, shortened and printable") {
+  CHECK(std::string(beck::io_error(beck::error::invalid_argument, "make", "a\nb").what()) ==
+        "make \"a?b\": Invalid argument");
+  const std::string long_text = beck::io_error(beck::error::eof, "", std::string(999, 'x')).what();
+  CHECK(long_text == '"' + std::string(200, 'x') + "\"...: End of file");
+}
+
 TEST_CASE("throwing success is a bug of the caller") {
   CHECK(dies_with([] { beck::throw_error({}); }).find("success cannot be thrown") !=
         std::string::npos);

@@ -6,6 +6,7 @@
 // delivery, by make_error().
 #pragma once
 
+#include <beck/base/text_view.hpp>
 #include <cstddef>
 #include <system_error>
 #include <type_traits>
@@ -102,6 +103,10 @@ class io_error : public std::system_error {
   /// copied), so that an exception can be copied without allocating.
   explicit io_error(const error_code& ec, const char* operation = "", std::size_t transferred = 0);
 
+  /// `subject` names the value that was refused, such as a path; it is copied into what(), shortened if
+  /// it is long.
+  io_error(const error_code& ec, const char* operation, text_view subject);
+
   /// Out of line: one v-table and one type_info, also across shared libraries.
   ~io_error() override;
   io_error(const io_error&) = default;
@@ -121,6 +126,10 @@ class io_error : public std::system_error {
 /// Throws io_error(ec, operation, transferred). Requires ec to be an error.
 [[noreturn, gnu::cold]] void throw_error(const error_code& ec, const char* operation = "",
                                          std::size_t transferred = 0);
+
+/// Throws io_error(ec, operation, subject). Requires ec to be an error.
+[[noreturn, gnu::cold]] void throw_error(const error_code& ec, const char* operation,
+                                         text_view subject);
 
 }  // namespace beck
 

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What the ring layer needs from <linux/io_uring.h> and the oldest header we build with (Linux 6.1)
+// does not have. The numbers are kernel ABI and never change; whether the running kernel knows them
+// is found out by trying (probe.hpp), never by its version. Our own names, so that a newer header
+// cannot clash.
+#pragma once
+
+#include <linux/io_uring.h>
+
+namespace beck::uring {
+
+/// io_uring_setup(2): no indirection array in front of the entries (Linux 6.6).
+inline constexpr unsigned setup_no_sqarray = 1U << 16;
+
+/// io_uring_enter(2): the timespec of the extended argument is a point on CLOCK_MONOTONIC
+/// (Linux 6.12).
+inline constexpr unsigned enter_abs_timer = 1U << 5;
+
+}  // namespace beck::uring

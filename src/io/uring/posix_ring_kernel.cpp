@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "io/uring/posix_ring_kernel.hpp"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace beck::uring {
+namespace {
+
+int value_or_error(long result) { return result < 0 ? -errno : static_cast<int>(result); }
+
+}  // namespace
+
+int posix_ring_kernel::setup(unsigned entries, io_uring_params& parameters) {
+  return value_or_error(::syscall(SYS_io_uring_setup, entries, &parameters));
+}
+
+int posix_ring_kernel::enter(int fd, unsigned to_submit, unsigned min_complete, unsigned flags,
+                             const void* argument, std::size_t argument_bytes) {
+  return value_or_error(
+      ::syscall(SYS_io_uring_enter, fd, to_submit, min_complete, flags, argument, argument_bytes));
+}
+
+int posix_ring_kernel::control(int fd, unsigned opcode, void* argument, unsigned count) {
+  return value_or_error(::syscall(SYS_io_uring_register, fd, opcode, argument, count));
+}
+
+void* posix_ring_kernel::map(int fd, std::size_t bytes, std::uint64_t offset) {
+  void* const address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                               fd, static_cast<off_t>(offset));
+  if (address == MAP_FAILED) return nullptr;
+  // A child that inherited the queues could corrupt its parent's: it must not see them at all.
+  if (::madvise(address, bytes, MADV_DONTFORK) != 0) {
+    ::munmap(address, bytes);
+    return nullptr;
+  }
+  return address;
+}
+
+void posix_ring_kernel::unmap(void* address, std::size_t bytes) { ::munmap(address, bytes); }
+
+// EINTR is not retried: Linux has freed the number by then (close(2)).
+void posix_ring_kernel::close(int fd) { ::close(fd); }
+
+std::int64_t posix_ring_kernel::now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace beck::uring

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Finds out what io_uring the running kernel gives us, by doing: sets a ring up with the flags we
+// want, then with fewer, lets a no-op, a multishot poll and a cancel complete on it, and asks which
+// operations exist. Versions are never compared: distributions carry features back, and containers
+// take them away (U13).
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <string>
+
+#include "io/uring/ring.hpp"
+
+namespace beck::uring {
+
+/// The outcome of `open_probed`.
+struct probe_result {
+  bool opened = false;
+  int error = 0;  ///< the errno behind a refusal; 0 when opened, or when nothing failed but
+                  ///< something is missing
+  std::bitset<256> opcodes;  ///< IORING_OP_* numbers the kernel supports
+  std::string text;  ///< one line for people: what was opened and what had to be given up, or why
+                     ///< nothing was
+};
+
+/// Opens `target` with `wanted`, or with less: flags that only make it faster are dropped one by
+/// one, and a queue that does not fit the memory limit is made smaller. Never drops
+/// IORING_SETUP_COOP_TASKRUN: a plain ring is slower than epoll. On success `target` is open and
+/// idle, and its clock is the absolute one where the kernel has it. Requires: `target` is closed.
+/// Blocks at most `probe_patience_ns` for a kernel that takes entries and never completes them.
+/// Thread: the one that may use the ring.
+probe_result open_probed(ring& target, ring_kernel& kernel, const ring_options& wanted);
+
+inline constexpr std::int64_t probe_patience_ns = 2'000'000'000;
+
+}  // namespace beck::uring

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What a scripted kernel has been told to do: chances that its generator draws, and single steps
+// that a test asks for. Everything in here is something Linux may do to a ring; the model never
+// breaks the contract itself.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+
+namespace beck::testing {
+
+/// How often the kernel is difficult, in thousandths of the occasions. All zero: a calm kernel.
+struct ring_chances {
+  unsigned refuse_enter = 0;    ///< an enter with entries fails with EAGAIN, ENOMEM or ENOBUFS (U2)
+  unsigned busy_enter = 0;      ///< and with EBUSY, if there are completions to reap (U3)
+  unsigned interrupt = 0;       ///< a wait ends with EINTR (U4)
+  unsigned overflow = 0;        ///< a completion is kept back although there is room (U5)
+  unsigned partial_submit = 0;  ///< an enter takes some of the entries (U6)
+  unsigned odd_cancel =
+      0;  ///< a cancel answers EALREADY or ENOENT, and its target ends to match (U7)
+  unsigned end_multishot = 0;  ///< a multishot ends after a completion, or with an error (U8)
+  unsigned short_transfer =
+      0;  ///< fewer bytes than possible are moved, even with MSG_WAITALL (U10)
+  unsigned lose_submitter =
+      0;  ///< operations in flight end with ECANCELED or EFAULT unasked (U17, U18)
+  unsigned hold_completion = 0;  ///< a completion comes with a later enter
+  unsigned reorder = 0;          ///< the completions of an enter come in another order
+  unsigned flag_task_work = 0;   ///< TASKRUN is flagged while operations are in flight
+};
+
+/// The occasional trouble of a whole-driver test: everything happens, most things go well.
+inline constexpr ring_chances rough_chances{
+    .refuse_enter = 30,
+    .busy_enter = 30,
+    .interrupt = 50,
+    .overflow = 20,
+    .partial_submit = 100,
+    .odd_cancel = 200,
+    .end_multishot = 100,
+    .short_transfer = 200,
+    .lose_submitter = 10,
+    .hold_completion = 100,
+    .reorder = 300,
+    .flag_task_work = 300,
+};
+
+/// The steps in wait; each queue is consumed from the front.
+struct ring_script {
+  struct forced_result {
+    unsigned opcode;
+    int result;
+    unsigned flags;
+  };
+
+  ring_chances chances;
+  std::deque<int> enter_errors;
+  std::deque<unsigned> take_limits;
+  std::deque<forced_result> forced_results;
+  std::deque<int> cancel_answers;
+  std::deque<unsigned> transfer_limits;
+  unsigned overflow_next = 0;
+  unsigned lose_next = 0;
+  bool hold_completions = false;
+  bool reverse_completions = false;
+  std::function<void()> on_enter;
+};
+
+/// What the kernel did; only ever grows.
+struct ring_script_stats {
+  std::uint64_t enters = 0;
+  std::uint64_t entries_taken = 0;
+  std::uint64_t completions = 0;
+  std::uint64_t overflown = 0;
+  std::uint64_t sleeps = 0;  ///< waits that really waited
+  std::uint64_t abandoned =
+      0;  ///< operations in flight when their ring was closed: never legal for a driver
+};
+
+}  // namespace beck::testing

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// One operation of a scripted ring. The scripted kernel does an operation's work for real, on the
+// real descriptor, at the moment somebody enters it; this file knows the work, the engine knows
+// when.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "io/uring/kernel_abi.hpp"
+
+namespace beck::testing {
+
+/// The rings of provided buffers by group, as IORING_REGISTER_PBUF_RING gave them.
+struct provided_buffers {
+  struct group {
+    io_uring_buf_ring* ring = nullptr;
+    unsigned entries = 0;
+    std::uint16_t head = 0;
+
+    /// The next buffer, or null when the application has provided none.
+    const io_uring_buf* front() const;
+  };
+  std::map<unsigned, group> groups;
+};
+
+struct scripted_operation {
+  std::uint64_t id = 0;
+  std::unique_ptr<const io_uring_sqe>
+      entry;             ///< set from the start; its type ends in an open array
+  int fd = -1;           ///< the descriptor the work is done on
+  bool owns_fd = false;  ///< `fd` is a duplicate, as an operation in flight holds its file open
+  bool in_epoll = false;
+  bool again = false;            ///< ready although nothing new has happened
+  std::size_t moved = 0;         ///< bytes, of an operation that continues until all are there
+  std::int64_t deadline_ns = 0;  ///< of IORING_OP_TIMEOUT
+  unsigned dying_enters = 0;     ///< a cancel said EALREADY: it ends within so many enters
+
+  bool is_multishot() const;
+  bool is_poll() const { return entry->opcode == IORING_OP_POLL_ADD; }
+  /// What epoll should watch for while the operation waits.
+  unsigned wanted_events() const;
+  /// The result of the operation when it is cancelled: bytes already moved are not taken back.
+  int cancelled_result() const;
+};
+
+struct work_outcome {
+  enum class kind {
+    blocked,   ///< nothing to do now
+    finished,  ///< the last completion
+    one_more,  ///< a completion of a multishot that goes on
+  };
+  kind what;
+  int result = 0;
+  unsigned flags = 0;
+};
+
+inline constexpr std::size_t no_transfer_limit = static_cast<std::size_t>(-1);
+
+/// Does what can be done now without waiting. `bytes_max` makes a transfer on a byte stream short.
+work_outcome do_work(scripted_operation& operation, std::size_t bytes_max,
+                     provided_buffers& buffers);
+
+/// The operations that `do_work`, or the engine itself, knows. Others end with -EINVAL.
+bool is_known_opcode(unsigned opcode);
+
+/// The kernel would refuse the entry before looking at its descriptor.
+bool is_valid_entry(const io_uring_sqe& entry);
+
+}  // namespace beck::testing
