@@ -3,10 +3,13 @@
 #include "io/backend_select.hpp"
 
 #include <cstdlib>
+#include <string>
 
 #include "io/epoll/epoll_driver.hpp"
 #include "io/io_loop.hpp"
 #include "io/posix_system.hpp"
+#include "io/uring/posix_ring_kernel.hpp"
+#include "io/uring/uring_driver.hpp"
 
 namespace beck {
 
@@ -19,8 +22,18 @@ void backend_selection::open(io_loop& loop, const io_context::options& how,
     }
   }
   sys = std::make_unique<posix_system>();
-  drv = std::make_unique<epoll_driver>(loop);
-  (void)wanted;
+  std::string refusal;
+  if (wanted == backend::automatic || wanted == backend::io_uring) {
+    try {
+      drv = std::make_unique<uring_driver>(loop, std::make_unique<uring::posix_ring_kernel>(),
+                                           uring_driver_options());
+      return;
+    } catch (const io_error& refused) {
+      if (wanted == backend::io_uring) throw;
+      refusal = refused.what();
+    }
+  }
+  drv = std::make_unique<epoll_driver>(loop, refusal);
 }
 
 }  // namespace beck

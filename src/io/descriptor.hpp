@@ -41,6 +41,7 @@ struct descriptor {
   direction queue[directions];
   bool hung_up = false;     ///< an end or an error was seen: reads never have to wait again
   bool closing = false;     ///< close(2) waits for operations in the kernel
+  bool detaching = false;   ///< detach() is on the stack: it sees for itself what came back
   bool orphaned = false;    ///< its object is gone: the slot is free after the close
   bool registered = false;  ///< the driver watches it
   bool arming = false;      ///< the driver is about to

@@ -45,6 +45,9 @@ class driver {
   /// clock, nanoseconds; INT64_MAX: none) bounds waiting.
   virtual void turn(turn_mode mode, std::int64_t deadline) noexcept = 0;
 
+  /// Asks the kernel to end whatever it has, for shutting down.
+  virtual void cancel_everything() noexcept = 0;
+
   /// The descriptor that another thread writes eight bytes to, to end a wait; -1 if there are no other
   /// threads (simulation).
   virtual int wake_handle() const noexcept = 0;

@@ -73,6 +73,7 @@ void io_loop::cancel_everything() noexcept {
       driver_->detach(d);
     }
   }
+  if (driver_->in_flight() != 0) driver_->cancel_everything();
 }
 
 bool io_loop::reap() noexcept {

@@ -5,6 +5,7 @@
 
 #include <beck/base/assert.hpp>
 #include <beck/io/steady_timer.hpp>
+#include <beck/io/uring_submit.hpp>
 
 #include "base/sanitizers.hpp"
 #include "io/io_loop.hpp"
@@ -106,6 +107,13 @@ void io_loop::deliver_here(io_op& op, runner* where) {
   leave_direction(op);
   op.complete(&op, where);  // in this entry: nothing would be gained by queueing once more
 }
+
+raw_operation::raw_operation(io_context& context, fill_function fill) noexcept
+    : operation(op_kind::raw, nullptr, nullptr, 0), fill_(fill) {
+  target = &static_cast<io_loop*>(context.get_executor().target())->no_descriptor();
+}
+
+void fill_raw(io_op& op, io_uring_sqe& entry) noexcept { static_cast<raw_operation&>(op).fill(entry); }
 
 // --- finishing -----------------------------------------------------------------------------------------
 

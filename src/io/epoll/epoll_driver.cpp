@@ -29,7 +29,8 @@ std::uint64_t token_of(const descriptor& d) noexcept {
 
 }  // namespace
 
-epoll_driver::epoll_driver(io_loop& loop) : loop_(loop), events_(events_first) {
+epoll_driver::epoll_driver(io_loop& loop, const std::string& refused)
+    : loop_(loop), report_(refused.empty() ? "epoll" : "epoll; no io_uring: " + refused), events_(events_first) {
   epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
   if (epoll_fd_ < 0) throw_error(make_error(-errno), "epoll_create1");
   wake_fd_ = wake_open();
@@ -49,8 +50,6 @@ epoll_driver::~epoll_driver() {
   ::close(wake_fd_);
   ::close(epoll_fd_);
 }
-
-const char* epoll_driver::report() const noexcept { return "epoll"; }
 
 void epoll_driver::attach(descriptor& d) noexcept {
   d.queue[direction_in].ready = readiness::known;  // the first attempt is free of charge: nothing is registered yet

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <ctime>
+#include <string>
 #include <vector>
 
 #include "io/driver.hpp"
@@ -18,8 +19,9 @@ class io_loop;
 
 class epoll_driver final : public driver {
  public:
-  /// Throws io_error if the kernel refuses.
-  explicit epoll_driver(io_loop& loop);
+  /// `refused`: why there is no better driver, for the report; empty if this one was asked for. Throws
+  /// io_error if the kernel refuses.
+  epoll_driver(io_loop& loop, const std::string& refused);
   ~epoll_driver() override;
 
   void attach(descriptor& d) noexcept override;
@@ -27,10 +29,11 @@ class epoll_driver final : public driver {
   void submit(io_op& op) noexcept override;
   void cancel(io_op& op) noexcept override;
   void turn(turn_mode mode, std::int64_t deadline) noexcept override;
+  void cancel_everything() noexcept override {}
   int wake_handle() const noexcept override { return wake_fd_; }
   unsigned in_flight() const noexcept override { return 0; }
   backend kind() const noexcept override { return backend::epoll; }
-  const char* report() const noexcept override;
+  const char* report() const noexcept override { return report_.c_str(); }
   void add_stats(context_stats&) const noexcept override {}
 
  private:
@@ -45,6 +48,7 @@ class epoll_driver final : public driver {
   int wait_for_events(const timespec* limit) noexcept;
 
   io_loop& loop_;
+  std::string report_;
   int epoll_fd_ = -1;
   int wake_fd_ = -1;
   bool nanoseconds_ = true;  // epoll_pwait2 exists

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+// The escape hatch: a ring entry that the program fills by itself. For what the kernel can do and this
+// library does not offer yet.
+#pragma once
+
+#include <beck/io/io_context.hpp>
+#include <beck/io/launch.hpp>
+
+struct io_uring_sqe;
+
+namespace beck {
+
+/// An operation whose entry the user fills; the result is the kernel's.
+class [[nodiscard]] raw_operation : public operation {
+ public:
+  using signature = void(error_code, int);
+  using fill_function = void (*)(raw_operation& self, io_uring_sqe& entry);
+
+  raw_operation(io_context& context, fill_function fill) noexcept;
+
+  bool await_ready() const noexcept { return false; }
+  /// The completion's res if it is 0 or more, else 0 with the error. Flags are not kept.
+  io_result<int> await_resume() const noexcept { return {error(), result < 0 ? 0 : result}; }
+  void fill(io_uring_sqe& entry) { fill_(*this, entry); }
+
+ private:
+  fill_function fill_;
+};
+
+void fill_raw(io_op& op, io_uring_sqe& entry) noexcept;
+
+namespace uring {
+
+template <class Fill>
+class [[nodiscard]] submit_operation : public raw_operation {
+ public:
+  submit_operation(io_context& context, Fill fill)
+      : raw_operation(context, &call), fill_entry_(static_cast<Fill&&>(fill)) {}
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return launch(static_cast<submit_operation&&>(*this), static_cast<Token&&>(token));
+  }
+
+ private:
+  static void call(raw_operation& self, io_uring_sqe& entry) {
+    static_cast<submit_operation&>(self).fill_entry_(entry);
+  }
+  Fill fill_entry_;
+};
+
+/// Submits one entry that `fill(io_uring_sqe&)` writes: called on the runner, inside a turn, with a zeroed
+/// entry; it must not throw, and its user_data and IOSQE_CQE_SKIP_SUCCESS or multishot flags are not the
+/// user's. Memory that it names must live until completion. Gives the completion's res;
+/// operation_not_supported on other backends.
+/// Cancellation: destruction of the context only. Thread: any.
+template <class Fill>
+submit_operation<Fill> async_submit(io_context& context, Fill fill) {
+  return submit_operation<Fill>(context, static_cast<Fill&&>(fill));
+}
+template <class Fill, class Token>
+auto async_submit(io_context& context, Fill fill, Token&& token) {
+  return launch(async_submit(context, static_cast<Fill&&>(fill)), static_cast<Token&&>(token));
+}
+
+}  // namespace uring
+}  // namespace beck

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSL-1.0
+// From completions to results. Nothing here runs user code or does I/O: a completion becomes readiness, a
+// queued attempt, or a queued result.
+#include <cerrno>
+
+#include "base/sanitizers.hpp"
+#include "io/io_loop.hpp"
+#include "io/perform.hpp"
+#include "io/readiness.hpp"
+#include "io/transitions.hpp"
+#include "io/uring/token.hpp"
+#include "io/uring/uring_driver.hpp"
+
+namespace beck {
+namespace {
+
+/// Results of an operation that nobody cancelled, after the thread that submitted it has ended (U17, U18).
+bool is_orphaned(const io_op& op, int result) noexcept {
+  return (result == -ECANCELED || result == -EFAULT || result == -EINTR) &&
+         (op.flags & io_op::flag_cancelled) == 0;
+}
+
+}  // namespace
+
+unsigned uring_driver::collect() noexcept {
+  return ring_.for_each_completion([this](const io_uring_cqe& completion) { take(completion); });
+}
+
+void uring_driver::take(const io_uring_cqe& completion) noexcept {
+  switch (uring::kind_of(completion.user_data)) {
+    case uring::token_kind::operation:
+      take_operation(uring::operation_of(completion.user_data), completion);
+      return;
+    case uring::token_kind::poll:
+      take_poll(completion);
+      return;
+    case uring::token_kind::wake:
+      if ((completion.flags & IORING_CQE_F_MORE) == 0) wake_watched_ = false;  // U8: written again next turn
+      return;
+    case uring::token_kind::internal:
+      return;
+  }
+}
+
+void uring_driver::take_poll(const io_uring_cqe& completion) noexcept {
+  descriptor& d = loop_.descriptor_at(uring::index_of(completion.user_data));
+  if (uring::token_of(d) != completion.user_data || d.fd < 0) return;  // S7: the slot has a new owner
+  const bool more = (completion.flags & IORING_CQE_F_MORE) != 0;
+  if (!more) d.registered = false;
+  if (d.closing) return;
+  if (completion.res > 0) note_events(loop_, d, static_cast<unsigned>(completion.res));
+  direction& q = d.queue[direction_in];
+  if (more || q.current == nullptr || q.current->state != op_state::parked) return;
+  if (completion.res > 0 || completion.res == -ECANCELED || completion.res == -EFAULT) {
+    watch(d);  // U8: it ended for a reason that is not ours
+  } else {
+    loop_.finish(*q.current, completion.res);
+  }
+}
+
+void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noexcept {
+  annotate_acquire(&op);
+  descriptor& d = *op.target;
+  --d.in_kernel;
+  --in_flight_;
+  if ((op.flags & io_op::flag_cancel_queued) != 0) {  // it finished before its cancel was written
+    entry_queue others;
+    while (!cancels_.empty()) {
+      queue_entry* entry = cancels_.pop();
+      if (entry != &op) others.push(entry);
+    }
+    cancels_ = others;
+    op.flags &= static_cast<std::uint8_t>(~io_op::flag_cancel_queued);
+  }
+  switch (op.kind) {
+    case op_kind::receive:
+      received(op, d, completion);
+      return;
+    case op_kind::send:
+      sent(op, d, completion.res);
+      return;
+    case op_kind::raw:
+      if (is_orphaned(op, completion.res) && completion.res == -EINTR) break;
+      loop_.finish(op, completion.res);
+      return;
+    case op_kind::receive_vector:
+    case op_kind::send_vector:
+    case op_kind::accept:
+    case op_kind::connect:
+    case op_kind::wait_read:
+    case op_kind::wait_write:
+    case op_kind::wait_error:
+    case op_kind::wait_timer:
+      break;
+  }
+  // A one-shot poll: what it waited for may be tried.
+  if (completion.res >= 0 && !d.closing && (op.flags & io_op::flag_cancelled) == 0) {
+    direction& q = d.queue[direction_of(op.kind)];
+    q.ready = readiness::known;
+    loop_.queue_attempt(op);
+  } else if (is_orphaned(op, completion.res) && !d.closing) {
+    advance(op, op_event::list);
+    now_.add(op);
+  } else {
+    end_operation(op, d, completion.res < 0 ? completion.res : -ECANCELED);
+  }
+}
+
+void uring_driver::end_operation(io_op& op, descriptor& d, int result) noexcept {
+  loop_.finish(op, result);
+  if (d.closing && d.in_kernel == 0 && !d.detaching) loop_.close_detached(d);
+}
+
+void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept {
+  if (completion.res < 0) {
+    if (is_orphaned(op, completion.res) && !d.closing) {
+      advance(op, op_event::list);
+      fresh_.add(op);
+    } else {
+      end_operation(op, d, completion.res);
+    }
+    return;
+  }
+  if (completion.res == 0) {
+    end_operation(op, d, eof_result);
+    return;
+  }
+  direction& q = d.queue[direction_in];
+  op.transferred += static_cast<std::size_t>(completion.res);
+  // The kernel says whether there is more: no guess is needed.
+  q.ready = d.hung_up || (completion.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0 ? readiness::known : readiness::no;
+  if ((op.flags & io_op::flag_all) == 0 || op.transferred == op.length) {
+    end_operation(op, d, 0);
+  } else if ((op.flags & io_op::flag_cancelled) != 0 || d.closing) {
+    end_operation(op, d, -ECANCELED);
+  } else {
+    submit(op);
+  }
+}
+
+void uring_driver::sent(io_op& op, descriptor& d, int result) noexcept {
+  if (result < 0) {
+    if (is_orphaned(op, result) && !d.closing) {
+      advance(op, op_event::list);
+      now_.add(op);
+    } else {
+      end_operation(op, d, result);
+    }
+    return;
+  }
+  op.transferred += static_cast<std::size_t>(result);
+  d.queue[direction_out].ready = readiness::known;
+  if ((op.flags & io_op::flag_all) == 0 || op.transferred == op.length) {
+    end_operation(op, d, 0);
+  } else if ((op.flags & io_op::flag_cancelled) != 0 || d.closing) {
+    end_operation(op, d, -ECANCELED);
+  } else {
+    loop_.queue_attempt(op);  // U10: short in spite of MSG_WAITALL
+  }
+}
+
+}  // namespace beck

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSL-1.0
+// The turn, and what the loop asks for between turns (nothing of which touches the ring but detach).
+#include "io/uring/uring_driver.hpp"
+
+#include <cerrno>
+#include <utility>
+
+#include <unistd.h>
+
+#include <beck/base/assert.hpp>
+#include <beck/base/error.hpp>
+
+#include "io/io_loop.hpp"
+#include "io/perform.hpp"
+#include "io/transitions.hpp"
+#include "io/uring/probe.hpp"
+#include "io/wake.hpp"
+
+namespace beck {
+namespace {
+
+constexpr std::int64_t back_off_ns_min = 1'000'000;
+constexpr std::int64_t back_off_ns_max = 16'000'000;
+/// Visits in detach() until what was cancelled has come back; the kernel answers in the first one.
+constexpr int detach_visits_max = 4;
+
+}  // namespace
+
+uring_driver::uring_driver(io_loop& loop, std::unique_ptr<uring::ring_kernel> kernel,
+                           const uring_driver_options& options)
+    : loop_(loop), options_(options), kernel_(std::move(kernel)) {
+  const uring::probe_result probed = uring::open_probed(ring_, *kernel_, options_.ring);
+  report_ = probed.text;
+  if (!probed.opened) {
+    const int error = probed.error != 0 ? probed.error : EOPNOTSUPP;
+    throw io_error(make_error(-error), "io_uring", text_view(report_));
+  }
+  wake_fd_ = wake_open();
+  if (wake_fd_ < 0) throw_error(make_error(wake_fd_), "eventfd");
+}
+
+uring_driver::~uring_driver() {
+  ring_.close();
+  ::close(wake_fd_);
+}
+
+void uring_driver::add_stats(context_stats& stats) const noexcept {
+  const uring::ring_stats& s = ring_.stats();
+  stats.kernel_entries += s.enters;
+  stats.entries_submitted += s.submitted;
+  stats.completions += s.completions;
+  stats.lazy_armed += lazily_armed_;
+  stats.retries += s.refused + s.busy + s.overflows + s.partial;
+}
+
+void uring_driver::attach(descriptor& d) noexcept {
+  d.queue[direction_in].ready = readiness::no;  // arming finds what is there, for the price of asking
+  d.queue[direction_out].ready = readiness::known;
+}
+
+void uring_driver::submit(io_op& op) noexcept {
+  if (op.kind == op_kind::raw) {
+    advance(op, op_event::list);
+    now_.add(op);
+    return;
+  }
+  descriptor& d = *op.target;
+  direction& q = d.queue[direction_of(op.kind)];
+  if (op.kind == op_kind::receive && op.length - op.transferred <= options_.small_receive_bytes_max &&
+      q.ready != readiness::known) {
+    advance(op, op_event::list);
+    fresh_.add(op);
+  } else if (is_receive(op.kind) && q.ready == readiness::perhaps && q.predictor >= 2) {
+    advance(op, op_event::list);
+    fresh_.add(op);
+  } else if (q.ready != readiness::no) {
+    loop_.queue_attempt(op);
+  } else if (direction_of(op.kind) == direction_in) {
+    advance(op, op_event::park);
+    watch(d);
+  } else {
+    advance(op, op_event::list);
+    now_.add(op);
+  }
+}
+
+void uring_driver::cancel(io_op& op) noexcept {
+  if (op.state == op_state::parked) {
+    loop_.finish(op, -ECANCELED);
+  } else if (op.state == op_state::in_kernel && (op.flags & io_op::flag_cancel_queued) == 0) {
+    op.flags |= io_op::flag_cancel_queued;
+    cancels_.push(&op);
+  }  // listed: the flag ends it when its list is taken
+}
+
+bool uring_driver::detach(descriptor& d) noexcept {
+  if (d.arming) {  // not written yet: unlink it
+    descriptor** link = &polls_;
+    while (*link != &d) link = &(*link)->next;
+    *link = d.next;
+    d.next = nullptr;
+    d.arming = false;
+  }
+  if (!d.registered && d.in_kernel == 0) return true;
+  for (direction& q : d.queue) {
+    if (q.current == nullptr || q.current->state != op_state::in_kernel) continue;
+    q.current->flags |= io_op::flag_cancelled;
+    cancel(*q.current);
+  }
+  if (d.registered) unwatch(d);
+  // close(2) cancels nothing and the kernel holds the file while an entry of ours does: so cancel, enter once
+  // and reap before it. Then the peer sees the end, and the number is free, when close() returns.
+  d.detaching = true;
+  for (int visit = 0; visit < detach_visits_max && (d.registered || d.in_kernel != 0); ++visit) {
+    write_prepared();
+    enter(0, 0);
+    collect();
+  }
+  d.detaching = false;
+  return d.in_kernel == 0;
+}
+
+void uring_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
+  write_prepared();
+  write_or_keep(due_);
+  due_.rotate(fresh_);
+  if (mode == turn_mode::drain || !options_.lazy) write_or_keep(due_);
+
+  if (mode != turn_mode::wait || loop_.has_queued()) {
+    if (mode == turn_mode::drain || ring_.prepared() != 0 || ring_.flagged()) enter(0, 0);
+    collect();
+    return;
+  }
+  if (!due_.empty() && (ring_.prepared() != 0 || ring_.flagged())) enter(0, 0);
+  if (collect() != 0) return;
+  write_or_keep(due_);  // nothing came of the others: what was to wait longer is needed now
+  if (loop_.has_queued()) {
+    if (ring_.prepared() != 0) enter(0, 0);
+    collect();
+    return;
+  }
+  sleep(deadline);
+}
+
+void uring_driver::sleep(std::int64_t deadline) noexcept {
+  if (!loop_.mail().sleep()) return;  // the next turn submits what is prepared
+  const bool timed = deadline != INT64_MAX;
+  const bool expired = timed && deadline <= loop_.sys().now();
+  const bool taken = enter(expired ? 0 : 1, timed ? deadline : uring::ring::no_deadline);
+  loop_.mail().awake();
+  if (collect() == 0 && !taken) back_off();
+}
+
+/// One visit to the kernel. False: it took no entries (U2, U3); they stay the ring's for the next visit.
+bool uring_driver::enter(unsigned wait_for, std::int64_t deadline) noexcept {
+  const uring::submit_result result =
+      ring_.submit(wait_for, wait_for != 0 ? deadline : uring::ring::no_deadline, true);
+  switch (result.status) {
+    case uring::submit_status::done:
+      back_off_ns_ = 0;
+      return true;
+    case uring::submit_status::refused:
+    case uring::submit_status::busy:
+      return false;
+    case uring::submit_status::failed:
+      break;
+  }
+  BECK_ASSERT(false, "io_uring_enter refuses this ring for good");
+  return false;
+}
+
+/// The kernel is out of memory and nothing completes: look again soon, not at once.
+void uring_driver::back_off() noexcept {
+  back_off_ns_ = back_off_ns_ == 0 ? back_off_ns_min : back_off_ns_ * 2;
+  if (back_off_ns_ > back_off_ns_max) back_off_ns_ = back_off_ns_max;
+  loop_.sys().poll(wake_fd_, poll_in, loop_.sys().now() + back_off_ns_);
+}
+
+}  // namespace beck

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSL-1.0
+// From operations to ring entries. What finds no room stays on its list for the next turn (U1): nothing is
+// dropped, neither an operation nor a cancel.
+#include <algorithm>
+#include <cerrno>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <beck/base/assert.hpp>
+#include <beck/io/uring_submit.hpp>
+
+#include "base/sanitizers.hpp"
+#include "io/io_loop.hpp"
+#include "io/transitions.hpp"
+#include "io/uring/token.hpp"
+#include "io/uring/uring_driver.hpp"
+
+namespace beck {
+namespace {
+
+void fill_poll(io_uring_sqe& sqe, int fd, unsigned events) noexcept {
+  sqe.opcode = IORING_OP_POLL_ADD;
+  sqe.fd = fd;
+  sqe.poll32_events = events;
+}
+
+/// What the kernel is asked for when a direct attempt was not possible.
+void fill(io_uring_sqe& sqe, io_op& op) noexcept {
+  const int fd = op.target->fd;
+  switch (op.kind) {
+    case op_kind::receive:
+      sqe.opcode = IORING_OP_RECV;
+      sqe.fd = fd;
+      sqe.addr = reinterpret_cast<std::uint64_t>(static_cast<char*>(op.address) + op.transferred);
+      sqe.len = static_cast<std::uint32_t>(op.length - op.transferred);
+      return;
+    case op_kind::send:
+      sqe.opcode = IORING_OP_SEND;
+      sqe.fd = fd;
+      sqe.addr = reinterpret_cast<std::uint64_t>(static_cast<char*>(op.address) + op.transferred);
+      sqe.len = static_cast<std::uint32_t>(
+          std::min<std::size_t>(op.length - op.transferred, uring::transfer_bytes_max));
+      sqe.msg_flags = MSG_NOSIGNAL;
+      if ((op.flags & io_op::flag_all) != 0) sqe.msg_flags |= MSG_WAITALL;
+      return;
+    case op_kind::send_vector:
+    case op_kind::connect:
+    case op_kind::wait_write:
+      fill_poll(sqe, fd, POLLOUT);
+      return;
+    case op_kind::wait_error:
+      fill_poll(sqe, fd, POLLPRI);
+      return;
+    case op_kind::raw:
+      fill_raw(op, sqe);
+      return;
+    case op_kind::receive_vector:
+    case op_kind::accept:
+    case op_kind::wait_read:
+    case op_kind::wait_timer:
+      break;
+  }
+  BECK_ASSERT(false, "an operation without a ring entry reached the ring");
+}
+
+}  // namespace
+
+io_uring_sqe* uring_driver::entry() noexcept { return ring_.get_entry_or_flush(); }
+
+bool uring_driver::write_operation(io_op& op) noexcept {
+  io_uring_sqe* sqe = entry();
+  if (sqe == nullptr) return false;
+  fill(*sqe, op);
+  sqe->user_data = uring::token_of(op);
+  annotate_release(&op);
+  advance(op, op_event::submit);
+  ++op.target->in_kernel;
+  ++in_flight_;
+  return true;
+}
+
+/// Writes the operations of a list; ends what was cancelled meanwhile; keeps what finds no room.
+void uring_driver::write_or_keep(lazy_list& list) noexcept {
+  if (list.empty()) return;
+  lazy_list kept;
+  list.take([this, &kept](io_op& op) {
+    if ((op.flags & io_op::flag_cancelled) != 0) {
+      loop_.finish(op, -ECANCELED);
+    } else if (op.kind == op_kind::receive && op.length - op.transferred > options_.small_receive_bytes_max) {
+      loop_.queue_late_attempt(op);
+    } else if (!write_operation(op)) {
+      kept.add(op);
+    } else if (op.kind == op_kind::receive) {
+      ++lazily_armed_;
+    }
+  });
+  list.rotate(kept);
+}
+
+bool uring_driver::write_poll(descriptor& d) noexcept {
+  io_uring_sqe* sqe = entry();
+  if (sqe == nullptr) return false;
+  fill_poll(*sqe, d.fd, POLLIN | POLLRDHUP | uring::poll_edge);
+  sqe->len = IORING_POLL_ADD_MULTI;
+  sqe->user_data = uring::token_of(d);
+  d.registered = true;
+  return true;
+}
+
+bool uring_driver::write_cancel(std::uint64_t token) noexcept {
+  io_uring_sqe* sqe = entry();
+  if (sqe == nullptr) return false;
+  sqe->opcode = IORING_OP_ASYNC_CANCEL;
+  sqe->fd = -1;
+  sqe->addr = token;
+  sqe->user_data = uring::internal_token;
+  return true;
+}
+
+/// Everything that does not wait for a turn: the wake poll, cancels, polls, sends and one-shot polls.
+void uring_driver::write_prepared() noexcept {
+  if (!wake_watched_) {
+    if (io_uring_sqe* sqe = entry(); sqe != nullptr) {
+      fill_poll(*sqe, wake_fd_, POLLIN | uring::poll_edge);
+      sqe->len = IORING_POLL_ADD_MULTI;
+      sqe->user_data = uring::wake_token;
+      wake_watched_ = true;
+    }
+  }
+  while (!cancels_.empty()) {
+    auto* op = static_cast<io_op*>(cancels_.pop());
+    op->flags &= static_cast<std::uint8_t>(~io_op::flag_cancel_queued);
+    if (write_cancel(uring::token_of(*op))) continue;
+    op->flags |= io_op::flag_cancel_queued;
+    entry_queue rest = cancels_;
+    cancels_ = entry_queue();
+    cancels_.push(op);
+    cancels_.append(rest);
+    break;
+  }
+  while (polls_ != nullptr) {
+    descriptor& d = *polls_;
+    if (!write_poll(d)) break;
+    polls_ = d.next;
+    d.next = nullptr;
+    d.arming = false;
+  }
+  write_or_keep(now_);
+}
+
+void uring_driver::watch(descriptor& d) noexcept {
+  if (d.registered || d.arming) return;
+  d.arming = true;
+  d.next = polls_;
+  polls_ = &d;
+}
+
+void uring_driver::unwatch(descriptor& d) noexcept {
+  if (!write_cancel(uring::token_of(d))) enter(0, 0);  // detach() comes again
+}
+
+void uring_driver::cancel_everything() noexcept {
+  io_uring_sqe* sqe = entry();
+  if (sqe == nullptr) return;
+  sqe->opcode = IORING_OP_ASYNC_CANCEL;
+  sqe->fd = -1;
+  sqe->cancel_flags = IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL;
+  sqe->user_data = uring::internal_token;
+  enter(0, 0);
+  collect();
+}
+
+}  // namespace beck
