@@ -136,7 +136,13 @@ class CoroutineRules(unittest.TestCase):
         self.objects("co-condition", "bool b = !co_await x;")
         self.objects("co-condition", "bool b = a && co_await x;")
         self.accepts("if (auto v = co_await x; v) g();")
-        self.accepts("while (co_await x) g();")
+        self.objects("co-condition", "while (co_await x) g();")
+        self.objects("co-condition", "do g();\n  while (co_await x);")
+        self.objects("co-condition", "for (; co_await x;) g();")
+        self.accepts("if (auto v = co_await x) g();")
+        self.accepts("while (const auto& v = co_await x) g();")
+        self.accepts("for (auto v : co_await x) g();")
+        self.accepts("for (auto v = co_await x; v < 5; ++v) g();")
         self.accepts("if (a) co_await x;")
 
     def test_spawn(self):
