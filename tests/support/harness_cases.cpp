@@ -34,7 +34,10 @@ TEST_CASE("has parts") {
   SUBCASE("two") { CHECK(true); }
 }
 
-TEST_CASE("reports a figure") { beck::test::report_value("schedules", 7); }
+TEST_CASE("reports a figure") {
+  beck::test::report_value("schedules", 7);
+  beck::test::report_fingerprint("seeds", 0xabcu);
+}
 
 TEST_CASE("is ended by a signal" * doctest::skip()) { std::abort(); }
 

@@ -65,7 +65,9 @@ class Harness(unittest.TestCase):
         self.assertEqual(variant.cases, {"has parts": ("passed", "case")})
 
     def test_figures_arrive(self):
-        self.assertEqual(self.run_cases()[2].values, {"schedules": 7})
+        _, _, variant = self.run_cases()
+        self.assertEqual(variant.values, {"schedules": 7})
+        self.assertEqual(variant.fingerprints, {"seeds": {"abc"}})
 
     def test_a_run_for_epoll_skips_the_ring(self):
         _, output, variant = self.run_cases(BECK_BACKEND="epoll")
