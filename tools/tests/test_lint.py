@@ -82,7 +82,9 @@ class FileRules(unittest.TestCase):
 
     def test_sleeps(self):
         self.objects("sleep", "std::this_thread::sleep_for(1ms);\n", path="tests/io/a_test.cpp")
-        self.accepts("sleeper s;\n", path="tests/io/a_test.cpp")
+        self.objects("sleep", "::sleep(seconds);\n", path="tests/io/a_test.cpp")
+        self.objects("sleep", "sleep(1);\n", path="tests/io/a_test.cpp")
+        self.accepts("bool ring::sleep(int deadline);\n", path="tests/io/a_test.cpp")
 
     def test_folders(self):
         self.objects("detail", "#pragma once\n", path="include/beck/io/detail/a.hpp")
