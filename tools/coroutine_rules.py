@@ -7,7 +7,8 @@ from cpp_text import closing, functions
 
 _AWAIT = re.compile(r"\bco_await\b")
 _BY_VALUE_CAPTURE = re.compile(r"(?<![\w\])])\[(?!\[)([^\[\]]+)\]\s*(?=[({]|mutable\b|<)")
-_CONDITION = re.compile(r"(?<!else )\b(?:if|switch)\s*(?:constexpr\s*)?\(|\belse\s+if\s*\(")
+_CONDITION = re.compile(r"\b(if|switch|while|for)\s*(?:constexpr\s*)?\(")
+_DECLARATION = re.compile(r"\s*(?:const\s+)?[A-Za-z_][\w:<>, ]*[ &*]+\w+\s*=(?!=)")
 _STATEMENT_START = re.compile(r"(?:[;{}]|\belse\b|\bdo\b|\))\s*$")
 _RESULT_TYPE = re.compile(r"\b(task|awaitable)\b(?=\s*<)")
 
@@ -65,10 +66,13 @@ def await_in_capture(code):
 
 
 def await_in_condition(code):
+    message = "co_await in a condition: declare its value there or before, as in `if (auto v = co_await x)`"
     for match in _CONDITION.finditer(code):
-        condition = code[match.end() : closing(code, match.end() - 1)]
-        if _AWAIT.search(condition.rsplit(";", 1)[-1]):
-            yield match.start(), "co_await in a condition: write `auto v = co_await x; if (v)`"
+        parts = code[match.end() : closing(code, match.end() - 1)].split(";")
+        condition = parts[1] if match[1] == "for" and len(parts) > 1 else parts[-1]
+        if _AWAIT.search(condition) and not (match[1] == "for" and len(parts) == 1):
+            if not _DECLARATION.match(condition):
+                yield match.start(), message
     for match in re.finditer(r"(?:!|&&|\|\|)\s*co_await\b", code):
         yield match.start(), "co_await behind !, && or ||: take its value in its own statement first"
 

@@ -45,7 +45,7 @@ LIGHT_HEADERS = set(
     "bit climits compare concepts coroutine cstddef cstdint cstdlib cstring exception initializer_list iosfwd limits "
     "new source_location tuple type_traits utility version".split()
 )
-SLEEPS = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\(")
+SLEEPS = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep)\s*\(|(?<!\w)::sleep\s*\(|\bsleep\s*\(\d")
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 INCLUDE = re.compile(r"^\s*#\s*include\s*<([^>]+)>")
 ALLOWED = re.compile(r"lint: allow ([\w-]+), \w+")

@@ -20,6 +20,7 @@ class Variant:
     def __init__(self, folder):
         self.cases = {}  # name -> (result, kind)
         self.values = {}  # name -> sum
+        self.fingerprints = {}  # name -> all that were reported
         self.failures = []  # sentences
         explained = set()
         for path in sorted(folder.glob("*.tsv")):
@@ -40,6 +41,8 @@ class Variant:
                 self._case(kind, fields[0], fields[2])
             elif kind == "value":
                 self.values[fields[0]] = self.values.get(fields[0], 0) + int(fields[1])
+            elif kind == "same":
+                self.fingerprints.setdefault(fields[0], set()).add(fields[1])
             elif kind == "end":
                 ended = True
         if not ended:
@@ -72,6 +75,15 @@ class Variant:
         return sum(result == "skipped" for result, _ in self.cases.values())
 
 
+def disagreements(variants):
+    """Fingerprints that differ between two builds, or within one, as (group, sentence)."""
+    for name in sorted({name for variant in variants.values() for name in variant.fingerprints}):
+        found = {v: variant.fingerprints.get(name, set()) for v, variant in variants.items()}
+        if len(set.union(*found.values())) > 1:
+            seen = ", ".join(f"{v} {' '.join(sorted(prints))}" for v, prints in found.items() if prints)
+            yield "all", f"the fingerprint {name} differs: {seen}"
+
+
 def failed_steps(path, variants):
     """Failed steps as (group, sentence); a failed run of tests is left out if its failures are known by name."""
     if not path.exists():
@@ -86,6 +98,7 @@ def failed_steps(path, variants):
 def main(names, build=Path("build")):
     variants = {name: Variant(build / name / "reports") for name in names}
     failures = [(name, text) for name, variant in variants.items() for text in variant.failures]
+    failures += disagreements(variants)
     failures += failed_steps(build / "reports" / "steps.tsv", variants)
     for name, variant in variants.items():
         if not variant.cases and name not in (group for group, _ in failures):

@@ -2,7 +2,7 @@
 // Writes the report of report.hpp: tab-separated lines, flushed one by one so that a killed process
 // leaves the name of the case it died in.
 //   start  NAME                      passed|failed|skipped  KIND  MILLISECONDS  NAME  [REASON]
-//   value  NAME  NUMBER              end  EXIT_STATUS
+//   value  NAME  NUMBER              same  NAME  FINGERPRINT         end  EXIT_STATUS
 #include "support/report.hpp"
 
 #include <doctest/doctest.h>
@@ -90,6 +90,10 @@ REGISTER_REPORTER("names", 1, name_reporter);
 
 void report_value(const char* name, long long value) {
   write_line("value\t%s\t%lld\n", name, value);
+}
+
+void report_fingerprint(const char* name, unsigned long long fingerprint) {
+  write_line("same\t%s\t%llx\n", name, fingerprint);
 }
 
 void mark_skipped(const char* reason) { state.skip_reason = reason; }

@@ -10,6 +10,10 @@ namespace beck::test {
 // a run.
 void report_value(const char* name, long long value);
 
+// Adds a fingerprint that must not depend on compiler, options or machine, such as the hash of
+// seeded runs: ./test fails if two of its builds report different ones under one name.
+void report_fingerprint(const char* name, unsigned long long fingerprint);
+
 // Marks the running case as skipped, with a reason; see SKIP_CASE. A case that fails as well counts
 // as failed.
 void mark_skipped(const char* reason);

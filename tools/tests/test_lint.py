@@ -82,7 +82,9 @@ class FileRules(unittest.TestCase):
 
     def test_sleeps(self):
         self.objects("sleep", "std::this_thread::sleep_for(1ms);\n", path="tests/io/a_test.cpp")
-        self.accepts("sleeper s;\n", path="tests/io/a_test.cpp")
+        self.objects("sleep", "::sleep(seconds);\n", path="tests/io/a_test.cpp")
+        self.objects("sleep", "sleep(1);\n", path="tests/io/a_test.cpp")
+        self.accepts("bool ring::sleep(int deadline);\n", path="tests/io/a_test.cpp")
 
     def test_folders(self):
         self.objects("detail", "#pragma once\n", path="include/beck/io/detail/a.hpp")
@@ -136,7 +138,13 @@ class CoroutineRules(unittest.TestCase):
         self.objects("co-condition", "bool b = !co_await x;")
         self.objects("co-condition", "bool b = a && co_await x;")
         self.accepts("if (auto v = co_await x; v) g();")
-        self.accepts("while (co_await x) g();")
+        self.objects("co-condition", "while (co_await x) g();")
+        self.objects("co-condition", "do g();\n  while (co_await x);")
+        self.objects("co-condition", "for (; co_await x;) g();")
+        self.accepts("if (auto v = co_await x) g();")
+        self.accepts("while (const auto& v = co_await x) g();")
+        self.accepts("for (auto v : co_await x) g();")
+        self.accepts("for (auto v = co_await x; v < 5; ++v) g();")
         self.accepts("if (a) co_await x;")
 
     def test_spawn(self):

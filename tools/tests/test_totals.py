@@ -98,6 +98,15 @@ class Line(unittest.TestCase):
         status, line, _ = self.run_totals("release", "asan")
         self.assertEqual((status, line["failed"], line["asan.failed"]), (1, "2", "1"))
 
+    def test_fingerprints_must_agree_between_builds(self):
+        self.report("release", "a", "same|seeds|abc", "passed|case|1|ok|", "end|0")
+        self.report("asan", "a", "same|seeds|abc", "passed|case|1|ok|", "end|0")
+        self.assertEqual(self.run_totals("release", "asan")[0], 0)
+        self.report("asan", "a", "same|seeds|abd", "passed|case|1|ok|", "end|0")
+        status, _, failures = self.run_totals("release", "asan")
+        self.assertEqual(status, 1)
+        self.assertEqual(failures, ["failed: all: the fingerprint seeds differs: release abc, asan abd"])
+
     def test_a_run_without_any_report_has_failed(self):
         self.assertEqual(self.run_totals("release")[0], 1)
 

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSL-1.0
+// A co_await in a condition of a coroutine that has no local variable at its outermost level: g++
+// 12 resumes nowhere.
+#include "probe.hpp"
+
+int result = 0;
+
+probe::task body() {
+  if (!co_await probe::give(0)) result = 5;
+  co_return result;
+}
+
+int main() { return body().run() == 5 ? 0 : 1; }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+// Cases that pass, fail, skip and die, for harness_test.py, which checks what the harness makes of
+// them. No part of the test suite: half of these are meant to fail.
+#include <cstdlib>
+
+#include "support/conformance.hpp"
+
+CONFORMANCE("passes") { CHECK(beck::test::current_backend() == where); }
+
+CONFORMANCE("passes too, in the same file") { CHECK(where != beck::test::automatic); }
+
+CONFORMANCE_ON(beck::test::kernel, "applies to the kernel") { CHECK(where != beck::test::on_sim); }
+
+CONFORMANCE("fails on one backend") { CHECK(where != beck::test::on_sim); }
+
+CONFORMANCE("is skipped while it runs") {
+  SKIP_CASE("the machine lacks it");
+  FAIL("unreachable");
+}
+
+TEST_CASE("is no conformance case/epoll") {
+  CHECK(beck::test::current_backend() == beck::test::automatic);
+}
+
+TEST_CASE("throws") { throw 1; }
+
+TEST_CASE("fails and is skipped") {
+  CHECK(false);
+  SKIP_CASE("too late");
+}
+
+TEST_CASE("has parts") {
+  SUBCASE("one") { CHECK(true); }
+  SUBCASE("two") { CHECK(true); }
+}
+
+TEST_CASE("reports a figure") {
+  beck::test::report_value("schedules", 7);
+  beck::test::report_fingerprint("seeds", 0xabcu);
+}
+
+TEST_CASE("is ended by a signal" * doctest::skip()) { std::abort(); }
+
+TEST_CASE("is last and dies" * doctest::skip()) { std::_Exit(0); }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSL-1.0
+// How much of a long test to run: all of it in the release build, a part where every step is slower
+// (-O0, sanitizers). The presets of CMakePresets.json set BECK_TEST_SCALE, the divisor.
+#pragma once
+
+#include <cstdlib>
+
+namespace beck::test {
+
+// The number of rounds to run where the full test has `full`; at least one.
+inline int scaled(int full) {
+  const char* text = std::getenv("BECK_TEST_SCALE");
+  const int divisor = text == nullptr ? 1 : std::atoi(text);
+  return divisor <= 1 ? full : full / divisor + 1;
+}
+
+}  // namespace beck::test

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""Keeps the headers light: counts the lines that the preprocessor hands to the compiler, which do not depend on the
+machine as seconds do, and compares them with a budget.
+
+usage: budgets.py [ROOT]
+
+The base is a file with <system_error> and <coroutine> alone; what beck adds is shown beside it. interop/ is exempt.
+Prints a table and file: message for each breach; exits with 1 if there is one.
+"""
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HEADER_LINES_MAX = 32000
+ECHO_LINES_MAX = 34000
+UMBRELLA_LINES_MAX = 35500
+BASE = "#include <system_error>\n#include <coroutine>\n"
+
+
+def count_lines(source, include, compiler="g++"):
+    """The preprocessed lines of a source text."""
+    command = [compiler, "-std=c++20", "-O2", "-E", "-I", str(include), "-x", "c++", "-"]
+    done = subprocess.run(command, input=source, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}\n{done.stderr}")
+    return done.stdout.count("\n")
+
+
+def budget_of(header):
+    """The budget of a public header, named as users include it; None for an exempt one."""
+    if header.startswith("beck/interop/"):
+        return None
+    return UMBRELLA_LINES_MAX if header == "beck/beck.hpp" else HEADER_LINES_MAX
+
+
+def plan(root):
+    """What is measured: (name, source text, budget)."""
+    include = root / "include"
+    yield "base", BASE, None
+    for path in sorted(include.rglob("*.hpp")):
+        header = path.relative_to(include).as_posix()
+        yield header, f"#include <{header}>\n", budget_of(header)
+    for path in sorted((root / "examples").glob("echo*.cpp")):
+        yield path.relative_to(root).as_posix(), path.read_text(), ECHO_LINES_MAX
+
+
+def main(root):
+    rows = list(plan(root))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        counts = list(pool.map(lambda row: count_lines(row[1], root / "include"), rows))
+    base = counts[0]
+    status = 0
+    print(f"{'lines':>8} {'over base':>10} {'budget':>8}  file")
+    for (name, _, budget), lines in zip(rows, counts):
+        print(f"{lines:8} {lines - base:10} {budget or '-':>8}  {name}")
+    for (name, _, budget), lines in zip(rows, counts):
+        if budget and lines > budget:
+            print(f"{name}: {lines} preprocessed lines; the budget is {budget}")
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1] if len(sys.argv) > 1 else ".")))

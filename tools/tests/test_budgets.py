@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSL-1.0
+"""budgets.py counts what the compiler sees and objects to what is over its budget."""
+import contextlib
+import io
+import tempfile
+import unittest
+from pathlib import Path
+
+import budgets
+
+
+class Budgets(unittest.TestCase):
+    def run_on(self, **headers):
+        out = io.StringIO()
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in headers.items():
+                path = Path(folder, "include/beck", name.replace("__", "/") + ".hpp")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            with contextlib.redirect_stdout(out):
+                status = budgets.main(Path(folder))
+        return status, out.getvalue()
+
+    def test_lines_behind_includes_are_counted(self):
+        empty = budgets.count_lines("", Path("."))
+        self.assertGreater(budgets.count_lines("#include <coroutine>\n", Path(".")), empty + 500)
+
+    def test_a_heavy_header_is_over_its_budget(self):
+        status, output = self.run_on(io__light="int a;\n", io__heavy="int a;\n" * budgets.HEADER_LINES_MAX)
+        self.assertEqual(status, 1)
+        self.assertIn("beck/io/heavy.hpp: 320", output)
+        self.assertNotIn("beck/io/light.hpp: ", output)
+
+    def test_the_umbrella_may_hold_more_and_interop_anything(self):
+        self.assertEqual(self.run_on(beck="int a;\n" * 33000, interop__a="int a;\n" * 40000)[0], 0)
+        self.assertEqual(self.run_on(beck="int a;\n" * 36000)[0], 1)
+
+    def test_a_header_that_does_not_compile_is_an_error(self):
+        with self.assertRaises(RuntimeError):
+            self.run_on(io__a="#include <no/such/header>\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
