@@ -105,9 +105,7 @@ io_error::io_error(const error_code& ec, const char* operation, std::size_t tran
       transferred_(transferred) {}
 
 io_error::io_error(const error_code& ec, const char* operation, text_view subject)
-    : std::system_error(ec, describe(operation, subject)),
-      operation_(operation),
-      transferred_(0) {}
+    : std::system_error(ec, describe(operation, subject)), operation_(operation), transferred_(0) {}
 
 io_error::~io_error() = default;
 

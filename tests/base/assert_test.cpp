@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// An assertion is the last line of defence: what it prints is all that a crash report will hold.
 #include <doctest/doctest.h>
 
 #include <beck/base/assert.hpp>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// Buffers are made from types that the header does not know; the static_asserts list which of them,
+// and whether the result may be written. Copying is checked against a plain copy, cut at random.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// Time arithmetic must saturate: an overflow would turn "for ever" into "at once". Checked against
+// std::chrono where both are defined.
 #include <doctest/doctest.h>
 
 #include <beck/base/duration.hpp>

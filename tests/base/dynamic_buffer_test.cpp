@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// All growing containers must behave alike behind one type, at the limits above all.
 #include <doctest/doctest.h>
 
 #include <beck/base/dynamic_buffer.hpp>

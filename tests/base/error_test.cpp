@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// Codes are compared by programs, by value and by condition; both kinds of equality are promises.
+// So is the range of ints that stands for each kind of error.
 #include <doctest/doctest.h>
 
 #include <beck/base/error.hpp>

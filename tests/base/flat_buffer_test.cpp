@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// The bytes are checked against a string under random work; the cost of rotating is counted,
+// because a buffer that moves too much is only slow.
 #include <doctest/doctest.h>
 
 #include <beck/base/flat_buffer.hpp>

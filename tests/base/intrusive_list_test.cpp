@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// Links are easy to get wrong and hard to see: random work against a deque, and each misuse.
 #include <doctest/doctest.h>
 
 #include <algorithm>

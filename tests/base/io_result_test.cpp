@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// What every operation gives. The static_asserts keep it out of reach of known compiler defects.
 #include <doctest/doctest.h>
 
 #include <beck/base/io_result.hpp>

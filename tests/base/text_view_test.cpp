@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// A text is taken by shape; which shapes are accepted and how they compare is the contract.
 #include <doctest/doctest.h>
 
 #include <array>

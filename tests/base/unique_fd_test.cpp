@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// A descriptor closed twice may be another one by then, so each path to close is counted here.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <unistd.h>

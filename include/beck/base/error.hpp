@@ -103,8 +103,8 @@ class io_error : public std::system_error {
   /// copied), so that an exception can be copied without allocating.
   explicit io_error(const error_code& ec, const char* operation = "", std::size_t transferred = 0);
 
-  /// `subject` names the value that was refused, such as a path; it is copied into what(), shortened if
-  /// it is long.
+  /// `subject` names the value that was refused, such as a path; it is copied into what(),
+  /// shortened if it is long.
   io_error(const error_code& ec, const char* operation, text_view subject);
 
   /// Out of line: one v-table and one type_info, also across shared libraries.

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// An IPv4 address, with Asio's interface, and the two small types all addresses share: their bytes
+// and their text.
+#pragma once
+
+#include <beck/base/error.hpp>
+#include <beck/base/fixed_text.hpp>
+#include <beck/base/text_view.hpp>
+#include <compare>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace beck::ip {
+
+/// The text of an address or of an endpoint; the longest is "[" IPv6 "%" scope "]:" port.
+using address_text = fixed_text<63>;
+
+/// std::array<unsigned char, N> and its like, by shape.
+template <class A, std::size_t N>
+concept byte_array = std::is_trivially_copyable_v<A> && sizeof(A) == N && requires(A& a) {
+  { a.data() } -> std::convertible_to<const unsigned char*>;
+  requires sizeof(*a.data()) == 1;
+};
+
+/// The N bytes of an address in network order. Converts from and to std::array<unsigned char, N>.
+template <std::size_t N>
+class address_bytes {
+ public:
+  constexpr address_bytes() noexcept = default;
+  template <std::convertible_to<unsigned char>... Bytes>
+    requires(sizeof...(Bytes) == N)
+  constexpr address_bytes(Bytes... bytes) noexcept : bytes_{static_cast<unsigned char>(bytes)...} {}
+  template <byte_array<N> A>
+    requires(!std::same_as<A, address_bytes>)
+  constexpr address_bytes(const A& bytes) noexcept {
+    for (std::size_t i = 0; i < N; ++i) bytes_[i] = bytes.data()[i];
+  }
+
+  template <byte_array<N> A>
+    requires(!std::same_as<A, address_bytes> && std::default_initializable<A>)
+  constexpr operator A() const noexcept {
+    A array{};
+    for (std::size_t i = 0; i < N; ++i) array.data()[i] = bytes_[i];
+    return array;
+  }
+
+  /// Requires i < N; not checked.
+  constexpr unsigned char& operator[](std::size_t i) noexcept { return bytes_[i]; }
+  constexpr unsigned char operator[](std::size_t i) const noexcept { return bytes_[i]; }
+  constexpr unsigned char* data() noexcept { return bytes_; }
+  constexpr const unsigned char* data() const noexcept { return bytes_; }
+  static constexpr std::size_t size() noexcept { return N; }
+  constexpr const unsigned char* begin() const noexcept { return bytes_; }
+  constexpr const unsigned char* end() const noexcept { return bytes_ + N; }
+
+  friend constexpr auto operator<=>(const address_bytes&, const address_bytes&) = default;
+
+ private:
+  unsigned char bytes_[N] = {};
+};
+
+/// An IPv4 address. A value; any thread.
+class address_v4 {
+ public:
+  using uint_type = std::uint32_t;
+  using bytes_type = address_bytes<4>;
+
+  /// The longest text: "255.255.255.255".
+  static constexpr std::size_t text_max = 15;
+
+  /// 0.0.0.0.
+  constexpr address_v4() noexcept = default;
+  /// The number of the address in host order: 127.0.0.1 is 0x7f000001.
+  constexpr explicit address_v4(uint_type number) noexcept : number_(number) {}
+  constexpr explicit address_v4(const bytes_type& bytes) noexcept
+      : number_(uint_type{bytes[0]} << 24 | uint_type{bytes[1]} << 16 | uint_type{bytes[2]} << 8 |
+                uint_type{bytes[3]}) {}
+
+  constexpr uint_type to_uint() const noexcept { return number_; }
+  constexpr bytes_type to_bytes() const noexcept {
+    return bytes_type(number_ >> 24 & 0xff, number_ >> 16 & 0xff, number_ >> 8 & 0xff,
+                      number_ & 0xff);
+  }
+
+  /// "a.b.c.d".
+  address_text to_string() const noexcept;
+  /// Writes the text without NUL into `capacity` characters; gives its size, or 0 if it has no
+  /// room, and then nothing is written. text_max characters always do.
+  std::size_t to_chars(char* out, std::size_t capacity) const noexcept;
+
+  constexpr bool is_unspecified() const noexcept { return number_ == 0; }
+  /// 127.0.0.0/8.
+  constexpr bool is_loopback() const noexcept { return number_ >> 24 == 127; }
+  /// 224.0.0.0/4.
+  constexpr bool is_multicast() const noexcept { return number_ >> 28 == 14; }
+
+  static constexpr address_v4 any() noexcept { return address_v4(); }
+  static constexpr address_v4 loopback() noexcept { return address_v4(uint_type{0x7f000001}); }
+  static constexpr address_v4 broadcast() noexcept { return address_v4(uint_type{0xffffffff}); }
+
+  friend constexpr auto operator<=>(const address_v4&, const address_v4&) = default;
+
+  template <class Stream>
+    requires requires(Stream& s, const address_text& t) { s << t; }
+  friend Stream& operator<<(Stream& stream, const address_v4& a) {
+    stream << a.to_string();
+    return stream;
+  }
+
+ private:
+  uint_type number_ = 0;
+};
+
+constexpr address_v4 make_address_v4(address_v4::uint_type number) noexcept {
+  return address_v4(number);
+}
+constexpr address_v4 make_address_v4(const address_v4::bytes_type& bytes) noexcept {
+  return address_v4(bytes);
+}
+
+/// Reads "a.b.c.d": four decimal numbers up to 255 without leading zeros, and nothing else. Else
+/// sets `ec` to error::invalid_argument and gives 0.0.0.0. (The shortened and octal forms of
+/// inet_aton(3) are refused: programs that check an address and programs that use it must not read
+/// it in two ways.)
+address_v4 make_address_v4(text_view text, error_code& ec) noexcept;
+/// The same; throws io_error, whose text shows what was given.
+address_v4 make_address_v4(text_view text);
+
+}  // namespace beck::ip

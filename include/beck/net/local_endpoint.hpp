@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The endpoint of a Unix-domain socket: a path in the file system, or an abstract name.
+#pragma once
+
+#include <beck/base/error.hpp>
+#include <beck/base/fixed_text.hpp>
+#include <beck/base/text_view.hpp>
+#include <compare>
+#include <concepts>
+#include <cstddef>
+
+namespace beck::local {
+
+/// A path or an abstract name, as text.
+using path_text = fixed_text<108>;
+
+/// A sockaddr_un of no particular protocol (unix(7)). The base of basic_endpoint, so that its code
+/// exists once. A value; any thread.
+class socket_path {
+ public:
+  /// The longest path or abstract name, the leading NUL of an abstract name included.
+  static constexpr std::size_t path_max = 107;
+
+  /// Unnamed: an empty path.
+  socket_path() noexcept;
+  /// Throws io_error, whose text shows the path; see path(text_view, error_code&).
+  explicit socket_path(text_view path);
+
+  /// A path, or the leading NUL and the name for an abstract one; empty if unnamed. A path that the
+  /// kernel filled in may be one longer than path_max.
+  path_text path() const noexcept;
+  /// Sets the path; bind(2) and connect(2) interpret it later. A leading NUL makes it an abstract
+  /// name, which may hold any bytes. Errors, which leave the endpoint as it was:
+  /// error::name_too_long over path_max, error::invalid_argument if a path has a NUL in it (the
+  /// kernel would use the part in front of it).
+  void path(text_view path, error_code& ec) noexcept;
+  /// The same; throws io_error, whose text shows the path, its size and the limit.
+  void path(text_view path);
+
+  bool is_abstract() const noexcept;
+  bool is_unnamed() const noexcept;
+
+  /// As ss(8) writes it: the path, with "@" for each NUL of an abstract name, "" if unnamed.
+  path_text to_text() const noexcept;
+
+  /// The sockaddr, to be given to the kernel or filled by it.
+  void* data() noexcept { return bytes_; }
+  const void* data() const noexcept { return bytes_; }
+  std::size_t size() const noexcept { return size_; }
+  static constexpr std::size_t capacity() noexcept { return sizeof bytes_; }
+  /// After the kernel wrote `size` bytes. Throws io_error(error::invalid_argument) if it is more
+  /// than capacity().
+  void resize(std::size_t size);
+
+  /// By path.
+  friend bool operator==(const socket_path& a, const socket_path& b) noexcept {
+    return (a <=> b) == 0;
+  }
+  friend std::strong_ordering operator<=>(const socket_path& a, const socket_path& b) noexcept {
+    return a.view() <=> b.view();
+  }
+
+  template <class Stream>
+    requires requires(Stream& s, const path_text& t) { s << t; }
+  friend Stream& operator<<(Stream& stream, const socket_path& e) {
+    stream << e.to_text();
+    return stream;
+  }
+
+ private:
+  text_view view() const noexcept;
+
+  // The family, 108 characters of path, and the NUL that the kernel adds to a path of 108 (unix(7),
+  // BUGS).
+  alignas(8) unsigned char bytes_[111] = {};
+  unsigned char size_ = 0;
+};
+
+/// An endpoint of Protocol, which is stream_protocol or datagram_protocol.
+template <class Protocol>
+class basic_endpoint : public socket_path {
+ public:
+  using protocol_type = Protocol;
+
+  basic_endpoint() noexcept = default;
+  /// Implicit, as in Asio: a literal or a string is a path. An abstract name needs its size, as a
+  /// literal ends at the first NUL: text_view("\\0name", 5). Throws as socket_path does.
+  template <std::convertible_to<text_view> Path>
+  basic_endpoint(const Path& path) : socket_path(text_view(path)) {}
+  explicit basic_endpoint(const socket_path& e) noexcept : socket_path(e) {}
+
+  Protocol protocol() const noexcept { return Protocol(); }
+};
+
+}  // namespace beck::local
