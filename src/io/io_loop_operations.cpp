@@ -108,8 +108,8 @@ void io_loop::deliver_here(io_op& op, runner* where) {
   op.complete(&op, where);  // in this entry: nothing would be gained by queueing once more
 }
 
-raw_operation::raw_operation(io_context& context, fill_function fill) noexcept
-    : operation(op_kind::raw, nullptr, nullptr, 0), fill_(fill) {
+raw_operation::raw_operation(io_context& context, fill_function how) noexcept
+    : operation(op_kind::raw, nullptr, nullptr, 0), fill_(how) {
   target = &static_cast<io_loop*>(context.get_executor().target())->no_descriptor();
 }
 

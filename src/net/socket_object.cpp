@@ -53,9 +53,8 @@ void socket_calls::adopt(descriptor& d, int fd, error_code& ec) noexcept {
   give(d, fd, ec);
 }
 
-void socket_calls::bind(descriptor& d, const endpoint_data& endpoint, error_code& ec) noexcept {
-  ec = d.fd < 0 ? error_code(error::bad_descriptor)
-                : make_error(sys_of(d).bind(d.fd, endpoint.data(), endpoint.size()));
+void socket_calls::bind(descriptor& d, const void* address, std::size_t bytes, error_code& ec) noexcept {
+  ec = d.fd < 0 ? error_code(error::bad_descriptor) : make_error(sys_of(d).bind(d.fd, address, bytes));
 }
 
 void socket_calls::listen(descriptor& d, int backlog, error_code& ec) noexcept {
@@ -66,24 +65,14 @@ void socket_calls::shutdown(descriptor& d, int how, error_code& ec) noexcept {
   ec = d.fd < 0 ? error_code(error::bad_descriptor) : make_error(sys_of(d).shutdown(d.fd, how));
 }
 
-void socket_calls::local_endpoint(const descriptor& d, endpoint_data& endpoint, error_code& ec) noexcept {
-  if (d.fd < 0) {
-    ec = error::bad_descriptor;
-    return;
-  }
-  std::size_t bytes = endpoint.capacity();
-  ec = make_error(sys_of(d).local_name(d.fd, endpoint.data(), bytes));
-  if (!ec) endpoint.resize(bytes);
+void socket_calls::local_name(const descriptor& d, void* address, std::size_t& bytes,
+                              error_code& ec) noexcept {
+  ec = d.fd < 0 ? error_code(error::bad_descriptor) : make_error(sys_of(d).local_name(d.fd, address, bytes));
 }
 
-void socket_calls::remote_endpoint(const descriptor& d, endpoint_data& endpoint, error_code& ec) noexcept {
-  if (d.fd < 0) {
-    ec = error::bad_descriptor;
-    return;
-  }
-  std::size_t bytes = endpoint.capacity();
-  ec = make_error(sys_of(d).remote_name(d.fd, endpoint.data(), bytes));
-  if (!ec) endpoint.resize(bytes);
+void socket_calls::remote_name(const descriptor& d, void* address, std::size_t& bytes,
+                               error_code& ec) noexcept {
+  ec = d.fd < 0 ? error_code(error::bad_descriptor) : make_error(sys_of(d).remote_name(d.fd, address, bytes));
 }
 
 void socket_calls::set_option(descriptor& d, int level, int name, const void* value, std::size_t bytes,

@@ -16,7 +16,7 @@ class [[nodiscard]] raw_operation : public operation {
   using signature = void(error_code, int);
   using fill_function = void (*)(raw_operation& self, io_uring_sqe& entry);
 
-  raw_operation(io_context& context, fill_function fill) noexcept;
+  raw_operation(io_context& context, fill_function how) noexcept;
 
   bool await_ready() const noexcept { return false; }
   /// The completion's res if it is 0 or more, else 0 with the error. Flags are not kept.

@@ -56,7 +56,7 @@ class basic_socket : public Base, public socket_base {
   }
 
   void bind(const endpoint_type& endpoint, error_code& ec) noexcept {
-    socket_calls::bind(*this->descriptor_, endpoint, ec);
+    socket_calls::bind(*this->descriptor_, endpoint.data(), endpoint.size(), ec);
   }
   void bind(const endpoint_type& endpoint) {
     error_code ec;
@@ -85,9 +85,11 @@ class basic_socket : public Base, public socket_base {
     throw_if(ec, "get_option");
   }
 
-  endpoint_type local_endpoint(error_code& ec) const noexcept {
+  endpoint_type local_endpoint(error_code& ec) const {
     endpoint_type endpoint;
-    socket_calls::local_endpoint(*this->descriptor_, endpoint, ec);
+    std::size_t bytes = endpoint.capacity();
+    socket_calls::local_name(*this->descriptor_, endpoint.data(), bytes, ec);
+    if (!ec) endpoint.resize(bytes);
     return endpoint;
   }
   endpoint_type local_endpoint() const {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <beck/io/stream_object.hpp>
-#include <beck/net/endpoint.hpp>
+#include <beck/net/endpoint_data.hpp>
 #include <beck/net/socket_option.hpp>
 
 namespace beck {
@@ -14,11 +14,12 @@ struct socket_calls {
   static void open(descriptor& d, int family, int type, int protocol, error_code& ec);
   static int open_for_connect(descriptor& d, int family, int type, int protocol) noexcept;
   static void adopt(descriptor& d, int fd, error_code& ec) noexcept;
-  static void bind(descriptor& d, const endpoint_data& endpoint, error_code& ec) noexcept;
+  static void bind(descriptor& d, const void* address, std::size_t bytes, error_code& ec) noexcept;
   static void listen(descriptor& d, int backlog, error_code& ec) noexcept;
   static void shutdown(descriptor& d, int how, error_code& ec) noexcept;
-  static void local_endpoint(const descriptor& d, endpoint_data& endpoint, error_code& ec) noexcept;
-  static void remote_endpoint(const descriptor& d, endpoint_data& endpoint, error_code& ec) noexcept;
+  /// `bytes`: the room at `address`, then what was written.
+  static void local_name(const descriptor& d, void* address, std::size_t& bytes, error_code& ec) noexcept;
+  static void remote_name(const descriptor& d, void* address, std::size_t& bytes, error_code& ec) noexcept;
   static void set_option(descriptor& d, int level, int name, const void* value, std::size_t bytes,
                          error_code& ec) noexcept;
   static std::size_t get_option(const descriptor& d, int level, int name, void* value, std::size_t bytes,

@@ -111,9 +111,11 @@ class basic_stream_socket : public basic_socket<stream_object, Protocol, Executo
     throw_if(ec, "shutdown");
   }
 
-  endpoint_type remote_endpoint(error_code& ec) const noexcept {
+  endpoint_type remote_endpoint(error_code& ec) const {
     endpoint_type endpoint;
-    socket_calls::remote_endpoint(*this->descriptor_, endpoint, ec);
+    std::size_t bytes = endpoint.capacity();
+    socket_calls::remote_name(*this->descriptor_, endpoint.data(), bytes, ec);
+    if (!ec) endpoint.resize(bytes);
     return endpoint;
   }
   endpoint_type remote_endpoint() const {

@@ -50,11 +50,12 @@ class any_io_executor;
 /// An executor that a user may bring: `execute(f)` runs the callable once, now or later; copies compare
 /// equal; `context()` (optional) names its execution_context.
 template <class E>
-concept user_executor = !std::is_same_v<std::remove_cvref_t<E>, any_io_executor> &&
-                        std::is_copy_constructible_v<E> && requires(const E& e, void (*f)()) {
-                          e.execute(f);
-                          { e == e } -> std::convertible_to<bool>;
-                        };
+concept user_executor =  // in this order: asking a class for its copies may ask this concept again
+    !std::is_same_v<std::remove_cvref_t<E>, any_io_executor> &&
+    requires(const E& e, void (*f)()) { e.execute(f); } && std::is_copy_constructible_v<E> &&
+    requires(const E& e) {
+      { e == e } -> std::convertible_to<bool>;
+    };
 
 /// An executor of this library: it knows its own two words.
 template <class E>

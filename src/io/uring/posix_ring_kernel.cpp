@@ -52,4 +52,9 @@ std::int64_t posix_ring_kernel::now_ns() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+ring_kernel& real_kernel() noexcept {
+  static constinit posix_ring_kernel kernel;
+  return kernel;
+}
+
 }  // namespace beck::uring

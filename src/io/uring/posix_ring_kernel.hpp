@@ -22,4 +22,7 @@ class posix_ring_kernel final : public ring_kernel {
   std::int64_t now_ns() override;
 };
 
+/// The one object that all drivers of the process share: it has no state.
+ring_kernel& real_kernel() noexcept;
+
 }  // namespace beck::uring

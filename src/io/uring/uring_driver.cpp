@@ -26,10 +26,9 @@ constexpr int detach_visits_max = 4;
 
 }  // namespace
 
-uring_driver::uring_driver(io_loop& loop, std::unique_ptr<uring::ring_kernel> kernel,
-                           const uring_driver_options& options)
-    : loop_(loop), options_(options), kernel_(std::move(kernel)) {
-  const uring::probe_result probed = uring::open_probed(ring_, *kernel_, options_.ring);
+uring_driver::uring_driver(io_loop& loop, uring::ring_kernel& kernel, const uring_driver_options& options)
+    : loop_(loop), options_(options) {
+  const uring::probe_result probed = uring::open_probed(ring_, kernel, options_.ring);
   report_ = probed.text;
   if (!probed.opened) {
     const int error = probed.error != 0 ? probed.error : EOPNOTSUPP;

@@ -4,7 +4,6 @@
 // written only inside the turn, so nothing prepared can meet a descriptor number that was reused.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "io/driver.hpp"
@@ -26,8 +25,8 @@ struct uring_driver_options {
 
 class uring_driver final : public driver {
  public:
-  /// Throws io_error (with the probe's reason in its message) if no usable ring can be made.
-  uring_driver(io_loop& loop, std::unique_ptr<uring::ring_kernel> kernel, const uring_driver_options& options);
+  /// `kernel` outlives the driver. Throws io_error (with the probe's reason in its message) if no usable ring can be made.
+  uring_driver(io_loop& loop, uring::ring_kernel& kernel, const uring_driver_options& options);
   ~uring_driver() override;
 
   void attach(descriptor& d) noexcept override;
@@ -68,7 +67,6 @@ class uring_driver final : public driver {
 
   io_loop& loop_;
   uring_driver_options options_;
-  std::unique_ptr<uring::ring_kernel> kernel_;
   uring::ring ring_;
   std::string report_;
   int wake_fd_ = -1;
