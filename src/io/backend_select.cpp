@@ -25,7 +25,8 @@ void backend_selection::open(io_loop& loop, const io_context::options& how,
   std::string refusal;
   if (wanted == backend::automatic || wanted == backend::io_uring) {
     try {
-      drv = std::make_unique<uring_driver>(loop, uring::real_kernel(), uring_driver_options());
+      uring::ring_kernel& kernel = how.kernel_ != nullptr ? *how.kernel_ : uring::real_kernel();
+      drv = std::make_unique<uring_driver>(loop, kernel, uring_driver_options());
       return;
     } catch (const io_error& refused) {
       if (wanted == backend::io_uring) throw;

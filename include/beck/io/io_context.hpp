@@ -16,8 +16,14 @@
 namespace beck {
 
 class io_loop;
-namespace testing::sim {
+namespace testing {
+struct context_seam;
+namespace sim {
 class host;
+}
+}  // namespace testing
+namespace uring {
+class ring_kernel;
 }
 
 /// Which driver a context uses.
@@ -87,10 +93,12 @@ class io_context : public execution_context {
     friend class io_loop;
     friend struct backend_selection;
     friend class io_context;
+    friend struct testing::context_seam;
 
     beck::backend backend_ = beck::backend::automatic;
     std::uint64_t seed_ = 1;
     testing::sim::host* host_ = nullptr;
+    uring::ring_kernel* kernel_ = nullptr;  // the library's tests put a scripted one below the ring
   };
 
   class executor_type {
