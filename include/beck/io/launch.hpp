@@ -109,12 +109,12 @@ class callback_operation final : public Op {
   void call_immediate() {
     Handler handler(static_cast<Handler&&>(handler_));
     const outstanding_work work(static_cast<any_io_executor&&>(executor_), foreign_);
-    auto result = this->await_resume();
+    auto outcome = this->await_resume();
     const any_io_executor immediate(get_associated_immediate_executor(handler, work.executor()));
     release_for_handler(this, handler);
     immediate.execute([handler = static_cast<Handler&&>(handler),
-                       result = static_cast<decltype(result)&&>(result)]() mutable {
-      call_with_result(static_cast<Handler&&>(handler), static_cast<decltype(result)&&>(result));
+                       outcome = static_cast<decltype(outcome)&&>(outcome)]() mutable {
+      call_with_result(static_cast<Handler&&>(handler), static_cast<decltype(outcome)&&>(outcome));
     });
   }
 
