@@ -92,14 +92,14 @@ class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor>
   explicit basic_socket_acceptor(const Executor& executor) : base(executor) {}
   basic_socket_acceptor(io_context& context, const Executor& executor) : base(context, executor) {}
 
-  /// Opens, binds and listens. `reuse_address` as in Asio: a server may restart at once. Throws io_error.
-  basic_socket_acceptor(io_context& context, const endpoint_type& endpoint, bool reuse_address = true)
+  /// Opens, binds and listens. `reuse` sets reuse_address, as in Asio: a server may restart at once. Throws io_error.
+  basic_socket_acceptor(io_context& context, const endpoint_type& endpoint, bool reuse = true)
       : basic_socket_acceptor(context) {
-    listen_on(endpoint, reuse_address);
+    listen_on(endpoint, reuse);
   }
-  basic_socket_acceptor(const Executor& executor, const endpoint_type& endpoint, bool reuse_address = true)
+  basic_socket_acceptor(const Executor& executor, const endpoint_type& endpoint, bool reuse = true)
       : basic_socket_acceptor(executor) {
-    listen_on(endpoint, reuse_address);
+    listen_on(endpoint, reuse);
   }
   /// Adopts a listening descriptor (socket activation).
   basic_socket_acceptor(io_context& context, const Protocol& protocol, int handle)
@@ -158,9 +158,9 @@ class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor>
  private:
   io_context& context() const noexcept { return socket_calls::context_of(*this->descriptor_); }
 
-  void listen_on(const endpoint_type& endpoint, bool reuse_address) {
+  void listen_on(const endpoint_type& endpoint, bool reuse) {
     this->open(endpoint.protocol());
-    if (reuse_address) this->set_option(socket_base::reuse_address(true));
+    if (reuse) this->set_option(socket_base::reuse_address(true));
     this->bind(endpoint);
     listen();
   }
