@@ -114,13 +114,14 @@ void scripted_engine::on_events(std::uint64_t id) {
     work(id);
     return;
   }
-  // Linux believes what woke a poll if that was one thing, and looks again if there were several.
+  if (!operation.is_multishot()) return finish(id, mask, 0);
+  // Linux believes what woke a multishot if that was one thing, and looks again if there were
+  // several.
   if (wakes > 1) {
     const work_outcome now = do_work(operation, no_transfer_limit, buffers_);
     if (now.what == work_outcome::kind::blocked) return;
     mask = now.result;
   }
-  if (!operation.is_multishot()) return finish(id, mask, 0);
   if (!random_.chance(script_.chances.end_multishot)) return one_more(id, mask, 0);
   if (random_.chance(500)) return finish(id, mask, 0);
   one_more(id, mask, 0);

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -94,7 +93,7 @@ std::string describe(std::uint64_t id, const outcome& each) {
   if (each.cancels != 0) text += " of " + std::to_string(each.cancels);
   text += ", " + std::to_string(each.length) + " bytes:";
   for (const reaped& one : each.completions) {
-    text += ' ' + std::to_string(one.result) + '/' + std::to_string(one.flags);
+    text += ' ' + std::to_string(one.result) + (one.goes_on() ? " and on" : "");
   }
   return text + " \"" + each.data + '"';
 }
@@ -261,9 +260,11 @@ class player {
   unsigned letters_ = 0;
 };
 
-// Edges that come quickly may be told once or twice.
-void merge_equal_edges(outcome& each) {
+// Edges that come quickly may be told once or twice, and not every kernel says for every socket
+// that more is there to read.
+void forget_what_may_differ(outcome& each) {
   std::vector<reaped>& all = each.completions;
+  for (reaped& one : all) one.flags &= IORING_CQE_F_MORE;
   all.erase(std::unique(all.begin(), all.end()), all.end());
 }
 
@@ -357,8 +358,8 @@ TEST_CASE("model: a calm scripted kernel gives every operation the outcome that 
     REQUIRE(on_linux.outcomes.size() == on_model.outcomes.size());
     for (auto& [id, expected] : on_linux.outcomes) {
       outcome& given = on_model.outcomes[id];
-      merge_equal_edges(expected);
-      merge_equal_edges(given);
+      forget_what_may_differ(expected);
+      forget_what_may_differ(given);
       CHECK(describe(id, given) == describe(id, expected));
     }
   }
@@ -376,93 +377,4 @@ TEST_CASE("model: a rough scripted kernel breaks none of the laws that Linux kee
     check_laws(played);
     CHECK(model.in_flight() == 0);
   }
-}
-
-namespace {
-
-// The least that a driver must do: carries a stream over a ring, and starts again whatever the
-// kernel ends without need. One send and one receive at a time.
-class carrier {
- public:
-  carrier(ring& used, const std::string& text) : ring_(used), text_(text) {}
-
-  std::string carry() {
-    for (unsigned turns = 0; got_.size() < text_.size(); ++turns) {
-      if (turns > 100'000) return "stuck";
-      arm();
-      const auto outcome = ring_.submit(1, ring::no_deadline, false);
-      if (outcome.status == beck::uring::submit_status::failed) return "failed";
-      for (const reaped& each : reap(ring_)) take(each);
-    }
-    return got_;
-  }
-
-  bool idle() const { return !sending_ && !receiving_; }
-
- private:
-  void arm() {
-    if (!sending_ && sent_ < text_.size()) {
-      const std::size_t left = std::min<std::size_t>(text_.size() - sent_, 5000);
-      io_uring_sqe& entry =
-          send(ring_, sockets_.left(), text_.data() + sent_, static_cast<unsigned>(left), 1);
-      entry.msg_flags = MSG_WAITALL;
-      sending_ = true;
-    }
-    if (!receiving_) {
-      receive(ring_, sockets_.right(), memory_, sizeof memory_, 2);
-      receiving_ = true;
-    }
-  }
-
-  void take(const reaped& each) {
-    (each.user_data == 1 ? sending_ : receiving_) = false;
-    if (each.result <= 0) return;  // unasked: start again
-    const std::size_t count = static_cast<std::size_t>(each.result);
-    if (each.user_data == 1) {
-      sent_ += count;
-    } else {
-      got_.append(memory_, count);
-    }
-  }
-
-  ring& ring_;
-  const std::string& text_;
-  socket_pair sockets_;
-  std::string got_;
-  std::size_t sent_ = 0;
-  bool sending_ = false;
-  bool receiving_ = false;
-  char memory_[777] = {};
-};
-
-}  // namespace
-
-TEST_CASE(
-    "model: a stream arrives whole and in order on a rough kernel, and nothing is waited for in "
-    "vain") {
-  std::string text(40'000, ' ');
-  small_random letters(7);
-  for (char& letter : text) letter = static_cast<char>('a' + letters.below(26));
-  ring_script_stats total;
-  beck::uring::ring_stats seen;
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    CAPTURE(seed);
-    scripted_kernel model(seed);
-    model.set_chances(rough_chances);
-    ring used;
-    REQUIRE(used.open(model, {.entries = 4, .completions = 4}) == 0);
-    carrier carried(used, text);
-    CHECK(carried.carry() == text);
-    total.overflown += model.stats().overflown;
-    seen.refused += used.stats().refused;
-    seen.busy += used.stats().busy;
-    seen.partial += used.stats().partial;
-    seen.overflows += used.stats().overflows;
-  }
-  // The trouble was really there.
-  CHECK(total.overflown > 0);
-  CHECK(seen.refused > 0);
-  CHECK(seen.busy > 0);
-  CHECK(seen.partial > 0);
-  CHECK(seen.overflows > 0);
 }
