@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include <beck/base/io_result.hpp>
+#include <beck/base/unfused.hpp>
 #include <beck/run/queue_entry.hpp>
 #include <beck/run/scope.hpp>
 
@@ -56,11 +57,10 @@ struct io_op : queue_entry {
   io_op(op_kind k, descriptor* d, void* data, std::size_t bytes) noexcept
       : target(d), address(data), length(bytes), transferred(0), kind(k), state(op_state::inert), flags(0) {}
 
-  /// Moves an inert operation: only the request. Field by field on purpose: a copy of the whole would read
-  /// in one load what was just written in several stores, which stalls for longer than it takes.
+  /// Moves an inert operation: only the request, field by field (see base/unfused.hpp).
   io_op(io_op&& other) noexcept
-      : target(other.target), address(other.address), length(other.length), transferred(other.transferred),
-        result(other.result), kind(other.kind), state(op_state::inert), flags(other.flags) {}
+      : target(unfused(other.target)), address(unfused(other.address)), length(unfused(other.length)),
+        transferred(0), kind(other.kind), state(op_state::inert), flags(other.flags) {}
   io_op& operator=(const io_op&) = delete;
 
   run_function complete;  ///< called with the result in place, on the runner (nullptr: destroy)
