@@ -137,6 +137,7 @@ void read_until_operation::begin() noexcept {
   keep_delimiter();
   outer_ = complete;
   complete = &step;
+  flags |= flag_steps;
   start_operation(*this);
 }
 
@@ -154,15 +155,15 @@ bool read_until_operation::begin_immediate() noexcept {
 void read_until_operation::step(queue_entry* entry, runner* where) {
   auto* self = static_cast<read_until_operation*>(static_cast<io_op*>(entry));
   if (where != nullptr) {
-    const std::size_t received = self->transferred;
-    self->buffer_.shrink(self->length - received);
-    if (self->result == 0 && !self->search()) {
-      self->result = self->grow();
-      if (self->result == 0) {
-        start_operation(*self);
-        return;
-      }
+    io_loop& loop = *self->target->loop;
+    for (;;) {
+      self->buffer_.shrink(self->length - self->transferred);
+      if (self->result != 0 || self->search()) break;
+      self->result = (self->flags & flag_cancelled) != 0 ? -ECANCELED : self->grow();
+      if (self->result != 0) break;
+      if (!loop.step_again(*self)) return;
     }
+    loop.end_steps(*self);
   }
   self->complete = self->outer_;
   self->complete(entry, where);

@@ -51,6 +51,7 @@ struct io_op : queue_entry {
   static constexpr std::uint8_t flag_tried = 4;      ///< connect: it was asked for and is in progress
   static constexpr std::uint8_t flag_exhausted = 8;  ///< accept: no descriptor or memory for a new socket
   static constexpr std::uint8_t flag_cancel_queued = 16;  ///< a driver has still to ask the kernel to cancel it
+  static constexpr std::uint8_t flag_steps = 32;  ///< one step of several: it keeps its direction in between
 
   /// Leaves everything but the request uninitialised: an awaiter that finishes in await_ready() never
   /// touches the rest.
