@@ -88,7 +88,7 @@ class result_slot : public completion_slot {
 
   /// Makes the handler forget the slot, which is about to go.
   void sever() noexcept {
-    if (handler_ != nullptr) handler_->slot_ = nullptr;
+    if (handler_ != nullptr) std::exchange(handler_, nullptr)->slot_ = nullptr;
   }
 
  private:
