@@ -18,7 +18,11 @@ int connect_step(system& sys, io_op& op) noexcept {
   const int fd = op.target->fd;
   if ((op.flags & io_op::flag_tried) != 0) {  // woken: the outcome, unless the wake-up was stale
     const int ready = poll_now(sys, fd, op.kind);
-    return ready < 0 ? ready : sys.pending_error(fd);
+    if (ready < 0) return ready;
+    const int error = sys.pending_error(fd);
+    // Linux keeps a TCP socket "connecting" until it is asked again; else the next connect would succeed.
+    if (error == 0) static_cast<void>(sys.connect(fd, op.address, op.length));
+    return error;
   }
   const int r = sys.connect(fd, op.address, op.length);
   if (r == -EAGAIN) return -ECONNREFUSED;  // connect(2), AF_UNIX: the listener's backlog is full

@@ -20,14 +20,13 @@ void give(descriptor& d, int fd, error_code& ec) noexcept {
   d.loop->open_descriptor(d, fd);
 }
 
-/// already_open, or bad_descriptor for a moved-from object; no error if `d` can be opened.
-error_code openable(const descriptor& d) noexcept {
+}  // namespace
+
+error_code socket_calls::openable(const descriptor& d) noexcept {
   if (d.fd >= 0) return error::already_open;
   if (&d == &d.loop->no_descriptor()) return error::bad_descriptor;
   return error_code();
 }
-
-}  // namespace
 
 void socket_calls::open(descriptor& d, int family, int type, int protocol, error_code& ec) {
   ec = openable(d);
@@ -100,12 +99,14 @@ void socket_calls::open_pair(descriptor& a, descriptor& b, int family, int type,
   b.loop->open_descriptor(b, pair[1]);
 }
 
-void socket_calls::open_accepted(descriptor& d, int fd) noexcept {
-  if (openable(d)) {
-    sys_of(d).close(fd);
+error_code socket_calls::open_accepted(descriptor& d, int fd) noexcept {
+  const error_code ec = openable(d);
+  if (ec) {
+    close_number(d, fd);
   } else {
     d.loop->open_descriptor(d, fd);
   }
+  return ec;
 }
 
 io_context& socket_calls::context_of(const descriptor& d) noexcept { return d.loop->context(); }

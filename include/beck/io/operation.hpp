@@ -56,6 +56,13 @@ struct io_op : queue_entry {
   io_op(op_kind k, descriptor* d, void* data, std::size_t bytes) noexcept
       : target(d), address(data), length(bytes), transferred(0), kind(k), state(op_state::inert), flags(0) {}
 
+  /// Moves an inert operation: only the request. Field by field on purpose: a copy of the whole would read
+  /// in one load what was just written in several stores, which stalls for longer than it takes.
+  io_op(io_op&& other) noexcept
+      : target(other.target), address(other.address), length(other.length), transferred(other.transferred),
+        result(other.result), kind(other.kind), state(op_state::inert), flags(other.flags) {}
+  io_op& operator=(const io_op&) = delete;
+
   run_function complete;  ///< called with the result in place, on the runner (nullptr: destroy)
   union {
     descriptor* target;
@@ -76,6 +83,7 @@ static_assert(sizeof(io_op) <= 64, "the hot fields share one cache line");
 class operation : public io_op {
  public:
   using io_op::io_op;
+  operation(operation&& other) noexcept : io_op(static_cast<io_op&&>(other)) {}
 
   /// True: it has finished without suspending (the caller is on the context's runner, the descriptor is
   /// known to be ready and the budget allows it).

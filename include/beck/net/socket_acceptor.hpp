@@ -18,7 +18,7 @@ class [[nodiscard]] accept_operation : public operation {
     result = -1;
   }
   accept_operation(accept_operation&& other) noexcept
-      : operation(other), socket_(static_cast<Socket&&>(other.socket_)) {
+      : operation(static_cast<operation&&>(other)), socket_(static_cast<Socket&&>(other.socket_)) {
     other.result = -1;
   }
   accept_operation& operator=(accept_operation&&) = delete;
@@ -27,8 +27,8 @@ class [[nodiscard]] accept_operation : public operation {
   }
 
   io_result<Socket> await_resume() noexcept {
-    const error_code ec = this->error();
-    if (!ec) socket_calls::open_accepted(*socket_.slot(), std::exchange(result, -1));
+    error_code ec = this->error();
+    if (!ec) ec = socket_calls::open_accepted(*socket_.slot(), std::exchange(result, -1));
     return io_result<Socket>(ec, static_cast<Socket&&>(socket_));
   }
 
@@ -41,25 +41,40 @@ class [[nodiscard]] accept_operation : public operation {
   Socket socket_;
 };
 
-/// An accept into a socket of the caller's, which must be closed and must outlive the operation.
+/// An accept into a socket of the caller's, which must be closed and must outlive the operation. Errors:
+/// already_open, with the connection left for the next accept if the socket was open from the start.
 class [[nodiscard]] accept_into_operation : public void_operation {
  public:
   accept_into_operation(descriptor* d, stream_object& peer) noexcept
       : void_operation(op_kind::accept, d, nullptr, 0), peer_(&peer) {
     result = -1;
   }
-  accept_into_operation(accept_into_operation&& other) noexcept : void_operation(other), peer_(other.peer_) {
+  accept_into_operation(accept_into_operation&& other) noexcept : void_operation(static_cast<void_operation&&>(other)), peer_(other.peer_) {
     other.result = -1;
   }
   accept_into_operation& operator=(accept_into_operation&&) = delete;
   ~accept_into_operation() {
-    if (result >= 0) socket_calls::close_number(*target, result);
+    if (result >= 0) socket_calls::close_number(*peer_->slot(), result);
   }
 
+  bool await_ready() noexcept { return refuse() || void_operation::await_ready(); }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> coroutine) {
+    this->wait_in(coroutine, scope_of(coroutine));
+    start_operation(*this);
+  }
+  void begin() noexcept {
+    if (refuse()) {
+      complete_later(*this, result);
+    } else {
+      start_operation(*this);
+    }
+  }
+  bool begin_immediate() noexcept { return refuse() || start_operation_immediate(*this); }
+
   io_result<> await_resume() noexcept {
-    const error_code ec = error();
-    if (!ec) socket_calls::open_accepted(*peer_->slot(), std::exchange(result, -1));
-    return io_result<>(ec);
+    if (result < 0) return io_result<>(error());
+    return io_result<>(socket_calls::open_accepted(*peer_->slot(), std::exchange(result, -1)));
   }
 
   template <class Token>
@@ -68,6 +83,13 @@ class [[nodiscard]] accept_into_operation : public void_operation {
   }
 
  private:
+  bool refuse() noexcept {
+    const error_code ec = socket_calls::openable(*peer_->slot());
+    if (!ec) return false;
+    result = ec == error::already_open ? already_open_result : -error::bad_descriptor;
+    return true;
+  }
+
   stream_object* peer_;
 };
 
@@ -92,14 +114,14 @@ class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor>
   explicit basic_socket_acceptor(const Executor& executor) : base(executor) {}
   basic_socket_acceptor(io_context& context, const Executor& executor) : base(context, executor) {}
 
-  /// Opens, binds and listens. `reuse_address` as in Asio: a server may restart at once. Throws io_error.
-  basic_socket_acceptor(io_context& context, const endpoint_type& endpoint, bool reuse_address = true)
+  /// Opens, binds and listens. `reuse` sets reuse_address, as in Asio: a server may restart at once. Throws io_error.
+  basic_socket_acceptor(io_context& context, const endpoint_type& endpoint, bool reuse = true)
       : basic_socket_acceptor(context) {
-    listen_on(endpoint, reuse_address);
+    listen_on(endpoint, reuse);
   }
-  basic_socket_acceptor(const Executor& executor, const endpoint_type& endpoint, bool reuse_address = true)
+  basic_socket_acceptor(const Executor& executor, const endpoint_type& endpoint, bool reuse = true)
       : basic_socket_acceptor(executor) {
-    listen_on(endpoint, reuse_address);
+    listen_on(endpoint, reuse);
   }
   /// Adopts a listening descriptor (socket activation).
   basic_socket_acceptor(io_context& context, const Protocol& protocol, int handle)
@@ -145,7 +167,7 @@ class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor>
     io_op op(op_kind::accept, this->descriptor_, nullptr, 0);
     const int result = this->perform_now(op);
     ec = make_error(result);
-    if (!ec) socket_calls::open_accepted(*socket.slot(), result);
+    if (!ec) ec = socket_calls::open_accepted(*socket.slot(), result);
     return socket;
   }
   socket_type accept() {
@@ -158,9 +180,9 @@ class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor>
  private:
   io_context& context() const noexcept { return socket_calls::context_of(*this->descriptor_); }
 
-  void listen_on(const endpoint_type& endpoint, bool reuse_address) {
+  void listen_on(const endpoint_type& endpoint, bool reuse) {
     this->open(endpoint.protocol());
-    if (reuse_address) this->set_option(socket_base::reuse_address(true));
+    if (reuse) this->set_option(socket_base::reuse_address(true));
     this->bind(endpoint);
     listen();
   }

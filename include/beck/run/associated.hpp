@@ -166,7 +166,7 @@ struct rebound_allocator<A<U, Rest...>, T> {
 /// Makes a T in memory from the handler's allocator. Throws what allocating or constructing throws;
 /// nothing is left behind then.
 template <class T, class Handler, class... Args>
-T* make_for_handler(const Handler& handler, Args&&... args) {
+[[gnu::always_inline]] inline T* make_for_handler(const Handler& handler, Args&&... args) {
   if constexpr (!has_associated_allocator<Handler>) {
     void* block = allocate_block(sizeof(T));
     if constexpr (std::is_nothrow_constructible_v<T, Args...>) {

@@ -42,9 +42,10 @@ class operation_launcher {
   Op op_;
 };
 
-/// Starts or packages `op` as `token` says.
+/// Starts or packages `op` as `token` says. Always inline, so that `op` goes from registers into its block or
+/// frame; see start_callback() in io/launch.hpp.
 template <class Op, class Token>
-auto launch(Op&& op, Token&& token) {
+[[gnu::always_inline]] inline auto launch(Op&& op, Token&& token) {
   using token_type = std::decay_t<Token>;
   using op_type = std::decay_t<Op>;
   static_assert(

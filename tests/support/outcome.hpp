@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSL-1.0
+// What became of one asynchronous operation, for cases that look at handlers from outside: how
+// often its handler ran, with which error and how many bytes.
+#pragma once
+
+#include <beck/base/error.hpp>
+#include <beck/io/io_context.hpp>
+#include <cstddef>
+#include <ostream>
+
+namespace beck::test {
+
+struct outcome {
+  int calls = 0;
+  error_code ec = error::interrupted;  // no operation ends with it
+  std::size_t bytes = 0;
+
+  bool done() const { return calls != 0; }
+  bool ok() const { return calls == 1 && !ec; }
+  bool ended_with(const error_code& expected) const { return calls == 1 && ec == expected; }
+  bool aborted() const { return ended_with(error::operation_aborted); }
+};
+
+/// A handler that notes what it is given.
+class note {
+ public:
+  explicit note(outcome& of) : of_(&of) {}
+  void operator()(const error_code& ec) const {
+    ++of_->calls;
+    of_->ec = ec;
+  }
+  void operator()(const error_code& ec, std::size_t bytes) const {
+    (*this)(ec);
+    of_->bytes = bytes;
+  }
+
+ private:
+  outcome* of_;
+};
+
+/// Runs handlers one by one until `done()`; false if the context ran out of work before.
+template <class Done>
+bool run_until(io_context& context, Done done) {
+  context.restart();
+  while (!done()) {
+    if (context.run_one() == 0) return done();
+  }
+  return true;
+}
+inline bool run_until(io_context& context, const outcome& one) {
+  return run_until(context, [&one] { return one.done(); });
+}
+
+/// Runs until there is nothing left to do.
+inline void run_all(io_context& context) {
+  context.restart();
+  context.run();
+}
+
+/// Runs what is ready, so that operations started before are armed, parked or in the kernel
+/// afterwards.
+inline void let_settle(io_context& context) {
+  context.restart();
+  context.poll();
+}
+
+}  // namespace beck::test
