@@ -51,6 +51,32 @@ std::size_t find(text_view data, std::size_t from, const char* delimiter, std::s
 
 }  // namespace
 
+match_outcome find_delimiter(text_view data, std::size_t from, text_view delimiter) noexcept {
+  if (delimiter.empty()) return match_outcome::found(0);
+  const std::size_t at = find(data, from, delimiter.data(), delimiter.size());
+  if (at != data.size()) return match_outcome::found(at + delimiter.size());
+  // A delimiter may have begun at the end: look again at all but one of its bytes.
+  return match_outcome::more(data.size() < delimiter.size() ? 0 : data.size() - delimiter.size() + 1);
+}
+
+int make_receive_room(const dynamic_buffer_ref& buffer, mutable_buffer& space) noexcept {
+  const std::size_t before = buffer.size();
+  const std::size_t room_max = buffer.max_size() - std::min(before, buffer.max_size());
+  if (room_max == 0) return not_found_result;
+  const std::size_t spare = buffer.capacity() - std::min(before, buffer.capacity());
+  const std::size_t room =
+      std::min({std::max(receive_bytes_min, spare), receive_bytes_max, room_max});
+  try {
+    buffer.grow(room);
+  } catch (const std::bad_alloc&) {
+    return -ENOMEM;
+  } catch (const std::length_error&) {
+    return not_found_result;
+  }
+  space = buffer.data() + before;
+  return 0;
+}
+
 void read_until_operation::refuse_delimiter(std::size_t bytes) {
   throw std::length_error("beck::async_read_until: a delimiter of " + std::to_string(bytes) +
                           " bytes; at most " + std::to_string(delimiter_bytes_max));
@@ -58,23 +84,11 @@ void read_until_operation::refuse_delimiter(std::size_t bytes) {
 
 bool read_until_operation::search() noexcept {
   const text_view data = buffer_.view();
-  if (match_ != nullptr) {
-    const match_outcome outcome = match_(*this, data, from_);
-    (outcome.matched() ? found_ : from_) = outcome.position();
-    return outcome.matched();
-  }
-  if (delimiter_bytes_ == 0) {
-    found_ = 0;
-    return true;
-  }
-  const std::size_t at = find(data, from_, delimiter_, delimiter_bytes_);
-  if (at != data.size()) {
-    found_ = at + delimiter_bytes_;
-    return true;
-  }
-  // A delimiter may have begun at the end: look again at all but one of its bytes.
-  from_ = data.size() < delimiter_bytes_ ? 0 : data.size() - delimiter_bytes_ + 1;
-  return false;
+  const match_outcome outcome =
+      match_ != nullptr ? match_(*this, data, from_)
+                        : find_delimiter(data, from_, text_view(delimiter_, delimiter_bytes_));
+  (outcome.matched() ? found_ : from_) = outcome.position();
+  return outcome.matched();
 }
 
 bool read_until_operation::await_ready() noexcept {
@@ -101,24 +115,12 @@ bool read_until_operation::await_ready_far() noexcept {
 
 /// Makes room behind the data for a receive; a result below 0 says why there is none.
 int read_until_operation::grow() noexcept {
-  before_ = buffer_.size();
-  const std::size_t room_max = buffer_.max_size() - std::min(before_, buffer_.max_size());
-  if (room_max == 0) return not_found_result;
-  const std::size_t spare = buffer_.capacity() - std::min(before_, buffer_.capacity());
-  const std::size_t room =
-      std::min({std::max(receive_bytes_min, spare), receive_bytes_max, room_max});
-  try {
-    buffer_.grow(room);
-  } catch (const std::bad_alloc&) {
-    return -ENOMEM;
-  } catch (const std::length_error&) {
-    return not_found_result;
-  }
-  const mutable_buffer space = buffer_.data() + before_;
+  mutable_buffer space;
+  const int refused = make_receive_room(buffer_, space);
   address = space.data();
   length = space.size();
   transferred = 0;
-  return 0;
+  return refused;
 }
 
 void read_until_operation::keep_delimiter() noexcept {
