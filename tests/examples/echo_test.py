@@ -71,10 +71,8 @@ class Echo(unittest.TestCase):
         for backend in backends():
             for name in SERVERS:
                 with self.subTest(backend=backend, server=name), server(name, backend) as (port, _):
-                    clients = [
-                        subprocess.Popen([str(folder / CLIENTS[i % 2]), "127.0.0.1", port, "200"], stdout=subprocess.DEVNULL)
-                        for i in range(20)
-                    ]
+                    commands = ([str(folder / CLIENTS[i % 2]), "127.0.0.1", port, "200"] for i in range(20))
+                    clients = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for command in commands]
                     self.assertEqual([c.wait(LIMIT_S) for c in clients], [0] * 20)
 
 
