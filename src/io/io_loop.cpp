@@ -92,7 +92,8 @@ void io_loop::take_mail() noexcept {
   counters_.mail += mail_.take(mail);
   while (!mail.empty()) {
     queue_entry* entry = mail.pop();
-    if (entry->run == &start_entry) {  // runs no user code: at once, in the order of the mail
+    if (entry->run == &start_entry || entry->run == &loop_order::run_order) {
+      // Runs no user code: at once, in the order of the mail.
       entry->run(entry, &runner_);
     } else {
       queue_.push(entry);

@@ -74,6 +74,7 @@ class [[nodiscard]] read_until_operation : public transfer_operation {
   [[noreturn]] static void refuse_delimiter(std::size_t bytes);
   static void step(queue_entry* entry, runner* where);
   bool search() noexcept;
+  bool await_ready_far() noexcept;
   int grow() noexcept;
   void keep_delimiter() noexcept;
 
@@ -81,8 +82,9 @@ class [[nodiscard]] read_until_operation : public transfer_operation {
   const char* delimiter_;
   std::size_t delimiter_bytes_;
   match_function match_;
-  std::size_t from_ = 0;    // where to go on searching
-  std::size_t found_ = 0;
+  std::size_t from_ = 0;  // where to go on searching
+  // What follows is set when it is needed: an operation that is ready at once never touches it.
+  std::size_t found_;
   run_function outer_;
   char kept_[delimiter_bytes_max];  // the delimiter, once the caller may have gone on
 };
