@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The meeting of an initiation and its handler, which may run on different threads: each exchanges the phase
-// once, and whoever comes second does what is left.
+// Getting a result back to what waits: inside the initiation by not suspending, else by a post to where it
+// waits. The initiation may still run on its own thread then; it only looks at its stack.
 #include <beck/base/assert.hpp>
 #include <beck/run/result_slot.hpp>
 
@@ -13,57 +13,33 @@ scope& ambient_scope() noexcept {
   return *current->ambient;
 }
 
-void completion_slot::begin(const any_io_executor& executor, run_function deliver) noexcept {
-  run = deliver;
-  executor_ = &executor;
-  phase_ = static_cast<unsigned char>(phase::initiating);
-  executor.on_work_started();
-}
-
-// acq_rel: the second of the two sees what the first wrote, and the slot is only the second's.
-completion_slot::phase completion_slot::enter(phase to) noexcept {
-  return static_cast<phase>(
-      __atomic_exchange_n(&phase_, static_cast<unsigned char>(to), __ATOMIC_ACQ_REL));
-}
-
-completion_slot::outcome completion_slot::end_initiation() noexcept {
-  switch (enter(phase::waiting)) {
-    case phase::filled:
-      return outcome::completed;
-    case phase::dropped:
-      return outcome::dropped;
-    case phase::initiating:
-    case phase::waiting:
-      break;
-  }
-  return outcome::pending;
-}
-
-void completion_slot::settle() noexcept { executor_->on_work_finished(); }
-
-bool completion_slot::stay_suspended() noexcept {
-  const outcome now = end_initiation();
-  if (now == outcome::pending) return true;
+bool completion_slot::continue_at_once(const initiating_call& call) {
   const outstanding_work home(executor(), true);
-  if (now == outcome::dropped) return true;
+  if (call.result() == initiating_call::outcome::dropped) return false;
   runner* const where = runner::current();
   if (where != nullptr && home.executor().running_in_this_thread() &&
       where->spend(runner::memory_weight)) {
     ++where->counters.inline_completions;
-    return false;
+    return true;
   }
   home.executor().post(this);  // from here on the frame may be gone
-  return true;
+  return false;
 }
 
 void completion_slot::filled() {
-  if (enter(phase::filled) != phase::waiting) return;
+  if (initiating_call* call = initiating_call::of(this); call != nullptr) {
+    call->end_with(initiating_call::outcome::completed);
+    return;
+  }
   const outstanding_work home(executor(), true);
   home.executor().post(this);  // from here on the slot may be gone
 }
 
 void completion_slot::abandoned() noexcept {
-  if (enter(phase::dropped) != phase::waiting) return;
+  if (initiating_call* call = initiating_call::of(this); call != nullptr) {
+    call->end_with(initiating_call::outcome::dropped);
+    return;
+  }
   const outstanding_work home(executor(), true);
   run(this, nullptr);
 }

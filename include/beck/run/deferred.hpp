@@ -39,8 +39,9 @@ class [[nodiscard]] deferred_operation<void(A...), Throwing, Launch> {
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {
       slot_.prepare(coroutine);
+      const initiating_call call(static_cast<completion_slot*>(&slot_));
       static_cast<Launch&&>(launch_)(result_handler<A...>(slot_));
-      return slot_.finish_initiation();
+      return slot_.stay_suspended(call);
     }
     auto await_resume() { return slot_.template take<Throwing>(); }
 

@@ -63,6 +63,7 @@ class op<Derived, void(A...)> : public result_slot<A...> {
       return true;
     }
     this->begin(home, &resume_entry);
+    const initiating_call call(static_cast<completion_slot*>(this));
     try {
       self().initiate(handler(*this));
     } catch (...) {
@@ -70,7 +71,7 @@ class op<Derived, void(A...)> : public result_slot<A...> {
       this->settle();
       throw;
     }
-    return this->stay_suspended();
+    return this->stay_suspended(call);
   }
   auto await_resume() { return this->template resume_with<false>(); }
 
@@ -129,8 +130,11 @@ class op_callback final : public Op {
   static void launch(op_callback* self) {
     BECK_ASSERT(self->executor_, "an operation was started outside of every context, without executor");
     bool counted = false;
+    initiating_call call(static_cast<completion_slot*>(self));
     try {
-      if (!self->ready()) {
+      if (self->ready()) {
+        call.end_with(initiating_call::outcome::completed);
+      } else {
         self->begin(self->executor_, &upcall);
         counted = true;
         self->initiate(typename Op::handler(*self));
@@ -141,17 +145,12 @@ class op_callback final : public Op {
       discard(self);
       throw;
     }
-    switch (counted ? self->end_initiation() : Op::outcome::completed) {
-      case Op::outcome::pending:
-        return;
-      case Op::outcome::completed: {
-        const outstanding_work ending(self->executor_, counted);
-        return deliver_at_once(self, ending.executor());
-      }
-      case Op::outcome::dropped: {
-        const outstanding_work ending(self->executor_, counted);
-        return discard(self);
-      }
+    if (call.result() == initiating_call::outcome::pending) return;
+    const outstanding_work ending(self->executor_, counted);
+    if (call.result() == initiating_call::outcome::completed) {
+      deliver_at_once(self, ending.executor());
+    } else {
+      discard(self);
     }
   }
 

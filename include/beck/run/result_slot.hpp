@@ -5,6 +5,7 @@
 #pragma once
 
 #include <beck/run/awaited_result.hpp>
+#include <beck/run/initiating_call.hpp>
 #include <beck/run/scope.hpp>
 #include <coroutine>
 #include <new>
@@ -24,34 +25,31 @@ class completion_slot : public queue_entry {
   const any_io_executor& executor() const noexcept { return *executor_; }
 
  protected:
-  /// Where an operation stands when its initiation has returned.
-  enum class outcome : unsigned char {
-    pending,    ///< the slot belongs to the handler: it may be gone already
-    completed,  ///< the result is there
-    dropped,    ///< the handler is gone without a result
-  };
+  /// Before the initiation: counts outstanding work on `executor`, which must live as long as the slot. The
+  /// initiation runs inside an initiating_call of the slot; if that is still pending afterwards, the slot
+  /// belongs to the handler and may be gone already. Else it is the initiation's again, and settle() ends the
+  /// work.
+  void begin(const any_io_executor& executor, run_function deliver) noexcept {
+    run = deliver;
+    executor_ = &executor;
+    executor.on_work_started();
+  }
+  void settle() noexcept { executor_->on_work_finished(); }
 
-  /// Before the initiation: counts outstanding work on `executor`, which must live as long as the slot.
-  void begin(const any_io_executor& executor, run_function deliver) noexcept;
-  /// After the initiation. Unless it is pending, the slot is the caller's again and its work is over when
-  /// settle() has been called.
-  outcome end_initiation() noexcept;
-  void settle() noexcept;
-  /// For a coroutine: as end_initiation(), but a result that is there is used at once if the budget allows it,
-  /// and is queued else. True: the coroutine stays suspended.
-  bool stay_suspended() noexcept;
+  /// For a coroutine, after the initiation: a result that is there is used at once if the budget allows it, and
+  /// queued else. True: the coroutine stays suspended.
+  bool stay_suspended(const initiating_call& call) {
+    return call.result() == initiating_call::outcome::pending || !continue_at_once(call);
+  }
 
   /// From the handler: the result is in place, or there will never be one.
   void filled();
   void abandoned() noexcept;
 
  private:
-  enum class phase : unsigned char { initiating, waiting, filled, dropped };
-
-  phase enter(phase to) noexcept;
+  bool continue_at_once(const initiating_call& call);
 
   const any_io_executor* executor_ = nullptr;
-  unsigned char phase_ = 0;  // a phase; exchanged by the initiation and by the handler, each once
 };
 
 template <class... A>
@@ -158,7 +156,7 @@ class awaiting_slot : public result_slot<A...> {
     coroutine_ = coroutine;
     this->begin(scope_of(coroutine).executor(), &resume_entry);
   }
-  bool finish_initiation() noexcept { return this->stay_suspended(); }
+  using result_slot<A...>::stay_suspended;
   template <bool Throwing>
   auto take() {
     return this->template resume_with<Throwing>();
