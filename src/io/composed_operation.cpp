@@ -2,6 +2,8 @@
 // The loop of composed transfers: ask the condition, move some, again.
 #include <beck/io/composed_operation.hpp>
 
+#include <cerrno>
+
 #include "io/io_loop.hpp"
 
 namespace beck {
@@ -35,12 +37,14 @@ void composed_transfer::begin() noexcept {
     return;
   }
   complete = &step;
+  flags |= flag_steps;
   start_operation(*this);
 }
 
 bool composed_transfer::begin_immediate() noexcept {
   outer_ = complete;
   complete = &step;
+  flags |= flag_steps;
   while (!finished()) {
     if (!start_operation_immediate(*this)) return false;
     total_ += transferred;
@@ -56,13 +60,21 @@ void composed_transfer::step(queue_entry* entry, runner* where) {
     self->outer_(entry, nullptr);
     return;
   }
-  self->total_ += self->transferred;
-  self->failed_ = self->result < 0;
-  if (!self->finished()) {
-    start_operation(*self);
-    return;
+  io_loop& loop = *self->target->loop;
+  for (;;) {
+    self->total_ += self->transferred;
+    self->failed_ = self->result < 0;
+    if (self->finished()) break;
+    if ((self->flags & flag_cancelled) != 0) {
+      self->result = -ECANCELED;
+      self->failed_ = true;
+      static_cast<void>(self->finished());
+      break;
+    }
+    if (!loop.step_again(*self)) return;
   }
   if (!self->failed_) self->result = 0;
+  loop.end_steps(*self);
   self->complete = self->outer_;
   self->complete(entry, where);
 }

@@ -41,6 +41,9 @@ class driver {
   /// kernel says so. A result that is already there wins.
   virtual void cancel(io_op& op) noexcept = 0;
 
+  /// Takes a listed operation out of its list; false: it stays there, and its flag ends it.
+  virtual bool unlist(io_op&) noexcept { return false; }
+
   /// One visit to the kernel: hands over what is prepared, collects what has happened. `deadline` (steady
   /// clock, nanoseconds; INT64_MAX: none) bounds waiting.
   virtual void turn(turn_mode mode, std::int64_t deadline) noexcept = 0;

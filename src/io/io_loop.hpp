@@ -81,6 +81,11 @@ class io_loop {
   bool attempt(io_op& op) noexcept;
   /// As start(), but true if it finished and nothing was queued.
   bool start_immediate(io_op& op) noexcept;
+  /// The next step of an operation with flag_steps, whose last step was delivered. True: it has finished too
+  /// and nothing was queued. Requires that it was not cancelled.
+  bool step_again(io_op& op) noexcept;
+  /// An operation with flag_steps is over: the next of its direction starts.
+  void end_steps(io_op& op) noexcept;
   /// The result of an operation is known: queues its completion and starts the next of its direction.
   void finish(io_op& op, int result) noexcept;
   /// Asks for the end of everything in flight on `d` (cancel()); what had finished keeps its result.
@@ -141,7 +146,9 @@ class io_loop {
   void take_mail() noexcept;
   void expire_timers() noexcept;
   bool out_of_work() const noexcept;
+  void hold_direction(io_op& op) noexcept;
   void leave_direction(io_op& op) noexcept;
+  static std::size_t mark_cancelled(entry_queue& waiting) noexcept;
   void complete_with(io_op& op, int result) noexcept;
   void abandon(direction& q) noexcept;
   void close_now(descriptor& d) noexcept;

@@ -18,6 +18,7 @@ namespace beck {
 void io_loop::start(io_op& op) noexcept {
   if (start_immediate(op)) {
     ++outstanding_;
+    hold_direction(op);
     complete_with(op, op.result);
   }
 }
@@ -132,13 +133,42 @@ void io_loop::finish(io_op& op, int result) noexcept {
 
 void io_loop::leave_direction(io_op& op) noexcept {
   if (op.kind == op_kind::raw) return;
+  if ((op.flags & io_op::flag_steps) != 0 && !op.target->closing) return;
   direction& q = op.target->queue[direction_of(op.kind)];
   if (q.current != &op) return;  // its descriptor was closed meanwhile
   q.current = nullptr;
-  if (q.waiting.empty()) return;
-  auto* next = static_cast<io_op*>(q.waiting.pop());
-  q.current = next;
-  driver_->submit(*next);
+  while (!q.waiting.empty()) {
+    auto* next = static_cast<io_op*>(q.waiting.pop());
+    if ((next->flags & io_op::flag_cancelled) != 0) {
+      complete_with(*next, -ECANCELED);
+      continue;
+    }
+    q.current = next;
+    driver_->submit(*next);
+    return;
+  }
+}
+
+// --- steps ---------------------------------------------------------------------------------------------
+// Between two steps an operation stays the current one of its direction: no other comes between, and cancel()
+// and close() find it there.
+
+/// The first step finished inside start().
+void io_loop::hold_direction(io_op& op) noexcept {
+  if ((op.flags & io_op::flag_steps) == 0 || closing_ || op.target->fd < 0 || op.target->closing) return;
+  op.target->queue[direction_of(op.kind)].current = &op;
+}
+
+bool io_loop::step_again(io_op& op) noexcept {
+  if (attempt(op)) return true;
+  ++outstanding_;
+  driver_->submit(op);
+  return false;
+}
+
+void io_loop::end_steps(io_op& op) noexcept {
+  op.flags &= static_cast<std::uint8_t>(~io_op::flag_steps);
+  leave_direction(op);
 }
 
 // --- cancelling ----------------------------------------------------------------------------------------
@@ -157,42 +187,58 @@ void io_loop::cancel_one(io_op& op) noexcept {
       op.flags |= io_op::flag_cancelled;
       driver_->cancel(op);
       return;
+    case op_state::finished:  // between two steps: the next one finds the flag
+      op.flags |= io_op::flag_cancelled;
+      return;
     case op_state::inert:
     case op_state::mailed:
     case op_state::waiting:
-    case op_state::finished:
       return;
   }
+}
+
+/// What waits ends behind the current one, in the order of its start: see leave_direction().
+std::size_t io_loop::mark_cancelled(entry_queue& waiting) noexcept {
+  std::size_t count = 0;
+  entry_queue marked;
+  for (; !waiting.empty(); ++count) {
+    auto* op = static_cast<io_op*>(waiting.pop());
+    op->flags |= io_op::flag_cancelled;
+    marked.push(op);
+  }
+  waiting = marked;
+  return count;
 }
 
 std::size_t io_loop::cancel_all(descriptor& d) noexcept {
   std::size_t count = 0;
   for (direction& q : d.queue) {
-    entry_queue waiting = q.waiting;
-    q.waiting = entry_queue();
-    if (q.current != nullptr) {
-      cancel_one(*q.current);
-      ++count;
-    }
-    for (; !waiting.empty(); ++count) complete_with(*static_cast<io_op*>(waiting.pop()), -ECANCELED);
+    if (q.current == nullptr) continue;
+    count += 1 + mark_cancelled(q.waiting);
+    cancel_one(*q.current);
   }
   return count;
 }
 
 void io_loop::abandon(direction& q) noexcept {
-  entry_queue waiting = q.waiting;
-  q.waiting = entry_queue();
-  if (io_op* op = q.current; op != nullptr && op->state != op_state::in_kernel) {
-    q.current = nullptr;
-    if (op->state == op_state::parked) {
-      leave_pause(*op);
-      driver_->cancel(*op);
-    } else {  // the run queue or a list of the driver holds it: it ends there, without its descriptor
-      op->flags |= io_op::flag_cancelled;
-      op->target = &no_descriptor_;
-    }
+  io_op* const op = q.current;
+  if (op == nullptr) return;
+  mark_cancelled(q.waiting);
+  if (op->state == op_state::in_kernel) return;  // those that wait end behind it
+  if (op->state == op_state::parked) {
+    leave_pause(*op);
+    driver_->cancel(*op);
+    return;
   }
-  while (!waiting.empty()) complete_with(*static_cast<io_op*>(waiting.pop()), -ECANCELED);
+  if (op->state == op_state::listed && !q.waiting.empty() && driver_->unlist(*op)) {
+    finish(*op, -ECANCELED);
+    return;
+  }
+  // The run queue or a list of the driver holds it: it ends there, without its descriptor.
+  op->flags |= io_op::flag_cancelled;
+  op->target = &no_descriptor_;
+  q.current = nullptr;
+  while (!q.waiting.empty()) complete_with(*static_cast<io_op*>(q.waiting.pop()), -ECANCELED);
 }
 
 // --- timers --------------------------------------------------------------------------------------------
@@ -238,7 +284,7 @@ io_loop& loop_of(const io_op& op) noexcept {
 void start_operation(io_op& op) noexcept {
   io_loop& loop = loop_of(op);
   op.state = op_state::inert;
-  op.flags &= io_op::flag_all | io_op::flag_tried;
+  op.flags &= io_op::flag_all | io_op::flag_tried | io_op::flag_steps;
   if (loop.on_runner()) {
     loop.start(op);
     return;
@@ -255,7 +301,7 @@ bool start_operation_immediate(io_op& op) noexcept {
     return false;
   }
   op.state = op_state::inert;
-  op.flags &= io_op::flag_all | io_op::flag_tried;
+  op.flags &= io_op::flag_all | io_op::flag_tried | io_op::flag_steps;
   return loop.start_immediate(op);
 }
 

@@ -18,6 +18,21 @@ class lazy_list {
     list_ = entry_queue();
     while (!taken.empty()) action(*static_cast<io_op*>(taken.pop()));
   }
+  /// Takes `op` out; false if it is not in this list. Looks at every entry.
+  bool remove(io_op& op) noexcept {
+    bool found = false;
+    entry_queue kept;
+    while (!list_.empty()) {
+      queue_entry* entry = list_.pop();
+      if (entry == &op) {
+        found = true;
+      } else {
+        kept.push(entry);
+      }
+    }
+    list_ = kept;
+    return found;
+  }
   /// Makes this list what `next` was, and `next` empty. Requires that this one is empty.
   void rotate(lazy_list& next) noexcept {
     list_ = next.list_;

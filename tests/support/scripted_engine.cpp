@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// An enter from its first entry to its last completion: what is taken, in which order completions
+// appear, what overflows, and when a wait ends.
 #include "support/scripted_engine.hpp"
 
 #include <fcntl.h>

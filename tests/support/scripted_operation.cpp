@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// The work of each operation, done with the plain system calls that io_uring stands for. None of
+// them waits, whatever the descriptor's own mode is.
 #include "support/scripted_operation.hpp"
 
 #include <fcntl.h>

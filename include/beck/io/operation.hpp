@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include <beck/base/io_result.hpp>
+#include <beck/base/unfused.hpp>
 #include <beck/run/queue_entry.hpp>
 #include <beck/run/scope.hpp>
 
@@ -50,17 +51,17 @@ struct io_op : queue_entry {
   static constexpr std::uint8_t flag_tried = 4;      ///< connect: it was asked for and is in progress
   static constexpr std::uint8_t flag_exhausted = 8;  ///< accept: no descriptor or memory for a new socket
   static constexpr std::uint8_t flag_cancel_queued = 16;  ///< a driver has still to ask the kernel to cancel it
+  static constexpr std::uint8_t flag_steps = 32;  ///< one step of several: it keeps its direction in between
 
   /// Leaves everything but the request uninitialised: an awaiter that finishes in await_ready() never
   /// touches the rest.
   io_op(op_kind k, descriptor* d, void* data, std::size_t bytes) noexcept
       : target(d), address(data), length(bytes), transferred(0), kind(k), state(op_state::inert), flags(0) {}
 
-  /// Moves an inert operation: only the request. Field by field on purpose: a copy of the whole would read
-  /// in one load what was just written in several stores, which stalls for longer than it takes.
+  /// Moves an inert operation: only the request, field by field (see base/unfused.hpp).
   io_op(io_op&& other) noexcept
-      : target(other.target), address(other.address), length(other.length), transferred(other.transferred),
-        result(other.result), kind(other.kind), state(op_state::inert), flags(other.flags) {}
+      : target(unfused(other.target)), address(unfused(other.address)), length(unfused(other.length)),
+        transferred(0), kind(other.kind), state(op_state::inert), flags(other.flags) {}
   io_op& operator=(const io_op&) = delete;
 
   run_function complete;  ///< called with the result in place, on the runner (nullptr: destroy)

@@ -19,7 +19,7 @@ class [[nodiscard]] accept_operation : public operation {
   }
   accept_operation(accept_operation&& other) noexcept
       : operation(static_cast<operation&&>(other)), socket_(static_cast<Socket&&>(other.socket_)) {
-    other.result = -1;
+    result = std::exchange(other.result, -1);
   }
   accept_operation& operator=(accept_operation&&) = delete;
   ~accept_operation() {
@@ -50,7 +50,7 @@ class [[nodiscard]] accept_into_operation : public void_operation {
     result = -1;
   }
   accept_into_operation(accept_into_operation&& other) noexcept : void_operation(static_cast<void_operation&&>(other)), peer_(other.peer_) {
-    other.result = -1;
+    result = std::exchange(other.result, -1);
   }
   accept_into_operation& operator=(accept_into_operation&&) = delete;
   ~accept_into_operation() {

@@ -25,7 +25,7 @@ class tcp : public tcp_options {
   static constexpr int protocol() noexcept { return 6; }
 
   friend constexpr bool operator==(const tcp& a, const tcp& b) noexcept {
-    return a.family_ == b.family_;
+    return a.family_ == b.family_;  // the base, a list of names, has no comparison
   }
 
  private:

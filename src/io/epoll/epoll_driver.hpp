@@ -28,6 +28,7 @@ class epoll_driver final : public driver {
   bool detach(descriptor& d) noexcept override;
   void submit(io_op& op) noexcept override;
   void cancel(io_op& op) noexcept override;
+  bool unlist(io_op& op) noexcept override { return due_.remove(op) || fresh_.remove(op); }
   void turn(turn_mode mode, std::int64_t deadline) noexcept override;
   void cancel_everything() noexcept override {}
   int wake_handle() const noexcept override { return wake_fd_; }

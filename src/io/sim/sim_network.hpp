@@ -31,8 +31,7 @@ class sim_network {
   sim_network(const sim_network&) = delete;
   sim_network& operator=(const sim_network&) = delete;
 
-  // --- calls (sim_network.cpp, sim_connect.cpp, sim_stream.cpp)
-  // ------------------------------------------
+  // --- calls (sim_network.cpp, sim_connect.cpp, sim_stream.cpp) --------------------------------
   int open(sim_host& host, int family, int type, int protocol);
   int open_pair(sim_host& host, int family, int type, int protocol, int (&pair)[2]);
   void close(sim_socket& s);
@@ -60,15 +59,13 @@ class sim_network {
   /// Everything that poll(2) would say.
   static unsigned levels(const sim_socket& s) noexcept;
 
-  // --- time
-  // ----------------------------------------------------------------------------------------------
+  // --- time ------------------------------------------------------------------------------------
   /// INT64_MAX: nothing is on its way.
   std::int64_t next_event_ns() const noexcept;
   /// Lets everything happen whose time has come; what comes at the same time, in drawn order.
   void deliver_due();
 
-  // --- readiness
-  // -----------------------------------------------------------------------------------------
+  // --- readiness -------------------------------------------------------------------------------
   /// Lists `s` in `list` now if anything holds, and whenever something changes.
   void watch(sim_socket& s, sim_ready_list& list, std::uint64_t token);
   static void unwatch(sim_socket& s) noexcept { s.watcher = nullptr; }

@@ -12,8 +12,7 @@
 
 namespace beck {
 
-// --- sending
-// ---------------------------------------------------------------------------------------------------
+// --- sending -----------------------------------------------------------------------------------
 
 std::ptrdiff_t sim_network::room(sim_socket& s, std::size_t bytes) noexcept {
   const bool tcp = s.family != AF_UNIX;
@@ -71,8 +70,7 @@ void sim_network::window(sim_socket& s) {
   wake(s);
 }
 
-// --- receiving
-// -------------------------------------------------------------------------------------------------
+// --- receiving ---------------------------------------------------------------------------------
 
 std::ptrdiff_t sim_network::waiting(sim_socket& s, std::size_t bytes) noexcept {
   const bool tcp = s.family != AF_UNIX;
@@ -87,7 +85,7 @@ std::ptrdiff_t sim_network::waiting(sim_socket& s, std::size_t bytes) noexcept {
   }
   if (tcp && s.fin_received) return 0;  // before the error of a reset that came later
   if (const int error = take_error(s); error != 0) return -error;
-  return s.receive_ended || bytes == 0 ? 0 : -EAGAIN;
+  return s.receive_ended ? 0 : -EAGAIN;
 }
 
 void sim_network::take_done(sim_socket& s, std::size_t asked, std::size_t taken) {
@@ -102,8 +100,7 @@ void sim_network::take_done(sim_socket& s, std::size_t asked, std::size_t taken)
   }
 }
 
-// --- arriving
-// --------------------------------------------------------------------------------------------------
+// --- arriving ----------------------------------------------------------------------------------
 
 void sim_network::arrival(sim_socket& s, std::uint64_t position) {
   if (!s.gone) {
@@ -141,8 +138,7 @@ void sim_network::end(sim_socket& s, int error) noexcept {
   s.in.cut();
 }
 
-// --- ending
-// ----------------------------------------------------------------------------------------------------
+// --- ending ------------------------------------------------------------------------------------
 
 void sim_network::send_fin(sim_socket& to, int error) {
   schedule(event_kind::fin, to, static_cast<std::uint64_t>(error), drawn_arrival(to));
