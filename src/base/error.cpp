@@ -88,9 +88,8 @@ std::string describe(const char* operation, text_view subject) {
 
 const std::error_category& misc_category() noexcept { return misc_category_object.value; }
 
-error_code make_error(int result) noexcept {
+error_code make_failure(int result) noexcept {
   constexpr int errno_max = 4095;
-  if (result >= 0) return {};
   if (result >= -errno_max) return {-result, std::system_category()};
   return {-(errno_max + 1) - result, misc_category()};
 }

@@ -15,7 +15,7 @@ bool task_promise_base::start_inline(std::coroutine_handle<> self, std::coroutin
   scope_ = &environment;
   parent_ = parent;
   if (!where->descend()) [[unlikely]] {  // too deep for this stack: continue from its bottom
-    phase_ = phase::detached;
+    phase_ = phase::suspended;
     const bool queued = where->resume_next(self);
     BECK_ASSERT(queued, "two coroutines want to continue after one entry");
     return true;
@@ -24,7 +24,7 @@ bool task_promise_base::start_inline(std::coroutine_handle<> self, std::coroutin
   self.resume();
   where->ascend();
   if (phase_ == phase::finished) return false;
-  phase_ = phase::detached;
+  phase_ = phase::suspended;
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include "io/epoll/epoll_driver.hpp"
 #include "io/io_loop.hpp"
 #include "io/posix_system.hpp"
+#include "io/sim/sim_driver.hpp"
 #include "io/uring/posix_ring_kernel.hpp"
 #include "io/uring/uring_driver.hpp"
 
@@ -21,6 +22,7 @@ void backend_selection::open(io_loop& loop, const io_context::options& how,
       wanted = parse_backend(name);
     }
   }
+  if (wanted == backend::sim) return open_simulation(loop, how.host_, how.seed_, sys, drv);
   sys = std::make_unique<posix_system>();
   std::string refusal;
   if (wanted == backend::automatic || wanted == backend::io_uring) {

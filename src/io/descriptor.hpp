@@ -8,6 +8,8 @@
 
 #include <beck/io/operation.hpp>
 
+#include "io/loop_order.hpp"
+
 namespace beck {
 
 class io_loop;
@@ -48,7 +50,7 @@ struct descriptor {
   bool user_non_blocking = false;  ///< synchronous calls give would_block instead of waiting
   std::uint16_t in_kernel = 0;     ///< operations that the kernel has
   descriptor* next = nullptr;      ///< free list, or the driver's list of descriptors to arm
-  queue_entry close_entry{};       ///< carries a close to the runner
+  loop_order close_order;          ///< carries a close to the runner
 };
 
 inline unsigned direction_of(op_kind kind) noexcept {

@@ -21,10 +21,13 @@ io_loop::slot::slot(io_loop& loop) : loop_(loop), nested_(loop.on_runner()), bou
         "beck::io_context: another thread is running this context; a context for several threads is "
         "constructed with their number: io_context(2)");
   }
+  if (!nested_) loop_.mail_.run_by(mailbox::this_thread());
 }
 
 io_loop::slot::~slot() {
-  if (!nested_) loop_.slot_taken_.store(false, std::memory_order_release);  // pairs with the next acquire
+  if (nested_) return;
+  loop_.mail_.run_by(nullptr);
+  loop_.slot_taken_.store(false, std::memory_order_release);  // pairs with the next acquire
 }
 
 std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
@@ -89,7 +92,8 @@ void io_loop::take_mail() noexcept {
   counters_.mail += mail_.take(mail);
   while (!mail.empty()) {
     queue_entry* entry = mail.pop();
-    if (entry->run == &start_entry) {  // runs no user code: at once, in the order of the mail
+    if (entry->run == &start_entry || entry->run == &loop_order::run_order) {
+      // Runs no user code: at once, in the order of the mail.
       entry->run(entry, &runner_);
     } else {
       queue_.push(entry);

@@ -29,7 +29,7 @@ struct timer_state {
   any_io_executor executor;
   timer_operation* first = nullptr;  ///< oldest
   timer_operation* last = nullptr;
-  queue_entry release_entry{};
+  loop_order release_order{};  ///< carries the end of its object to the runner
 };
 
 class io_loop {

@@ -11,8 +11,8 @@ namespace beck {
 namespace {
 
 /// On the runner: closes a slot whose object is gone or has taken another one.
-void close_entry(queue_entry* entry, runner*) {
-  auto* d = reinterpret_cast<descriptor*>(reinterpret_cast<char*>(entry) - offsetof(descriptor, close_entry));
+void close_slot(void* slot) noexcept {
+  auto* d = static_cast<descriptor*>(slot);
   d->loop->close(*d);
 }
 
@@ -22,11 +22,21 @@ void drop(descriptor& d) noexcept {
   if (&d == &loop.no_descriptor()) return;
   d.orphaned = true;
   if (loop.as_runner([&d](io_loop& l) { l.close(d); })) return;
-  d.close_entry.run = &close_entry;
-  loop.mail().push(&d.close_entry);
+  d.close_order = loop_order(&close_slot, &d);
+  loop.mail().push(&d.close_order);
 }
 
-struct cancel_order : queue_entry {
+/// Frees itself; the slot may have a new owner by then.
+struct cancel_order : loop_order {
+  explicit cancel_order(descriptor& slot) noexcept
+      : loop_order(&cancel_slot, this), d(&slot), generation(slot.generation) {}
+
+  static void cancel_slot(void* self) noexcept {
+    const cancel_order what = *static_cast<cancel_order*>(self);
+    free_block(self);
+    if (what.d->generation == what.generation) what.d->loop->cancel_all(*what.d);
+  }
+
   descriptor* d;
   std::uint32_t generation;
 };
@@ -91,15 +101,7 @@ void io_object::cancel(error_code& ec) noexcept {
   }
   if (d.loop->as_runner([&d](io_loop& l) { l.cancel_all(d); })) return;
   try {
-    auto* order = ::new (allocate_block(sizeof(cancel_order))) cancel_order;
-    order->d = &d;
-    order->generation = d.generation;
-    order->run = [](queue_entry* entry, runner*) {
-      const cancel_order what = *static_cast<cancel_order*>(entry);
-      free_block(entry);
-      if (what.d->generation == what.generation) what.d->loop->cancel_all(*what.d);
-    };
-    d.loop->mail().push(order);
+    d.loop->mail().push(::new (allocate_block(sizeof(cancel_order))) cancel_order(d));
   } catch (const std::bad_alloc&) {
     ec = error::no_memory;
   }

@@ -3,14 +3,28 @@
 // lies at the bottom of the stack that woke the loop.
 #include "io/mailbox.hpp"
 
+#include <beck/base/assert.hpp>
+
 #include "io/wake.hpp"
 
 namespace beck {
 
 queue_entry mailbox::asleep_mark_{};
 
+const void* mailbox::this_thread() noexcept {
+  thread_local const char mark = 0;
+  return &mark;
+}
+
+void mailbox::refuse_foreign_post() const noexcept {
+  const void* const thread = running_thread_.load(std::memory_order_relaxed);
+  BECK_ASSERT(thread == nullptr || thread == this_thread(),
+              "a simulated context was posted to from another thread while it runs");
+}
+
 void mailbox::push(queue_entry* entry) noexcept {
   const int wake_fd = wake_fd_;  // read before the push: the loop may be gone right after it
+  if (wake_fd < 0) [[unlikely]] refuse_foreign_post();
   queue_entry* head = head_.load(std::memory_order_relaxed);
   do {
     entry->next = head;

@@ -17,6 +17,12 @@ class mailbox {
   /// `wake_fd`: an eventfd, or -1 if the loop never sleeps in the kernel.
   void open(int wake_fd) noexcept { wake_fd_ = wake_fd; }
 
+  /// A loop that never sleeps in the kernel cannot be woken: while a thread runs it, posts from any other
+  /// one end the program. nullptr: nobody runs it.
+  void run_by(const void* thread) noexcept { running_thread_.store(thread, std::memory_order_relaxed); }
+  /// Tells threads apart; nothing else can be done with it.
+  static const void* this_thread() noexcept;
+
   /// Hands `entry` over; wakes the loop if it sleeps. Entries of one thread keep their order.
   void push(queue_entry* entry) noexcept;
 
@@ -40,11 +46,13 @@ class mailbox {
 
  private:
   static queue_entry* asleep() noexcept { return &asleep_mark_; }
+  void refuse_foreign_post() const noexcept;
 
   static queue_entry asleep_mark_;
 
   alignas(64) std::atomic<queue_entry*> head_{nullptr};
   alignas(64) int wake_fd_ = -1;
+  std::atomic<const void*> running_thread_{nullptr};  // relaxed: only compared with one's own
   std::uint64_t owed_ = 0;  // wake-ups whose writer has been seen in head_
 };
 

@@ -17,24 +17,65 @@ namespace {
 constexpr std::size_t receive_bytes_min = 512;
 constexpr std::size_t receive_bytes_max = 65536;
 
-/// The first place at or after `from` where the delimiter starts; data.size() if there is none.
-std::size_t find(const char* data, std::size_t size, std::size_t from, const char* delimiter,
-                 std::size_t bytes) noexcept {
-  const char* const end = data + size;
+/// Bytes that are looked at one by one before memchr(3) is worth its call.
+constexpr std::size_t near_bytes = 16;
+
+/// A delimiter of one or two characters that lies near, without any call; 0 if it does not. Gives the bytes up
+/// to and including it.
+std::size_t find_near(const char* data, std::size_t size, std::size_t from, const char* delimiter,
+                      std::size_t bytes) noexcept {
+  if (bytes - 1 > 1 || size < from + bytes) return 0;
+  const char first = delimiter[0];
+  const char last = delimiter[bytes - 1];
+  const std::size_t places = size - from - bytes + 1;
   const char* at = data + from;
-  while (static_cast<std::size_t>(end - at) >= bytes) {
-    const std::size_t starts = static_cast<std::size_t>(end - at) - bytes + 1;
-    at = static_cast<const char*>(std::memchr(at, delimiter[0], starts));
-    if (at == nullptr) return size;
-    if (bytes == 1 || (at[1] == delimiter[1] && std::memcmp(at + 1, delimiter + 1, bytes - 1) == 0)) {
-      return static_cast<std::size_t>(at - data);
-    }
-    ++at;
+  const char* const end = at + (places < near_bytes ? places : near_bytes);
+  for (; at != end; ++at) {
+    if (*at == first && at[bytes - 1] == last) return static_cast<std::size_t>(at - data) + bytes;
   }
-  return size;
+  return 0;
+}
+
+/// The first place at or after `from` where the delimiter starts; data.size() if there is none.
+/// Requires: bytes is not 0.
+std::size_t find(text_view data, std::size_t from, const char* delimiter, std::size_t bytes) noexcept {
+  if (data.size() < from + bytes) return data.size();
+  const char* const end = data.data() + (data.size() - bytes + 1);  // past the last place for its first byte
+  for (const char* at = data.data() + from; at != end; ++at) {
+    at = static_cast<const char*>(std::memchr(at, delimiter[0], static_cast<std::size_t>(end - at)));
+    if (at == nullptr) break;
+    if (std::memcmp(at + 1, delimiter + 1, bytes - 1) == 0) return static_cast<std::size_t>(at - data.data());
+  }
+  return data.size();
 }
 
 }  // namespace
+
+match_outcome find_delimiter(text_view data, std::size_t from, text_view delimiter) noexcept {
+  if (delimiter.empty()) return match_outcome::found(0);
+  const std::size_t at = find(data, from, delimiter.data(), delimiter.size());
+  if (at != data.size()) return match_outcome::found(at + delimiter.size());
+  // A delimiter may have begun at the end: look again at all but one of its bytes.
+  return match_outcome::more(data.size() < delimiter.size() ? 0 : data.size() - delimiter.size() + 1);
+}
+
+int make_receive_room(const dynamic_buffer_ref& buffer, mutable_buffer& space) noexcept {
+  const std::size_t before = buffer.size();
+  const std::size_t room_max = buffer.max_size() - std::min(before, buffer.max_size());
+  if (room_max == 0) return not_found_result;
+  const std::size_t spare = buffer.capacity() - std::min(before, buffer.capacity());
+  const std::size_t room =
+      std::min({std::max(receive_bytes_min, spare), receive_bytes_max, room_max});
+  try {
+    buffer.grow(room);
+  } catch (const std::bad_alloc&) {
+    return -ENOMEM;
+  } catch (const std::length_error&) {
+    return not_found_result;
+  }
+  space = buffer.data() + before;
+  return 0;
+}
 
 void read_until_operation::refuse_delimiter(std::size_t bytes) {
   throw std::length_error("beck::async_read_until: a delimiter of " + std::to_string(bytes) +
@@ -43,54 +84,43 @@ void read_until_operation::refuse_delimiter(std::size_t bytes) {
 
 bool read_until_operation::search() noexcept {
   const text_view data = buffer_.view();
-  if (match_ != nullptr) {
-    const match_outcome outcome = match_(*this, data, from_);
-    (outcome.matched() ? found_ : from_) = outcome.position();
-    return outcome.matched();
-  }
-  if (delimiter_bytes_ == 0) {
-    found_ = 0;
-    return true;
-  }
-  const std::size_t at = find(data.data(), data.size(), from_, delimiter_, delimiter_bytes_);
-  if (at != data.size()) {
-    found_ = at + delimiter_bytes_;
-    return true;
-  }
-  // A delimiter may have begun at the end: look again at all but one of its bytes.
-  from_ = data.size() < delimiter_bytes_ ? 0 : data.size() - delimiter_bytes_ + 1;
-  return false;
+  const match_outcome outcome =
+      match_ != nullptr ? match_(*this, data, from_)
+                        : find_delimiter(data, from_, text_view(delimiter_, delimiter_bytes_));
+  (outcome.matched() ? found_ : from_) = outcome.position();
+  return outcome.matched();
 }
 
 bool read_until_operation::await_ready() noexcept {
   runner* const where = runner::current();
   if (where == nullptr || !where->spend(runner::memory_weight)) return false;
+  if (match_ == nullptr) {
+    const mutable_buffer data = buffer_.data();
+    found_ = find_near(static_cast<const char*>(data.data()), data.size(), from_, delimiter_, delimiter_bytes_);
+    if (found_ != 0) {
+      result = 0;
+      ++where->counters.inline_completions;
+      return true;
+    }
+  }
+  return await_ready_far();
+}
+
+bool read_until_operation::await_ready_far() noexcept {
   if (!search()) return false;
   result = 0;
-  ++where->counters.inline_completions;
+  ++runner::current()->counters.inline_completions;
   return true;
 }
 
 /// Makes room behind the data for a receive; a result below 0 says why there is none.
 int read_until_operation::grow() noexcept {
-  before_ = buffer_.size();
-  const std::size_t room_max = buffer_.max_size() - std::min(before_, buffer_.max_size());
-  if (room_max == 0) return not_found_result;
-  const std::size_t spare = buffer_.capacity() - std::min(before_, buffer_.capacity());
-  const std::size_t room =
-      std::min({std::max(receive_bytes_min, spare), receive_bytes_max, room_max});
-  try {
-    buffer_.grow(room);
-  } catch (const std::bad_alloc&) {
-    return -ENOMEM;
-  } catch (const std::length_error&) {
-    return not_found_result;
-  }
-  const mutable_buffer space = buffer_.data() + before_;
+  mutable_buffer space;
+  const int refused = make_receive_room(buffer_, space);
   address = space.data();
   length = space.size();
   transferred = 0;
-  return 0;
+  return refused;
 }
 
 void read_until_operation::keep_delimiter() noexcept {
@@ -100,8 +130,9 @@ void read_until_operation::keep_delimiter() noexcept {
 }
 
 void read_until_operation::begin() noexcept {
-  const int refused = search() ? 0 : grow();
-  if (length == 0) {  // found already, or no room: no I/O
+  const bool found = search();
+  const int refused = found ? 0 : grow();
+  if (found || refused != 0) {
     complete_later(*this, refused);
     return;
   }
@@ -154,7 +185,7 @@ std::size_t read_until(stream_object& stream, const dynamic_buffer_ref& buffer, 
   for (;;) {
     const text_view data = buffer.view();
     if (delimiter.size() == 0) return 0;
-    const std::size_t at = find(data.data(), data.size(), from, delimiter.data(), delimiter.size());
+    const std::size_t at = find(data, from, delimiter.data(), delimiter.size());
     if (at != data.size()) return at + delimiter.size();
     from = data.size() < delimiter.size() ? 0 : data.size() - delimiter.size() + 1;
     const std::size_t before = data.size();

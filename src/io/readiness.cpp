@@ -10,22 +10,27 @@ namespace {
 
 constexpr std::uint8_t predictor_max = 3;
 
-void wake(io_loop& loop, direction& q) noexcept {
+unsigned wake(io_loop& loop, direction& q) noexcept {
   q.ready = readiness::known;
   io_op* op = q.current;
-  if (op == nullptr || op->state != op_state::parked || loop.is_paused(*op)) return;
+  if (op == nullptr || op->state != op_state::parked || loop.is_paused(*op)) return 0;
   if (is_receive(op->kind) && q.predictor < predictor_max) ++q.predictor;
   loop.queue_attempt(*op);
+  return 1;
 }
 
 }  // namespace
 
-void note_events(io_loop& loop, descriptor& d, unsigned events) noexcept {
+unsigned note_events(io_loop& loop, descriptor& d, unsigned events) noexcept {
   const bool ended = (events & (poll_read_hang_up | poll_hang_up | poll_error)) != 0;
+  unsigned woken = 0;
   if (ended) d.hung_up = true;
-  if (ended || (events & poll_in) != 0) wake(loop, d.queue[direction_in]);
-  if ((events & (poll_out | poll_hang_up | poll_error)) != 0) wake(loop, d.queue[direction_out]);
-  if ((events & (poll_error | poll_hang_up | poll_priority)) != 0) wake(loop, d.queue[direction_error]);
+  if (ended || (events & poll_in) != 0) woken += wake(loop, d.queue[direction_in]);
+  if ((events & (poll_out | poll_hang_up | poll_error)) != 0) woken += wake(loop, d.queue[direction_out]);
+  if ((events & (poll_error | poll_hang_up | poll_priority)) != 0) {
+    woken += wake(loop, d.queue[direction_error]);
+  }
+  return woken;
 }
 
 }  // namespace beck

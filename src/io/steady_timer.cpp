@@ -19,15 +19,35 @@ void free_state(timer_state* state) noexcept {
   free_block(state);
 }
 
-void release_entry(queue_entry* entry, runner*) {
-  auto* state = reinterpret_cast<timer_state*>(reinterpret_cast<char*>(entry) -
-                                               offsetof(timer_state, release_entry));
+void release_state(void* timer) noexcept {
+  auto* state = static_cast<timer_state*>(timer);
   state->loop->cancel_waits(*state, SIZE_MAX);
   free_state(state);
 }
 
-/// A cancel that another thread's runner carries out.
-struct cancel_entry : queue_entry {
+/// Lets go of a timer's half for ever: now, or by the runner.
+void drop(timer_state* state) noexcept {
+  io_loop& loop = *state->loop;
+  if (state == &loop.no_timer()) return;
+  if (loop.as_runner([state](io_loop& l) { l.cancel_waits(*state, SIZE_MAX); })) {
+    free_state(state);
+    return;
+  }
+  state->release_order = loop_order(&release_state, state);
+  loop.mail().push(&state->release_order);
+}
+
+/// A cancel that another thread's runner carries out. Frees itself.
+struct cancel_order : loop_order {
+  cancel_order(timer_state* state, std::size_t waits_max) noexcept
+      : loop_order(&cancel_waits, this), timer(state), most(waits_max) {}
+
+  static void cancel_waits(void* self) noexcept {
+    const cancel_order what = *static_cast<cancel_order*>(self);
+    free_block(self);
+    what.timer->loop->cancel_waits(*what.timer, what.most);
+  }
+
   timer_state* timer;
   std::size_t most;
 };
@@ -63,21 +83,14 @@ steady_timer::steady_timer(steady_timer&& other) noexcept : state_(other.state_)
 }
 
 steady_timer& steady_timer::operator=(steady_timer&& other) noexcept {
-  std::swap(state_, other.state_);
-  std::swap(expiry_, other.expiry_);
+  if (&other == this) return *this;
+  drop(state_);
+  state_ = std::exchange(other.state_, &other.state_->loop->no_timer());
+  expiry_ = other.expiry_;
   return *this;
 }
 
-steady_timer::~steady_timer() {
-  if (state_ == &state_->loop->no_timer()) return;
-  const bool done = state_->loop->as_runner([this](io_loop& loop) { loop.cancel_waits(*state_, SIZE_MAX); });
-  if (done) {
-    free_state(state_);
-    return;
-  }
-  state_->release_entry.run = &release_entry;
-  state_->loop->mail().push(&state_->release_entry);
-}
+steady_timer::~steady_timer() { drop(state_); }
 
 any_io_executor steady_timer::get_executor() const noexcept { return state_->executor; }
 
@@ -95,15 +108,7 @@ beck::time_point steady_timer::expiry() const noexcept { return beck::time_point
 static std::size_t cancel_some(timer_state* state, std::size_t most) {
   std::size_t count = 0;
   if (state->loop->as_runner([&](io_loop& loop) { count = loop.cancel_waits(*state, most); })) return count;
-  auto* entry = ::new (allocate_block(sizeof(cancel_entry))) cancel_entry;
-  entry->timer = state;
-  entry->most = most;
-  entry->run = [](queue_entry* self, runner*) {
-    const cancel_entry order = *static_cast<cancel_entry*>(self);
-    free_block(self);
-    order.timer->loop->cancel_waits(*order.timer, order.most);
-  };
-  state->loop->mail().push(entry);
+  state->loop->mail().push(::new (allocate_block(sizeof(cancel_order))) cancel_order(state, most));
   return 0;
 }
 

@@ -333,8 +333,7 @@ CONFORMANCE("a port is listened on again at once after its acceptor was closed")
   }
 }
 
-CONFORMANCE_ON(beck::test::kernel,
-               "synchronous connect, accept, write and read need no running context") {
+CONFORMANCE("synchronous connect, accept, write and read need no running context") {
   beck::io_context ctx(context_options());
   tcp::acceptor acceptor(ctx, loopback_v4());
   tcp::socket client(ctx);
@@ -348,8 +347,7 @@ CONFORMANCE_ON(beck::test::kernel,
   CHECK(ctx.stats().delivered == 0);
 }
 
-CONFORMANCE_ON(beck::test::kernel,
-               "an IPv6 acceptor takes IPv4 peers unless v6_only says otherwise") {
+CONFORMANCE("an IPv6 acceptor takes IPv4 peers unless v6_only says otherwise") {
   beck::io_context ctx(context_options());
   for (const bool only : {false, true}) {
     tcp::acceptor acceptor(ctx);

@@ -225,8 +225,7 @@ CONFORMANCE("sockets whose connects were closed leave no descriptor behind") {  
   CHECK(probe.native_handle() == before);  // the lowest free number, as it was
 }
 
-CONFORMANCE_ON(
-    beck::test::kernel,
+CONFORMANCE(
     "a connect that the peer's full backlog delays is cancelled, and the socket still works") {
   beck::io_context ctx(context_options());
   tcp::acceptor acceptor(ctx);
@@ -250,8 +249,7 @@ CONFORMANCE_ON(
   CHECK(stuck.done());
 }
 
-CONFORMANCE_ON(beck::test::kernel,
-               "a connect that hangs is ended by close, with no descriptor left") {
+CONFORMANCE("a connect that hangs is ended by close, with no descriptor left") {
   beck::io_context ctx(context_options());
   tcp::acceptor acceptor(ctx);
   acceptor.open(tcp::v4());
@@ -279,8 +277,7 @@ CONFORMANCE_ON(beck::test::kernel,
   CHECK(hung == 2);
 }
 
-CONFORMANCE_ON(beck::test::kernel,
-               "a synchronous connect to a port where nobody listens throws connection_refused") {
+CONFORMANCE("a synchronous connect to a port where nobody listens throws connection_refused") {
   beck::io_context ctx(context_options());
   const deaf_port nobody(ctx);
   tcp::socket client(ctx);

@@ -65,9 +65,9 @@ inline void let_settle(io_context& context) {
   context.poll();
 }
 
-/// Lets time pass, virtual or real, and whatever comes with it: one short timer from start to end.
-inline void tick(io_context& context) {
-  steady_timer timer(context, duration(1000));
+/// Lets time pass, virtual or real, and whatever comes with it: one timer from start to end.
+inline void tick(io_context& context, duration time = duration(1000)) {
+  steady_timer timer(context, time);
   outcome waited;
   timer.async_wait(note(waited));
   run_until(context, waited);

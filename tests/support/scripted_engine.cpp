@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// An enter from its first entry to its last completion: what is taken, in which order completions
+// appear, what overflows, and when a wait ends.
 #include "support/scripted_engine.hpp"
 
 #include <fcntl.h>
@@ -63,7 +66,9 @@ int scripted_engine::enter(unsigned to_submit, unsigned min_complete, bool get_e
   unsigned taken = 0;
   while (taken < limit) {
     ++taken;
-    if (!start(queues_.next_entry()) && !submit_all_) break;
+    const bool accepted = start(queues_.next_entry());
+    note_events();
+    if (!accepted && !submit_all_) break;
   }
   stats_.entries_taken += taken;
   make_progress();
@@ -123,7 +128,7 @@ bool scripted_engine::start(const io_uring_sqe& entry) {
       start_timer(id);
       return true;
     case IORING_OP_POLL_ADD:
-      arm(id);
+      start_poll(id);
       return true;
     default:
       if (!work(id)) arm(id);
@@ -145,6 +150,17 @@ bool scripted_engine::is_forced(std::uint64_t id) {
     finish(id, forced.result, forced.flags);
   }
   return true;
+}
+
+// Linux tells what is ready of a one-shot poll at once, and of a multishot by task work, after the
+// entries that follow have been looked at.
+void scripted_engine::start_poll(std::uint64_t id) {
+  scripted_operation& operation = *find(id);
+  if (!operation.is_multishot()) {
+    const work_outcome now = do_work(operation, no_transfer_limit, buffers_);
+    if (now.what == work_outcome::kind::finished) return finish(id, now.result, now.flags);
+  }
+  arm(id);
 }
 
 // Puts the operation where new events are seen. What is ready already is reported as an event too.

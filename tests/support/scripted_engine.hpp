@@ -63,6 +63,7 @@ class scripted_engine {
   unsigned take_limit(unsigned to_submit);
   bool start(const io_uring_sqe& entry);
   bool is_forced(std::uint64_t id);
+  void start_poll(std::uint64_t id);
   void arm(std::uint64_t id);
   void finish(std::uint64_t id, int result, unsigned flags);
   void one_more(std::uint64_t id, int result, unsigned flags);
@@ -77,8 +78,8 @@ class scripted_engine {
   scripted_operation* find(std::uint64_t id);
   std::vector<std::uint64_t> ids() const;
   void make_progress();
-  void collect_ready();
-  void on_event(std::uint64_t id, unsigned events);
+  void note_events();
+  void on_events(std::uint64_t id);
   bool work(std::uint64_t id);
   std::size_t transfer_limit(const scripted_operation& operation);
   void start_timer(std::uint64_t id);
@@ -97,6 +98,7 @@ class scripted_engine {
   std::uint64_t next_id_ = 1;
   std::map<std::uint64_t, scripted_operation> operations_;
   std::vector<pending_completion> pending_;
+  std::vector<std::uint64_t> woken_;
   provided_buffers buffers_;
 };
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// The work of each operation, done with the plain system calls that io_uring stands for. None of
+// them waits, whatever the descriptor's own mode is.
 #include "support/scripted_operation.hpp"
 
 #include <fcntl.h>
@@ -65,7 +68,7 @@ work_outcome after_transfer(scripted_operation& operation, ssize_t count, std::s
   }
   operation.moved += static_cast<std::size_t>(count);
   const bool more_to_move = count > 0 && static_cast<std::size_t>(count) < wanted;
-  if (all && more_to_move && !limited && is_byte_stream(operation.fd)) return {kind::blocked};
+  if (all && more_to_move && !limited && is_byte_stream(operation.fd)) return {kind::moved};
   return finished(static_cast<long>(operation.moved));
 }
 
@@ -178,10 +181,10 @@ work_outcome connect_socket(scripted_operation& operation) {
   return {kind::finished, -error};
 }
 
-// Ready objects that epoll does not watch (regular files) and polls that end at once.
 work_outcome poll_now(scripted_operation& operation) {
   pollfd watched{operation.fd, static_cast<short>(operation.entry->poll32_events), 0};
   if (::poll(&watched, 1, 0) <= 0) return {kind::blocked};
+  if ((watched.revents & POLLNVAL) != 0) return {kind::finished, -EBADF};
   return {kind::finished, watched.revents};
 }
 

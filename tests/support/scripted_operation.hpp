@@ -35,6 +35,9 @@ struct scripted_operation {
   bool owns_fd = false;  ///< `fd` is a duplicate, as an operation in flight holds its file open
   bool in_epoll = false;
   bool again = false;            ///< ready although nothing new has happened
+  unsigned events = 0;           ///< that woke it, to be looked at by the next task work
+  unsigned wakes = 0;            ///< since the last task work
+  bool cancelled = false;        ///< ends with the next task work, and does nothing until then
   std::size_t moved = 0;         ///< bytes, of an operation that continues until all are there
   std::int64_t deadline_ns = 0;  ///< of IORING_OP_TIMEOUT
   unsigned dying_enters = 0;     ///< a cancel said EALREADY: it ends within so many enters
@@ -52,6 +55,7 @@ struct work_outcome {
     blocked,   ///< nothing to do now
     finished,  ///< the last completion
     one_more,  ///< a completion of a multishot that goes on
+    moved,     ///< some bytes; more are wanted, and may be there
   };
   kind what;
   int result = 0;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "support/scripted_engine.hpp"
 
@@ -72,35 +73,55 @@ void scripted_engine::make_progress() {
   for (const std::uint64_t id : ids()) {
     const scripted_operation* const operation = find(id);
     if (operation == nullptr) continue;
-    if (operation->deadline_ns > 0 && operation->deadline_ns <= now) {
+    if (operation->cancelled) {
+      finish(id, operation->cancelled_result(), 0);
+    } else if (operation->deadline_ns > 0 && operation->deadline_ns <= now) {
       finish(id, -ETIME, 0);
     } else if (operation->again) {
       work(id);
     }
   }
-  collect_ready();
+  note_events();
+  for (const std::uint64_t id : std::exchange(woken_, {})) {
+    if (find(id) != nullptr) on_events(id);
+  }
 }
 
-void scripted_engine::collect_ready() {
+// Looks after each entry, as the kernel is woken when something happens: what the next entry uses
+// up has been an event all the same, and task work tells it although it is over.
+void scripted_engine::note_events() {
   constexpr int batch = 64;
   epoll_event events[batch];
   int count = batch;
   while (count == batch) {
     count = ::epoll_wait(epoll_, events, batch, 0);
-    for (int index = 0; index < count; ++index)
-      on_event(events[index].data.u64, events[index].events);
+    for (int index = 0; index < count; ++index) {
+      scripted_operation* const operation = find(events[index].data.u64);
+      if (operation == nullptr) continue;
+      if (operation->events == 0) woken_.push_back(operation->id);
+      operation->events |= events[index].events;
+      ++operation->wakes;
+    }
   }
 }
 
-void scripted_engine::on_event(std::uint64_t id, unsigned events) {
-  const scripted_operation* const operation = find(id);
-  if (operation == nullptr || operation->dying_enters > 0) return;
-  if (!operation->is_poll()) {
+void scripted_engine::on_events(std::uint64_t id) {
+  scripted_operation& operation = *find(id);
+  const unsigned wakes = std::exchange(operation.wakes, 0);
+  int mask = static_cast<int>(std::exchange(operation.events, 0));
+  if (operation.dying_enters > 0) return;
+  if (!operation.is_poll()) {
     work(id);
     return;
   }
-  const int mask = static_cast<int>(events);
-  if (!operation->is_multishot()) return finish(id, mask, 0);
+  if (!operation.is_multishot()) return finish(id, mask, 0);
+  // Linux believes what woke a multishot if that was one thing, and looks again if there were
+  // several.
+  if (wakes > 1) {
+    const work_outcome now = do_work(operation, no_transfer_limit, buffers_);
+    if (now.what == work_outcome::kind::blocked) return;
+    mask = now.result;
+  }
   if (!random_.chance(script_.chances.end_multishot)) return one_more(id, mask, 0);
   if (random_.chance(500)) return finish(id, mask, 0);
   one_more(id, mask, 0);
@@ -113,6 +134,7 @@ bool scripted_engine::work(std::uint64_t id) {
   operation.again = false;
   for (unsigned round = 0; round < multishot_rounds_max; ++round) {
     const work_outcome outcome = do_work(operation, transfer_limit(operation), buffers_);
+    if (outcome.what == work_outcome::kind::moved) continue;
     if (outcome.what == work_outcome::kind::blocked) return false;
     if (moves_bytes(operation.entry->opcode) && !script_.transfer_limits.empty()) {
       script_.transfer_limits.pop_front();
@@ -152,8 +174,10 @@ void scripted_engine::end_dying() {
     scripted_operation* const operation = find(id);
     if (operation == nullptr || operation->dying_enters == 0 || --operation->dying_enters > 0)
       continue;
-    if (!operation->is_poll() && operation->deadline_ns == 0 && work(id)) continue;
-    const bool interrupted = operation->moved == 0 && random_.chance(script_.chances.odd_cancel);
+    const bool works = !operation->is_poll() && operation->deadline_ns == 0;
+    if (works && work(id)) continue;
+    const bool interrupted =
+        works && operation->moved == 0 && random_.chance(script_.chances.odd_cancel);
     finish(id, interrupted ? -EINTR : operation->cancelled_result(), 0);
   }
 }
@@ -162,7 +186,8 @@ void scripted_engine::end_dying() {
 void scripted_engine::lose_submitter() {
   for (const std::uint64_t id : ids()) {
     const scripted_operation& operation = *find(id);
-    if (operation.deadline_ns > 0 || operation.dying_enters > 0 || random_.chance(500)) continue;
+    const bool ends_anyway = operation.cancelled || operation.dying_enters > 0;
+    if (operation.deadline_ns > 0 || ends_anyway || random_.chance(500)) continue;
     const bool fault = !operation.is_poll() && operation.moved == 0 && random_.chance(500);
     finish(id, fault ? -EFAULT : operation.cancelled_result(), 0);
   }
@@ -184,7 +209,7 @@ void scripted_engine::cancel(std::uint64_t id) {
   }
   finish(id, all ? found : answer, 0);
   for (const auto& [target, how] : targets) {
-    if (how == 0) finish(target, find(target)->cancelled_result(), 0);
+    if (how == 0) find(target)->cancelled = true;
     if (how == -EALREADY) find(target)->dying_enters = random_.chance(500) ? 2 : 1;
   }
 }
@@ -194,8 +219,13 @@ std::vector<scripted_engine::planned_end> scripted_engine::plan_cancel(
   std::vector<planned_end> targets;
   for (const auto& [id, operation] : operations_) {
     if (!matches(operation, *request.entry)) continue;
-    const bool dying = operation.dying_enters > 0;
-    targets.emplace_back(id, dying ? -EALREADY : draw_cancel_answer());
+    int answer = 0;  // to a second cancel as well, while the first has not been carried out
+    if (operation.dying_enters > 0) {
+      answer = -EALREADY;
+    } else if (!operation.cancelled) {
+      answer = draw_cancel_answer();
+    }
+    targets.emplace_back(id, answer);
     if (!cancels_all(*request.entry)) break;
   }
   return targets;

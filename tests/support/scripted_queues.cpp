@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// The kernel's half of the two queues: it moves the head of the one and the tail of the other, with
+// the memory orders that Linux uses, and keeps what does not fit.
 #include "support/scripted_queues.hpp"
 
 #include <atomic>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// The system calls of the scripted kernel: their arguments are checked as Linux checks them, and
+// what is left goes to the engine of the ring.
 #include "support/scripted_ring.hpp"
 
 #include <time.h>

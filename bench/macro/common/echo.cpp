@@ -4,6 +4,7 @@
 #include "echo.hpp"
 
 #include <netinet/tcp.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -74,13 +75,20 @@ std::int64_t settled_cpu_of(clockid_t clock) {
   fail("the server does not go to sleep");
 }
 
+echo_notes* shared_notes() {
+  void* memory =
+      mmap(nullptr, sizeof(echo_notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) fail_errno("mmap");
+  return static_cast<echo_notes*>(memory);  // zeros are its first state
+}
+
 int measure(const settings& s) {
   echo_job job{};
-  std::size_t message_size = 0;
-  if (std::sscanf(s.case_name.c_str(), "%zux%zu", &job.connections, &message_size) != 2 ||
-      job.connections == 0 || message_size == 0)
+  if (std::sscanf(s.case_name.c_str(), "%zux%zu", &job.connections, &job.message_size) != 2 ||
+      job.connections == 0 || job.message_size == 0)
     fail("a case is named CONNECTIONSxSIZE");
-  job.buffer_size = std::max(message_size, buffer_size_min);
+  job.buffer_size = std::max(job.message_size, buffer_size_min);
+  job.notes = shared_notes();
   sockaddr_in address;
   job.listener = listen_on_loopback(address);
   const pid_t server = start_server(s, job);
@@ -93,7 +101,7 @@ int measure(const settings& s) {
   std::uint64_t messages = 0;
   std::int64_t client_cpu = 0;
   {
-    echo_client client(job.connections, message_size);
+    echo_client client(job.connections, job.message_size);
     client.connect(address);
     const std::int64_t server_before = settled_cpu_of(clock);
     limit end(s);
@@ -105,21 +113,38 @@ int measure(const settings& s) {
     used.cpu_ns = settled_cpu_of(clock) - server_before;
     used.user_ns = used.system_ns = 0;  // the split of another process is not known exactly
   }
+  job.notes->await();
   int status = 0;
   kill(server, SIGKILL);
   if (waitpid(server, &status, 0) != server) fail_errno("waitpid");
   require(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "the server died");
-  report{
-      "echo",
-      s,
-      messages,
-      used,
-      {{"client_cpu_ns_per_op", static_cast<double>(client_cpu) / static_cast<double>(messages)}}}
-      .print();
+  std::vector<report::extra> extras{
+      {"client_cpu_ns_per_op", static_cast<double>(client_cpu) / static_cast<double>(messages)}};
+  job.notes->add_to(extras);
+  report{"echo", s, messages, used, extras}.print();
   return 0;
 }
 
 }  // namespace
+
+void echo_notes::add(std::string_view name, double value) {
+  if (count_ == count_max || name.size() >= sizeof(note::name)) fail("this note does not fit");
+  name.copy(notes_[count_].name, name.size());
+  notes_[count_].value = value;
+  ++count_;
+}
+
+void echo_notes::await() const {
+  for (int tries = 0; state_ == state::promised; ++tries) {
+    if (tries == 4000) fail("the server promised notes and wrote none");
+    const timespec pause{0, 500'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+void echo_notes::add_to(std::vector<report::extra>& extras) const {
+  for (std::size_t i = 0; i < count_; ++i) extras.push_back({notes_[i].name, notes_[i].value});
+}
 
 void set_no_delay(int fd) {
   const int on = 1;

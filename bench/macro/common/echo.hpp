@@ -6,15 +6,45 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include "measure.hpp"
 
 namespace bench {
 
+// What a server has to say besides its CPU time; lies in memory that its client sees.
+class echo_notes {
+ public:
+  static constexpr std::size_t count_max = 24;
+
+  // A server that has something to say promises it at its start, adds its notes when the first
+  // client has closed, and publishes them.
+  void promise() { state_ = state::promised; }
+  void add(std::string_view name, double value);
+  void publish() { state_ = state::published; }
+
+  // Waits for what was promised; fails if it does not come.
+  void await() const;
+  void add_to(std::vector<report::extra>& extras) const;
+
+ private:
+  struct note {
+    char name[32];
+    double value;
+  };
+  enum class state { silent, promised, published };
+
+  volatile state state_;
+  std::size_t count_;
+  note notes_[count_max];
+};
+
 struct echo_job {
   int listener;             // bound, listening, in blocking mode
   std::size_t connections;  // as many will connect, then all of them send
+  std::size_t message_size;
   std::size_t buffer_size;  // of the one receive buffer that a server keeps per connection
+  echo_notes* notes;
 };
 
 // Serves for ever: accepts on the listener, sets TCP_NODELAY, and sends back what it receives.

@@ -111,7 +111,7 @@ void match::conclude() {
   }
   check_counts();
   const std::uint64_t messages = std::accumulate(counts_, counts_ + fds_.size(), std::uint64_t{0});
-  report{"pingpong", options_, messages, used, {}}.print();
+  report{"pingpong", options_, messages, used, extras_}.print();
 }
 
 // The ends of a pair take turns, so their counts differ by one; by two if the loop stopped between

@@ -41,6 +41,11 @@ class match {
   // learns that the match is over (the other process has left): then stop the loop. Else fails.
   void broken(int error_number) const;
 
+  // Messages that this process has sent.
+  [[nodiscard]] std::uint64_t sent() const { return total_; }
+  // Adds a figure to the report. Of the first process only.
+  void note(const char* name, double value) { extras_.push_back({name, value}); }
+
   // In the first process, after finish(): joins the second, checks the counts, reports.
   void conclude();
 
@@ -64,6 +69,7 @@ class match {
   bool two_processes_ = false;
   bool second_ = false;
   usage begin_;
+  std::vector<report::extra> extras_;
 };
 
 // The state of one end: the buffer, what is expected next, and the count. Every peer keeps one per

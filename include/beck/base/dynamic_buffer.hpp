@@ -7,6 +7,7 @@
 
 #include <beck/base/buffer.hpp>
 #include <beck/base/text_view.hpp>
+#include <beck/base/unfused.hpp>
 #include <concepts>
 #include <cstddef>
 
@@ -30,6 +31,9 @@ class dynamic_buffer_ref {
   constexpr dynamic_buffer_ref(void* container, const dynamic_buffer_table& table,
                                std::size_t size_max) noexcept
       : container_(container), table_(&table), size_max_(size_max) {}
+  dynamic_buffer_ref(const dynamic_buffer_ref& other) noexcept
+      : container_(unfused(other.container_)), table_(unfused(other.table_)), size_max_(other.size_max_) {}
+  dynamic_buffer_ref& operator=(const dynamic_buffer_ref&) noexcept = default;
 
   /// All bytes: pointer and size in one indirect call.
   mutable_buffer data() const noexcept { return table_->data(container_); }

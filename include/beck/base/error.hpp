@@ -73,6 +73,7 @@ enum misc_errors : int {
       4,  // a deadline given to the library passed; equal to errc::timed_out, not to timed_out
 };
 
+
 inline error_code make_error_code(basic_errors e) noexcept {
   return {static_cast<int>(e), std::system_category()};
 }
@@ -91,9 +92,16 @@ inline constexpr int eof_result = misc_result(error::eof);
 inline constexpr int not_found_result = misc_result(error::not_found);
 inline constexpr int timeout_result = misc_result(error::timeout);
 
+/// The failing half of make_error(). Requires: result < 0.
+[[gnu::cold]] error_code make_failure(int result) noexcept;
+
 /// Builds the code of a result: success for zero and above, the system's error for -errno
 /// (-4095..-1), one of error::misc_errors for -4096 and below. Any thread.
-error_code make_error(int result) noexcept;
+inline error_code make_error(int result) noexcept {
+  if (result >= 0) [[likely]]
+    return error_code();
+  return make_failure(result);
+}
 
 /// What the throwing forms throw: a std::system_error that also knows how much was done before the
 /// error.

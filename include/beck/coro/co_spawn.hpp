@@ -205,10 +205,6 @@ auto co_spawn(C& context, Work&& work, Token&& token) {
                   static_cast<Token&&>(token));
 }
 
-/// The executor of whatever runs on this thread: the context's, outside of tasks too. Asserts outside of
-/// every run().
-inline const any_io_executor& current_executor() noexcept { return ambient_scope().executor(); }
-
 /// Starts a task detached on the current context. Unlike co_spawn(co_await this_coro::executor, ...) there is
 /// no co_await among its arguments, which g++ 12 miscompiles.
 template <spawnable Work>

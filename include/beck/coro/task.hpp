@@ -55,7 +55,7 @@ class task_promise_base {
   enum class phase : unsigned char {
     fresh,     // not started
     inlined,   // running inside start_inline
-    detached,  // suspended at least once, or started by the trampoline: finishing resumes the parent
+    suspended,  // at least once, or started by the trampoline: finishing resumes the parent
     finished,  // ended inside start_inline: the parent sees it when the call returns
     root,      // nobody awaits it: finishing queues after_
   };

@@ -16,6 +16,7 @@
 namespace beck {
 
 class io_loop;
+class sim_host;
 namespace testing {
 struct context_seam;
 namespace sim {
@@ -97,7 +98,7 @@ class io_context : public execution_context {
 
     beck::backend backend_ = beck::backend::automatic;
     std::uint64_t seed_ = 1;
-    testing::sim::host* host_ = nullptr;
+    sim_host* host_ = nullptr;
     uring::ring_kernel* kernel_ = nullptr;  // the library's tests put a scripted one below the ring
   };
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include <beck/base/io_result.hpp>
+#include <beck/base/unfused.hpp>
 #include <beck/run/queue_entry.hpp>
 #include <beck/run/scope.hpp>
 
@@ -57,6 +58,12 @@ struct io_op : queue_entry {
   io_op(op_kind k, descriptor* d, void* data, std::size_t bytes) noexcept
       : target(d), address(data), length(bytes), transferred(0), kind(k), state(op_state::inert), flags(0) {}
 
+  /// Moves an inert operation: only the request, field by field (see base/unfused.hpp).
+  io_op(io_op&& other) noexcept
+      : target(unfused(other.target)), address(unfused(other.address)), length(unfused(other.length)),
+        transferred(0), kind(other.kind), state(op_state::inert), flags(other.flags) {}
+  io_op& operator=(const io_op&) = delete;
+
   run_function complete;  ///< called with the result in place, on the runner (nullptr: destroy)
   union {
     descriptor* target;
@@ -77,6 +84,7 @@ static_assert(sizeof(io_op) <= 64, "the hot fields share one cache line");
 class operation : public io_op {
  public:
   using io_op::io_op;
+  operation(operation&& other) noexcept : io_op(static_cast<io_op&&>(other)) {}
 
   /// True: it has finished without suspending (the caller is on the context's runner, the descriptor is
   /// known to be ready and the budget allows it).

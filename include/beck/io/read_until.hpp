@@ -23,6 +23,13 @@ class match_outcome {
   std::size_t position_;
 };
 
+/// Searches `data` from position `from` on for `delimiter`; an empty one is found at 0.
+match_outcome find_delimiter(text_view data, std::size_t from, text_view delimiter) noexcept;
+
+/// Grows `buffer` by what one receive may fill, and gives that space. The result is 0, not_found_result if
+/// the buffer may not grow, or -ENOMEM.
+int make_receive_room(const dynamic_buffer_ref& buffer, mutable_buffer& space) noexcept;
+
 /// Reading until a match; gives the bytes up to and including it (there may be more behind it). not_found
 /// if the buffer reaches its max_size() without a match; other errors and eof leave what was read in place.
 class [[nodiscard]] read_until_operation : public transfer_operation {
@@ -33,7 +40,12 @@ class [[nodiscard]] read_until_operation : public transfer_operation {
   read_until_operation(descriptor* d, const dynamic_buffer_ref& buffer, text_view delimiter)
       : transfer_operation(op_kind::receive, d, nullptr, 0), buffer_(buffer), delimiter_(delimiter.data()),
         delimiter_bytes_(delimiter.size()), match_(nullptr) {
-    if (delimiter.size() > delimiter_bytes_max) [[unlikely]] refuse_delimiter(delimiter.size());
+    check_delimiter(delimiter.size());
+  }
+
+  /// Throws std::length_error for a delimiter that is too long.
+  static void check_delimiter(std::size_t bytes) {
+    if (bytes > delimiter_bytes_max) [[unlikely]] refuse_delimiter(bytes);
   }
 
   bool await_ready() noexcept;
@@ -62,6 +74,7 @@ class [[nodiscard]] read_until_operation : public transfer_operation {
   [[noreturn]] static void refuse_delimiter(std::size_t bytes);
   static void step(queue_entry* entry, runner* where);
   bool search() noexcept;
+  bool await_ready_far() noexcept;
   int grow() noexcept;
   void keep_delimiter() noexcept;
 
@@ -69,15 +82,22 @@ class [[nodiscard]] read_until_operation : public transfer_operation {
   const char* delimiter_;
   std::size_t delimiter_bytes_;
   match_function match_;
-  std::size_t from_ = 0;    // where to go on searching
-  std::size_t found_ = 0;
-  std::size_t before_ = 0;  // the buffer's size before the receive in flight
+  std::size_t from_ = 0;  // where to go on searching
+  // What follows is set when it is needed: an operation that is ready at once never touches it.
+  std::size_t found_;
   run_function outer_;
   char kept_[delimiter_bytes_max];  // the delimiter, once the caller may have gone on
 };
 
 /// With a user's condition: called as condition(begin, end), gives a pair of an iterator and a bool, as in
 /// Asio: (one past the match, true) or (where to go on, false).
+template <class Condition>
+match_outcome apply_match_condition(Condition& condition, text_view data, std::size_t from) {
+  const char* const begin = data.data();
+  const auto answer = condition(begin + from, begin + data.size());
+  const auto position = static_cast<std::size_t>(answer.first - begin);
+  return answer.second ? match_outcome::found(position) : match_outcome::more(position);
+}
 template <class Condition>
 class [[nodiscard]] match_operation : public read_until_operation {
  public:
@@ -91,11 +111,7 @@ class [[nodiscard]] match_operation : public read_until_operation {
 
  private:
   static match_outcome match(read_until_operation& base, text_view data, std::size_t from) {
-    auto& self = static_cast<match_operation&>(base);
-    const char* const begin = data.data();
-    const auto answer = self.condition_(begin + from, begin + data.size());
-    const auto position = static_cast<std::size_t>(answer.first - begin);
-    return answer.second ? match_outcome::found(position) : match_outcome::more(position);
+    return apply_match_condition(static_cast<match_operation&>(base).condition_, data, from);
   }
 
   Condition condition_;

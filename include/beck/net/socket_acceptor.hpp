@@ -18,8 +18,8 @@ class [[nodiscard]] accept_operation : public operation {
     result = -1;
   }
   accept_operation(accept_operation&& other) noexcept
-      : operation(other), socket_(static_cast<Socket&&>(other.socket_)) {
-    other.result = -1;
+      : operation(static_cast<operation&&>(other)), socket_(static_cast<Socket&&>(other.socket_)) {
+    result = std::exchange(other.result, -1);
   }
   accept_operation& operator=(accept_operation&&) = delete;
   ~accept_operation() {
@@ -49,8 +49,8 @@ class [[nodiscard]] accept_into_operation : public void_operation {
       : void_operation(op_kind::accept, d, nullptr, 0), peer_(&peer) {
     result = -1;
   }
-  accept_into_operation(accept_into_operation&& other) noexcept : void_operation(other), peer_(other.peer_) {
-    other.result = -1;
+  accept_into_operation(accept_into_operation&& other) noexcept : void_operation(static_cast<void_operation&&>(other)), peer_(other.peer_) {
+    result = std::exchange(other.result, -1);
   }
   accept_into_operation& operator=(accept_into_operation&&) = delete;
   ~accept_into_operation() {

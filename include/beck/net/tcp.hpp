@@ -24,7 +24,9 @@ class tcp : public tcp_options {
   static constexpr int type() noexcept { return 1; }
   static constexpr int protocol() noexcept { return 6; }
 
-  friend constexpr bool operator==(const tcp&, const tcp&) noexcept = default;
+  friend constexpr bool operator==(const tcp& a, const tcp& b) noexcept {
+    return a.family_ == b.family_;  // the base, a list of names, has no comparison
+  }
 
  private:
   template <class>

@@ -129,6 +129,31 @@ class any_io_executor {
 };
 static_assert(sizeof(any_io_executor) == 16);
 
+/// Something with an executor: a context, an I/O object, a strand.
+template <class C>
+concept has_executor = !std::is_convertible_v<const C&, any_io_executor> && requires(C& c) {
+  { c.get_executor() } -> std::convertible_to<any_io_executor>;
+};
+template <class E>
+concept executor_like = std::is_convertible_v<const E&, any_io_executor>;
+
+/// Holds the executor during an upcall and ends the outstanding work that the operation counted there.
+class outstanding_work {
+ public:
+  outstanding_work(any_io_executor executor, bool counted) noexcept
+      : executor_(static_cast<any_io_executor&&>(executor)), counted_(counted) {}
+  ~outstanding_work() {
+    if (counted_) executor_.on_work_finished();
+  }
+  outstanding_work(const outstanding_work&) = delete;
+  outstanding_work& operator=(const outstanding_work&) = delete;
+  const any_io_executor& executor() const noexcept { return executor_; }
+
+ private:
+  any_io_executor executor_;
+  bool counted_;
+};
+
 /// Runs one entry on a thread that is perhaps not inside any runner (a user's executor).
 void run_entry_here(queue_entry* entry);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a completion handler carries besides its call operator: an executor, an allocator, an immediate
 // executor. Asio's names; a handler offers them by members (get_executor, get_allocator,
-// get_immediate_executor) or by specialising the traits.
+// get_immediate_executor), by specialising the traits, or by wrapping a handler that does.
 #pragma once
 
 #include <cstddef>
@@ -29,44 +29,71 @@ class recycling_allocator {
   }
 };
 
-/// The executor on which a handler of type T wants to be called; `fallback` if it does not say.
-template <class T, class Fallback = any_io_executor>
-struct associated_executor {
+/// A handler around another one: what it does not answer itself is asked of `wrapped_handler()`.
+template <class T>
+concept wrapping_handler = requires(const T& t) { t.wrapped_handler(); };
+template <wrapping_handler T>
+using wrapped_handler_t = std::remove_cvref_t<decltype(std::declval<const T&>().wrapped_handler())>;
+
+/// What a handler answers to one query: by a member of its own, or through the handler that it wraps; else it
+/// is the fallback.
+template <class Query, class T, class Fallback>
+struct association {
   using unspecialised = void;
+  static constexpr bool own = requires(const T& t) { Query::ask(t); };
   static auto get(const T& handler, const Fallback& fallback = Fallback()) noexcept {
-    if constexpr (requires { handler.get_executor(); }) {
-      return handler.get_executor();
+    if constexpr (own) {
+      return Query::ask(handler);
+    } else if constexpr (wrapping_handler<T>) {
+      using inner = typename Query::template trait<wrapped_handler_t<T>, Fallback>;
+      return inner::get(handler.wrapped_handler(), fallback);
     } else {
       return fallback;
     }
   }
 };
 
+template <class T, class Fallback>
+struct associated_executor;
+template <class T, class Fallback>
+struct associated_immediate_executor;
+template <class T, class Fallback>
+struct associated_allocator;
+
+struct executor_query {
+  template <class T, class Fallback>
+  using trait = associated_executor<T, Fallback>;
+  template <class T>
+  static auto ask(const T& t) noexcept -> decltype(t.get_executor()) {
+    return t.get_executor();
+  }
+};
+struct immediate_executor_query {
+  template <class T, class Fallback>
+  using trait = associated_immediate_executor<T, Fallback>;
+  template <class T>
+  static auto ask(const T& t) noexcept -> decltype(t.get_immediate_executor()) {
+    return t.get_immediate_executor();
+  }
+};
+struct allocator_query {
+  template <class T, class Fallback>
+  using trait = associated_allocator<T, Fallback>;
+  template <class T>
+  static auto ask(const T& t) noexcept -> decltype(t.get_allocator()) {
+    return t.get_allocator();
+  }
+};
+
+/// The executor on which a handler of type T wants to be called.
+template <class T, class Fallback = any_io_executor>
+struct associated_executor : association<executor_query, T, Fallback> {};
 /// The executor on which a handler may be called at once when an operation finishes immediately.
 template <class T, class Fallback = any_io_executor>
-struct associated_immediate_executor {
-  using unspecialised = void;
-  static auto get(const T& handler, const Fallback& fallback = Fallback()) noexcept {
-    if constexpr (requires { handler.get_immediate_executor(); }) {
-      return handler.get_immediate_executor();
-    } else {
-      return fallback;
-    }
-  }
-};
-
+struct associated_immediate_executor : association<immediate_executor_query, T, Fallback> {};
 /// The allocator for the memory that an operation needs while it waits to call the handler.
 template <class T, class Fallback = recycling_allocator<>>
-struct associated_allocator {
-  using unspecialised = void;
-  static auto get(const T& handler, const Fallback& fallback = Fallback()) noexcept {
-    if constexpr (requires { handler.get_allocator(); }) {
-      return handler.get_allocator();
-    } else {
-      return fallback;
-    }
-  }
-};
+struct associated_allocator : association<allocator_query, T, Fallback> {};
 
 template <class T, class F = any_io_executor>
 auto get_associated_executor(const T& handler, const F& fallback = F()) noexcept {
@@ -86,19 +113,41 @@ using associated_executor_t = decltype(get_associated_executor(std::declval<cons
 template <class T, class F = recycling_allocator<>>
 using associated_allocator_t = decltype(get_associated_allocator(std::declval<const T&>(), std::declval<const F&>()));
 
-/// True if T says where it wants to be called, by a member or by a specialised trait.
+/// Whether T answers a query: by a member, by a trait that its author specialised, or through the handler
+/// that it wraps.
+template <class Query, class T, class Fallback>
+inline constexpr bool answers = [] {
+  using trait = typename Query::template trait<T, Fallback>;
+  if constexpr (!requires { typename trait::unspecialised; }) {
+    return true;
+  } else if constexpr (trait::own) {
+    return true;
+  } else if constexpr (wrapping_handler<T>) {
+    return answers<Query, wrapped_handler_t<T>, Fallback>;
+  } else {
+    return false;
+  }
+}();
+
 template <class T>
-concept has_associated_executor =
-    requires(const T& t) { t.get_executor(); } ||
-    !requires { typename associated_executor<T, any_io_executor>::unspecialised; };
+concept has_associated_executor = answers<executor_query, T, any_io_executor>;
 template <class T>
-concept has_immediate_executor =
-    requires(const T& t) { t.get_immediate_executor(); } ||
-    !requires { typename associated_immediate_executor<T, any_io_executor>::unspecialised; };
+concept has_immediate_executor = answers<immediate_executor_query, T, any_io_executor>;
 template <class T>
-concept has_associated_allocator =
-    requires(const T& t) { t.get_allocator(); } ||
-    !requires { typename associated_allocator<T, recycling_allocator<>>::unspecialised; };
+concept has_associated_allocator = answers<allocator_query, T, recycling_allocator<>>;
+
+/// True for handlers that only keep the result for somebody else (a waiting coroutine, a future): calling one
+/// runs no user code, so it may also be called inside the function that started the operation.
+template <class T>
+inline constexpr bool only_keeps_result = [] {
+  if constexpr (requires { T::only_keeps_result; }) {
+    return T::only_keeps_result;
+  } else if constexpr (wrapping_handler<T>) {
+    return only_keeps_result<wrapped_handler_t<T>>;
+  } else {
+    return false;
+  }
+}();
 
 /// `A` for objects of type T, without <memory>.
 template <class A, class T>
@@ -117,7 +166,7 @@ struct rebound_allocator<A<U, Rest...>, T> {
 /// Makes a T in memory from the handler's allocator. Throws what allocating or constructing throws;
 /// nothing is left behind then.
 template <class T, class Handler, class... Args>
-T* make_for_handler(const Handler& handler, Args&&... args) {
+[[gnu::always_inline]] inline T* make_for_handler(const Handler& handler, Args&&... args) {
   if constexpr (!has_associated_allocator<Handler>) {
     void* block = allocate_block(sizeof(T));
     if constexpr (std::is_nothrow_constructible_v<T, Args...>) {

@@ -46,6 +46,12 @@ class async_result {
   }
 };
 
+/// Defined in run/deferred.hpp.
+template <class Signature>
+class async_result<deferred_t, Signature>;
+template <class Executor, class Signature>
+class async_result<use_awaitable_t<Executor>, Signature>;
+
 /// Calls `initiation(handler, args...)` with the handler that `token` stands for, now or (deferred
 /// tokens) when the result is awaited; gives what the token returns.
 template <class Token, class Signature, class Initiation, class... Args>

@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// post, dispatch and defer: handing a callable to an executor. The callable and its queue entry share one
-// recycled block, which is free again before the callable runs.
+// post, dispatch and defer: handing a callable to an executor, or waiting for one's turn there. A callable and
+// its queue entry share one recycled block, which is free again before the callable runs.
 #pragma once
 
-#include <type_traits>
-
-#include <beck/run/any_io_executor.hpp>
-#include <beck/run/associated.hpp>
+#include <beck/run/hop.hpp>
 
 namespace beck {
-
-/// Something with an executor: a context, an I/O object, a strand.
-template <class C>
-concept has_executor = !std::is_convertible_v<const C&, any_io_executor> && requires(C& c) {
-  { c.get_executor() } -> std::convertible_to<any_io_executor>;
-};
-template <class E>
-concept executor_like = std::is_convertible_v<const E&, any_io_executor>;
 
 /// A posted callable: one block, moved out and freed before it is called.
 template <class F>
@@ -47,77 +36,145 @@ void post_function(const any_io_executor& executor, F&& function) {
   executor.post(make_for_handler<entry>(function, static_cast<F&&>(function)));
 }
 
-/// A callable that must in the end run on its associated executor, wherever it was first queued.
+/// A callable that must in the end run on its associated executor, wherever it was first queued. Until it has
+/// been called it counts as outstanding work there.
 template <class F>
 class to_associated {
  public:
-  explicit to_associated(F function) : function_(static_cast<F&&>(function)) {}
+  explicit to_associated(F function)
+      : function_(static_cast<F&&>(function)), target_(get_associated_executor(function_)) {
+    if (target_) target_.on_work_started();
+  }
+  to_associated(to_associated&& other) noexcept(std::is_nothrow_move_constructible_v<F>)
+      : function_(static_cast<F&&>(other.function_)),
+        target_(static_cast<any_io_executor&&>(other.target_)) {}
+  to_associated& operator=(to_associated&&) = delete;
+  ~to_associated() {
+    if (target_) target_.on_work_finished();
+  }
+
+  const F& wrapped_handler() const noexcept { return function_; }
+
   void operator()() {
-    const any_io_executor target = get_associated_executor(function_, any_io_executor());
-    if (!target || target.running_in_this_thread()) {
+    if (!target_ || target_.running_in_this_thread()) {
       static_cast<F&&>(function_)();
     } else {
-      post_function(target, static_cast<F&&>(function_));
+      post_function(target_, static_cast<F&&>(function_));
     }
-  }
-  auto get_allocator() const noexcept
-    requires has_associated_allocator<F>
-  {
-    return get_associated_allocator(function_);
   }
 
  private:
   F function_;
+  any_io_executor target_;
 };
 
-/// Queues `function` on `executor`; it never runs inside this call. Posts from one thread to one context
-/// run in order. Throws std::bad_alloc; nothing is queued then. Any thread.
-template <executor_like E, class F>
-void post(const E& executor, F&& function) {
+/// Starts a hop with a handler instead of a coroutine.
+template <class F>
+void start_callback(hop_operation&& op, F&& function) {
   if constexpr (has_associated_executor<std::decay_t<F>>) {
-    post_function(executor, to_associated<std::decay_t<F>>(static_cast<F&&>(function)));
-  } else {
-    post_function(executor, static_cast<F&&>(function));
-  }
-}
-template <has_executor C, class F>
-void post(C& context, F&& function) {
-  beck::post(any_io_executor(context.get_executor()), static_cast<F&&>(function));
-}
-
-/// As post(), with the hint that `function` continues what runs now.
-template <executor_like E, class F>
-void defer(const E& executor, F&& function) {
-  beck::post(executor, static_cast<F&&>(function));
-}
-template <has_executor C, class F>
-void defer(C& context, F&& function) {
-  beck::post(context, static_cast<F&&>(function));
-}
-
-/// Runs `function` inside this call if the caller already is inside `executor`, else as post().
-template <executor_like E, class F>
-void dispatch(const E& executor, F&& function) {
-  const any_io_executor target(executor);
-  if (target.running_in_this_thread()) {
-    if constexpr (has_associated_executor<std::decay_t<F>>) {
-      to_associated<std::decay_t<F>> call(static_cast<F&&>(function));
+    to_associated<std::decay_t<F>> call(static_cast<F&&>(function));
+    if (op.may_skip() && op.through().running_in_this_thread()) {
       call();
     } else {
-      static_cast<F&&>(function)();
+      post_function(op.through(), static_cast<to_associated<std::decay_t<F>>&&>(call));
     }
+  } else if (op.may_skip() && op.through().running_in_this_thread()) {
+    static_cast<F&&>(function)();
   } else {
-    beck::post(target, static_cast<F&&>(function));
+    post_function(op.through(), static_cast<F&&>(function));
   }
 }
-template <has_executor C, class F>
-void dispatch(C& context, F&& function) {
-  beck::dispatch(any_io_executor(context.get_executor()), static_cast<F&&>(function));
+
+/// What post and its like take besides an executor or a context: a callable without parameters, or a token.
+template <class T>
+concept nullary_token = completion_token_for<T, void()>;
+/// Where they take it to. A handler may have an executor too: it is no place.
+template <class P>
+concept execution_place = executor_like<P> || (has_executor<P> && !nullary_token<P>);
+
+inline const any_io_executor& executor_at(const any_io_executor& executor) noexcept {
+  return executor;
+}
+template <executor_like E>
+any_io_executor executor_at(const E& executor) {
+  return any_io_executor(executor);
+}
+template <has_executor C>
+any_io_executor executor_at(C& context) {
+  return any_io_executor(context.get_executor());
+}
+
+/// Queues a callable on `where` (an executor, or something that has one); it never runs inside this call.
+/// Posts from one thread to one context run in order. A callable with an associated executor runs there, after
+/// its turn on `where`. With a token the completion has no arguments; without one: `co_await post(where)`.
+/// Throws std::bad_alloc for a callable; nothing is queued then. Any thread.
+template <execution_place P, nullary_token T>
+auto post(P&& where, T&& token) {
+  if constexpr (plain_handler<std::decay_t<T>, void()>) {
+    post_function(executor_at(where), static_cast<T&&>(token));
+  } else {
+    return launch(hop_operation(executor_at(where), false), static_cast<T&&>(token));
+  }
+}
+template <execution_place P>
+hop_operation post(P&& where) {
+  return hop_operation(executor_at(where), false);
+}
+
+/// As post(), with the hint that the callable continues what runs now.
+template <execution_place P, nullary_token T>
+auto defer(P&& where, T&& token) {
+  return beck::post(static_cast<P&&>(where), static_cast<T&&>(token));
+}
+template <execution_place P>
+hop_operation defer(P&& where) {
+  return hop_operation(executor_at(where), false);
+}
+
+/// Runs the callable inside this call if the caller already is inside `where`, else as post(). Awaited, it
+/// continues at once then, as the budget allows.
+template <execution_place P, nullary_token T>
+auto dispatch(P&& where, T&& token) {
+  return launch(hop_operation(executor_at(where), true), static_cast<T&&>(token));
+}
+template <execution_place P>
+hop_operation dispatch(P&& where) {
+  return hop_operation(executor_at(where), true);
+}
+
+/// The executor of whatever runs on this thread: the context's, outside of tasks too. Asserts outside of
+/// every run().
+inline const any_io_executor& current_executor() noexcept { return ambient_scope().executor(); }
+
+/// Where a callable goes that nobody sends anywhere: its associated executor, else the current one.
+template <class T>
+any_io_executor own_executor(const T& token) {
+  if constexpr (has_associated_executor<T>) {
+    return any_io_executor(get_associated_executor(token));
+  } else {
+    return current_executor();
+  }
+}
+
+template <nullary_token T>
+  requires(!execution_place<T>)
+auto post(T&& token) {
+  return beck::post(own_executor(token), static_cast<T&&>(token));
+}
+template <nullary_token T>
+  requires(!execution_place<T>)
+auto defer(T&& token) {
+  return beck::defer(own_executor(token), static_cast<T&&>(token));
+}
+template <nullary_token T>
+  requires(!execution_place<T>)
+auto dispatch(T&& token) {
+  return beck::dispatch(own_executor(token), static_cast<T&&>(token));
 }
 
 template <class F>
 void any_io_executor::execute(F&& function) const {
-  beck::dispatch(*this, static_cast<F&&>(function));
+  start_callback(hop_operation(*this, true), static_cast<F&&>(function));
 }
 
 }  // namespace beck

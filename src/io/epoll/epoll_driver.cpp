@@ -90,11 +90,14 @@ void epoll_driver::submit(io_op& op) noexcept {
     loop_.queue_attempt(op);
   } else {
     advance(op, op_event::park);
+    ++parked_;
   }
 }
 
 void epoll_driver::cancel(io_op& op) noexcept {
-  if (op.state == op_state::parked) loop_.finish(op, -ECANCELED);  // listed: the flag ends it
+  if (op.state != op_state::parked) return;  // listed: the flag ends it
+  if (!loop_.is_paused(op)) --parked_;
+  loop_.finish(op, -ECANCELED);
 }
 
 void epoll_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
@@ -106,7 +109,8 @@ void epoll_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
 
   if (mode == turn_mode::busy) {  // there is no flag to look at: ask now and then
     const std::int64_t now = loop_.sys().now();
-    if (now - last_visit_ < busy_visit_ns) return;
+    // While nothing waits for an event, speculation finds the data, and edges coalesce until they are asked for.
+    if (now - last_visit_ < (parked_ == 0 ? idle_visit_ns : busy_visit_ns)) return;
     last_visit_ = now;
     collect(0, 0);
   } else if (mode == turn_mode::drain || !due_.empty()) {
@@ -152,7 +156,7 @@ void epoll_driver::collect(int timeout, std::int64_t deadline) noexcept {
       ++loop_.counters().completions;
       descriptor& d = loop_.descriptor_at(static_cast<std::uint32_t>(event.data.u64));
       if (token_of(d) != event.data.u64) continue;  // S7: the slot has a new owner
-      note_events(loop_, d, event.events);
+      parked_ -= note_events(loop_, d, event.events);
     }
     if (static_cast<std::size_t>(count) < events_.size() || events_.size() >= events_max) return;
     try {  // full: there may be more, and the next batch should fit

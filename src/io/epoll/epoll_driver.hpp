@@ -40,6 +40,8 @@ class epoll_driver final : public driver {
  private:
   /// Visits to the kernel while work is queued: not more often than this.
   static constexpr std::int64_t busy_visit_ns = 100'000;
+  /// The same while no operation is parked: only speculated reads are outstanding.
+  static constexpr std::int64_t idle_visit_ns = 1'000'000;
   static constexpr std::size_t events_first = 256;
   static constexpr std::size_t events_max = 16384;
 
@@ -54,6 +56,7 @@ class epoll_driver final : public driver {
   int wake_fd_ = -1;
   bool nanoseconds_ = true;  // epoll_pwait2 exists
   std::int64_t last_visit_ = 0;
+  unsigned parked_ = 0;  // operations that only an event can wake
   lazy_list due_;    // attempted in this turn
   lazy_list fresh_;  // attempted in the next one
   std::vector<epoll_event> events_;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// One system call a function, errno turned into a result. Nothing is retried and nothing is decided
+// here: that is the ring's, so that it can be tested against a kernel that refuses.
 #include "io/uring/posix_ring_kernel.hpp"
 
 #include <sys/mman.h>

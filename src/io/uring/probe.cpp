@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// The ladder from the ring we want down to the least we can use. Each rung is a real set-up with a
+// real no-op; what cannot be given up is checked once a ring stands.
 #include "io/uring/probe.hpp"
 
 #include <sys/epoll.h>

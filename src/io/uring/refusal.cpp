@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// The names of the errors and the knobs behind them, with the values this machine has for them.
+// Read only when a ring was refused, so nothing in here needs to be quick.
 #include "io/uring/refusal.hpp"
 
 #include <sys/resource.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// Setting up the queues, and the submission: the only place that knows what io_uring_enter(2) may
+// answer. Sizes and offsets come from the kernel and are checked before they are believed.
 #include "io/uring/ring.hpp"
 
 #include <bit>

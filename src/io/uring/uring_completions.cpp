@@ -47,7 +47,11 @@ void uring_driver::take_poll(const io_uring_cqe& completion) noexcept {
   if (uring::token_of(d) != completion.user_data || d.fd < 0) return;  // S7: the slot has a new owner
   const bool more = (completion.flags & IORING_CQE_F_MORE) != 0;
   if (!more) d.registered = false;
-  if (d.closing) return;
+  if (d.closing) {
+    if (!more && !d.detaching) --closing_polls_;
+    close_if_idle(d);
+    return;
+  }
   if (completion.res > 0) note_events(loop_, d, static_cast<unsigned>(completion.res));
   direction& q = d.queue[direction_in];
   if (more || q.current == nullptr || q.current->state != op_state::parked) return;
@@ -109,7 +113,11 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
 void uring_driver::end_operation(io_op& op, descriptor& d, int result) noexcept {
   // A cancel interrupts what has got onto a kernel worker thread; unrequested, EINTR was resubmitted.
   loop_.finish(op, result == -EINTR ? -ECANCELED : result);
-  if (d.closing && d.in_kernel == 0 && !d.detaching) loop_.close_detached(d);
+  close_if_idle(d);
+}
+
+void uring_driver::close_if_idle(descriptor& d) noexcept {
+  if (d.closing && d.in_kernel == 0 && !d.registered && !d.detaching) loop_.close_detached(d);
 }
 
 void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept {

@@ -116,7 +116,10 @@ bool uring_driver::detach(descriptor& d) noexcept {
     collect();
   }
   d.detaching = false;
-  return d.in_kernel == 0;
+  // A ring that another thread ran before answers only when that thread enters the kernel or ends: up to some
+  // milliseconds later. Then the close waits, and the last completion does it.
+  if (d.registered && d.closing) ++closing_polls_;
+  return d.in_kernel == 0 && !d.registered;
 }
 
 void uring_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {

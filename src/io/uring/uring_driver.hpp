@@ -39,7 +39,7 @@ class uring_driver final : public driver {
   void turn(turn_mode mode, std::int64_t deadline) noexcept override;
   void cancel_everything() noexcept override;
   int wake_handle() const noexcept override { return wake_fd_; }
-  unsigned in_flight() const noexcept override { return in_flight_; }
+  unsigned in_flight() const noexcept override { return in_flight_ + closing_polls_; }
   backend kind() const noexcept override { return backend::io_uring; }
   const char* report() const noexcept override { return report_.c_str(); }
   void add_stats(context_stats& stats) const noexcept override;
@@ -60,6 +60,7 @@ class uring_driver final : public driver {
   void take(const io_uring_cqe& completion) noexcept;
   void take_poll(const io_uring_cqe& completion) noexcept;
   void take_operation(io_op& op, const io_uring_cqe& completion) noexcept;
+  void close_if_idle(descriptor& d) noexcept;
   void end_operation(io_op& op, descriptor& d, int result) noexcept;
   void received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept;
   void sent(io_op& op, descriptor& d, int result) noexcept;
@@ -75,6 +76,7 @@ class uring_driver final : public driver {
   int wake_fd_ = -1;
   bool wake_watched_ = false;
   unsigned in_flight_ = 0;
+  unsigned closing_polls_ = 0;  // polls whose end a close waits for
   std::uint64_t lazily_armed_ = 0;
   std::int64_t back_off_ns_ = 0;
 

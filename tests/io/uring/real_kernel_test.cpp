@@ -234,3 +234,23 @@ TEST_CASE(
   CHECK(real.tested.submit(1, none, false).status == submit_status::done);
   CHECK(reap(real.tested) == std::vector<reaped>{{1, 0, 0}});
 }
+
+TEST_CASE("real kernel: U16, the queues are not there in a child of fork") {
+  real_ring real;
+  if (!real) return;
+  const std::size_t bytes = real.tested.entries() * sizeof(io_uring_sqe);
+  void* const entries = real.kernel.map(real.tested.fd(), bytes, IORING_OFF_SQES);
+  REQUIRE(entries != nullptr);
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  // write(2) tells a hole from memory without a crash.
+  if (child == 0) ::_exit(::write(ends[1], entries, 1) == -1 && errno == EFAULT ? 0 : 1);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  CHECK(status == 0);
+  CHECK(::write(ends[1], entries, 1) == 1);
+  for (const int fd : ends) ::close(fd);
+  real.kernel.unmap(entries, bytes);
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Counters around a run, and operator new with a count. The peers are single-threaded.
+#include "counters.hpp"
+
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+std::uint64_t allocation_count = 0;
+
+void* counted(std::size_t bytes) {
+  ++allocation_count;
+  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return counted(bytes); }
+void* operator new[](std::size_t bytes) { return counted(bytes); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace beck_peer {
+
+beck::io_context::options context_options(const bench::settings& s) {
+  return beck::io_context::options().backend(beck::parse_backend(s.backend.c_str()));
+}
+
+void counters::restart() {
+  begin_ = context_.stats();
+  allocations_ = allocation_count;
+}
+
+std::size_t counters::collect(std::uint64_t operations, figure* figures) const {
+  const beck::context_stats now = context_.stats();
+  const auto per_operation = [&](std::uint64_t end, std::uint64_t begin) {
+    return static_cast<double>(end - begin) / static_cast<double>(operations);
+  };
+  std::size_t count = 0;
+  const auto add = [&](const char* name, std::uint64_t beck::context_stats::* field) {
+    figures[count++] = {name, per_operation(now.*field, begin_.*field)};
+  };
+  add("kernel_entries_per_op", &beck::context_stats::kernel_entries);
+  add("ring_entries_per_op", &beck::context_stats::entries_submitted);
+  add("completions_per_op", &beck::context_stats::completions);
+  add("turns_per_op", &beck::context_stats::turns);
+  add("hops_per_op", &beck::context_stats::hops);
+  add("inline_per_op", &beck::context_stats::inline_completions);
+  add("budget_stops_per_op", &beck::context_stats::budget_stops);
+  add("attempts_per_op", &beck::context_stats::attempts);
+  add("wrong_attempts_per_op", &beck::context_stats::wrong_attempts);
+  add("lazy_armed_per_op", &beck::context_stats::lazy_armed);
+  add("speculations_per_op", &beck::context_stats::speculations);
+  add("block_misses_per_op", &beck::context_stats::block_misses);
+  figures[count++] = {"allocations_per_op", per_operation(allocation_count, allocations_)};
+  return count;
+}
+
+}  // namespace beck_peer

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// IO-less async_read_until with beck. What is buffered is found at once: a callback is queued, a
+// re-entrant one runs inside the call through its immediate executor as deep as the runner allows,
+// a coroutine goes on without suspension until its budget is spent.
+#include <beck/coro/co_spawn.hpp>
+#include <beck/io/read_until.hpp>
+#include <beck/io/steady_timer.hpp>
+#include <beck/net/local.hpp>
+#include <chrono>
+
+#include "../common/bystanders.hpp"
+#include "counters.hpp"
+
+namespace {
+
+using protocol = beck::local::stream_protocol;
+
+class reader {
+ public:
+  explicit reader(bench::meter& m) : meter_(m) {
+    set_timer();
+    read_second_socket();
+  }
+
+  void run(void (reader::*start)()) {
+    (this->*start)();
+    beck_peer::counters counters(context_);
+    meter_.start();
+    context_.run();
+    meter_.finish(reads_);
+    counters.report(reads_, [&](const char* name, double value) { meter_.note(name, value); });
+    bench::require(bytes_ == reads_ * bench::pong_size, "wrong sizes");
+    others_.conclude(meter_);
+  }
+
+  void start_callback() {
+    beck::async_read_until(socket_, beck::dynamic_buffer(buffer_), "\r\n",
+                           [this](beck::error_code error, std::size_t n) {
+                             if (took(error, n)) start_callback();
+                           });
+  }
+
+  void start_reentrant() {
+    beck::async_read_until(socket_, beck::dynamic_buffer(buffer_), "\r\n", immediate_handler{this});
+  }
+
+  void start_coroutine() { beck::co_spawn(context_, read_in_coroutine(), beck::detached); }
+
+ private:
+  // A handler that allows its own call inside the initiating function.
+  struct immediate_handler {
+    reader* self;
+
+    [[nodiscard]] beck::io_context::executor_type get_immediate_executor() const noexcept {
+      return self->context_.get_executor();
+    }
+    void operator()(beck::error_code error, std::size_t n) const {
+      if (self->took(error, n)) self->start_reentrant();
+    }
+  };
+
+  // False: the run is over.
+  bool took(const beck::error_code& error, std::size_t n) {
+    bench::require(!error, "async_read_until failed");
+    bytes_ += n;
+    if (!meter_.over(++reads_)) return true;
+    context_.stop();
+    return false;
+  }
+
+  beck::task<> read_in_coroutine() {
+    for (;;) {
+      const auto [error, n] =
+          co_await beck::async_read_until(socket_, beck::dynamic_buffer(buffer_), "\r\n");
+      if (!took(error, n)) co_return;
+    }
+  }
+
+  void set_timer() {
+    timer_.expires_after(std::chrono::milliseconds(bench::bystanders::timer_period_ms));
+    others_.timer_was_set();
+    timer_.async_wait([this](beck::error_code error) {
+      if (error) return;
+      others_.timer_fired();
+      set_timer();
+    });
+  }
+
+  void read_second_socket() {
+    second_.async_read_some(beck::buffer(&byte_, 1), [this](beck::error_code error, std::size_t) {
+      if (error) return;
+      others_.socket_was_read();
+      read_second_socket();
+    });
+  }
+
+  bench::meter& meter_;
+  bench::bystanders others_;
+  beck::io_context context_{beck_peer::context_options(meter_.options())};
+  protocol::socket socket_{context_, protocol(), bench::connected_sockets().near};
+  protocol::socket second_{context_, protocol(), others_.watched_socket()};
+  beck::steady_timer timer_{context_};
+  std::string& buffer_ = bench::pong_buffer();
+  char byte_ = 0;
+  std::uint64_t reads_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+void callback(bench::meter& m) { reader(m).run(&reader::start_callback); }
+void reentrant(bench::meter& m) { reader(m).run(&reader::start_reentrant); }
+void coroutine(bench::meter& m) { reader(m).run(&reader::start_coroutine); }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return bench::run_micro(
+      argc, argv, "read_until",
+      {{"callback", callback}, {"reentrant", reentrant}, {"coroutine", coroutine}});
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSL-1.0
+// use_future: the result of an operation as a std::future. Opt-in, because <future> is heavy.
+#pragma once
+
+#include <beck/base/error.hpp>
+#include <beck/run/async_result.hpp>
+#include <exception>
+#include <future>
+#include <tuple>
+#include <utility>
+
+namespace beck {
+
+/// The token. Errors become exceptions in the future (beck::io_error; an operation that gives bytes says how many
+/// were moved), two and more values a std::tuple. If the handler is destroyed un-run (its context was destroyed)
+/// the future holds std::future_errc::broken_promise. Waiting for the future on the thread that runs the
+/// operation's context blocks for ever.
+class use_future_t {
+ public:
+  constexpr use_future_t() noexcept {}
+};
+inline constexpr use_future_t use_future{};
+
+/// How a signature's arguments become one value or an exception.
+template <class... T>
+struct future_value {
+  using type = std::tuple<T...>;
+};
+template <>
+struct future_value<> {
+  using type = void;
+};
+template <class T>
+struct future_value<T> {
+  using type = T;
+};
+template <class... A>
+struct future_result : future_value<A...> {
+  static std::exception_ptr failure(const A&...) noexcept { return nullptr; }
+  static void keep(std::promise<typename future_value<A...>::type>& promise, A&&... values) {
+    promise.set_value(typename future_value<A...>::type(static_cast<A&&>(values)...));
+  }
+};
+template <>
+struct future_result<> : future_value<> {
+  static std::exception_ptr failure() noexcept { return nullptr; }
+  static void keep(std::promise<void>& promise) { promise.set_value(); }
+};
+template <class... A>
+struct future_result<error_code, A...> : future_value<A...> {
+  static std::exception_ptr failure(const error_code& ec, const A&... values) {
+    if (!ec) return nullptr;
+    std::size_t moved = 0;
+    if constexpr (sizeof...(A) == 1 && (std::is_same_v<A, std::size_t> && ...)) {
+      ((moved = values), ...);
+    }
+    return std::make_exception_ptr(io_error(ec, "", moved));
+  }
+  template <class Promise>
+  static void keep(Promise& promise, error_code&&, A&&... values) {
+    future_result<A...>::keep(promise, static_cast<A&&>(values)...);
+  }
+};
+template <class... A>
+struct future_result<std::exception_ptr, A...> : future_value<A...> {
+  static std::exception_ptr failure(const std::exception_ptr& error, const A&...) { return error; }
+  template <class Promise>
+  static void keep(Promise& promise, std::exception_ptr&&, A&&... values) {
+    future_result<A...>::keep(promise, static_cast<A&&>(values)...);
+  }
+};
+
+template <class... A>
+class promise_handler {
+ public:
+  static constexpr bool only_keeps_result = true;
+  using value_type = typename future_result<A...>::type;
+
+  std::future<value_type> get_future() { return promise_.get_future(); }
+
+  void operator()(A... a) {
+    if (std::exception_ptr failure = future_result<A...>::failure(a...)) {
+      promise_.set_exception(static_cast<std::exception_ptr&&>(failure));
+    } else {
+      future_result<A...>::keep(promise_, static_cast<A&&>(a)...);
+    }
+  }
+
+ private:
+  std::promise<value_type> promise_;
+};
+
+template <class... A>
+class async_result<use_future_t, void(A...)> {
+ public:
+  template <class Initiation, class Tok, class... Args>
+  static auto initiate(Initiation&& initiation, Tok&&, Args&&... args) {
+    promise_handler<A...> handler;
+    auto future = handler.get_future();
+    static_cast<Initiation&&>(initiation)(static_cast<promise_handler<A...>&&>(handler),
+                                          static_cast<Args&&>(args)...);
+    return future;
+  }
+};
+
+}  // namespace beck

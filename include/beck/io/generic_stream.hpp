@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSL-1.0
+// async_read, async_write and async_read_until for streams of users: anything with async_read_some or
+// async_write_some and an executor. The library's own streams have faster overloads (io/read_write.hpp,
+// io/read_until.hpp), which win; these here exclude them.
+#pragma once
+
+#include <beck/io/read_until.hpp>
+#include <beck/io/read_write.hpp>
+#include <beck/run/compose.hpp>
+
+namespace beck {
+
+/// A stream that can be read: `async_read_some(mutable_buffer, token)` for void(error_code, std::size_t), which
+/// moves at least one byte or reports, and `get_executor()`.
+template <class S>
+concept async_read_stream = has_executor<S> && requires(S& stream, const mutable_buffer& buffer) {
+  stream.async_read_some(buffer, deferred);
+};
+/// A stream that can be written, likewise.
+template <class S>
+concept async_write_stream = has_executor<S> && requires(S& stream, const const_buffer& buffer) {
+  stream.async_write_some(buffer, deferred);
+};
+
+/// Streams that the overloads for stream_object do not take.
+template <class S>
+concept foreign_read_stream = !std::is_base_of_v<stream_object, S> && async_read_stream<S>;
+template <class S>
+concept foreign_write_stream = !std::is_base_of_v<stream_object, S> && async_write_stream<S>;
+
+/// The buffer of a sequence that byte `skip` lies in, at most `bytes_max` of it; empty behind the end.
+template <class Buffer, const_buffer_sequence B>
+Buffer part_of(const B& buffers, std::size_t skip, std::size_t bytes_max) noexcept {
+  const auto end = buffer_sequence_end(buffers);
+  for (auto at = buffer_sequence_begin(buffers); at != end; ++at) {
+    const Buffer part(*at);
+    if (skip < part.size()) return buffer(part + skip, bytes_max);
+    skip -= part.size();
+  }
+  return Buffer();
+}
+
+/// The steps of async_read and async_write: one buffer at a time, until the condition has enough, the buffers
+/// are used up, or a step reports an error or moves nothing.
+template <class Stream, class Buffer, class Buffers, class Condition>
+class transfer_steps {
+ public:
+  transfer_steps(Stream& stream, const Buffers& buffers, Condition condition)
+      : stream_(&stream), buffers_(buffers), condition_(static_cast<Condition&&>(condition)) {}
+
+  template <class Self>
+  void operator()(Self& self) {
+    go_on(self, error_code());
+  }
+  template <class Self>
+  void operator()(Self& self, const error_code& ec, std::size_t bytes) {
+    total_ += bytes;
+    if (ec || bytes == 0) {
+      static_cast<void>(condition_(ec, total_));  // conditions may count errors
+      self.complete(ec, total_);
+    } else {
+      go_on(self, ec);
+    }
+  }
+
+ private:
+  template <class Self>
+  void go_on(Self& self, const error_code& ec) {
+    const Buffer part = part_of<Buffer>(buffers_, total_, condition_(ec, total_));
+    Stream& stream = *stream_;  // `self` takes this object with it
+    if (part.size() == 0) {
+      self.complete(ec, total_);
+    } else if constexpr (std::is_same_v<Buffer, mutable_buffer>) {
+      stream.async_read_some(part, static_cast<Self&&>(self));
+    } else {
+      stream.async_write_some(part, static_cast<Self&&>(self));
+    }
+  }
+
+  Stream* stream_;
+  Buffers buffers_;
+  Condition condition_;
+  std::size_t total_ = 0;
+};
+
+/// As async_read and async_write of io/read_write.hpp, for streams of users. Requires that the stream outlives
+/// the operation. Several on one direction are the user's to order.
+template <foreign_read_stream S, mutable_buffer_sequence B, completion_condition C,
+          class Token = deferred_t>
+auto async_read(S& stream, const B& buffers, C condition, Token&& token = Token()) {
+  using steps = transfer_steps<S, mutable_buffer, B, C>;
+  return async_compose<Token, void(error_code, std::size_t)>(
+      steps(stream, buffers, static_cast<C&&>(condition)), token, stream);
+}
+template <foreign_read_stream S, mutable_buffer_sequence B, class Token = deferred_t>
+  requires(!completion_condition<std::decay_t<Token>>)
+auto async_read(S& stream, const B& buffers, Token&& token = Token()) {
+  return beck::async_read(stream, buffers, transfer_all(), static_cast<Token&&>(token));
+}
+template <foreign_write_stream S, const_buffer_sequence B, completion_condition C,
+          class Token = deferred_t>
+auto async_write(S& stream, const B& buffers, C condition, Token&& token = Token()) {
+  using steps = transfer_steps<S, const_buffer, B, C>;
+  return async_compose<Token, void(error_code, std::size_t)>(
+      steps(stream, buffers, static_cast<C&&>(condition)), token, stream);
+}
+template <foreign_write_stream S, const_buffer_sequence B, class Token = deferred_t>
+  requires(!completion_condition<std::decay_t<Token>>)
+auto async_write(S& stream, const B& buffers, Token&& token = Token()) {
+  return beck::async_write(stream, buffers, transfer_all(), static_cast<Token&&>(token));
+}
+
+/// What async_read_until looks for. The delimiter is copied.
+class delimiter_match {
+ public:
+  explicit delimiter_match(text_view delimiter) : bytes_(delimiter.size()) {
+    read_until_operation::check_delimiter(bytes_);
+    if (bytes_ != 0) __builtin_memcpy(text_, delimiter.data(), bytes_);
+  }
+  explicit delimiter_match(char delimiter) noexcept : bytes_(1) { text_[0] = delimiter; }
+
+  match_outcome operator()(text_view data, std::size_t from) const noexcept {
+    return find_delimiter(data, from, text_view(text_, bytes_));
+  }
+
+ private:
+  std::size_t bytes_;
+  char text_[read_until_operation::delimiter_bytes_max];
+};
+template <class Condition>
+class condition_match {
+ public:
+  explicit condition_match(Condition condition)
+      : condition_(static_cast<Condition&&>(condition)) {}
+
+  match_outcome operator()(text_view data, std::size_t from) {
+    return apply_match_condition(condition_, data, from);
+  }
+
+ private:
+  Condition condition_;
+};
+
+template <class Stream, class Match>
+class read_until_steps {
+ public:
+  read_until_steps(Stream& stream, const dynamic_buffer_ref& buffer, Match match)
+      : stream_(&stream), buffer_(buffer), match_(static_cast<Match&&>(match)) {}
+
+  template <class Self>
+  void operator()(Self& self) {
+    search(self);
+  }
+  template <class Self>
+  void operator()(Self& self, const error_code& ec, std::size_t bytes) {
+    buffer_.shrink(space_.size() - bytes);
+    if (ec || bytes == 0) {
+      self.complete(ec ? ec : error_code(error::not_found), 0);
+    } else {
+      search(self);
+    }
+  }
+
+ private:
+  template <class Self>
+  void search(Self& self) {
+    const match_outcome outcome = match_(buffer_.view(), from_);
+    if (outcome.matched()) {
+      self.complete(error_code(), outcome.position());
+      return;
+    }
+    from_ = outcome.position();
+    if (const int refused = make_receive_room(buffer_, space_); refused != 0) {
+      self.complete(make_error(refused), 0);
+      return;
+    }
+    Stream& stream = *stream_;  // `self` takes this object with it
+    stream.async_read_some(mutable_buffer(space_), static_cast<Self&&>(self));
+  }
+
+  Stream* stream_;
+  dynamic_buffer_ref buffer_;
+  Match match_;
+  mutable_buffer space_;
+  std::size_t from_ = 0;
+};
+
+/// As async_read_until of io/read_until.hpp, for streams of users.
+template <foreign_read_stream S, class Token = deferred_t>
+auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, text_view delimiter,
+                      Token&& token = Token()) {
+  return async_compose<Token, void(error_code, std::size_t)>(
+      read_until_steps(stream, buffer, delimiter_match(delimiter)), token, stream);
+}
+template <foreign_read_stream S, class Token = deferred_t>
+auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, char delimiter,
+                      Token&& token = Token()) {
+  return async_compose<Token, void(error_code, std::size_t)>(
+      read_until_steps(stream, buffer, delimiter_match(delimiter)), token, stream);
+}
+template <foreign_read_stream S, match_condition C, class Token = deferred_t>
+auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, C condition,
+                      Token&& token = Token()) {
+  using match = condition_match<C>;
+  return async_compose<Token, void(error_code, std::size_t)>(
+      read_until_steps(stream, buffer, match(static_cast<C&&>(condition))), token, stream);
+}
+
+/// The members as free functions.
+template <async_read_stream S, mutable_buffer_sequence B, class Token = deferred_t>
+auto async_read_some(S& stream, const B& buffers, Token&& token = Token()) {
+  return stream.async_read_some(buffers, static_cast<Token&&>(token));
+}
+template <async_write_stream S, const_buffer_sequence B, class Token = deferred_t>
+auto async_write_some(S& stream, const B& buffers, Token&& token = Token()) {
+  return stream.async_write_some(buffers, static_cast<Token&&>(token));
+}
+template <class Acceptor, class... Args>
+  requires requires(Acceptor& acceptor, Args&&... args) {
+    acceptor.async_accept(static_cast<Args&&>(args)...);
+  }
+auto async_accept(Acceptor& acceptor, Args&&... args) {
+  return acceptor.async_accept(static_cast<Args&&>(args)...);
+}
+
+}  // namespace beck

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+// bind_executor, bind_immediate_executor, bind_allocator: tokens and handlers that answer one query
+// themselves and leave the others to what they wrap. With Asio's names and meaning.
+#pragma once
+
+#include <beck/run/token_adapter.hpp>
+
+namespace beck {
+
+template <class Executor>
+class bound_executor : public association_adapter {
+ public:
+  using executor_type = Executor;
+  explicit bound_executor(const Executor& executor) noexcept : executor_(executor) {}
+  executor_type get_executor() const noexcept { return executor_; }
+
+ private:
+  Executor executor_;
+};
+
+template <class Executor>
+class bound_immediate_executor : public association_adapter {
+ public:
+  using immediate_executor_type = Executor;
+  explicit bound_immediate_executor(const Executor& executor) noexcept : executor_(executor) {}
+  immediate_executor_type get_immediate_executor() const noexcept { return executor_; }
+
+ private:
+  Executor executor_;
+};
+
+template <class Allocator>
+class bound_allocator : public association_adapter {
+ public:
+  using allocator_type = Allocator;
+  explicit bound_allocator(const Allocator& allocator) noexcept : allocator_(allocator) {}
+  allocator_type get_allocator() const noexcept { return allocator_; }
+
+ private:
+  Allocator allocator_;
+};
+
+template <class T, class Executor>
+using executor_binder = token_adapter<bound_executor<Executor>, T>;
+template <class T, class Executor>
+using immediate_executor_binder = token_adapter<bound_immediate_executor<Executor>, T>;
+template <class T, class Allocator>
+using allocator_binder = token_adapter<bound_allocator<Allocator>, T>;
+
+/// The executor of something that is one or has one.
+template <executor_like E>
+const E& executor_of(const E& executor) noexcept {
+  return executor;
+}
+template <has_executor C>
+auto executor_of(C& context) noexcept {
+  return context.get_executor();
+}
+
+/// The completion handler runs on `where` (an executor, or a context with one). A coroutine that awaits with
+/// such a token still continues on its own executor.
+template <class Where, class T>
+auto bind_executor(Where&& where, T&& token) {
+  using executor = std::decay_t<decltype(executor_of(where))>;
+  return executor_binder<std::decay_t<T>, executor>(bound_executor<executor>(executor_of(where)),
+                                                    static_cast<T&&>(token));
+}
+
+/// If the operation finishes at once the handler may be called inside the initiating function, on `where`.
+/// The runner bounds the depth and the budget: past them it is queued.
+template <class Where, class T>
+auto bind_immediate_executor(Where&& where, T&& token) {
+  using executor = std::decay_t<decltype(executor_of(where))>;
+  return immediate_executor_binder<std::decay_t<T>, executor>(
+      bound_immediate_executor<executor>(executor_of(where)), static_cast<T&&>(token));
+}
+
+/// The memory that the operation needs while it waits comes from `allocator` (rebound).
+template <class Allocator, class T>
+auto bind_allocator(const Allocator& allocator, T&& token) {
+  return allocator_binder<std::decay_t<T>, Allocator>(bound_allocator<Allocator>(allocator),
+                                                      static_cast<T&&>(token));
+}
+
+/// Without a token: for the default one.
+template <class Where>
+auto bind_executor(Where&& where) {
+  return beck::bind_executor(static_cast<Where&&>(where), deferred);
+}
+template <class Where>
+auto bind_immediate_executor(Where&& where) {
+  return beck::bind_immediate_executor(static_cast<Where&&>(where), deferred);
+}
+template <class Allocator>
+auto bind_allocator(const Allocator& allocator) {
+  return beck::bind_allocator(allocator, deferred);
+}
+
+}  // namespace beck

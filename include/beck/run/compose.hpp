@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSL-1.0
+// async_compose: an asynchronous operation out of several, written as one function object that is its own
+// handler between the steps. With Asio's name and meaning.
+#pragma once
+
+#include <beck/base/assert.hpp>
+#include <beck/run/initiating_call.hpp>
+#include <beck/run/post.hpp>
+
+namespace beck {
+
+/// Outstanding work on each distinct one of some executors.
+template <std::size_t N>
+class composed_work {
+ public:
+  composed_work() noexcept = default;
+  composed_work(composed_work&&) noexcept = default;
+  composed_work& operator=(composed_work&&) = delete;
+  ~composed_work() { reset(); }
+
+  void add(const any_io_executor& executor) noexcept {
+    any_io_executor* free = executors_;
+    while (*free && *free != executor) ++free;
+    if (*free || !executor) return;
+    *free = executor;
+    executor.on_work_started();
+  }
+  void reset() noexcept {
+    for (any_io_executor& executor : executors_) {
+      if (!executor) return;
+      any_io_executor(static_cast<any_io_executor&&>(executor)).on_work_finished();
+    }
+  }
+
+ private:
+  any_io_executor executors_[N + 1];  // the last one stays empty
+};
+
+/// The `self` of a composed operation: the handler of its steps. Move-only; use it from one step to the next as
+/// `std::move(self)`, and end the operation with self.complete(...).
+template <class Signature, class Implementation, class Handler, std::size_t Places>
+class composed_op;
+
+template <class... A, class Implementation, class Handler, std::size_t Places>
+class composed_op<void(A...), Implementation, Handler, Places> {
+ public:
+  using executor_type = any_io_executor;
+  static constexpr bool only_keeps_result = false;
+
+  template <class I, class H>
+  composed_op(I&& implementation, H&& handler, const any_io_executor (&places)[Places],
+              const initiating_call& call)
+      : implementation_(static_cast<I&&>(implementation)),
+        handler_(static_cast<H&&>(handler)),
+        io_executor_(places[0]),
+        call_(&call) {
+    for (const any_io_executor& place : places) work_.add(place);
+    work_.add(get_executor());
+  }
+  composed_op(composed_op&&) = default;
+  composed_op& operator=(composed_op&&) = delete;
+
+  /// Where the steps complete: the final handler's executor, or that of the first I/O object.
+  executor_type get_executor() const noexcept {
+    return get_associated_executor(handler_, io_executor_);
+  }
+  any_io_executor get_io_executor() const noexcept { return io_executor_; }
+  /// The allocator and the immediate executor are the final handler's.
+  const Handler& wrapped_handler() const noexcept { return handler_; }
+
+  /// The next step.
+  template <class... T>
+  void operator()(T&&... results) {
+    implementation_(*this, static_cast<T&&>(results)...);
+  }
+
+  /// Ends the operation: calls the final handler. Inside the initiating function it is queued instead, or goes
+  /// to its immediate executor. Requires that `self` was not moved from; it is after the call.
+  void complete(A... results) {
+    if constexpr (!only_keeps_handlers_result) {
+      if (initiating_call::encloses(call_)) [[unlikely]] {
+        complete_inside(static_cast<A&&>(results)...);
+        return;
+      }
+    }
+    Handler handler(static_cast<Handler&&>(handler_));
+    work_.reset();
+    static_cast<Handler&&>(handler)(static_cast<A&&>(results)...);
+  }
+
+ private:
+  static constexpr bool only_keeps_handlers_result = beck::only_keeps_result<Handler>;
+
+  /// The final handler with its results, for a queue.
+  template <class Call>
+  class final_call {
+   public:
+    final_call(Handler&& handler, Call&& call)
+        : handler_(static_cast<Handler&&>(handler)), call_(static_cast<Call&&>(call)) {}
+    const Handler& wrapped_handler() const noexcept { return handler_; }
+    void operator()() { call_(handler_); }
+
+   private:
+    Handler handler_;
+    Call call_;
+  };
+
+  void complete_inside(A... results) {
+    const any_io_executor target = get_executor();
+    BECK_ASSERT(target,
+                "async_compose needs an I/O object or an executor, or a handler that has one");
+    auto call = [... results = static_cast<A&&>(results)](Handler& handler) mutable {
+      static_cast<Handler&&>(handler)(static_cast<A&&>(results)...);
+    };
+    if constexpr (has_immediate_executor<Handler>) {
+      runner* const where = runner::current();
+      if (where != nullptr && where->descend_immediate()) {
+        const immediate_level ascending(*where);
+        where->charge(runner::memory_weight);
+        const any_io_executor immediate(get_associated_immediate_executor(handler_, target));
+        const composed_work<Places + 1> ending(static_cast<composed_work<Places + 1>&&>(work_));
+        immediate.execute([handler = static_cast<Handler&&>(handler_),
+                           call = static_cast<decltype(call)&&>(call)]() mutable { call(handler); });
+        return;
+      }
+    }
+    post_function(target, final_call<decltype(call)>(static_cast<Handler&&>(handler_),
+                                                     static_cast<decltype(call)&&>(call)));
+    work_.reset();
+  }
+
+  Implementation implementation_;
+  Handler handler_;
+  any_io_executor io_executor_;
+  composed_work<Places + 1> work_;
+  const initiating_call* call_;
+};
+
+template <class Signature, std::size_t Places>
+class composed_initiation {
+ public:
+  using executor_type = any_io_executor;
+
+  template <class... P>
+  explicit composed_initiation(P&&... places) : places_{executor_at(places)...} {}
+
+  executor_type get_executor() const noexcept { return places_[0]; }
+
+  template <class Handler, class Implementation>
+  void operator()(Handler&& handler, Implementation&& implementation) {
+    using op_type =
+        composed_op<Signature, std::decay_t<Implementation>, std::decay_t<Handler>, Places>;
+    if (!places_[0] && runner::current() != nullptr) places_[0] = current_executor();
+    const initiating_call call;
+    op_type self(static_cast<Implementation&&>(implementation), static_cast<Handler&&>(handler),
+                 places_, call);
+    self();
+  }
+
+ private:
+  any_io_executor places_[Places];
+};
+
+/// Starts an operation whose steps are calls of `implementation(self, results of the last step...)`, the first
+/// one without results. `self` is the handler for the next step and has complete(results of the operation).
+/// `places` are the I/O objects or executors that the operation uses: outstanding work is counted on them until
+/// the operation completes, and the first one is where it completes if the token does not say.
+/// Throws what starting the first step throws. Cancellation: that of its steps.
+/// Not guaranteed: that `implementation` stays at one address; what must is to be owned through a pointer.
+template <class Token, class Signature, class Implementation, class... Places>
+auto async_compose(Implementation&& implementation, std::type_identity_t<Token>& token,
+                   Places&&... places) {
+  constexpr std::size_t count = sizeof...(Places) == 0 ? 1 : sizeof...(Places);
+  return async_initiate<Token, Signature>(composed_initiation<Signature, count>(places...), token,
+                                          static_cast<Implementation&&>(implementation));
+}
+
+}  // namespace beck

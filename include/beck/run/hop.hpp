@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+// Going through an executor's queue as an operation: what post, dispatch and defer give when they get no
+// callable. Awaited, it is one queue entry in the awaiting frame and allocates nothing.
+#pragma once
+
+#include <beck/run/launch.hpp>
+#include <beck/run/scope.hpp>
+#include <coroutine>
+
+namespace beck {
+
+/// Continues behind what is queued on an executor; a coroutine continues on its own executor in the end.
+class [[nodiscard]] hop_operation : public queue_entry {
+ public:
+  using signature = void();
+
+  /// `may_skip`: as dispatch, nothing is queued if the caller already is inside the executor.
+  hop_operation(any_io_executor through, bool may_skip) noexcept
+      : through_(static_cast<any_io_executor&&>(through)), may_skip_(may_skip) {}
+
+  const any_io_executor& through() const noexcept { return through_; }
+  bool may_skip() const noexcept { return may_skip_; }
+
+  /// Skipping costs budget: a loop around it must not starve the others.
+  bool await_ready() const noexcept {
+    return may_skip_ && through_.running_in_this_thread() &&
+           runner::current()->spend(runner::memory_weight);
+  }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> coroutine) {
+    coroutine_ = coroutine;
+    scope& home = scope_of(coroutine);
+    if (through_ == home.executor()) {
+      run = &resume;
+      through_.post(this);
+    } else {
+      take_detour(home);
+    }
+  }
+  void await_resume() const noexcept {}
+
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return launch(static_cast<hop_operation&&>(*this), static_cast<Token&&>(token));
+  }
+
+ private:
+  void take_detour(scope& home);
+  static void resume(queue_entry* entry, runner* where);
+  static void go_home(queue_entry* entry, runner* where);
+
+  any_io_executor through_;
+  std::coroutine_handle<> coroutine_;
+  scope* home_;
+  bool may_skip_;
+};
+
+inline const any_io_executor& default_executor(const hop_operation& op) noexcept {
+  return op.through();
+}
+
+}  // namespace beck

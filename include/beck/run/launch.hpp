@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+// The one door for operations that are objects (the library's own, and those that derive from beck::op): an
+// inert operation and a token. Deferred returns the operation, use_awaitable one that throws, a callable
+// starts it in a recycled block; every other token goes through async_initiate.
+#pragma once
+
+#include <beck/run/async_result.hpp>
+
+namespace beck {
+
+/// An operation whose awaited result is the value or an exception; still nothing is allocated.
+template <class Op>
+class [[nodiscard]] throwing_operation : public Op {
+ public:
+  explicit throwing_operation(Op&& op) : Op(static_cast<Op&&>(op)) {}
+  auto await_resume() {
+    if constexpr (requires { Op::await_resume().error(); }) {
+      return Op::await_resume().value();
+    } else {
+      return Op::await_resume();
+    }
+  }
+};
+
+/// The initiation that async_initiate gets for an operation that is an object. Found by ADL, for each kind of
+/// operation: `start_callback(op, handler)` starts it in a block of its own, `default_executor(op)` is where
+/// its completion goes if the handler does not say.
+template <class Op>
+class operation_launcher {
+ public:
+  using executor_type = any_io_executor;
+  explicit operation_launcher(Op&& op) : op_(static_cast<Op&&>(op)) {}
+  executor_type get_executor() const { return default_executor(op_); }
+  template <class H>
+  void operator()(H&& handler) {
+    start_callback(static_cast<Op&&>(op_), static_cast<H&&>(handler));
+  }
+  /// For tokens that map an awaited result without a handler (as_tuple, redirect_error).
+  Op&& operation() && { return static_cast<Op&&>(op_); }
+
+ private:
+  Op op_;
+};
+
+/// Starts or packages `op` as `token` says. Always inline, so that `op` goes from registers into its block or
+/// frame; see start_callback() in io/launch.hpp.
+template <class Op, class Token>
+[[gnu::always_inline]] inline auto launch(Op&& op, Token&& token) {
+  using token_type = std::decay_t<Token>;
+  using op_type = std::decay_t<Op>;
+  static_assert(
+      completion_token_for<token_type, typename op_type::signature>,
+      "the last argument is neither a completion token nor callable with this operation's results");
+  if constexpr (std::is_same_v<token_type, deferred_t>) {
+    return op_type(static_cast<Op&&>(op));
+  } else if constexpr (std::is_same_v<token_type, use_awaitable_t<>>) {
+    return throwing_operation<op_type>(static_cast<Op&&>(op));
+  } else if constexpr (plain_handler<token_type, typename op_type::signature>) {
+    start_callback(static_cast<Op&&>(op), static_cast<Token&&>(token));
+  } else {
+    return async_initiate<Token, typename op_type::signature>(
+        operation_launcher<op_type>(static_cast<Op&&>(op)), token);
+  }
+}
+
+}  // namespace beck

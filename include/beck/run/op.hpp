@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSL-1.0
+// beck::op: the base of operations that users write as objects. Such an operation is awaited in the frame of
+// its coroutine, without suspension if it is ready, and takes every token; nothing in it is a template of
+// either, so its code may live in a .cpp file.
+#pragma once
+
+#include <beck/base/assert.hpp>
+#include <beck/run/post.hpp>
+#include <beck/run/result_slot.hpp>
+
+namespace beck {
+
+/// Derive from it, name the class and the signature, and say how it starts:
+///
+///   class read_line : public beck::op<read_line, void(beck::error_code, std::size_t)> {
+///    public:
+///     read_line(tcp::socket& socket, std::string& text) : socket_(&socket), text_(&text) {}
+///     bool ready() {                       // optional: finishes at once, without suspension
+///       const auto at = text_->find('\n');
+///       return at != text_->npos && finish(beck::error_code(), at + 1);
+///     }
+///     void initiate(handler done) {        // else: start something that calls `done`
+///       beck::async_read_until(*socket_, beck::dynamic_buffer(*text_), '\n', std::move(done));
+///     }
+///    ...
+///   auto [ec, n] = co_await read_line(socket, text);       read_line(socket, text)(token);
+///
+/// ready() is asked once for each start, before initiate(), by the thread that awaits or starts. What it
+/// finishes costs one unit of the runner's budget; without budget, and with a handler, it goes through the queue.
+/// `done` is move-only and has the executor of what waits. It may be called on any thread, also inside
+/// initiate(), but once; what waits continues on its own executor, never inside the call. Destroyed uncalled it
+/// abandons the operation: a handler is destroyed un-run, a coroutine stays suspended until its tree goes.
+/// With a handler that has no executor the operation completes on `get_executor()` of the derived class, if
+/// there is one, else on the current executor.
+///
+/// Requires: Derived is not final, and is moved only before it starts. From then on it stays where it is, so
+/// initiate() may hand out `this`, until `done` is called or destroyed.
+/// Memory: none when awaited; one recycled block with a handler.
+template <class Derived, class Signature>
+class op;
+
+template <class Derived, class... A>
+class op<Derived, void(A...)> : public result_slot<A...> {
+ public:
+  using signature = void(A...);
+  using handler = result_handler<A...>;
+
+  bool await_ready() {
+    runner* const where = runner::current();
+    if (where == nullptr || !where->spend(runner::memory_weight)) return false;
+    asked_ = true;
+    if (!self().ready()) return false;
+    ++where->counters.inline_completions;
+    return true;
+  }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> coroutine) {
+    const any_io_executor& home = scope_of(coroutine).executor();
+    coroutine_ = coroutine;
+    if (!asked_ && self().ready()) {  // no budget: its turn comes behind what is queued
+      this->run = &resume_entry;
+      home.post(this);
+      return true;
+    }
+    this->begin(home, &resume_entry);
+    const initiating_call call(static_cast<completion_slot*>(this));
+    try {
+      self().initiate(handler(*this));
+    } catch (...) {
+      this->sever();
+      this->settle();
+      throw;
+    }
+    return this->stay_suspended(call);
+  }
+  auto await_resume() { return this->template resume_with<false>(); }
+
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return launch(static_cast<Derived&&>(*this), static_cast<Token&&>(token));
+  }
+
+ protected:
+  op() noexcept = default;
+  op(op&&) noexcept {}  // inert: there is nothing to move
+  op& operator=(op&&) = delete;
+  ~op() = default;
+
+  /// Never ready: hidden by the derived class's own.
+  static constexpr bool ready() noexcept { return false; }
+  /// Sets the result, inside ready(). Gives true.
+  bool finish(A... results) {
+    this->set(static_cast<A&&>(results)...);
+    return true;
+  }
+
+ private:
+  static void resume_entry(queue_entry* entry, runner* where) {
+    if (where == nullptr) return;  // the frame belongs to its tree, which destroys it
+    ++where->counters.delivered;
+    where->resume(static_cast<op*>(entry)->coroutine_);
+  }
+
+  Derived& self() noexcept { return static_cast<Derived&>(*this); }
+
+  bool asked_ = false;
+  std::coroutine_handle<> coroutine_;
+};
+
+template <class Derived, class Signature>
+any_io_executor default_executor(const op<Derived, Signature>& operation) noexcept {
+  if constexpr (requires(const Derived& d) { d.get_executor(); }) {
+    return executor_at(static_cast<const Derived&>(operation).get_executor());
+  } else {
+    return runner::current() != nullptr ? ambient_scope().executor() : any_io_executor();
+  }
+}
+
+/// An operation of a user with a handler: one block from the handler's allocator, free again before the upcall.
+template <class Op, class Handler>
+class op_callback final : public Op {
+ public:
+  template <class H>
+  op_callback(Op&& operation, H&& handler)
+      : Op(static_cast<Op&&>(operation)),
+        handler_(static_cast<H&&>(handler)),
+        executor_(get_associated_executor(handler_, default_executor(*this))) {}
+
+  /// Throws what ready() and initiate() throw; the block is free then.
+  static void launch(op_callback* self) {
+    BECK_ASSERT(self->executor_, "an operation was started outside of every context, without executor");
+    bool counted = false;
+    initiating_call call(static_cast<completion_slot*>(self));
+    try {
+      if (self->ready()) {
+        call.end_with(initiating_call::outcome::completed);
+      } else {
+        self->begin(self->executor_, &upcall);
+        counted = true;
+        self->initiate(typename Op::handler(*self));
+      }
+    } catch (...) {
+      self->sever();
+      if (counted) self->settle();
+      discard(self);
+      throw;
+    }
+    if (call.result() == initiating_call::outcome::pending) return;
+    const outstanding_work ending(self->executor_, counted);
+    if (call.result() == initiating_call::outcome::completed) {
+      deliver_at_once(self, ending.executor());
+    } else {
+      discard(self);
+    }
+  }
+
+ private:
+  static void deliver_at_once(op_callback* self, const any_io_executor& executor) {
+    if constexpr (has_immediate_executor<Handler>) {
+      runner* const where = runner::current();
+      if (where != nullptr && where->descend_immediate()) {
+        const immediate_level ascending(*where);
+        where->charge(runner::memory_weight);
+        const any_io_executor immediate(
+            get_associated_immediate_executor(self->handler_, executor));
+        auto result = static_cast<typename Op::result&&>(self->get());
+        Handler handler(static_cast<Handler&&>(self->handler_));
+        release_for_handler(self, handler);
+        immediate.execute([handler = static_cast<Handler&&>(handler),
+                           result = static_cast<decltype(result)&&>(result)]() mutable {
+          call_with_result(static_cast<Handler&&>(handler),
+                           static_cast<decltype(result)&&>(result));
+        });
+        return;
+      }
+    }
+    self->run = &upcall;
+    executor.post(self);
+  }
+
+  static void discard(op_callback* self) noexcept {
+    Handler handler(static_cast<Handler&&>(self->handler_));
+    release_for_handler(self, handler);
+  }
+
+  static void upcall(queue_entry* entry, runner* where) {
+    auto* self = static_cast<op_callback*>(entry);
+    if (where == nullptr) return discard(self);
+    auto result = static_cast<typename Op::result&&>(self->get());
+    Handler handler(static_cast<Handler&&>(self->handler_));
+    release_for_handler(self, handler);
+    ++where->counters.delivered;
+    call_with_result(static_cast<Handler&&>(handler), static_cast<decltype(result)&&>(result));
+  }
+
+  Handler handler_;
+  any_io_executor executor_;
+};
+
+/// True for classes that derive from op.
+template <class Op>
+concept user_operation =
+    std::is_base_of_v<completion_slot, Op> && requires { typename Op::handler; };
+
+template <class Op, class H>
+  requires user_operation<std::decay_t<Op>>
+void start_callback(Op&& operation, H&& handler) {
+  using entry = op_callback<std::decay_t<Op>, std::decay_t<H>>;
+  entry::launch(make_for_handler<entry>(handler, static_cast<Op&&>(operation),
+                                        static_cast<H&&>(handler)));
+}
+
+}  // namespace beck

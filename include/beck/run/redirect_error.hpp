@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSL-1.0
+// redirect_error: the error goes to a variable, the token gets the rest. Built-in operations that are awaited
+// need no handler for it.
+#pragma once
+
+#include <beck/run/awaited_result.hpp>
+#include <beck/run/token_adapter.hpp>
+
+namespace beck {
+
+template <class Handler, class... A>
+class redirecting_handler {
+ public:
+  template <class H>
+  redirecting_handler(H&& handler, error_code& target)
+      : handler_(static_cast<H&&>(handler)), target_(&target) {}
+  const Handler& wrapped_handler() const noexcept { return handler_; }
+  void operator()(error_code ec, A... a) {
+    *target_ = ec;
+    static_cast<Handler&&>(handler_)(static_cast<A&&>(a)...);
+  }
+
+ private:
+  Handler handler_;
+  error_code* target_;
+};
+
+class redirecting_adapter {
+ public:
+  explicit redirecting_adapter(error_code& target) noexcept : target_(&target) {}
+
+  template <class Signature>
+  struct form {  // nothing to redirect
+    using signature = Signature;
+    template <class H>
+    static std::decay_t<H> adapt(H&& handler, error_code&) {
+      return static_cast<H&&>(handler);
+    }
+  };
+  template <class... A>
+  struct form<void(error_code, A...)> {
+    using signature = void(A...);
+    template <class H>
+    static redirecting_handler<std::decay_t<H>, A...> adapt(H&& handler, error_code& target) {
+      return redirecting_handler<std::decay_t<H>, A...>(static_cast<H&&>(handler), target);
+    }
+  };
+  template <class Signature>
+  using signature = typename form<Signature>::signature;
+  template <class Signature>
+  static constexpr bool maps_result = true;
+
+  template <class Signature, class H>
+  auto adapt(H&& handler) const {
+    return form<Signature>::adapt(static_cast<H&&>(handler), *target_);
+  }
+
+  void map() const noexcept {}
+  template <class R>
+  R map(R&& result) const {
+    return static_cast<R&&>(result);
+  }
+  void map(io_result<>&& r) const noexcept { *target_ = r.error_; }
+  template <class T>
+  T map(io_result<T>&& r) const {
+    *target_ = r.error_;
+    return static_cast<T&&>(r.value_);
+  }
+  template <class T, class U>
+  std::pair<T, U> map(io_result<T, U>&& r) const {
+    *target_ = r.error_;
+    return std::pair<T, U>(static_cast<T&&>(r.first_), static_cast<U&&>(r.second_));
+  }
+
+ private:
+  error_code* target_;
+};
+
+template <class Token>
+using redirect_error_t = token_adapter<redirecting_adapter, Token>;
+
+/// Writes the error (or success) to `target` when the operation completes; the token is given only the values.
+/// Requires that `target` lives until then. Signatures without an error_code stay as they are.
+template <class Token>
+redirect_error_t<std::decay_t<Token>> redirect_error(Token&& token, error_code& target) {
+  return redirect_error_t<std::decay_t<Token>>(redirecting_adapter(target),
+                                               static_cast<Token&&>(token));
+}
+/// For the default token.
+inline redirect_error_t<deferred_t> redirect_error(error_code& target) {
+  return redirect_error(deferred, target);
+}
+
+}  // namespace beck

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSL-1.0
+// Where a handler leaves its result for somebody who waits: a coroutine's frame, or the block of an operation
+// that a user wrote. The handler may be called on any thread, even inside the initiation; delivering never
+// allocates, because the slot is its own queue entry.
+#pragma once
+
+#include <beck/run/awaited_result.hpp>
+#include <beck/run/initiating_call.hpp>
+#include <beck/run/scope.hpp>
+#include <coroutine>
+#include <new>
+
+namespace beck {
+
+/// The part of a slot that does not depend on the result. `run` is set by what derives: it delivers the
+/// result (with a runner), or gives up what the slot owns (with nullptr: the handler was dropped, or the
+/// queue died).
+class completion_slot : public queue_entry {
+ public:
+  completion_slot() noexcept = default;
+  completion_slot(const completion_slot&) = delete;
+  completion_slot& operator=(const completion_slot&) = delete;
+
+  /// Where the result is delivered.
+  const any_io_executor& executor() const noexcept { return *executor_; }
+
+ protected:
+  /// Before the initiation: counts outstanding work on `executor`, which must live as long as the slot. The
+  /// initiation runs inside an initiating_call of the slot; if that is still pending afterwards, the slot
+  /// belongs to the handler and may be gone already. Else it is the initiation's again, and settle() ends the
+  /// work.
+  void begin(const any_io_executor& executor, run_function deliver) noexcept {
+    run = deliver;
+    executor_ = &executor;
+    executor.on_work_started();
+  }
+  void settle() noexcept { executor_->on_work_finished(); }
+
+  /// For a coroutine, after the initiation: a result that is there is used at once if the budget allows it, and
+  /// queued else. True: the coroutine stays suspended.
+  bool stay_suspended(const initiating_call& call) {
+    return call.result() == initiating_call::outcome::pending || !continue_at_once(call);
+  }
+
+  /// From the handler: the result is in place, or there will never be one.
+  void filled();
+  void abandoned() noexcept;
+
+ private:
+  bool continue_at_once(const initiating_call& call);
+
+  const any_io_executor* executor_ = nullptr;
+};
+
+template <class... A>
+class result_handler;
+
+/// A slot with room for the arguments of a completion.
+template <class... A>
+class result_slot : public completion_slot {
+ public:
+  using result = awaited_result_t<A...>;
+
+  result_slot() noexcept : empty_() {}
+  ~result_slot() {
+    sever();
+    if (full_) result_.~result();
+  }
+
+ protected:
+  void set(A... a) {
+    ::new (static_cast<void*>(&result_)) result(static_cast<A&&>(a)...);
+    full_ = true;
+  }
+  result&& get() noexcept { return static_cast<result&&>(result_); }
+
+  /// What co_await gives for this slot.
+  template <bool Throwing>
+  auto resume_with() {
+    if constexpr (!Throwing && is_io_result<result>) {
+      return get();
+    } else {
+      return get().value();
+    }
+  }
+
+  /// Makes the handler forget the slot, which is about to go.
+  void sever() noexcept {
+    if (handler_ != nullptr) std::exchange(handler_, nullptr)->slot_ = nullptr;
+  }
+
+ private:
+  friend class result_handler<A...>;
+
+  union {
+    char empty_;
+    result result_;
+  };
+  result_handler<A...>* handler_ = nullptr;
+  bool full_ = false;
+};
+
+/// The handler that fills a slot: move-only, one pointer; called at most once, from any thread, also inside
+/// the initiation. Called or destroyed: what waits is told through its own executor, never inside the call.
+template <class... A>
+class result_handler {
+ public:
+  using executor_type = any_io_executor;
+  static constexpr bool only_keeps_result = true;
+
+  explicit result_handler(result_slot<A...>& slot) noexcept : slot_(&slot) {
+    slot_->handler_ = this;
+  }
+  result_handler(result_handler&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {
+    if (slot_ != nullptr) slot_->handler_ = this;
+  }
+  result_handler& operator=(result_handler&& other) noexcept {
+    result_handler previous(static_cast<result_handler&&>(*this));
+    slot_ = std::exchange(other.slot_, nullptr);
+    if (slot_ != nullptr) slot_->handler_ = this;
+    return *this;
+  }
+  ~result_handler() {
+    if (slot_ != nullptr) take()->abandoned();
+  }
+
+  /// Where the result is delivered: operations below use it for their own completions.
+  executor_type get_executor() const noexcept {
+    return slot_ != nullptr ? slot_->executor() : executor_type();
+  }
+
+  /// Does nothing if what waited is gone (its context was destroyed).
+  void operator()(A... a) {
+    if (slot_ == nullptr) return;
+    slot_->set(static_cast<A&&>(a)...);
+    take()->filled();
+  }
+
+ private:
+  friend class result_slot<A...>;
+
+  result_slot<A...>* take() noexcept {
+    slot_->handler_ = nullptr;
+    return std::exchange(slot_, nullptr);
+  }
+
+  result_slot<A...>* slot_;
+};
+
+/// The slot in the frame of a coroutine that awaits.
+template <class... A>
+class awaiting_slot : public result_slot<A...> {
+ public:
+  template <class Promise>
+  void prepare(std::coroutine_handle<Promise> coroutine) {
+    coroutine_ = coroutine;
+    this->begin(scope_of(coroutine).executor(), &resume_entry);
+  }
+  using result_slot<A...>::stay_suspended;
+  template <bool Throwing>
+  auto take() {
+    return this->template resume_with<Throwing>();
+  }
+
+ private:
+  static void resume_entry(queue_entry* entry, runner* where) {
+    if (where == nullptr) return;  // the frame belongs to its tree, which destroys it
+    ++where->counters.delivered;
+    where->resume(static_cast<awaiting_slot*>(entry)->coroutine_);
+  }
+
+  std::coroutine_handle<> coroutine_;
+};
+
+}  // namespace beck

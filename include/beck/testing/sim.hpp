@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSL-1.0
+// Simulated worlds: the same sockets, timers and tasks as always, in memory and under virtual time,
+// in an order that a seed decides. A test that fails with a seed fails with it again, on every
+// compiler.
+#pragma once
+
+#include <beck/base/duration.hpp>
+#include <beck/base/text_view.hpp>
+#include <beck/io/io_context.hpp>
+#include <cstddef>
+#include <cstdint>
+
+namespace beck::testing::sim {
+
+/// What the seed may choose from. A value; each function returns *this.
+class settings {
+ public:
+  settings() noexcept {}
+
+  /// How long a message of the network travels, drawn evenly for each. Requires 0 <= least <= most.
+  settings& delay(duration least, duration most) noexcept {
+    delay_least_ = least;
+    delay_most_ = most;
+    return *this;
+  }
+  /// How probable it is that what is sent is cut once more before it travels; half of the cuts
+  /// leave a single byte in front.
+  settings& split_probability(double p) noexcept {
+    split_ = p;
+    return *this;
+  }
+  /// How probable it is that a read gives less than is there.
+  settings& short_read_probability(double p) noexcept {
+    short_read_ = p;
+    return *this;
+  }
+  /// What a socket has before its options change it; down to 1 byte. A sender has both to fill: its
+  /// own and its peer's.
+  settings& buffer_sizes(std::size_t send_bytes, std::size_t receive_bytes) noexcept {
+    send_bytes_ = send_bytes;
+    receive_bytes_ = receive_bytes;
+    return *this;
+  }
+  /// Everything as undisturbed as a network can be: one delay for all, nothing cut.
+  settings& calm() noexcept {
+    return delay(duration(10'000), duration(10'000)).split_probability(0).short_read_probability(0);
+  }
+
+ private:
+  friend class world;
+
+  duration delay_least_ = duration(1'000);
+  duration delay_most_ = duration(500'000);
+  double split_ = 0.25;
+  double short_read_ = 0.125;
+  std::size_t send_bytes_ = 65'536;
+  std::size_t receive_bytes_ = 65'536;
+};
+
+/// A machine in a world: `io_context ctx(w.host("a"));` is a context on it. The n-th host of a
+/// world has the addresses 10.0.0.n and fd00::n; loopback addresses, ports, UNIX names and
+/// descriptor numbers are each host's own.
+class host {
+ public:
+  host(const host&) = delete;
+  host& operator=(const host&) = delete;
+
+  text_view name() const noexcept;
+
+ private:
+  friend class world;
+  friend class io_context::options;
+
+  explicit host(sim_host& simulated) noexcept : simulated_(&simulated) {}
+
+  sim_host* simulated_;
+};
+
+/// Hosts that share a network, a virtual clock and a hash.
+/// Thread: one at a time, for the world and all contexts in it; a post to a context that another
+/// thread runs ends the program. Lifetime: outlives its contexts (asserted). Virtual time passes
+/// only while a context waits, and a microsecond at a time while it is busy or polled. A run() or a
+/// synchronous call that would wait for ever ends the program and says what waits.
+class world {
+ public:
+  explicit world(std::uint64_t seed);
+  world(std::uint64_t seed, const settings& how);
+  ~world();
+  world(const world&) = delete;
+  world& operator=(const world&) = delete;
+
+  /// The host of that name, made when it is first asked for.
+  sim::host& host(text_view name);
+
+  std::uint64_t seed() const noexcept;
+  /// Of everything that has happened: each call with its result, each event, and when. The same
+  /// program with the same seed has the same hash on every compiler.
+  std::uint64_t hash() const noexcept;
+  time_point now() const noexcept;
+
+ private:
+  struct state;
+  state* state_;
+};
+
+/// The hash of the world that a context is in: also of a private one, which
+/// `io_context::options().backend(backend::sim).seed(n)` makes. 0 if the context is not simulated.
+std::uint64_t sim_hash(io_context& context) noexcept;
+
+}  // namespace beck::testing::sim

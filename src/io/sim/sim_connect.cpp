@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSL-1.0
+// Names and connections: bind(2), listen(2), connect(2), accept(2). A TCP handshake takes one drawn
+// delay to the listener and one back; UNIX sockets connect at once or not at all, as on Linux.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include <sys/socket.h>
+
+#include "io/sim/sim_network.hpp"
+#include "io/sim/sim_world.hpp"
+
+namespace beck {
+namespace {
+
+constexpr std::uint16_t ephemeral_first = 32'768;  // net.ipv4.ip_local_port_range
+constexpr std::uint16_t ephemeral_count = 28'232;
+
+bool covers(const sim_socket& s, const sim_address& address) noexcept {
+  if (!is_any(s.local.address)) return s.local.address == address;
+  if (is_v4(s.local.address)) return is_v4(address);
+  return !is_v4(address) || !s.options.v6_only();
+}
+
+bool overlaps(const sim_socket& a, const sim_socket& b, const sim_address& b_address) noexcept {
+  if (!is_any(b_address)) return covers(a, b_address);
+  if (is_any(a.local.address)) {
+    if (is_v4(a.local.address) == is_v4(b_address)) return true;
+    return !(is_v4(a.local.address) ? b : a).options.v6_only();
+  }
+  if (is_v4(b_address)) return is_v4(a.local.address);
+  return !is_v4(a.local.address) || !b.options.v6_only();
+}
+
+}  // namespace
+
+// --- names -------------------------------------------------------------------------------------
+
+bool sim_network::port_taken(const sim_socket& s, const sim_address& address,
+                             std::uint16_t port) noexcept {
+  const auto [first, last] = s.host->ports.equal_range(port);
+  return std::any_of(first, last, [&](const auto& entry) {
+    const sim_socket& other = *entry.second;
+    if (&other == &s || !overlaps(other, s, address)) return false;
+    const bool shared = s.options.reuse_port() && other.options.reuse_port();
+    const bool reused = s.options.reuse_address() && other.options.reuse_address() &&
+                        other.phase != sim_phase::listening;
+    return !shared && !reused;
+  });
+}
+
+std::uint16_t sim_network::free_port(const sim_socket& s, const sim_address& address) noexcept {
+  const std::uint64_t start = port_.below(ephemeral_count);
+  for (std::uint64_t i = 0; i < ephemeral_count; ++i) {
+    const auto port = static_cast<std::uint16_t>(ephemeral_first + (start + i) % ephemeral_count);
+    if (s.host->ports.find(port) == s.host->ports.end()) return port;
+  }
+  for (std::uint64_t i = 0; i < ephemeral_count; ++i) {  // all are in use: one that may be shared
+    const auto port = static_cast<std::uint16_t>(ephemeral_first + (start + i) % ephemeral_count);
+    if (!port_taken(s, address, port)) return port;
+  }
+  return 0;
+}
+
+void sim_network::enter_port(sim_socket& s) {
+  s.host->ports.emplace(s.local.port, &s);
+  world_.digest().fold(s.local.port);
+  s.bound = true;
+}
+
+void sim_network::leave_names(sim_socket& s) noexcept {
+  if (!s.bound) return;
+  if (s.family == AF_UNIX) {
+    const auto found = s.host->paths.find(s.local.path);
+    if (found == s.host->paths.end() || found->second != &s)
+      return;  // accepted: its listener's name
+    if (s.local.path.front() == '\0') {
+      s.host->paths.erase(found);
+    } else {
+      found->second = nullptr;  // the file stays
+    }
+    return;
+  }
+  const auto [first, last] = s.host->ports.equal_range(s.local.port);
+  const auto found =
+      std::find_if(first, last, [&s](const auto& entry) { return entry.second == &s; });
+  if (found != last) s.host->ports.erase(found);
+}
+
+int sim_network::bind(sim_socket& s, const void* address, std::size_t bytes) {
+  sim_name name;
+  if (const int refused = parse_name(s.family, address, bytes, name); refused != 0) return refused;
+  if (s.family == AF_UNIX) return bind_path(s, name);
+  return bind_ip(s, name);
+}
+
+int sim_network::bind_ip(sim_socket& s, const sim_name& name) {
+  if (s.family == AF_INET6 && is_v4(name.address) && s.options.v6_only()) return -EINVAL;
+  if (!is_any(name.address) && !s.host->owns(name.address)) return -EADDRNOTAVAIL;
+  if (s.bound || s.phase != sim_phase::fresh) return -EINVAL;
+  const std::uint16_t port = name.port != 0 ? name.port : free_port(s, name.address);
+  if (port == 0 || (name.port != 0 && port_taken(s, name.address, port))) return -EADDRINUSE;
+  s.local.address = name.address;
+  s.local.port = port;
+  enter_port(s);
+  return 0;
+}
+
+int sim_network::bind_path(sim_socket& s, const sim_name& name) {
+  if (s.bound) return -EINVAL;
+  sim_name chosen = name;
+  if (chosen.path.empty()) {  // unix(7), autobind: NUL and five hexadecimal digits
+    char digits[8];
+    do {
+      std::snprintf(digits, sizeof digits, "%05x", static_cast<unsigned>(port_.below(0x100000)));
+      chosen.path.assign(1, '\0').append(digits);
+    } while (s.host->paths.count(chosen.path) != 0);
+  }
+  if (!s.host->paths.emplace(chosen.path, &s).second) return -EADDRINUSE;
+  s.local = chosen;
+  s.bound = true;
+  return 0;
+}
+
+// --- connections -------------------------------------------------------------------------------
+
+int sim_network::listen(sim_socket& s, int backlog) {
+  if (s.phase != sim_phase::fresh && s.phase != sim_phase::listening) return -EINVAL;
+  if (!s.bound) {
+    if (s.family == AF_UNIX) return -EINVAL;
+    s.local.port = free_port(s, s.local.address);
+    if (s.local.port == 0) return -EADDRINUSE;
+    enter_port(s);
+  }
+  if (s.family != AF_UNIX && s.phase == sim_phase::fresh) {
+    // SO_REUSEADDR lets two sockets have a port, but only one of them listen.
+    const auto [first, last] = s.host->ports.equal_range(s.local.port);
+    const bool taken = std::any_of(first, last, [&s](const auto& entry) {
+      const sim_socket& other = *entry.second;
+      return other.phase == sim_phase::listening && overlaps(other, s, s.local.address) &&
+             !(s.options.reuse_port() && other.options.reuse_port());
+    });
+    if (taken) return -EADDRINUSE;
+  }
+  s.phase = sim_phase::listening;
+  s.backlog_max =
+      backlog < 0 ? backlog_limit : std::min(static_cast<std::size_t>(backlog), backlog_limit);
+  return 0;
+}
+
+int sim_network::connect(sim_socket& s, const void* address, std::size_t bytes) {
+  sim_name name;
+  if (const int refused = parse_name(s.family, address, bytes, name); refused != 0) return refused;
+  if (s.family == AF_UNIX) return connect_path(s, name);
+  if (s.connect_failed) {  // the failed one has to be reported before the next may start
+    s.connect_failed = false;
+    s.receive_ended = s.send_ended = false;
+    s.phase = sim_phase::fresh;
+    const int error = take_error(s);
+    return error != 0 ? -error : -ECONNABORTED;
+  }
+  if (s.phase == sim_phase::connecting) return -EALREADY;
+  if (s.phase != sim_phase::fresh) return -EISCONN;
+  if (is_any(name.address)) {
+    name.address =
+        is_v4(name.address) || s.family == AF_INET ? mapped_v4(127, 0, 0, 1) : sim_address{};
+    if (!is_v4(name.address)) name.address[15] = 1;
+  }
+  const bool v4 = is_v4(name.address);
+  if ((v4 && s.options.v6_only()) || world_.host_at(name.address, *s.host) == nullptr)
+    return -ENETUNREACH;
+  if (is_any(s.local.address)) {
+    if (is_loopback(name.address)) {
+      s.local.address = name.address;
+      if (v4) s.local.address = mapped_v4(127, 0, 0, 1);
+    } else {
+      s.local.address = v4 ? s.host->address_v4() : s.host->address_v6();
+    }
+  }
+  if (!s.bound) {
+    s.local.port = free_port(s, s.local.address);
+    if (s.local.port == 0) return -EADDRNOTAVAIL;
+    enter_port(s);
+  }
+  s.remote = name;
+  s.phase = sim_phase::connecting;
+  schedule(event_kind::syn, s, 0, world_.clock().now() + drawn_delay());
+  return -EINPROGRESS;
+}
+
+int sim_network::connect_path(sim_socket& s, const sim_name& name) {
+  if (name.path.empty()) return -EINVAL;
+  const auto found = s.host->paths.find(name.path);
+  if (found == s.host->paths.end()) return name.path.front() == '\0' ? -ECONNREFUSED : -ENOENT;
+  sim_socket* listener = found->second;
+  if (listener == nullptr || listener->phase != sim_phase::listening) return -ECONNREFUSED;
+  if (listener->backlog.size() > listener->backlog_max) return -EAGAIN;
+  if (s.phase == sim_phase::listening) return -EINVAL;
+  if (s.phase != sim_phase::fresh) return -EISCONN;
+  s.remote = name;
+  make_child(*listener, s);
+  s.phase = sim_phase::connected;
+  wake(s);
+  return 0;
+}
+
+sim_socket* sim_network::find_listener(sim_host& host, const sim_socket& from) const noexcept {
+  sim_socket* best = nullptr;
+  const auto [first, last] = host.ports.equal_range(from.remote.port);
+  for (auto at = first; at != last; ++at) {
+    sim_socket& s = *at->second;
+    if (s.phase != sim_phase::listening || !covers(s, from.remote.address)) continue;
+    if (best == nullptr || is_any(best->local.address)) best = &s;  // the most exact one
+  }
+  return best;
+}
+
+sim_socket& sim_network::make_child(sim_socket& listener, sim_socket& client) {
+  sim_socket& child = make(*listener.host, listener.family);
+  listener.backlog.push_back(&child);
+  child.phase = sim_phase::connected;
+  child.options = listener.options;
+  child.local = client.remote;
+  child.remote = client.local;
+  join(child, client);
+  if (child.family != AF_UNIX) enter_port(child);
+  wake(listener);
+  return child;
+}
+
+void sim_network::syn(sim_socket& client, unsigned attempt) {
+  sim_socket* listener = nullptr;
+  if (sim_host* host = world_.host_at(client.remote.address, *client.host); host != nullptr) {
+    listener = find_listener(*host, client);
+  }
+  int error = 0;
+  if (listener == nullptr) {
+    error = ECONNREFUSED;
+  } else if (listener->backlog.size() > listener->backlog_max) {
+    if (attempt < syn_retries_max) {
+      const std::int64_t later = world_.clock().now() + (syn_retry_ns << attempt);
+      return schedule(event_kind::syn, client, attempt + 1, later);
+    }
+    error = ETIMEDOUT;
+  } else {
+    make_child(*listener, client);
+  }
+  schedule(event_kind::syn_answer, client, static_cast<std::uint64_t>(error),
+           drawn_arrival(client));
+}
+
+void sim_network::syn_answer(sim_socket& client, int error) {
+  if (client.gone || client.phase != sim_phase::connecting) return;
+  if (error == 0) {
+    client.phase = sim_phase::connected;
+  } else {
+    end(client, error);
+    client.connect_failed = true;
+  }
+  wake(client);
+}
+
+int sim_network::accept(sim_socket& listener) {
+  if (listener.phase != sim_phase::listening) return -EINVAL;
+  if (listener.backlog.empty()) return -EAGAIN;
+  sim_socket& child = *listener.backlog.front();
+  const int fd = listener.host->install(child);
+  if (fd >= 0) listener.backlog.erase(listener.backlog.begin());
+  return fd;
+}
+
+void sim_network::abort_backlog(sim_socket& listener) {
+  std::vector<sim_socket*> left;
+  left.swap(listener.backlog);
+  for (sim_socket* child : left) {
+    leave_names(*child);
+    child->gone = true;
+    if (!child->peer->gone) {
+      if (child->family == AF_UNIX) {
+        child->peer->send_ended = true;
+        send_fin(*child->peer, ECONNRESET);
+      } else {
+        schedule(event_kind::reset, *child->peer, 0, drawn_arrival(*child->peer));
+      }
+    }
+    release(*child);
+  }
+}
+
+}  // namespace beck

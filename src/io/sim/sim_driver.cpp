@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSL-1.0
+// Turns under virtual time.
+#include "io/sim/sim_driver.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include <beck/base/assert.hpp>
+
+#include "io/io_loop.hpp"
+#include "io/perform.hpp"
+#include "io/readiness.hpp"
+#include "io/transitions.hpp"
+
+namespace beck {
+namespace {
+
+/// For the hash, beside sim_system's calls.
+constexpr std::uint32_t note_event = 100;
+constexpr std::uint32_t note_time = 101;
+
+std::uint64_t token_of(const descriptor& d) noexcept {
+  return std::uint64_t{d.generation} << 32 | d.index;
+}
+
+const char* to_text(op_kind kind) noexcept {
+  switch (kind) {
+    case op_kind::receive:
+    case op_kind::receive_vector:
+      return "read";
+    case op_kind::send:
+    case op_kind::send_vector:
+      return "write";
+    case op_kind::accept:
+      return "accept";
+    case op_kind::connect:
+      return "connect";
+    case op_kind::wait_read:
+    case op_kind::wait_write:
+    case op_kind::wait_error:
+      return "wait";
+    case op_kind::wait_timer:
+    case op_kind::raw:
+      break;
+  }
+  return "operation";
+}
+
+}  // namespace
+
+void sim_driver::attach(descriptor& d) noexcept {
+  d.queue[direction_in].ready = readiness::known;
+  d.queue[direction_out].ready = readiness::known;
+}
+
+bool sim_driver::detach(descriptor& d) noexcept {
+  if (sim_socket* s = sys_.host().find(d.fd); s != nullptr && d.registered)
+    sim_network::unwatch(*s);
+  d.registered = false;
+  return true;
+}
+
+bool sim_driver::watch(descriptor& d, io_op& op) noexcept {
+  if (d.registered) return true;
+  sim_socket* s = sys_.host().find(d.fd);
+  if (s == nullptr) {
+    loop_.finish(op, op.kind == op_kind::raw ? -EOPNOTSUPP : -EBADF);
+    return false;
+  }
+  sys_.world().network().watch(*s, ready_, token_of(d));
+  d.registered = true;
+  return true;
+}
+
+void sim_driver::submit(io_op& op) noexcept {
+  descriptor& d = *op.target;
+  const direction& q = d.queue[direction_of(op.kind)];
+  if (!watch(d, op)) return;
+  if (is_receive(op.kind) && q.predictor >= 2 && q.ready != readiness::known) {
+    advance(op, op_event::list);
+    fresh_.add(op);
+  } else if (q.ready != readiness::no) {
+    loop_.queue_attempt(op);
+  } else {
+    advance(op, op_event::park);
+  }
+}
+
+void sim_driver::cancel(io_op& op) noexcept {
+  if (op.state == op_state::parked) loop_.finish(op, -ECANCELED);  // listed: the flag ends it
+}
+
+void sim_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
+  const auto attempt_late = [this](io_op& op) { loop_.queue_late_attempt(op); };
+  due_.take(attempt_late);
+  due_.rotate(fresh_);
+  if (mode == turn_mode::drain) due_.take(attempt_late);
+  ++loop_.counters().kernel_entries;
+
+  if (mode != turn_mode::wait || loop_.has_queued()) {
+    pass_time(mode == turn_mode::drain ? 0 : visit_ns);
+    collect();
+    if (mode == turn_mode::drain && !loop_.has_queued()) pass_time(visit_ns);
+  } else if (!due_.empty()) {
+    pass_time(0);
+    collect();
+    if (!loop_.has_queued()) due_.take(attempt_late);
+  } else {
+    wait(deadline);
+    collect();
+  }
+}
+
+void sim_driver::pass_time(std::int64_t ns) noexcept {
+  sim_world& world = sys_.world();
+  world.clock().advance_to(world.clock().now() + ns);
+  world.network().deliver_due();
+}
+
+void sim_driver::wait(std::int64_t deadline) noexcept {
+  sim_world& world = sys_.world();
+  if (!loop_.mail().empty()) return;
+  while (ready_.entries.empty()) {
+    if (world.advance(deadline)) continue;
+    if (deadline == INT64_MAX) stuck();
+    break;
+  }
+  world.note(note_time, 0, 0);
+}
+
+void sim_driver::collect() noexcept {
+  sim_random& order = sys_.world().network().order();
+  std::swap(taken_.entries, ready_.entries);
+  for (std::size_t left = taken_.entries.size(); left != 0; --left) {
+    const std::size_t at = left > 1 ? static_cast<std::size_t>(order.below(left)) : 0;
+    const sim_ready_list::entry news = taken_.entries[at];
+    taken_.entries[at] = taken_.entries[left - 1];
+    sim_socket& s = *news.socket;
+    if (s.generation != news.generation || s.watcher != &ready_) continue;  // closed meanwhile
+    s.listed = false;
+    const unsigned events = sim_network::levels(s);
+    ++loop_.counters().completions;
+    descriptor& d = loop_.descriptor_at(static_cast<std::uint32_t>(s.token));
+    if (token_of(d) != s.token) continue;  // S7: the slot has a new owner
+    sys_.world().note(note_event, s.fd, events);
+    note_events(loop_, d, events);
+  }
+  taken_.entries.clear();
+}
+
+void sim_driver::stuck() const noexcept {
+  char text[1024];
+  constexpr int room = sizeof text;
+  int used =
+      std::snprintf(text, sizeof text, "simulation: every task waits and nothing can happen");
+  for (const sim_socket* s : sys_.host().descriptors()) {
+    if (s == nullptr || s->watcher != &ready_) continue;
+    const descriptor& d = loop_.descriptor_at(static_cast<std::uint32_t>(s->token));
+    for (const direction& q : d.queue) {
+      if (q.current == nullptr || used >= room) continue;
+      used += std::snprintf(text + used, static_cast<std::size_t>(room - used),
+                            "; %s on descriptor %d", to_text(q.current->kind), d.fd);
+    }
+  }
+  if (loop_.stats().outstanding == 0 && used < room) {
+    std::snprintf(text + used, static_cast<std::size_t>(room - used),
+                  "; only a work guard keeps run() from returning");
+  }
+  assertion_failed(__FILE__, __LINE__, "an event, a deadline or mail", text);
+}
+
+void open_simulation(io_loop& loop, sim_host* host, std::uint64_t seed,
+                     std::unique_ptr<system>& sys, std::unique_ptr<driver>& drv) {
+  std::unique_ptr<sim_system> made;
+  if (host != nullptr) {
+    made = std::make_unique<sim_system>(*host);
+  } else {
+    made = std::make_unique<sim_system>(std::make_unique<sim_world>(seed, sim_profile()));
+  }
+  drv = std::make_unique<sim_driver>(loop, *made);
+  sys = std::move(made);
+}
+
+}  // namespace beck

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+// The driver over simulated readiness: the epoll driver's form, with virtual time instead of
+// waiting. A turn that would wait moves the clock to what happens next.
+#pragma once
+
+#include <memory>
+
+#include "io/driver.hpp"
+#include "io/lazy_list.hpp"
+#include "io/sim/sim_system.hpp"
+
+namespace beck {
+
+class io_loop;
+
+class sim_driver final : public driver {
+ public:
+  /// What a visit costs while work is queued or nothing may be waited for: else a program that
+  /// never stops to post, or to poll(), would stop time.
+  static constexpr std::int64_t visit_ns = 1'000;
+
+  sim_driver(io_loop& loop, sim_system& sys) noexcept : loop_(loop), sys_(sys) {}
+
+  void attach(descriptor& d) noexcept override;
+  bool detach(descriptor& d) noexcept override;
+  void submit(io_op& op) noexcept override;
+  void cancel(io_op& op) noexcept override;
+  void turn(turn_mode mode, std::int64_t deadline) noexcept override;
+  void cancel_everything() noexcept override {}
+  int wake_handle() const noexcept override { return -1; }
+  unsigned in_flight() const noexcept override { return 0; }
+  backend kind() const noexcept override { return backend::sim; }
+  const char* report() const noexcept override { return "sim: in memory, virtual time"; }
+  void add_stats(context_stats&) const noexcept override {}
+
+ private:
+  bool watch(descriptor& d, io_op& op) noexcept;
+  void pass_time(std::int64_t ns) noexcept;
+  /// Lets virtual time pass until there is news for this context, or until the deadline.
+  void wait(std::int64_t deadline) noexcept;
+  /// Turns news into readiness and queued attempts, in drawn order.
+  void collect() noexcept;
+  [[noreturn]] void stuck() const noexcept;
+
+  io_loop& loop_;
+  sim_system& sys_;
+  sim_ready_list ready_;
+  sim_ready_list taken_;
+  lazy_list due_;    // attempted in this turn
+  lazy_list fresh_;  // attempted in the next one
+};
+
+/// Makes the two halves of a simulated context: on `host`, or alone in a world with this seed.
+void open_simulation(io_loop& loop, sim_host* host, std::uint64_t seed,
+                     std::unique_ptr<system>& sys, std::unique_ptr<driver>& drv);
+
+}  // namespace beck

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSL-1.0
+// Socket names as the simulated network compares them, and their form as the kernel's sockaddr.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace beck {
+
+/// A v6 address; v4 addresses are mapped ones (::ffff:a.b.c.d), whatever the socket's family.
+using sim_address = std::array<std::uint8_t, 16>;
+
+/// The name of an IP socket (address and port) or of a UNIX socket (path; an abstract one begins
+/// with NUL).
+struct sim_name {
+  sim_address address{};
+  std::uint16_t port = 0;
+  std::string path;
+};
+
+sim_address mapped_v4(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d) noexcept;
+bool is_v4(const sim_address& address) noexcept;
+bool is_any(const sim_address& address) noexcept;
+bool is_loopback(const sim_address& address) noexcept;
+/// The address that a socket of `family` has before it is bound.
+sim_address any_address(int family) noexcept;
+
+/// Reads a sockaddr for a socket of `family`: 0 or the errno, negative, that bind(2) and connect(2)
+/// give.
+int parse_name(int family, const void* data, std::size_t bytes, sim_name& name);
+/// Writes as much of the sockaddr as fits into `bytes`, and its whole size there.
+void write_name(int family, const sim_name& name, void* data, std::size_t& bytes) noexcept;
+
+}  // namespace beck

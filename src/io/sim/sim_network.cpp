@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSL-1.0
+// The life of sockets, the queue of what travels, and readiness. Events are ordered by time, then
+// by a drawn number: never by an address.
+#include "io/sim/sim_network.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "io/sim/sim_world.hpp"
+#include "io/system.hpp"
+
+namespace beck {
+namespace {
+
+// The streams of random numbers that belong to the network.
+enum : std::uint64_t { delay_stream = 1, split_stream, order_stream, port_stream };
+
+int check_kind(int family, int type, int protocol) noexcept {
+  if (family != AF_INET && family != AF_INET6 && family != AF_UNIX) return -EAFNOSUPPORT;
+  if (type != SOCK_STREAM) return -ESOCKTNOSUPPORT;
+  const bool known = protocol == 0 || (family != AF_UNIX && protocol == IPPROTO_TCP);
+  return known ? 0 : -EPROTONOSUPPORT;
+}
+
+}  // namespace
+
+sim_network::sim_network(sim_world& world, std::uint64_t seed) noexcept
+    : world_(world),
+      delay_(seed, delay_stream),
+      split_(seed, split_stream),
+      order_(seed, order_stream),
+      port_(seed, port_stream) {}
+
+// --- sockets -----------------------------------------------------------------------------------
+
+sim_socket& sim_network::make(sim_host& host, int family) {
+  const sim_profile& profile = world_.profile();
+  sim_socket* s = nullptr;
+  if (free_.empty()) {
+    s = &sockets_.emplace_back(static_cast<std::uint32_t>(sockets_.size()),
+                               profile.send_buffer_bytes, profile.receive_buffer_bytes);
+    free_.reserve(sockets_.size());  // recycle() never allocates
+  } else {
+    s = free_.back();
+    free_.pop_back();
+  }
+  s->host = &host;
+  s->family = family;
+  s->local.address = any_address(family);
+  return *s;
+}
+
+void sim_network::recycle(sim_socket& s) noexcept {
+  const sim_profile& profile = world_.profile();
+  const std::uint32_t generation = s.generation + 1;
+  s = sim_socket(s.slot, profile.send_buffer_bytes, profile.receive_buffer_bytes);
+  s.generation = generation;
+  free_.push_back(&s);
+}
+
+void sim_network::release(sim_socket& s) noexcept {
+  if (!s.gone || (s.peer != nullptr && !s.peer->gone)) return;
+  if (s.peer != nullptr) recycle(*s.peer);
+  recycle(s);
+}
+
+void sim_network::join(sim_socket& a, sim_socket& b) noexcept {
+  a.peer = &b;
+  b.peer = &a;
+}
+
+int sim_network::open(sim_host& host, int family, int type, int protocol) {
+  if (const int refused = check_kind(family, type, protocol); refused != 0) return refused;
+  sim_socket& s = make(host, family);
+  const int fd = host.install(s);
+  if (fd < 0) recycle(s);
+  return fd;
+}
+
+int sim_network::open_pair(sim_host& host, int family, int type, int protocol, int (&pair)[2]) {
+  if (const int refused = check_kind(family, type, protocol); refused != 0) return refused;
+  if (family != AF_UNIX) return -EOPNOTSUPP;
+  const int first = open(host, family, type, protocol);
+  if (first < 0) return first;
+  const int second = open(host, family, type, protocol);
+  if (second < 0) {
+    close(*host.find(first));
+    return second;
+  }
+  sim_socket& a = *host.find(first);
+  sim_socket& b = *host.find(second);
+  join(a, b);
+  a.phase = b.phase = sim_phase::connected;
+  pair[0] = first;
+  pair[1] = second;
+  return 0;
+}
+
+void sim_network::close(sim_socket& s) {
+  if (s.fd >= 0) s.host->remove(s);
+  unwatch(s);
+  leave_names(s);
+  if (s.phase == sim_phase::listening) abort_backlog(s);
+  close_stream(s);
+  s.gone = true;
+  release(s);
+}
+
+int sim_network::local_name(const sim_socket& s, void* address, std::size_t& bytes) const noexcept {
+  write_name(s.family, s.local, address, bytes);
+  return 0;
+}
+
+int sim_network::remote_name(const sim_socket& s, void* address,
+                             std::size_t& bytes) const noexcept {
+  if (s.phase != sim_phase::connected) return -ENOTCONN;
+  write_name(s.family, s.remote, address, bytes);
+  return 0;
+}
+
+int sim_network::set_option(sim_socket& s, int level, int name, const void* value,
+                            std::size_t bytes) {
+  if (level == IPPROTO_IPV6 && name == IPV6_V6ONLY && s.bound) return -EINVAL;
+  return s.options.set(s.family, level, name, value, bytes);
+}
+
+int sim_network::get_option(sim_socket& s, int level, int name, void* value,
+                            std::size_t& bytes) noexcept {
+  int number = 0;
+  if (level == SOL_SOCKET && name == SO_ERROR) {
+    number = take_error(s);
+  } else if (level == SOL_SOCKET && name == SO_TYPE) {
+    number = SOCK_STREAM;
+  } else if (level == SOL_SOCKET && name == SO_DOMAIN) {
+    number = s.family;
+  } else if (level == SOL_SOCKET && name == SO_PROTOCOL) {
+    number = s.family == AF_UNIX ? 0 : IPPROTO_TCP;
+  } else if (level == SOL_SOCKET && name == SO_ACCEPTCONN) {
+    number = s.phase == sim_phase::listening ? 1 : 0;
+  } else {
+    return s.options.get(s.family, level, name, value, bytes);
+  }
+  bytes = std::min(bytes, sizeof number);
+  std::memcpy(value, &number, bytes);
+  return 0;
+}
+
+int sim_network::take_error(sim_socket& s) noexcept {
+  const int error = s.error;
+  s.error = 0;
+  return error;
+}
+
+// --- readiness (net/ipv4/tcp.c: tcp_poll; net/unix/af_unix.c: unix_poll) -----------------------
+
+unsigned sim_network::levels(const sim_socket& s) noexcept {
+  if (s.phase == sim_phase::listening) return s.backlog.empty() ? 0u : poll_in;
+  if (s.phase == sim_phase::connecting) return 0;
+  unsigned seen = s.error != 0 ? poll_error : 0u;
+  const bool closed = s.phase == sim_phase::fresh || s.phase == sim_phase::ended;
+  if (closed || (s.receive_ended && s.send_ended)) seen |= poll_hang_up;
+  if (s.receive_ended) seen |= poll_in | poll_read_hang_up;
+  if (s.in.readable() != 0) seen |= poll_in;
+  if (s.send_ended || !s.blocked) seen |= poll_out;
+  return seen;
+}
+
+void sim_network::wake(sim_socket& s) {
+  if (s.watcher == nullptr || s.listed) return;
+  s.watcher->entries.push_back({&s, s.generation});
+  s.listed = true;
+}
+
+void sim_network::watch(sim_socket& s, sim_ready_list& list, std::uint64_t token) {
+  s.watcher = &list;
+  s.token = token;
+  s.listed = false;
+  if (levels(s) != 0) wake(s);
+}
+
+// --- events ------------------------------------------------------------------------------------
+
+std::int64_t sim_network::drawn_delay() noexcept {
+  return delay_.between(world_.profile().delay_ns_min, world_.profile().delay_ns_max);
+}
+
+std::int64_t sim_network::drawn_arrival(sim_socket& to) noexcept {
+  const std::int64_t time = world_.clock().now() + drawn_delay();
+  to.last_arrival_ns = std::max(time, to.last_arrival_ns + 1);
+  return to.last_arrival_ns;
+}
+
+void sim_network::schedule(event_kind kind, sim_socket& s, std::uint64_t value, std::int64_t time) {
+  events_.push_back({time, order_.next(), value, &s, s.generation, kind});
+  std::push_heap(events_.begin(), events_.end());
+}
+
+std::int64_t sim_network::next_event_ns() const noexcept {
+  return events_.empty() ? INT64_MAX : events_.front().time;
+}
+
+void sim_network::deliver_due() {
+  const std::int64_t now = world_.clock().now();
+  while (next_event_ns() <= now) {
+    const event e = events_.front();
+    std::pop_heap(events_.begin(), events_.end());
+    events_.pop_back();
+    if (e.generation == e.socket->generation) happen(e);
+  }
+}
+
+void sim_network::happen(const event& e) {
+  sim_socket& s = *e.socket;
+  switch (e.kind) {
+    case event_kind::syn:
+      return syn(s, static_cast<unsigned>(e.value));
+    case event_kind::syn_answer:
+      return syn_answer(s, static_cast<int>(e.value));
+    case event_kind::arrival:
+      return arrival(s, e.value);
+    case event_kind::fin:
+      return fin(s, static_cast<int>(e.value));
+    case event_kind::reset:
+      return reset(s);
+    case event_kind::window:
+      return window(s);
+    case event_kind::news:
+      return wake(s);
+  }
+}
+
+}  // namespace beck

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+// One direction of a connection: a ring of bytes that are on their way or wait to be read. Four
+// positions in the stream tell them apart: acknowledged <= read <= arrived <= sent.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace beck {
+
+class sim_pipe {
+ public:
+  std::uint64_t sent() const noexcept { return sent_; }
+  std::uint64_t arrived() const noexcept { return arrived_; }
+  std::uint64_t read() const noexcept { return read_; }
+  std::size_t readable() const noexcept { return static_cast<std::size_t>(arrived_ - read_); }
+  /// What the sender thinks is still on its way or unread.
+  std::uint64_t unacknowledged() const noexcept { return sent_ - acknowledged_; }
+
+  /// Puts bytes on their way. Throws std::bad_alloc; nothing has changed then.
+  void send(const char* data, std::size_t bytes);
+  /// The sender's count goes on although nobody will read: the receiver is gone.
+  void discard(std::size_t bytes) noexcept { sent_ += bytes; }
+  void arrive(std::uint64_t position) noexcept {
+    if (position > arrived_) arrived_ = position;
+  }
+  /// What has not arrived never will.
+  void cut() noexcept { sent_ = arrived_; }
+  /// Takes bytes that have arrived. Requires bytes <= readable().
+  void receive(char* data, std::size_t bytes) noexcept;
+  void acknowledge() noexcept { acknowledged_ = read_; }
+
+ private:
+  void reserve(std::size_t bytes);
+  std::size_t at(std::uint64_t position) const noexcept {
+    return static_cast<std::size_t>(position) & (ring_.size() - 1);
+  }
+
+  std::vector<char> ring_;  // a power of two, or empty
+  std::uint64_t acknowledged_ = 0;
+  std::uint64_t read_ = 0;
+  std::uint64_t arrived_ = 0;
+  std::uint64_t sent_ = 0;
+};
+
+}  // namespace beck

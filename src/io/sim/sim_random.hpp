@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+// The simulator's own random numbers: the standard distributions differ between libraries, so a
+// seed would mean something else on every machine. Each subsystem draws from a stream of its own;
+// one more draw in one of them leaves the others as they were.
+#pragma once
+
+#include <cstdint>
+
+namespace beck {
+
+/// A probability as a share of 2^32, so that no comparison depends on how floating point is
+/// compiled.
+class sim_probability {
+ public:
+  constexpr sim_probability() noexcept = default;
+  /// Outside of 0 to 1: the nearest bound; not a number: 0.
+  constexpr explicit sim_probability(double p) noexcept
+      : share_(p >= 1  ? whole
+               : p > 0 ? static_cast<std::uint64_t>(p * 4294967296.0)
+                       : 0) {}
+
+  constexpr std::uint64_t share() const noexcept { return share_; }
+
+ private:
+  static constexpr std::uint64_t whole = std::uint64_t{1} << 32;
+
+  std::uint64_t share_ = 0;
+};
+
+/// xoshiro256** by Blackman and Vigna, its state filled by splitmix64 (prng.di.unimi.it).
+class sim_random {
+ public:
+  /// The streams of one seed are independent of each other.
+  sim_random(std::uint64_t seed, std::uint64_t stream) noexcept;
+
+  std::uint64_t next() noexcept;
+  /// From 0 to bound - 1. Requires bound > 0.
+  std::uint64_t below(std::uint64_t bound) noexcept;
+  /// From low to high, both included. Requires low <= high.
+  std::int64_t between(std::int64_t low, std::int64_t high) noexcept;
+  bool chance(sim_probability p) noexcept { return (next() >> 32) < p.share(); }
+
+ private:
+  std::uint64_t state_[4];
+};
+
+}  // namespace beck

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+// A simulated stream socket, as the kernel keeps it: it outlives its descriptor until the peer is
+// gone too. Plain data; sim_network owns all of them and is the only one to change them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "io/sim/sim_name.hpp"
+#include "io/sim/sim_options.hpp"
+#include "io/sim/sim_pipe.hpp"
+
+namespace beck {
+
+class sim_host;
+struct sim_socket;
+
+/// Sockets with news for one driver, each at most once.
+struct sim_ready_list {
+  struct entry {
+    sim_socket* socket;
+    std::uint32_t generation;
+  };
+  std::vector<entry> entries;
+};
+
+enum class sim_phase : std::uint8_t {
+  fresh,  ///< made, perhaps bound
+  listening,
+  connecting,  ///< connect(2) has not been answered
+  connected,   ///< also half closed
+  ended,       ///< refused, reset, or closed in both directions
+};
+
+struct sim_socket {
+  sim_socket(std::uint32_t index, std::uint32_t send_buffer, std::uint32_t receive_buffer)
+      : slot(index), options(send_buffer, receive_buffer) {}
+
+  std::uint32_t slot;
+  std::uint32_t generation = 0;  ///< counts the lives of the slot
+  sim_host* host = nullptr;
+  int family = 0;
+  int fd = -1;        ///< -1: closed, or not accepted yet
+  bool gone = false;  ///< no program has it any more
+  sim_phase phase = sim_phase::fresh;
+
+  int error = 0;                ///< pending (SO_ERROR), positive
+  bool receive_ended = false;   ///< what can be read is all there will be
+  bool send_ended = false;      ///< nothing more can be sent
+  bool fin_received = false;    ///< the peer has ended the stream
+  bool connect_failed = false;  ///< the next connect(2) only reports
+  bool reset_answered = false;  ///< gone, and the peer has been told so
+
+  sim_socket* peer = nullptr;
+  sim_pipe in;                       ///< from the peer
+  std::int64_t last_arrival_ns = 0;  ///< of what is on its way here: the order of a connection
+  bool blocked = false;              ///< a send found no room and waits for the peer to read
+  bool window_due = false;           ///< news of room is on its way here
+
+  std::vector<sim_socket*> backlog;  ///< connections to be accepted
+  std::size_t backlog_max = 0;
+
+  bool bound = false;
+  sim_name local;
+  sim_name remote;
+  sim_options options;
+
+  sim_ready_list* watcher = nullptr;
+  std::uint64_t token = 0;  ///< the driver's
+  bool listed = false;      ///< in the watcher's list
+};
+
+}  // namespace beck

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSL-1.0
+// From descriptor numbers to simulated sockets, one call each.
+#include "io/sim/sim_system.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <new>
+
+#include <beck/base/assert.hpp>
+#include <beck/io/vector_operation.hpp>
+
+namespace beck {
+
+/// What the hash knows a call by: the numbers are part of every recorded hash.
+enum class sim_system::call : std::uint32_t {
+  open = 1,
+  pair,
+  close,
+  bind,
+  listen,
+  shutdown,
+  set_option,
+  receive,
+  send,
+  accept,
+  connect,
+  pending_error,
+  poll,
+  query,
+};
+
+template <class Action>
+auto sim_system::on(call what, int fd, Action&& action) noexcept {
+  using result_type = decltype(action(*host_->find(fd)));
+  sim_socket* const socket = host_->find(fd);
+  result_type result = -EBADF;
+  if (socket != nullptr) {
+    try {
+      result = action(*socket);
+    } catch (const std::bad_alloc&) {
+      result = -ENOBUFS;
+    }
+  }
+  world().note(static_cast<std::uint32_t>(what), fd, result);
+  return result;
+}
+
+sim_system::sim_system(sim_host& host) noexcept : host_(&host) { ++world().contexts; }
+
+sim_system::sim_system(std::unique_ptr<sim_world> world)
+    : own_(std::move(world)), host_(&own_->host("localhost")) {
+  ++own_->contexts;
+}
+
+sim_system::~sim_system() { --world().contexts; }
+
+// --- sockets -----------------------------------------------------------------------------------
+
+int sim_system::open_socket(int family, int type, int protocol) noexcept {
+  int result = -ENOBUFS;
+  try {
+    result = network().open(*host_, family, type, protocol);
+  } catch (const std::bad_alloc&) {  // the result says so already
+  }
+  world().note(static_cast<std::uint32_t>(call::open), family, result);
+  return result;
+}
+
+int sim_system::open_pair(int family, int type, int protocol, int (&pair)[2]) noexcept {
+  int result = -ENOBUFS;
+  try {
+    result = network().open_pair(*host_, family, type, protocol, pair);
+  } catch (const std::bad_alloc&) {  // the result says so already
+  }
+  world().note(static_cast<std::uint32_t>(call::pair), family, result);
+  return result;
+}
+
+int sim_system::close(int fd) noexcept {
+  return on(call::close, fd, [this](sim_socket& s) {
+    network().close(s);
+    return 0;
+  });
+}
+
+int sim_system::adopt(int fd) noexcept {
+  return on(call::query, fd, [](sim_socket&) { return 0; });
+}
+
+int sim_system::bind(int fd, const void* address, std::size_t bytes) noexcept {
+  return on(call::bind, fd, [&](sim_socket& s) { return network().bind(s, address, bytes); });
+}
+
+int sim_system::listen(int fd, int backlog) noexcept {
+  return on(call::listen, fd, [&](sim_socket& s) { return network().listen(s, backlog); });
+}
+
+int sim_system::shutdown(int fd, int how) noexcept {
+  return on(call::shutdown, fd, [&](sim_socket& s) { return network().shutdown(s, how); });
+}
+
+int sim_system::accept(int fd) noexcept {
+  return on(call::accept, fd, [&](sim_socket& s) { return network().accept(s); });
+}
+
+int sim_system::connect(int fd, const void* address, std::size_t bytes) noexcept {
+  return on(call::connect, fd, [&](sim_socket& s) { return network().connect(s, address, bytes); });
+}
+
+// --- queries -----------------------------------------------------------------------------------
+
+int sim_system::local_name(int fd, void* address, std::size_t& bytes) noexcept {
+  return on(call::query, fd,
+            [&](sim_socket& s) { return network().local_name(s, address, bytes); });
+}
+
+int sim_system::remote_name(int fd, void* address, std::size_t& bytes) noexcept {
+  return on(call::query, fd,
+            [&](sim_socket& s) { return network().remote_name(s, address, bytes); });
+}
+
+int sim_system::set_option(int fd, int level, int name, const void* value,
+                           std::size_t bytes) noexcept {
+  return on(call::set_option, fd,
+            [&](sim_socket& s) { return network().set_option(s, level, name, value, bytes); });
+}
+
+int sim_system::get_option(int fd, int level, int name, void* value, std::size_t& bytes) noexcept {
+  return on(call::query, fd,
+            [&](sim_socket& s) { return network().get_option(s, level, name, value, bytes); });
+}
+
+int sim_system::available(int fd) noexcept {
+  return on(call::query, fd, [](sim_socket& s) {
+    return s.phase == sim_phase::listening ? -EINVAL : static_cast<int>(s.in.readable());
+  });
+}
+
+int sim_system::pending_error(int fd) noexcept {
+  return on(call::pending_error, fd, [](sim_socket& s) { return -sim_network::take_error(s); });
+}
+
+// --- bytes -------------------------------------------------------------------------------------
+
+std::ptrdiff_t sim_system::receive(int fd, void* data, std::size_t bytes) noexcept {
+  io_vector part{data, bytes};
+  return receive_vector(fd, &part, 1);
+}
+
+std::ptrdiff_t sim_system::receive_vector(int fd, io_vector* parts, std::size_t count) noexcept {
+  std::size_t asked = 0;
+  for (std::size_t i = 0; i < count; ++i) asked += parts[i].bytes;
+  return on(call::receive, fd, [&](sim_socket& s) {
+    const std::ptrdiff_t result = network().waiting(s, asked);
+    if (result <= 0) return result;
+    auto left = static_cast<std::size_t>(result);
+    for (std::size_t i = 0; left != 0; ++i) {
+      const std::size_t part = parts[i].bytes < left ? parts[i].bytes : left;
+      network().take(s, static_cast<char*>(parts[i].data), part);
+      left -= part;
+    }
+    network().take_done(s, asked, static_cast<std::size_t>(result));
+    return result;
+  });
+}
+
+std::ptrdiff_t sim_system::send(int fd, const void* data, std::size_t bytes) noexcept {
+  const io_vector part{const_cast<void*>(data), bytes};
+  return send_vector(fd, &part, 1);
+}
+
+std::ptrdiff_t sim_system::send_vector(int fd, const io_vector* parts, std::size_t count) noexcept {
+  std::size_t asked = 0;
+  for (std::size_t i = 0; i < count; ++i) asked += parts[i].bytes;
+  return on(call::send, fd, [&](sim_socket& s) {
+    const std::ptrdiff_t result = network().room(s, asked);
+    if (result <= 0) return result;
+    const std::uint64_t first_byte = s.peer->in.sent();
+    auto left = static_cast<std::size_t>(result);
+    for (std::size_t i = 0; left != 0; ++i) {
+      const std::size_t part = parts[i].bytes < left ? parts[i].bytes : left;
+      network().put(s, static_cast<const char*>(parts[i].data), part);
+      left -= part;
+    }
+    network().put_done(s, first_byte, asked);
+    return result;
+  });
+}
+
+// --- waiting -----------------------------------------------------------------------------------
+
+int sim_system::poll(int fd, unsigned events, std::int64_t deadline) noexcept {
+  return on(call::poll, fd, [&](sim_socket& s) {
+    for (;;) {
+      const unsigned seen = sim_network::levels(s) & (events | poll_error | poll_hang_up);
+      if (seen != 0 || deadline == INT64_MIN) return static_cast<int>(seen);
+      if (world().advance(deadline)) continue;
+      if (deadline != INT64_MAX) return 0;
+      char message[160];
+      std::snprintf(
+          message, sizeof message,
+          "simulation: a synchronous call on descriptor %d waits and nothing can ever arrive", fd);
+      assertion_failed(__FILE__, __LINE__, "an event is on its way", message);
+    }
+  });
+}
+
+}  // namespace beck

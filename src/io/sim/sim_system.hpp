@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+// The system interface over a simulated host. Every call that does something goes into the hash.
+#pragma once
+
+#include <memory>
+
+#include "io/sim/sim_world.hpp"
+#include "io/system.hpp"
+
+namespace beck {
+
+class sim_system final : public system {
+ public:
+  /// A context on a host of a world that others share.
+  explicit sim_system(sim_host& host) noexcept;
+  /// A context that owns its world and is alone in it.
+  explicit sim_system(std::unique_ptr<sim_world> world);
+  ~sim_system() override;
+
+  sim_host& host() const noexcept { return *host_; }
+  sim_world& world() const noexcept { return host_->world(); }
+
+  std::int64_t now() noexcept override { return world().clock().now(); }
+
+  int open_socket(int family, int type, int protocol) noexcept override;
+  int open_pair(int family, int type, int protocol, int (&pair)[2]) noexcept override;
+  int close(int fd) noexcept override;
+  int adopt(int fd) noexcept override;
+
+  int bind(int fd, const void* address, std::size_t bytes) noexcept override;
+  int listen(int fd, int backlog) noexcept override;
+  int shutdown(int fd, int how) noexcept override;
+  int local_name(int fd, void* address, std::size_t& bytes) noexcept override;
+  int remote_name(int fd, void* address, std::size_t& bytes) noexcept override;
+  int set_option(int fd, int level, int name, const void* value,
+                 std::size_t bytes) noexcept override;
+  int get_option(int fd, int level, int name, void* value, std::size_t& bytes) noexcept override;
+  int available(int fd) noexcept override;
+
+  std::ptrdiff_t receive(int fd, void* data, std::size_t bytes) noexcept override;
+  std::ptrdiff_t receive_vector(int fd, io_vector* parts, std::size_t count) noexcept override;
+  std::ptrdiff_t send(int fd, const void* data, std::size_t bytes) noexcept override;
+  std::ptrdiff_t send_vector(int fd, const io_vector* parts, std::size_t count) noexcept override;
+  int accept(int fd) noexcept override;
+  int connect(int fd, const void* address, std::size_t bytes) noexcept override;
+  int pending_error(int fd) noexcept override;
+  /// Where it would have to wait, virtual time passes and the network goes on; if nothing can ever
+  /// happen, the program ends with a message.
+  int poll(int fd, unsigned events, std::int64_t deadline) noexcept override;
+
+ private:
+  enum class call : std::uint32_t;
+  template <class Action>
+  auto on(call what, int fd, Action&& action) noexcept;
+  sim_network& network() const noexcept { return world().network(); }
+
+  std::unique_ptr<sim_world> own_;
+  sim_host* host_;
+};
+
+}  // namespace beck

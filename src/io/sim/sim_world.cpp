@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+// Hosts and their tables; time moves in advance() and in the driver's turns only.
+#include "io/sim/sim_world.hpp"
+
+#include <cerrno>
+
+#include <beck/base/assert.hpp>
+
+namespace beck {
+
+// --- a host ------------------------------------------------------------------------------------
+
+sim_host::sim_host(sim_world& world, std::string_view name, std::uint32_t number)
+    : world_(world),
+      name_(name),
+      v4_(mapped_v4(10, static_cast<std::uint8_t>(number >> 16),
+                    static_cast<std::uint8_t>(number >> 8), static_cast<std::uint8_t>(number))),
+      v6_{0xfd} {
+  for (unsigned i = 0; i < 4; ++i) v6_[15 - i] = static_cast<std::uint8_t>(number >> (8 * i));
+}
+
+int sim_host::install(sim_socket& socket) {
+  while (lowest_free_ < descriptors_.size() && descriptors_[lowest_free_] != nullptr)
+    ++lowest_free_;
+  if (lowest_free_ == descriptors_max) return -EMFILE;
+  if (lowest_free_ == descriptors_.size()) descriptors_.push_back(nullptr);
+  descriptors_[lowest_free_] = &socket;
+  socket.fd = fd_first + static_cast<int>(lowest_free_);
+  return socket.fd;
+}
+
+void sim_host::remove(sim_socket& socket) noexcept {
+  const auto at = static_cast<std::size_t>(socket.fd - fd_first);
+  descriptors_[at] = nullptr;
+  if (at < lowest_free_) lowest_free_ = at;
+  socket.fd = -1;
+}
+
+sim_socket* sim_host::find(int fd) const noexcept {
+  const auto at = static_cast<std::size_t>(fd - fd_first);
+  return fd >= fd_first && at < descriptors_.size() ? descriptors_[at] : nullptr;
+}
+
+// --- the world ---------------------------------------------------------------------------------
+
+sim_world::sim_world(std::uint64_t seed, const sim_profile& profile)
+    : seed_(seed), profile_(profile), network_(*this, seed) {}
+
+sim_world::~sim_world() {
+  BECK_ASSERT(contexts == 0, "a simulated world was destroyed before a context inside it");
+}
+
+sim_host& sim_world::host(std::string_view name) {
+  for (sim_host& h : hosts_) {
+    if (h.name() == name) return h;
+  }
+  return hosts_.emplace_back(*this, name, static_cast<std::uint32_t>(hosts_.size() + 1));
+}
+
+sim_host* sim_world::host_at(const sim_address& address, sim_host& from) noexcept {
+  if (from.owns(address)) return &from;
+  for (sim_host& h : hosts_) {
+    if (address == h.address_v4() || address == h.address_v6()) return &h;
+  }
+  return nullptr;
+}
+
+bool sim_world::advance(std::int64_t limit) {
+  const std::int64_t next = network_.next_event_ns();
+  if (next > limit || next == INT64_MAX) {
+    if (limit != INT64_MAX) clock_.advance_to(limit);
+    return false;
+  }
+  clock_.advance_to(next);
+  network_.deliver_due();
+  return true;
+}
+
+}  // namespace beck

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSL-1.0
+// A simulated world: one clock, one network and one hash, shared by its hosts. What happens in it
+// follows from its seed and from what the programs do, and from nothing else.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/sim/sim_clock.hpp"
+#include "io/sim/sim_digest.hpp"
+#include "io/sim/sim_network.hpp"
+#include "io/sim/sim_random.hpp"
+
+namespace beck {
+
+/// What the draws of a world range over.
+struct sim_profile {
+  std::int64_t delay_ns_min = 1'000;
+  std::int64_t delay_ns_max = 500'000;
+  sim_probability split{0.25};
+  sim_probability short_read{0.125};
+  std::uint32_t send_buffer_bytes = 65'536;
+  std::uint32_t receive_buffer_bytes = 65'536;
+};
+
+/// One machine: descriptors, addresses, and the names that its sockets have taken.
+class sim_host {
+ public:
+  /// The first descriptor number, so that a simulated one is recognised in a log.
+  static constexpr int fd_first = 1000;
+  static constexpr std::size_t descriptors_max = 65'536;
+
+  sim_host(sim_world& world, std::string_view name, std::uint32_t number);
+  sim_host(const sim_host&) = delete;
+  sim_host& operator=(const sim_host&) = delete;
+
+  const std::string& name() const noexcept { return name_; }
+  sim_world& world() const noexcept { return world_; }
+
+  /// Gives a socket the lowest free number: that, or -EMFILE.
+  int install(sim_socket& socket);
+  void remove(sim_socket& socket) noexcept;
+  /// nullptr: no such descriptor.
+  sim_socket* find(int fd) const noexcept;
+  /// By number; nullptr where none is open.
+  const std::vector<sim_socket*>& descriptors() const noexcept { return descriptors_; }
+
+  /// 10.0.0.n and fd00::n for the n-th host of a world.
+  const sim_address& address_v4() const noexcept { return v4_; }
+  const sim_address& address_v6() const noexcept { return v6_; }
+  bool owns(const sim_address& address) const noexcept {
+    return address == v4_ || address == v6_ || is_loopback(address);
+  }
+
+  /// Sockets by port, and by UNIX path or abstract name; a path whose socket is gone stays, as its
+  /// file does.
+  std::multimap<std::uint16_t, sim_socket*> ports;
+  std::map<std::string, sim_socket*, std::less<>> paths;
+
+ private:
+  sim_world& world_;
+  std::string name_;
+  sim_address v4_;
+  sim_address v6_;
+  std::vector<sim_socket*> descriptors_;
+  std::size_t lowest_free_ = 0;  // no number below it is free
+};
+
+/// Thread: one.
+class sim_world {
+ public:
+  sim_world(std::uint64_t seed, const sim_profile& profile);
+  ~sim_world();
+  sim_world(const sim_world&) = delete;
+  sim_world& operator=(const sim_world&) = delete;
+
+  std::uint64_t seed() const noexcept { return seed_; }
+  const sim_profile& profile() const noexcept { return profile_; }
+  sim_clock& clock() noexcept { return clock_; }
+  sim_network& network() noexcept { return network_; }
+  sim_digest& digest() noexcept { return digest_; }
+  std::deque<sim_host>& hosts() noexcept { return hosts_; }
+
+  /// The host of that name, made when it is first asked for.
+  sim_host& host(std::string_view name);
+  /// Who receives what `from` sends to `address`; nullptr: nobody.
+  sim_host* host_at(const sim_address& address, sim_host& from) noexcept;
+
+  /// Moves the clock to the next event, if that is not after `limit`, and lets it happen. False:
+  /// there is none; the clock stands at `limit` then, unless that is INT64_MAX.
+  bool advance(std::int64_t limit);
+
+  /// What happened, for the hash.
+  void note(std::uint32_t what, int fd, std::int64_t result) noexcept {
+    digest_.fold(static_cast<std::uint64_t>(clock_.now()));
+    digest_.fold(std::uint64_t{what} << 32 | static_cast<std::uint32_t>(fd));
+    digest_.fold(static_cast<std::uint64_t>(result));
+  }
+
+  unsigned contexts = 0;  ///< that live in this world
+
+ private:
+  std::uint64_t seed_;
+  sim_profile profile_;
+  sim_clock clock_;
+  sim_digest digest_;
+  sim_network network_;
+  std::deque<sim_host> hosts_;
+};
+
+}  // namespace beck

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+// The meeting of a blocked thread and the end of its task.
+#include <beck/base/assert.hpp>
+#include <beck/io/sync_wait.hpp>
+#include <condition_variable>
+#include <mutex>
+#include <stdexcept>
+
+namespace beck {
+
+struct sync_event::state {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool over = false;
+  bool finished = false;
+  std::exception_ptr error;
+};
+
+sync_event::sync_event() : state_(new state) {}
+sync_event::~sync_event() { delete state_; }
+
+void sync_event::end(bool finished, std::exception_ptr error) noexcept {
+  io_context* const context = finished ? context_ : nullptr;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->over = true;
+    state_->finished = finished;
+    state_->error = std::move(error);
+    state_->changed.notify_one();  // under the lock: the waiter may destroy everything right after it
+  }
+  if (context != nullptr) context->stop();
+}
+
+void sync_event::wait() noexcept {
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [this] { return state_->over; });
+}
+
+void sync_event::rethrow_if_failed() const {
+  if (state_->error != nullptr) std::rethrow_exception(state_->error);
+  if (state_->finished) return;
+  throw std::logic_error(
+      "beck::sync_wait: the task cannot finish: nothing is left that could wake it, or its context was "
+      "stopped or destroyed");
+}
+
+void check_may_block_on(const any_io_executor& executor) {
+  BECK_ASSERT(!executor.running_in_this_thread(),
+              "sync_wait on the thread that runs the executor would wait for itself");
+}
+
+}  // namespace beck

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+// The way of a hop: one entry, queued once on its way and, if that is another executor, once more at home.
+#include <beck/run/hop.hpp>
+
+namespace beck {
+
+void hop_operation::take_detour(scope& home) {
+  home_ = &home;
+  run = &go_home;
+  home.executor().on_work_started();
+  through_.post(this);
+}
+
+void hop_operation::resume(queue_entry* entry, runner* where) {
+  if (where == nullptr) return;  // the frame belongs to its tree, which destroys it
+  ++where->counters.delivered;
+  where->resume(static_cast<hop_operation*>(entry)->coroutine_);
+}
+
+void hop_operation::go_home(queue_entry* entry, runner* where) {
+  auto* self = static_cast<hop_operation*>(entry);
+  const outstanding_work home(self->home_->executor(), true);
+  if (where == nullptr) return;
+  self->run = &resume;
+  home.executor().post(self);  // from here on the frame may be gone
+}
+
+}  // namespace beck

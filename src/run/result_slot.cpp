@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+// Getting a result back to what waits: inside the initiation by not suspending, else by a post to where it
+// waits. The initiation may still run on its own thread then; it only looks at its stack.
+#include <beck/base/assert.hpp>
+#include <beck/run/result_slot.hpp>
+
+namespace beck {
+
+scope& ambient_scope() noexcept {
+  runner* const current = runner::current();
+  BECK_ASSERT(current != nullptr && current->ambient != nullptr,
+              "a coroutine without a scope was awaited outside of every context's run()");
+  return *current->ambient;
+}
+
+bool completion_slot::continue_at_once(const initiating_call& call) {
+  const outstanding_work home(executor(), true);
+  if (call.result() == initiating_call::outcome::dropped) return false;
+  runner* const where = runner::current();
+  if (where != nullptr && home.executor().running_in_this_thread() &&
+      where->spend(runner::memory_weight)) {
+    ++where->counters.inline_completions;
+    return true;
+  }
+  home.executor().post(this);  // from here on the frame may be gone
+  return false;
+}
+
+void completion_slot::filled() {
+  if (initiating_call* call = initiating_call::of(this); call != nullptr) {
+    call->end_with(initiating_call::outcome::completed);
+    return;
+  }
+  const outstanding_work home(executor(), true);
+  home.executor().post(this);  // from here on the slot may be gone
+}
+
+void completion_slot::abandoned() noexcept {
+  if (initiating_call* call = initiating_call::of(this); call != nullptr) {
+    call->end_with(initiating_call::outcome::dropped);
+    return;
+  }
+  const outstanding_work home(executor(), true);
+  run(this, nullptr);
+}
+
+}  // namespace beck

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSL-1.0
+// The public face of simulated worlds over the simulator in io/sim.
+#include <beck/testing/sim.hpp>
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <beck/base/error.hpp>
+
+#include "io/loop_access.hpp"
+#include "io/sim/sim_system.hpp"
+
+namespace beck {
+
+io_context::options::options(testing::sim::host& host) noexcept
+    : backend_(beck::backend::sim), host_(host.simulated_) {}
+
+namespace testing::sim {
+namespace {
+
+constexpr std::size_t buffer_bytes_max = std::size_t{1} << 30;
+
+std::uint32_t checked_buffer(std::size_t bytes) {
+  if (bytes < 1 || bytes > buffer_bytes_max) {
+    throw io_error(error::make_error_code(error::invalid_argument),
+                   "beck::testing::sim::settings: a buffer has 1 to 2^30 bytes");
+  }
+  return static_cast<std::uint32_t>(bytes);
+}
+
+}  // namespace
+
+struct world::state {
+  state(std::uint64_t seed, const sim_profile& profile) : simulated(seed, profile) {}
+
+  sim_world simulated;
+  std::vector<std::unique_ptr<sim::host>> hosts;
+};
+
+text_view host::name() const noexcept { return simulated_->name(); }
+
+world::world(std::uint64_t seed) : world(seed, settings()) {}
+
+world::world(std::uint64_t seed, const settings& how) {
+  if (how.delay_least_ < duration::zero() || how.delay_most_ < how.delay_least_) {
+    throw io_error(error::make_error_code(error::invalid_argument),
+                   "beck::testing::sim::settings: delays need 0 <= least <= most");
+  }
+  sim_profile profile;
+  profile.delay_ns_min = how.delay_least_.nanoseconds();
+  profile.delay_ns_max = how.delay_most_.nanoseconds();
+  profile.split = sim_probability(how.split_);
+  profile.short_read = sim_probability(how.short_read_);
+  profile.send_buffer_bytes = checked_buffer(how.send_bytes_);
+  profile.receive_buffer_bytes = checked_buffer(how.receive_bytes_);
+  state_ = new state(seed, profile);
+}
+
+world::~world() { delete state_; }
+
+sim::host& world::host(text_view name) {
+  sim_host& wanted = state_->simulated.host(std::string_view(name.data(), name.size()));
+  for (const std::unique_ptr<sim::host>& known : state_->hosts) {
+    if (known->simulated_ == &wanted) return *known;
+  }
+  state_->hosts.push_back(std::unique_ptr<sim::host>(new sim::host(wanted)));
+  return *state_->hosts.back();
+}
+
+std::uint64_t world::seed() const noexcept { return state_->simulated.seed(); }
+std::uint64_t world::hash() const noexcept { return state_->simulated.digest().value(); }
+time_point world::now() const noexcept {
+  return time_point(duration(state_->simulated.clock().now()));
+}
+
+std::uint64_t sim_hash(io_context& context) noexcept {
+  auto* simulated = dynamic_cast<sim_system*>(&loop_of(context.get_executor()).sys());
+  return simulated == nullptr ? 0 : simulated->world().digest().value();
+}
+
+}  // namespace testing::sim
+}  // namespace beck

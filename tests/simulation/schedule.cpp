@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSL-1.0
+// Eight tasks, four connections, a hundred messages and a timer.
+#include "simulation/schedule.hpp"
+
+#include <beck/coro/co_spawn.hpp>
+#include <beck/io/read_write.hpp>
+#include <beck/io/steady_timer.hpp>
+#include <beck/net/local.hpp>
+#include <beck/net/tcp.hpp>
+#include <beck/testing/sim.hpp>
+#include <utility>
+
+#include "support/small_random.hpp"
+
+namespace beck::test {
+namespace {
+
+constexpr unsigned message_bytes_max = 64;
+constexpr unsigned pause_ns_max = 300'000;
+
+/// The byte at a position of the stream of a connection.
+char expected(unsigned connection, std::uint64_t position) {
+  return static_cast<char>((position * 131 + connection * 29 + (position >> 8)) & 0xff);
+}
+
+template <class Protocol>
+class schedule {
+ public:
+  using acceptor = typename Protocol::acceptor;
+  using endpoint = typename Protocol::endpoint;
+  using socket = typename Protocol::socket;
+
+  schedule(io_context& ctx, const endpoint& where, std::uint64_t seed, schedule_result& result)
+      : ctx_(ctx),
+        acceptor_(ctx, where),
+        server_(acceptor_.local_endpoint()),
+        timer_(ctx),
+        seed_(seed),
+        result_(result) {}
+
+  void start() {
+    for (unsigned i = 0; i < schedule_result::connections; ++i) {
+      co_spawn(ctx_, serve(), detached);
+      co_spawn(ctx_, ask(i), detached);
+    }
+  }
+
+ private:
+  bool failed(const error_code& ec) {
+    if (ec) ++result_.failures;
+    return static_cast<bool>(ec);
+  }
+
+  /// The first byte names the connection; everything that is read goes back.
+  task<> serve() {
+    auto accepted = co_await acceptor_.async_accept();
+    if (failed(accepted.error())) co_return;
+    socket peer = std::move(accepted).value();
+    char data[message_bytes_max];
+    std::uint64_t position = 0;
+    unsigned connection = 0;
+    for (;;) {
+      auto [ec, n] = co_await peer.async_read_some(buffer(data));
+      if (ec == error::eof) break;
+      if (failed(ec)) co_return;
+      if (position == 0) connection = static_cast<unsigned char>(data[0]);
+      for (std::size_t i = position == 0 ? 1 : 0; i < n; ++i) {
+        if (data[i] != expected(connection, position + i)) ++result_.wrong_bytes;
+      }
+      position += n;
+      const auto sent = co_await async_write(peer, buffer(data, n));
+      if (failed(sent.error())) co_return;
+    }
+    ++result_.ends;
+  }
+
+  task<> ask(unsigned connection) {
+    testing::small_random random(seed_ * schedule_result::connections + connection);
+    socket peer(ctx_);
+    const auto connected = co_await peer.async_connect(server_);
+    if (failed(connected.error())) co_return;
+    char sent[message_bytes_max];
+    char echoed[message_bytes_max];
+    std::uint64_t position = 0;
+    for (unsigned message = 0; message < schedule_result::messages_each; ++message) {
+      if (random.chance(100)) co_await pause(random.below(pause_ns_max));
+      const std::size_t bytes = random.between(1, message_bytes_max);
+      for (std::size_t i = 0; i < bytes; ++i) sent[i] = expected(connection, position + i);
+      if (position == 0) sent[0] = static_cast<char>(connection);
+      const auto wrote = co_await async_write(peer, buffer(sent, bytes));
+      if (failed(wrote.error())) co_return;
+      const auto read = co_await async_read(peer, buffer(echoed, bytes));
+      if (failed(read.error())) co_return;
+      for (std::size_t i = 0; i < bytes; ++i) {
+        if (echoed[i] != sent[i]) ++result_.wrong_bytes;
+      }
+      position += bytes;
+      ++result_.messages;
+    }
+  }
+
+  /// All clients share the timer: one that sets it anew cuts the others' waits short.
+  task<> pause(unsigned ns) {
+    timer_.expires_after(duration(ns));
+    const time_point due = timer_.expiry();
+    const auto waited = co_await timer_.async_wait();
+    if (!waited.error() && steady_now() < due) ++result_.early_timers;
+  }
+
+  io_context& ctx_;
+  acceptor acceptor_;
+  endpoint server_;
+  steady_timer timer_;
+  std::uint64_t seed_;
+  schedule_result& result_;
+};
+
+template <class Protocol>
+void run(io_context& ctx, const typename Protocol::endpoint& where, std::uint64_t seed,
+         schedule_result& result) {
+  {
+    schedule<Protocol> work(ctx, where, seed, result);
+    work.start();
+    ctx.run();
+  }
+  result.outstanding = ctx.stats().outstanding;
+  result.next_descriptor = ip::tcp::socket(ctx, ip::tcp::v4()).native_handle();
+}
+
+}  // namespace
+
+schedule_result run_schedule(std::uint64_t seed) {
+  testing::sim::settings how;
+  if (seed % 8 < 2) how.buffer_sizes(24, 24);  // a message still fits: no deadlock
+  testing::sim::world world(seed, how);
+  schedule_result result;
+  {
+    io_context ctx(world.host("one"));
+    if (seed % 2 == 0) {
+      run<ip::tcp>(ctx, ip::tcp::endpoint(ip::tcp::v4(), 0), seed, result);
+    } else {
+      run<local::stream_protocol>(ctx, "/schedule", seed, result);
+    }
+  }
+  result.hash = world.hash();
+  return result;
+}
+
+}  // namespace beck::test

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// What most cases about streams begin with: two connected sockets of one context, bytes whose
+// position can be checked, and a way to wait for bytes to arrive that costs nothing where they
+// arrive at once and works in a simulated network too.
+#pragma once
+
+#include <beck/coro/co_spawn.hpp>
+#include <beck/coro/task.hpp>
+#include <beck/io/read_write.hpp>
+#include <beck/io/steady_timer.hpp>
+#include <beck/net/local.hpp>
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace beck::test {
+
+using stream_socket = local::stream_protocol::socket;
+
+struct stream_pair {
+  explicit stream_pair(io_context& ctx) : a(ctx), b(ctx) { connect_pair(a, b); }
+
+  stream_socket a;
+  stream_socket b;
+};
+
+// `bytes` characters that differ from their neighbours, with a period that no power of two shares.
+inline std::string pattern(std::size_t bytes) {
+  std::string text(bytes, '\0');
+  for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('!' + i % 91);
+  return text;
+}
+
+// Ends when `bytes` bytes can be read from `stream` without waiting.
+inline task<> until_available(stream_object& stream, io_context& ctx, std::size_t bytes) {
+  steady_timer timer(ctx);
+  while (stream.available() < bytes) {
+    timer.expires_after(std::chrono::milliseconds(1));
+    beck::ignore(co_await timer.async_wait());
+  }
+}
+
+// Runs `work`, a task or a callable that gives one, and everything else until nothing is left.
+template <class Work>
+void run_task(io_context& ctx, Work&& work) {
+  co_spawn(ctx, static_cast<Work&&>(work), detached);
+  ctx.run();
+  ctx.restart();
+}
+
+}  // namespace beck::test
