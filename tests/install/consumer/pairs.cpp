@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A user's program in Asio's style, with nothing but the namespace changed: pairs of UNIX sockets toss messages to and
-// fro. Handlers are generic lambdas that own their player and hand it on. Prints how many messages were sent.
+// A user's program in Asio's style, with nothing but the namespace changed: pairs of UNIX sockets
+// toss messages to and fro. Handlers are generic lambdas that own their player and hand it on.
+// Prints how many messages were sent.
 //   pairs TOSSES
 #include <array>
 #include <beck/beck.hpp>
