@@ -19,7 +19,10 @@ constexpr std::int64_t reap_ns_max = 30'000'000'000;
 }
 
 io_loop::io_loop(io_context& context, const io_context::options& how)
-    : context_(context), ambient_(executor()), no_timer_{this, executor()} {
+    : speculation_(how.speculation_),
+      context_(context),
+      ambient_(executor()),
+      no_timer_{this, executor()} {
   runner_.ambient = &ambient_;
   generation_mark_.loop = this;
   generation_mark_.run = [](queue_entry* entry, runner*) {
