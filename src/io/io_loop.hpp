@@ -240,6 +240,7 @@ class io_loop::slot {
 template <class Action>
 bool io_loop::as_runner(Action&& action) noexcept {
   if (on_runner()) {
+    take_mail();  // what other threads have started on the object comes before what happens to it
     action(*this);
     return true;
   }

@@ -71,7 +71,7 @@ void io_loop::cancel_everything() noexcept {
   for (std::uint32_t chunk = 0; chunk < chunks_max && chunks_[chunk] != nullptr; ++chunk) {
     for (std::uint32_t i = 0; i < chunk_size(chunk); ++i) {
       descriptor& d = chunks_[chunk][i];
-      if (d.fd < 0) continue;
+      if (d.fd < 0 || d.closing) continue;  // closing ones were asked already
       for (direction& q : d.queue) abandon(q);
       driver_->detach(d);
     }
