@@ -110,6 +110,8 @@ class io_loop {
   bool is_paused(const io_op& op) const noexcept { return (op.flags & io_op::flag_exhausted) != 0; }
   void enqueue(queue_entry* entry) noexcept { queue_.push(entry); }
   bool has_queued() const noexcept { return !queue_.empty(); }
+  /// Whether the predictors of reads may learn.
+  bool speculates() const noexcept { return speculation_; }
 
   // --- parts -----------------------------------------------------------------------------------------
   system& sys() noexcept { return *system_; }
@@ -193,6 +195,7 @@ class io_loop {
   std::atomic<bool> stopped_{false};
   bool generation_over_ = true;
   bool closing_ = false;
+  const bool speculation_;
   std::uint64_t outstanding_ = 0;  // operations in flight, on the runner's side
   std::unique_ptr<system> system_;
   std::unique_ptr<driver> driver_;
@@ -238,6 +241,7 @@ class io_loop::slot {
 template <class Action>
 bool io_loop::as_runner(Action&& action) noexcept {
   if (on_runner()) {
+    take_mail();  // what other threads have started on the object comes before what happens to it
     action(*this);
     return true;
   }

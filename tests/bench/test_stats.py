@@ -202,6 +202,12 @@ class Running(unittest.TestCase):
             with self.assertRaises(LookupError):
                 catalogue.slots(catalogue.BENCHES[bench], cases, peers)
 
+    def test_takes_the_library_without_a_mechanism_only_where_it_is_named(self):
+        pingpong = catalogue.BENCHES["pingpong"]
+        self.assertFalse({slot.peer for slot in catalogue.slots(pingpong)} & set(catalogue.VARIANTS))
+        chosen = catalogue.slots(pingpong, ["callback"], ["beck-uring", "beck-uring-eager"])
+        self.assertEqual([slot.peer for slot in chosen], ["beck-uring", "beck-uring-eager"])
+
     def test_echo_takes_any_number_of_connections_and_any_size(self):
         chosen = catalogue.slots(catalogue.BENCHES["echo"], ["7x333"], ["raw-epoll"])
         self.assertEqual([(s.case.name, s.peer) for s in chosen], [("7x333", "raw-epoll")])

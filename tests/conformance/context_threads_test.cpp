@@ -293,3 +293,33 @@ CONFORMANCE_ON(kernel, "a coroutine spawned by another thread runs on the loop's
   loop.join();
   CHECK(here);
 }
+
+CONFORMANCE_ON(kernel, "an object that goes ends the operations another thread has just started") {
+  // They are still in the mail while the handler destroys what they are for.
+  beck::io_context ctx(context_options());
+  static char space[8];
+  int aborted = 0;
+  const auto note = [&](beck::error_code ec) {
+    aborted += ec == beck::error::operation_aborted ? 1 : 0;
+  };
+  auto timer = std::make_unique<beck::steady_timer>(ctx, 1h);
+  auto pair = std::make_unique<stream_pair>(ctx);
+  std::size_t cancelled = 0;
+  beck::post(ctx, [&] {
+    std::thread([&] {
+      timer->async_wait(note);
+      pair->a.async_read_some(beck::buffer(space),
+                              [&](beck::error_code ec, std::size_t) { note(ec); });
+      pair->b.async_wait(beck::test::stream_socket::wait_read, note);
+    }).join();
+    cancelled = timer->cancel();
+    timer->async_wait(note);
+    timer.reset();
+    pair.reset();
+    // The slot of the sockets may have a new owner before the mail is taken.
+    pair = std::make_unique<stream_pair>(ctx);
+  });
+  CHECK(ctx.run_for(5ms) == 5);
+  CHECK(cancelled == 1);
+  CHECK(aborted == 4);
+}

@@ -312,3 +312,26 @@ TEST_CASE("ring entries are no part of a simulation") {
   ctx.run();
   CHECK(got == error::operation_not_supported);
 }
+
+TEST_CASE("what arrives at the same time comes in an order that the seed decides") {
+  int first_was_a = 0;
+  constexpr int seeds = 64;
+  for (int seed = 0; seed < seeds; ++seed) {
+    sim::world world(static_cast<std::uint64_t>(seed), sim::settings().calm());
+    io_context ctx(world.host("a"));
+    local::stream_protocol::socket a(ctx), b(ctx), to_a(ctx), to_b(ctx);
+    connect_pair(a, to_a);
+    connect_pair(b, to_b);
+    std::string order;
+    char byte_a[1], byte_b[1];
+    a.async_read_some(buffer(byte_a), [&order](error_code, std::size_t) { order += 'a'; });
+    b.async_read_some(buffer(byte_b), [&order](error_code, std::size_t) { order += 'b'; });
+    to_a.async_write_some(buffer("x", 1), [](error_code, std::size_t) {});
+    to_b.async_write_some(buffer("x", 1), [](error_code, std::size_t) {});
+    ctx.run();
+    REQUIRE(order.size() == 2);
+    first_was_a += order == "ab" ? 1 : 0;
+  }
+  CHECK(first_was_a > seeds / 4);
+  CHECK(first_was_a < seeds * 3 / 4);
+}

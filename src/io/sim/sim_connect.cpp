@@ -223,8 +223,12 @@ sim_socket& sim_network::make_child(sim_socket& listener, sim_socket& client) {
   child.local = client.remote;
   child.remote = client.local;
   join(child, client);
-  if (child.family != AF_UNIX) enter_port(child);
-  wake(listener);
+  if (child.family == AF_UNIX) {
+    schedule(event_kind::news, listener, 0, drawn_arrival(listener));
+  } else {
+    enter_port(child);
+    wake(listener);
+  }
   return child;
 }
 
@@ -277,8 +281,7 @@ void sim_network::abort_backlog(sim_socket& listener) {
     child->gone = true;
     if (!child->peer->gone) {
       if (child->family == AF_UNIX) {
-        child->peer->send_ended = true;
-        send_fin(*child->peer, ECONNRESET);
+        tell(*child->peer, true, true, ECONNRESET);
       } else {
         schedule(event_kind::reset, *child->peer, 0, drawn_arrival(*child->peer));
       }

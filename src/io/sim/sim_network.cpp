@@ -223,7 +223,7 @@ void sim_network::happen(const event& e) {
     case event_kind::arrival:
       return arrival(s, e.value);
     case event_kind::fin:
-      return fin(s, static_cast<int>(e.value));
+      return fin(s);
     case event_kind::reset:
       return reset(s);
     case event_kind::window:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The simulated network: stream sockets over TCP and UNIX names in memory. It does what Linux does
 // (the comments name the rule where it is not obvious), except that everything that travels takes a
-// drawn time and comes in drawn pieces, in order within a connection.
+// drawn time and comes in drawn pieces, in order within a connection. Between UNIX sockets nothing
+// travels but news: what one end does the other can see at once, as programs on Linux may rely on.
 #pragma once
 
 #include <cstddef>
@@ -76,10 +77,10 @@ class sim_network {
     syn,         ///< of `socket`, at the host that it connects to
     syn_answer,  ///< `value`: the errno, or 0
     arrival,     ///< of the bytes up to position `value`
-    fin,         ///< `value`: the errno that it leaves
+    fin,
     reset,
     window,  ///< the peer has read
-    news,    ///< more can be read although a read was short
+    news,    ///< of what has changed already
   };
   struct event {
     std::int64_t time;
@@ -123,11 +124,13 @@ class sim_network {
 
   // Streams (sim_stream.cpp).
   void arrival(sim_socket& s, std::uint64_t position);
-  void fin(sim_socket& s, int error);
+  void fin(sim_socket& s);
   void reset(sim_socket& s);
   void window(sim_socket& s);
   void close_stream(sim_socket& s);
-  void send_fin(sim_socket& to, int error);
+  static bool unblock(sim_socket& s) noexcept;
+  void send_fin(sim_socket& to);
+  void tell(sim_socket& to, bool receive_ended, bool send_ended, int error);
   int shutdown_early(sim_socket& s, bool reading);
   static void end(sim_socket& s, int error) noexcept;
 

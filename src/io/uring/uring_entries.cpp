@@ -91,7 +91,7 @@ void uring_driver::write_or_keep(lazy_list& list) noexcept {
       loop_.queue_late_attempt(op);
     } else if (!write_operation(op)) {
       kept.add(op);
-    } else if (op.kind == op_kind::receive) {
+    } else if (op.kind == op_kind::receive && options_.lazy) {
       ++lazily_armed_;
     }
   });

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSL-1.0
+// as_tuple and redirect_error: over every token, over each other, and over awaited operations of the library
+// without a handler and without memory.
+#include <beck/coro/co_spawn.hpp>
+#include <beck/io/read_until.hpp>
+#include <beck/io/steady_timer.hpp>
+#include <beck/run/as_tuple.hpp>
+#include <beck/run/bind.hpp>
+#include <beck/run/redirect_error.hpp>
+#include <doctest/doctest.h>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "support/allocations.hpp"
+#include "support/handlers.hpp"
+#include "support/manual_executor.hpp"
+#include "support/stream_pair.hpp"
+
+using beck::as_tuple;
+using beck::deferred;
+using beck::redirect_error;
+using beck::use_awaitable;
+using beck::test::allocations;
+using beck::test::handler_life;
+using beck::test::manual_queue;
+using beck::test::run_task;
+using beck::test::stream_pair;
+using beck::test::tracked;
+
+namespace {
+
+using count_tuple = std::tuple<beck::error_code, std::size_t>;
+
+// Operations of a user, one for each kind of signature; they complete through the queue.
+template <class Signature, class Token, class... Results>
+auto async_give(beck::io_context& context, Token&& token, Results... results) {
+  return beck::async_initiate<Token, Signature>(
+      [&context, ... kept = results](auto handler) {
+        beck::post(context, [handler = std::move(handler), ... given = kept]() mutable {
+          std::move(handler)(given...);
+        });
+      },
+      token);
+}
+
+}  // namespace
+
+TEST_CASE("as_tuple gives a callback one tuple, the error among the values") {
+  beck::io_context context;
+  stream_pair pair(context);
+  handler_life life;
+  char data[8];
+  pair.b.async_read_some(beck::buffer(data), as_tuple(tracked(life, [](count_tuple result) {
+    CHECK_FALSE(std::get<0>(result));
+    CHECK(std::get<1>(result) == 3);
+  })));
+  pair.a.async_write_some(beck::buffer("abc", 3), beck::detached);
+  context.run();
+  CHECK(life.calls == 1);
+  CHECK(life.live == 0);
+}
+
+TEST_CASE("redirect_error writes the error to the variable and gives a callback the values") {
+  beck::io_context context;
+  stream_pair pair(context);
+  handler_life life;
+  char data[8];
+  beck::error_code ec;
+  pair.b.async_read_some(beck::buffer(data), redirect_error(tracked(life, [](std::size_t n) {
+                                                              CHECK(n == 0);
+                                                            }),
+                                                            ec));
+  pair.a.close();
+  context.run();
+  CHECK(life.calls == 1);
+  CHECK(ec == beck::error::eof);
+}
+
+TEST_CASE("an awaited operation of the library gives a tuple, by value with every spelling") {
+  beck::io_context context;
+  stream_pair pair(context);
+  run_task(context, [&]() -> beck::task<> {
+    char data[8];
+    auto [ec, n] = co_await pair.a.async_write_some(beck::buffer("abc", 3), as_tuple(deferred));
+    CHECK_FALSE(ec);
+    CHECK(n == 3);
+    auto [ec2, m] = co_await pair.b.async_read_some(beck::buffer(data), as_tuple);
+    CHECK_FALSE(ec2);
+    CHECK(m == 3);
+    pair.a.close();
+    auto [ec3, k] = co_await pair.b.async_read_some(beck::buffer(data), as_tuple(use_awaitable));
+    CHECK(ec3 == beck::error::eof);
+    CHECK(k == 0);
+  });
+}
+
+TEST_CASE("an awaited operation of the library redirects its error and never throws") {
+  beck::io_context context;
+  stream_pair pair(context);
+  run_task(context, [&]() -> beck::task<> {
+    char data[8];
+    beck::error_code ec = beck::error::not_found;
+    const std::size_t n =
+        co_await pair.a.async_write_some(beck::buffer("abc", 3), redirect_error(deferred, ec));
+    CHECK_FALSE(ec);
+    CHECK(n == 3);
+    pair.a.close();
+    const std::size_t m = co_await pair.b.async_read_some(beck::buffer(data), redirect_error(ec));
+    CHECK_FALSE(ec);
+    CHECK(m == 3);
+    const std::size_t k =
+        co_await pair.b.async_read_some(beck::buffer(data), redirect_error(use_awaitable, ec));
+    CHECK(ec == beck::error::eof);
+    CHECK(k == 0);
+  });
+}
+
+TEST_CASE("mapping an awaited result costs neither a handler nor memory") {
+  beck::io_context context;
+  stream_pair pair(context);
+  std::string text = "one\ntwo\n";
+  run_task(context, [&]() -> beck::task<> {
+    char data[8];
+    beck::error_code ec;
+    beck::steady_timer timer(context);
+    std::uint64_t memory = 0;
+    std::uint64_t misses = 0;
+    for (int i = 0; i < 100; ++i) {
+      if (i == 10) {  // everything has its size by now
+        memory = allocations();
+        misses = beck::block_misses();
+      }
+      co_await pair.a.async_write_some(beck::buffer("abc", 3), as_tuple);
+      co_await pair.b.async_read_some(beck::buffer(data), redirect_error(use_awaitable, ec));
+      co_await beck::async_read_until(pair.b, beck::dynamic_buffer(text), '\n', as_tuple);
+      co_await timer.async_wait(redirect_error(as_tuple(deferred), ec));
+    }
+    CHECK(allocations() == memory);
+    CHECK(beck::block_misses() == misses);
+  });
+}
+
+TEST_CASE("the adapters nest in both orders") {
+  beck::io_context context;
+  beck::steady_timer timer(context);
+  run_task(context, [&]() -> beck::task<> {
+    beck::error_code ec = beck::error::eof;
+    const auto outer_tuple = co_await timer.async_wait(as_tuple(redirect_error(deferred, ec)));
+    static_assert(std::is_same_v<decltype(outer_tuple), const std::tuple<beck::error_code>>);
+    CHECK(ec == beck::error::eof);  // the tuple has taken the error
+    const auto inner_tuple = co_await timer.async_wait(redirect_error(as_tuple(deferred), ec));
+    static_assert(std::is_same_v<decltype(inner_tuple), const std::tuple<>>);
+    CHECK_FALSE(ec);
+  });
+}
+
+TEST_CASE("an adapted operation that is deferred can be started with a callback later") {
+  beck::io_context context;
+  beck::steady_timer timer(context, beck::duration(0));
+  int calls = 0;
+  auto operation = timer.async_wait(as_tuple);
+  CHECK(context.poll() == 0);
+  context.restart();
+  std::move(operation)([&](std::tuple<beck::error_code>) { ++calls; });
+  context.run();
+  CHECK(calls == 1);
+}
+
+TEST_CASE("the adapters pass the associations of the inner handler on") {
+  beck::io_context context;
+  manual_queue queue;
+  beck::steady_timer timer(context, beck::duration(0));
+  beck::error_code ec = beck::error::eof;
+  int calls = 0;
+  timer.async_wait(as_tuple(beck::bind_executor(
+      queue.executor(), [&](std::tuple<beck::error_code>) { ++calls; })));
+  timer.async_wait(redirect_error(beck::bind_executor(queue.executor(), [&] { ++calls; }), ec));
+  context.run();
+  CHECK(calls == 0);
+  CHECK(ec == beck::error::eof);  // written where the handler runs
+  CHECK(queue.run() == 2);
+  CHECK(calls == 2);
+  CHECK_FALSE(ec);
+}
+
+TEST_CASE("signatures of every kind become tuples") {
+  beck::io_context context;
+  run_task(context, [&]() -> beck::task<> {
+    const auto none = co_await async_give<void()>(context, as_tuple);
+    static_assert(std::is_same_v<decltype(none), const std::tuple<>>);
+    const auto one = co_await async_give<void(int)>(context, as_tuple, 1);
+    CHECK(one == std::tuple(1));
+    const auto three = co_await async_give<void(int, int, char)>(context, as_tuple, 1, 2, 'c');
+    CHECK(three == std::tuple(1, 2, 'c'));
+    const auto many = co_await async_give<void(beck::error_code, int, int, int)>(
+        context, as_tuple, beck::error_code(), 1, 2, 3);
+    CHECK(many == std::tuple(beck::error_code(), 1, 2, 3));
+    const auto thrown = co_await async_give<void(std::exception_ptr, int)>(
+        context, as_tuple, std::make_exception_ptr(1), 2);
+    CHECK(std::get<0>(thrown) != nullptr);
+    CHECK(std::get<1>(thrown) == 2);
+  });
+}
+
+TEST_CASE("a signature without an error_code is left alone by redirect_error") {
+  beck::io_context context;
+  run_task(context, [&]() -> beck::task<> {
+    beck::error_code ec = beck::error::eof;
+    const int n = co_await async_give<void(int)>(context, redirect_error(deferred, ec), 4);
+    CHECK(n == 4);
+    CHECK(ec == beck::error::eof);
+    const auto [a, b] = co_await async_give<void(beck::error_code, int, char)>(
+        context, redirect_error(ec), beck::error_code(), 1, 'c');
+    CHECK_FALSE(ec);
+    CHECK(a == 1);
+    CHECK(b == 'c');
+  });
+}
+
+TEST_CASE("an awaitable takes the adapters as a task does") {
+  beck::io_context context;
+  stream_pair pair(context);
+  run_task(context, [&]() -> beck::awaitable<> {
+    char data[8];
+    pair.a.close();
+    auto [ec, n] = co_await pair.b.async_read_some(beck::buffer(data), as_tuple);
+    CHECK(ec == beck::error::eof);
+    CHECK(n == 0);
+    beck::error_code redirected;
+    co_await pair.b.async_read_some(beck::buffer(data), redirect_error(redirected));
+    CHECK(redirected == beck::error::eof);
+  });
+}
