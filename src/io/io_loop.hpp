@@ -186,6 +186,7 @@ class io_loop {
   };
 
   friend void start_operation(io_op& op) noexcept;
+  friend struct testing::context_seam;
   void start_wait(timer_operation& op) noexcept;
   static void leave_timer(timer_operation& op) noexcept;
 
