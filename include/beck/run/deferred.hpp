@@ -38,10 +38,7 @@ class [[nodiscard]] deferred_operation<void(A...), Throwing, Launch> {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-      slot_.prepare(coroutine);
-      const initiating_call call(static_cast<completion_slot*>(&slot_));
-      static_cast<Launch&&>(launch_)(result_handler<A...>(slot_));
-      return slot_.stay_suspended(call);
+      return slot_.suspend(coroutine, static_cast<Launch&&>(launch_));
     }
     auto await_resume() { return slot_.template take<Throwing>(); }
 

@@ -12,7 +12,7 @@ namespace beck {
 template <class Op>
 class [[nodiscard]] throwing_operation : public Op {
  public:
-  explicit throwing_operation(Op&& op) : Op(static_cast<Op&&>(op)) {}
+  explicit throwing_operation(Op&& inert) : Op(static_cast<Op&&>(inert)) {}
   auto await_resume() {
     if constexpr (requires { Op::await_resume().error(); }) {
       return Op::await_resume().value();

@@ -63,15 +63,8 @@ class op<Derived, void(A...)> : public result_slot<A...> {
       return true;
     }
     this->begin(home, &resume_entry);
-    const initiating_call call(static_cast<completion_slot*>(this));
-    try {
-      self().initiate(handler(*this));
-    } catch (...) {
-      this->sever();
-      this->settle();
-      throw;
-    }
-    return this->stay_suspended(call);
+    return this->initiate_suspended(
+        [this](handler done) { self().initiate(static_cast<handler&&>(done)); });
   }
   auto await_resume() { return this->template resume_with<false>(); }
 
@@ -121,9 +114,9 @@ template <class Op, class Handler>
 class op_callback final : public Op {
  public:
   template <class H>
-  op_callback(Op&& operation, H&& handler)
-      : Op(static_cast<Op&&>(operation)),
-        handler_(static_cast<H&&>(handler)),
+  op_callback(Op&& inert, H&& receiver)
+      : Op(static_cast<Op&&>(inert)),
+        handler_(static_cast<H&&>(receiver)),
         executor_(get_associated_executor(handler_, default_executor(*this))) {}
 
   /// Throws what ready() and initiate() throw; the block is free then.
@@ -163,7 +156,7 @@ class op_callback final : public Op {
         where->charge(runner::memory_weight);
         const any_io_executor immediate(
             get_associated_immediate_executor(self->handler_, executor));
-        auto result = static_cast<typename Op::result&&>(self->get());
+        auto result = static_cast<typename Op::result_type&&>(self->get());
         Handler handler(static_cast<Handler&&>(self->handler_));
         release_for_handler(self, handler);
         immediate.execute([handler = static_cast<Handler&&>(handler),
@@ -186,7 +179,7 @@ class op_callback final : public Op {
   static void upcall(queue_entry* entry, runner* where) {
     auto* self = static_cast<op_callback*>(entry);
     if (where == nullptr) return discard(self);
-    auto result = static_cast<typename Op::result&&>(self->get());
+    auto result = static_cast<typename Op::result_type&&>(self->get());
     Handler handler(static_cast<Handler&&>(self->handler_));
     release_for_handler(self, handler);
     ++where->counters.delivered;

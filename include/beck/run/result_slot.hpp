@@ -59,25 +59,40 @@ class result_handler;
 template <class... A>
 class result_slot : public completion_slot {
  public:
-  using result = awaited_result_t<A...>;
+  using result_type = awaited_result_t<A...>;
 
   result_slot() noexcept : empty_() {}
   ~result_slot() {
     sever();
-    if (full_) result_.~result();
+    if (full_) result_.~result_type();
   }
 
  protected:
   void set(A... a) {
-    ::new (static_cast<void*>(&result_)) result(static_cast<A&&>(a)...);
+    ::new (static_cast<void*>(&result_)) result_type(static_cast<A&&>(a)...);
     full_ = true;
   }
-  result&& get() noexcept { return static_cast<result&&>(result_); }
+  result_type&& get() noexcept { return static_cast<result_type&&>(result_); }
+
+  /// Runs the initiation of a coroutine's operation, after begin(). True: the coroutine stays suspended. What
+  /// the initiation throws passes through, and the handler forgets the slot.
+  template <class Initiation>
+  bool initiate_suspended(Initiation&& initiation) {
+    const initiating_call call(static_cast<completion_slot*>(this));
+    try {
+      static_cast<Initiation&&>(initiation)(result_handler<A...>(*this));
+    } catch (...) {
+      sever();
+      this->settle();
+      throw;
+    }
+    return this->stay_suspended(call);
+  }
 
   /// What co_await gives for this slot.
   template <bool Throwing>
   auto resume_with() {
-    if constexpr (!Throwing && is_io_result<result>) {
+    if constexpr (!Throwing && is_io_result<result_type>) {
       return get();
     } else {
       return get().value();
@@ -94,7 +109,7 @@ class result_slot : public completion_slot {
 
   union {
     char empty_;
-    result result_;
+    result_type result_;
   };
   result_handler<A...>* handler_ = nullptr;
   bool full_ = false;
@@ -151,12 +166,13 @@ class result_handler {
 template <class... A>
 class awaiting_slot : public result_slot<A...> {
  public:
-  template <class Promise>
-  void prepare(std::coroutine_handle<Promise> coroutine) {
+  /// Awaits what `initiation` starts; true: the coroutine stays suspended.
+  template <class Promise, class Initiation>
+  bool suspend(std::coroutine_handle<Promise> coroutine, Initiation&& initiation) {
     coroutine_ = coroutine;
     this->begin(scope_of(coroutine).executor(), &resume_entry);
+    return this->initiate_suspended(static_cast<Initiation&&>(initiation));
   }
-  using result_slot<A...>::stay_suspended;
   template <bool Throwing>
   auto take() {
     return this->template resume_with<Throwing>();

@@ -75,8 +75,8 @@ class [[nodiscard]] mapped_operation : public Op {
  public:
   using signature = adapted_signature_t<Adapter, typename Op::signature>;
 
-  mapped_operation(const Adapter& adapter, Op&& op)
-      : Op(static_cast<Op&&>(op)), adapter_(adapter) {}
+  mapped_operation(const Adapter& adapter, Op&& inert)
+      : Op(static_cast<Op&&>(inert)), adapter_(adapter) {}
 
   auto await_resume() {
     if constexpr (std::is_void_v<decltype(Op::await_resume())>) {
