@@ -184,7 +184,6 @@ class io_loop {
   static std::uint32_t chunk_size(std::uint32_t chunk) noexcept { return chunk_first << chunk; }
   void deliver_here(io_op& op, runner* where);
   static void late_attempt_entry(queue_entry* entry, runner* where);
-  bool worth_attempting(const descriptor& d, const io_op& op) const noexcept;
   bool attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept;
   static void attempt_entry(queue_entry* entry, runner* where);
   static void start_entry(queue_entry* entry, runner* where);
