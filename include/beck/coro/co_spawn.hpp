@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// co_spawn and spawn: starting a task as the root of a tree of its own. One block holds the root: the scope
-// that everything below inherits, the callable (so that a lambda's captures live as long as its coroutine),
-// and what happens at the end.
+// co_spawn and spawn: starting a task as the root of a tree of its own. One block holds the root:
+// the scope that everything below inherits, the callable (so that a lambda's captures live as long
+// as its coroutine), and what happens at the end.
 #pragma once
 
 #include <exception>
@@ -13,16 +13,17 @@
 
 namespace beck {
 
-/// The part of a root that is no template. It is queued to start, then owned by its context until its
-/// coroutine has finished.
+/// The part of a root that is no template. It is queued to start, then owned by its context until
+/// its coroutine has finished.
 class task_root : public queue_entry, private owned_tree {
  public:
   task_root(const task_root&) = delete;
   task_root& operator=(const task_root&) = delete;
 
  protected:
-  /// What the template does: `make` gives the frame (it may throw), `done` ends the root when the frame has
-  /// finished or could not be made (`error`), `discard` frees everything without running user code.
+  /// What the template does: `make` gives the frame (it may throw), `done` ends the root when the
+  /// frame has finished or could not be made (`error`), `discard` frees everything without running
+  /// user code.
   struct behaviour {
     void (*make)(task_root& self);
     void (*done)(task_root& self, runner& where, std::exception_ptr error);
@@ -70,7 +71,8 @@ struct work_traits<task<T, Throwing>> {
   static task_type make(task_type& work) { return static_cast<task_type&&>(work); }
 };
 template <class Work>
-concept spawnable = requires { requires is_task<typename work_traits<std::decay_t<Work>>::task_type>; };
+concept spawnable =
+    requires { requires is_task<typename work_traits<std::decay_t<Work>>::task_type>; };
 
 template <class Work, class Handler>
 class spawned_root final : public task_root {
@@ -80,7 +82,8 @@ class spawned_root final : public task_root {
  public:
   template <class W, class H>
   spawned_root(any_io_executor executor, W&& work, H&& handler)
-      : task_root(static_cast<any_io_executor&&>(executor), table), work_(static_cast<W&&>(work)),
+      : task_root(static_cast<any_io_executor&&>(executor), table),
+        work_(static_cast<W&&>(work)),
         handler_(static_cast<H&&>(handler)) {
     if constexpr (has_associated_executor<Handler>) {
       any_io_executor(get_associated_executor(handler_)).on_work_started();
@@ -100,7 +103,8 @@ class spawned_root final : public task_root {
     if constexpr (std::is_same_v<Handler, detached_t>) {
       const any_io_executor executor = self.executor();
       discard(self);
-      if (error) [[unlikely]] report_unhandled(executor, static_cast<std::exception_ptr&&>(error));
+      if (error) [[unlikely]]
+        report_unhandled(executor, static_cast<std::exception_ptr&&>(error));
     } else if constexpr (std::is_void_v<value_type>) {
       auto call = [handler = static_cast<Handler&&>(self.handler_),
                    error = static_cast<std::exception_ptr&&>(error)]() mutable {
@@ -122,7 +126,8 @@ class spawned_root final : public task_root {
   static void finish(spawned_root& self, runner& where, Call& call) {
     const any_io_executor home = self.executor();
     any_io_executor target = home;
-    if constexpr (has_associated_executor<Handler>) target = get_associated_executor(self.handler_, home);
+    if constexpr (has_associated_executor<Handler>)
+      target = get_associated_executor(self.handler_, home);
     discard(self);
     if (target == home) {
       ++where.counters.delivered;
@@ -142,7 +147,8 @@ class spawned_root final : public task_root {
 
   static void discard(task_root& base) noexcept {
     auto& self = static_cast<spawned_root&>(base);
-    if (self.frame_) self.frame_.destroy();  // before the callable, whose captures the frame may use
+    if (self.frame_)
+      self.frame_.destroy();  // before the callable, whose captures the frame may use
     self.~spawned_root();
     free_block(&self);
   }
@@ -180,12 +186,12 @@ struct spawn_signature<Work> {
   using type = void(std::exception_ptr);
 };
 
-/// Starts a task (or what a callable returns; it is kept until the coroutine has ended) on an executor, as
-/// the root of a new tree. It never runs inside this call. With `detached` an exception that escapes goes to
-/// the context's handler, by default std::terminate with a message; other tokens get
-/// (std::exception_ptr[, value]); then value must be default-constructible.
-/// Throws std::bad_alloc; nothing has started then. Any thread.
-/// Lifetime: the context owns the tree; if it is destroyed first, so are the frames, newest tree first.
+/// Starts a task (or what a callable returns; it is kept until the coroutine has ended) on an
+/// executor, as the root of a new tree. It never runs inside this call. With `detached` an
+/// exception that escapes goes to the context's handler, by default std::terminate with a message;
+/// other tokens get (std::exception_ptr[, value]); then value must be default-constructible. Throws
+/// std::bad_alloc; nothing has started then. Any thread. Lifetime: the context owns the tree; if it
+/// is destroyed first, so are the frames, newest tree first.
 template <executor_like E, spawnable Work, class Token>
 auto co_spawn(const E& executor, Work&& work, Token&& token) {
   const any_io_executor target(executor);
@@ -194,7 +200,8 @@ auto co_spawn(const E& executor, Work&& work, Token&& token) {
   } else {
     return async_initiate<Token, typename spawn_signature<std::decay_t<Work>>::type>(
         [target](auto&& handler, auto&& kept) {
-          spawn_root(target, static_cast<decltype(kept)&&>(kept), static_cast<decltype(handler)&&>(handler));
+          spawn_root(target, static_cast<decltype(kept)&&>(kept),
+                     static_cast<decltype(handler)&&>(handler));
         },
         token, static_cast<Work&&>(work));
   }
@@ -205,8 +212,8 @@ auto co_spawn(C& context, Work&& work, Token&& token) {
                   static_cast<Token&&>(token));
 }
 
-/// Starts a task detached on the current context. Unlike co_spawn(co_await this_coro::executor, ...) there is
-/// no co_await among its arguments, which g++ 12 miscompiles.
+/// Starts a task detached on the current context. Unlike co_spawn(co_await this_coro::executor,
+/// ...) there is no co_await among its arguments, which g++ 12 miscompiles.
 template <spawnable Work>
 void spawn(Work&& work) {
   spawn_root(current_executor(), static_cast<Work&&>(work), detached);

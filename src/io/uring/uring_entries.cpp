@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// From operations to ring entries. What finds no room stays on its list for the next turn (U1): nothing is
-// dropped, neither an operation nor a cancel.
+// From operations to ring entries. What finds no room stays on its list for the next turn (U1):
+// nothing is dropped, neither an operation nor a cancel.
 #include <algorithm>
 #include <cerrno>
 
@@ -83,7 +83,8 @@ bool uring_driver::write_operation(io_op& op) noexcept {
 
 /// Only receives into one small buffer go to the ring; the others that were listed are attempted.
 bool uring_driver::may_be_armed(const io_op& op) const noexcept {
-  return op.kind == op_kind::receive && op.length - op.transferred <= options_.small_receive_bytes_max;
+  return op.kind == op_kind::receive &&
+         op.length - op.transferred <= options_.small_receive_bytes_max;
 }
 
 /// Writes the operations of a list; ends what was cancelled meanwhile; keeps what finds no room.
@@ -124,7 +125,8 @@ bool uring_driver::write_cancel(std::uint64_t token) noexcept {
   return true;
 }
 
-/// Everything that does not wait for a turn: the wake poll, cancels, polls, sends and one-shot polls.
+/// Everything that does not wait for a turn: the wake poll, cancels, polls, sends and one-shot
+/// polls.
 void uring_driver::write_prepared() noexcept {
   if (!wake_watched_) {
     if (io_uring_sqe* sqe = entry(); sqe != nullptr) {
