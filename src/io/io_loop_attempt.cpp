@@ -75,6 +75,7 @@ bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept 
   const bool receiving = is_receive(op.kind);
   const std::size_t wanted = wanted_bytes(op);
   if (wanted == 0) {  // a stream moves nothing at once, and not even the kernel is asked
+    runner_.charge(runner::memory_weight);  // but a coroutine that does it for ever must yield
     op.result = 0;
     return true;
   }

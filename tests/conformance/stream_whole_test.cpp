@@ -91,7 +91,7 @@ CONFORMANCE("a single write of megabytes goes out in as many pieces as it takes"
   beck::io_context ctx(context_options());  // U10, S10
   tcp_connection connection(ctx);
   connection.client.set_option(beck::ip::tcp::socket::send_buffer_size(8192));
-  const std::string text = pattern(static_cast<std::size_t>(beck::test::scaled(4'000'000)) + 7);
+  const std::string text = pattern(static_cast<std::size_t>(beck::test::scaled(600'000)) + 7);
   outcome sent;
   const note noted(sent);
   std::size_t right = 0;

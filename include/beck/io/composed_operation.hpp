@@ -44,6 +44,7 @@ class [[nodiscard]] composed_transfer : public vector_operation {
   prepare_function prepare_;
   run_function outer_ = nullptr;
   bool failed_ = false;
+  bool prepared_ = false;  // await_ready() has asked the condition for the step that begin() starts
 };
 
 /// A copy of a buffer sequence, which may be a plain array.
