@@ -15,7 +15,8 @@
 
 namespace beck {
 
-/// False: somebody runs the loop. Who only borrows it is waited for: that is no reason for run() to fail.
+/// False: somebody runs the loop. Who only borrows it is waited for: that is no reason for run() to
+/// fail.
 bool io_loop::take_slot(slot_holder as) noexcept {
   for (;;) {
     slot_holder seen = slot_holder::nobody;  // acquire: sees what the last holder did
@@ -38,7 +39,8 @@ io_loop::slot::slot(io_loop& loop) : loop_(loop), nested_(loop.on_runner()), bou
 io_loop::slot::~slot() {
   if (nested_) return;
   loop_.mail_.run_by(nullptr);
-  loop_.slot_.store(slot_holder::nobody, std::memory_order_release);  // pairs with the next take_slot()
+  loop_.slot_.store(slot_holder::nobody,
+                    std::memory_order_release);  // pairs with the next take_slot()
 }
 
 std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool blocking) {

@@ -234,7 +234,7 @@ class io_loop {
   descriptor* free_descriptors_ = nullptr;
 
   alignas(64) std::atomic<slot_holder> slot_{slot_holder::nobody};
-  std::atomic<long> work_{0};  // work guards and what other contexts have for us
+  std::atomic<long> work_{0};         // work guards and what other contexts have for us
   std::atomic<unsigned> nudgers_{0};  // threads between a change that may end run() and its wake-up
   mailbox mail_;
 };

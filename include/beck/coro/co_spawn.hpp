@@ -107,8 +107,8 @@ class spawn_result<void> {
   std::exception_ptr error_;
 };
 
-/// What a root needs if its handler has an executor of its own: work that is counted there from the start, and
-/// a place for the result on the way, because completing never allocates.
+/// What a root needs if its handler has an executor of its own: work that is counted there from the
+/// start, and a place for the result on the way, because completing never allocates.
 template <class T>
 struct travelling_handler {
   explicit travelling_handler(any_io_executor executor) noexcept
@@ -167,13 +167,12 @@ class spawned_root final : public task_root {
     }
   }
 
-  /// The root carries handler and result to the handler's executor; everything else of it ends here.
+  /// The root carries handler and result to the handler's executor; everything else of it ends
+  /// here.
   void send_away(result_type&& result) {
     travel_.result.return_value(static_cast<result_type&&>(result));
     destroy_frame();
-    {
-      const Work ended(static_cast<Work&&>(work_));
-    }
+    { const Work ended(static_cast<Work&&>(work_)); }
     this->run = &arrive;
     const any_io_executor target = travel_.target.executor();
     target.post(this);
@@ -205,8 +204,7 @@ class spawned_root final : public task_root {
   [[no_unique_address]] Work work_;
   [[no_unique_address]] Handler handler_;
   std::coroutine_handle<typename task_type::promise_type> frame_;
-  [[no_unique_address]] std::conditional_t<travels, travelling_handler<value_type>,
-                                           settled_handler>
+  [[no_unique_address]] std::conditional_t<travels, travelling_handler<value_type>, settled_handler>
       travel_;
 };
 
