@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Attempts: when a direct system call is worth making, and what its outcome says about readiness. A wrong
-// try costs 200 ns, a missed one a visit to the kernel; the three values of readiness and the predictor
-// decide (docs/mechanisms.md).
+// Attempts: when a direct system call is worth making, and what its outcome says about readiness. A
+// wrong try costs 200 ns, a missed one a visit to the kernel; the three values of readiness and the
+// predictor decide (docs/mechanisms.md).
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -45,7 +45,8 @@ bool io_loop::worth_attempting(const descriptor& d, const io_op& op) const noexc
   switch (op.kind) {
     case op_kind::receive:
     case op_kind::receive_vector:
-      // "Perhaps" under a warm predictor: waiting one turn finds the data more often than trying now.
+      // "Perhaps" under a warm predictor: waiting one turn finds the data more often than trying
+      // now.
       return q.ready == readiness::known ||
              (q.ready == readiness::perhaps && (q.predictor < 2 || !d.registered));
     case op_kind::send:
@@ -133,7 +134,8 @@ void io_loop::note_received(const descriptor& d, direction& q, std::size_t asked
   }
 }
 
-// --- S1: accepting without descriptors -------------------------------------------------------------------
+// --- S1: accepting without descriptors
+// -------------------------------------------------------------------
 
 bool io_loop::pause_if_exhausted(io_op& op) noexcept {
   if ((op.flags & io_op::flag_exhausted) == 0) return false;

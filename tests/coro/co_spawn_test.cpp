@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// co_spawn and spawn in all forms: what is kept alive and for how long, where a handler is called and with
-// what, and where an exception goes that nobody takes.
+// co_spawn and spawn in all forms: what is kept alive and for how long, where a handler is called
+// and with what, and where an exception goes that nobody takes.
+#include <doctest/doctest.h>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/this_coro.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/bind.hpp>
-#include <doctest/doctest.h>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -124,8 +124,7 @@ TEST_CASE("a handler gets the value and no exception, once, when the coroutine i
   auto witness = std::make_shared<int>(0);
   handler_life life;
   co_spawn(
-      context,
-      [witness]() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(6); },
+      context, [witness]() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(6); },
       tracked(life, [&](std::exception_ptr error, std::unique_ptr<int> value) {
         CHECK_FALSE(error);
         CHECK(*value == 6);
@@ -208,8 +207,7 @@ TEST_CASE("a tree that is destroyed un-run leaves no work on its handler's execu
              beck::bind_executor(queue.executor(), tracked(life, [](std::exception_ptr, int) {})));
     beck::io_context stopped_between;
     co_spawn(
-        stopped_between,
-        []() -> task<> { co_await std::suspend_always(); },
+        stopped_between, []() -> task<> { co_await std::suspend_always(); },
         beck::bind_executor(queue.executor(), tracked(life, [](std::exception_ptr) {})));
     stopped_between.run();
     CHECK(queue.work() == 2);

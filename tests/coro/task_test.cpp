@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// task<T> and awaitable<T>: values, references, exceptions, when a frame lives, and how the two styles mix.
+// task<T> and awaitable<T>: values, references, exceptions, when a frame lives, and how the two
+// styles mix.
+#include <doctest/doctest.h>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/this_coro.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/io/steady_timer.hpp>
-#include <doctest/doctest.h>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -226,7 +227,8 @@ TEST_CASE("asking for the executor does not suspend") {
   });
 }
 
-TEST_CASE("a child that finishes without suspending costs no queue hop and stays within the depth (K3)") {
+TEST_CASE(
+    "a child that finishes without suspending costs no queue hop and stays within the depth (K3)") {
   beck::io_context context;
   run_task(context, [&]() -> task<> {
     const auto before = context.stats().delivered;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // use_future: every signature, errors as exceptions, and futures that nobody keeps the promise of.
+#include <doctest/doctest.h>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/interop/use_future.hpp>
 #include <beck/io/read_write.hpp>
@@ -9,7 +10,6 @@
 #include <beck/run/op.hpp>
 #include <beck/run/redirect_error.hpp>
 #include <chrono>
-#include <doctest/doctest.h>
 #include <future>
 #include <memory>
 #include <stdexcept>
@@ -31,10 +31,9 @@ template <class Signature, class... Results>
 auto give(beck::io_context& context, Results... results) {
   return beck::async_initiate<const beck::use_future_t, Signature>(
       [&context](auto handler, auto... kept) {
-        beck::post(context,
-                   [handler = std::move(handler), ... given = std::move(kept)]() mutable {
-                     std::move(handler)(std::move(given)...);
-                   });
+        beck::post(context, [handler = std::move(handler), ... given = std::move(kept)]() mutable {
+          std::move(handler)(std::move(given)...);
+        });
       },
       use_future, std::move(results)...);
 }
@@ -129,8 +128,8 @@ TEST_CASE("a handler that is destroyed un-run breaks its promise") {
 TEST_CASE("a future works with tasks, posts, composed operations and operations of users") {
   beck::io_context context;
   beck::steady_timer timer(context);
-  auto spawned = beck::co_spawn(
-      context, []() -> beck::task<std::string> { co_return "text"; }, use_future);
+  auto spawned =
+      beck::co_spawn(context, []() -> beck::task<std::string> { co_return "text"; }, use_future);
   auto composed = beck::async_compose<const beck::use_future_t, void(beck::error_code)>(
       [&timer, first = true](auto& self, beck::error_code ec = {}) mutable {
         if (std::exchange(first, false)) {

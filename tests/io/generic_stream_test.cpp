@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// Composed reads and writes over streams of users: a stream without any descriptor, one that wraps a socket,
-// and which overload is taken for whom.
+// Composed reads and writes over streams of users: a stream without any descriptor, one that wraps
+// a socket, and which overload is taken for whom.
+#include <doctest/doctest.h>
+#include <array>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/generic_stream.hpp>
 #include <beck/net/tcp.hpp>
 #include <beck/run/as_tuple.hpp>
-#include <array>
 #include <cstring>
-#include <doctest/doctest.h>
 #include <string>
 #include <vector>
 
@@ -24,8 +24,8 @@ using beck::test::tracked;
 
 namespace {
 
-// A pipe in memory: each step moves at most `step_max` bytes and completes through the context's queue. Reading
-// past the end gives eof, writing past `room` no_buffer_space.
+// A pipe in memory: each step moves at most `step_max` bytes and completes through the context's
+// queue. Reading past the end gives eof, writing past `room` no_buffer_space.
 class memory_stream {
  public:
   memory_stream(beck::io_context& context, std::size_t step_max)
@@ -124,9 +124,8 @@ TEST_CASE("a sequence goes through a user's stream part by part, empty parts lef
   beck::io_context context;
   memory_stream stream(context, 4);
   run_task(context, [&]() -> task<> {
-    const std::array<beck::const_buffer, 4> parts{
-        beck::buffer("abcdef", 6), beck::const_buffer(), beck::buffer("g", 1),
-        beck::buffer("hijkl", 5)};
+    const std::array<beck::const_buffer, 4> parts{beck::buffer("abcdef", 6), beck::const_buffer(),
+                                                  beck::buffer("g", 1), beck::buffer("hijkl", 5)};
     const auto [ec, n] = co_await beck::async_write(stream, parts);
     CHECK_FALSE(ec);
     CHECK(n == 12);
@@ -198,7 +197,8 @@ TEST_CASE("read_until over a user's stream finds a delimiter that two steps cut 
   stream.content = "abc\r\ndef\r\n";
   run_task(context, [&]() -> task<> {
     std::string text;
-    const auto [ec, n] = co_await beck::async_read_until(stream, beck::dynamic_buffer(text), "\r\n");
+    const auto [ec, n] =
+        co_await beck::async_read_until(stream, beck::dynamic_buffer(text), "\r\n");
     CHECK_FALSE(ec);
     CHECK(n == 5);
     CHECK(text.substr(0, n) == "abc\r\n");
@@ -227,7 +227,8 @@ TEST_CASE("read_until over a user's stream takes a delimiter that may go, and a 
       }
       return std::pair(end, false);
     };
-    const auto [ec2, m] = co_await beck::async_read_until(stream, beck::dynamic_buffer(text), is_equals);
+    const auto [ec2, m] =
+        co_await beck::async_read_until(stream, beck::dynamic_buffer(text), is_equals);
     CHECK_FALSE(ec2);
     CHECK(m == 4);
   });
@@ -241,7 +242,8 @@ TEST_CASE("a delimiter that is buffered already is found without a step and with
     co_await beck::post(context);
     const auto before = context.stats().delivered;
     for (int i = 0; i < 20; ++i) {
-      const auto [ec, n] = co_await beck::async_read_until(stream, beck::dynamic_buffer(text), '\n');
+      const auto [ec, n] =
+          co_await beck::async_read_until(stream, beck::dynamic_buffer(text), '\n');
       CHECK(n == 5);
     }
     CHECK(context.stats().delivered == before);
@@ -306,11 +308,13 @@ TEST_CASE("the free functions call the members, with and without a token") {
     const auto [ec, n] = co_await beck::async_write_some(pair.a, beck::buffer("abc", 3));
     CHECK(n == 3);
     char data[8];
-    const auto [ec2, m] = co_await beck::async_read_some(pair.b, beck::buffer(data), beck::as_tuple);
+    const auto [ec2, m] =
+        co_await beck::async_read_some(pair.b, beck::buffer(data), beck::as_tuple);
     CHECK(m == 3);
     const auto [ec3, k] = co_await beck::async_write_some(stream, beck::buffer("abcdef", 6));
     CHECK(k == 4);
-    const auto [ec4, l] = co_await beck::async_read_some(stream, beck::buffer(data), beck::as_tuple);
+    const auto [ec4, l] =
+        co_await beck::async_read_some(stream, beck::buffer(data), beck::as_tuple);
     CHECK(l == 4);
   });
   using beck::ip::tcp;

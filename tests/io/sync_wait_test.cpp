@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // sync_wait: from plain code into a task and back, on a private context or on somebody else's.
+#include <doctest/doctest.h>
 #include <beck/coro/this_coro.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/io/sync_wait.hpp>
 #include <chrono>
-#include <doctest/doctest.h>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -53,7 +53,8 @@ TEST_CASE("sync_wait gives what the task gives: values, references, what can onl
   CHECK(sync_wait(after_a_timer(4)) == 4);
   int object = 0;
   CHECK(&sync_wait(reference(object)) == &object);
-  CHECK(*sync_wait([]() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(5); }) == 5);
+  CHECK(*sync_wait([]() -> task<std::unique_ptr<int>> { co_return std::make_unique<int>(5); }) ==
+        5);
   CHECK(sync_wait([]() -> beck::awaitable<int> { co_return 6; }) == 6);
   bool ran = false;
   sync_wait([&]() -> task<> {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// async_compose: the steps, what `self` answers, the work that is counted, and where a completion goes that
-// comes up inside the initiating function.
+// async_compose: the steps, what `self` answers, the work that is counted, and where a completion
+// goes that comes up inside the initiating function.
+#include <doctest/doctest.h>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/io/steady_timer.hpp>
@@ -8,7 +9,6 @@
 #include <beck/run/bind.hpp>
 #include <beck/run/compose.hpp>
 #include <beck/run/redirect_error.hpp>
-#include <doctest/doctest.h>
 #include <memory>
 #include <string>
 #include <thread>
@@ -153,7 +153,8 @@ TEST_CASE("a completion inside a nested initiating function does not reach the o
   CHECK(calls == 1);
 }
 
-TEST_CASE("a completion inside the initiating function goes to the immediate executor if there is one") {
+TEST_CASE(
+    "a completion inside the initiating function goes to the immediate executor if there is one") {
   beck::io_context context;
   manual_queue queue;
   std::string order;
@@ -174,8 +175,8 @@ TEST_CASE("a completion inside the initiating function goes to the immediate exe
 TEST_CASE("outside of run() an immediate executor does not apply") {
   beck::io_context context;
   int calls = 0;
-  async_at_once(context, beck::bind_immediate_executor(
-                             context, [&](beck::error_code, int) { ++calls; }));
+  async_at_once(context,
+                beck::bind_immediate_executor(context, [&](beck::error_code, int) { ++calls; }));
   CHECK(calls == 0);
   context.run();
   CHECK(calls == 1);
@@ -201,10 +202,10 @@ TEST_CASE("self has the final handler's executor, allocator and immediate execut
   manual_queue queue;
   manual_queue immediate;
   allocator_counts counts;
-  auto handler = beck::bind_allocator(
-      counting_allocator<>(counts),
-      beck::bind_immediate_executor(immediate.executor(),
-                                    beck::bind_executor(queue.executor(), [] {})));
+  auto handler =
+      beck::bind_allocator(counting_allocator<>(counts),
+                           beck::bind_immediate_executor(
+                               immediate.executor(), beck::bind_executor(queue.executor(), [] {})));
   beck::async_compose<decltype(handler), void()>(
       [&](auto& self) {
         CHECK(self.get_executor() == beck::any_io_executor(queue.executor()));
@@ -258,7 +259,8 @@ TEST_CASE("a composed operation is work of all its executors until it completes"
         using self_type = std::remove_reference_t<decltype(self)>;
         if (io.work() == 0) return;
         worker = std::thread([&context, kept = std::make_unique<self_type>(std::move(self))] {
-          beck::post(context.get_executor(), [kept = std::move(*kept)]() mutable { kept.complete(); });
+          beck::post(context.get_executor(),
+                     [kept = std::move(*kept)]() mutable { kept.complete(); });
         });
       },
       handler, context, io.executor(), io.executor());
@@ -281,7 +283,9 @@ TEST_CASE("a composed operation that is dropped destroys its handler un-run and 
   CHECK(life.live == 0);
 }
 
-TEST_CASE("without memory for its first step a composed operation is an exception and nothing else (K9)") {
+TEST_CASE(
+    "without memory for its first step a composed operation is an exception and nothing else "
+    "(K9)") {
   beck::io_context context;
   beck::steady_timer timer(context);
   handler_life life;
@@ -290,8 +294,7 @@ TEST_CASE("without memory for its first step a composed operation is an exceptio
     try {
       async_rounds(timer, 1, large_tracked(life, [](beck::error_code, int) {}));
       async_at_once(context, large_tracked(life, [](beck::error_code, int) {}));
-    } catch (const std::bad_alloc&) {
-    }
+    } catch (const std::bad_alloc&) {}
     if (!fault.fired()) break;
     CHECK(n < 10);
   }
@@ -305,10 +308,10 @@ TEST_CASE("the blocks of all steps come from the handler's allocator") {
   beck::steady_timer timer(context);
   allocator_counts counts;
   bool free_before_the_call = false;
-  async_rounds(timer, 4, beck::bind_allocator(counting_allocator<>(counts),
-                                              [&](beck::error_code, int) {
-                                                free_before_the_call = counts.live == 0;
-                                              }));
+  async_rounds(timer, 4,
+               beck::bind_allocator(counting_allocator<>(counts), [&](beck::error_code, int) {
+                 free_before_the_call = counts.live == 0;
+               }));
   context.run();
   CHECK(counts.allocations == 4);
   CHECK(free_before_the_call);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Awaiting what async_initiate starts: where the result may come from (inside the initiation, another thread,
-// never) and what co_await makes of each signature.
+// Awaiting what async_initiate starts: where the result may come from (inside the initiation,
+// another thread, never) and what co_await makes of each signature.
+#include <doctest/doctest.h>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/run/deferred.hpp>
 #include <beck/run/work_guard.hpp>
-#include <doctest/doctest.h>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -53,8 +53,8 @@ TEST_CASE("a result that comes inside the initiation continues the coroutine wit
     co_await beck::post(context);
     const auto before = context.stats();
     for (int i = 0; i < 50; ++i) {
-      const auto [ec, n] =
-          co_await async_at_once<void(beck::error_code, int)>(beck::deferred, beck::error_code(), i);
+      const auto [ec, n] = co_await async_at_once<void(beck::error_code, int)>(
+          beck::deferred, beck::error_code(), i);
       CHECK_FALSE(ec);
       CHECK(n == i);
     }
@@ -98,7 +98,8 @@ TEST_CASE("a handler that is called on another thread resumes the coroutine on i
   CHECK(result == 3);
 }
 
-TEST_CASE("a handler that is called on another thread while its initiation still runs loses nothing") {
+TEST_CASE(
+    "a handler that is called on another thread while its initiation still runs loses nothing") {
   beck::io_context context;
   int sum = 0;
   run_task(context, [&]() -> beck::task<> {
@@ -106,8 +107,8 @@ TEST_CASE("a handler that is called on another thread while its initiation still
       std::thread worker;
       const int n = co_await beck::async_initiate<const beck::deferred_t, void(int)>(
           [&worker](auto handler) {
-            worker = std::thread(
-                [handler = std::move(handler)]() mutable { std::move(handler)(1); });
+            worker =
+                std::thread([handler = std::move(handler)]() mutable { std::move(handler)(1); });
           },
           beck::deferred);
       worker.join();
@@ -196,22 +197,23 @@ TEST_CASE("each signature has its own result in a task") {
     co_await async_at_once<void()>(beck::deferred);
     const int one = co_await async_at_once<void(int)>(beck::deferred, 1);
     CHECK(one == 1);
-    const std::pair<int, char> two = co_await async_at_once<void(int, char)>(beck::deferred, 1, 'c');
+    const std::pair<int, char> two =
+        co_await async_at_once<void(int, char)>(beck::deferred, 1, 'c');
     CHECK(two == std::pair(1, 'c'));
     const beck::io_result<> plain =
         co_await async_at_once<void(beck::error_code)>(beck::deferred, beck::error_code());
     CHECK(plain);
-    const beck::io_result<int, char> full = co_await async_at_once<void(beck::error_code, int, char)>(
-        beck::deferred, beck::error_code(beck::error::eof), 1, 'c');
+    const beck::io_result<int, char> full =
+        co_await async_at_once<void(beck::error_code, int, char)>(
+            beck::deferred, beck::error_code(beck::error::eof), 1, 'c');
     CHECK(full.error() == beck::error::eof);
     CHECK(full.first_ == 1);
-    const int kept = co_await async_at_once<void(std::exception_ptr, int)>(
-        beck::deferred, std::exception_ptr(), 4);
+    const int kept = co_await async_at_once<void(std::exception_ptr, int)>(beck::deferred,
+                                                                           std::exception_ptr(), 4);
     CHECK(kept == 4);
     bool caught = false;
     try {
-      co_await async_at_once<void(std::exception_ptr)>(beck::deferred,
-                                                       std::make_exception_ptr(7));
+      co_await async_at_once<void(std::exception_ptr)>(beck::deferred, std::make_exception_ptr(7));
     } catch (int n) {
       caught = n == 7;
     }
@@ -249,8 +251,8 @@ TEST_CASE("an awaitable gives the value of a user's operation or throws, without
   beck::io_context context;
   bool caught = false;
   run_task(context, [&]() -> beck::awaitable<> {
-    const int n = co_await async_at_once<void(beck::error_code, int)>(beck::deferred,
-                                                                      beck::error_code(), 5);
+    const int n =
+        co_await async_at_once<void(beck::error_code, int)>(beck::deferred, beck::error_code(), 5);
     CHECK(n == 5);
     try {
       co_await async_at_once<void(beck::error_code)>(beck::deferred,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// beck::op: an operation of a user's own, as an object: ready at once, later, through every token, and what
-// happens when it throws or is dropped.
+// beck::op: an operation of a user's own, as an object: ready at once, later, through every token,
+// and what happens when it throws or is dropped.
+#include <doctest/doctest.h>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/read_until.hpp>
 #include <beck/io/read_write.hpp>
@@ -8,7 +9,6 @@
 #include <beck/run/bind.hpp>
 #include <beck/run/op.hpp>
 #include <beck/run/redirect_error.hpp>
-#include <doctest/doctest.h>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -128,7 +128,8 @@ class kept : public beck::op<kept, void(int)> {
 
 }  // namespace
 
-TEST_CASE("an operation that is ready does not suspend its coroutine, start anything or need memory") {
+TEST_CASE(
+    "an operation that is ready does not suspend its coroutine, start anything or need memory") {
   beck::io_context context;
   stream_pair pair(context);
   std::string text = "one\ntwo\n";
@@ -209,8 +210,8 @@ TEST_CASE("an operation takes every token") {
     CHECK(n == 4);
   });
   int calls = 0;
-  read_line(pair.b, text)(beck::bind_executor(
-      queue.executor(), [&](beck::error_code, std::size_t) { ++calls; }));
+  read_line(pair.b, text)(
+      beck::bind_executor(queue.executor(), [&](beck::error_code, std::size_t) { ++calls; }));
   CHECK(calls == 0);
   queue.run();
   CHECK(calls == 1);
@@ -242,8 +243,8 @@ TEST_CASE("a callback with an immediate executor runs inside the call if the ope
     read_line(pair.b, text)(beck::bind_immediate_executor(
         context, [&](beck::error_code, std::size_t) { order += 'r'; }));
     order += '-';
-    done_inside(3)(beck::bind_immediate_executor(
-        context, [&](beck::error_code, int) { order += 'd'; }));
+    done_inside(3)(
+        beck::bind_immediate_executor(context, [&](beck::error_code, int) { order += 'd'; }));
     order += '-';
   });
   context.run();
@@ -285,10 +286,11 @@ TEST_CASE("operations that still wait when their context goes are destroyed with
   CHECK(witness.use_count() == 1);
 }
 
-TEST_CASE("an exception of ready() or initiate() goes to the one who starts, and nothing stays (K9)") {
+TEST_CASE(
+    "an exception of ready() or initiate() goes to the one who starts, and nothing stays (K9)") {
   beck::io_context context;
-  for (const auto where : {throwing::where::in_ready, throwing::where::before,
-                           throwing::where::with_handler_kept}) {
+  for (const auto where :
+       {throwing::where::in_ready, throwing::where::before, throwing::where::with_handler_kept}) {
     std::vector<throwing::handler> handlers;
     handler_life life;
     bool caught = false;
@@ -300,9 +302,9 @@ TEST_CASE("an exception of ready() or initiate() goes to the one who starts, and
       }
     });
     CHECK(caught);
-    CHECK_THROWS_AS(throwing(where, handlers)(
-                        beck::bind_executor(context, tracked(life, [](int) {}))),
-                    std::runtime_error);
+    CHECK_THROWS_AS(
+        throwing(where, handlers)(beck::bind_executor(context, tracked(life, [](int) {}))),
+        std::runtime_error);
     CHECK(life.calls == 0);
     CHECK(life.live == 0);
     for (auto& handler : handlers) std::move(handler)(1);  // nobody is there any more
@@ -311,15 +313,17 @@ TEST_CASE("an exception of ready() or initiate() goes to the one who starts, and
   }
 }
 
-TEST_CASE("without memory for its block an operation is an exception, and its handler is destroyed (K9)") {
+TEST_CASE(
+    "without memory for its block an operation is an exception, and its handler is destroyed "
+    "(K9)") {
   beck::io_context context;
   std::vector<kept::handler> handlers;
   handler_life life;
   handlers.reserve(4);
   {
     const allocation_fault fault(1);
-    CHECK_THROWS_AS(
-        kept(handlers, context.get_executor())(large_tracked(life, [](int) {})), std::bad_alloc);
+    CHECK_THROWS_AS(kept(handlers, context.get_executor())(large_tracked(life, [](int) {})),
+                    std::bad_alloc);
   }
   CHECK(handlers.empty());
   CHECK(life.live == 0);
@@ -334,7 +338,8 @@ TEST_CASE("without memory for its block an operation is an exception, and its ha
   CHECK(life.live == 0);
 }
 
-TEST_CASE("an operation without a handler's executor completes on its own, and counts as work there") {
+TEST_CASE(
+    "an operation without a handler's executor completes on its own, and counts as work there") {
   manual_queue queue;
   std::vector<kept::handler> handlers;
   handler_life life;
@@ -360,7 +365,8 @@ TEST_CASE("a dropped handler destroys what waits un-run and ends its work") {
   CHECK(queue.work() == 0);
 }
 
-TEST_CASE("the block of an operation comes from its handler's allocator and is free before the call") {
+TEST_CASE(
+    "the block of an operation comes from its handler's allocator and is free before the call") {
   beck::io_context context;
   std::vector<kept::handler> handlers;
   allocator_counts counts;

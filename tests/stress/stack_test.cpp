@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// The stack stays bounded however many awaits or callbacks finish at once, and however deep tasks nest: in
-// every build, on 8 MiB and on 256 KiB. The numbers are the contract's, so they are not scaled down.
+// The stack stays bounded however many awaits or callbacks finish at once, and however deep tasks
+// nest: in every build, on 8 MiB and on 256 KiB. The numbers are the contract's, so they are not
+// scaled down.
+#include <doctest/doctest.h>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/stream_object.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/compose.hpp>
 #include <beck/run/op.hpp>
-#include <doctest/doctest.h>
 
 #include "support/small_stack.hpp"
 #include "support/stream_pair.hpp"
@@ -197,7 +198,8 @@ TEST_CASE("ten million immediate callbacks of a socket need a bounded stack (K3)
   }
 }
 
-TEST_CASE("a chain of tasks fifty thousand deep is destroyed with its context on a bounded stack (K3)") {
+TEST_CASE(
+    "a chain of tasks fifty thousand deep is destroyed with its context on a bounded stack (K3)") {
   for (const std::size_t bytes : stack_sizes) {
     on_stack(bytes, [] {
       beck::io_context context;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Runs code on a thread with a stack of a given size: what grows with the number of steps overflows it.
+// Runs code on a thread with a stack of a given size: what grows with the number of steps overflows
+// it.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// co_spawn and spawn: starting a task as the root of a tree of its own. One block holds the root: the scope
-// that everything below inherits, the callable (so that a lambda's captures live as long as its coroutine),
-// and what happens at the end.
+// co_spawn and spawn: starting a task as the root of a tree of its own. One block holds the root:
+// the scope that everything below inherits, the callable (so that a lambda's captures live as long
+// as its coroutine), and what happens at the end.
 #pragma once
 
 #include <exception>
@@ -13,16 +13,17 @@
 
 namespace beck {
 
-/// The part of a root that is no template. It is queued to start, then owned by its context until its
-/// coroutine has finished.
+/// The part of a root that is no template. It is queued to start, then owned by its context until
+/// its coroutine has finished.
 class task_root : public queue_entry, private owned_tree {
  public:
   task_root(const task_root&) = delete;
   task_root& operator=(const task_root&) = delete;
 
  protected:
-  /// What the template does: `make` gives the frame (it may throw), `done` ends the root when the frame has
-  /// finished or could not be made (`error`), `discard` frees everything without running user code.
+  /// What the template does: `make` gives the frame (it may throw), `done` ends the root when the
+  /// frame has finished or could not be made (`error`), `discard` frees everything without running
+  /// user code.
   struct behaviour {
     void (*make)(task_root& self);
     void (*done)(task_root& self, runner& where, std::exception_ptr error);
@@ -70,7 +71,8 @@ struct work_traits<task<T, Throwing>> {
   static task_type make(task_type& work) { return static_cast<task_type&&>(work); }
 };
 template <class Work>
-concept spawnable = requires { requires is_task<typename work_traits<std::decay_t<Work>>::task_type>; };
+concept spawnable =
+    requires { requires is_task<typename work_traits<std::decay_t<Work>>::task_type>; };
 
 /// What a handler of co_spawn is given. After an exception the value is a default-constructed one.
 template <class T>
@@ -105,8 +107,8 @@ class spawn_result<void> {
   std::exception_ptr error_;
 };
 
-/// What a root needs if its handler has an executor of its own: work that is counted there from the start, and
-/// a place for the result on the way, because completing never allocates.
+/// What a root needs if its handler has an executor of its own: work that is counted there from the
+/// start, and a place for the result on the way, because completing never allocates.
 template <class T>
 struct travelling_handler {
   explicit travelling_handler(any_io_executor executor) noexcept
@@ -165,13 +167,12 @@ class spawned_root final : public task_root {
     }
   }
 
-  /// The root carries handler and result to the handler's executor; everything else of it ends here.
+  /// The root carries handler and result to the handler's executor; everything else of it ends
+  /// here.
   void send_away(result_type&& result) {
     travel_.result.return_value(static_cast<result_type&&>(result));
     destroy_frame();
-    {
-      const Work ended(static_cast<Work&&>(work_));
-    }
+    { const Work ended(static_cast<Work&&>(work_)); }
     this->run = &arrive;
     const any_io_executor target = travel_.target.executor();
     target.post(this);
@@ -205,8 +206,7 @@ class spawned_root final : public task_root {
   [[no_unique_address]] Work work_;
   [[no_unique_address]] Handler handler_;
   std::coroutine_handle<typename task_type::promise_type> frame_;
-  [[no_unique_address]] std::conditional_t<travels, travelling_handler<value_type>,
-                                           settled_handler>
+  [[no_unique_address]] std::conditional_t<travels, travelling_handler<value_type>, settled_handler>
       travel_;
 };
 
@@ -236,12 +236,12 @@ struct spawn_signature<Work> {
   using type = void(std::exception_ptr);
 };
 
-/// Starts a task (or what a callable returns; it is kept until the coroutine has ended) on an executor, as
-/// the root of a new tree. It never runs inside this call. With `detached` an exception that escapes goes to
-/// the context's handler, by default std::terminate with a message; other tokens get
-/// (std::exception_ptr[, value]); then value must be default-constructible.
-/// Throws std::bad_alloc; nothing has started then. Any thread.
-/// Lifetime: the context owns the tree; if it is destroyed first, so are the frames, newest tree first.
+/// Starts a task (or what a callable returns; it is kept until the coroutine has ended) on an
+/// executor, as the root of a new tree. It never runs inside this call. With `detached` an
+/// exception that escapes goes to the context's handler, by default std::terminate with a message;
+/// other tokens get (std::exception_ptr[, value]); then value must be default-constructible. Throws
+/// std::bad_alloc; nothing has started then. Any thread. Lifetime: the context owns the tree; if it
+/// is destroyed first, so are the frames, newest tree first.
 template <executor_like E, spawnable Work, class Token>
 auto co_spawn(const E& executor, Work&& work, Token&& token) {
   const any_io_executor target(executor);
@@ -250,7 +250,8 @@ auto co_spawn(const E& executor, Work&& work, Token&& token) {
   } else {
     return async_initiate<Token, typename spawn_signature<std::decay_t<Work>>::type>(
         [target](auto&& handler, auto&& kept) {
-          spawn_root(target, static_cast<decltype(kept)&&>(kept), static_cast<decltype(handler)&&>(handler));
+          spawn_root(target, static_cast<decltype(kept)&&>(kept),
+                     static_cast<decltype(handler)&&>(handler));
         },
         token, static_cast<Work&&>(work));
   }
@@ -261,8 +262,8 @@ auto co_spawn(C& context, Work&& work, Token&& token) {
                   static_cast<Token&&>(token));
 }
 
-/// Starts a task detached on the current context. Unlike co_spawn(co_await this_coro::executor, ...) there is
-/// no co_await among its arguments, which g++ 12 miscompiles.
+/// Starts a task detached on the current context. Unlike co_spawn(co_await this_coro::executor,
+/// ...) there is no co_await among its arguments, which g++ 12 miscompiles.
 template <spawnable Work>
 void spawn(Work&& work) {
   spawn_root(current_executor(), static_cast<Work&&>(work), detached);

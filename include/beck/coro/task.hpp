@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// task<T>: a coroutine that starts when it is awaited, is awaited once and inherits its awaiter's scope.
-// awaitable<T> is the same coroutine in Asio's style: inside it an awaited operation gives its value or
-// throws, inside a task it gives an io_result.
+// task<T>: a coroutine that starts when it is awaited, is awaited once and inherits its awaiter's
+// scope. awaitable<T> is the same coroutine in Asio's style: inside it an awaited operation gives
+// its value or throws, inside a task it gives an io_result.
 //
-// A child is started inside the parent's await_suspend; if it finishes there the parent never suspends.
-// That is as fast as symmetric transfer and, unlike it, keeps the stack bounded on every compiler and at
-// every optimisation level (runner::depth_max, then the runner's trampoline).
+// A child is started inside the parent's await_suspend; if it finishes there the parent never
+// suspends. That is as fast as symmetric transfer and, unlike it, keeps the stack bounded on every
+// compiler and at every optimisation level (runner::depth_max, then the runner's trampoline).
 #pragma once
 
 #include <coroutine>
@@ -56,11 +56,14 @@ class task_promise_base {
 
   scope& current_scope() const noexcept { return *scope_; }
 
-  /// Runs the task inside the caller's await_suspend. False: it has finished and the caller goes on.
-  bool start_inline(std::coroutine_handle<> self, std::coroutine_handle<> parent, scope& environment);
+  /// Runs the task inside the caller's await_suspend. False: it has finished and the caller goes
+  /// on.
+  bool start_inline(std::coroutine_handle<> self, std::coroutine_handle<> parent,
+                    scope& environment);
 
   /// Starts the task as a root: `after` is queued behind the unwinding when it has finished.
-  void start_root(std::coroutine_handle<> self, scope& environment, queue_entry* after, runner& where);
+  void start_root(std::coroutine_handle<> self, scope& environment, queue_entry* after,
+                  runner& where);
 
   /// This coroutine is suspended in `child` now, until that has finished. `promise` is the child's.
   void wait_for(task_base& child, task_promise_base& promise) noexcept {
@@ -68,24 +71,29 @@ class task_promise_base {
     promise.parent_promise_ = this;
     child_ = &child;
   }
-  /// Destroys the frames below this one that it is suspended in, innermost first: by a loop, because a chain of
-  /// frames that destroy one another would need a stack as deep as the chain is long.
+  /// Destroys the frames below this one that it is suspended in, innermost first: by a loop,
+  /// because a chain of frames that destroy one another would need a stack as deep as the chain is
+  /// long.
   void destroy_children() noexcept {
-    if (child_ != nullptr) [[unlikely]] destroy_chain();
+    if (child_ != nullptr) [[unlikely]]
+      destroy_chain();
   }
 
   void rethrow_if_failed() const {
-    if (exception_) [[unlikely]] std::rethrow_exception(exception_);
+    if (exception_) [[unlikely]]
+      std::rethrow_exception(exception_);
   }
-  std::exception_ptr take_exception() noexcept { return static_cast<std::exception_ptr&&>(exception_); }
+  std::exception_ptr take_exception() noexcept {
+    return static_cast<std::exception_ptr&&>(exception_);
+  }
 
  private:
   enum class phase : unsigned char {
-    fresh,     // not started
-    inlined,   // running inside start_inline
+    fresh,      // not started
+    inlined,    // running inside start_inline
     suspended,  // at least once, or started by the trampoline: finishing resumes the parent
-    finished,  // ended inside start_inline: the parent sees it when the call returns
-    root,      // nobody awaits it: finishing queues after_
+    finished,   // ended inside start_inline: the parent sees it when the call returns
+    root,       // nobody awaits it: finishing queues after_
   };
 
   void finish() noexcept;
@@ -192,7 +200,9 @@ class [[nodiscard]] task : private task_base {
  public:
   using value_type = T;
 
-  class promise_type : public task_promise_base, public task_value<T>, public result_policy<Throwing> {
+  class promise_type : public task_promise_base,
+                       public task_value<T>,
+                       public result_policy<Throwing> {
    public:
     task get_return_object() noexcept {
       return task(std::coroutine_handle<promise_type>::from_promise(*this));

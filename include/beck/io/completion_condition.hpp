@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// When a composed read or write is done: a condition is called with the error so far and the bytes moved so
-// far, and gives how many more bytes may be asked for at most; 0 ends the operation. Asio's protocol.
+// When a composed read or write is done: a condition is called with the error so far and the bytes
+// moved so far, and gives how many more bytes may be asked for at most; 0 ends the operation.
+// Asio's protocol.
 #pragma once
 
 #include <cstddef>

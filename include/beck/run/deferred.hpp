@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Awaiting what async_initiate starts: the deferred and use_awaitable tokens for operations that users
-// write. The result waits in the awaiting frame; nothing is allocated for it.
+// Awaiting what async_initiate starts: the deferred and use_awaitable tokens for operations that
+// users write. The result waits in the awaiting frame; nothing is allocated for it.
 #pragma once
 
 #include <beck/run/async_result.hpp>
@@ -9,8 +9,8 @@
 
 namespace beck {
 
-/// What the deferred and use_awaitable tokens return for a generic operation: inert until awaited or
-/// called with a token. Move-only in effect; awaited or called once.
+/// What the deferred and use_awaitable tokens return for a generic operation: inert until awaited
+/// or called with a token. Move-only in effect; awaited or called once.
 template <class Signature, bool Throwing, class Launch>
 class deferred_operation;
 
@@ -60,8 +60,8 @@ template <class Signature, bool Throwing, class Initiation, class... Args>
 auto make_deferred(Initiation&& initiation, Args&&... args) {
   auto launch = [start = std::decay_t<Initiation>(static_cast<Initiation&&>(initiation)),
                  ... kept = std::decay_t<Args>(static_cast<Args&&>(args))](auto&& handler) mutable {
-    return static_cast<std::decay_t<Initiation>&&>(start)(static_cast<decltype(handler)&&>(handler),
-                                                          static_cast<std::decay_t<Args>&&>(kept)...);
+    return static_cast<std::decay_t<Initiation>&&>(start)(
+        static_cast<decltype(handler)&&>(handler), static_cast<std::decay_t<Args>&&>(kept)...);
   };
   return deferred_operation<Signature, Throwing, decltype(launch)>(
       static_cast<decltype(launch)&&>(launch));
@@ -77,7 +77,8 @@ class async_result<deferred_t, Signature> {
   template <class Initiation, class Tok, class... Args>
   static auto initiate(Initiation&& initiation, Tok&&, Args&&... args) {
     if constexpr (gives_operation<std::decay_t<Initiation>>) {
-      return std::decay_t<decltype(static_cast<std::decay_t<Initiation>&&>(initiation).operation())>(
+      return std::decay_t<
+          decltype(static_cast<std::decay_t<Initiation>&&>(initiation).operation())>(
           static_cast<std::decay_t<Initiation>&&>(initiation).operation());
     } else {
       return make_deferred<Signature, false>(static_cast<Initiation&&>(initiation),
@@ -91,8 +92,10 @@ class async_result<use_awaitable_t<Executor>, Signature> {
   template <class Initiation, class Tok, class... Args>
   static auto initiate(Initiation&& initiation, Tok&&, Args&&... args) {
     if constexpr (gives_operation<std::decay_t<Initiation>>) {
-      using op = std::decay_t<decltype(static_cast<std::decay_t<Initiation>&&>(initiation).operation())>;
-      return throwing_operation<op>(static_cast<std::decay_t<Initiation>&&>(initiation).operation());
+      using op =
+          std::decay_t<decltype(static_cast<std::decay_t<Initiation>&&>(initiation).operation())>;
+      return throwing_operation<op>(
+          static_cast<std::decay_t<Initiation>&&>(initiation).operation());
     } else {
       return make_deferred<Signature, true>(static_cast<Initiation&&>(initiation),
                                             static_cast<Args&&>(args)...);

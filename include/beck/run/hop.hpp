@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Going through an executor's queue as an operation: what post, dispatch and defer give when they get no
-// callable. Awaited, it is one queue entry in the awaiting frame and allocates nothing.
+// Going through an executor's queue as an operation: what post, dispatch and defer give when they
+// get no callable. Awaited, it is one queue entry in the awaiting frame and allocates nothing.
 #pragma once
 
 #include <beck/run/launch.hpp>
@@ -9,7 +9,8 @@
 
 namespace beck {
 
-/// Continues behind what is queued on an executor; a coroutine continues on its own executor in the end.
+/// Continues behind what is queued on an executor; a coroutine continues on its own executor in the
+/// end.
 class [[nodiscard]] hop_operation : public queue_entry {
  public:
   using signature = void();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// beck::op: the base of operations that users write as objects. Such an operation is awaited in the frame of
-// its coroutine, without suspension if it is ready, and takes every token; nothing in it is a template of
-// either, so its code may live in a .cpp file.
+// beck::op: the base of operations that users write as objects. Such an operation is awaited in the
+// frame of its coroutine, without suspension if it is ready, and takes every token; nothing in it
+// is a template of either, so its code may live in a .cpp file.
 #pragma once
 
 #include <beck/base/assert.hpp>
@@ -25,17 +25,18 @@ namespace beck {
 ///    ...
 ///   auto [ec, n] = co_await read_line(socket, text);       read_line(socket, text)(token);
 ///
-/// ready() is asked once for each start, before initiate(), by the thread that awaits or starts. What it
-/// finishes costs one unit of the runner's budget; without budget, and with a handler, it goes through the queue.
-/// `done` is move-only and has the executor of what waits. It may be called on any thread, also inside
-/// initiate(), but once; what waits continues on its own executor, never inside the call. Destroyed uncalled it
-/// abandons the operation: a handler is destroyed un-run, a coroutine stays suspended until its tree goes.
-/// With a handler that has no executor the operation completes on `get_executor()` of the derived class, if
-/// there is one, else on the current executor.
+/// ready() is asked once for each start, before initiate(), by the thread that awaits or starts.
+/// What it finishes costs one unit of the runner's budget; without budget, and with a handler, it
+/// goes through the queue. `done` is move-only and has the executor of what waits. It may be called
+/// on any thread, also inside initiate(), but once; what waits continues on its own executor, never
+/// inside the call. Destroyed uncalled it abandons the operation: a handler is destroyed un-run, a
+/// coroutine stays suspended until its tree goes. With a handler that has no executor the operation
+/// completes on `get_executor()` of the derived class, if there is one, else on the current
+/// executor.
 ///
-/// Requires: Derived is not final, and is moved only before it starts. From then on it stays where it is, so
-/// initiate() may hand out `this`, until `done` is called or destroyed.
-/// Memory: none when awaited; one recycled block with a handler.
+/// Requires: Derived is not final, and is moved only before it starts. From then on it stays where
+/// it is, so initiate() may hand out `this`, until `done` is called or destroyed. Memory: none when
+/// awaited; one recycled block with a handler.
 template <class Derived, class Signature>
 class op;
 
@@ -109,7 +110,8 @@ any_io_executor default_executor(const op<Derived, Signature>& operation) noexce
   }
 }
 
-/// An operation of a user with a handler: one block from the handler's allocator, free again before the upcall.
+/// An operation of a user with a handler: one block from the handler's allocator, free again before
+/// the upcall.
 template <class Op, class Handler>
 class op_callback final : public Op {
  public:
@@ -121,7 +123,8 @@ class op_callback final : public Op {
 
   /// Throws what ready() and initiate() throw; the block is free then.
   static void launch(op_callback* self) {
-    BECK_ASSERT(self->executor_, "an operation was started outside of every context, without executor");
+    BECK_ASSERT(self->executor_,
+                "an operation was started outside of every context, without executor");
     bool counted = false;
     initiating_call call(static_cast<completion_slot*>(self));
     try {
@@ -199,8 +202,8 @@ template <class Op, class H>
   requires user_operation<std::decay_t<Op>>
 void start_callback(Op&& operation, H&& handler) {
   using entry = op_callback<std::decay_t<Op>, std::decay_t<H>>;
-  entry::launch(make_for_handler<entry>(handler, static_cast<Op&&>(operation),
-                                        static_cast<H&&>(handler)));
+  entry::launch(
+      make_for_handler<entry>(handler, static_cast<Op&&>(operation), static_cast<H&&>(handler)));
 }
 
 }  // namespace beck

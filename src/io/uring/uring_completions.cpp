@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// From completions to results. Nothing here runs user code or does I/O: a completion becomes readiness, a
-// queued attempt, or a queued result.
+// From completions to results. Nothing here runs user code or does I/O: a completion becomes
+// readiness, a queued attempt, or a queued result.
 #include <cerrno>
 
 #include "base/sanitizers.hpp"
@@ -14,7 +14,8 @@
 namespace beck {
 namespace {
 
-/// Results of an operation that nobody cancelled, after the thread that submitted it has ended (U17, U18).
+/// Results of an operation that nobody cancelled, after the thread that submitted it has ended
+/// (U17, U18).
 bool is_orphaned(const io_op& op, int result) noexcept {
   return (result == -ECANCELED || result == -EFAULT || result == -EINTR) &&
          (op.flags & io_op::flag_cancelled) == 0;
@@ -35,7 +36,8 @@ void uring_driver::take(const io_uring_cqe& completion) noexcept {
       take_poll(completion);
       return;
     case uring::token_kind::wake:
-      if ((completion.flags & IORING_CQE_F_MORE) == 0) wake_watched_ = false;  // U8: written again next turn
+      if ((completion.flags & IORING_CQE_F_MORE) == 0)
+        wake_watched_ = false;  // U8: written again next turn
       return;
     case uring::token_kind::internal:
       return;
@@ -44,7 +46,8 @@ void uring_driver::take(const io_uring_cqe& completion) noexcept {
 
 void uring_driver::take_poll(const io_uring_cqe& completion) noexcept {
   descriptor& d = loop_.descriptor_at(uring::index_of(completion.user_data));
-  if (uring::token_of(d) != completion.user_data || d.fd < 0) return;  // S7: the slot has a new owner
+  if (uring::token_of(d) != completion.user_data || d.fd < 0)
+    return;  // S7: the slot has a new owner
   const bool more = (completion.flags & IORING_CQE_F_MORE) != 0;
   if (!more) d.registered = false;
   if (d.closing) {
@@ -136,7 +139,8 @@ void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& comple
   direction& q = d.queue[direction_in];
   op.transferred += static_cast<std::size_t>(completion.res);
   // The kernel says whether there is more: no guess is needed.
-  q.ready = d.hung_up || (completion.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0 ? readiness::known : readiness::no;
+  q.ready = d.hung_up || (completion.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0 ? readiness::known
+                                                                              : readiness::no;
   if ((op.flags & io_op::flag_all) == 0 || op.transferred == op.length) {
     end_operation(op, d, 0);
   } else if ((op.flags & io_op::flag_cancelled) != 0 || d.closing) {

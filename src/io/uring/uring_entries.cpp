@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// From operations to ring entries. What finds no room stays on its list for the next turn (U1): nothing is
-// dropped, neither an operation nor a cancel.
+// From operations to ring entries. What finds no room stays on its list for the next turn (U1):
+// nothing is dropped, neither an operation nor a cancel.
 #include <algorithm>
 #include <cerrno>
 
@@ -87,7 +87,8 @@ void uring_driver::write_or_keep(lazy_list& list) noexcept {
   list.take([this, &kept](io_op& op) {
     if ((op.flags & io_op::flag_cancelled) != 0) {
       loop_.finish(op, -ECANCELED);
-    } else if (op.kind == op_kind::receive && op.length - op.transferred > options_.small_receive_bytes_max) {
+    } else if (op.kind == op_kind::receive &&
+               op.length - op.transferred > options_.small_receive_bytes_max) {
       loop_.queue_late_attempt(op);
     } else if (!write_operation(op)) {
       kept.add(op);
@@ -118,7 +119,8 @@ bool uring_driver::write_cancel(std::uint64_t token) noexcept {
   return true;
 }
 
-/// Everything that does not wait for a turn: the wake poll, cancels, polls, sends and one-shot polls.
+/// Everything that does not wait for a turn: the wake poll, cancels, polls, sends and one-shot
+/// polls.
 void uring_driver::write_prepared() noexcept {
   if (!wake_watched_) {
     if (io_uring_sqe* sqe = entry(); sqe != nullptr) {
