@@ -7,6 +7,9 @@ from dataclasses import dataclass
 PEERS = {
     "beck-uring": ("beck", ["--backend", "io_uring"]),
     "beck-epoll": ("beck", ["--backend", "epoll"]),
+    "beck-uring-eager": ("beck", ["--backend", "io_uring", "--arming", "eager"]),
+    "beck-uring-poll": ("beck", ["--backend", "io_uring", "--arming", "none"]),
+    "beck-epoll-prompt": ("beck", ["--backend", "epoll", "--no-speculation"]),
     "asio-epoll": ("asio_epoll", []),
     "asio-uring": ("asio_uring", []),
     "raw-epoll": ("raw_epoll", []),
@@ -14,8 +17,12 @@ PEERS = {
     "raw-uring-lazy": ("raw_uring", ["--lazy"]),
     "raw": ("raw", []),
 }
-RING_PEERS = frozenset(["beck-uring", "asio-uring", "raw-uring", "raw-uring-lazy"])
+RING_PEERS = frozenset(
+    ["beck-uring", "beck-uring-eager", "beck-uring-poll", "asio-uring", "raw-uring", "raw-uring-lazy"]
+)
 BECK = ("beck-uring", "beck-epoll")
+# beck without one of its mechanisms (docs/mechanisms.md): takes part only where --peers names it.
+VARIANTS = ("beck-uring-eager", "beck-uring-poll", "beck-epoll-prompt")
 LIBRARIES = BECK + ("asio-epoll", "asio-uring")
 RAW_IO = ("raw-epoll", "raw-uring", "raw-uring-lazy")
 
@@ -25,6 +32,10 @@ class Case:
     name: str
     peers: tuple
     floor: str = ""  # another case whose peers are rivals of this one too, measured in the same rounds
+
+    def candidates(self):
+        """The peers that may take part."""
+        return self.peers + (VARIANTS if BECK[0] in self.peers else ())
 
 
 @dataclass(frozen=True)
@@ -124,13 +135,17 @@ class Slot:
     peer: str
 
 
+def is_chosen(peer, peers):
+    return peer not in VARIANTS if peers is None else peer in peers
+
+
 def slots(bench, case_names=None, peers=None):
     """The runs of one round, in order. `peers` limits them; a limit that no case knows is an error."""
     chosen = [bench.case(name) for name in case_names] if case_names else list(bench.cases)
     for peer in peers or ():
         if peer not in PEERS:
             raise LookupError(f"no peer {peer}; there are: {', '.join(PEERS)}")
-    result = [Slot(case, peer) for case in chosen for peer in case.peers if peers is None or peer in peers]
+    result = [Slot(case, peer) for case in chosen for peer in case.candidates() if is_chosen(peer, peers)]
     for peer in peers or ():
         if all(slot.peer != peer for slot in result):
             raise LookupError(f"{peer} takes no part in these cases of {bench.name}")

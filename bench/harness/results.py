@@ -129,16 +129,37 @@ def case_table(results, case):
 
 
 def extra_lines(results, case):
-    """The other figures of a case, a line for each: the medians of all its peers."""
+    """The other figures of a case. A count per operation: a line for each peer; any other: one for all its peers."""
     shown = ("cpu_ns_per_op", "wall_ns_per_op", "user_ns_per_op", "system_ns_per_op")
     names = dict.fromkeys(m for p in results.peers(case) for m in results.metrics((case, p)) if m not in shown)
+    counts = [name for name in names if is_count_per_operation(name)]
+    for peer in results.peers(case):
+        medians = {n: results.summary((case, peer), n).median for n in counts if n in results.metrics((case, peer))}
+        parts = [f"{n.removesuffix('_per_op')} {count_text(m)}" for n, m in medians.items() if worth_showing(n, m)]
+        if parts:
+            yield f"  {peer} per {results.bench.operation}: {', '.join(parts)}"
     for name in names:
+        if name in counts:
+            continue
         parts = [
             f"{peer} {number(results.summary((case, peer), name).median)}"
             for peer in results.peers(case)
             if name in results.metrics((case, peer))
         ]
         yield f"  {name}: {', '.join(parts)}"
+
+
+def is_count_per_operation(name):
+    return name.endswith("_per_op") and not name.endswith("_ns_per_op")
+
+
+def worth_showing(name, median):
+    """What is next to nothing stays out of the tables (never out of the JSON), but for the figures with a promise."""
+    return median >= 0.0005 or name in ("kernel_entries_per_op", "allocations_per_op")
+
+
+def count_text(value):
+    return f"{value:.3f}" if value >= 0.0005 else "0"
 
 
 def report(results, duration_ms):

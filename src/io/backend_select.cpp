@@ -13,6 +13,16 @@
 #include "io/uring/uring_driver.hpp"
 
 namespace beck {
+namespace {
+
+uring_driver_options driver_options(receive_arming arming) noexcept {
+  uring_driver_options options;
+  options.lazy = arming == receive_arming::lazy;
+  if (arming == receive_arming::none) options.small_receive_bytes_max = 0;
+  return options;
+}
+
+}  // namespace
 
 void backend_selection::open(io_loop& loop, const io_context::options& how,
                              std::unique_ptr<system>& sys, std::unique_ptr<driver>& drv) {
@@ -28,7 +38,7 @@ void backend_selection::open(io_loop& loop, const io_context::options& how,
   if (wanted == backend::automatic || wanted == backend::io_uring) {
     try {
       uring::ring_kernel& kernel = how.kernel_ != nullptr ? *how.kernel_ : uring::real_kernel();
-      drv = std::make_unique<uring_driver>(loop, kernel, uring_driver_options());
+      drv = std::make_unique<uring_driver>(loop, kernel, driver_options(how.arming_));
       return;
     } catch (const io_error& refused) {
       if (wanted == backend::io_uring) throw;

@@ -19,7 +19,10 @@ constexpr std::int64_t reap_ns_max = 30'000'000'000;
 }
 
 io_loop::io_loop(io_context& context, const io_context::options& how)
-    : context_(context), ambient_(executor()), no_timer_{this, executor()} {
+    : speculation_(how.speculation_),
+      context_(context),
+      ambient_(executor()),
+      no_timer_{this, executor()} {
   runner_.ambient = &ambient_;
   generation_mark_.loop = this;
   generation_mark_.run = [](queue_entry* entry, runner*) {
@@ -36,8 +39,7 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
 }
 
 io_loop::~io_loop() {
-  bool idle = false;
-  const bool taken = slot_taken_.compare_exchange_strong(idle, true, std::memory_order_acquire);
+  const bool taken = take_slot(slot_holder::runner);
   BECK_ASSERT(taken, "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);
   closing_ = true;
@@ -70,7 +72,7 @@ void io_loop::cancel_everything() noexcept {
   for (std::uint32_t chunk = 0; chunk < chunks_max && chunks_[chunk] != nullptr; ++chunk) {
     for (std::uint32_t i = 0; i < chunk_size(chunk); ++i) {
       descriptor& d = chunks_[chunk][i];
-      if (d.fd < 0) continue;
+      if (d.fd < 0 || d.closing) continue;  // closing ones were asked already
       for (direction& q : d.queue) abandon(q);
       driver_->detach(d);
     }

@@ -33,11 +33,8 @@ class lazy_list {
     list_ = kept;
     return found;
   }
-  /// Makes this list what `next` was, and `next` empty. Requires that this one is empty.
-  void rotate(lazy_list& next) noexcept {
-    list_ = next.list_;
-    next.list_ = entry_queue();
-  }
+  /// Adds what `next` holds behind what is here; `next` is empty then.
+  void rotate(lazy_list& next) noexcept { list_.append(next.list_); }
 
  private:
   entry_queue list_;

@@ -83,7 +83,7 @@ unsigned awaited_events(op_kind kind) noexcept {
   return 0;
 }
 
-std::size_t wanted_bytes(const io_op& op) noexcept {
+std::size_t vector_bytes(const io_op& op) noexcept {
   if (op.kind != op_kind::receive_vector && op.kind != op_kind::send_vector) return op.length;
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < op.length; ++i) bytes += parts_of(op)[i].bytes;

@@ -26,6 +26,18 @@ void release_state(void* timer) noexcept {
   free_state(state);
 }
 
+/// Lets go of a timer's half for ever: now, or by the runner.
+void drop(timer_state* state) noexcept {
+  io_loop& loop = *state->loop;
+  if (state == &loop.no_timer()) return;
+  if (loop.as_runner([state](io_loop& l) { l.cancel_waits(*state, SIZE_MAX); })) {
+    free_state(state);
+    return;
+  }
+  state->release_order = loop_order(&release_state, state);
+  loop.mail().push(&state->release_order);
+}
+
 /// A cancel that another thread's runner carries out. Frees itself.
 struct cancel_order : loop_order {
   cancel_order(timer_state* state, std::size_t waits_max) noexcept
@@ -77,22 +89,14 @@ steady_timer::steady_timer(steady_timer&& other) noexcept
 }
 
 steady_timer& steady_timer::operator=(steady_timer&& other) noexcept {
-  std::swap(state_, other.state_);
-  std::swap(expiry_, other.expiry_);
+  if (&other == this) return *this;
+  drop(state_);
+  state_ = std::exchange(other.state_, &other.state_->loop->no_timer());
+  expiry_ = other.expiry_;
   return *this;
 }
 
-steady_timer::~steady_timer() {
-  if (state_ == &state_->loop->no_timer()) return;
-  const bool done =
-      state_->loop->as_runner([this](io_loop& loop) { loop.cancel_waits(*state_, SIZE_MAX); });
-  if (done) {
-    free_state(state_);
-    return;
-  }
-  state_->release_order = loop_order(&release_state, state_);
-  state_->loop->mail().push(&state_->release_order);
-}
+steady_timer::~steady_timer() { drop(state_); }
 
 any_io_executor steady_timer::get_executor() const noexcept { return state_->executor; }
 

@@ -120,6 +120,34 @@ class Tables(unittest.TestCase):
         self.assertEqual([s["above_base_s"] for s in found["chain", "beck-uring"]], [0.5, 0.25])
 
 
+class Counters(unittest.TestCase):
+    def lines(self, **sample):
+        peers = (("beck-epoll", sample), ("raw", {}))
+        both = {("chain", peer): [{"cpu_ns_per_op": 1.0} | extra] for peer, extra in peers}
+        return list(results.extra_lines(results.Results(catalogue.BENCHES["post"], both), "chain"))
+
+    def test_of_a_peer_stand_in_one_line(self):
+        self.assertEqual(
+            self.lines(hops_per_op=1.015, attempts_per_op=0.5),
+            ["  beck-epoll per handler: hops 1.015, attempts 0.500"],
+        )
+
+    def test_that_are_next_to_nothing_stay_out_but_for_kernel_entries_and_allocations(self):
+        self.assertEqual(
+            self.lines(hops_per_op=0.0001, kernel_entries_per_op=0.0001, allocations_per_op=0.0),
+            ["  beck-epoll per handler: kernel_entries 0, allocations 0"],
+        )
+
+    def test_other_figures_have_a_line_for_all_peers(self):
+        self.assertEqual(self.lines(timer_gap_max_us=12.34), ["  timer_gap_max_us: beck-epoll 12.3"])
+
+    def test_keep_every_digit_in_the_json(self):
+        sample = {"cpu_ns_per_op": 1.0, "hops_per_op": 0.0004}
+        found = results.Results(catalogue.BENCHES["post"], {("chain", "beck-epoll"): [sample]})
+        lines = [json.loads(line) for line in found.json_lines()]
+        self.assertEqual([line["median"] for line in lines if line["metric"] == "hops_per_op"], [0.0004])
+
+
 class Targets(unittest.TestCase):
     def verdicts(self, bench, **by_peer):
         found = results.Results(catalogue.BENCHES[bench], samples(**by_peer))
@@ -173,6 +201,12 @@ class Running(unittest.TestCase):
         for bench, cases, peers in (("post", ["chian"], None), ("post", None, ["asio"]), ("post", None, ["raw-epoll"])):
             with self.assertRaises(LookupError):
                 catalogue.slots(catalogue.BENCHES[bench], cases, peers)
+
+    def test_takes_the_library_without_a_mechanism_only_where_it_is_named(self):
+        pingpong = catalogue.BENCHES["pingpong"]
+        self.assertFalse({slot.peer for slot in catalogue.slots(pingpong)} & set(catalogue.VARIANTS))
+        chosen = catalogue.slots(pingpong, ["callback"], ["beck-uring", "beck-uring-eager"])
+        self.assertEqual([slot.peer for slot in chosen], ["beck-uring", "beck-uring-eager"])
 
     def test_echo_takes_any_number_of_connections_and_any_size(self):
         chosen = catalogue.slots(catalogue.BENCHES["echo"], ["7x333"], ["raw-epoll"])

@@ -8,6 +8,7 @@
 #include <beck/net/local.hpp>
 #include <beck/net/tcp.hpp>
 #include <beck/testing/sim.hpp>
+#include <utility>
 
 #include "support/small_random.hpp"
 
@@ -52,8 +53,9 @@ class schedule {
 
   /// The first byte names the connection; everything that is read goes back.
   task<> serve() {
-    auto [refused, peer] = co_await acceptor_.async_accept();
-    if (failed(refused)) co_return;
+    auto accepted = co_await acceptor_.async_accept();
+    if (failed(accepted.error())) co_return;
+    socket peer = std::move(accepted).value();
     char data[message_bytes_max];
     std::uint64_t position = 0;
     unsigned connection = 0;

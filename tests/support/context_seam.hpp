@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// How a test puts a scripted kernel below the io_uring driver of an ordinary io_context.
+// How a test puts a scripted kernel below the io_uring driver of an ordinary io_context, or a
+// faulty system.
 #pragma once
 
 #include <beck/io/io_context.hpp>
+#include <memory>
+#include <utility>
+
+#include "io/io_loop.hpp"
 
 namespace beck::testing {
 
@@ -12,6 +17,11 @@ struct context_seam {
     how.backend(backend::io_uring);
     how.kernel_ = &kernel;
     return how;
+  }
+
+  /// Requires a context without objects.
+  static void replace_system(io_context& context, std::unique_ptr<system> with) {
+    static_cast<io_loop*>(context.get_executor().target())->system_ = std::move(with);
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include <beck/base/error.hpp>
 #include <beck/io/io_context.hpp>
+#include <beck/io/steady_timer.hpp>
 #include <cstddef>
 #include <ostream>
 
@@ -62,6 +63,14 @@ inline void run_all(io_context& context) {
 inline void let_settle(io_context& context) {
   context.restart();
   context.poll();
+}
+
+/// Lets time pass, virtual or real, and whatever comes with it: one timer from start to end.
+inline void tick(io_context& context, duration time = duration(1000)) {
+  steady_timer timer(context, time);
+  outcome waited;
+  timer.async_wait(note(waited));
+  run_until(context, waited);
 }
 
 }  // namespace beck::test

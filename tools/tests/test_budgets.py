@@ -26,14 +26,21 @@ class Budgets(unittest.TestCase):
         self.assertGreater(budgets.count_lines("#include <coroutine>\n", Path(".")), empty + 500)
 
     def test_a_heavy_header_is_over_its_budget(self):
-        status, output = self.run_on(io__light="int a;\n", io__heavy="int a;\n" * budgets.HEADER_LINES_MAX)
+        heavy = budgets.BASE + "int a;\n" * (budgets.HEADER_LINES_MAX + 1)
+        status, output = self.run_on(io__light="int a;\n", io__heavy=heavy)
         self.assertEqual(status, 1)
-        self.assertIn("beck/io/heavy.hpp: 320", output)
+        self.assertIn(f"beck/io/heavy.hpp: {budgets.HEADER_LINES_MAX + 1}", output)
         self.assertNotIn("beck/io/light.hpp: ", output)
 
     def test_the_umbrella_may_hold_more_and_interop_anything(self):
-        self.assertEqual(self.run_on(beck="int a;\n" * 33000, interop__a="int a;\n" * 40000)[0], 0)
-        self.assertEqual(self.run_on(beck="int a;\n" * 36000)[0], 1)
+        within = budgets.BASE + "int a;\n" * budgets.UMBRELLA_LINES_MAX
+        over = within + "int a;\n"
+        self.assertEqual(self.run_on(beck=within, interop__a=budgets.BASE + "int a;\n" * 40000)[0], 0)
+        self.assertEqual(self.run_on(beck=over)[0], 1)
+
+    def test_documentation_does_not_count(self):
+        documented = budgets.BASE + "// why\n\nint a;\n" * budgets.HEADER_LINES_MAX
+        self.assertEqual(self.run_on(io__a=documented)[0], 0)
 
     def test_a_header_that_does_not_compile_is_an_error(self):
         with self.assertRaises(RuntimeError):

@@ -28,7 +28,13 @@ void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); 
 namespace beck_peer {
 
 beck::io_context::options context_options(const bench::settings& s) {
-  return beck::io_context::options().backend(beck::parse_backend(s.backend.c_str()));
+  const auto arming = s.arming == "eager"  ? beck::receive_arming::eager
+                      : s.arming == "none" ? beck::receive_arming::none
+                                           : beck::receive_arming::lazy;
+  return beck::io_context::options()
+      .backend(beck::parse_backend(s.backend.c_str()))
+      .arming(arming)
+      .lazy_speculation(s.speculation);
 }
 
 void counters::restart() {

@@ -7,6 +7,7 @@
 #include <beck/io/read_until.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/net/local.hpp>
+#include <beck/run/bind.hpp>
 #include <chrono>
 
 #include "../common/bystanders.hpp"
@@ -42,24 +43,17 @@ class reader {
   }
 
   void start_reentrant() {
-    beck::async_read_until(socket_, beck::dynamic_buffer(buffer_), "\r\n", immediate_handler{this});
+    beck::async_read_until(
+        socket_, beck::dynamic_buffer(buffer_), "\r\n",
+        beck::bind_immediate_executor(context_.get_executor(),
+                                      [this](beck::error_code error, std::size_t n) {
+                                        if (took(error, n)) start_reentrant();
+                                      }));
   }
 
   void start_coroutine() { beck::co_spawn(context_, read_in_coroutine(), beck::detached); }
 
  private:
-  // A handler that allows its own call inside the initiating function.
-  struct immediate_handler {
-    reader* self;
-
-    [[nodiscard]] beck::io_context::executor_type get_immediate_executor() const noexcept {
-      return self->context_.get_executor();
-    }
-    void operator()(beck::error_code error, std::size_t n) const {
-      if (self->took(error, n)) self->start_reentrant();
-    }
-  };
-
   // False: the run is over.
   bool took(const beck::error_code& error, std::size_t n) {
     bench::require(!error, "async_read_until failed");

@@ -79,8 +79,19 @@ beck::task<> nested_parent(bench::meter& m, beck::io_context& context, std::uint
 
 void nested(bench::meter& m) { run_one(m, nested_parent); }
 
+beck::task<> poster(bench::meter& m, beck::io_context& context, std::uint64_t& done) {
+  while (!m.over(done)) {
+    co_await beck::post(context);
+    ++done;
+  }
+  context.stop();
+}
+
+void co_post(bench::meter& m) { run_one(m, poster); }
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::run_micro(argc, argv, "spawn", {{"co_spawn", co_spawn}, {"nested", nested}});
+  return bench::run_micro(argc, argv, "spawn",
+                          {{"co_spawn", co_spawn}, {"nested", nested}, {"co_post", co_post}});
 }

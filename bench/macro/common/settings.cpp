@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Parsing by hand: seven options do not pay for a library that every peer would have to compile.
+// Parsing by hand: a few options do not pay for a library that every peer would have to compile.
 #include "settings.hpp"
 
 #include <cstdio>
@@ -15,7 +15,8 @@ namespace {
   std::fprintf(stderr,
                "%s: %.*s\n"
                "options: --case NAME [--backend io_uring|epoll] [--messages N] [--ms N]\n"
-               "         [--cpu N] [--other-cpu N] [--pairs N] [--lazy]\n",
+               "         [--cpu N] [--other-cpu N] [--pairs N] [--lazy]\n"
+               "         [--arming lazy|eager|none] [--no-speculation]\n",
                what, static_cast<int>(argument.size()), argument.data());
   std::exit(2);
 }
@@ -41,12 +42,18 @@ settings settings::from_arguments(int argc, char** argv) {
       s.lazy = true;
       continue;
     }
+    if (option == "--no-speculation") {
+      s.speculation = false;
+      continue;
+    }
     if (i + 1 == argc) usage_error("unknown option, or its value is missing", option);
     const char* value = argv[++i];
     if (option == "--case")
       s.case_name = value;
     else if (option == "--backend")
       s.backend = value;
+    else if (option == "--arming")
+      s.arming = value;
     else if (option == "--messages")
       s.messages_max = number(option, value, std::numeric_limits<std::uint64_t>::max());
     else if (option == "--ms")
@@ -62,6 +69,8 @@ settings settings::from_arguments(int argc, char** argv) {
   }
   if (s.case_name.empty()) usage_error("missing option", "--case");
   if (s.backend != "io_uring" && s.backend != "epoll") usage_error("unknown backend", s.backend);
+  if (s.arming != "lazy" && s.arming != "eager" && s.arming != "none")
+    usage_error("unknown arming", s.arming);
   if (s.duration_ms == 0 && s.messages_max == UINT64_MAX)
     usage_error("a run needs a bound", "--ms 0 without --messages");
   return s;

@@ -20,6 +20,11 @@ struct settings {
   std::size_t pairs = 100;                  // --pairs N: socket pairs of the ping-pong
   bool lazy = false;                        // --lazy: raw ring peers arm receives lazily
 
+  // beck's peers only, for docs/mechanisms.md: how io_uring gets small receives, and whether reads
+  // are tried one turn late.
+  std::string arming = "lazy";  // --arming lazy|eager|none
+  bool speculation = true;      // --no-speculation
+
   // Reads the arguments; prints what is wrong and ends the program with status 2 if they are bad.
   static settings from_arguments(int argc, char** argv);
 };

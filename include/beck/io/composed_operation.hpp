@@ -44,6 +44,29 @@ class [[nodiscard]] composed_transfer : public vector_operation {
   prepare_function prepare_;
   run_function outer_ = nullptr;
   bool failed_ = false;
+  bool prepared_ = false;  // await_ready() has asked the condition for the step that begin() starts
+};
+
+/// A copy of a buffer sequence, which may be a plain array.
+template <class Sequence>
+class kept_sequence {
+ public:
+  explicit kept_sequence(const Sequence& buffers) : buffers_(buffers) {}
+  const Sequence& get() const noexcept { return buffers_; }
+
+ private:
+  Sequence buffers_;
+};
+template <class Buffer, std::size_t N>
+class kept_sequence<Buffer[N]> {
+ public:
+  explicit kept_sequence(const Buffer (&buffers)[N]) noexcept {
+    for (std::size_t i = 0; i < N; ++i) buffers_[i] = buffers[i];
+  }
+  const Buffer (&get() const noexcept)[N] { return buffers_; }
+
+ private:
+  Buffer buffers_[N];
 };
 
 template <class Sequence, class Condition>
@@ -66,11 +89,11 @@ class [[nodiscard]] sequence_transfer : public composed_transfer {
     auto& self = static_cast<sequence_transfer&>(base);
     const std::size_t more = bytes_wanted(self.condition_, self.error_so_far(), self.total_);
     if (more == 0 || self.total_ == self.size_) return false;
-    self.gather(self.buffers_, self.total_, more);
+    self.gather(self.buffers_.get(), self.total_, more);
     return true;
   }
 
-  Sequence buffers_;
+  kept_sequence<Sequence> buffers_;
   Condition condition_;
   std::size_t size_;
 };

@@ -38,7 +38,14 @@ enum class backend : unsigned char {
 /// The name as BECK_BACKEND spells it.
 const char* to_string(backend which) noexcept;
 
-/// Parses "automatic", "io_uring", "epoll" or "sim". Throws io_error (invalid_argument) whose
+/// How a receive into a small buffer waits on io_uring, when it is not known that there is data.
+enum class receive_arming : unsigned char {
+  lazy,   ///< it goes to the kernel one turn later, behind the next sends
+  eager,  ///< it goes to the kernel in the turn that starts it
+  none,   ///< it waits for the descriptor's poll, as a receive into a large buffer does
+};
+
+/// Parses "automatic", "io_uring", "epoll" or "sim". Throws system_error (invalid_argument) whose
 /// message names the value and what is allowed.
 backend parse_backend(text_view name);
 
@@ -90,6 +97,18 @@ class io_context : public execution_context {
       seed_ = seed;
       return *this;
     }
+    /// For measuring a mechanism against its absence (docs/mechanisms.md). The default is the fast
+    /// one; other backends ignore it. No result of any operation depends on it.
+    options& arming(receive_arming how) noexcept {
+      arming_ = how;
+      return *this;
+    }
+    /// For measuring, too. Off: a read that may find more data is tried at once, not one turn
+    /// later; one that found none waits for an event.
+    options& lazy_speculation(bool on) noexcept {
+      speculation_ = on;
+      return *this;
+    }
 
    private:
     friend class io_loop;
@@ -98,6 +117,8 @@ class io_context : public execution_context {
     friend struct testing::context_seam;
 
     beck::backend backend_ = beck::backend::automatic;
+    receive_arming arming_ = receive_arming::lazy;
+    bool speculation_ = true;
     std::uint64_t seed_ = 1;
     sim_host* host_ = nullptr;
     uring::ring_kernel* kernel_ = nullptr;  // the library's tests put a scripted one below the ring

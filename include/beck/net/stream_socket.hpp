@@ -17,11 +17,15 @@ class [[nodiscard]] connect_operation : public void_operation {
         type_(type),
         protocol_(protocol) {}
 
-  bool await_ready() noexcept { return prepare() < 0 || void_operation::await_ready(); }
+  bool await_ready() noexcept {
+    if (prepare() >= 0) return void_operation::await_ready();
+    runner* const where = runner::current();
+    return where != nullptr && where->spend(runner::memory_weight);
+  }
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine) {
     this->wait_in(coroutine, scope_of(coroutine));
-    start_operation(*this);
+    begin();
   }
   void begin() noexcept {
     if (const int refused = prepare(); refused < 0) {

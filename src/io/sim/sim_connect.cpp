@@ -34,8 +34,7 @@ bool overlaps(const sim_socket& a, const sim_socket& b, const sim_address& b_add
 
 }  // namespace
 
-// --- names
-// -----------------------------------------------------------------------------------------------------
+// --- names -------------------------------------------------------------------------------------
 
 bool sim_network::port_taken(const sim_socket& s, const sim_address& address,
                              std::uint16_t port) noexcept {
@@ -65,6 +64,7 @@ std::uint16_t sim_network::free_port(const sim_socket& s, const sim_address& add
 
 void sim_network::enter_port(sim_socket& s) {
   s.host->ports.emplace(s.local.port, &s);
+  world_.digest().fold(s.local.port);
   s.bound = true;
 }
 
@@ -122,8 +122,7 @@ int sim_network::bind_path(sim_socket& s, const sim_name& name) {
   return 0;
 }
 
-// --- connections
-// -----------------------------------------------------------------------------------------------
+// --- connections -------------------------------------------------------------------------------
 
 int sim_network::listen(sim_socket& s, int backlog) {
   if (s.phase != sim_phase::fresh && s.phase != sim_phase::listening) return -EINVAL;
@@ -191,13 +190,13 @@ int sim_network::connect(sim_socket& s, const void* address, std::size_t bytes) 
 
 int sim_network::connect_path(sim_socket& s, const sim_name& name) {
   if (name.path.empty()) return -EINVAL;
-  if (s.phase == sim_phase::listening) return -EINVAL;
-  if (s.phase != sim_phase::fresh) return -EISCONN;
   const auto found = s.host->paths.find(name.path);
   if (found == s.host->paths.end()) return name.path.front() == '\0' ? -ECONNREFUSED : -ENOENT;
   sim_socket* listener = found->second;
   if (listener == nullptr || listener->phase != sim_phase::listening) return -ECONNREFUSED;
   if (listener->backlog.size() > listener->backlog_max) return -EAGAIN;
+  if (s.phase == sim_phase::listening) return -EINVAL;
+  if (s.phase != sim_phase::fresh) return -EISCONN;
   s.remote = name;
   make_child(*listener, s);
   s.phase = sim_phase::connected;
@@ -224,8 +223,12 @@ sim_socket& sim_network::make_child(sim_socket& listener, sim_socket& client) {
   child.local = client.remote;
   child.remote = client.local;
   join(child, client);
-  if (child.family != AF_UNIX) enter_port(child);
-  wake(listener);
+  if (child.family == AF_UNIX) {
+    schedule(event_kind::news, listener, 0, drawn_arrival(listener));
+  } else {
+    enter_port(child);
+    wake(listener);
+  }
   return child;
 }
 
@@ -278,8 +281,7 @@ void sim_network::abort_backlog(sim_socket& listener) {
     child->gone = true;
     if (!child->peer->gone) {
       if (child->family == AF_UNIX) {
-        child->peer->send_ended = true;
-        send_fin(*child->peer, ECONNRESET);
+        tell(*child->peer, true, true, ECONNRESET);
       } else {
         schedule(event_kind::reset, *child->peer, 0, drawn_arrival(*child->peer));
       }

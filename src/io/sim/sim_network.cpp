@@ -35,8 +35,7 @@ sim_network::sim_network(sim_world& world, std::uint64_t seed) noexcept
       order_(seed, order_stream),
       port_(seed, port_stream) {}
 
-// --- sockets
-// -------------------------------------------------------------------------------------------------
+// --- sockets -----------------------------------------------------------------------------------
 
 sim_socket& sim_network::make(sim_host& host, int family) {
   const sim_profile& profile = world_.profile();
@@ -156,8 +155,7 @@ int sim_network::take_error(sim_socket& s) noexcept {
   return error;
 }
 
-// --- readiness (net/ipv4/tcp.c: tcp_poll; net/unix/af_unix.c: unix_poll)
-// ------------------------------------
+// --- readiness (net/ipv4/tcp.c: tcp_poll; net/unix/af_unix.c: unix_poll) -----------------------
 
 unsigned sim_network::levels(const sim_socket& s) noexcept {
   if (s.phase == sim_phase::listening) return s.backlog.empty() ? 0u : poll_in;
@@ -184,8 +182,7 @@ void sim_network::watch(sim_socket& s, sim_ready_list& list, std::uint64_t token
   if (levels(s) != 0) wake(s);
 }
 
-// --- events
-// --------------------------------------------------------------------------------------------------
+// --- events ------------------------------------------------------------------------------------
 
 std::int64_t sim_network::drawn_delay() noexcept {
   return delay_.between(world_.profile().delay_ns_min, world_.profile().delay_ns_max);
@@ -226,7 +223,7 @@ void sim_network::happen(const event& e) {
     case event_kind::arrival:
       return arrival(s, e.value);
     case event_kind::fin:
-      return fin(s, static_cast<int>(e.value));
+      return fin(s);
     case event_kind::reset:
       return reset(s);
     case event_kind::window:

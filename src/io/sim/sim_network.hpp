@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The simulated network: stream sockets over TCP and UNIX names in memory. It does what Linux does
 // (the comments name the rule where it is not obvious), except that everything that travels takes a
-// drawn time and comes in drawn pieces, in order within a connection.
+// drawn time and comes in drawn pieces, in order within a connection. Between UNIX sockets nothing
+// travels but news: what one end does the other can see at once, as programs on Linux may rely on.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +32,7 @@ class sim_network {
   sim_network(const sim_network&) = delete;
   sim_network& operator=(const sim_network&) = delete;
 
-  // --- calls (sim_network.cpp, sim_connect.cpp, sim_stream.cpp)
-  // ------------------------------------------
+  // --- calls (sim_network.cpp, sim_connect.cpp, sim_stream.cpp) --------------------------------
   int open(sim_host& host, int family, int type, int protocol);
   int open_pair(sim_host& host, int family, int type, int protocol, int (&pair)[2]);
   void close(sim_socket& s);
@@ -60,15 +60,13 @@ class sim_network {
   /// Everything that poll(2) would say.
   static unsigned levels(const sim_socket& s) noexcept;
 
-  // --- time
-  // ----------------------------------------------------------------------------------------------
+  // --- time ------------------------------------------------------------------------------------
   /// INT64_MAX: nothing is on its way.
   std::int64_t next_event_ns() const noexcept;
   /// Lets everything happen whose time has come; what comes at the same time, in drawn order.
   void deliver_due();
 
-  // --- readiness
-  // -----------------------------------------------------------------------------------------
+  // --- readiness -------------------------------------------------------------------------------
   /// Lists `s` in `list` now if anything holds, and whenever something changes.
   void watch(sim_socket& s, sim_ready_list& list, std::uint64_t token);
   static void unwatch(sim_socket& s) noexcept { s.watcher = nullptr; }
@@ -79,10 +77,10 @@ class sim_network {
     syn,         ///< of `socket`, at the host that it connects to
     syn_answer,  ///< `value`: the errno, or 0
     arrival,     ///< of the bytes up to position `value`
-    fin,         ///< `value`: the errno that it leaves
+    fin,
     reset,
     window,  ///< the peer has read
-    news,    ///< more can be read although a read was short
+    news,    ///< of what has changed already
   };
   struct event {
     std::int64_t time;
@@ -126,11 +124,13 @@ class sim_network {
 
   // Streams (sim_stream.cpp).
   void arrival(sim_socket& s, std::uint64_t position);
-  void fin(sim_socket& s, int error);
+  void fin(sim_socket& s);
   void reset(sim_socket& s);
   void window(sim_socket& s);
   void close_stream(sim_socket& s);
-  void send_fin(sim_socket& to, int error);
+  static bool unblock(sim_socket& s) noexcept;
+  void send_fin(sim_socket& to);
+  void tell(sim_socket& to, bool receive_ended, bool send_ended, int error);
   int shutdown_early(sim_socket& s, bool reading);
   static void end(sim_socket& s, int error) noexcept;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Bytes, ends and resets. What is sent travels in pieces to the peer's pipe; the end of a stream
-// and a reset keep their place behind the bytes. TCP learns of a closed peer by an answer to what
-// it sends, a UNIX socket at once, as on Linux.
+// Bytes, ends and resets. What TCP sends travels in pieces to the peer's pipe; the end of a stream
+// and a reset keep their place behind the bytes, and a closed peer shows by its answer. Between
+// UNIX sockets everything is there at once, as on Linux, for who looks; only the news of it
+// travels.
 #include <algorithm>
 #include <cerrno>
 
@@ -11,9 +12,16 @@
 #include "io/sim/sim_world.hpp"
 
 namespace beck {
+namespace {
 
-// --- sending
-// ---------------------------------------------------------------------------------------------------
+/// How much may be on its way from `s` or unread.
+std::uint64_t capacity_of(const sim_socket& s) noexcept {
+  return std::uint64_t{s.options.send_buffer()} + s.peer->options.receive_buffer();
+}
+
+}  // namespace
+
+// --- sending -----------------------------------------------------------------------------------
 
 std::ptrdiff_t sim_network::room(sim_socket& s, std::size_t bytes) noexcept {
   const bool tcp = s.family != AF_UNIX;
@@ -26,8 +34,7 @@ std::ptrdiff_t sim_network::room(sim_socket& s, std::size_t bytes) noexcept {
   sim_pipe& out = s.peer->in;
   if (s.blocked) return -EAGAIN;
   out.acknowledge();
-  const std::uint64_t capacity =
-      std::uint64_t{s.options.send_buffer()} + s.peer->options.receive_buffer();
+  const std::uint64_t capacity = capacity_of(s);
   const std::uint64_t used = std::min(out.unacknowledged(), capacity);
   const auto free = static_cast<std::size_t>(capacity - used);
   if (free == 0 && bytes != 0) {
@@ -49,6 +56,7 @@ void sim_network::put_done(sim_socket& s, std::uint64_t first_byte, std::size_t 
   sim_socket& to = *s.peer;
   const std::uint64_t end = to.in.sent();
   if (end - first_byte < asked) s.blocked = true;
+  if (to.family == AF_UNIX) to.in.arrive(end);
   std::uint64_t at = first_byte;
   for (unsigned piece = 1; piece < pieces_max && end - at > 1; ++piece) {
     if (!split_.chance(world_.profile().split)) break;
@@ -58,21 +66,23 @@ void sim_network::put_done(sim_socket& s, std::uint64_t first_byte, std::size_t 
   if (at != end) schedule(event_kind::arrival, to, end, drawn_arrival(to));
 }
 
-void sim_network::window(sim_socket& s) {
-  s.window_due = false;
-  if (s.gone || !s.blocked || s.peer == nullptr) return;
-  sim_pipe& out = s.peer->in;
-  out.acknowledge();
-  const std::uint64_t capacity =
-      std::uint64_t{s.options.send_buffer()} + s.peer->options.receive_buffer();
-  if (out.unacknowledged() > capacity - (capacity + 2) / 3)
-    return;  // the kernel's third: not for every byte
+/// The peer of `s` has read. True: there is room again, a third as in the kernel, and not for every
+/// byte.
+bool sim_network::unblock(sim_socket& s) noexcept {
+  if (s.gone || !s.blocked || s.peer == nullptr) return false;
+  s.peer->in.acknowledge();
+  const std::uint64_t capacity = capacity_of(s);
+  if (s.peer->in.unacknowledged() > capacity - (capacity + 2) / 3) return false;
   s.blocked = false;
-  wake(s);
+  return true;
 }
 
-// --- receiving
-// -------------------------------------------------------------------------------------------------
+void sim_network::window(sim_socket& s) {
+  s.window_due = false;
+  if (unblock(s)) wake(s);
+}
+
+// --- receiving ---------------------------------------------------------------------------------
 
 std::ptrdiff_t sim_network::waiting(sim_socket& s, std::size_t bytes) noexcept {
   const bool tcp = s.family != AF_UNIX;
@@ -87,12 +97,14 @@ std::ptrdiff_t sim_network::waiting(sim_socket& s, std::size_t bytes) noexcept {
   }
   if (tcp && s.fin_received) return 0;  // before the error of a reset that came later
   if (const int error = take_error(s); error != 0) return -error;
-  return s.receive_ended || bytes == 0 ? 0 : -EAGAIN;
+  return s.receive_ended ? 0 : -EAGAIN;
 }
 
 void sim_network::take_done(sim_socket& s, std::size_t asked, std::size_t taken) {
   sim_socket* from = s.peer;
-  if (from != nullptr && from->blocked && !from->window_due && !from->gone) {
+  if (s.family == AF_UNIX) {
+    if (unblock(*from)) schedule(event_kind::news, *from, 0, drawn_arrival(*from));
+  } else if (from->blocked && !from->window_due && !from->gone) {
     from->window_due = true;
     schedule(event_kind::window, *from, 0, world_.clock().now() + drawn_delay());
   }
@@ -102,8 +114,7 @@ void sim_network::take_done(sim_socket& s, std::size_t asked, std::size_t taken)
   }
 }
 
-// --- arriving
-// --------------------------------------------------------------------------------------------------
+// --- arriving ----------------------------------------------------------------------------------
 
 void sim_network::arrival(sim_socket& s, std::uint64_t position) {
   if (!s.gone) {
@@ -115,12 +126,11 @@ void sim_network::arrival(sim_socket& s, std::uint64_t position) {
   }
 }
 
-void sim_network::fin(sim_socket& s, int error) {
+void sim_network::fin(sim_socket& s) {
   if (s.phase == sim_phase::ended) return;
   s.fin_received = true;
   s.receive_ended = true;
-  if (error != 0) s.error = error;
-  if (s.family != AF_UNIX && s.send_ended && s.peer->fin_received) {  // both FINs are through
+  if (s.send_ended && s.peer->fin_received) {  // both FINs are through
     s.phase = sim_phase::ended;
     s.peer->phase = sim_phase::ended;
     wake(*s.peer);
@@ -141,11 +151,17 @@ void sim_network::end(sim_socket& s, int error) noexcept {
   s.in.cut();
 }
 
-// --- ending
-// ----------------------------------------------------------------------------------------------------
+// --- ending ------------------------------------------------------------------------------------
 
-void sim_network::send_fin(sim_socket& to, int error) {
-  schedule(event_kind::fin, to, static_cast<std::uint64_t>(error), drawn_arrival(to));
+void sim_network::send_fin(sim_socket& to) { schedule(event_kind::fin, to, 0, drawn_arrival(to)); }
+
+/// A UNIX socket's peer sends or reads no more, as the two flags say.
+void sim_network::tell(sim_socket& to, bool receive_ended, bool send_ended, int error) {
+  if (to.gone) return;
+  to.receive_ended |= receive_ended;
+  to.send_ended |= send_ended;
+  if (error != 0) to.error = error;
+  schedule(event_kind::news, to, 0, drawn_arrival(to));
 }
 
 int sim_network::shutdown(sim_socket& s, int how) {
@@ -153,14 +169,13 @@ int sim_network::shutdown(sim_socket& s, int how) {
   const bool reading = how != SHUT_WR;
   const bool writing = how != SHUT_RD;
   if (s.family != AF_UNIX && s.phase != sim_phase::connected) return shutdown_early(s, reading);
-  sim_socket* peer = s.peer != nullptr && !s.peer->gone ? s.peer : nullptr;
-  if (reading) s.receive_ended = true;
-  if (reading && s.family == AF_UNIX && peer != nullptr) {
-    peer->send_ended = true;
-    wake(*peer);
+  if (s.family == AF_UNIX) {
+    if (s.peer != nullptr) tell(*s.peer, writing, reading, 0);
+  } else if (writing && !s.send_ended && !s.peer->gone) {
+    send_fin(*s.peer);
   }
-  if (writing && !s.send_ended && peer != nullptr) send_fin(*peer, 0);
-  if (writing) s.send_ended = true;
+  s.receive_ended |= reading;
+  s.send_ended |= writing;
   wake(s);
   return 0;
 }
@@ -185,10 +200,7 @@ void sim_network::close_stream(sim_socket& s) {
   sim_socket* peer = s.peer;
   if (peer == nullptr || peer->gone) return;
   if (s.family == AF_UNIX) {
-    peer->send_ended = true;
-    send_fin(*peer, s.in.sent() != s.in.read() ? ECONNRESET : 0);
-    wake(*peer);
-    return;
+    return tell(*peer, true, true, s.in.readable() != 0 ? ECONNRESET : 0);
   }
   if (s.phase == sim_phase::connecting) {
     schedule(event_kind::reset, *peer, 0, drawn_arrival(*peer));
@@ -197,7 +209,7 @@ void sim_network::close_stream(sim_socket& s) {
       s.reset_answered = true;
       schedule(event_kind::reset, *peer, 0, drawn_arrival(*peer));
     } else if (!s.send_ended) {
-      send_fin(*peer, 0);
+      send_fin(*peer);
     }
     s.send_ended = true;
   }

@@ -54,8 +54,7 @@ sim_system::sim_system(std::unique_ptr<sim_world> world)
 
 sim_system::~sim_system() { --world().contexts; }
 
-// --- sockets
-// ---------------------------------------------------------------------------------------------------
+// --- sockets -----------------------------------------------------------------------------------
 
 int sim_system::open_socket(int family, int type, int protocol) noexcept {
   int result = -ENOBUFS;
@@ -108,8 +107,7 @@ int sim_system::connect(int fd, const void* address, std::size_t bytes) noexcept
   return on(call::connect, fd, [&](sim_socket& s) { return network().connect(s, address, bytes); });
 }
 
-// --- queries
-// ---------------------------------------------------------------------------------------------------
+// --- queries -----------------------------------------------------------------------------------
 
 int sim_system::local_name(int fd, void* address, std::size_t& bytes) noexcept {
   return on(call::query, fd,
@@ -142,8 +140,7 @@ int sim_system::pending_error(int fd) noexcept {
   return on(call::pending_error, fd, [](sim_socket& s) { return -sim_network::take_error(s); });
 }
 
-// --- bytes
-// -----------------------------------------------------------------------------------------------------
+// --- bytes -------------------------------------------------------------------------------------
 
 std::ptrdiff_t sim_system::receive(int fd, void* data, std::size_t bytes) noexcept {
   io_vector part{data, bytes};
@@ -190,8 +187,7 @@ std::ptrdiff_t sim_system::send_vector(int fd, const io_vector* parts, std::size
   });
 }
 
-// --- waiting
-// ---------------------------------------------------------------------------------------------------
+// --- waiting -----------------------------------------------------------------------------------
 
 int sim_system::poll(int fd, unsigned events, std::int64_t deadline) noexcept {
   return on(call::poll, fd, [&](sim_socket& s) {

@@ -8,8 +8,7 @@
 
 namespace beck {
 
-// --- a host
-// ------------------------------------------------------------------------------------------------
+// --- a host ------------------------------------------------------------------------------------
 
 sim_host::sim_host(sim_world& world, std::string_view name, std::uint32_t number)
     : world_(world),
@@ -42,8 +41,7 @@ sim_socket* sim_host::find(int fd) const noexcept {
   return fd >= fd_first && at < descriptors_.size() ? descriptors_[at] : nullptr;
 }
 
-// --- the world
-// -----------------------------------------------------------------------------------------------
+// --- the world ---------------------------------------------------------------------------------
 
 sim_world::sim_world(std::uint64_t seed, const sim_profile& profile)
     : seed_(seed), profile_(profile), network_(*this, seed) {}

@@ -114,7 +114,9 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
 }
 
 void uring_driver::end_operation(io_op& op, descriptor& d, int result) noexcept {
-  loop_.finish(op, result);
+  // A cancel interrupts what has got onto a kernel worker thread; unrequested, EINTR was
+  // resubmitted.
+  loop_.finish(op, result == -EINTR ? -ECANCELED : result);
   close_if_idle(d);
 }
 

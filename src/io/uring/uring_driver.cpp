@@ -68,9 +68,7 @@ void uring_driver::submit(io_op& op) noexcept {
   }
   descriptor& d = *op.target;
   direction& q = d.queue[direction_of(op.kind)];
-  if (op.kind == op_kind::receive &&
-      op.length - op.transferred <= options_.small_receive_bytes_max &&
-      q.ready != readiness::known) {
+  if (may_be_armed(op) && q.ready != readiness::known) {
     advance(op, op_event::list);
     fresh_.add(op);
   } else if (is_receive(op.kind) && q.ready == readiness::perhaps && q.predictor >= 2) {

@@ -51,6 +51,7 @@ class uring_driver final : public driver {
   io_uring_sqe* entry() noexcept;
   void write_prepared() noexcept;
   bool write_operation(io_op& op) noexcept;
+  bool may_be_armed(const io_op& op) const noexcept;
   bool write_poll(descriptor& d) noexcept;
   bool write_cancel(std::uint64_t token) noexcept;
   void write_or_keep(lazy_list& list) noexcept;

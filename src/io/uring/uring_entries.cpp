@@ -12,6 +12,7 @@
 
 #include "base/sanitizers.hpp"
 #include "io/io_loop.hpp"
+#include "io/perform.hpp"
 #include "io/transitions.hpp"
 #include "io/uring/token.hpp"
 #include "io/uring/uring_driver.hpp"
@@ -80,6 +81,12 @@ bool uring_driver::write_operation(io_op& op) noexcept {
   return true;
 }
 
+/// Only receives into one small buffer go to the ring; the others that were listed are attempted.
+bool uring_driver::may_be_armed(const io_op& op) const noexcept {
+  return op.kind == op_kind::receive &&
+         op.length - op.transferred <= options_.small_receive_bytes_max;
+}
+
 /// Writes the operations of a list; ends what was cancelled meanwhile; keeps what finds no room.
 void uring_driver::write_or_keep(lazy_list& list) noexcept {
   if (list.empty()) return;
@@ -87,12 +94,11 @@ void uring_driver::write_or_keep(lazy_list& list) noexcept {
   list.take([this, &kept](io_op& op) {
     if ((op.flags & io_op::flag_cancelled) != 0) {
       loop_.finish(op, -ECANCELED);
-    } else if (op.kind == op_kind::receive &&
-               op.length - op.transferred > options_.small_receive_bytes_max) {
+    } else if (is_receive(op.kind) && !may_be_armed(op)) {
       loop_.queue_late_attempt(op);
     } else if (!write_operation(op)) {
       kept.add(op);
-    } else if (op.kind == op_kind::receive) {
+    } else if (op.kind == op_kind::receive && options_.lazy) {
       ++lazily_armed_;
     }
   });

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The driver's lists when the kernel takes nothing: what finds no room in the ring stays listed
+// (U1, U2), whatever is listed behind it meanwhile.
+#include <doctest/doctest.h>
+
+#include <beck/io/stream_object.hpp>
+#include <beck/net/local.hpp>
+#include <cerrno>
+#include <vector>
+
+#include "support/context_seam.hpp"
+#include "support/scripted_ring.hpp"
+#include "support/stream_pair.hpp"
+
+using namespace beck::testing;
+
+TEST_CASE("U2: no listed receive is lost while the kernel refuses to take any entry") {
+  scripted_kernel kernel;
+  kernel.limit_entries(32);
+  beck::io_context ctx(context_seam::on_ring(kernel));
+  constexpr std::size_t pairs_max = 100;
+  constexpr int polls_max = 1000;
+  std::vector<beck::test::stream_pair> pairs;
+  for (std::size_t i = 0; i < pairs_max; ++i) pairs.emplace_back(ctx);
+
+  kernel.fail_enter(ENOMEM, 2000);
+  char bytes[pairs_max] = {};
+  std::size_t received = 0;
+  for (std::size_t i = 0; i < pairs_max; ++i) {
+    pairs[i].a.async_read_some(beck::buffer(&bytes[i], 1), [&](beck::error_code ec, std::size_t n) {
+      if (!ec && n == 1) ++received;
+    });
+  }
+  for (int i = 0; i < 4; ++i) ctx.poll();
+  for (std::size_t i = 0; i < pairs_max; ++i) pairs[i].b.write_some(beck::buffer("x", 1));
+  for (int i = 0; i < polls_max && received < pairs_max; ++i) ctx.poll();
+  CHECK(received == pairs_max);
+}

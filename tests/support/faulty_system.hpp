@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+// The real system, but for calls that a test makes fail.
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "io/posix_system.hpp"
+#include "support/context_seam.hpp"
+
+namespace beck::test {
+
+class faulty_system final : public posix_system {
+ public:
+  /// The errors (errno values) that the next accepts give.
+  std::deque<int> accept_errors;
+
+  int accept(int fd) noexcept override {
+    if (accept_errors.empty()) return posix_system::accept(fd);
+    const int error = accept_errors.front();
+    accept_errors.pop_front();
+    return -error;
+  }
+};
+
+/// Puts a faulty system below a context over a real kernel that has no objects yet.
+inline faulty_system& make_faulty(io_context& context) {
+  auto system = std::make_unique<faulty_system>();
+  faulty_system& made = *system;
+  testing::context_seam::replace_system(context, std::move(system));
+  return made;
+}
+
+}  // namespace beck::test
