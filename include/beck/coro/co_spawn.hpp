@@ -189,7 +189,9 @@ class spawned_root final : public task_root {
   }
 
   void destroy_frame() noexcept {
-    if (frame_) std::exchange(frame_, nullptr).destroy();
+    if (!frame_) return;
+    frame_.promise().destroy_children();
+    std::exchange(frame_, nullptr).destroy();
   }
 
   static void discard(task_root& base) noexcept {
