@@ -48,8 +48,19 @@ void task_promise_base::finish() noexcept {
     where->run_after_unwind(after_);
     return;
   }
+  if (parent_promise_ != nullptr) parent_promise_->child_ = nullptr;
   const bool queued = where->resume_next(parent_);
   BECK_ASSERT(queued, "two coroutines want to continue after one entry");
+}
+
+void task_promise_base::destroy_chain() noexcept {
+  task_promise_base* at = this;
+  while (at->child_ != nullptr) at = at->child_->promise_;
+  while (at != this) {
+    at = at->parent_promise_;
+    task_base& child = *std::exchange(at->child_, nullptr);
+    std::exchange(child.frame_, nullptr).destroy();
+  }
 }
 
 }  // namespace beck

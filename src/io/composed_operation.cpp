@@ -20,7 +20,8 @@ bool composed_transfer::finished() noexcept {
 
 bool composed_transfer::await_ready() noexcept {
   runner* const where = runner::current();
-  if (where == nullptr || !where->spend(runner::memory_weight)) return false;  // nothing may be left to move
+  if (where == nullptr || !where->spend(runner::memory_weight))
+    return false;  // nothing may be left to move
   for (;;) {
     if (finished()) {
       if (!failed_) result = 0;

@@ -54,6 +54,13 @@ struct descriptor {
   loop_order close_order;          ///< carries a close to the runner
 };
 
+/// Whether a direct system call is likely to find something. "Perhaps" is said of reads only; under
+/// a warm predictor waiting one turn finds the data more often than trying now.
+inline bool worth_attempting(const descriptor& d, const direction& q) noexcept {
+  return q.ready == readiness::known ||
+         (q.ready == readiness::perhaps && (q.predictor < 2 || !d.registered));
+}
+
 inline unsigned direction_of(op_kind kind) noexcept {
   switch (kind) {
     case op_kind::receive:

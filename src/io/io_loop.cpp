@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
+#include <thread>
 
 #include <beck/base/assert.hpp>
 
@@ -14,10 +15,19 @@
 
 namespace beck {
 
+/// False: somebody runs the loop. Who only borrows it is waited for: that is no reason for run() to
+/// fail.
+bool io_loop::take_slot(slot_holder as) noexcept {
+  for (;;) {
+    slot_holder seen = slot_holder::nobody;  // acquire: sees what the last holder did
+    if (slot_.compare_exchange_strong(seen, as, std::memory_order_acquire)) return true;
+    if (seen == slot_holder::runner) return false;
+    std::this_thread::yield();
+  }
+}
+
 io_loop::slot::slot(io_loop& loop) : loop_(loop), nested_(loop.on_runner()), bound_(loop.runner_) {
-  bool idle = false;  // acquire: sees what the last runner did
-  if (!nested_ &&
-      !loop_.slot_taken_.compare_exchange_strong(idle, true, std::memory_order_acquire)) {
+  if (!nested_ && !loop_.take_slot(slot_holder::runner)) {
     throw std::logic_error(
         "beck::io_context: another thread is running this context; a context for several threads "
         "is "
@@ -29,7 +39,8 @@ io_loop::slot::slot(io_loop& loop) : loop_(loop), nested_(loop.on_runner()), bou
 io_loop::slot::~slot() {
   if (nested_) return;
   loop_.mail_.run_by(nullptr);
-  loop_.slot_taken_.store(false, std::memory_order_release);  // pairs with the next acquire
+  loop_.slot_.store(slot_holder::nobody,
+                    std::memory_order_release);  // pairs with the next take_slot()
 }
 
 std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool blocking) {

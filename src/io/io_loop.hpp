@@ -152,6 +152,12 @@ class io_loop {
 
  private:
   class slot;
+  enum class slot_holder : unsigned char {
+    nobody,
+    runner,    // inside run* or poll*
+    borrower,  // a thread that closes, cancels or sets something of an idle loop, for a moment
+  };
+  bool take_slot(slot_holder as) noexcept;
 
   void run_generation(std::uint64_t delivered_max);
   void take_mail() noexcept;
@@ -184,7 +190,6 @@ class io_loop {
   static std::uint32_t chunk_size(std::uint32_t chunk) noexcept { return chunk_first << chunk; }
   void deliver_here(io_op& op, runner* where);
   static void late_attempt_entry(queue_entry* entry, runner* where);
-  bool worth_attempting(const descriptor& d, const io_op& op) const noexcept;
   bool attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept;
   static void attempt_entry(queue_entry* entry, runner* where);
   static void start_entry(queue_entry* entry, runner* where);
@@ -228,7 +233,7 @@ class io_loop {
       chunks_{};  // release/acquire: read without the mutex
   descriptor* free_descriptors_ = nullptr;
 
-  alignas(64) std::atomic<bool> slot_taken_{false};
+  alignas(64) std::atomic<slot_holder> slot_{slot_holder::nobody};
   std::atomic<long> work_{0};         // work guards and what other contexts have for us
   std::atomic<unsigned> nudgers_{0};  // threads between a change that may end run() and its wake-up
   mailbox mail_;
@@ -256,14 +261,13 @@ bool io_loop::as_runner(Action&& action) noexcept {
     action(*this);
     return true;
   }
-  bool idle = false;  // acquire: sees what the last runner did; release pairs with the next one's
-  if (!slot_taken_.compare_exchange_strong(idle, true, std::memory_order_acquire)) return false;
+  if (!take_slot(slot_holder::borrower)) return false;
   {
     const runner::binding bound(runner_);
     take_mail();
     action(*this);
   }
-  slot_taken_.store(false, std::memory_order_release);
+  slot_.store(slot_holder::nobody, std::memory_order_release);  // pairs with the next take_slot()
   return true;
 }
 

@@ -40,35 +40,11 @@ bool is_exhaustion(int result) noexcept {
 
 }  // namespace
 
-bool io_loop::worth_attempting(const descriptor& d, const io_op& op) const noexcept {
-  const direction& q = d.queue[direction_of(op.kind)];
-  switch (op.kind) {
-    case op_kind::receive:
-    case op_kind::receive_vector:
-      // "Perhaps" under a warm predictor: waiting one turn finds the data more often than trying
-      // now.
-      return q.ready == readiness::known ||
-             (q.ready == readiness::perhaps && (q.predictor < 2 || !d.registered));
-    case op_kind::send:
-    case op_kind::send_vector:
-    case op_kind::accept:
-    case op_kind::connect:
-    case op_kind::wait_read:
-    case op_kind::wait_write:
-    case op_kind::wait_error:
-      return q.ready != readiness::no;
-    case op_kind::wait_timer:
-    case op_kind::raw:
-      return false;
-  }
-  return false;
-}
-
 bool io_loop::attempt(io_op& op) noexcept {
   descriptor& d = *op.target;
   direction& q = d.queue[direction_of(op.kind)];
   if (is_transfer(op.kind)) return attempt_transfer(op, d, q);
-  while (worth_attempting(d, op) && runner_.spend(runner::call_weight)) {
+  while (worth_attempting(d, q) && runner_.spend(runner::call_weight)) {
     ++counters_.attempts;
     const std::ptrdiff_t r = perform(*system_, op);
     if (r == -EAGAIN) {
@@ -103,7 +79,7 @@ bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept 
     op.result = 0;
     return true;
   }
-  while (worth_attempting(d, op) && runner_.spend(runner::call_weight)) {
+  while (worth_attempting(d, q) && runner_.spend(runner::call_weight)) {
     ++counters_.attempts;
     const std::ptrdiff_t r = perform(*system_, op);
     if (r == -EAGAIN) {

@@ -39,8 +39,7 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
 }
 
 io_loop::~io_loop() {
-  bool idle = false;
-  const bool taken = slot_taken_.compare_exchange_strong(idle, true, std::memory_order_acquire);
+  const bool taken = take_slot(slot_holder::runner);
   BECK_ASSERT(taken, "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);
   closing_ = true;

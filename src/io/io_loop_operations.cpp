@@ -332,10 +332,12 @@ bool runs_operations_of(const any_io_executor& executor, const io_op& op) noexce
 }
 
 bool operation::await_ready() noexcept {
-  io_loop& loop = *target->loop;
-  if (!loop.on_runner() || loop.run_state().budget() == 0) return false;
   const descriptor& d = *target;
-  if (d.fd < 0 || d.closing || d.queue[direction_of(kind)].current != nullptr) return false;
+  const direction& q = d.queue[direction_of(kind)];
+  io_loop& loop = *d.loop;
+  // Off the runner the slot may not even be looked at.
+  if (!loop.on_runner() || loop.run_state().budget() == 0) return false;
+  if (d.fd < 0 || d.closing || q.current != nullptr || !worth_attempting(d, q)) return false;
   if (!loop.attempt(*this)) return false;
   ++loop.run_state().counters.inline_completions;
   return true;

@@ -2,13 +2,16 @@
 // What only a real kernel shows: descriptors that are inherited, duplicated, given to exec or
 // leaked, and the signal that sockets must not raise.
 #include <beck/io/read_write.hpp>
+#include <beck/io/steady_timer.hpp>
 #include <beck/net/local.hpp>
 #include <beck/net/tcp.hpp>
 
+#include <atomic>
 #include <csignal>
 #include <cstring>
 #include <memory>
 #include <ostream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,6 +23,7 @@
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
 #include "support/open_descriptors.hpp"
+#include "support/scale.hpp"
 
 using beck::buffer;
 using beck::error_code;
@@ -289,4 +293,32 @@ CONFORMANCE_ON(
   loop.join();
   for (const outcome& end : ends) CHECK((end.aborted() || end.ended_with(error::eof)));
   CHECK(open_descriptors() == before);
+}
+
+CONFORMANCE_ON(
+    beck::test::kernel,
+    "a run that begins while another thread closes, cancels and sets timers is no second run") {
+  beck::io_context ctx(context_options());
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    beck::steady_timer timer(ctx);
+    for (int i = 0; i < beck::test::scaled(5000); ++i) {
+      local_connection c(ctx);
+      timer.expires_after(beck::duration(1'000'000'000));
+      c.a.cancel();
+      timer.cancel();
+    }
+    over = true;
+  });
+  int refused = 0;
+  while (!over) {
+    ctx.restart();
+    try {
+      ctx.poll();
+    } catch (const std::logic_error&) {
+      ++refused;
+    }
+  }
+  other.join();
+  CHECK(refused == 0);
 }

@@ -49,4 +49,14 @@ concept completion_condition = requires(C& c, const error_code& ec, std::size_t 
   { c(ec, moved) } -> std::convertible_to<std::size_t>;
 };
 
+/// Asks a condition. As in Asio, one that gives a bool says whether the operation is done.
+template <completion_condition C>
+std::size_t bytes_wanted(C& condition, const error_code& ec, std::size_t moved) {
+  if constexpr (std::is_same_v<decltype(condition(ec, moved)), bool>) {
+    return condition(ec, moved) ? 0 : transfer_step_max;
+  } else {
+    return static_cast<std::size_t>(condition(ec, moved));
+  }
+}
+
 }  // namespace beck

@@ -87,7 +87,7 @@ class [[nodiscard]] sequence_transfer : public composed_transfer {
  private:
   static bool prepare(composed_transfer& base) {
     auto& self = static_cast<sequence_transfer&>(base);
-    const std::size_t more = self.condition_(self.error_so_far(), self.total_);
+    const std::size_t more = bytes_wanted(self.condition_, self.error_so_far(), self.total_);
     if (more == 0 || self.total_ == self.size_) return false;
     self.gather(self.buffers_.get(), self.total_, more);
     return true;

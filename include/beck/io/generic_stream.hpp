@@ -57,7 +57,7 @@ class transfer_steps {
   void operator()(Self& self, const error_code& ec, std::size_t bytes) {
     total_ += bytes;
     if (ec || bytes == 0) {
-      static_cast<void>(condition_(ec, total_));  // conditions may count errors
+      static_cast<void>(bytes_wanted(condition_, ec, total_));  // conditions may count errors
       self.complete(ec, total_);
     } else {
       go_on(self, ec);
@@ -67,7 +67,7 @@ class transfer_steps {
  private:
   template <class Self>
   void go_on(Self& self, const error_code& ec) {
-    const Buffer part = part_of<Buffer>(buffers_, total_, condition_(ec, total_));
+    const Buffer part = part_of<Buffer>(buffers_, total_, bytes_wanted(condition_, ec, total_));
     Stream& stream = *stream_;  // `self` takes this object with it
     if (part.size() == 0) {
       self.complete(ec, total_);

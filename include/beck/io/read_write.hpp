@@ -74,7 +74,7 @@ std::size_t read(Stream& stream, const B& buffers, C condition, error_code& ec) 
   std::size_t total = 0;
   const std::size_t size = buffer_size(buffers);
   for (;;) {
-    const std::size_t more = condition(ec, total);
+    const std::size_t more = bytes_wanted(condition, ec, total);
     if (ec || more == 0 || total == size) return total;
     total += read_part(stream, buffers, total, more, ec);
   }
@@ -85,7 +85,7 @@ std::size_t write(Stream& stream, const B& buffers, C condition, error_code& ec)
   std::size_t total = 0;
   const std::size_t size = buffer_size(buffers);
   for (;;) {
-    const std::size_t more = condition(ec, total);
+    const std::size_t more = bytes_wanted(condition, ec, total);
     if (ec || more == 0 || total == size) return total;
     total += write_part(stream, buffers, total, more, ec);
   }

@@ -19,6 +19,11 @@ class [[nodiscard]] hop_operation : public queue_entry {
   hop_operation(any_io_executor through, bool may_skip) noexcept
       : through_(static_cast<any_io_executor&&>(through)), may_skip_(may_skip) {}
 
+  /// Moves an inert one: only the request.
+  hop_operation(hop_operation&& other) noexcept
+      : through_(static_cast<any_io_executor&&>(other.through_)), may_skip_(other.may_skip_) {}
+  hop_operation& operator=(const hop_operation&) = delete;
+
   const any_io_executor& through() const noexcept { return through_; }
   bool may_skip() const noexcept { return may_skip_; }
 
