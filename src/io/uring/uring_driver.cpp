@@ -65,8 +65,7 @@ void uring_driver::submit(io_op& op) noexcept {
   }
   descriptor& d = *op.target;
   direction& q = d.queue[direction_of(op.kind)];
-  if (op.kind == op_kind::receive && op.length - op.transferred <= options_.small_receive_bytes_max &&
-      q.ready != readiness::known) {
+  if (is_small_receive(op) && q.ready != readiness::known) {
     advance(op, op_event::list);
     fresh_.add(op);
   } else if (is_receive(op.kind) && q.ready == readiness::perhaps && q.predictor >= 2) {
@@ -93,11 +92,8 @@ void uring_driver::cancel(io_op& op) noexcept {
 }
 
 bool uring_driver::detach(descriptor& d) noexcept {
-  if (d.arming) {  // not written yet: unlink it
-    descriptor** link = &polls_;
-    while (*link != &d) link = &(*link)->next;
-    *link = d.next;
-    d.next = nullptr;
+  if (d.arming) {  // not written yet
+    unlink(polls_, d);
     d.arming = false;
   }
   if (!d.registered && d.in_kernel == 0) return true;

@@ -45,6 +45,11 @@ class uring_driver final : public driver {
   void add_stats(context_stats& stats) const noexcept override;
 
  private:
+  /// One that the ring itself carries out.
+  bool is_small_receive(const io_op& op) const noexcept {
+    return op.kind == op_kind::receive && op.length - op.transferred <= options_.small_receive_bytes_max;
+  }
+
   // Writing entries (uring_entries.cpp).
   io_uring_sqe* entry() noexcept;
   void write_prepared() noexcept;
@@ -54,6 +59,7 @@ class uring_driver final : public driver {
   void write_or_keep(lazy_list& list) noexcept;
   void watch(descriptor& d) noexcept;
   void unwatch(descriptor& d) noexcept;
+  static void unlink(descriptor*& list, descriptor& d) noexcept;
 
   // Taking completions (uring_completions.cpp).
   unsigned collect() noexcept;
@@ -62,6 +68,7 @@ class uring_driver final : public driver {
   void take_operation(io_op& op, const io_uring_cqe& completion) noexcept;
   void close_if_idle(descriptor& d) noexcept;
   void end_operation(io_op& op, descriptor& d, int result) noexcept;
+  void start_over(io_op& op, descriptor& d, int result) noexcept;
   void received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept;
   void sent(io_op& op, descriptor& d, int result) noexcept;
 
@@ -85,6 +92,7 @@ class uring_driver final : public driver {
   lazy_list fresh_;        // small receives of this turn
   entry_queue cancels_;    // operations in the kernel whose cancel is not written yet
   descriptor* polls_ = nullptr;  // descriptors to be watched
+  descriptor* unwatched_ = nullptr;  // descriptors whose poll's cancel is not written yet
 };
 
 }  // namespace beck

@@ -12,12 +12,16 @@
 
 #include "base/sanitizers.hpp"
 #include "io/io_loop.hpp"
+#include "io/perform.hpp"
 #include "io/transitions.hpp"
 #include "io/uring/token.hpp"
 #include "io/uring/uring_driver.hpp"
 
 namespace beck {
 namespace {
+
+/// At the end of a context; with the longest back-off between two tries more than ten seconds.
+constexpr int cancel_tries_max = 1000;
 
 void fill_poll(io_uring_sqe& sqe, int fd, unsigned events) noexcept {
   sqe.opcode = IORING_OP_POLL_ADD;
@@ -87,7 +91,7 @@ void uring_driver::write_or_keep(lazy_list& list) noexcept {
   list.take([this, &kept](io_op& op) {
     if ((op.flags & io_op::flag_cancelled) != 0) {
       loop_.finish(op, -ECANCELED);
-    } else if (op.kind == op_kind::receive && op.length - op.transferred > options_.small_receive_bytes_max) {
+    } else if (is_receive(op.kind) && !is_small_receive(op)) {
       loop_.queue_late_attempt(op);
     } else if (!write_operation(op)) {
       kept.add(op);
@@ -139,6 +143,13 @@ void uring_driver::write_prepared() noexcept {
     cancels_.append(rest);
     break;
   }
+  while (unwatched_ != nullptr) {
+    descriptor& d = *unwatched_;
+    if (!write_cancel(uring::token_of(d))) break;
+    unwatched_ = d.next;
+    d.next = nullptr;
+    d.unwatching = false;
+  }
   while (polls_ != nullptr) {
     descriptor& d = *polls_;
     if (!write_poll(d)) break;
@@ -157,11 +168,26 @@ void uring_driver::watch(descriptor& d) noexcept {
 }
 
 void uring_driver::unwatch(descriptor& d) noexcept {
-  if (!write_cancel(uring::token_of(d))) enter(0, 0);  // detach() comes again
+  if (d.unwatching) return;
+  d.unwatching = true;
+  d.next = unwatched_;
+  unwatched_ = &d;
+}
+
+void uring_driver::unlink(descriptor*& list, descriptor& d) noexcept {
+  descriptor** link = &list;
+  while (*link != &d) link = &(*link)->next;
+  *link = d.next;
+  d.next = nullptr;
 }
 
 void uring_driver::cancel_everything() noexcept {
   io_uring_sqe* sqe = entry();
+  for (int tries = 0; sqe == nullptr && tries < cancel_tries_max; ++tries) {
+    collect();
+    back_off();
+    sqe = entry();
+  }
   if (sqe == nullptr) return;
   sqe->opcode = IORING_OP_ASYNC_CANCEL;
   sqe->fd = -1;
