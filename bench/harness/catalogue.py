@@ -17,7 +17,9 @@ PEERS = {
     "raw-uring-lazy": ("raw_uring", ["--lazy"]),
     "raw": ("raw", []),
 }
-RING_PEERS = frozenset(["beck-uring", "beck-uring-eager", "beck-uring-poll", "asio-uring", "raw-uring", "raw-uring-lazy"])
+RING_PEERS = frozenset(
+    ["beck-uring", "beck-uring-eager", "beck-uring-poll", "asio-uring", "raw-uring", "raw-uring-lazy"]
+)
 BECK = ("beck-uring", "beck-epoll")
 # beck without one of its mechanisms (docs/mechanisms.md): takes part only where --peers names it.
 VARIANTS = ("beck-uring-eager", "beck-uring-poll", "beck-epoll-prompt")

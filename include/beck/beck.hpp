@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The umbrella: everything a program needs, except what is opt-in: interop/, testing/, and run/as_tuple.hpp,
-// which brings <tuple> (a third of all the lines that the rest adds).
+// The umbrella: everything a program needs, except what is opt-in: interop/, testing/, and
+// run/as_tuple.hpp, which brings <tuple> (a third of all the lines that the rest adds).
 #pragma once
 
 #include <beck/base/assert.hpp>

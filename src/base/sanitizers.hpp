@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The one place that asks which sanitizer watches this build, and the annotations for memory that the
-// kernel writes or hands over: TSan cannot see a ring, so an operation is released when its entry is
-// written and acquired when its completion is taken.
+// The one place that asks which sanitizer watches this build, and the annotations for memory that
+// the kernel writes or hands over: TSan cannot see a ring, so an operation is released when its
+// entry is written and acquired when its completion is taken.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)

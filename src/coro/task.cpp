@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Starting and finishing tasks: the only code that decides whether a parent continues because the call
-// returned, or because the runner's trampoline resumes it.
+// Starting and finishing tasks: the only code that decides whether a parent continues because the
+// call returned, or because the runner's trampoline resumes it.
 #include <beck/coro/task.hpp>
 
 #include <beck/base/assert.hpp>
@@ -11,7 +11,8 @@ bool task_promise_base::start_inline(std::coroutine_handle<> self, std::coroutin
                                      scope& environment) {
   BECK_ASSERT(phase_ == phase::fresh, "a task was awaited twice");
   runner* const where = runner::current();
-  BECK_ASSERT(where != nullptr, "a task was awaited outside of every executor; use co_spawn or sync_wait");
+  BECK_ASSERT(where != nullptr,
+              "a task was awaited outside of every executor; use co_spawn or sync_wait");
   scope_ = &environment;
   parent_ = parent;
   if (!where->descend()) [[unlikely]] {  // too deep for this stack: continue from its bottom
@@ -47,8 +48,19 @@ void task_promise_base::finish() noexcept {
     where->run_after_unwind(after_);
     return;
   }
+  if (parent_promise_ != nullptr) parent_promise_->child_ = nullptr;
   const bool queued = where->resume_next(parent_);
   BECK_ASSERT(queued, "two coroutines want to continue after one entry");
+}
+
+void task_promise_base::destroy_chain() noexcept {
+  task_promise_base* at = this;
+  while (at->child_ != nullptr) at = at->child_->promise_;
+  while (at != this) {
+    at = at->parent_promise_;
+    task_base& child = *std::exchange(at->child_, nullptr);
+    std::exchange(child.frame_, nullptr).destroy();
+  }
 }
 
 }  // namespace beck

@@ -14,8 +14,8 @@ namespace beck {
 class io_loop;
 
 struct backend_selection {
-  /// Makes what `how` (or, for automatic, BECK_BACKEND) asks for. Throws io_error with the reason when a
-  /// backend that was asked for by name is refused.
+  /// Makes what `how` (or, for automatic, BECK_BACKEND) asks for. Throws io_error with the reason
+  /// when a backend that was asked for by name is refused.
   static void open(io_loop& loop, const io_context::options& how, std::unique_ptr<system>& sys,
                    std::unique_ptr<driver>& drv);
 };

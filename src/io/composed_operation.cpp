@@ -19,12 +19,18 @@ bool composed_transfer::finished() noexcept {
 }
 
 bool composed_transfer::await_ready() noexcept {
+  runner* const where = runner::current();
+  if (where == nullptr || !where->spend(runner::memory_weight))
+    return false;  // nothing may be left to move
   for (;;) {
     if (finished()) {
       if (!failed_) result = 0;
       return true;
     }
-    if (!operation::await_ready()) return false;
+    if (!operation::await_ready()) {
+      prepared_ = true;
+      return false;
+    }
     total_ += transferred;
     failed_ = result < 0;
   }
@@ -32,7 +38,7 @@ bool composed_transfer::await_ready() noexcept {
 
 void composed_transfer::begin() noexcept {
   outer_ = complete;
-  if (finished()) {
+  if (!prepared_ && finished()) {
     complete_later(*this, failed_ ? result : 0);
     return;
   }

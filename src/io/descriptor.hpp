@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A file descriptor as the loop sees it: one queue of operations for each direction, what is known about
-// readiness, and a generation that makes stale events harmless. Descriptors belong to their loop, are
-// reused and never freed before it; only the runner touches the queues.
+// A file descriptor as the loop sees it: one queue of operations for each direction, what is known
+// about readiness, and a generation that makes stale events harmless. Descriptors belong to their
+// loop, are reused and never freed before it; only the runner touches the queues.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ struct direction {
   io_op* current = nullptr;
   entry_queue waiting;
   readiness ready = readiness::no;
-  /// Saturating: how often waiting was right; from 2 on a read is attempted one turn late instead of at once.
+  /// Saturating: how often waiting was right; from 2 on a read is attempted one turn late instead
+  /// of at once.
   std::uint8_t predictor = 0;
 };
 
@@ -41,18 +42,25 @@ struct descriptor {
   std::uint32_t index = 0;       ///< in the loop's table
   std::uint32_t generation = 0;  ///< counts the lives of this slot
   direction queue[directions];
-  bool hung_up = false;     ///< an end or an error was seen: reads never have to wait again
-  bool closing = false;     ///< close(2) waits for operations in the kernel
-  bool detaching = false;   ///< detach() is on the stack: it sees for itself what came back
-  bool orphaned = false;    ///< its object is gone: the slot is free after the close
-  bool registered = false;  ///< the driver watches it
-  bool arming = false;      ///< the driver is about to
-  bool unwatching = false;  ///< the driver is about to ask for the end of it
+  bool hung_up = false;            ///< an end or an error was seen: reads never have to wait again
+  bool closing = false;            ///< close(2) waits for operations in the kernel
+  bool detaching = false;          ///< detach() is on the stack: it sees for itself what came back
+  bool orphaned = false;           ///< its object is gone: the slot is free after the close
+  bool registered = false;         ///< the driver watches it
+  bool arming = false;             ///< the driver is about to
+  bool unwatching = false;         ///< the driver is about to ask for the end of it
   bool user_non_blocking = false;  ///< synchronous calls give would_block instead of waiting
   std::uint16_t in_kernel = 0;     ///< operations that the kernel has
   descriptor* next = nullptr;      ///< free list, or one of the driver's lists
   loop_order close_order;          ///< carries a close to the runner
 };
+
+/// Whether a direct system call is likely to find something. "Perhaps" is said of reads only; under
+/// a warm predictor waiting one turn finds the data more often than trying now.
+inline bool worth_attempting(const descriptor& d, const direction& q) noexcept {
+  return q.ready == readiness::known ||
+         (q.ready == readiness::perhaps && (q.predictor < 2 || !d.registered));
+}
 
 inline unsigned direction_of(op_kind kind) noexcept {
   switch (kind) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The asynchronous half of a backend. A driver knows operations and descriptors, nothing of sockets,
-// files or coroutines; it never runs user code, and no driver sees another one.
+// The asynchronous half of a backend. A driver knows operations and descriptors, nothing of
+// sockets, files or coroutines; it never runs user code, and no driver sees another one.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ enum class turn_mode : std::uint8_t {
   wait,   ///< nothing is queued: wait for the first event or the deadline
 };
 
-/// Thread: the runner, or whoever holds the idle runner's slot. Nothing throws: what cannot be done becomes
-/// the result of an operation.
+/// Thread: the runner, or whoever holds the idle runner's slot. Nothing throws: what cannot be done
+/// becomes the result of an operation.
 class driver {
  public:
   virtual ~driver() = default;
@@ -28,31 +28,32 @@ class driver {
   /// A descriptor was opened: sets what is assumed about its readiness.
   virtual void attach(descriptor& d) noexcept = 0;
 
-  /// Takes everything of `d` back from the kernel, as far as it gives it back at once; parked, listed and
-  /// kernel operations of `d` are finished with ECANCELED (or their result). True if close(2) may follow
-  /// now; else the driver calls io_loop::close_detached(d) when the last one has come back.
+  /// Takes everything of `d` back from the kernel, as far as it gives it back at once; parked,
+  /// listed and kernel operations of `d` are finished with ECANCELED (or their result). True if
+  /// close(2) may follow now; else the driver calls io_loop::close_detached(d) when the last one
+  /// has come back.
   virtual bool detach(descriptor& d) noexcept = 0;
 
-  /// The head of a direction could not or may not be attempted now: lists it, parks it, or queues an
-  /// attempt. Does no I/O.
+  /// The head of a direction could not or may not be attempted now: lists it, parks it, or queues
+  /// an attempt. Does no I/O.
   virtual void submit(io_op& op) noexcept = 0;
 
-  /// Ends an operation that was submitted with ECANCELED, now or, where it is in the kernel, when the
-  /// kernel says so. A result that is already there wins.
+  /// Ends an operation that was submitted with ECANCELED, now or, where it is in the kernel, when
+  /// the kernel says so. A result that is already there wins.
   virtual void cancel(io_op& op) noexcept = 0;
 
   /// Takes a listed operation out of its list; false: it stays there, and its flag ends it.
   virtual bool unlist(io_op&) noexcept { return false; }
 
-  /// One visit to the kernel: hands over what is prepared, collects what has happened. `deadline` (steady
-  /// clock, nanoseconds; INT64_MAX: none) bounds waiting.
+  /// One visit to the kernel: hands over what is prepared, collects what has happened. `deadline`
+  /// (steady clock, nanoseconds; INT64_MAX: none) bounds waiting.
   virtual void turn(turn_mode mode, std::int64_t deadline) noexcept = 0;
 
   /// Asks the kernel to end whatever it has, for shutting down.
   virtual void cancel_everything() noexcept = 0;
 
-  /// The descriptor that another thread writes eight bytes to, to end a wait; -1 if there are no other
-  /// threads (simulation).
+  /// The descriptor that another thread writes eight bytes to, to end a wait; -1 if there are no
+  /// other threads (simulation).
   virtual int wake_handle() const noexcept = 0;
 
   /// Operations that the kernel has: quiescent at 0.

@@ -11,7 +11,8 @@
 namespace beck {
 namespace {
 
-constexpr backend backends[] = {backend::automatic, backend::io_uring, backend::epoll, backend::sim};
+constexpr backend backends[] = {backend::automatic, backend::io_uring, backend::epoll,
+                                backend::sim};
 
 std::int64_t after(system& sys, duration time) noexcept {
   return (time_point(duration(sys.now())) + time).nanoseconds();
@@ -19,7 +20,8 @@ std::int64_t after(system& sys, duration time) noexcept {
 
 const io_context::options& checked(const io_context::options& how, int concurrency_hint) {
   if (concurrency_hint < 0 || concurrency_hint > 1) {
-    throw std::invalid_argument("beck::io_context: concurrency hint " + std::to_string(concurrency_hint) +
+    throw std::invalid_argument("beck::io_context: concurrency hint " +
+                                std::to_string(concurrency_hint) +
                                 "; this version has exclusive contexts only (0 or 1)");
   }
   return how;

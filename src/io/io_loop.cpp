@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Running a loop: turns by generations. After each visit to the kernel a mark goes to the queue's tail;
-// entries run until it is popped, so a batch of completions is never cut in the middle, and the kernel is
-// entered once for each batch and not for each entry.
+// Running a loop: turns by generations. After each visit to the kernel a mark goes to the queue's
+// tail; entries run until it is popped, so a batch of completions is never cut in the middle, and
+// the kernel is entered once for each batch and not for each entry.
 #include "io/io_loop.hpp"
 
 #include <algorithm>
@@ -15,7 +15,8 @@
 
 namespace beck {
 
-/// False: somebody runs the loop. Who only borrows it is waited for: that is no reason for run() to fail.
+/// False: somebody runs the loop. Who only borrows it is waited for: that is no reason for run() to
+/// fail.
 bool io_loop::take_slot(slot_holder as) noexcept {
   for (;;) {
     slot_holder seen = slot_holder::nobody;  // acquire: sees what the last holder did
@@ -28,7 +29,8 @@ bool io_loop::take_slot(slot_holder as) noexcept {
 io_loop::slot::slot(io_loop& loop) : loop_(loop), nested_(loop.on_runner()), bound_(loop.runner_) {
   if (!nested_ && !loop_.take_slot(slot_holder::runner)) {
     throw std::logic_error(
-        "beck::io_context: another thread is running this context; a context for several threads is "
+        "beck::io_context: another thread is running this context; a context for several threads "
+        "is "
         "constructed with their number: io_context(2)");
   }
   if (!nested_) loop_.mail_.run_by(mailbox::this_thread());
@@ -37,7 +39,8 @@ io_loop::slot::slot(io_loop& loop) : loop_(loop), nested_(loop.on_runner()), bou
 io_loop::slot::~slot() {
   if (nested_) return;
   loop_.mail_.run_by(nullptr);
-  loop_.slot_.store(slot_holder::nobody, std::memory_order_release);  // pairs with the next take_slot()
+  loop_.slot_.store(slot_holder::nobody,
+                    std::memory_order_release);  // pairs with the next take_slot()
 }
 
 std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
@@ -117,7 +120,8 @@ void io_loop::expire_timers() noexcept {
   const std::int64_t now = system_->now();
   if (earliest > now) return;
   if (accept_retry_at_ <= now) resume_acceptors();
-  // One batch: what a handler arms with a zero duration expires in the next turn, after I/O was looked at.
+  // One batch: what a handler arms with a zero duration expires in the next turn, after I/O was
+  // looked at.
   while (timer_operation* op = timers_.take_expired(now)) {
     leave_timer(*op);
     complete_with(*op, 0);
@@ -175,7 +179,8 @@ context_stats io_loop::stats() const noexcept {
   return s;
 }
 
-// --- the executor of loops -----------------------------------------------------------------------------
+// --- the executor of loops
+// -----------------------------------------------------------------------------
 
 namespace {
 io_loop& loop_from(void* self) noexcept { return *static_cast<io_loop*>(self); }

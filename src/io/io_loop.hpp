@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// The loop behind an io_context: run queue, mailbox, timers, descriptors and one driver. It is exclusive:
-// whoever holds the runner slot may touch it; all others go through the mailbox.
+// The loop behind an io_context: run queue, mailbox, timers, descriptors and one driver. It is
+// exclusive: whoever holds the runner slot may touch it; all others go through the mailbox.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <array>
+#include <atomic>
 #include <bit>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 
@@ -34,8 +34,8 @@ struct timer_state {
 
 class io_loop {
  public:
-  /// Entries of one generation that run although the kernel was asked in between, and bounds past which
-  /// only timers and mail are looked at.
+  /// Entries of one generation that run although the kernel was asked in between, and bounds past
+  /// which only timers and mail are looked at.
   static constexpr unsigned generation_entries_min = 64;
   static constexpr unsigned generation_entries_max = 1024;
   static constexpr std::int64_t generation_ns_max = 100'000;
@@ -49,15 +49,17 @@ class io_loop {
   io_loop(const io_loop&) = delete;
   io_loop& operator=(const io_loop&) = delete;
 
-  // --- running -------------------------------------------------------------------------------------
-  /// Runs until `handlers` have run, `deadline` has passed, work has run out or stop(); `blocking` false:
-  /// until nothing is ready.
+  // --- running
+  // -------------------------------------------------------------------------------------
+  /// Runs until `handlers` have run, `deadline` has passed, work has run out or stop(); `blocking`
+  /// false: until nothing is ready.
   std::size_t run(std::size_t handlers, std::int64_t deadline, bool blocking);
   void stop() noexcept;
   void restart() noexcept { stopped_.store(false, std::memory_order_relaxed); }
   bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
 
-  // --- any thread ------------------------------------------------------------------------------------
+  // --- any thread
+  // ------------------------------------------------------------------------------------
   void post(queue_entry* entry) noexcept {
     if (on_runner()) {
       queue_.push(entry);
@@ -69,26 +71,31 @@ class io_loop {
   void work(long change) noexcept;
   descriptor* allocate_descriptor(const any_io_executor& executor);
 
-  /// Calls `action(*this)` as the runner: at once if the caller is it or nobody is; false otherwise.
+  /// Calls `action(*this)` as the runner: at once if the caller is it or nobody is; false
+  /// otherwise.
   template <class Action>
   bool as_runner(Action&& action) noexcept;
 
-  // --- the runner ------------------------------------------------------------------------------------
+  // --- the runner
+  // ------------------------------------------------------------------------------------
   /// Starts an operation: attempts it if that may be, else gives it to the driver.
   void start(io_op& op) noexcept;
-  /// Tries at once if readiness, the queue and the budget allow it. True: the result is in `op`, which was
-  /// not queued anywhere. Requires that `op` is the current one of its direction or that there is none.
+  /// Tries at once if readiness, the queue and the budget allow it. True: the result is in `op`,
+  /// which was not queued anywhere. Requires that `op` is the current one of its direction or that
+  /// there is none.
   bool attempt(io_op& op) noexcept;
   /// As start(), but true if it finished and nothing was queued.
   bool start_immediate(io_op& op) noexcept;
-  /// The next step of an operation with flag_steps, whose last step was delivered. True: it has finished too
-  /// and nothing was queued. Requires that it was not cancelled.
+  /// The next step of an operation with flag_steps, whose last step was delivered. True: it has
+  /// finished too and nothing was queued. Requires that it was not cancelled.
   bool step_again(io_op& op) noexcept;
   /// An operation with flag_steps is over: the next of its direction starts.
   void end_steps(io_op& op) noexcept;
-  /// The result of an operation is known: queues its completion and starts the next of its direction.
+  /// The result of an operation is known: queues its completion and starts the next of its
+  /// direction.
   void finish(io_op& op, int result) noexcept;
-  /// Asks for the end of everything in flight on `d` (cancel()); what had finished keeps its result.
+  /// Asks for the end of everything in flight on `d` (cancel()); what had finished keeps its
+  /// result.
   std::size_t cancel_all(descriptor& d) noexcept;
   /// Ends everything on `d` and closes it, at once or when the kernel has given back what it holds.
   void close(descriptor& d) noexcept;
@@ -113,12 +120,14 @@ class io_loop {
   /// Whether the predictors of reads may learn.
   bool speculates() const noexcept { return speculation_; }
 
-  // --- parts -----------------------------------------------------------------------------------------
+  // --- parts
+  // -----------------------------------------------------------------------------------------
   system& sys() noexcept { return *system_; }
   driver& drv() noexcept { return *driver_; }
   runner& run_state() noexcept { return runner_; }
   mailbox& mail() noexcept { return mail_; }
-  /// The descriptor of objects that are closed for ever: moved-from objects, and operations without one.
+  /// The descriptor of objects that are closed for ever: moved-from objects, and operations without
+  /// one.
   descriptor& no_descriptor() noexcept { return no_descriptor_; }
   descriptor& descriptor_at(std::uint32_t index) noexcept {
     const std::uint32_t chunk = chunk_of(index);
@@ -181,7 +190,6 @@ class io_loop {
   static std::uint32_t chunk_size(std::uint32_t chunk) noexcept { return chunk_first << chunk; }
   void deliver_here(io_op& op, runner* where);
   static void late_attempt_entry(queue_entry* entry, runner* where);
-  bool worth_attempting(const descriptor& d, const io_op& op) const noexcept;
   bool attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept;
   static void attempt_entry(queue_entry* entry, runner* where);
   static void start_entry(queue_entry* entry, runner* where);
@@ -221,16 +229,18 @@ class io_loop {
   timer_state no_timer_;
 
   std::mutex table_mutex_;  // the descriptor table: objects are made and dropped on any thread
-  std::array<std::atomic<descriptor*>, chunks_max> chunks_{};  // release/acquire: read without the mutex
+  std::array<std::atomic<descriptor*>, chunks_max>
+      chunks_{};  // release/acquire: read without the mutex
   descriptor* free_descriptors_ = nullptr;
 
   alignas(64) std::atomic<slot_holder> slot_{slot_holder::nobody};
-  std::atomic<long> work_{0};  // work guards and what other contexts have for us
+  std::atomic<long> work_{0};         // work guards and what other contexts have for us
   std::atomic<unsigned> nudgers_{0};  // threads between a change that may end run() and its wake-up
   mailbox mail_;
 };
 
-/// Whoever runs the loop, one at a time. Construction throws std::logic_error if there is one already.
+/// Whoever runs the loop, one at a time. Construction throws std::logic_error if there is one
+/// already.
 class io_loop::slot {
  public:
   explicit slot(io_loop& loop);

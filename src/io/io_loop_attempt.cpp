@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Attempts: when a direct system call is worth making, and what its outcome says about readiness. A wrong
-// try costs 200 ns, a missed one a visit to the kernel; the three values of readiness and the predictor
-// decide (docs/mechanisms.md).
+// Attempts: when a direct system call is worth making, and what its outcome says about readiness. A
+// wrong try costs 200 ns, a missed one a visit to the kernel; the three values of readiness and the
+// predictor decide (docs/mechanisms.md).
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -40,34 +40,11 @@ bool is_exhaustion(int result) noexcept {
 
 }  // namespace
 
-bool io_loop::worth_attempting(const descriptor& d, const io_op& op) const noexcept {
-  const direction& q = d.queue[direction_of(op.kind)];
-  switch (op.kind) {
-    case op_kind::receive:
-    case op_kind::receive_vector:
-      // "Perhaps" under a warm predictor: waiting one turn finds the data more often than trying now.
-      return q.ready == readiness::known ||
-             (q.ready == readiness::perhaps && (q.predictor < 2 || !d.registered));
-    case op_kind::send:
-    case op_kind::send_vector:
-    case op_kind::accept:
-    case op_kind::connect:
-    case op_kind::wait_read:
-    case op_kind::wait_write:
-    case op_kind::wait_error:
-      return q.ready != readiness::no;
-    case op_kind::wait_timer:
-    case op_kind::raw:
-      return false;
-  }
-  return false;
-}
-
 bool io_loop::attempt(io_op& op) noexcept {
   descriptor& d = *op.target;
   direction& q = d.queue[direction_of(op.kind)];
   if (is_transfer(op.kind)) return attempt_transfer(op, d, q);
-  while (worth_attempting(d, op) && runner_.spend(runner::call_weight)) {
+  while (worth_attempting(d, q) && runner_.spend(runner::call_weight)) {
     ++counters_.attempts;
     const std::ptrdiff_t r = perform(*system_, op);
     if (r == -EAGAIN) {
@@ -98,10 +75,11 @@ bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept 
   const bool receiving = is_receive(op.kind);
   const std::size_t wanted = wanted_bytes(op);
   if (wanted == 0) {  // a stream moves nothing at once, and not even the kernel is asked
+    runner_.charge(runner::memory_weight);  // but a coroutine that does it for ever must yield
     op.result = 0;
     return true;
   }
-  while (worth_attempting(d, op) && runner_.spend(runner::call_weight)) {
+  while (worth_attempting(d, q) && runner_.spend(runner::call_weight)) {
     ++counters_.attempts;
     const std::ptrdiff_t r = perform(*system_, op);
     if (r == -EAGAIN) {
@@ -133,7 +111,8 @@ void io_loop::note_received(const descriptor& d, direction& q, std::size_t asked
   }
 }
 
-// --- S1: accepting without descriptors -------------------------------------------------------------------
+// --- S1: accepting without descriptors
+// -------------------------------------------------------------------
 
 bool io_loop::pause_if_exhausted(io_op& op) noexcept {
   if ((op.flags & io_op::flag_exhausted) == 0) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The loop's table of descriptors: slots are handed out on any thread, closed on the runner, reused with a
-// new generation and freed only with the loop, so a late event can always be recognised.
+// The loop's table of descriptors: slots are handed out on any thread, closed on the runner, reused
+// with a new generation and freed only with the loop, so a late event can always be recognised.
 #include <cerrno>
 
 #include <beck/base/assert.hpp>
@@ -37,7 +37,8 @@ descriptor* io_loop::allocate_descriptor(const any_io_executor& executor) {
 
 void io_loop::open_descriptor(descriptor& d, int fd) noexcept {
   for (direction& q : d.queue) {
-    BECK_ASSERT(q.current == nullptr && q.waiting.empty(), "a descriptor was opened with operations in flight");
+    BECK_ASSERT(q.current == nullptr && q.waiting.empty(),
+                "a descriptor was opened with operations in flight");
     q.ready = readiness::no;
     q.predictor = 0;
   }
@@ -83,7 +84,8 @@ void io_loop::close_detached(descriptor& d) noexcept {
 int io_loop::release(descriptor& d) noexcept {
   if (d.fd < 0 || d.closing) return -EBADF;
   for (direction& q : d.queue) abandon(q);
-  if (!driver_->detach(d)) return -EBUSY;  // the kernel still works for an operation on this descriptor
+  if (!driver_->detach(d))
+    return -EBUSY;  // the kernel still works for an operation on this descriptor
   const int fd = d.fd;
   d.fd = -1;
   ++d.generation;

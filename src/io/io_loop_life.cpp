@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// The beginning and the end of a loop. Destruction works from any thread and with operations in flight:
-// cancel everything, reap until the kernel has nothing of ours, then destroy what is queued and the trees of
-// tasks, newest first, from worklists and never recursively.
-#include <cstdio>
+// The beginning and the end of a loop. Destruction works from any thread and with operations in
+// flight: cancel everything, reap until the kernel has nothing of ours, then destroy what is queued
+// and the trees of tasks, newest first, from worklists and never recursively.
 #include <cerrno>
+#include <cstdio>
 #include <exception>
 #include <thread>
 
@@ -45,8 +45,10 @@ io_loop::~io_loop() {
   closing_ = true;
   cancel_everything();
   if (!reap()) {
-    log("io_context destroyed: the kernel did not give an operation back within 30 s; its memory is leaked");
-    static_cast<void>(driver_.release());  // frames and buffers that the kernel may still write stay
+    log("io_context destroyed: the kernel did not give an operation back within 30 s; its memory "
+        "is leaked");
+    static_cast<void>(
+        driver_.release());  // frames and buffers that the kernel may still write stay
     static_cast<void>(system_.release());
     return;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The life of operations on their loop: starting, finishing, cancelling, and the timers' share of it. State
-// changes only through transitions.hpp.
+// The life of operations on their loop: starting, finishing, cancelling, and the timers' share of
+// it. State changes only through transitions.hpp.
 #include <cerrno>
 
 #include <beck/base/assert.hpp>
@@ -13,7 +13,8 @@
 
 namespace beck {
 
-// --- starting ------------------------------------------------------------------------------------------
+// --- starting
+// ------------------------------------------------------------------------------------------
 
 void io_loop::start(io_op& op) noexcept {
   if (start_immediate(op)) {
@@ -92,7 +93,8 @@ void io_loop::queue_late_attempt(io_op& op) noexcept {
 
 void io_loop::late_attempt_entry(queue_entry* entry, runner* where) {
   auto& op = *static_cast<io_op*>(entry);
-  if (where == nullptr || (op.flags & io_op::flag_cancelled) != 0) return attempt_entry(entry, where);
+  if (where == nullptr || (op.flags & io_op::flag_cancelled) != 0)
+    return attempt_entry(entry, where);
   io_loop& loop = *op.target->loop;
   direction& q = op.target->queue[direction_of(op.kind)];
   q.ready = readiness::known;  // nothing says so: that is what is tried
@@ -114,9 +116,12 @@ raw_operation::raw_operation(io_context& context, fill_function how) noexcept
   target = &static_cast<io_loop*>(context.get_executor().target())->no_descriptor();
 }
 
-void fill_raw(io_op& op, io_uring_sqe& entry) noexcept { static_cast<raw_operation&>(op).fill(entry); }
+void fill_raw(io_op& op, io_uring_sqe& entry) noexcept {
+  static_cast<raw_operation&>(op).fill(entry);
+}
 
-// --- finishing -----------------------------------------------------------------------------------------
+// --- finishing
+// -----------------------------------------------------------------------------------------
 
 void io_loop::complete_with(io_op& op, int result) noexcept {
   op.result = result;
@@ -149,13 +154,15 @@ void io_loop::leave_direction(io_op& op) noexcept {
   }
 }
 
-// --- steps ---------------------------------------------------------------------------------------------
-// Between two steps an operation stays the current one of its direction: no other comes between, and cancel()
-// and close() find it there.
+// --- steps
+// ---------------------------------------------------------------------------------------------
+// Between two steps an operation stays the current one of its direction: no other comes between,
+// and cancel() and close() find it there.
 
 /// The first step finished inside start().
 void io_loop::hold_direction(io_op& op) noexcept {
-  if ((op.flags & io_op::flag_steps) == 0 || closing_ || op.target->fd < 0 || op.target->closing) return;
+  if ((op.flags & io_op::flag_steps) == 0 || closing_ || op.target->fd < 0 || op.target->closing)
+    return;
   op.target->queue[direction_of(op.kind)].current = &op;
 }
 
@@ -171,7 +178,8 @@ void io_loop::end_steps(io_op& op) noexcept {
   leave_direction(op);
 }
 
-// --- cancelling ----------------------------------------------------------------------------------------
+// --- cancelling
+// ----------------------------------------------------------------------------------------
 
 void io_loop::cancel_one(io_op& op) noexcept {
   switch (op.state) {
@@ -241,7 +249,8 @@ void io_loop::abandon(direction& q) noexcept {
   while (!q.waiting.empty()) complete_with(*static_cast<io_op*>(q.waiting.pop()), -ECANCELED);
 }
 
-// --- timers --------------------------------------------------------------------------------------------
+// --- timers
+// --------------------------------------------------------------------------------------------
 
 void io_loop::start_wait(timer_operation& op) noexcept {
   ++outstanding_;
@@ -258,8 +267,10 @@ void io_loop::start_wait(timer_operation& op) noexcept {
 
 void io_loop::leave_timer(timer_operation& op) noexcept {
   timer_state& timer = *op.timer;
-  (op.sibling_previous != nullptr ? op.sibling_previous->sibling_next : timer.first) = op.sibling_next;
-  (op.sibling_next != nullptr ? op.sibling_next->sibling_previous : timer.last) = op.sibling_previous;
+  (op.sibling_previous != nullptr ? op.sibling_previous->sibling_next : timer.first) =
+      op.sibling_next;
+  (op.sibling_next != nullptr ? op.sibling_next->sibling_previous : timer.last) =
+      op.sibling_previous;
 }
 
 std::size_t io_loop::cancel_waits(timer_state& timer, std::size_t most) noexcept {
@@ -273,7 +284,8 @@ std::size_t io_loop::cancel_waits(timer_state& timer, std::size_t most) noexcept
   return count;
 }
 
-// --- what headers call ---------------------------------------------------------------------------------
+// --- what headers call
+// ---------------------------------------------------------------------------------
 
 namespace {
 io_loop& loop_of(const io_op& op) noexcept {
@@ -320,10 +332,12 @@ bool runs_operations_of(const any_io_executor& executor, const io_op& op) noexce
 }
 
 bool operation::await_ready() noexcept {
-  io_loop& loop = *target->loop;
-  if (!loop.on_runner() || loop.run_state().budget() == 0) return false;
   const descriptor& d = *target;
-  if (d.fd < 0 || d.closing || d.queue[direction_of(kind)].current != nullptr) return false;
+  const direction& q = d.queue[direction_of(kind)];
+  io_loop& loop = *d.loop;
+  // Off the runner the slot may not even be looked at.
+  if (!loop.on_runner() || loop.run_state().budget() == 0) return false;
+  if (d.fd < 0 || d.closing || q.current != nullptr || !worth_attempting(d, q)) return false;
   if (!loop.attempt(*this)) return false;
   ++loop.run_state().counters.inline_completions;
   return true;

@@ -115,7 +115,8 @@ int io_object::release() {
 }
 
 int io_object::release(error_code& ec) {
-  int result = -EBUSY;  // somebody else runs the context: what is in flight cannot be taken back from here
+  int result =
+      -EBUSY;  // somebody else runs the context: what is in flight cannot be taken back from here
   descriptor_->loop->as_runner([&](io_loop& l) { result = l.release(*descriptor_); });
   ec = make_error(result);
   return result < 0 ? -1 : result;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Synchronous operations: the same system calls as the attempts, on the caller's thread, beside whatever the
-// loop does with the descriptor.
+// Synchronous operations: the same system calls as the attempts, on the caller's thread, beside
+// whatever the loop does with the descriptor.
 #include <cerrno>
 
 #include <beck/io/io_object.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Operations that wait one turn before they are attempted or submitted. A listed operation that is cancelled
-// stays until its list is taken; then the flag ends it.
+// Operations that wait one turn before they are attempted or submitted. A listed operation that is
+// cancelled stays until its list is taken; then the flag ends it.
 #pragma once
 
 #include <beck/io/operation.hpp>

@@ -8,7 +8,8 @@
 
 namespace beck {
 
-/// The loop of the io_context behind an executor. Throws io_error (invalid_argument) if there is none.
+/// The loop of the io_context behind an executor. Throws io_error (invalid_argument) if there is
+/// none.
 io_loop& loop_of(const any_io_executor& executor);
 
 }  // namespace beck

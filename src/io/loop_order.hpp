@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What another thread asks of a loop besides starting an operation: cancel, close, let go. Orders are carried
-// out when the mail is taken, in its order, as starts are; queued behind other entries they would meet
-// operations that were started after them.
+// What another thread asks of a loop besides starting an operation: cancel, close, let go. Orders
+// are carried out when the mail is taken, in its order, as starts are; queued behind other entries
+// they would meet operations that were started after them.
 #pragma once
 
 #include <beck/run/queue_entry.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A compare-and-swap stack, reversed when it is taken: a preempted producer stalls nobody. The asleep mark
-// lies at the bottom of the stack that woke the loop.
+// A compare-and-swap stack, reversed when it is taken: a preempted producer stalls nobody. The
+// asleep mark lies at the bottom of the stack that woke the loop.
 #include "io/mailbox.hpp"
 
 #include <beck/base/assert.hpp>
@@ -24,11 +24,13 @@ void mailbox::refuse_foreign_post() const noexcept {
 
 void mailbox::push(queue_entry* entry) noexcept {
   const int wake_fd = wake_fd_;  // read before the push: the loop may be gone right after it
-  if (wake_fd < 0) [[unlikely]] refuse_foreign_post();
+  if (wake_fd < 0) [[unlikely]]
+    refuse_foreign_post();
   queue_entry* head = head_.load(std::memory_order_relaxed);
   do {
     entry->next = head;
-  } while (!head_.compare_exchange_weak(head, entry, std::memory_order_release,  // pairs with take()
+  } while (!head_.compare_exchange_weak(head, entry,
+                                        std::memory_order_release,  // pairs with take()
                                         std::memory_order_relaxed));
   if (head == asleep()) wake_write(wake_fd);
 }
@@ -64,7 +66,8 @@ bool mailbox::sleep() noexcept {
 
 void mailbox::awake() noexcept {
   queue_entry* expected = asleep();
-  // If it fails, somebody pushed onto the mark: take() finds it at the bottom and counts what is owed.
+  // If it fails, somebody pushed onto the mark: take() finds it at the bottom and counts what is
+  // owed.
   head_.compare_exchange_strong(expected, nullptr, std::memory_order_relaxed);
 }
 

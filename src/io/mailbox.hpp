@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// What other threads hand to a loop: one word that is either a stack of entries, empty, or "asleep". A
-// push that finds "asleep" owes one write to the wake descriptor and touches nothing of the loop
-// afterwards, so the loop may be gone by then but for that descriptor, whose close waits for what is owed.
+// What other threads hand to a loop: one word that is either a stack of entries, empty, or
+// "asleep". A push that finds "asleep" owes one write to the wake descriptor and touches nothing of
+// the loop afterwards, so the loop may be gone by then but for that descriptor, whose close waits
+// for what is owed.
 #pragma once
 
 #include <atomic>
@@ -17,9 +18,11 @@ class mailbox {
   /// `wake_fd`: an eventfd, or -1 if the loop never sleeps in the kernel.
   void open(int wake_fd) noexcept { wake_fd_ = wake_fd; }
 
-  /// A loop that never sleeps in the kernel cannot be woken: while a thread runs it, posts from any other
-  /// one end the program. nullptr: nobody runs it.
-  void run_by(const void* thread) noexcept { running_thread_.store(thread, std::memory_order_relaxed); }
+  /// A loop that never sleeps in the kernel cannot be woken: while a thread runs it, posts from any
+  /// other one end the program. nullptr: nobody runs it.
+  void run_by(const void* thread) noexcept {
+    running_thread_.store(thread, std::memory_order_relaxed);
+  }
   /// Tells threads apart; nothing else can be done with it.
   static const void* this_thread() noexcept;
 
@@ -31,8 +34,8 @@ class mailbox {
   /// Takes everything, oldest first; gives the number taken.
   unsigned take(entry_queue& into) noexcept;
 
-  /// Declares the loop asleep; false if there is mail. Pairs with push(): the exchange of the same word
-  /// makes a lost wake-up impossible.
+  /// Declares the loop asleep; false if there is mail. Pairs with push(): the exchange of the same
+  /// word makes a lost wake-up impossible.
   bool sleep() noexcept;
 
   /// Ends what sleep() began.

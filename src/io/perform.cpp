@@ -20,7 +20,8 @@ int connect_step(system& sys, io_op& op) noexcept {
     const int ready = poll_now(sys, fd, op.kind);
     if (ready < 0) return ready;
     const int error = sys.pending_error(fd);
-    // Linux keeps a TCP socket "connecting" until it is asked again; else the next connect would succeed.
+    // Linux keeps a TCP socket "connecting" until it is asked again; else the next connect would
+    // succeed.
     if (error == 0) static_cast<void>(sys.connect(fd, op.address, op.length));
     return error;
   }
@@ -37,9 +38,11 @@ std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
   const int fd = op.target->fd;
   switch (op.kind) {
     case op_kind::receive:
-      return sys.receive(fd, static_cast<char*>(op.address) + op.transferred, op.length - op.transferred);
+      return sys.receive(fd, static_cast<char*>(op.address) + op.transferred,
+                         op.length - op.transferred);
     case op_kind::send:
-      return sys.send(fd, static_cast<char*>(op.address) + op.transferred, op.length - op.transferred);
+      return sys.send(fd, static_cast<char*>(op.address) + op.transferred,
+                      op.length - op.transferred);
     case op_kind::receive_vector:
       return sys.receive_vector(fd, parts_of(op), op.length);
     case op_kind::send_vector:

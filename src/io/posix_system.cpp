@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// One place per system call. The result is looked at once: errno is read only where a call gave -1, EINTR
-// (S9) is retried everywhere but in close(2), where the descriptor is gone whatever it says.
+// One place per system call. The result is looked at once: errno is read only where a call gave -1,
+// EINTR (S9) is retried everywhere but in close(2), where the descriptor is gone whatever it says.
 #include "io/posix_system.hpp"
 
 #include <algorithm>
@@ -20,9 +20,10 @@
 namespace beck {
 namespace {
 
-static_assert(poll_in == POLLIN && poll_priority == POLLPRI && poll_out == POLLOUT && poll_error == POLLERR &&
-              poll_hang_up == POLLHUP && poll_read_hang_up == POLLRDHUP);
-static_assert(sizeof(io_vector) == sizeof(iovec) && offsetof(io_vector, bytes) == offsetof(iovec, iov_len));
+static_assert(poll_in == POLLIN && poll_priority == POLLPRI && poll_out == POLLOUT &&
+              poll_error == POLLERR && poll_hang_up == POLLHUP && poll_read_hang_up == POLLRDHUP);
+static_assert(sizeof(io_vector) == sizeof(iovec) &&
+              offsetof(io_vector, bytes) == offsetof(iovec, iov_len));
 
 /// Linux moves at most this much in one call; asking for more only shortens the answer.
 constexpr std::size_t transfer_max = 0x7ffff000;
@@ -31,14 +32,17 @@ template <class Call>
 auto retried(Call call) noexcept -> decltype(call()) {
   for (;;) {
     const auto result = call();
-    if (result >= 0) [[likely]] return result;
+    if (result >= 0) [[likely]]
+      return result;
     if (errno != EINTR) return static_cast<decltype(call())>(-errno);
   }
 }
 
 int once(int result) noexcept { return result >= 0 ? result : -errno; }
 
-const sockaddr* as_address(const void* address) noexcept { return static_cast<const sockaddr*>(address); }
+const sockaddr* as_address(const void* address) noexcept {
+  return static_cast<const sockaddr*>(address);
+}
 
 }  // namespace
 
@@ -87,11 +91,13 @@ int posix_system::remote_name(int fd, void* address, std::size_t& bytes) noexcep
   return result;
 }
 
-int posix_system::set_option(int fd, int level, int name, const void* value, std::size_t bytes) noexcept {
+int posix_system::set_option(int fd, int level, int name, const void* value,
+                             std::size_t bytes) noexcept {
   return once(::setsockopt(fd, level, name, value, static_cast<socklen_t>(bytes)));
 }
 
-int posix_system::get_option(int fd, int level, int name, void* value, std::size_t& bytes) noexcept {
+int posix_system::get_option(int fd, int level, int name, void* value,
+                             std::size_t& bytes) noexcept {
   auto size = static_cast<socklen_t>(bytes);
   const int result = once(::getsockopt(fd, level, name, value, &size));
   bytes = size;
@@ -120,9 +126,11 @@ std::ptrdiff_t posix_system::send(int fd, const void* data, std::size_t bytes) n
       [=] { return ::send(fd, data, std::min(bytes, transfer_max), MSG_DONTWAIT | MSG_NOSIGNAL); });
 }
 
-std::ptrdiff_t posix_system::send_vector(int fd, const io_vector* parts, std::size_t count) noexcept {
+std::ptrdiff_t posix_system::send_vector(int fd, const io_vector* parts,
+                                         std::size_t count) noexcept {
   msghdr message{};
-  message.msg_iov = reinterpret_cast<iovec*>(const_cast<io_vector*>(parts));  // sendmsg(2) does not write
+  message.msg_iov =
+      reinterpret_cast<iovec*>(const_cast<io_vector*>(parts));  // sendmsg(2) does not write
   message.msg_iovlen = count;
   return retried([&] { return ::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL); });
 }

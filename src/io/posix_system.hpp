@@ -20,7 +20,8 @@ class posix_system : public system {
   int shutdown(int fd, int how) noexcept override;
   int local_name(int fd, void* address, std::size_t& bytes) noexcept override;
   int remote_name(int fd, void* address, std::size_t& bytes) noexcept override;
-  int set_option(int fd, int level, int name, const void* value, std::size_t bytes) noexcept override;
+  int set_option(int fd, int level, int name, const void* value,
+                 std::size_t bytes) noexcept override;
   int get_option(int fd, int level, int name, void* value, std::size_t& bytes) noexcept override;
   int available(int fd) noexcept override;
 

@@ -20,8 +20,7 @@ int wake_open() noexcept {
 void wake_write(int fd) noexcept {
   BECK_ASSERT(fd >= 0, "a simulated context was posted to from another thread");
   const std::uint64_t one = 1;
-  while (::write(fd, &one, sizeof one) < 0 && errno == EINTR) {
-  }
+  while (::write(fd, &one, sizeof one) < 0 && errno == EINTR) {}
 }
 
 void wake_drain(int fd, std::uint64_t total) noexcept {

@@ -20,8 +20,8 @@ constexpr std::size_t receive_bytes_max = 65536;
 /// Bytes that are looked at one by one before memchr(3) is worth its call.
 constexpr std::size_t near_bytes = 16;
 
-/// A delimiter of one or two characters that lies near, without any call; 0 if it does not. Gives the bytes up
-/// to and including it.
+/// A delimiter of one or two characters that lies near, without any call; 0 if it does not. Gives
+/// the bytes up to and including it.
 std::size_t find_near(const char* data, std::size_t size, std::size_t from, const char* delimiter,
                       std::size_t bytes) noexcept {
   if (bytes - 1 > 1 || size < from + bytes) return 0;
@@ -38,13 +38,17 @@ std::size_t find_near(const char* data, std::size_t size, std::size_t from, cons
 
 /// The first place at or after `from` where the delimiter starts; data.size() if there is none.
 /// Requires: bytes is not 0.
-std::size_t find(text_view data, std::size_t from, const char* delimiter, std::size_t bytes) noexcept {
+std::size_t find(text_view data, std::size_t from, const char* delimiter,
+                 std::size_t bytes) noexcept {
   if (data.size() < from + bytes) return data.size();
-  const char* const end = data.data() + (data.size() - bytes + 1);  // past the last place for its first byte
+  const char* const end =
+      data.data() + (data.size() - bytes + 1);  // past the last place for its first byte
   for (const char* at = data.data() + from; at != end; ++at) {
-    at = static_cast<const char*>(std::memchr(at, delimiter[0], static_cast<std::size_t>(end - at)));
+    at =
+        static_cast<const char*>(std::memchr(at, delimiter[0], static_cast<std::size_t>(end - at)));
     if (at == nullptr) break;
-    if (std::memcmp(at + 1, delimiter + 1, bytes - 1) == 0) return static_cast<std::size_t>(at - data.data());
+    if (std::memcmp(at + 1, delimiter + 1, bytes - 1) == 0)
+      return static_cast<std::size_t>(at - data.data());
   }
   return data.size();
 }
@@ -56,7 +60,8 @@ match_outcome find_delimiter(text_view data, std::size_t from, text_view delimit
   const std::size_t at = find(data, from, delimiter.data(), delimiter.size());
   if (at != data.size()) return match_outcome::found(at + delimiter.size());
   // A delimiter may have begun at the end: look again at all but one of its bytes.
-  return match_outcome::more(data.size() < delimiter.size() ? 0 : data.size() - delimiter.size() + 1);
+  return match_outcome::more(data.size() < delimiter.size() ? 0
+                                                            : data.size() - delimiter.size() + 1);
 }
 
 int make_receive_room(const dynamic_buffer_ref& buffer, mutable_buffer& space) noexcept {
@@ -96,7 +101,8 @@ bool read_until_operation::await_ready() noexcept {
   if (where == nullptr || !where->spend(runner::memory_weight)) return false;
   if (match_ == nullptr) {
     const mutable_buffer data = buffer_.data();
-    found_ = find_near(static_cast<const char*>(data.data()), data.size(), from_, delimiter_, delimiter_bytes_);
+    found_ = find_near(static_cast<const char*>(data.data()), data.size(), from_, delimiter_,
+                       delimiter_bytes_);
     if (found_ != 0) {
       result = 0;
       ++where->counters.inline_completions;
@@ -171,11 +177,14 @@ void read_until_operation::step(queue_entry* entry, runner* where) {
   self->complete(entry, where);
 }
 
-match_outcome read_until_char_operation::match(read_until_operation& base, text_view data, std::size_t from) {
+match_outcome read_until_char_operation::match(read_until_operation& base, text_view data,
+                                               std::size_t from) {
   const char wanted = static_cast<read_until_char_operation&>(base).character_;
-  const void* at = data.size() == from ? nullptr : std::memchr(data.data() + from, wanted, data.size() - from);
+  const void* at =
+      data.size() == from ? nullptr : std::memchr(data.data() + from, wanted, data.size() - from);
   if (at == nullptr) return match_outcome::more(data.size());
-  return match_outcome::found(static_cast<std::size_t>(static_cast<const char*>(at) - data.data()) + 1);
+  return match_outcome::found(static_cast<std::size_t>(static_cast<const char*>(at) - data.data()) +
+                              1);
 }
 
 std::size_t read_until(stream_object& stream, const dynamic_buffer_ref& buffer, text_view delimiter,
@@ -200,7 +209,8 @@ std::size_t read_until(stream_object& stream, const dynamic_buffer_ref& buffer, 
   }
 }
 
-std::size_t read_until(stream_object& stream, const dynamic_buffer_ref& buffer, text_view delimiter) {
+std::size_t read_until(stream_object& stream, const dynamic_buffer_ref& buffer,
+                       text_view delimiter) {
   error_code ec;
   const std::size_t bytes = read_until(stream, buffer, delimiter, ec);
   throw_if(ec, "read_until");

@@ -26,7 +26,8 @@ unsigned note_events(io_loop& loop, descriptor& d, unsigned events) noexcept {
   unsigned woken = 0;
   if (ended) d.hung_up = true;
   if (ended || (events & poll_in) != 0) woken += wake(loop, d.queue[direction_in]);
-  if ((events & (poll_out | poll_hang_up | poll_error)) != 0) woken += wake(loop, d.queue[direction_out]);
+  if ((events & (poll_out | poll_hang_up | poll_error)) != 0)
+    woken += wake(loop, d.queue[direction_out]);
   if ((events & (poll_error | poll_hang_up | poll_priority)) != 0) {
     woken += wake(loop, d.queue[direction_error]);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A timer's two halves: the object with its expiry on the user's thread, the list of waits on the runner.
+// A timer's two halves: the object with its expiry on the user's thread, the list of waits on the
+// runner.
 #include <beck/io/steady_timer.hpp>
 
 #include "io/io_loop.hpp"
@@ -64,13 +65,16 @@ io_loop& loop_of(const any_io_executor& executor) {
 }
 
 steady_timer::steady_timer(const any_io_executor& executor) : state_(make_state(executor)) {}
-steady_timer::steady_timer(const any_io_executor& executor, beck::duration after) : steady_timer(executor) {
+steady_timer::steady_timer(const any_io_executor& executor, beck::duration after)
+    : steady_timer(executor) {
   expires_after(after);
 }
-steady_timer::steady_timer(const any_io_executor& executor, beck::time_point at) : steady_timer(executor) {
+steady_timer::steady_timer(const any_io_executor& executor, beck::time_point at)
+    : steady_timer(executor) {
   expires_at(at);
 }
-steady_timer::steady_timer(io_context& context) : steady_timer(any_io_executor(context.get_executor())) {}
+steady_timer::steady_timer(io_context& context)
+    : steady_timer(any_io_executor(context.get_executor())) {}
 steady_timer::steady_timer(io_context& context, beck::duration after) : steady_timer(context) {
   expires_after(after);
 }
@@ -78,8 +82,10 @@ steady_timer::steady_timer(io_context& context, beck::time_point at) : steady_ti
   expires_at(at);
 }
 
-steady_timer::steady_timer(steady_timer&& other) noexcept : state_(other.state_), expiry_(other.expiry_) {
-  other.state_ = &state_->loop->no_timer();  // whatever is asked of a moved-from timer has a clear answer
+steady_timer::steady_timer(steady_timer&& other) noexcept
+    : state_(other.state_), expiry_(other.expiry_) {
+  other.state_ =
+      &state_->loop->no_timer();  // whatever is asked of a moved-from timer has a clear answer
 }
 
 steady_timer& steady_timer::operator=(steady_timer&& other) noexcept {
@@ -103,11 +109,14 @@ std::size_t steady_timer::expires_at(beck::time_point at) {
   return cancel();
 }
 
-beck::time_point steady_timer::expiry() const noexcept { return beck::time_point(beck::duration(expiry_)); }
+beck::time_point steady_timer::expiry() const noexcept {
+  return beck::time_point(beck::duration(expiry_));
+}
 
 static std::size_t cancel_some(timer_state* state, std::size_t most) {
   std::size_t count = 0;
-  if (state->loop->as_runner([&](io_loop& loop) { count = loop.cancel_waits(*state, most); })) return count;
+  if (state->loop->as_runner([&](io_loop& loop) { count = loop.cancel_waits(*state, most); }))
+    return count;
   state->loop->mail().push(::new (allocate_block(sizeof(cancel_order))) cancel_order(state, most));
   return 0;
 }
@@ -115,13 +124,13 @@ static std::size_t cancel_some(timer_state* state, std::size_t most) {
 std::size_t steady_timer::cancel() { return cancel_some(state_, SIZE_MAX); }
 std::size_t steady_timer::cancel_one() { return cancel_some(state_, 1); }
 
-timer_operation steady_timer::async_wait() noexcept {
-  return timer_operation(state_, expiry_);
-}
+timer_operation steady_timer::async_wait() noexcept { return timer_operation(state_, expiry_); }
 
 time_point steady_now() noexcept {
-  if (const runner* current = runner::current(); current != nullptr && current->ambient != nullptr) {
-    return time_point(duration(static_cast<io_loop*>(current->ambient->executor().target())->sys().now()));
+  if (const runner* current = runner::current();
+      current != nullptr && current->ambient != nullptr) {
+    return time_point(
+        duration(static_cast<io_loop*>(current->ambient->executor().target())->sys().now()));
   }
   return time_point(duration(posix_system().now()));
 }

@@ -26,7 +26,8 @@ void sync_event::end(bool finished, std::exception_ptr error) noexcept {
     state_->over = true;
     state_->finished = finished;
     state_->error = std::move(error);
-    state_->changed.notify_one();  // under the lock: the waiter may destroy everything right after it
+    state_->changed
+        .notify_one();  // under the lock: the waiter may destroy everything right after it
   }
   if (context != nullptr) context->stop();
 }
@@ -40,7 +41,8 @@ void sync_event::rethrow_if_failed() const {
   if (state_->error != nullptr) std::rethrow_exception(state_->error);
   if (state_->finished) return;
   throw std::logic_error(
-      "beck::sync_wait: the task cannot finish: nothing is left that could wake it, or its context was "
+      "beck::sync_wait: the task cannot finish: nothing is left that could wake it, or its context "
+      "was "
       "stopped or destroyed");
 }
 

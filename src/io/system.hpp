@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the library asks of an operating system without waiting: sockets, names, options, bytes, clocks.
-// Two implementations: posix_system (the real drivers) and the simulator's. No other file makes these
-// calls, so every program runs on the simulator unchanged.
+// What the library asks of an operating system without waiting: sockets, names, options, bytes,
+// clocks. Two implementations: posix_system (the real drivers) and the simulator's. No other file
+// makes these calls, so every program runs on the simulator unchanged.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ enum poll_events : unsigned {
   poll_read_hang_up = 0x2000,
 };
 
-/// Synchronous and non-blocking; every call gives its value or -errno, and retries EINTR itself (never
-/// for close). Interfaces hold no data. Thread: any, on distinct descriptors.
+/// Synchronous and non-blocking; every call gives its value or -errno, and retries EINTR itself
+/// (never for close). Interfaces hold no data. Thread: any, on distinct descriptors.
 class system {
  public:
   virtual ~system() = default;
@@ -41,7 +41,8 @@ class system {
   virtual int shutdown(int fd, int how) noexcept = 0;
   virtual int local_name(int fd, void* address, std::size_t& bytes) noexcept = 0;
   virtual int remote_name(int fd, void* address, std::size_t& bytes) noexcept = 0;
-  virtual int set_option(int fd, int level, int name, const void* value, std::size_t bytes) noexcept = 0;
+  virtual int set_option(int fd, int level, int name, const void* value,
+                         std::size_t bytes) noexcept = 0;
   virtual int get_option(int fd, int level, int name, void* value, std::size_t& bytes) noexcept = 0;
   /// Bytes that can be read without waiting.
   virtual int available(int fd) noexcept = 0;
@@ -49,7 +50,8 @@ class system {
   virtual std::ptrdiff_t receive(int fd, void* data, std::size_t bytes) noexcept = 0;
   virtual std::ptrdiff_t receive_vector(int fd, io_vector* parts, std::size_t count) noexcept = 0;
   virtual std::ptrdiff_t send(int fd, const void* data, std::size_t bytes) noexcept = 0;
-  virtual std::ptrdiff_t send_vector(int fd, const io_vector* parts, std::size_t count) noexcept = 0;
+  virtual std::ptrdiff_t send_vector(int fd, const io_vector* parts,
+                                     std::size_t count) noexcept = 0;
   /// The new descriptor, non-blocking and close-on-exec.
   virtual int accept(int fd) noexcept = 0;
   /// 0, -EINPROGRESS, or an error.
@@ -57,8 +59,8 @@ class system {
   /// The pending error of a socket (SO_ERROR): 0 or -errno.
   virtual int pending_error(int fd) noexcept = 0;
 
-  /// Which of `events` (and error, hang-up) hold now; waits until `deadline` on the steady clock for one
-  /// (INT64_MIN: not at all). The simulator asserts where it would have to wait.
+  /// Which of `events` (and error, hang-up) hold now; waits until `deadline` on the steady clock
+  /// for one (INT64_MIN: not at all). The simulator asserts where it would have to wait.
   virtual int poll(int fd, unsigned events, std::int64_t deadline) noexcept = 0;
 };
 

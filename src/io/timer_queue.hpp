@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Waits for points in time: a four-ary heap in user space, so that no timer costs a system call and only
-// the earliest deadline reaches the kernel, as the time-out of the loop's wait.
+// Waits for points in time: a four-ary heap in user space, so that no timer costs a system call and
+// only the earliest deadline reaches the kernel, as the time-out of the loop's wait.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ class timer_queue {
   bool add(timer_operation& op) noexcept;
   void remove(timer_operation& op) noexcept;
 
-  /// Takes the earliest wait if its time has come at `now`. Waits with equal deadlines come in the order
-  /// in which they were added.
+  /// Takes the earliest wait if its time has come at `now`. Waits with equal deadlines come in the
+  /// order in which they were added.
   timer_operation* take_expired(std::int64_t now) noexcept;
   /// Takes any wait, for shutting down.
   timer_operation* take_any() noexcept;

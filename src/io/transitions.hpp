@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The life of an operation as one table: state and event give the next state, or a defect. Every driver
-// moves operations only through advance(), which is asserted in every build.
+// The life of an operation as one table: state and event give the next state, or a defect. Every
+// driver moves operations only through advance(), which is asserted in every build.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The eventfd that ends a loop's wait from another thread. It is watched edge-triggered and never read
-// while the loop lives, so one wake-up is one write and nothing else.
+// The eventfd that ends a loop's wait from another thread. It is watched edge-triggered and never
+// read while the loop lives, so one wake-up is one write and nothing else.
 #pragma once
 
 #include <cstdint>

@@ -52,8 +52,10 @@ void socket_calls::adopt(descriptor& d, int fd, error_code& ec) noexcept {
   give(d, fd, ec);
 }
 
-void socket_calls::bind(descriptor& d, const void* address, std::size_t bytes, error_code& ec) noexcept {
-  ec = d.fd < 0 ? error_code(error::bad_descriptor) : make_error(sys_of(d).bind(d.fd, address, bytes));
+void socket_calls::bind(descriptor& d, const void* address, std::size_t bytes,
+                        error_code& ec) noexcept {
+  ec = d.fd < 0 ? error_code(error::bad_descriptor)
+                : make_error(sys_of(d).bind(d.fd, address, bytes));
 }
 
 void socket_calls::listen(descriptor& d, int backlog, error_code& ec) noexcept {
@@ -66,16 +68,18 @@ void socket_calls::shutdown(descriptor& d, int how, error_code& ec) noexcept {
 
 void socket_calls::local_name(const descriptor& d, void* address, std::size_t& bytes,
                               error_code& ec) noexcept {
-  ec = d.fd < 0 ? error_code(error::bad_descriptor) : make_error(sys_of(d).local_name(d.fd, address, bytes));
+  ec = d.fd < 0 ? error_code(error::bad_descriptor)
+                : make_error(sys_of(d).local_name(d.fd, address, bytes));
 }
 
 void socket_calls::remote_name(const descriptor& d, void* address, std::size_t& bytes,
                                error_code& ec) noexcept {
-  ec = d.fd < 0 ? error_code(error::bad_descriptor) : make_error(sys_of(d).remote_name(d.fd, address, bytes));
+  ec = d.fd < 0 ? error_code(error::bad_descriptor)
+                : make_error(sys_of(d).remote_name(d.fd, address, bytes));
 }
 
-void socket_calls::set_option(descriptor& d, int level, int name, const void* value, std::size_t bytes,
-                              error_code& ec) noexcept {
+void socket_calls::set_option(descriptor& d, int level, int name, const void* value,
+                              std::size_t bytes, error_code& ec) noexcept {
   ec = d.fd < 0 ? error_code(error::bad_descriptor)
                 : make_error(sys_of(d).set_option(d.fd, level, name, value, bytes));
 }

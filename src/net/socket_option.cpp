@@ -17,7 +17,8 @@ static_assert(socket_base::broadcast::name() == SO_BROADCAST);
 static_assert(socket_base::send_buffer_size::name() == SO_SNDBUF);
 static_assert(socket_base::receive_buffer_size::name() == SO_RCVBUF);
 static_assert(socket_base::keep_alive::name() == SO_KEEPALIVE);
-static_assert(socket_base::linger::name() == SO_LINGER && sizeof(linger_option) == sizeof(struct linger));
+static_assert(socket_base::linger::name() == SO_LINGER &&
+              sizeof(linger_option) == sizeof(struct linger));
 static_assert(socket_base::reuse_port::name() == SO_REUSEPORT);
 static_assert(socket_base::receive_low_watermark::name() == SO_RCVLOWAT);
 static_assert(socket_base::shutdown_receive == SHUT_RD && socket_base::shutdown_send == SHUT_WR &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The parts of executors that need no template: the context's virtual destructor, and running an entry
-// on a thread that has no runner of its own.
+// The parts of executors that need no template: the context's virtual destructor, and running an
+// entry on a thread that has no runner of its own.
 #include <beck/run/any_io_executor.hpp>
 
 namespace beck {

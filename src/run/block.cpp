@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The block cache: one per thread, found through a constinit thread-local pointer. A header in front of
-// each block names the owning cache and the size class. Under AddressSanitizer every block comes from
-// the general allocator, so that it sees each life on its own.
+// The block cache: one per thread, found through a constinit thread-local pointer. A header in
+// front of each block names the owning cache and the size class. Under AddressSanitizer every block
+// comes from the general allocator, so that it sees each life on its own.
 #include <beck/run/block.hpp>
 
 #include <atomic>
@@ -40,8 +40,8 @@ void* allocate_general(std::size_t bytes, block_cache* owner, std::uint32_t size
   return header + 1;
 }
 
-/// The free lists of one thread. When the thread ends its cache waits for the next new thread, because
-/// blocks in use elsewhere still name it as their owner.
+/// The free lists of one thread. When the thread ends its cache waits for the next new thread,
+/// because blocks in use elsewhere still name it as their owner.
 class block_cache {
  public:
   void* take(std::uint32_t size_class) {
@@ -74,7 +74,8 @@ class block_cache {
     outgoing_count_ = 0;
   }
 
-  /// Takes a chain that other threads freed. Any thread; the release pairs with the exchange in take_slow.
+  /// Takes a chain that other threads freed. Any thread; the release pairs with the exchange in
+  /// take_slow.
   void take_back(free_node* head, free_node* tail) noexcept {
     free_node* expected = returned_.load(std::memory_order_relaxed);
     do {

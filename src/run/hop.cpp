@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The way of a hop: one entry, queued once on its way and, if that is another executor, once more at home.
+// The way of a hop: one entry, queued once on its way and, if that is another executor, once more
+// at home.
 #include <beck/run/hop.hpp>
 
 namespace beck {

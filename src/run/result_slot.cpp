@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Getting a result back to what waits: inside the initiation by not suspending, else by a post to where it
-// waits. The initiation may still run on its own thread then; it only looks at its stack.
+// Getting a result back to what waits: inside the initiation by not suspending, else by a post to
+// where it waits. The initiation may still run on its own thread then; it only looks at its stack.
 #include <beck/base/assert.hpp>
 #include <beck/run/result_slot.hpp>
 

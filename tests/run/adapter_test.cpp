@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// as_tuple and redirect_error: over every token, over each other, and over awaited operations of the library
-// without a handler and without memory.
+// as_tuple and redirect_error: over every token, over each other, and over awaited operations of
+// the library without a handler and without memory.
+#include <doctest/doctest.h>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/read_until.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/redirect_error.hpp>
-#include <doctest/doctest.h>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -52,9 +52,9 @@ TEST_CASE("as_tuple gives a callback one tuple, the error among the values") {
   handler_life life;
   char data[8];
   pair.b.async_read_some(beck::buffer(data), as_tuple(tracked(life, [](count_tuple result) {
-    CHECK_FALSE(std::get<0>(result));
-    CHECK(std::get<1>(result) == 3);
-  })));
+                           CHECK_FALSE(std::get<0>(result));
+                           CHECK(std::get<1>(result) == 3);
+                         })));
   pair.a.async_write_some(beck::buffer("abc", 3), beck::detached);
   context.run();
   CHECK(life.calls == 1);
@@ -67,10 +67,8 @@ TEST_CASE("redirect_error writes the error to the variable and gives a callback 
   handler_life life;
   char data[8];
   beck::error_code ec;
-  pair.b.async_read_some(beck::buffer(data), redirect_error(tracked(life, [](std::size_t n) {
-                                                              CHECK(n == 0);
-                                                            }),
-                                                            ec));
+  pair.b.async_read_some(beck::buffer(data),
+                         redirect_error(tracked(life, [](std::size_t n) { CHECK(n == 0); }), ec));
   pair.a.close();
   context.run();
   CHECK(life.calls == 1);
@@ -173,8 +171,8 @@ TEST_CASE("the adapters pass the associations of the inner handler on") {
   beck::steady_timer timer(context, beck::duration(0));
   beck::error_code ec = beck::error::eof;
   int calls = 0;
-  timer.async_wait(as_tuple(beck::bind_executor(
-      queue.executor(), [&](std::tuple<beck::error_code>) { ++calls; })));
+  timer.async_wait(as_tuple(
+      beck::bind_executor(queue.executor(), [&](std::tuple<beck::error_code>) { ++calls; })));
   timer.async_wait(redirect_error(beck::bind_executor(queue.executor(), [&] { ++calls; }), ec));
   context.run();
   CHECK(calls == 0);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// The handle to any executor: what it costs, what is equal, and how entries travel through an executor that a
-// user brings.
+// The handle to any executor: what it costs, what is equal, and how entries travel through an
+// executor that a user brings.
+#include <doctest/doctest.h>
 #include <beck/io/io_context.hpp>
 #include <beck/run/any_io_executor.hpp>
 #include <beck/run/post.hpp>
-#include <doctest/doctest.h>
 #include <new>
 #include <utility>
 
@@ -121,7 +121,8 @@ TEST_CASE("handles to users' executors are equal when the executors are, also of
   CHECK(one != any_io_executor(queue.executor()));
 }
 
-TEST_CASE("a user's executor that cannot be boxed is an exception that leaves nothing behind (K9)") {
+TEST_CASE(
+    "a user's executor that cannot be boxed is an exception that leaves nothing behind (K9)") {
   int live = 0;
   {
     const counted_executor executor(live);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// The binders: each answers its own query, leaves the others to what it wraps, and works as a token and as a
-// handler.
+// The binders: each answers its own query, leaves the others to what it wraps, and works as a token
+// and as a handler.
+#include <doctest/doctest.h>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/net/local.hpp>
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/bind.hpp>
-#include <doctest/doctest.h>
 #include <memory>
 #include <string>
 
@@ -79,8 +79,7 @@ TEST_CASE("a binder answers its own query and asks its target for the others") {
   CHECK(beck::get_associated_immediate_executor(with_immediate) == bound.executor());
   CHECK(beck::get_associated_allocator(with_immediate).counts() == &counts);
 
-  const auto with_allocator =
-      beck::bind_allocator(counting_allocator<>(bound_counts), handler);
+  const auto with_allocator = beck::bind_allocator(counting_allocator<>(bound_counts), handler);
   CHECK(beck::get_associated_executor(with_allocator) == own.executor());
   CHECK(beck::get_associated_immediate_executor(with_allocator) == immediate.executor());
   CHECK(beck::get_associated_allocator(with_allocator).counts() == &bound_counts);
@@ -91,8 +90,8 @@ TEST_CASE("binders nest: the outermost answer counts") {
   manual_queue outer;
   allocator_counts counts;
   const auto handler = beck::bind_executor(
-      outer.executor(),
-      beck::bind_allocator(counting_allocator<>(counts), beck::bind_executor(inner.executor(), [] {})));
+      outer.executor(), beck::bind_allocator(counting_allocator<>(counts),
+                                             beck::bind_executor(inner.executor(), [] {})));
   CHECK(beck::get_associated_executor(handler) == outer.executor());
   CHECK(beck::get_associated_executor(handler.get()) == inner.executor());
   CHECK(beck::get_associated_allocator(handler).counts() == &counts);
@@ -108,7 +107,8 @@ TEST_CASE("a binder around a handler with a specialised trait gives what the tra
 
 TEST_CASE("a binder is called as its target is, with the target's result") {
   beck::io_context context;
-  auto doubled = beck::bind_executor(context, [p = std::make_unique<int>(2)](int n) { return *p * n; });
+  auto doubled =
+      beck::bind_executor(context, [p = std::make_unique<int>(2)](int n) { return *p * n; });
   CHECK(doubled(21) == 42);
   CHECK(std::move(doubled)(4) == 8);
 }
@@ -141,18 +141,20 @@ TEST_CASE("the block of an operation comes from the bound allocator and is free 
   CHECK(free_before_the_call);
 }
 
-TEST_CASE("an operation that finishes at once calls a handler with an immediate executor inside the call") {
+TEST_CASE(
+    "an operation that finishes at once calls a handler with an immediate executor inside the "
+    "call") {
   beck::io_context context;
   stream_pair pair(context);
   std::string order;
   beck::post(context, [&] {
-    pair.a.async_write_some(beck::buffer("x", 1),
-                            beck::bind_immediate_executor(
-                                context, [&](beck::error_code ec, std::size_t n) {
-                                  CHECK_FALSE(ec);
-                                  CHECK(n == 1);
-                                  order += 'i';
-                                }));
+    pair.a.async_write_some(
+        beck::buffer("x", 1),
+        beck::bind_immediate_executor(context, [&](beck::error_code ec, std::size_t n) {
+          CHECK_FALSE(ec);
+          CHECK(n == 1);
+          order += 'i';
+        }));
     order += '-';
     pair.a.async_write_some(beck::buffer("x", 1),
                             [&](beck::error_code, std::size_t) { order += 'q'; });
@@ -168,10 +170,9 @@ TEST_CASE("an immediate executor elsewhere is given the handler") {
   stream_pair pair(context);
   int calls = 0;
   beck::post(context, [&] {
-    pair.a.async_write_some(
-        beck::buffer("x", 1),
-        beck::bind_immediate_executor(queue.executor(),
-                                      [&](beck::error_code, std::size_t) { ++calls; }));
+    pair.a.async_write_some(beck::buffer("x", 1),
+                            beck::bind_immediate_executor(
+                                queue.executor(), [&](beck::error_code, std::size_t) { ++calls; }));
     CHECK(calls == 0);
     CHECK(queue.queued() == 1);
   });

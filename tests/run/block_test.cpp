@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // Recycled blocks: who gets them back, and that steady states reach the general allocator no more.
-// AddressSanitizer builds do not recycle, so that every life is watched; what is about recycling is skipped.
+// AddressSanitizer builds do not recycle, so that every life is watched; what is about recycling is
+// skipped.
+#include <doctest/doctest.h>
 #include <beck/run/block.hpp>
 #include <cstdint>
 #include <cstring>
-#include <doctest/doctest.h>
 #include <new>
 #include <thread>
 #include <vector>

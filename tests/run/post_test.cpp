@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// post, dispatch and defer beyond plain callables, which tests/conformance covers: associations, tokens, and
-// what awaiting one's turn costs.
+// post, dispatch and defer beyond plain callables, which tests/conformance covers: associations,
+// tokens, and what awaiting one's turn costs.
+#include <doctest/doctest.h>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/this_coro.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/post.hpp>
-#include <doctest/doctest.h>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -107,9 +107,8 @@ TEST_CASE("the memory of a posted callable comes from its allocator and is free 
   beck::io_context context;
   allocator_counts counts;
   bool free_before_the_call = false;
-  beck::post(context, beck::bind_allocator(counting_allocator<>(counts), [&] {
-               free_before_the_call = counts.live == 0;
-             }));
+  beck::post(context, beck::bind_allocator(counting_allocator<>(counts),
+                                           [&] { free_before_the_call = counts.live == 0; }));
   CHECK(counts.live == 1);
   context.run();
   CHECK(free_before_the_call);
@@ -187,7 +186,8 @@ TEST_CASE("awaiting a post on another executor passes through it and continues a
   CHECK(over);
 }
 
-TEST_CASE("a coroutine that is away when its context dies is destroyed, and its entry does nothing") {
+TEST_CASE(
+    "a coroutine that is away when its context dies is destroyed, and its entry does nothing") {
   manual_queue other;
   auto witness = std::make_shared<int>(0);
   {

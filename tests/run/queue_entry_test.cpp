@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The list of entries: order, and what is left after taking everything.
-#include <beck/run/queue_entry.hpp>
 #include <doctest/doctest.h>
+#include <beck/run/queue_entry.hpp>
 #include <vector>
 
 namespace {

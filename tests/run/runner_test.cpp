@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// The rules that a runner keeps: what an entry may spend, how deep calls nest, and in which order coroutines
-// continue when one has unwound.
+// The rules that a runner keeps: what an entry may spend, how deep calls nest, and in which order
+// coroutines continue when one has unwound.
+#include <doctest/doctest.h>
 #include <beck/run/runner.hpp>
 #include <coroutine>
-#include <doctest/doctest.h>
 #include <functional>
 #include <string>
 #include <thread>
@@ -25,7 +25,9 @@ struct counting_entry : beck::queue_entry {
 // A coroutine that notes a letter each time it runs, and lives until it is destroyed by hand.
 struct noting {
   struct promise_type {
-    noting get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    noting get_return_object() {
+      return {std::coroutine_handle<promise_type>::from_promise(*this)};
+    }
     std::suspend_always initial_suspend() noexcept { return {}; }
     std::suspend_always final_suspend() noexcept { return {}; }
     void return_void() {}
@@ -48,8 +50,7 @@ TEST_CASE("an entry starts with a full budget, whatever the one before it has sp
     while (where->spend(runner::call_weight)) continue;
     CHECK(where->budget() == 0);
   });
-  counting_entry next(
-      [](runner* where) { CHECK(where->budget() == runner::budget_per_entry); });
+  counting_entry next([](runner* where) { CHECK(where->budget() == runner::budget_per_entry); });
   r.run(&spender);
   r.run(&next);
 }
@@ -89,9 +90,7 @@ TEST_CASE("immediate handlers nest to the bound, and not at all without budget (
   runner r;
   for (unsigned i = 0; i < runner::immediate_depth_max; ++i) CHECK(r.descend_immediate());
   CHECK_FALSE(r.descend_immediate());
-  {
-    const beck::immediate_level gives_one_back(r);
-  }
+  { const beck::immediate_level gives_one_back(r); }
   CHECK(r.descend_immediate());
   r.ascend_immediate();
   r.charge(runner::budget_per_entry);

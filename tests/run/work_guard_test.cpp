@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// Work guards count once, wherever they are moved to; tests/conformance has what run() makes of them.
+// Work guards count once, wherever they are moved to; tests/conformance has what run() makes of
+// them.
+#include <doctest/doctest.h>
 #include <beck/io/io_context.hpp>
 #include <beck/run/work_guard.hpp>
-#include <doctest/doctest.h>
 #include <utility>
 
 #include "support/manual_executor.hpp"

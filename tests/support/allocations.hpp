@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Allocations of the calling thread: counted, and one of them failed on request. The unit tests' binary
-// replaces the global operator new for this.
+// Allocations of the calling thread: counted, and one of them failed on request. The unit tests'
+// binary replaces the global operator new for this.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@ namespace beck::test {
 // How often the calling thread has asked the general allocator for memory.
 std::uint64_t allocations() noexcept;
 
-// While it lives, the n-th allocation of this thread from now on throws std::bad_alloc (1 is the next one).
+// While it lives, the n-th allocation of this thread from now on throws std::bad_alloc (1 is the
+// next one).
 class allocation_fault {
  public:
   explicit allocation_fault(int n) noexcept;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Handlers with something to look at: one that must be moved and called once, an allocator that counts.
+// Handlers with something to look at: one that must be moved and called once, an allocator that
+// counts.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +13,12 @@ namespace beck::test {
 
 // What has become of a handler.
 struct handler_life {
-  int live = 0;   // objects that are not moved-from
+  int live = 0;  // objects that are not moved-from
   int calls = 0;
 };
 
-// Wraps a function as a handler that cannot be copied, and that tells how often it was called and whether it
-// still lives. Large enough on request that no recycled block holds it.
+// Wraps a function as a handler that cannot be copied, and that tells how often it was called and
+// whether it still lives. Large enough on request that no recycled block holds it.
 template <class F, std::size_t Padding = 1>
 class tracked_handler {
  public:
@@ -48,7 +49,8 @@ tracked_handler<F> tracked(handler_life& life, F function) {
   return {life, std::move(function)};
 }
 
-// Such a handler never fits into a recycled block: each operation with it asks the general allocator.
+// Such a handler never fits into a recycled block: each operation with it asks the general
+// allocator.
 inline constexpr std::size_t unrecycled_bytes = 5000;
 template <class F>
 tracked_handler<F, unrecycled_bytes> large_tracked(handler_life& life, F function) {

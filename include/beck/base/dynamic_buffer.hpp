@@ -32,7 +32,9 @@ class dynamic_buffer_ref {
                                std::size_t size_max) noexcept
       : container_(container), table_(&table), size_max_(size_max) {}
   dynamic_buffer_ref(const dynamic_buffer_ref& other) noexcept
-      : container_(unfused(other.container_)), table_(unfused(other.table_)), size_max_(other.size_max_) {}
+      : container_(unfused(other.container_)),
+        table_(unfused(other.table_)),
+        size_max_(other.size_max_) {}
   dynamic_buffer_ref& operator=(const dynamic_buffer_ref&) noexcept = default;
 
   /// All bytes: pointer and size in one indirect call.

@@ -73,7 +73,6 @@ enum misc_errors : int {
       4,  // a deadline given to the library passed; equal to errc::timed_out, not to timed_out
 };
 
-
 inline error_code make_error_code(basic_errors e) noexcept {
   return {static_cast<int>(e), std::system_category()};
 }

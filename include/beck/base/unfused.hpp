@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Keeps loads apart. Small structs that were just stored in pieces and are copied at once make compilers load two
-// pieces with one wide load; the processor cannot forward the pieces to it and stalls until they have reached the
-// cache (10 to 30 ns, on paths that cost as much altogether).
+// Keeps loads apart. Small structs that were just stored in pieces and are copied at once make
+// compilers load two pieces with one wide load; the processor cannot forward the pieces to it and
+// stalls until they have reached the cache (10 to 30 ns, on paths that cost as much altogether).
 #pragma once
 
 namespace beck {

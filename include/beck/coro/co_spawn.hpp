@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// co_spawn and spawn: starting a task as the root of a tree of its own. One block holds the root: the scope
-// that everything below inherits, the callable (so that a lambda's captures live as long as its coroutine),
-// and what happens at the end.
+// co_spawn and spawn: starting a task as the root of a tree of its own. One block holds the root:
+// the scope that everything below inherits, the callable (so that a lambda's captures live as long
+// as its coroutine), and what happens at the end.
 #pragma once
 
 #include <exception>
@@ -13,16 +13,17 @@
 
 namespace beck {
 
-/// The part of a root that is no template. It is queued to start, then owned by its context until its
-/// coroutine has finished.
+/// The part of a root that is no template. It is queued to start, then owned by its context until
+/// its coroutine has finished.
 class task_root : public queue_entry, private owned_tree {
  public:
   task_root(const task_root&) = delete;
   task_root& operator=(const task_root&) = delete;
 
  protected:
-  /// What the template does: `make` gives the frame (it may throw), `done` ends the root when the frame has
-  /// finished or could not be made (`error`), `discard` frees everything without running user code.
+  /// What the template does: `make` gives the frame (it may throw), `done` ends the root when the
+  /// frame has finished or could not be made (`error`), `discard` frees everything without running
+  /// user code.
   struct behaviour {
     void (*make)(task_root& self);
     void (*done)(task_root& self, runner& where, std::exception_ptr error);
@@ -70,22 +71,71 @@ struct work_traits<task<T, Throwing>> {
   static task_type make(task_type& work) { return static_cast<task_type&&>(work); }
 };
 template <class Work>
-concept spawnable = requires { requires is_task<typename work_traits<std::decay_t<Work>>::task_type>; };
+concept spawnable =
+    requires { requires is_task<typename work_traits<std::decay_t<Work>>::task_type>; };
+
+/// What a handler of co_spawn is given. After an exception the value is a default-constructed one.
+template <class T>
+class spawn_result {
+ public:
+  template <class Frame>
+  spawn_result(std::exception_ptr error, Frame frame)
+      : error_(static_cast<std::exception_ptr&&>(error)),
+        value_(error_ ? T() : frame.promise().take()) {}
+  template <class Handler>
+  void give(Handler&& handler) {
+    static_cast<Handler&&>(handler)(static_cast<std::exception_ptr&&>(error_),
+                                    static_cast<T&&>(value_));
+  }
+
+ private:
+  std::exception_ptr error_;
+  T value_;
+};
+template <>
+class spawn_result<void> {
+ public:
+  template <class Frame>
+  spawn_result(std::exception_ptr error, Frame)
+      : error_(static_cast<std::exception_ptr&&>(error)) {}
+  template <class Handler>
+  void give(Handler&& handler) {
+    static_cast<Handler&&>(handler)(static_cast<std::exception_ptr&&>(error_));
+  }
+
+ private:
+  std::exception_ptr error_;
+};
+
+/// What a root needs if its handler has an executor of its own: work that is counted there from the
+/// start, and a place for the result on the way, because completing never allocates.
+template <class T>
+struct travelling_handler {
+  explicit travelling_handler(any_io_executor executor) noexcept
+      : target(static_cast<any_io_executor&&>(executor), true) {
+    target.executor().on_work_started();
+  }
+  outstanding_work target;
+  task_value<spawn_result<T>> result;
+};
+struct settled_handler {
+  explicit settled_handler(const any_io_executor&) noexcept {}
+};
 
 template <class Work, class Handler>
 class spawned_root final : public task_root {
   using task_type = typename work_traits<Work>::task_type;
   using value_type = typename task_type::value_type;
+  using result_type = spawn_result<value_type>;
+  static constexpr bool travels = has_associated_executor<Handler>;
 
  public:
   template <class W, class H>
   spawned_root(any_io_executor executor, W&& work, H&& handler)
-      : task_root(static_cast<any_io_executor&&>(executor), table), work_(static_cast<W&&>(work)),
-        handler_(static_cast<H&&>(handler)) {
-    if constexpr (has_associated_executor<Handler>) {
-      any_io_executor(get_associated_executor(handler_)).on_work_started();
-    }
-  }
+      : task_root(static_cast<any_io_executor&&>(executor), table),
+        work_(static_cast<W&&>(work)),
+        handler_(static_cast<H&&>(handler)),
+        travel_(get_associated_executor(handler_, this->executor())) {}
 
  private:
   static void make(task_root& base) {
@@ -100,49 +150,53 @@ class spawned_root final : public task_root {
     if constexpr (std::is_same_v<Handler, detached_t>) {
       const any_io_executor executor = self.executor();
       discard(self);
-      if (error) [[unlikely]] report_unhandled(executor, static_cast<std::exception_ptr&&>(error));
-    } else if constexpr (std::is_void_v<value_type>) {
-      auto call = [handler = static_cast<Handler&&>(self.handler_),
-                   error = static_cast<std::exception_ptr&&>(error)]() mutable {
-        static_cast<Handler&&>(handler)(static_cast<std::exception_ptr&&>(error));
-      };
-      finish(self, where, call);
+      if (error) [[unlikely]]
+        report_unhandled(executor, static_cast<std::exception_ptr&&>(error));
     } else {
-      auto call = [handler = static_cast<Handler&&>(self.handler_), value = self.take_value(error),
-                   error = error]() mutable {
-        static_cast<Handler&&>(handler)(static_cast<std::exception_ptr&&>(error),
-                                        static_cast<value_type&&>(value));
-      };
-      finish(self, where, call);
-    }
-  }
-
-  /// The root is freed before the handler is called, on the handler's executor.
-  template <class Call>
-  static void finish(spawned_root& self, runner& where, Call& call) {
-    const any_io_executor home = self.executor();
-    any_io_executor target = home;
-    if constexpr (has_associated_executor<Handler>) target = get_associated_executor(self.handler_, home);
-    discard(self);
-    if (target == home) {
+      result_type result(static_cast<std::exception_ptr&&>(error), self.frame_);
+      if constexpr (travels) {
+        if (self.travel_.target.executor() != self.executor()) {
+          self.send_away(static_cast<result_type&&>(result));
+          return;
+        }
+      }
+      Handler handler(static_cast<Handler&&>(self.handler_));
+      discard(self);  // the root is freed before the handler is called
       ++where.counters.delivered;
-      call();
-    } else {
-      post_function(target, static_cast<Call&&>(call));
-      if constexpr (has_associated_executor<Handler>) target.on_work_finished();
+      result.give(static_cast<Handler&&>(handler));
     }
   }
 
-  value_type take_value(const std::exception_ptr& error)
-    requires(!std::is_void_v<value_type>)
-  {
-    if (error) return value_type();
-    return frame_.promise().take();
+  /// The root carries handler and result to the handler's executor; everything else of it ends
+  /// here.
+  void send_away(result_type&& result) {
+    travel_.result.return_value(static_cast<result_type&&>(result));
+    destroy_frame();
+    { const Work ended(static_cast<Work&&>(work_)); }
+    this->run = &arrive;
+    const any_io_executor target = travel_.target.executor();
+    target.post(this);
+  }
+
+  static void arrive(queue_entry* entry, runner* where) {
+    auto& self = *static_cast<spawned_root*>(entry);
+    if (where == nullptr) return discard(self);
+    Handler handler(static_cast<Handler&&>(self.handler_));
+    result_type result(self.travel_.result.take());
+    discard(self);
+    ++where->counters.delivered;
+    result.give(static_cast<Handler&&>(handler));
+  }
+
+  void destroy_frame() noexcept {
+    if (!frame_) return;
+    frame_.promise().destroy_children();
+    std::exchange(frame_, nullptr).destroy();
   }
 
   static void discard(task_root& base) noexcept {
     auto& self = static_cast<spawned_root&>(base);
-    if (self.frame_) self.frame_.destroy();  // before the callable, whose captures the frame may use
+    self.destroy_frame();  // before the callable, whose captures the frame may use
     self.~spawned_root();
     free_block(&self);
   }
@@ -152,6 +206,8 @@ class spawned_root final : public task_root {
   [[no_unique_address]] Work work_;
   [[no_unique_address]] Handler handler_;
   std::coroutine_handle<typename task_type::promise_type> frame_;
+  [[no_unique_address]] std::conditional_t<travels, travelling_handler<value_type>, settled_handler>
+      travel_;
 };
 
 template <class Work, class Handler>
@@ -180,12 +236,12 @@ struct spawn_signature<Work> {
   using type = void(std::exception_ptr);
 };
 
-/// Starts a task (or what a callable returns; it is kept until the coroutine has ended) on an executor, as
-/// the root of a new tree. It never runs inside this call. With `detached` an exception that escapes goes to
-/// the context's handler, by default std::terminate with a message; other tokens get
-/// (std::exception_ptr[, value]); then value must be default-constructible.
-/// Throws std::bad_alloc; nothing has started then. Any thread.
-/// Lifetime: the context owns the tree; if it is destroyed first, so are the frames, newest tree first.
+/// Starts a task (or what a callable returns; it is kept until the coroutine has ended) on an
+/// executor, as the root of a new tree. It never runs inside this call. With `detached` an
+/// exception that escapes goes to the context's handler, by default std::terminate with a message;
+/// other tokens get (std::exception_ptr[, value]); then value must be default-constructible. Throws
+/// std::bad_alloc; nothing has started then. Any thread. Lifetime: the context owns the tree; if it
+/// is destroyed first, so are the frames, newest tree first.
 template <executor_like E, spawnable Work, class Token>
 auto co_spawn(const E& executor, Work&& work, Token&& token) {
   const any_io_executor target(executor);
@@ -194,7 +250,8 @@ auto co_spawn(const E& executor, Work&& work, Token&& token) {
   } else {
     return async_initiate<Token, typename spawn_signature<std::decay_t<Work>>::type>(
         [target](auto&& handler, auto&& kept) {
-          spawn_root(target, static_cast<decltype(kept)&&>(kept), static_cast<decltype(handler)&&>(handler));
+          spawn_root(target, static_cast<decltype(kept)&&>(kept),
+                     static_cast<decltype(handler)&&>(handler));
         },
         token, static_cast<Work&&>(work));
   }
@@ -205,8 +262,8 @@ auto co_spawn(C& context, Work&& work, Token&& token) {
                   static_cast<Token&&>(token));
 }
 
-/// Starts a task detached on the current context. Unlike co_spawn(co_await this_coro::executor, ...) there is
-/// no co_await among its arguments, which g++ 12 miscompiles.
+/// Starts a task detached on the current context. Unlike co_spawn(co_await this_coro::executor,
+/// ...) there is no co_await among its arguments, which g++ 12 miscompiles.
 template <spawnable Work>
 void spawn(Work&& work) {
   spawn_root(current_executor(), static_cast<Work&&>(work), detached);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// task<T>: a coroutine that starts when it is awaited, is awaited once and inherits its awaiter's scope.
-// awaitable<T> is the same coroutine in Asio's style: inside it an awaited operation gives its value or
-// throws, inside a task it gives an io_result.
+// task<T>: a coroutine that starts when it is awaited, is awaited once and inherits its awaiter's
+// scope. awaitable<T> is the same coroutine in Asio's style: inside it an awaited operation gives
+// its value or throws, inside a task it gives an io_result.
 //
-// A child is started inside the parent's await_suspend; if it finishes there the parent never suspends.
-// That is as fast as symmetric transfer and, unlike it, keeps the stack bounded on every compiler and at
-// every optimisation level (runner::depth_max, then the runner's trampoline).
+// A child is started inside the parent's await_suspend; if it finishes there the parent never
+// suspends. That is as fast as symmetric transfer and, unlike it, keeps the stack bounded on every
+// compiler and at every optimisation level (runner::depth_max, then the runner's trampoline).
 #pragma once
 
 #include <coroutine>
@@ -17,6 +17,22 @@
 #include <beck/run/scope.hpp>
 
 namespace beck {
+
+class task_promise_base;
+
+/// A task as the frame that awaits it holds it.
+class task_base {
+ protected:
+  task_base() noexcept = default;
+  explicit task_base(std::coroutine_handle<> frame) noexcept : frame_(frame) {}
+
+  std::coroutine_handle<> frame_;
+
+ private:
+  friend class task_promise_base;
+
+  task_promise_base* promise_;  // of frame_; set while the parent is suspended in it
+};
 
 /// What promises of all tasks share; nothing here depends on the result type.
 class task_promise_base {
@@ -40,27 +56,48 @@ class task_promise_base {
 
   scope& current_scope() const noexcept { return *scope_; }
 
-  /// Runs the task inside the caller's await_suspend. False: it has finished and the caller goes on.
-  bool start_inline(std::coroutine_handle<> self, std::coroutine_handle<> parent, scope& environment);
+  /// Runs the task inside the caller's await_suspend. False: it has finished and the caller goes
+  /// on.
+  bool start_inline(std::coroutine_handle<> self, std::coroutine_handle<> parent,
+                    scope& environment);
 
   /// Starts the task as a root: `after` is queued behind the unwinding when it has finished.
-  void start_root(std::coroutine_handle<> self, scope& environment, queue_entry* after, runner& where);
+  void start_root(std::coroutine_handle<> self, scope& environment, queue_entry* after,
+                  runner& where);
+
+  /// This coroutine is suspended in `child` now, until that has finished. `promise` is the child's.
+  void wait_for(task_base& child, task_promise_base& promise) noexcept {
+    child.promise_ = &promise;
+    promise.parent_promise_ = this;
+    child_ = &child;
+  }
+  /// Destroys the frames below this one that it is suspended in, innermost first: by a loop,
+  /// because a chain of frames that destroy one another would need a stack as deep as the chain is
+  /// long.
+  void destroy_children() noexcept {
+    if (child_ != nullptr) [[unlikely]]
+      destroy_chain();
+  }
 
   void rethrow_if_failed() const {
-    if (exception_) [[unlikely]] std::rethrow_exception(exception_);
+    if (exception_) [[unlikely]]
+      std::rethrow_exception(exception_);
   }
-  std::exception_ptr take_exception() noexcept { return static_cast<std::exception_ptr&&>(exception_); }
+  std::exception_ptr take_exception() noexcept {
+    return static_cast<std::exception_ptr&&>(exception_);
+  }
 
  private:
   enum class phase : unsigned char {
-    fresh,     // not started
-    inlined,   // running inside start_inline
+    fresh,      // not started
+    inlined,    // running inside start_inline
     suspended,  // at least once, or started by the trampoline: finishing resumes the parent
-    finished,  // ended inside start_inline: the parent sees it when the call returns
-    root,      // nobody awaits it: finishing queues after_
+    finished,   // ended inside start_inline: the parent sees it when the call returns
+    root,       // nobody awaits it: finishing queues after_
   };
 
   void finish() noexcept;
+  void destroy_chain() noexcept;
 
   scope* scope_ = nullptr;
   union {
@@ -68,6 +105,8 @@ class task_promise_base {
     queue_entry* after_;
   };
   std::exception_ptr exception_;
+  task_base* child_ = nullptr;
+  task_promise_base* parent_promise_ = nullptr;  // if the parent is a task and waits for this one
   phase phase_ = phase::fresh;
 
  protected:
@@ -157,47 +196,62 @@ struct result_policy<true> {
 /// Thread: runs on the executor of its scope. Cancellation: through its scope.
 /// Not guaranteed: anything about the order of frames in memory, or that awaiting suspends.
 template <class T = void, bool Throwing = false>
-class [[nodiscard]] task {
+class [[nodiscard]] task : private task_base {
  public:
   using value_type = T;
 
-  class promise_type : public task_promise_base, public task_value<T>, public result_policy<Throwing> {
+  class promise_type : public task_promise_base,
+                       public task_value<T>,
+                       public result_policy<Throwing> {
    public:
     task get_return_object() noexcept {
       return task(std::coroutine_handle<promise_type>::from_promise(*this));
     }
   };
 
-  task(task&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
+  task(task&& other) noexcept : task_base(std::exchange(other.frame_, nullptr)) {}
   task& operator=(task&& other) noexcept {
     std::swap(frame_, other.frame_);
     return *this;
   }
   ~task() {
-    if (frame_) frame_.destroy();
+    if (!frame_) return;
+    promise().destroy_children();
+    frame_.destroy();
   }
 
   // The task is its own awaiter: one object less in every frame that awaits one.
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> parent) {
-    return frame_.promise().start_inline(frame_, parent, scope_of(parent));
+    if (!promise().start_inline(frame_, parent, scope_of(parent))) return false;
+    if constexpr (std::is_base_of_v<task_promise_base, Promise>) {
+      parent.promise().wait_for(*this, promise());
+    }
+    return true;
   }
   T await_resume() {
-    frame_.promise().rethrow_if_failed();
-    return frame_.promise().take();
+    promise().rethrow_if_failed();
+    return promise().take();
   }
 
   /// The frame, for what runs tasks (co_spawn); the caller owns it from here on.
-  std::coroutine_handle<promise_type> release() noexcept { return std::exchange(frame_, nullptr); }
+  std::coroutine_handle<promise_type> release() noexcept {
+    const auto frame = typed_frame();
+    frame_ = nullptr;
+    return frame;
+  }
 
   /// False after a move or release().
   bool valid() const noexcept { return static_cast<bool>(frame_); }
 
  private:
-  explicit task(std::coroutine_handle<promise_type> frame) noexcept : frame_(frame) {}
+  explicit task(std::coroutine_handle<promise_type> frame) noexcept : task_base(frame) {}
 
-  std::coroutine_handle<promise_type> frame_;
+  std::coroutine_handle<promise_type> typed_frame() const noexcept {
+    return std::coroutine_handle<promise_type>::from_address(frame_.address());
+  }
+  promise_type& promise() const noexcept { return typed_frame().promise(); }
 };
 
 /// A task in Asio's style: co_await gives the value or throws beck::io_error.

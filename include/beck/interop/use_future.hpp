@@ -11,10 +11,10 @@
 
 namespace beck {
 
-/// The token. Errors become exceptions in the future (beck::io_error; an operation that gives bytes says how many
-/// were moved), two and more values a std::tuple. If the handler is destroyed un-run (its context was destroyed)
-/// the future holds std::future_errc::broken_promise. Waiting for the future on the thread that runs the
-/// operation's context blocks for ever.
+/// The token. Errors become exceptions in the future (beck::io_error; an operation that gives bytes
+/// says how many were moved), two and more values a std::tuple. If the handler is destroyed un-run
+/// (its context was destroyed) the future holds std::future_errc::broken_promise. Waiting for the
+/// future on the thread that runs the operation's context blocks for ever.
 class use_future_t {
  public:
   constexpr use_future_t() noexcept {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// When a composed read or write is done: a condition is called with the error so far and the bytes moved so
-// far, and gives how many more bytes may be asked for at most; 0 ends the operation. Asio's protocol.
+// When a composed read or write is done: a condition is called with the error so far and the bytes
+// moved so far, and gives how many more bytes may be asked for at most; 0 ends the operation.
+// Asio's protocol.
 #pragma once
 
 #include <cstddef>
@@ -47,5 +48,15 @@ template <class C>
 concept completion_condition = requires(C& c, const error_code& ec, std::size_t moved) {
   { c(ec, moved) } -> std::convertible_to<std::size_t>;
 };
+
+/// Asks a condition. As in Asio, one that gives a bool says whether the operation is done.
+template <completion_condition C>
+std::size_t bytes_wanted(C& condition, const error_code& ec, std::size_t moved) {
+  if constexpr (std::is_same_v<decltype(condition(ec, moved)), bool>) {
+    return condition(ec, moved) ? 0 : transfer_step_max;
+  } else {
+    return static_cast<std::size_t>(condition(ec, moved));
+  }
+}
 
 }  // namespace beck

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Composed operations of the library: several reads or writes behind one completion. The steps run in the
-// library on the stream's runner; only the last one reaches the coroutine or the handler.
+// Composed operations of the library: several reads or writes behind one completion. The steps run
+// in the library on the stream's runner; only the last one reaches the coroutine or the handler.
 #pragma once
 
 #include <beck/io/completion_condition.hpp>
@@ -8,8 +8,8 @@
 
 namespace beck {
 
-/// A sequence of transfers until a condition is met. The buffers and the condition live in the derived
-/// class; this part is not a template.
+/// A sequence of transfers until a condition is met. The buffers and the condition live in the
+/// derived class; this part is not a template.
 class [[nodiscard]] composed_transfer : public vector_operation {
  public:
   bool await_ready() noexcept;
@@ -28,7 +28,8 @@ class [[nodiscard]] composed_transfer : public vector_operation {
   using prepare_function = bool (*)(composed_transfer& self);
 
   template <class S>
-  composed_transfer(op_kind kind_of_vector, descriptor* d, const S& buffers, prepare_function prepare) noexcept
+  composed_transfer(op_kind kind_of_vector, descriptor* d, const S& buffers,
+                    prepare_function prepare) noexcept
       : vector_operation(kind_of_vector, d, buffers), prepare_(prepare) {}
 
   std::size_t total_ = 0;
@@ -43,6 +44,7 @@ class [[nodiscard]] composed_transfer : public vector_operation {
   prepare_function prepare_;
   run_function outer_ = nullptr;
   bool failed_ = false;
+  bool prepared_ = false;  // await_ready() has asked the condition for the step that begin() starts
 };
 
 /// A copy of a buffer sequence, which may be a plain array.
@@ -70,9 +72,12 @@ class kept_sequence<Buffer[N]> {
 template <class Sequence, class Condition>
 class [[nodiscard]] sequence_transfer : public composed_transfer {
  public:
-  sequence_transfer(op_kind kind_of_vector, descriptor* d, const Sequence& buffers, Condition condition)
-      : composed_transfer(kind_of_vector, d, buffers, &prepare), buffers_(buffers),
-        condition_(static_cast<Condition&&>(condition)), size_(buffer_size(buffers)) {}
+  sequence_transfer(op_kind kind_of_vector, descriptor* d, const Sequence& buffers,
+                    Condition condition)
+      : composed_transfer(kind_of_vector, d, buffers, &prepare),
+        buffers_(buffers),
+        condition_(static_cast<Condition&&>(condition)),
+        size_(buffer_size(buffers)) {}
 
   template <class Token>
   auto operator()(Token&& token) && {
@@ -82,7 +87,7 @@ class [[nodiscard]] sequence_transfer : public composed_transfer {
  private:
   static bool prepare(composed_transfer& base) {
     auto& self = static_cast<sequence_transfer&>(base);
-    const std::size_t more = self.condition_(self.error_so_far(), self.total_);
+    const std::size_t more = bytes_wanted(self.condition_, self.error_so_far(), self.total_);
     if (more == 0 || self.total_ == self.size_) return false;
     self.gather(self.buffers_.get(), self.total_, more);
     return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// async_read, async_write and async_read_until for streams of users: anything with async_read_some or
-// async_write_some and an executor. The library's own streams have faster overloads (io/read_write.hpp,
-// io/read_until.hpp), which win; these here exclude them.
+// async_read, async_write and async_read_until for streams of users: anything with async_read_some
+// or async_write_some and an executor. The library's own streams have faster overloads
+// (io/read_write.hpp, io/read_until.hpp), which win; these here exclude them.
 #pragma once
 
 #include <beck/io/read_until.hpp>
@@ -10,8 +10,8 @@
 
 namespace beck {
 
-/// A stream that can be read: `async_read_some(mutable_buffer, token)` for void(error_code, std::size_t), which
-/// moves at least one byte or reports, and `get_executor()`.
+/// A stream that can be read: `async_read_some(mutable_buffer, token)` for void(error_code,
+/// std::size_t), which moves at least one byte or reports, and `get_executor()`.
 template <class S>
 concept async_read_stream = has_executor<S> && requires(S& stream, const mutable_buffer& buffer) {
   stream.async_read_some(buffer, deferred);
@@ -28,7 +28,8 @@ concept foreign_read_stream = !std::is_base_of_v<stream_object, S> && async_read
 template <class S>
 concept foreign_write_stream = !std::is_base_of_v<stream_object, S> && async_write_stream<S>;
 
-/// The buffer of a sequence that byte `skip` lies in, at most `bytes_max` of it; empty behind the end.
+/// The buffer of a sequence that byte `skip` lies in, at most `bytes_max` of it; empty behind the
+/// end.
 template <class Buffer, const_buffer_sequence B>
 Buffer part_of(const B& buffers, std::size_t skip, std::size_t bytes_max) noexcept {
   const auto end = buffer_sequence_end(buffers);
@@ -40,8 +41,8 @@ Buffer part_of(const B& buffers, std::size_t skip, std::size_t bytes_max) noexce
   return Buffer();
 }
 
-/// The steps of async_read and async_write: one buffer at a time, until the condition has enough, the buffers
-/// are used up, or a step reports an error or moves nothing.
+/// The steps of async_read and async_write: one buffer at a time, until the condition has enough,
+/// the buffers are used up, or a step reports an error or moves nothing.
 template <class Stream, class Buffer, class Buffers, class Condition>
 class transfer_steps {
  public:
@@ -56,7 +57,7 @@ class transfer_steps {
   void operator()(Self& self, const error_code& ec, std::size_t bytes) {
     total_ += bytes;
     if (ec || bytes == 0) {
-      static_cast<void>(condition_(ec, total_));  // conditions may count errors
+      static_cast<void>(bytes_wanted(condition_, ec, total_));  // conditions may count errors
       self.complete(ec, total_);
     } else {
       go_on(self, ec);
@@ -66,7 +67,7 @@ class transfer_steps {
  private:
   template <class Self>
   void go_on(Self& self, const error_code& ec) {
-    const Buffer part = part_of<Buffer>(buffers_, total_, condition_(ec, total_));
+    const Buffer part = part_of<Buffer>(buffers_, total_, bytes_wanted(condition_, ec, total_));
     Stream& stream = *stream_;  // `self` takes this object with it
     if (part.size() == 0) {
       self.complete(ec, total_);
@@ -83,8 +84,8 @@ class transfer_steps {
   std::size_t total_ = 0;
 };
 
-/// As async_read and async_write of io/read_write.hpp, for streams of users. Requires that the stream outlives
-/// the operation. Several on one direction are the user's to order.
+/// As async_read and async_write of io/read_write.hpp, for streams of users. Requires that the
+/// stream outlives the operation. Several on one direction are the user's to order.
 template <foreign_read_stream S, mutable_buffer_sequence B, completion_condition C,
           class Token = deferred_t>
 auto async_read(S& stream, const B& buffers, C condition, Token&& token = Token()) {
@@ -130,8 +131,7 @@ class delimiter_match {
 template <class Condition>
 class condition_match {
  public:
-  explicit condition_match(Condition condition)
-      : condition_(static_cast<Condition&&>(condition)) {}
+  explicit condition_match(Condition condition) : condition_(static_cast<Condition&&>(condition)) {}
 
   match_outcome operator()(text_view data, std::size_t from) {
     return apply_match_condition(condition_, data, from);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// io_context: the loop that a program runs. It owns one driver (io_uring, epoll or the simulator), the
-// timers, a mailbox and every descriptor of its I/O objects.
+// io_context: the loop that a program runs. It owns one driver (io_uring, epoll or the simulator),
+// the timers, a mailbox and every descriptor of its I/O objects.
 #pragma once
 
 #include <cstddef>
@@ -65,19 +65,19 @@ struct context_stats {
   std::uint64_t speculations = 0;        ///< reads attempted one turn late, without readiness
   std::uint64_t wakeups = 0;             ///< times another thread woke the sleeping loop
   std::uint64_t mail = 0;                ///< entries that came through the mailbox
-  std::uint64_t block_misses = 0;        ///< blocks that the general allocator had to give to this thread
-  std::uint64_t retries = 0;             ///< refused submissions, busy rings, overflows, accept back-offs
-  std::uint32_t depth_max = 0;           ///< deepest nesting of tasks started inline
-  std::uint64_t outstanding = 0;         ///< operations in flight now
+  std::uint64_t block_misses = 0;  ///< blocks that the general allocator had to give to this thread
+  std::uint64_t retries = 0;       ///< refused submissions, busy rings, overflows, accept back-offs
+  std::uint32_t depth_max = 0;     ///< deepest nesting of tasks started inline
+  std::uint64_t outstanding = 0;   ///< operations in flight now
 };
 
-/// An event loop. Constructed without a number of threads it is exclusive: one thread at a time runs it,
-/// any thread may post to it and start operations.
+/// An event loop. Constructed without a number of threads it is exclusive: one thread at a time
+/// runs it, any thread may post to it and start operations.
 ///
-/// Thread: run*, poll* by one thread at a time (threads may take turns; a second one at the same moment
-/// gets std::logic_error). post, stop, get_executor and starting operations: any thread.
-/// Destruction: from any thread that does not run it, with operations in flight: they are cancelled and
-/// reaped, their handlers are destroyed un-run, then the tasks that still live, newest first.
+/// Thread: run*, poll* by one thread at a time (threads may take turns; a second one at the same
+/// moment gets std::logic_error). post, stop, get_executor and starting operations: any thread.
+/// Destruction: from any thread that does not run it, with operations in flight: they are cancelled
+/// and reaped, their handlers are destroyed un-run, then the tasks that still live, newest first.
 class io_context : public execution_context {
  public:
   /// What a context is made of; every setter returns the object.
@@ -85,7 +85,8 @@ class io_context : public execution_context {
    public:
     options() noexcept {}
     /// A context inside a simulated world.
-    options(testing::sim::host& host) noexcept;  // NOLINT: `io_context ctx(world.host("a"))` reads well
+    options(
+        testing::sim::host& host) noexcept;  // NOLINT: `io_context ctx(world.host("a"))` reads well
 
     options& backend(beck::backend which) noexcept {
       backend_ = which;
@@ -128,7 +129,9 @@ class io_context : public execution_context {
     explicit executor_type(io_context& context) noexcept : context_(&context) {}
 
     io_context& context() const noexcept { return *context_; }
-    bool running_in_this_thread() const noexcept { return any_io_executor(*this).running_in_this_thread(); }
+    bool running_in_this_thread() const noexcept {
+      return any_io_executor(*this).running_in_this_thread();
+    }
     void on_work_started() const noexcept { any_io_executor(*this).on_work_started(); }
     void on_work_finished() const noexcept { any_io_executor(*this).on_work_finished(); }
     template <class F>
@@ -145,8 +148,8 @@ class io_context : public execution_context {
   };
 
   /// Throws io_error if the backend that was asked for is refused (its message is the reason), and
-  /// std::invalid_argument for a concurrency hint that is not 0 or 1 (contexts for several threads come
-  /// with a later version).
+  /// std::invalid_argument for a concurrency hint that is not 0 or 1 (contexts for several threads
+  /// come with a later version).
   io_context();
   explicit io_context(int concurrency_hint);
   io_context(const options& how);  // NOLINT: see options
@@ -179,8 +182,8 @@ class io_context : public execution_context {
   /// Takes log lines (rare: an acceptor out of descriptors); by default stderr. Not while it runs.
   void on_log(void (*sink)(const char* line, void* data), void* data = nullptr) noexcept;
 
-  /// The driver in use, and in words: which one, with which features, and why not a better one. The text
-  /// lives as long as the context.
+  /// The driver in use, and in words: which one, with which features, and why not a better one. The
+  /// text lives as long as the context.
   backend backend_in_use() const noexcept;
   const char* backend_report() const noexcept;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What every object over a file descriptor shares: its slot in the loop's table, its executor, closing and
-// cancelling. Nothing here depends on a protocol.
+// What every object over a file descriptor shares: its slot in the loop's table, its executor,
+// closing and cancelling. Nothing here depends on a protocol.
 #pragma once
 
 #include <beck/io/io_context.hpp>
@@ -9,8 +9,9 @@
 namespace beck {
 
 /// Base of sockets and acceptors. Move-only; a moved-from object is closed and stays so.
-/// Thread: one object from one thread at a time; distinct objects from distinct threads. close(), cancel()
-/// and destruction work off the runner: at once if nobody runs the context, else the runner carries them out.
+/// Thread: one object from one thread at a time; distinct objects from distinct threads. close(),
+/// cancel() and destruction work off the runner: at once if nobody runs the context, else the
+/// runner carries them out.
 class io_object {
  public:
   using native_handle_type = int;
@@ -23,18 +24,19 @@ class io_object {
   /// The descriptor number, or -1. It stays the object's.
   int native_handle() const noexcept;
 
-  /// Ends pending operations with operation_aborted, posted, and closes. When it returns on the runner the
-  /// descriptor and its port are free, unless the kernel still works for an operation. Idempotent.
+  /// Ends pending operations with operation_aborted, posted, and closes. When it returns on the
+  /// runner the descriptor and its port are free, unless the kernel still works for an operation.
+  /// Idempotent.
   void close();
   void close(error_code& ec) noexcept;
 
-  /// Asks all pending operations to end with operation_aborted; a result that is there already wins and no
-  /// byte is lost. error::bad_descriptor if closed.
+  /// Asks all pending operations to end with operation_aborted; a result that is there already wins
+  /// and no byte is lost. error::bad_descriptor if closed.
   void cancel();
   void cancel(error_code& ec) noexcept;
 
-  /// Gives the descriptor up without closing it; pending operations end with operation_aborted. The caller
-  /// owns it; it is non-blocking.
+  /// Gives the descriptor up without closing it; pending operations end with operation_aborted. The
+  /// caller owns it; it is non-blocking.
   int release();
   int release(error_code& ec);
 
@@ -52,8 +54,8 @@ class io_object {
   const any_io_executor& object_executor() const noexcept;
   /// Takes an open descriptor over. error::already_open if this object is open.
   void assign_handle(int fd, error_code& ec) noexcept;
-  /// A synchronous operation: attempted until it has a result; waits in between unless non_blocking().
-  /// The result as in io_op.
+  /// A synchronous operation: attempted until it has a result; waits in between unless
+  /// non_blocking(). The result as in io_op.
   int perform_now(io_op& op) const noexcept;
 
   descriptor* descriptor_;

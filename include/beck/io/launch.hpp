@@ -11,7 +11,8 @@
 
 namespace beck {
 
-/// An operation with a handler: one block from the handler's allocator, free again before the upcall.
+/// An operation with a handler: one block from the handler's allocator, free again before the
+/// upcall.
 template <class Op, class Handler>
 class callback_operation final : public Op {
  public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The operation: plain data that describes one asynchronous request, is queued through itself and
-// receives its own result. It lives where the one who waits lives (a coroutine's frame, a callback's
-// block) and does not move while it is in flight. Drivers know nothing else.
+// receives its own result. It lives where the one who waits lives (a coroutine's frame, a
+// callback's block) and does not move while it is in flight. Drivers know nothing else.
 #pragma once
 
 #include <coroutine>
@@ -46,22 +46,37 @@ enum class op_state : std::uint8_t {
 };
 
 struct io_op : queue_entry {
-  static constexpr std::uint8_t flag_all = 1;        ///< go on until `length` bytes have moved
-  static constexpr std::uint8_t flag_cancelled = 2;  ///< a cancel was asked for while it could not be undone
-  static constexpr std::uint8_t flag_tried = 4;      ///< connect: it was asked for and is in progress
-  static constexpr std::uint8_t flag_exhausted = 8;  ///< accept: no descriptor or memory for a new socket
-  static constexpr std::uint8_t flag_cancel_queued = 16;  ///< a driver has still to ask the kernel to cancel it
-  static constexpr std::uint8_t flag_steps = 32;  ///< one step of several: it keeps its direction in between
+  static constexpr std::uint8_t flag_all = 1;  ///< go on until `length` bytes have moved
+  static constexpr std::uint8_t flag_cancelled =
+      2;  ///< a cancel was asked for while it could not be undone
+  static constexpr std::uint8_t flag_tried = 4;  ///< connect: it was asked for and is in progress
+  static constexpr std::uint8_t flag_exhausted =
+      8;  ///< accept: no descriptor or memory for a new socket
+  static constexpr std::uint8_t flag_cancel_queued =
+      16;  ///< a driver has still to ask the kernel to cancel it
+  static constexpr std::uint8_t flag_steps =
+      32;  ///< one step of several: it keeps its direction in between
 
-  /// Leaves everything but the request uninitialised: an awaiter that finishes in await_ready() never
-  /// touches the rest.
+  /// Leaves everything but the request uninitialised: an awaiter that finishes in await_ready()
+  /// never touches the rest.
   io_op(op_kind k, descriptor* d, void* data, std::size_t bytes) noexcept
-      : target(d), address(data), length(bytes), transferred(0), kind(k), state(op_state::inert), flags(0) {}
+      : target(d),
+        address(data),
+        length(bytes),
+        transferred(0),
+        kind(k),
+        state(op_state::inert),
+        flags(0) {}
 
   /// Moves an inert operation: only the request, field by field (see base/unfused.hpp).
   io_op(io_op&& other) noexcept
-      : target(unfused(other.target)), address(unfused(other.address)), length(unfused(other.length)),
-        transferred(0), kind(other.kind), state(op_state::inert), flags(other.flags) {}
+      : target(unfused(other.target)),
+        address(unfused(other.address)),
+        length(unfused(other.length)),
+        transferred(0),
+        kind(other.kind),
+        state(op_state::inert),
+        flags(other.flags) {}
   io_op& operator=(const io_op&) = delete;
 
   run_function complete;  ///< called with the result in place, on the runner (nullptr: destroy)
@@ -79,15 +94,15 @@ struct io_op : queue_entry {
 };
 static_assert(sizeof(io_op) <= 64, "the hot fields share one cache line");
 
-/// The awaitable face of an operation, the same for every kind: it belongs to a frame, is tried before
-/// it suspends the coroutine, and resumes it where its scope says.
+/// The awaitable face of an operation, the same for every kind: it belongs to a frame, is tried
+/// before it suspends the coroutine, and resumes it where its scope says.
 class operation : public io_op {
  public:
   using io_op::io_op;
   operation(operation&& other) noexcept : io_op(static_cast<io_op&&>(other)) {}
 
-  /// True: it has finished without suspending (the caller is on the context's runner, the descriptor is
-  /// known to be ready and the budget allows it).
+  /// True: it has finished without suspending (the caller is on the context's runner, the
+  /// descriptor is known to be ready and the budget allows it).
   bool await_ready() noexcept;
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine) {
@@ -114,12 +129,12 @@ class operation : public io_op {
   scope* scope_;
 };
 
-/// Starts `op`, whose `complete` is set, from any thread. Its completion is queued, never run inside the
-/// call. Requires: `op` stays where it is until it has been delivered.
+/// Starts `op`, whose `complete` is set, from any thread. Its completion is queued, never run
+/// inside the call. Requires: `op` stays where it is until it has been delivered.
 void start_operation(io_op& op) noexcept;
 
-/// The same, but true if it finished within the call, its result is in place and nothing was queued:
-/// the caller delivers it. Only for callers that are on the runner and may continue inline.
+/// The same, but true if it finished within the call, its result is in place and nothing was
+/// queued: the caller delivers it. Only for callers that are on the runner and may continue inline.
 bool start_operation_immediate(io_op& op) noexcept;
 
 /// Queues the completion of an operation whose result is known without any I/O. Any thread.
@@ -131,7 +146,8 @@ const any_io_executor& default_executor(const io_op& op) noexcept;
 inline void operation::begin() noexcept { start_operation(*this); }
 inline bool operation::begin_immediate() noexcept { return start_operation_immediate(*this); }
 
-/// True if `executor` is the one of the context that runs `op`: its completion may be called directly.
+/// True if `executor` is the one of the context that runs `op`: its completion may be called
+/// directly.
 bool runs_operations_of(const any_io_executor& executor, const io_op& op) noexcept;
 
 /// An operation that gives a number of bytes.

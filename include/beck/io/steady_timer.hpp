@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// steady_timer: waits on the steady clock (virtual inside a simulation). Timers cost no system call.
+// steady_timer: waits on the steady clock (virtual inside a simulation). Timers cost no system
+// call.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,8 @@ class [[nodiscard]] timer_operation : public void_operation {
       : void_operation(op_kind::wait_timer, nullptr, nullptr, 0), deadline(when) {
     timer = owner;
   }
-  /// A wait whose point in time has come is no reason to continue without suspension: one batch a turn.
+  /// A wait whose point in time has come is no reason to continue without suspension: one batch a
+  /// turn.
   bool await_ready() const noexcept { return false; }
 
   template <class Token>
@@ -28,17 +30,17 @@ class [[nodiscard]] timer_operation : public void_operation {
     return launch(static_cast<timer_operation&&>(*this), static_cast<Token&&>(token));
   }
 
-  std::int64_t deadline;           ///< nanoseconds of the steady clock
-  std::uint32_t heap_index = 0;    ///< for the loop's timer queue
+  std::int64_t deadline;                    ///< nanoseconds of the steady clock
+  std::uint32_t heap_index = 0;             ///< for the loop's timer queue
   timer_operation* sibling_next = nullptr;  ///< waits of the same timer
   timer_operation* sibling_previous = nullptr;
 };
 
 /// A timer in Asio's style: set an expiry, then wait for it, any number of times.
 /// Thread: one object from one thread at a time; waits may be started and cancelled off the runner.
-/// Cancellation: cancel(), a new expiry or destruction ends waits with operation_aborted; a wait that has
-/// expired already is delivered as expired.
-/// Guaranteed: never early. Not guaranteed: how late; equal expiries come in the order of their waits.
+/// Cancellation: cancel(), a new expiry or destruction ends waits with operation_aborted; a wait
+/// that has expired already is delivered as expired. Guaranteed: never early. Not guaranteed: how
+/// late; equal expiries come in the order of their waits.
 class steady_timer {
  public:
   using executor_type = any_io_executor;
@@ -58,8 +60,9 @@ class steady_timer {
 
   any_io_executor get_executor() const noexcept;
 
-  /// Huge durations saturate to "never"; negative ones have expired. Cancels what waits; gives how many
-  /// waits that were (0 if the context is being run by another thread: they are cancelled there).
+  /// Huge durations saturate to "never"; negative ones have expired. Cancels what waits; gives how
+  /// many waits that were (0 if the context is being run by another thread: they are cancelled
+  /// there).
   std::size_t expires_after(beck::duration after);
   std::size_t expires_at(beck::time_point at);
   beck::time_point expiry() const noexcept;
@@ -79,8 +82,8 @@ class steady_timer {
   std::int64_t expiry_ = 0;
 };
 
-/// The time that the steady clock of the current context shows: virtual in a simulation. Outside of every
-/// run(): the system's.
+/// The time that the steady clock of the current context shows: virtual in a simulation. Outside of
+/// every run(): the system's.
 time_point steady_now() noexcept;
 
 }  // namespace beck

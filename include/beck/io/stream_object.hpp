@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A byte stream over a descriptor: what every stream socket (and later every pipe) offers. Not a template of
-// protocol, buffer, handler or coroutine, so that programs compile fast.
+// A byte stream over a descriptor: what every stream socket (and later every pipe) offers. Not a
+// template of protocol, buffer, handler or coroutine, so that programs compile fast.
 #pragma once
 
 #include <beck/base/buffer.hpp>
@@ -12,9 +12,9 @@ namespace beck {
 
 class stream_object : public io_object {
  public:
-  /// Receives at least one byte, or reports: eof at the end of the stream, 0 at once for an empty buffer.
-  /// Several receives on one stream complete in the order of their start.
-  /// Cancellation: cancel(), close(); either success with n bytes, or operation_aborted with the bytes still
+  /// Receives at least one byte, or reports: eof at the end of the stream, 0 at once for an empty
+  /// buffer. Several receives on one stream complete in the order of their start. Cancellation:
+  /// cancel(), close(); either success with n bytes, or operation_aborted with the bytes still
   /// there. Source: recv(2), recvmsg(2).
   transfer_operation async_read_some(mutable_buffer buffer) noexcept {
     return {op_kind::receive, descriptor_, buffer.data(), buffer.size()};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// sync_wait: runs a task to its end from code that is no coroutine: main(), a test, a thread of one's own.
+// sync_wait: runs a task to its end from code that is no coroutine: main(), a test, a thread of
+// one's own.
 #pragma once
 
 #include <beck/coro/co_spawn.hpp>
@@ -36,7 +37,8 @@ class sync_event {
   void stop_at_end(io_context& context) noexcept { context_ = &context; }
   /// Blocks until the handler was called or destroyed.
   void wait() noexcept;
-  /// Throws what the task threw, or std::logic_error if it did not finish. Requires that its handler is gone.
+  /// Throws what the task threw, or std::logic_error if it did not finish. Requires that its
+  /// handler is gone.
   void rethrow_if_failed() const;
 
  private:
@@ -65,9 +67,9 @@ task<> keep_value(task<T, Throwing> work, task_value<T>& into) {
 template <class Work>
 using task_value_t = typename work_traits<std::decay_t<Work>>::task_type::value_type;
 
-/// Runs a task (or what a callable returns) on a private io_context until it has finished; gives its value or
-/// throws what it threw. Whatever else it has started there ends with it. Throws std::logic_error if it can
-/// never finish: it waits, and nothing is left that could wake it.
+/// Runs a task (or what a callable returns) on a private io_context until it has finished; gives
+/// its value or throws what it threw. Whatever else it has started there ends with it. Throws
+/// std::logic_error if it can never finish: it waits, and nothing is left that could wake it.
 /// Thread: any; inside a context's run() it blocks that context.
 template <spawnable Work>
 task_value_t<Work> sync_wait(Work&& work) {
@@ -84,9 +86,9 @@ task_value_t<Work> sync_wait(Work&& work) {
   return value.take();
 }
 
-/// Blocks the calling thread until a task has run on `where` (an executor, or a context that another thread
-/// runs). Throws std::logic_error if that context was destroyed before. Asserts on a thread that is inside
-/// `where`: it would wait for itself.
+/// Blocks the calling thread until a task has run on `where` (an executor, or a context that
+/// another thread runs). Throws std::logic_error if that context was destroyed before. Asserts on a
+/// thread that is inside `where`: it would wait for itself.
 template <execution_place P, spawnable Work>
 task_value_t<Work> sync_wait(P&& where, Work&& work) {
   const any_io_executor executor(executor_at(where));

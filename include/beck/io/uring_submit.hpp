@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The escape hatch: a ring entry that the program fills by itself. For what the kernel can do and this
-// library does not offer yet.
+// The escape hatch: a ring entry that the program fills by itself. For what the kernel can do and
+// this library does not offer yet.
 #pragma once
 
 #include <beck/io/io_context.hpp>
@@ -48,9 +48,9 @@ class [[nodiscard]] submit_operation : public raw_operation {
   Fill fill_entry_;
 };
 
-/// Submits one entry that `fill(io_uring_sqe&)` writes: called on the runner, inside a turn, with a zeroed
-/// entry; it must not throw, and its user_data and IOSQE_CQE_SKIP_SUCCESS or multishot flags are not the
-/// user's. Memory that it names must live until completion. Gives the completion's res;
+/// Submits one entry that `fill(io_uring_sqe&)` writes: called on the runner, inside a turn, with a
+/// zeroed entry; it must not throw, and its user_data and IOSQE_CQE_SKIP_SUCCESS or multishot flags
+/// are not the user's. Memory that it names must live until completion. Gives the completion's res;
 /// operation_not_supported on other backends.
 /// Cancellation: destruction of the context only. Thread: any.
 template <class Fill>

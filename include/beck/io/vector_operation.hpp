@@ -13,8 +13,8 @@ struct io_vector {
   std::size_t bytes;
 };
 
-/// A receive_vector or send_vector. A sequence with more parts than fit is cut: "some" moves at least one
-/// byte, never promises all.
+/// A receive_vector or send_vector. A sequence with more parts than fit is cut: "some" moves at
+/// least one byte, never promises all.
 class [[nodiscard]] vector_operation : public transfer_operation {
  public:
   static constexpr std::size_t parts_max = 16;
@@ -34,12 +34,14 @@ class [[nodiscard]] vector_operation : public transfer_operation {
   const io_vector* parts() const noexcept { return parts_; }
 
  protected:
-  /// Takes the parts of `buffers` from byte `skip` on, at most `bytes_max` bytes; empty parts are left out.
+  /// Takes the parts of `buffers` from byte `skip` on, at most `bytes_max` bytes; empty parts are
+  /// left out.
   template <class S>
   void gather(const S& buffers, std::size_t skip, std::size_t bytes_max) noexcept {
     length = 0;
     const auto end = buffer_sequence_end(buffers);
-    for (auto at = buffer_sequence_begin(buffers); at != end && length < parts_max && bytes_max != 0; ++at) {
+    for (auto at = buffer_sequence_begin(buffers);
+         at != end && length < parts_max && bytes_max != 0; ++at) {
       const const_buffer part(*at);
       if (skip >= part.size()) {
         skip -= part.size();
@@ -60,7 +62,9 @@ class [[nodiscard]] vector_operation : public transfer_operation {
 };
 
 /// The parts of an operation whose kind is receive_vector or send_vector.
-inline io_vector* parts_of(io_op& op) noexcept { return static_cast<vector_operation&>(op).parts(); }
+inline io_vector* parts_of(io_op& op) noexcept {
+  return static_cast<vector_operation&>(op).parts();
+}
 inline const io_vector* parts_of(const io_op& op) noexcept {
   return static_cast<const vector_operation&>(op).parts();
 }

@@ -6,7 +6,8 @@
 
 namespace beck {
 
-/// The executor of an object whose type is not any_io_executor; any_io_executor lives in the slot already.
+/// The executor of an object whose type is not any_io_executor; any_io_executor lives in the slot
+/// already.
 template <class Executor>
 class typed_executor {
  public:
@@ -23,8 +24,8 @@ class typed_executor<any_io_executor> {
   any_io_executor get(const any_io_executor& own) const noexcept { return own; }
 };
 
-/// Requires: Protocol has endpoint, family(), type(), protocol(). Base is io_object or stream_object.
-/// Thread, cancellation, lifetime: as io_object. Each throwing form throws io_error.
+/// Requires: Protocol has endpoint, family(), type(), protocol(). Base is io_object or
+/// stream_object. Thread, cancellation, lifetime: as io_object. Each throwing form throws io_error.
 template <class Base, class Protocol, class Executor>
 class basic_socket : public Base, public socket_base {
  public:
@@ -36,7 +37,8 @@ class basic_socket : public Base, public socket_base {
   executor_type get_executor() const noexcept { return typed_.get(this->object_executor()); }
 
   void open(const Protocol& protocol, error_code& ec) {
-    socket_calls::open(*this->descriptor_, protocol.family(), protocol.type(), protocol.protocol(), ec);
+    socket_calls::open(*this->descriptor_, protocol.family(), protocol.type(), protocol.protocol(),
+                       ec);
   }
   void open(const Protocol& protocol) {
     error_code ec;
@@ -66,7 +68,8 @@ class basic_socket : public Base, public socket_base {
 
   template <class Option>
   void set_option(const Option& option, error_code& ec) noexcept {
-    socket_calls::set_option(*this->descriptor_, option.level(), option.name(), option.data(), option.size(), ec);
+    socket_calls::set_option(*this->descriptor_, option.level(), option.name(), option.data(),
+                             option.size(), ec);
   }
   template <class Option>
   void set_option(const Option& option) {
@@ -76,7 +79,8 @@ class basic_socket : public Base, public socket_base {
   }
   template <class Option>
   void get_option(Option& option, error_code& ec) const noexcept {
-    socket_calls::get_option(*this->descriptor_, option.level(), option.name(), option.data(), option.size(), ec);
+    socket_calls::get_option(*this->descriptor_, option.level(), option.name(), option.data(),
+                             option.size(), ec);
   }
   template <class Option>
   void get_option(Option& option) const {
@@ -99,8 +103,8 @@ class basic_socket : public Base, public socket_base {
     return endpoint;
   }
 
-  /// Completes when the socket is readable, writable, or has a pending error, without transferring anything.
-  /// Waits of one direction take their turn among its reads or writes. Source: poll(2).
+  /// Completes when the socket is readable, writable, or has a pending error, without transferring
+  /// anything. Waits of one direction take their turn among its reads or writes. Source: poll(2).
   void_operation async_wait(wait_type what) noexcept {
     return void_operation(kind_of(what), this->descriptor_, nullptr, 0);
   }
@@ -119,7 +123,8 @@ class basic_socket : public Base, public socket_base {
   }
 
  protected:
-  explicit basic_socket(const Executor& executor) : Base(any_io_executor(executor)), typed_(executor) {}
+  explicit basic_socket(const Executor& executor)
+      : Base(any_io_executor(executor)), typed_(executor) {}
   basic_socket(io_context& context, const Executor& executor)
       : Base(context, any_io_executor(executor)), typed_(executor) {}
   basic_socket(basic_socket&&) noexcept = default;

@@ -20,7 +20,9 @@ class stream_protocol {
   static constexpr int type() noexcept { return 1; }
   static constexpr int protocol() noexcept { return 0; }
 
-  friend constexpr bool operator==(const stream_protocol&, const stream_protocol&) noexcept { return true; }
+  friend constexpr bool operator==(const stream_protocol&, const stream_protocol&) noexcept {
+    return true;
+  }
 };
 
 }  // namespace local
@@ -30,7 +32,8 @@ template <class Executor1, class Executor2>
 void connect_pair(basic_stream_socket<local::stream_protocol, Executor1>& a,
                   basic_stream_socket<local::stream_protocol, Executor2>& b, error_code& ec) {
   using protocol = local::stream_protocol;
-  socket_calls::open_pair(*a.slot(), *b.slot(), protocol::family(), protocol::type(), protocol::protocol(), ec);
+  socket_calls::open_pair(*a.slot(), *b.slot(), protocol::family(), protocol::type(),
+                          protocol::protocol(), ec);
 }
 template <class Executor1, class Executor2>
 void connect_pair(basic_stream_socket<local::stream_protocol, Executor1>& a,

@@ -6,8 +6,8 @@
 
 namespace beck {
 
-/// An accept; owns the new descriptor until the result is taken, so that none leaks on any path, and the
-/// slot of the new socket from the start, so that completing never allocates.
+/// An accept; owns the new descriptor until the result is taken, so that none leaks on any path,
+/// and the slot of the new socket from the start, so that completing never allocates.
 template <class Socket>
 class [[nodiscard]] accept_operation : public operation {
  public:
@@ -41,15 +41,17 @@ class [[nodiscard]] accept_operation : public operation {
   Socket socket_;
 };
 
-/// An accept into a socket of the caller's, which must be closed and must outlive the operation. Errors:
-/// already_open, with the connection left for the next accept if the socket was open from the start.
+/// An accept into a socket of the caller's, which must be closed and must outlive the operation.
+/// Errors: already_open, with the connection left for the next accept if the socket was open from
+/// the start.
 class [[nodiscard]] accept_into_operation : public void_operation {
  public:
   accept_into_operation(descriptor* d, stream_object& peer) noexcept
       : void_operation(op_kind::accept, d, nullptr, 0), peer_(&peer) {
     result = -1;
   }
-  accept_into_operation(accept_into_operation&& other) noexcept : void_operation(static_cast<void_operation&&>(other)), peer_(other.peer_) {
+  accept_into_operation(accept_into_operation&& other) noexcept
+      : void_operation(static_cast<void_operation&&>(other)), peer_(other.peer_) {
     result = std::exchange(other.result, -1);
   }
   accept_into_operation& operator=(accept_into_operation&&) = delete;
@@ -93,9 +95,9 @@ class [[nodiscard]] accept_into_operation : public void_operation {
   stream_object* peer_;
 };
 
-/// A listening socket. Accepting survives what is not its fault: connections that were lost before they were
-/// accepted are skipped, and without free descriptors or memory the accept pauses (10 ms doubling to 1 s, or
-/// until this context closes one), logs one line and goes on.
+/// A listening socket. Accepting survives what is not its fault: connections that were lost before
+/// they were accepted are skipped, and without free descriptors or memory the accept pauses (10 ms
+/// doubling to 1 s, or until this context closes one), logs one line and goes on.
 template <class Protocol, class Executor = any_io_executor>
 class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor> {
   using base = basic_socket<io_object, Protocol, Executor>;
@@ -114,7 +116,8 @@ class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor>
   explicit basic_socket_acceptor(const Executor& executor) : base(executor) {}
   basic_socket_acceptor(io_context& context, const Executor& executor) : base(context, executor) {}
 
-  /// Opens, binds and listens. `reuse` sets reuse_address, as in Asio: a server may restart at once. Throws io_error.
+  /// Opens, binds and listens. `reuse` sets reuse_address, as in Asio: a server may restart at
+  /// once. Throws io_error.
   basic_socket_acceptor(io_context& context, const endpoint_type& endpoint, bool reuse = true)
       : basic_socket_acceptor(context) {
     listen_on(endpoint, reuse);
@@ -132,15 +135,17 @@ class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor>
   basic_socket_acceptor& operator=(basic_socket_acceptor&&) noexcept = default;
   ~basic_socket_acceptor() = default;
 
-  void listen(int backlog, error_code& ec) noexcept { socket_calls::listen(*this->descriptor_, backlog, ec); }
+  void listen(int backlog, error_code& ec) noexcept {
+    socket_calls::listen(*this->descriptor_, backlog, ec);
+  }
   void listen(int backlog = socket_base::max_listen_connections) {
     error_code ec;
     listen(backlog, ec);
     throw_if(ec, "listen");
   }
 
-  /// The next connection, as a socket of this acceptor's context and executor. Throws std::bad_alloc when
-  /// starting; completing never allocates. Source: accept4(2).
+  /// The next connection, as a socket of this acceptor's context and executor. Throws
+  /// std::bad_alloc when starting; completing never allocates. Source: accept4(2).
   accept_operation<socket_type> async_accept() {
     return {this->descriptor_, socket_type(context(), this->object_executor())};
   }
@@ -152,7 +157,8 @@ class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor>
   }
   accept_into_operation async_accept(stream_object& peer) { return {this->descriptor_, peer}; }
   template <class Token>
-    requires(!executor_like<std::decay_t<Token>> && !std::is_base_of_v<io_object, std::decay_t<Token>>)
+    requires(!executor_like<std::decay_t<Token>> &&
+             !std::is_base_of_v<io_object, std::decay_t<Token>>)
   auto async_accept(Token&& token) {
     return launch(async_accept(), static_cast<Token&&>(token));
   }

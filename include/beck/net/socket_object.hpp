@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What sockets of every protocol do with system calls alone: open, bind, options, names. Not templates; the
-// typed faces are in net/stream_socket.hpp and net/socket_acceptor.hpp.
+// What sockets of every protocol do with system calls alone: open, bind, options, names. Not
+// templates; the typed faces are in net/stream_socket.hpp and net/socket_acceptor.hpp.
 #pragma once
 
 #include <beck/io/stream_object.hpp>
@@ -9,7 +9,8 @@
 
 namespace beck {
 
-/// Untyped socket calls on a slot; results as everywhere: an error_code. Source: socket(2), bind(2), ...
+/// Untyped socket calls on a slot; results as everywhere: an error_code. Source: socket(2),
+/// bind(2), ...
 struct socket_calls {
   static void open(descriptor& d, int family, int type, int protocol, error_code& ec);
   static int open_for_connect(descriptor& d, int family, int type, int protocol) noexcept;
@@ -18,13 +19,16 @@ struct socket_calls {
   static void listen(descriptor& d, int backlog, error_code& ec) noexcept;
   static void shutdown(descriptor& d, int how, error_code& ec) noexcept;
   /// `bytes`: the room at `address`, then what was written.
-  static void local_name(const descriptor& d, void* address, std::size_t& bytes, error_code& ec) noexcept;
-  static void remote_name(const descriptor& d, void* address, std::size_t& bytes, error_code& ec) noexcept;
+  static void local_name(const descriptor& d, void* address, std::size_t& bytes,
+                         error_code& ec) noexcept;
+  static void remote_name(const descriptor& d, void* address, std::size_t& bytes,
+                          error_code& ec) noexcept;
   static void set_option(descriptor& d, int level, int name, const void* value, std::size_t bytes,
                          error_code& ec) noexcept;
-  static std::size_t get_option(const descriptor& d, int level, int name, void* value, std::size_t bytes,
-                                error_code& ec) noexcept;
-  static void open_pair(descriptor& a, descriptor& b, int family, int type, int protocol, error_code& ec);
+  static std::size_t get_option(const descriptor& d, int level, int name, void* value,
+                                std::size_t bytes, error_code& ec) noexcept;
+  static void open_pair(descriptor& a, descriptor& b, int family, int type, int protocol,
+                        error_code& ec);
   /// Gives a descriptor that accept4(2) made to a slot, or closes it and says why.
   static error_code open_accepted(descriptor& d, int fd) noexcept;
   /// already_open, or bad_descriptor for a moved-from object; no error if `d` can be opened.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Socket options as types, with Asio's names; generic_option takes any level and name that a program knows.
-// The numbers are Linux's; src/net/socket_option.cpp checks them against its headers.
+// Socket options as types, with Asio's names; generic_option takes any level and name that a
+// program knows. The numbers are Linux's; src/net/socket_option.cpp checks them against its
+// headers.
 #pragma once
 
 #include <cstddef>
@@ -43,12 +44,13 @@ class boolean_option {
   int value_ = 0;
 };
 
-/// SO_LINGER: whether and how long (seconds) close waits for unsent data. linger(true, 0) makes close()
-/// reset the connection.
+/// SO_LINGER: whether and how long (seconds) close waits for unsent data. linger(true, 0) makes
+/// close() reset the connection.
 class linger_option {
  public:
   constexpr linger_option() noexcept = default;
-  constexpr linger_option(bool enabled, int timeout_s) noexcept : on_(enabled ? 1 : 0), timeout_s_(timeout_s) {}
+  constexpr linger_option(bool enabled, int timeout_s) noexcept
+      : on_(enabled ? 1 : 0), timeout_s_(timeout_s) {}
   constexpr bool enabled() const noexcept { return on_ != 0; }
   constexpr int timeout() const noexcept { return timeout_s_; }
 
@@ -59,7 +61,7 @@ class linger_option {
   static constexpr std::size_t size() noexcept { return 2 * sizeof(int); }
 
  private:
-  int on_ = 0;         // laid out as struct linger
+  int on_ = 0;  // laid out as struct linger
   int timeout_s_ = 0;
 };
 

@@ -9,15 +9,23 @@ namespace beck {
 /// A connect; the endpoint is part of the operation, so the caller's may go.
 class [[nodiscard]] connect_operation : public void_operation {
  public:
-  connect_operation(descriptor* d, const endpoint_data& endpoint, int family, int type, int protocol) noexcept
-      : void_operation(op_kind::connect, d, nullptr, 0), endpoint_(endpoint), family_(family), type_(type),
+  connect_operation(descriptor* d, const endpoint_data& endpoint, int family, int type,
+                    int protocol) noexcept
+      : void_operation(op_kind::connect, d, nullptr, 0),
+        endpoint_(endpoint),
+        family_(family),
+        type_(type),
         protocol_(protocol) {}
 
-  bool await_ready() noexcept { return prepare() < 0 || void_operation::await_ready(); }
+  bool await_ready() noexcept {
+    if (prepare() >= 0) return void_operation::await_ready();
+    runner* const where = runner::current();
+    return where != nullptr && where->spend(runner::memory_weight);
+  }
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine) {
     this->wait_in(coroutine, scope_of(coroutine));
-    start_operation(*this);
+    begin();
   }
   void begin() noexcept {
     if (const int refused = prepare(); refused < 0) {
@@ -66,14 +74,17 @@ class basic_stream_socket : public basic_socket<stream_object, Protocol, Executo
   explicit basic_stream_socket(const Executor& executor) : base(executor) {}
   /// Driven by `context`, completing on any executor (a strand, a pool, a user's own).
   basic_stream_socket(io_context& context, const Executor& executor) : base(context, executor) {}
-  basic_stream_socket(io_context& context, const Protocol& protocol) : basic_stream_socket(context) {
+  basic_stream_socket(io_context& context, const Protocol& protocol)
+      : basic_stream_socket(context) {
     this->open(protocol);
   }
-  basic_stream_socket(io_context& context, const endpoint_type& endpoint) : basic_stream_socket(context) {
+  basic_stream_socket(io_context& context, const endpoint_type& endpoint)
+      : basic_stream_socket(context) {
     this->open(endpoint.protocol());
     this->bind(endpoint);
   }
-  basic_stream_socket(io_context& context, const Protocol& protocol, int handle) : basic_stream_socket(context) {
+  basic_stream_socket(io_context& context, const Protocol& protocol, int handle)
+      : basic_stream_socket(context) {
     this->assign(protocol, handle);
   }
   basic_stream_socket(basic_stream_socket&&) noexcept = default;
@@ -83,7 +94,8 @@ class basic_stream_socket : public basic_socket<stream_object, Protocol, Executo
   /// Connects; opens the socket first if it is closed. Errors: connect(2)'s.
   connect_operation async_connect(const endpoint_type& endpoint) noexcept {
     const Protocol protocol = endpoint.protocol();
-    return connect_operation(this->descriptor_, endpoint, protocol.family(), protocol.type(), protocol.protocol());
+    return connect_operation(this->descriptor_, endpoint, protocol.family(), protocol.type(),
+                             protocol.protocol());
   }
   template <class Token>
   auto async_connect(const endpoint_type& endpoint, Token&& token) {
@@ -104,7 +116,9 @@ class basic_stream_socket : public basic_socket<stream_object, Protocol, Executo
   }
 
   /// Ends one or both directions; the peer reads eof. Source: shutdown(2).
-  void shutdown(int what, error_code& ec) noexcept { socket_calls::shutdown(*this->descriptor_, what, ec); }
+  void shutdown(int what, error_code& ec) noexcept {
+    socket_calls::shutdown(*this->descriptor_, what, ec);
+  }
   void shutdown(int what) {
     error_code ec;
     shutdown(what, ec);

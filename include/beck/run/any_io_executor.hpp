@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The polymorphic executor of I/O objects: two words. Work is an intrusive entry, so no executor is a
-// template of handlers; executors of our own contexts are neither allocated nor counted, a user's own
-// executor is copied once into a counted box.
+// The polymorphic executor of I/O objects: two words. Work is an intrusive entry, so no executor is
+// a template of handlers; executors of our own contexts are neither allocated nor counted, a user's
+// own executor is copied once into a counted box.
 #pragma once
 
 #include <concepts>
@@ -32,9 +32,10 @@ struct owned_tree {
   void (*destroy)(owned_tree* self);
 };
 
-/// What an executor of this library tells any_io_executor; one static table for each kind of executor.
+/// What an executor of this library tells any_io_executor; one static table for each kind of
+/// executor.
 struct executor_table {
-  void (*post)(void* self, queue_entry* entry);     ///< queues; if it throws, the entry was destroyed
+  void (*post)(void* self, queue_entry* entry);  ///< queues; if it throws, the entry was destroyed
   bool (*running_here)(const void* self) noexcept;  ///< may an entry run inside this call?
   void (*work)(void* self, long change) noexcept;   ///< outstanding work, +1 or -1
   execution_context* (*context)(const void* self) noexcept;
@@ -42,18 +43,19 @@ struct executor_table {
   void (*retain)(void* self) noexcept;                          ///< null: nothing is counted
   void (*release)(void* self) noexcept;
   void (*adopt)(void* self, owned_tree& tree) noexcept;  ///< null: trees of tasks are not owned
-  void (*unhandled)(void* self, std::exception_ptr error);  ///< null: the program ends with a message
+  void (*unhandled)(void* self,
+                    std::exception_ptr error);  ///< null: the program ends with a message
 };
 
 class any_io_executor;
 
-/// An executor that a user may bring: `execute(f)` runs the callable once, now or later; copies compare
-/// equal; `context()` (optional) names its execution_context.
+/// An executor that a user may bring: `execute(f)` runs the callable once, now or later; copies
+/// compare equal; `context()` (optional) names its execution_context.
 template <class E>
 concept user_executor =  // in this order: asking a class for its copies may ask this concept again
-    !std::is_same_v<std::remove_cvref_t<E>, any_io_executor> &&
-    requires(const E& e, void (*f)()) { e.execute(f); } && std::is_copy_constructible_v<E> &&
-    requires(const E& e) {
+    !std::is_same_v<std::remove_cvref_t<E>, any_io_executor> && requires(const E& e, void (*f)()) {
+      e.execute(f);
+    } && std::is_copy_constructible_v<E> && requires(const E& e) {
       { e == e } -> std::convertible_to<bool>;
     };
 
@@ -72,14 +74,16 @@ class any_io_executor {
   any_io_executor(const executor_table* table, void* self) noexcept : table_(table), self_(self) {}
 
   template <native_executor E>
-  any_io_executor(const E& executor) noexcept : any_io_executor(executor.table(), executor.target()) {}
+  any_io_executor(const E& executor) noexcept
+      : any_io_executor(executor.table(), executor.target()) {}
 
   /// Boxes a user's executor. Throws std::bad_alloc.
   template <user_executor E>
     requires(!native_executor<E>)
   any_io_executor(E executor);
 
-  any_io_executor(const any_io_executor& other) noexcept : table_(other.table_), self_(other.self_) {
+  any_io_executor(const any_io_executor& other) noexcept
+      : table_(other.table_), self_(other.self_) {
     retain();
   }
   any_io_executor(any_io_executor&& other) noexcept
@@ -137,7 +141,8 @@ concept has_executor = !std::is_convertible_v<const C&, any_io_executor> && requ
 template <class E>
 concept executor_like = std::is_convertible_v<const E&, any_io_executor>;
 
-/// Holds the executor during an upcall and ends the outstanding work that the operation counted there.
+/// Holds the executor during an upcall and ends the outstanding work that the operation counted
+/// there.
 class outstanding_work {
  public:
   outstanding_work(any_io_executor executor, bool counted) noexcept
@@ -157,7 +162,8 @@ class outstanding_work {
 /// Runs one entry on a thread that is perhaps not inside any runner (a user's executor).
 void run_entry_here(queue_entry* entry);
 
-/// The callable that carries an entry through a user's executor: runs it once, or destroys it un-run.
+/// The callable that carries an entry through a user's executor: runs it once, or destroys it
+/// un-run.
 class entry_call {
  public:
   explicit entry_call(queue_entry* entry) noexcept : entry_(entry) {}
@@ -191,7 +197,9 @@ class executor_box {
   static const executor_box& from(const void* self) noexcept {
     return *static_cast<const executor_box*>(self);
   }
-  static void post(void* self, queue_entry* entry) { from(self).executor_.execute(entry_call(entry)); }
+  static void post(void* self, queue_entry* entry) {
+    from(self).executor_.execute(entry_call(entry));
+  }
   static bool running_here(const void*) noexcept { return false; }
   static void work(void* self, long change) noexcept {
     if constexpr (requires(const E& e) { e.on_work_started(); }) {
@@ -232,7 +240,6 @@ const executor_table executor_box<E>::table{&post,   &running_here, &work,   &co
 template <user_executor E>
   requires(!native_executor<E>)
 any_io_executor::any_io_executor(E executor)
-    : table_(&executor_box<E>::table),
-      self_(executor_box<E>::make(static_cast<E&&>(executor))) {}
+    : table_(&executor_box<E>::table), self_(executor_box<E>::make(static_cast<E&&>(executor))) {}
 
 }  // namespace beck

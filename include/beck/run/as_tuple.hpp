@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// as_tuple: the completion's arguments as one std::tuple, the error among them. Built-in operations that are
-// awaited need no handler for it.
+// as_tuple: the completion's arguments as one std::tuple, the error among them. Built-in operations
+// that are awaited need no handler for it.
 #pragma once
 
 #include <beck/run/awaited_result.hpp>
@@ -71,7 +71,8 @@ class tuple_adapter {
 template <class Token>
 using as_tuple_t = token_adapter<tuple_adapter, Token>;
 
-/// `as_tuple(token)`: the token is given a std::tuple; `as_tuple` alone stands for as_tuple(deferred).
+/// `as_tuple(token)`: the token is given a std::tuple; `as_tuple` alone stands for
+/// as_tuple(deferred).
 class as_tuple_function : public as_tuple_t<deferred_t> {
  public:
   constexpr as_tuple_function() noexcept : as_tuple_t<deferred_t>(tuple_adapter(), deferred) {}
@@ -83,6 +84,7 @@ class as_tuple_function : public as_tuple_t<deferred_t> {
 inline constexpr as_tuple_function as_tuple{};
 
 template <class Signature>
-class async_result<as_tuple_function, Signature> : public async_result<as_tuple_t<deferred_t>, Signature> {};
+class async_result<as_tuple_function, Signature>
+    : public async_result<as_tuple_t<deferred_t>, Signature> {};
 
 }  // namespace beck

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a completion handler carries besides its call operator: an executor, an allocator, an immediate
-// executor. Asio's names; a handler offers them by members (get_executor, get_allocator,
+// What a completion handler carries besides its call operator: an executor, an allocator, an
+// immediate executor. Asio's names; a handler offers them by members (get_executor, get_allocator,
 // get_immediate_executor), by specialising the traits, or by wrapping a handler that does.
 #pragma once
 
@@ -35,8 +35,8 @@ concept wrapping_handler = requires(const T& t) { t.wrapped_handler(); };
 template <wrapping_handler T>
 using wrapped_handler_t = std::remove_cvref_t<decltype(std::declval<const T&>().wrapped_handler())>;
 
-/// What a handler answers to one query: by a member of its own, or through the handler that it wraps; else it
-/// is the fallback.
+/// What a handler answers to one query: by a member of its own, or through the handler that it
+/// wraps; else it is the fallback.
 template <class Query, class T, class Fallback>
 struct association {
   using unspecialised = void;
@@ -109,12 +109,14 @@ auto get_associated_allocator(const T& handler, const F& fallback = F()) noexcep
 }
 
 template <class T, class F = any_io_executor>
-using associated_executor_t = decltype(get_associated_executor(std::declval<const T&>(), std::declval<const F&>()));
+using associated_executor_t =
+    decltype(get_associated_executor(std::declval<const T&>(), std::declval<const F&>()));
 template <class T, class F = recycling_allocator<>>
-using associated_allocator_t = decltype(get_associated_allocator(std::declval<const T&>(), std::declval<const F&>()));
+using associated_allocator_t =
+    decltype(get_associated_allocator(std::declval<const T&>(), std::declval<const F&>()));
 
-/// Whether T answers a query: by a member, by a trait that its author specialised, or through the handler
-/// that it wraps.
+/// Whether T answers a query: by a member, by a trait that its author specialised, or through the
+/// handler that it wraps.
 template <class Query, class T, class Fallback>
 inline constexpr bool answers = [] {
   using trait = typename Query::template trait<T, Fallback>;
@@ -136,8 +138,9 @@ concept has_immediate_executor = answers<immediate_executor_query, T, any_io_exe
 template <class T>
 concept has_associated_allocator = answers<allocator_query, T, recycling_allocator<>>;
 
-/// True for handlers that only keep the result for somebody else (a waiting coroutine, a future): calling one
-/// runs no user code, so it may also be called inside the function that started the operation.
+/// True for handlers that only keep the result for somebody else (a waiting coroutine, a future):
+/// calling one runs no user code, so it may also be called inside the function that started the
+/// operation.
 template <class T>
 inline constexpr bool only_keeps_result = [] {
   if constexpr (requires { T::only_keeps_result; }) {
@@ -195,7 +198,8 @@ template <class T, class Handler, class... Args>
   }
 }
 
-/// Ends the life of an object from make_for_handler. `handler` is the handler itself, moved out of it.
+/// Ends the life of an object from make_for_handler. `handler` is the handler itself, moved out of
+/// it.
 template <class T, class Handler>
 void release_for_handler(T* object, const Handler& handler) noexcept {
   object->~T();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Completion tokens: how an initiating function meets what the caller wants (a callback, an awaitable, a
-// future). async_initiate and async_result are the customisation points, with Asio's names; operations
-// that the library brings take a shorter way for plain callables (io/launch.hpp).
+// Completion tokens: how an initiating function meets what the caller wants (a callback, an
+// awaitable, a future). async_initiate and async_result are the customisation points, with Asio's
+// names; operations that the library brings take a shorter way for plain callables (io/launch.hpp).
 #pragma once
 
 #include <type_traits>
@@ -10,8 +10,8 @@
 
 namespace beck {
 
-/// The token that packages an operation for later: the default. The operation starts when it is awaited
-/// or called with another token.
+/// The token that packages an operation for later: the default. The operation starts when it is
+/// awaited or called with another token.
 struct deferred_t {
   constexpr deferred_t() noexcept = default;
 };
@@ -32,9 +32,10 @@ struct use_awaitable_t {
 };
 inline constexpr use_awaitable_t<> use_awaitable{};
 
-/// Maps a token and a signature to a handler and a return value. The primary template is for callables:
-/// the token is the handler and nothing is returned. Specialise it for your own tokens with
-/// `template <class Init, class Tok, class... Args> static auto initiate(Init&&, Tok&&, Args&&...)`.
+/// Maps a token and a signature to a handler and a return value. The primary template is for
+/// callables: the token is the handler and nothing is returned. Specialise it for your own tokens
+/// with `template <class Init, class Tok, class... Args> static auto initiate(Init&&, Tok&&,
+/// Args&&...)`.
 template <class Token, class Signature>
 class async_result {
  public:
@@ -63,27 +64,28 @@ auto async_initiate(Initiation&& initiation, std::type_identity_t<Token>& token,
 
 /// A token that is nothing but a callable: no association, no specialised async_result.
 template <class T, class Signature>
-concept plain_handler =
-    requires { typename async_result<T, Signature>::unspecialised; } &&
-    !has_associated_executor<T> && !has_immediate_executor<T> && !has_associated_allocator<T>;
+concept plain_handler = requires {
+  typename async_result<T, Signature>::unspecialised;
+} && !has_associated_executor<T> && !has_immediate_executor<T> && !has_associated_allocator<T>;
 
-/// Whether H can be called with the signature's arguments; does not instantiate generic call operators'
-/// bodies unless their return type must be deduced.
+/// Whether H can be called with the signature's arguments; does not instantiate generic call
+/// operators' bodies unless their return type must be deduced.
 template <class H, class Signature>
 inline constexpr bool accepts_signature = false;
 template <class H, class R, class... A>
-inline constexpr bool accepts_signature<H, R(A...)> = requires(H& h, A... a) { h(static_cast<A&&>(a)...); };
+inline constexpr bool accepts_signature<H, R(A...)> =
+    requires(H& h, A... a) { h(static_cast<A&&>(a)...); };
 
 template <class H, class Signature>
 concept completion_handler_for = std::is_move_constructible_v<H> && accepts_signature<H, Signature>;
 
-/// A token that an initiating function with this signature accepts: a handler for it, or a type with its
-/// own async_result.
+/// A token that an initiating function with this signature accepts: a handler for it, or a type
+/// with its own async_result.
 template <class T, class Signature>
-concept completion_token_for =
-    std::is_move_constructible_v<std::decay_t<T>> &&
-    (accepts_signature<std::decay_t<T>, Signature> ||
-     !requires { typename async_result<std::decay_t<T>, Signature>::unspecialised; });
+concept completion_token_for = std::is_move_constructible_v<std::decay_t<T>> &&
+                               (accepts_signature<std::decay_t<T>, Signature> || !requires {
+                                 typename async_result<std::decay_t<T>, Signature>::unspecialised;
+                               });
 
 /// An operation that was packaged: it names its signature and takes a token.
 template <class Op>

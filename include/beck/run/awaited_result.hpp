@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What an operation's signature becomes where it is awaited: the type that keeps the arguments of the
-// completion, what co_await makes of it, and how it is spread over a handler's parameters again.
+// What an operation's signature becomes where it is awaited: the type that keeps the arguments of
+// the completion, what co_await makes of it, and how it is spread over a handler's parameters
+// again.
 #pragma once
 
 #include <beck/base/io_result.hpp>
@@ -26,8 +27,7 @@ struct bare_result<T> {
 };
 template <class T, class U>
 struct bare_result<T, U> {
-  bare_result(T first, U second)
-      : value_(static_cast<T&&>(first), static_cast<U&&>(second)) {}
+  bare_result(T first, U second) : value_(static_cast<T&&>(first), static_cast<U&&>(second)) {}
   std::pair<T, U> value() && { return static_cast<std::pair<T, U>&&>(value_); }
   std::pair<T, U> value_;
 };
@@ -46,8 +46,8 @@ struct exception_result {
   [[no_unique_address]] bare_result<T...> values_;
 };
 
-/// Maps a signature's arguments to the result. Signatures with more than two values besides the error are
-/// awaited through as_tuple.
+/// Maps a signature's arguments to the result. Signatures with more than two values besides the
+/// error are awaited through as_tuple.
 template <class... A>
 struct awaited_result {
   using type = bare_result<A...>;

@@ -57,8 +57,8 @@ auto executor_of(C& context) noexcept {
   return context.get_executor();
 }
 
-/// The completion handler runs on `where` (an executor, or a context with one). A coroutine that awaits with
-/// such a token still continues on its own executor.
+/// The completion handler runs on `where` (an executor, or a context with one). A coroutine that
+/// awaits with such a token still continues on its own executor.
 template <class Where, class T>
 auto bind_executor(Where&& where, T&& token) {
   using executor = std::decay_t<decltype(executor_of(where))>;
@@ -66,8 +66,8 @@ auto bind_executor(Where&& where, T&& token) {
                                                     static_cast<T&&>(token));
 }
 
-/// If the operation finishes at once the handler may be called inside the initiating function, on `where`.
-/// The runner bounds the depth and the budget: past them it is queued.
+/// If the operation finishes at once the handler may be called inside the initiating function, on
+/// `where`. The runner bounds the depth and the budget: past them it is queued.
 template <class Where, class T>
 auto bind_immediate_executor(Where&& where, T&& token) {
   using executor = std::decay_t<decltype(executor_of(where))>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Recycled memory for what lives as long as one operation: callback blocks, coroutine frames, roots.
-// Each thread keeps free lists in steps of 64 bytes up to 4 KiB; a block freed by another thread goes
-// back to its owner in batches. In steady state nothing reaches the general allocator.
+// Recycled memory for what lives as long as one operation: callback blocks, coroutine frames,
+// roots. Each thread keeps free lists in steps of 64 bytes up to 4 KiB; a block freed by another
+// thread goes back to its owner in batches. In steady state nothing reaches the general allocator.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// async_compose: an asynchronous operation out of several, written as one function object that is its own
-// handler between the steps. With Asio's name and meaning.
+// async_compose: an asynchronous operation out of several, written as one function object that is
+// its own handler between the steps. With Asio's name and meaning.
 #pragma once
 
 #include <beck/base/assert.hpp>
@@ -36,8 +36,8 @@ class composed_work {
   any_io_executor executors_[N + 1];  // the last one stays empty
 };
 
-/// The `self` of a composed operation: the handler of its steps. Move-only; use it from one step to the next as
-/// `std::move(self)`, and end the operation with self.complete(...).
+/// The `self` of a composed operation: the handler of its steps. Move-only; use it from one step to
+/// the next as `std::move(self)`, and end the operation with self.complete(...).
 template <class Signature, class Implementation, class Handler, std::size_t Places>
 class composed_op;
 
@@ -74,8 +74,9 @@ class composed_op<void(A...), Implementation, Handler, Places> {
     implementation_(*this, static_cast<T&&>(results)...);
   }
 
-  /// Ends the operation: calls the final handler. Inside the initiating function it is queued instead, or goes
-  /// to its immediate executor. Requires that `self` was not moved from; it is after the call.
+  /// Ends the operation: calls the final handler. Inside the initiating function it is queued
+  /// instead, or goes to its immediate executor. Requires that `self` was not moved from; it is
+  /// after the call.
   void complete(A... results) {
     if constexpr (!only_keeps_handlers_result) {
       if (initiating_call::encloses(call_)) [[unlikely]] {
@@ -119,8 +120,9 @@ class composed_op<void(A...), Implementation, Handler, Places> {
         where->charge(runner::memory_weight);
         const any_io_executor immediate(get_associated_immediate_executor(handler_, target));
         const composed_work<Places + 1> ending(static_cast<composed_work<Places + 1>&&>(work_));
-        immediate.execute([handler = static_cast<Handler&&>(handler_),
-                           call = static_cast<decltype(call)&&>(call)]() mutable { call(handler); });
+        immediate.execute(
+            [handler = static_cast<Handler&&>(handler_),
+             call = static_cast<decltype(call)&&>(call)]() mutable { call(handler); });
         return;
       }
     }
@@ -161,12 +163,13 @@ class composed_initiation {
   any_io_executor places_[Places];
 };
 
-/// Starts an operation whose steps are calls of `implementation(self, results of the last step...)`, the first
-/// one without results. `self` is the handler for the next step and has complete(results of the operation).
-/// `places` are the I/O objects or executors that the operation uses: outstanding work is counted on them until
-/// the operation completes, and the first one is where it completes if the token does not say.
-/// Throws what starting the first step throws. Cancellation: that of its steps.
-/// Not guaranteed: that `implementation` stays at one address; what must is to be owned through a pointer.
+/// Starts an operation whose steps are calls of `implementation(self, results of the last
+/// step...)`, the first one without results. `self` is the handler for the next step and has
+/// complete(results of the operation). `places` are the I/O objects or executors that the operation
+/// uses: outstanding work is counted on them until the operation completes, and the first one is
+/// where it completes if the token does not say. Throws what starting the first step throws.
+/// Cancellation: that of its steps. Not guaranteed: that `implementation` stays at one address;
+/// what must is to be owned through a pointer.
 template <class Token, class Signature, class Implementation, class... Places>
 auto async_compose(Implementation&& implementation, std::type_identity_t<Token>& token,
                    Places&&... places) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Awaiting what async_initiate starts: the deferred and use_awaitable tokens for operations that users
-// write. The result waits in the awaiting frame; nothing is allocated for it.
+// Awaiting what async_initiate starts: the deferred and use_awaitable tokens for operations that
+// users write. The result waits in the awaiting frame; nothing is allocated for it.
 #pragma once
 
 #include <beck/run/async_result.hpp>
@@ -9,8 +9,8 @@
 
 namespace beck {
 
-/// What the deferred and use_awaitable tokens return for a generic operation: inert until awaited or
-/// called with a token. Move-only in effect; awaited or called once.
+/// What the deferred and use_awaitable tokens return for a generic operation: inert until awaited
+/// or called with a token. Move-only in effect; awaited or called once.
 template <class Signature, bool Throwing, class Launch>
 class deferred_operation;
 
@@ -38,10 +38,7 @@ class [[nodiscard]] deferred_operation<void(A...), Throwing, Launch> {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-      slot_.prepare(coroutine);
-      const initiating_call call(static_cast<completion_slot*>(&slot_));
-      static_cast<Launch&&>(launch_)(result_handler<A...>(slot_));
-      return slot_.stay_suspended(call);
+      return slot_.suspend(coroutine, static_cast<Launch&&>(launch_));
     }
     auto await_resume() { return slot_.template take<Throwing>(); }
 
@@ -63,8 +60,8 @@ template <class Signature, bool Throwing, class Initiation, class... Args>
 auto make_deferred(Initiation&& initiation, Args&&... args) {
   auto launch = [start = std::decay_t<Initiation>(static_cast<Initiation&&>(initiation)),
                  ... kept = std::decay_t<Args>(static_cast<Args&&>(args))](auto&& handler) mutable {
-    return static_cast<std::decay_t<Initiation>&&>(start)(static_cast<decltype(handler)&&>(handler),
-                                                          static_cast<std::decay_t<Args>&&>(kept)...);
+    return static_cast<std::decay_t<Initiation>&&>(start)(
+        static_cast<decltype(handler)&&>(handler), static_cast<std::decay_t<Args>&&>(kept)...);
   };
   return deferred_operation<Signature, Throwing, decltype(launch)>(
       static_cast<decltype(launch)&&>(launch));
@@ -80,7 +77,8 @@ class async_result<deferred_t, Signature> {
   template <class Initiation, class Tok, class... Args>
   static auto initiate(Initiation&& initiation, Tok&&, Args&&... args) {
     if constexpr (gives_operation<std::decay_t<Initiation>>) {
-      return std::decay_t<decltype(static_cast<std::decay_t<Initiation>&&>(initiation).operation())>(
+      return std::decay_t<
+          decltype(static_cast<std::decay_t<Initiation>&&>(initiation).operation())>(
           static_cast<std::decay_t<Initiation>&&>(initiation).operation());
     } else {
       return make_deferred<Signature, false>(static_cast<Initiation&&>(initiation),
@@ -94,8 +92,10 @@ class async_result<use_awaitable_t<Executor>, Signature> {
   template <class Initiation, class Tok, class... Args>
   static auto initiate(Initiation&& initiation, Tok&&, Args&&... args) {
     if constexpr (gives_operation<std::decay_t<Initiation>>) {
-      using op = std::decay_t<decltype(static_cast<std::decay_t<Initiation>&&>(initiation).operation())>;
-      return throwing_operation<op>(static_cast<std::decay_t<Initiation>&&>(initiation).operation());
+      using op =
+          std::decay_t<decltype(static_cast<std::decay_t<Initiation>&&>(initiation).operation())>;
+      return throwing_operation<op>(
+          static_cast<std::decay_t<Initiation>&&>(initiation).operation());
     } else {
       return make_deferred<Signature, true>(static_cast<Initiation&&>(initiation),
                                             static_cast<Args&&>(args)...);

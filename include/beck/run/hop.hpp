@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Going through an executor's queue as an operation: what post, dispatch and defer give when they get no
-// callable. Awaited, it is one queue entry in the awaiting frame and allocates nothing.
+// Going through an executor's queue as an operation: what post, dispatch and defer give when they
+// get no callable. Awaited, it is one queue entry in the awaiting frame and allocates nothing.
 #pragma once
 
 #include <beck/run/launch.hpp>
@@ -9,7 +9,8 @@
 
 namespace beck {
 
-/// Continues behind what is queued on an executor; a coroutine continues on its own executor in the end.
+/// Continues behind what is queued on an executor; a coroutine continues on its own executor in the
+/// end.
 class [[nodiscard]] hop_operation : public queue_entry {
  public:
   using signature = void();
@@ -17,6 +18,11 @@ class [[nodiscard]] hop_operation : public queue_entry {
   /// `may_skip`: as dispatch, nothing is queued if the caller already is inside the executor.
   hop_operation(any_io_executor through, bool may_skip) noexcept
       : through_(static_cast<any_io_executor&&>(through)), may_skip_(may_skip) {}
+
+  /// Moves an inert one: only the request.
+  hop_operation(hop_operation&& other) noexcept
+      : through_(static_cast<any_io_executor&&>(other.through_)), may_skip_(other.may_skip_) {}
+  hop_operation& operator=(const hop_operation&) = delete;
 
   const any_io_executor& through() const noexcept { return through_; }
   bool may_skip() const noexcept { return may_skip_; }

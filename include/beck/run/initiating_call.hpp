@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// Knows which initiating functions are on this thread's stack, so that a completion that comes up inside its
-// own initiating function can be told from others: a callback never runs inside the function that started it,
-// and a coroutine need not suspend at all.
+// Knows which initiating functions are on this thread's stack, so that a completion that comes up
+// inside its own initiating function can be told from others: a callback never runs inside the
+// function that started it, and a coroutine need not suspend at all.
 #pragma once
 
 namespace beck {
 
-/// Marks an initiating function for as long as it is on the stack. It is the only thing that such a function
-/// may still touch when it has handed its handler out: the operation may be over and gone, on another thread.
+/// Marks an initiating function for as long as it is on the stack. It is the only thing that such a
+/// function may still touch when it has handed its handler out: the operation may be over and gone,
+/// on another thread.
 class initiating_call {
  public:
   /// What has become of the operation, as far as it happened inside the call.
@@ -29,8 +30,8 @@ class initiating_call {
     return at;
   }
 
-  /// Whether the caller is inside `call`, which may be gone. A later one at the same address is taken for it;
-  /// then a completion is queued that could have been called.
+  /// Whether the caller is inside `call`, which may be gone. A later one at the same address is
+  /// taken for it; then a completion is queued that could have been called.
   static bool encloses(const initiating_call* call) noexcept {
     const initiating_call* at = innermost_;
     while (at != nullptr && at != call) at = at->outer_;

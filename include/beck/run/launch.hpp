@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The one door for operations that are objects (the library's own, and those that derive from beck::op): an
-// inert operation and a token. Deferred returns the operation, use_awaitable one that throws, a callable
-// starts it in a recycled block; every other token goes through async_initiate.
+// The one door for operations that are objects (the library's own, and those that derive from
+// beck::op): an inert operation and a token. Deferred returns the operation, use_awaitable one that
+// throws, a callable starts it in a recycled block; every other token goes through async_initiate.
 #pragma once
 
 #include <beck/run/async_result.hpp>
@@ -12,7 +12,7 @@ namespace beck {
 template <class Op>
 class [[nodiscard]] throwing_operation : public Op {
  public:
-  explicit throwing_operation(Op&& op) : Op(static_cast<Op&&>(op)) {}
+  explicit throwing_operation(Op&& inert) : Op(static_cast<Op&&>(inert)) {}
   auto await_resume() {
     if constexpr (requires { Op::await_resume().error(); }) {
       return Op::await_resume().value();
@@ -22,9 +22,9 @@ class [[nodiscard]] throwing_operation : public Op {
   }
 };
 
-/// The initiation that async_initiate gets for an operation that is an object. Found by ADL, for each kind of
-/// operation: `start_callback(op, handler)` starts it in a block of its own, `default_executor(op)` is where
-/// its completion goes if the handler does not say.
+/// The initiation that async_initiate gets for an operation that is an object. Found by ADL, for
+/// each kind of operation: `start_callback(op, handler)` starts it in a block of its own,
+/// `default_executor(op)` is where its completion goes if the handler does not say.
 template <class Op>
 class operation_launcher {
  public:
@@ -42,8 +42,8 @@ class operation_launcher {
   Op op_;
 };
 
-/// Starts or packages `op` as `token` says. Always inline, so that `op` goes from registers into its block or
-/// frame; see start_callback() in io/launch.hpp.
+/// Starts or packages `op` as `token` says. Always inline, so that `op` goes from registers into
+/// its block or frame; see start_callback() in io/launch.hpp.
 template <class Op, class Token>
 [[gnu::always_inline]] inline auto launch(Op&& op, Token&& token) {
   using token_type = std::decay_t<Token>;

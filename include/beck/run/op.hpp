@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// beck::op: the base of operations that users write as objects. Such an operation is awaited in the frame of
-// its coroutine, without suspension if it is ready, and takes every token; nothing in it is a template of
-// either, so its code may live in a .cpp file.
+// beck::op: the base of operations that users write as objects. Such an operation is awaited in the
+// frame of its coroutine, without suspension if it is ready, and takes every token; nothing in it
+// is a template of either, so its code may live in a .cpp file.
 #pragma once
 
 #include <beck/base/assert.hpp>
@@ -25,17 +25,18 @@ namespace beck {
 ///    ...
 ///   auto [ec, n] = co_await read_line(socket, text);       read_line(socket, text)(token);
 ///
-/// ready() is asked once for each start, before initiate(), by the thread that awaits or starts. What it
-/// finishes costs one unit of the runner's budget; without budget, and with a handler, it goes through the queue.
-/// `done` is move-only and has the executor of what waits. It may be called on any thread, also inside
-/// initiate(), but once; what waits continues on its own executor, never inside the call. Destroyed uncalled it
-/// abandons the operation: a handler is destroyed un-run, a coroutine stays suspended until its tree goes.
-/// With a handler that has no executor the operation completes on `get_executor()` of the derived class, if
-/// there is one, else on the current executor.
+/// ready() is asked once for each start, before initiate(), by the thread that awaits or starts.
+/// What it finishes costs one unit of the runner's budget; without budget, and with a handler, it
+/// goes through the queue. `done` is move-only and has the executor of what waits. It may be called
+/// on any thread, also inside initiate(), but once; what waits continues on its own executor, never
+/// inside the call. Destroyed uncalled it abandons the operation: a handler is destroyed un-run, a
+/// coroutine stays suspended until its tree goes. With a handler that has no executor the operation
+/// completes on `get_executor()` of the derived class, if there is one, else on the current
+/// executor.
 ///
-/// Requires: Derived is not final, and is moved only before it starts. From then on it stays where it is, so
-/// initiate() may hand out `this`, until `done` is called or destroyed.
-/// Memory: none when awaited; one recycled block with a handler.
+/// Requires: Derived is not final, and is moved only before it starts. From then on it stays where
+/// it is, so initiate() may hand out `this`, until `done` is called or destroyed. Memory: none when
+/// awaited; one recycled block with a handler.
 template <class Derived, class Signature>
 class op;
 
@@ -63,15 +64,8 @@ class op<Derived, void(A...)> : public result_slot<A...> {
       return true;
     }
     this->begin(home, &resume_entry);
-    const initiating_call call(static_cast<completion_slot*>(this));
-    try {
-      self().initiate(handler(*this));
-    } catch (...) {
-      this->sever();
-      this->settle();
-      throw;
-    }
-    return this->stay_suspended(call);
+    return this->initiate_suspended(
+        [this](handler done) { self().initiate(static_cast<handler&&>(done)); });
   }
   auto await_resume() { return this->template resume_with<false>(); }
 
@@ -116,19 +110,21 @@ any_io_executor default_executor(const op<Derived, Signature>& operation) noexce
   }
 }
 
-/// An operation of a user with a handler: one block from the handler's allocator, free again before the upcall.
+/// An operation of a user with a handler: one block from the handler's allocator, free again before
+/// the upcall.
 template <class Op, class Handler>
 class op_callback final : public Op {
  public:
   template <class H>
-  op_callback(Op&& operation, H&& handler)
-      : Op(static_cast<Op&&>(operation)),
-        handler_(static_cast<H&&>(handler)),
+  op_callback(Op&& inert, H&& receiver)
+      : Op(static_cast<Op&&>(inert)),
+        handler_(static_cast<H&&>(receiver)),
         executor_(get_associated_executor(handler_, default_executor(*this))) {}
 
   /// Throws what ready() and initiate() throw; the block is free then.
   static void launch(op_callback* self) {
-    BECK_ASSERT(self->executor_, "an operation was started outside of every context, without executor");
+    BECK_ASSERT(self->executor_,
+                "an operation was started outside of every context, without executor");
     bool counted = false;
     initiating_call call(static_cast<completion_slot*>(self));
     try {
@@ -163,7 +159,7 @@ class op_callback final : public Op {
         where->charge(runner::memory_weight);
         const any_io_executor immediate(
             get_associated_immediate_executor(self->handler_, executor));
-        auto result = static_cast<typename Op::result&&>(self->get());
+        auto result = static_cast<typename Op::result_type&&>(self->get());
         Handler handler(static_cast<Handler&&>(self->handler_));
         release_for_handler(self, handler);
         immediate.execute([handler = static_cast<Handler&&>(handler),
@@ -186,7 +182,7 @@ class op_callback final : public Op {
   static void upcall(queue_entry* entry, runner* where) {
     auto* self = static_cast<op_callback*>(entry);
     if (where == nullptr) return discard(self);
-    auto result = static_cast<typename Op::result&&>(self->get());
+    auto result = static_cast<typename Op::result_type&&>(self->get());
     Handler handler(static_cast<Handler&&>(self->handler_));
     release_for_handler(self, handler);
     ++where->counters.delivered;
@@ -206,8 +202,8 @@ template <class Op, class H>
   requires user_operation<std::decay_t<Op>>
 void start_callback(Op&& operation, H&& handler) {
   using entry = op_callback<std::decay_t<Op>, std::decay_t<H>>;
-  entry::launch(make_for_handler<entry>(handler, static_cast<Op&&>(operation),
-                                        static_cast<H&&>(handler)));
+  entry::launch(
+      make_for_handler<entry>(handler, static_cast<Op&&>(operation), static_cast<H&&>(handler)));
 }
 
 }  // namespace beck

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// post, dispatch and defer: handing a callable to an executor, or waiting for one's turn there. A callable and
-// its queue entry share one recycled block, which is free again before the callable runs.
+// post, dispatch and defer: handing a callable to an executor, or waiting for one's turn there. A
+// callable and its queue entry share one recycled block, which is free again before the callable
+// runs.
 #pragma once
 
 #include <beck/run/hop.hpp>
@@ -36,8 +37,8 @@ void post_function(const any_io_executor& executor, F&& function) {
   executor.post(make_for_handler<entry>(function, static_cast<F&&>(function)));
 }
 
-/// A callable that must in the end run on its associated executor, wherever it was first queued. Until it has
-/// been called it counts as outstanding work there.
+/// A callable that must in the end run on its associated executor, wherever it was first queued.
+/// Until it has been called it counts as outstanding work there.
 template <class F>
 class to_associated {
  public:
@@ -85,7 +86,8 @@ void start_callback(hop_operation&& op, F&& function) {
   }
 }
 
-/// What post and its like take besides an executor or a context: a callable without parameters, or a token.
+/// What post and its like take besides an executor or a context: a callable without parameters, or
+/// a token.
 template <class T>
 concept nullary_token = completion_token_for<T, void()>;
 /// Where they take it to. A handler may have an executor too: it is no place.
@@ -104,10 +106,11 @@ any_io_executor executor_at(C& context) {
   return any_io_executor(context.get_executor());
 }
 
-/// Queues a callable on `where` (an executor, or something that has one); it never runs inside this call.
-/// Posts from one thread to one context run in order. A callable with an associated executor runs there, after
-/// its turn on `where`. With a token the completion has no arguments; without one: `co_await post(where)`.
-/// Throws std::bad_alloc for a callable; nothing is queued then. Any thread.
+/// Queues a callable on `where` (an executor, or something that has one); it never runs inside this
+/// call. Posts from one thread to one context run in order. A callable with an associated executor
+/// runs there, after its turn on `where`. With a token the completion has no arguments; without
+/// one: `co_await post(where)`. Throws std::bad_alloc for a callable; nothing is queued then. Any
+/// thread.
 template <execution_place P, nullary_token T>
 auto post(P&& where, T&& token) {
   if constexpr (plain_handler<std::decay_t<T>, void()>) {
@@ -131,8 +134,8 @@ hop_operation defer(P&& where) {
   return hop_operation(executor_at(where), false);
 }
 
-/// Runs the callable inside this call if the caller already is inside `where`, else as post(). Awaited, it
-/// continues at once then, as the budget allows.
+/// Runs the callable inside this call if the caller already is inside `where`, else as post().
+/// Awaited, it continues at once then, as the budget allows.
 template <execution_place P, nullary_token T>
 auto dispatch(P&& where, T&& token) {
   return launch(hop_operation(executor_at(where), true), static_cast<T&&>(token));
@@ -142,8 +145,8 @@ hop_operation dispatch(P&& where) {
   return hop_operation(executor_at(where), true);
 }
 
-/// The executor of whatever runs on this thread: the context's, outside of tasks too. Asserts outside of
-/// every run().
+/// The executor of whatever runs on this thread: the context's, outside of tasks too. Asserts
+/// outside of every run().
 inline const any_io_executor& current_executor() noexcept { return ambient_scope().executor(); }
 
 /// Where a callable goes that nobody sends anywhere: its associated executor, else the current one.

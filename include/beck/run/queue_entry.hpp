@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The unit of scheduling: everything that a run queue, a mailbox or an executor carries is a queue_entry
-// embedded in the thing that waits (an operation, a posted function, a coroutine's root). Queues link
-// entries through themselves, so scheduling never allocates.
+// The unit of scheduling: everything that a run queue, a mailbox or an executor carries is a
+// queue_entry embedded in the thing that waits (an operation, a posted function, a coroutine's
+// root). Queues link entries through themselves, so scheduling never allocates.
 #pragma once
 
 namespace beck {

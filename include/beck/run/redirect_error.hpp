@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// redirect_error: the error goes to a variable, the token gets the rest. Built-in operations that are awaited
-// need no handler for it.
+// redirect_error: the error goes to a variable, the token gets the rest. Built-in operations that
+// are awaited need no handler for it.
 #pragma once
 
 #include <beck/run/awaited_result.hpp>
@@ -79,8 +79,9 @@ class redirecting_adapter {
 template <class Token>
 using redirect_error_t = token_adapter<redirecting_adapter, Token>;
 
-/// Writes the error (or success) to `target` when the operation completes; the token is given only the values.
-/// Requires that `target` lives until then. Signatures without an error_code stay as they are.
+/// Writes the error (or success) to `target` when the operation completes; the token is given only
+/// the values. Requires that `target` lives until then. Signatures without an error_code stay as
+/// they are.
 template <class Token>
 redirect_error_t<std::decay_t<Token>> redirect_error(Token&& token, error_code& target) {
   return redirect_error_t<std::decay_t<Token>>(redirecting_adapter(target),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Where a handler leaves its result for somebody who waits: a coroutine's frame, or the block of an operation
-// that a user wrote. The handler may be called on any thread, even inside the initiation; delivering never
-// allocates, because the slot is its own queue entry.
+// Where a handler leaves its result for somebody who waits: a coroutine's frame, or the block of an
+// operation that a user wrote. The handler may be called on any thread, even inside the initiation;
+// delivering never allocates, because the slot is its own queue entry.
 #pragma once
 
 #include <beck/run/awaited_result.hpp>
@@ -12,9 +12,9 @@
 
 namespace beck {
 
-/// The part of a slot that does not depend on the result. `run` is set by what derives: it delivers the
-/// result (with a runner), or gives up what the slot owns (with nullptr: the handler was dropped, or the
-/// queue died).
+/// The part of a slot that does not depend on the result. `run` is set by what derives: it delivers
+/// the result (with a runner), or gives up what the slot owns (with nullptr: the handler was
+/// dropped, or the queue died).
 class completion_slot : public queue_entry {
  public:
   completion_slot() noexcept = default;
@@ -25,10 +25,10 @@ class completion_slot : public queue_entry {
   const any_io_executor& executor() const noexcept { return *executor_; }
 
  protected:
-  /// Before the initiation: counts outstanding work on `executor`, which must live as long as the slot. The
-  /// initiation runs inside an initiating_call of the slot; if that is still pending afterwards, the slot
-  /// belongs to the handler and may be gone already. Else it is the initiation's again, and settle() ends the
-  /// work.
+  /// Before the initiation: counts outstanding work on `executor`, which must live as long as the
+  /// slot. The initiation runs inside an initiating_call of the slot; if that is still pending
+  /// afterwards, the slot belongs to the handler and may be gone already. Else it is the
+  /// initiation's again, and settle() ends the work.
   void begin(const any_io_executor& executor, run_function deliver) noexcept {
     run = deliver;
     executor_ = &executor;
@@ -36,8 +36,8 @@ class completion_slot : public queue_entry {
   }
   void settle() noexcept { executor_->on_work_finished(); }
 
-  /// For a coroutine, after the initiation: a result that is there is used at once if the budget allows it, and
-  /// queued else. True: the coroutine stays suspended.
+  /// For a coroutine, after the initiation: a result that is there is used at once if the budget
+  /// allows it, and queued else. True: the coroutine stays suspended.
   bool stay_suspended(const initiating_call& call) {
     return call.result() == initiating_call::outcome::pending || !continue_at_once(call);
   }
@@ -59,25 +59,40 @@ class result_handler;
 template <class... A>
 class result_slot : public completion_slot {
  public:
-  using result = awaited_result_t<A...>;
+  using result_type = awaited_result_t<A...>;
 
   result_slot() noexcept : empty_() {}
   ~result_slot() {
     sever();
-    if (full_) result_.~result();
+    if (full_) result_.~result_type();
   }
 
  protected:
   void set(A... a) {
-    ::new (static_cast<void*>(&result_)) result(static_cast<A&&>(a)...);
+    ::new (static_cast<void*>(&result_)) result_type(static_cast<A&&>(a)...);
     full_ = true;
   }
-  result&& get() noexcept { return static_cast<result&&>(result_); }
+  result_type&& get() noexcept { return static_cast<result_type&&>(result_); }
+
+  /// Runs the initiation of a coroutine's operation, after begin(). True: the coroutine stays
+  /// suspended. What the initiation throws passes through, and the handler forgets the slot.
+  template <class Initiation>
+  bool initiate_suspended(Initiation&& initiation) {
+    const initiating_call call(static_cast<completion_slot*>(this));
+    try {
+      static_cast<Initiation&&>(initiation)(result_handler<A...>(*this));
+    } catch (...) {
+      sever();
+      this->settle();
+      throw;
+    }
+    return this->stay_suspended(call);
+  }
 
   /// What co_await gives for this slot.
   template <bool Throwing>
   auto resume_with() {
-    if constexpr (!Throwing && is_io_result<result>) {
+    if constexpr (!Throwing && is_io_result<result_type>) {
       return get();
     } else {
       return get().value();
@@ -94,14 +109,15 @@ class result_slot : public completion_slot {
 
   union {
     char empty_;
-    result result_;
+    result_type result_;
   };
   result_handler<A...>* handler_ = nullptr;
   bool full_ = false;
 };
 
-/// The handler that fills a slot: move-only, one pointer; called at most once, from any thread, also inside
-/// the initiation. Called or destroyed: what waits is told through its own executor, never inside the call.
+/// The handler that fills a slot: move-only, one pointer; called at most once, from any thread,
+/// also inside the initiation. Called or destroyed: what waits is told through its own executor,
+/// never inside the call.
 template <class... A>
 class result_handler {
  public:
@@ -109,15 +125,17 @@ class result_handler {
   static constexpr bool only_keeps_result = true;
 
   explicit result_handler(result_slot<A...>& slot) noexcept : slot_(&slot) {
-    slot_->handler_ = this;
+    // Behind unfused(): g++ 12 takes the back link, which the destructor clears, for a dangling
+    // one.
+    slot_->handler_ = unfused(this);
   }
   result_handler(result_handler&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {
-    if (slot_ != nullptr) slot_->handler_ = this;
+    if (slot_ != nullptr) slot_->handler_ = unfused(this);
   }
   result_handler& operator=(result_handler&& other) noexcept {
     result_handler previous(static_cast<result_handler&&>(*this));
     slot_ = std::exchange(other.slot_, nullptr);
-    if (slot_ != nullptr) slot_->handler_ = this;
+    if (slot_ != nullptr) slot_->handler_ = unfused(this);
     return *this;
   }
   ~result_handler() {
@@ -151,12 +169,13 @@ class result_handler {
 template <class... A>
 class awaiting_slot : public result_slot<A...> {
  public:
-  template <class Promise>
-  void prepare(std::coroutine_handle<Promise> coroutine) {
+  /// Awaits what `initiation` starts; true: the coroutine stays suspended.
+  template <class Promise, class Initiation>
+  bool suspend(std::coroutine_handle<Promise> coroutine, Initiation&& initiation) {
     coroutine_ = coroutine;
     this->begin(scope_of(coroutine).executor(), &resume_entry);
+    return this->initiate_suspended(static_cast<Initiation&&>(initiation));
   }
-  using result_slot<A...>::stay_suspended;
   template <bool Throwing>
   auto take() {
     return this->template resume_with<Throwing>();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a thread carries while it executes entries: the budget that keeps one entry from starving the
-// others, the depth that keeps the stack bounded, and the slots through which coroutines continue after
-// the current one has unwound. Every executor runs its entries inside a runner, so the rules hold for
-// contexts, strands and foreign executors alike.
+// What a thread carries while it executes entries: the budget that keeps one entry from starving
+// the others, the depth that keeps the stack bounded, and the slots through which coroutines
+// continue after the current one has unwound. Every executor runs its entries inside a runner, so
+// the rules hold for contexts, strands and foreign executors alike.
 #pragma once
 
 #include <coroutine>
@@ -15,19 +15,21 @@ namespace beck {
 
 /// Counters of one runner; read them through the statistics of its context.
 struct runner_counters {
-  std::uint64_t delivered = 0;           ///< user handlers and resumptions that were queue entries
-  std::uint64_t inline_completions = 0;  ///< operations that finished without suspending or queueing
-  std::uint64_t budget_stops = 0;        ///< operations that had to queue because the budget was spent
-  std::uint32_t depth_max = 0;           ///< deepest nesting of tasks started inline
+  std::uint64_t delivered = 0;  ///< user handlers and resumptions that were queue entries
+  std::uint64_t inline_completions =
+      0;                           ///< operations that finished without suspending or queueing
+  std::uint64_t budget_stops = 0;  ///< operations that had to queue because the budget was spent
+  std::uint32_t depth_max = 0;     ///< deepest nesting of tasks started inline
 };
 
 class scope;
 
-/// The execution state of one thread at a time. Not copyable; used only by the thread it is bound to.
+/// The execution state of one thread at a time. Not copyable; used only by the thread it is bound
+/// to.
 class runner {
  public:
-  /// What one queue entry may spend before it must yield: a memory-only result costs 1, a system call 8,
-  /// and 1 more for every 16 KiB moved. Nothing refills it on the side.
+  /// What one queue entry may spend before it must yield: a memory-only result costs 1, a system
+  /// call 8, and 1 more for every 16 KiB moved. Nothing refills it on the side.
   static constexpr unsigned budget_per_entry = 128;
   static constexpr unsigned memory_weight = 1;
   static constexpr unsigned call_weight = 8;
@@ -44,7 +46,8 @@ class runner {
   /// The runner bound to this thread, or nullptr outside of every run().
   static runner* current() noexcept { return current_; }
 
-  /// Binds a runner to the thread for the life of the object; nests (a handler may poll another context).
+  /// Binds a runner to the thread for the life of the object; nests (a handler may poll another
+  /// context).
   class binding {
    public:
     explicit binding(runner& r) noexcept : previous_(current_) { current_ = &r; }
@@ -84,8 +87,8 @@ class runner {
     while (next_ || after_ != nullptr) continue_unwound();
   }
 
-  /// Lets `coroutine` continue when the current one has unwound to resume(). False if the slot is taken
-  /// (then it must be queued). Requires a call from inside resume().
+  /// Lets `coroutine` continue when the current one has unwound to resume(). False if the slot is
+  /// taken (then it must be queued). Requires a call from inside resume().
   bool resume_next(std::coroutine_handle<> coroutine) noexcept {
     if (next_) return false;
     next_ = coroutine;
@@ -107,8 +110,8 @@ class runner {
   }
   void ascend() noexcept { --depth_; }
 
-  /// Enters one level of handlers called through an immediate executor; false at the bound or when the
-  /// budget is spent.
+  /// Enters one level of handlers called through an immediate executor; false at the bound or when
+  /// the budget is spent.
   bool descend_immediate() noexcept {
     if (immediate_depth_ >= immediate_depth_max || budget_ == 0) return false;
     ++immediate_depth_;
@@ -117,7 +120,8 @@ class runner {
   void ascend_immediate() noexcept { --immediate_depth_; }
 
   runner_counters counters;
-  /// The scope of whatever runs here outside of every task; set by the context that owns the runner.
+  /// The scope of whatever runs here outside of every task; set by the context that owns the
+  /// runner.
   scope* ambient = nullptr;
 
  private:

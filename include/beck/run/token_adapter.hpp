@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: BSL-1.0
-// What bind_executor, as_tuple, redirect_error and their like have in common: a token inside another one. An
-// adapter changes the handler on its way to the operation or, where the operation is an object and is awaited,
-// only its result; then there is no handler and no memory.
+// What bind_executor, as_tuple, redirect_error and their like have in common: a token inside
+// another one. An adapter changes the handler on its way to the operation or, where the operation
+// is an object and is awaited, only its result; then there is no handler and no memory.
 #pragma once
 
 #include <beck/run/deferred.hpp>
 
 namespace beck {
 
-/// Base of adapters that only answer a query (bind.hpp): the signature stays, the handler gets a binder.
+/// Base of adapters that only answer a query (bind.hpp): the signature stays, the handler gets a
+/// binder.
 class association_adapter {};
 
 /// Other adapters have
 ///   template <class Signature> using signature = ...   what the inner token is given
-///   adapt<Signature>(handler)                          a handler for `Signature` from the inner token's
-///   template <class Signature> maps_result             whether map() stands for that where it is awaited
-///   map(result...)                                     what co_await gives instead (no argument for void)
+///   adapt<Signature>(handler)                          a handler for `Signature` from the inner
+///   token's template <class Signature> maps_result             whether map() stands for that where
+///   it is awaited map(result...)                                     what co_await gives instead
+///   (no argument for void)
 template <class Adapter, class Signature>
 struct adapted_signature {
   using type = typename Adapter::template signature<Signature>;
@@ -28,7 +30,8 @@ struct adapted_signature<Adapter, Signature> {
 template <class Adapter, class Signature>
 using adapted_signature_t = typename adapted_signature<Adapter, Signature>::type;
 
-/// A token and what to change for it. With an association_adapter it is a handler too, if the token is one.
+/// A token and what to change for it. With an association_adapter it is a handler too, if the token
+/// is one.
 template <class Adapter, class Token>
 class token_adapter : public Adapter {
  public:
@@ -69,14 +72,15 @@ auto adapt_handler(const Adapter& adapter, Handler&& handler) {
   }
 }
 
-/// An operation whose awaited result is mapped; it lives in the awaiting frame as the operation itself would.
+/// An operation whose awaited result is mapped; it lives in the awaiting frame as the operation
+/// itself would.
 template <class Adapter, class Op>
 class [[nodiscard]] mapped_operation : public Op {
  public:
   using signature = adapted_signature_t<Adapter, typename Op::signature>;
 
-  mapped_operation(const Adapter& adapter, Op&& op)
-      : Op(static_cast<Op&&>(op)), adapter_(adapter) {}
+  mapped_operation(const Adapter& adapter, Op&& inert)
+      : Op(static_cast<Op&&>(inert)), adapter_(adapter) {}
 
   auto await_resume() {
     if constexpr (std::is_void_v<decltype(Op::await_resume())>) {

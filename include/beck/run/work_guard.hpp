@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// executor_work_guard: keeps run() from returning while something outside of the context still intends to
-// give it work.
+// executor_work_guard: keeps run() from returning while something outside of the context still
+// intends to give it work.
 #pragma once
 
 #include <beck/run/post.hpp>
@@ -14,7 +14,8 @@ class executor_work_guard {
  public:
   using executor_type = Executor;
 
-  explicit executor_work_guard(const Executor& executor) noexcept : executor_(executor), owns_(true) {
+  explicit executor_work_guard(const Executor& executor) noexcept
+      : executor_(executor), owns_(true) {
     any_io_executor(executor_).on_work_started();
   }
   executor_work_guard(const executor_work_guard& other) noexcept

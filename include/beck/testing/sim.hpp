@@ -18,6 +18,8 @@ class settings {
   settings() noexcept {}
 
   /// How long a message of the network travels, drawn evenly for each. Requires 0 <= least <= most.
+  /// Between UNIX sockets only the news travels that wakes an operation: what one end has done, the
+  /// other sees at once if it looks, as on Linux.
   settings& delay(duration least, duration most) noexcept {
     delay_least_ = least;
     delay_most_ = most;

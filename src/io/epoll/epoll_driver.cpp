@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// epoll(7). Events are collected into readiness bits and queued attempts before any user code runs, so an
-// event can never meet a descriptor that was reused after it; the generation guards what a duplicated
-// descriptor might still report.
+// epoll(7). Events are collected into readiness bits and queued attempts before any user code runs,
+// so an event can never meet a descriptor that was reused after it; the generation guards what a
+// duplicated descriptor might still report.
 #include "io/epoll/epoll_driver.hpp"
 
 #include <cerrno>
@@ -30,16 +30,18 @@ std::uint64_t token_of(const descriptor& d) noexcept {
 }  // namespace
 
 epoll_driver::epoll_driver(io_loop& loop, const std::string& refused)
-    : loop_(loop), report_(refused.empty() ? "epoll" : "epoll; no io_uring: " + refused), events_(events_first) {
+    : loop_(loop),
+      report_(refused.empty() ? "epoll" : "epoll; no io_uring: " + refused),
+      events_(events_first) {
   epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
   if (epoll_fd_ < 0) throw_error(make_error(-errno), "epoll_create1");
   wake_fd_ = wake_open();
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;
   event.data.u64 = wake_token;
-  const int error = wake_fd_ < 0                                                     ? -wake_fd_
+  const int error = wake_fd_ < 0                                                  ? -wake_fd_
                     : ::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, wake_fd_, &event) < 0 ? errno
-                                                                                    : 0;
+                                                                                  : 0;
   if (error == 0) return;
   if (wake_fd_ >= 0) ::close(wake_fd_);
   ::close(epoll_fd_);
@@ -52,7 +54,8 @@ epoll_driver::~epoll_driver() {
 }
 
 void epoll_driver::attach(descriptor& d) noexcept {
-  d.queue[direction_in].ready = readiness::known;  // the first attempt is free of charge: nothing is registered yet
+  d.queue[direction_in].ready =
+      readiness::known;  // the first attempt is free of charge: nothing is registered yet
   d.queue[direction_out].ready = readiness::known;
 }
 
@@ -109,7 +112,8 @@ void epoll_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
 
   if (mode == turn_mode::busy) {  // there is no flag to look at: ask now and then
     const std::int64_t now = loop_.sys().now();
-    // While nothing waits for an event, speculation finds the data, and edges coalesce until they are asked for.
+    // While nothing waits for an event, speculation finds the data, and edges coalesce until they
+    // are asked for.
     if (now - last_visit_ < (parked_ == 0 ? idle_visit_ns : busy_visit_ns)) return;
     last_visit_ = now;
     collect(0, 0);
@@ -131,8 +135,10 @@ int epoll_driver::wait_for_events(const timespec* limit) noexcept {
   }
   int limit_ms = -1;  // rounded up: a timer is never early
   if (limit != nullptr) {
-    limit_ms = limit->tv_sec > 1'000'000 ? 1'000'000'000
-                                         : static_cast<int>(limit->tv_sec * 1000 + (limit->tv_nsec + 999'999) / 1'000'000);
+    limit_ms =
+        limit->tv_sec > 1'000'000
+            ? 1'000'000'000
+            : static_cast<int>(limit->tv_sec * 1000 + (limit->tv_nsec + 999'999) / 1'000'000);
   }
   return ::epoll_wait(epoll_fd_, events_.data(), room, limit_ms);
 }
@@ -149,7 +155,8 @@ void epoll_driver::collect(int timeout, std::int64_t deadline) noexcept {
   for (;;) {
     ++loop_.counters().kernel_entries;
     const int count = wait_for_events(wait);
-    if (count <= 0) return;  // a time-out, or EINTR (S9): the loop's next turn recomputes the deadline
+    if (count <= 0)
+      return;  // a time-out, or EINTR (S9): the loop's next turn recomputes the deadline
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = events_[static_cast<std::size_t>(i)];
       if (event.data.u64 == wake_token) continue;

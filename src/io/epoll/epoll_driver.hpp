@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The epoll driver: each descriptor is registered once, edge-triggered, when its first attempt finds
-// nothing; there is no MOD and no re-arming. Reads that are likely to succeed a turn later are attempted
-// then instead of waiting for an event (lazy speculation).
+// The epoll driver: each descriptor is registered once, edge-triggered, when its first attempt
+// finds nothing; there is no MOD and no re-arming. Reads that are likely to succeed a turn later
+// are attempted then instead of waiting for an event (lazy speculation).
 #pragma once
 
 #include <ctime>
@@ -19,8 +19,8 @@ class io_loop;
 
 class epoll_driver final : public driver {
  public:
-  /// `refused`: why there is no better driver, for the report; empty if this one was asked for. Throws
-  /// io_error if the kernel refuses.
+  /// `refused`: why there is no better driver, for the report; empty if this one was asked for.
+  /// Throws io_error if the kernel refuses.
   epoll_driver(io_loop& loop, const std::string& refused);
   ~epoll_driver() override;
 
@@ -57,8 +57,8 @@ class epoll_driver final : public driver {
   bool nanoseconds_ = true;  // epoll_pwait2 exists
   std::int64_t last_visit_ = 0;
   unsigned parked_ = 0;  // operations that only an event can wake
-  lazy_list due_;    // attempted in this turn
-  lazy_list fresh_;  // attempted in the next one
+  lazy_list due_;        // attempted in this turn
+  lazy_list fresh_;      // attempted in the next one
   std::vector<epoll_event> events_;
 };
 

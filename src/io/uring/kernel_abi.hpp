@@ -20,7 +20,8 @@ inline constexpr unsigned enter_abs_timer = 1U << 5;
 /// EPOLLET in an entry's poll events: an edge-triggered poll (Linux 5.13).
 inline constexpr unsigned poll_edge = 1U << 31;
 
-/// The length of one entry is an unsigned 32-bit number; the kernel moves at most this much at once.
+/// The length of one entry is an unsigned 32-bit number; the kernel moves at most this much at
+/// once.
 inline constexpr unsigned transfer_bytes_max = 0x7ffff000;
 
 }  // namespace beck::uring

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a ring entry carries to recognise its completion: an operation's address, or a descriptor's index and
-// generation, told apart by the low bits.
+// What a ring entry carries to recognise its completion: an operation's address, or a descriptor's
+// index and generation, told apart by the low bits.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,23 @@ inline constexpr std::uint64_t kind_mask = 7;
 inline constexpr std::uint64_t wake_token = static_cast<std::uint64_t>(token_kind::wake);
 inline constexpr std::uint64_t internal_token = static_cast<std::uint64_t>(token_kind::internal);
 
-inline token_kind kind_of(std::uint64_t token) noexcept { return static_cast<token_kind>(token & kind_mask); }
+inline token_kind kind_of(std::uint64_t token) noexcept {
+  return static_cast<token_kind>(token & kind_mask);
+}
 
-inline std::uint64_t token_of(const io_op& op) noexcept { return reinterpret_cast<std::uint64_t>(&op); }
-inline io_op& operation_of(std::uint64_t token) noexcept { return *reinterpret_cast<io_op*>(token); }
+inline std::uint64_t token_of(const io_op& op) noexcept {
+  return reinterpret_cast<std::uint64_t>(&op);
+}
+inline io_op& operation_of(std::uint64_t token) noexcept {
+  return *reinterpret_cast<io_op*>(token);
+}
 
 inline std::uint64_t token_of(const descriptor& d) noexcept {
   return std::uint64_t{d.index} << 32 | static_cast<std::uint32_t>(d.generation << 3) |
          static_cast<std::uint64_t>(token_kind::poll);
 }
-inline std::uint32_t index_of(std::uint64_t token) noexcept { return static_cast<std::uint32_t>(token >> 32); }
+inline std::uint32_t index_of(std::uint64_t token) noexcept {
+  return static_cast<std::uint32_t>(token >> 32);
+}
 
 }  // namespace beck::uring

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// From completions to results. Nothing here runs user code or does I/O: a completion becomes readiness, a
-// queued attempt, or a queued result.
+// From completions to results. Nothing here runs user code or does I/O: a completion becomes
+// readiness, a queued attempt, or a queued result.
 #include <cerrno>
 
 #include "base/sanitizers.hpp"
@@ -14,8 +14,8 @@
 namespace beck {
 namespace {
 
-/// Results that nobody asked for and that say nothing about the descriptor: of what the kernel held for a thread
-/// that has ended (U17, U18), and of a multishot that it gives up (U8).
+/// Results that nobody asked for and that say nothing about the descriptor: of what the kernel held
+/// for a thread that has ended (U17, U18), and of a multishot that it gives up (U8).
 bool is_given_up(int result) noexcept {
   return result == -ECANCELED || result == -EFAULT || result == -EINTR || result == -EAGAIN;
 }
@@ -39,7 +39,8 @@ void uring_driver::take(const io_uring_cqe& completion) noexcept {
       take_poll(completion);
       return;
     case uring::token_kind::wake:
-      if ((completion.flags & IORING_CQE_F_MORE) == 0) wake_watched_ = false;  // U8: written again next turn
+      if ((completion.flags & IORING_CQE_F_MORE) == 0)
+        wake_watched_ = false;  // U8: written again next turn
       return;
     case uring::token_kind::internal:
       return;
@@ -48,7 +49,8 @@ void uring_driver::take(const io_uring_cqe& completion) noexcept {
 
 void uring_driver::take_poll(const io_uring_cqe& completion) noexcept {
   descriptor& d = loop_.descriptor_at(uring::index_of(completion.user_data));
-  if (uring::token_of(d) != completion.user_data || d.fd < 0) return;  // S7: the slot has a new owner
+  if (uring::token_of(d) != completion.user_data || d.fd < 0)
+    return;  // S7: the slot has a new owner
   const bool more = (completion.flags & IORING_CQE_F_MORE) != 0;
   if (!more) {
     d.registered = false;
@@ -119,7 +121,8 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
 }
 
 void uring_driver::end_operation(io_op& op, descriptor& d, int result) noexcept {
-  // A cancel interrupts what has got onto a kernel worker thread; unrequested, EINTR was resubmitted.
+  // A cancel interrupts what has got onto a kernel worker thread; unrequested, EINTR was
+  // resubmitted.
   loop_.finish(op, result == -EINTR ? -ECANCELED : result);
   close_if_idle(d);
 }
@@ -128,8 +131,8 @@ void uring_driver::close_if_idle(descriptor& d) noexcept {
   if (d.closing && d.in_kernel == 0 && !d.registered && !d.detaching) loop_.close_detached(d);
 }
 
-/// Again, because nobody asked for its end. By a direct call after EFAULT: that tells whether the thread was
-/// gone or the memory is.
+/// Again, because nobody asked for its end. By a direct call after EFAULT: that tells whether the
+/// thread was gone or the memory is.
 void uring_driver::start_over(io_op& op, descriptor& d, int result) noexcept {
   if (result == -EFAULT) {
     d.queue[direction_of(op.kind)].ready = readiness::known;
@@ -156,7 +159,8 @@ void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& comple
   direction& q = d.queue[direction_in];
   op.transferred += static_cast<std::size_t>(completion.res);
   // The kernel says whether there is more: no guess is needed.
-  q.ready = d.hung_up || (completion.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0 ? readiness::known : readiness::no;
+  q.ready = d.hung_up || (completion.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0 ? readiness::known
+                                                                              : readiness::no;
   if ((op.flags & io_op::flag_all) == 0 || op.transferred == op.length) {
     end_operation(op, d, 0);
   } else if ((op.flags & io_op::flag_cancelled) != 0 || d.closing) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The turn, and what the loop asks for between turns (nothing of which touches the ring but detach).
+// The turn, and what the loop asks for between turns (nothing of which touches the ring but
+// detach).
 #include "io/uring/uring_driver.hpp"
 
 #include <cerrno>
@@ -26,7 +27,8 @@ constexpr int detach_visits_max = 4;
 
 }  // namespace
 
-uring_driver::uring_driver(io_loop& loop, uring::ring_kernel& kernel, const uring_driver_options& options)
+uring_driver::uring_driver(io_loop& loop, uring::ring_kernel& kernel,
+                           const uring_driver_options& options)
     : loop_(loop), options_(options) {
   const uring::probe_result probed = uring::open_probed(ring_, kernel, options_.ring);
   report_ = probed.text;
@@ -53,7 +55,8 @@ void uring_driver::add_stats(context_stats& stats) const noexcept {
 }
 
 void uring_driver::attach(descriptor& d) noexcept {
-  d.queue[direction_in].ready = readiness::no;  // arming finds what is there, for the price of asking
+  d.queue[direction_in].ready =
+      readiness::no;  // arming finds what is there, for the price of asking
   d.queue[direction_out].ready = readiness::known;
 }
 
@@ -65,7 +68,7 @@ void uring_driver::submit(io_op& op) noexcept {
   }
   descriptor& d = *op.target;
   direction& q = d.queue[direction_of(op.kind)];
-  if (is_small_receive(op) && q.ready != readiness::known) {
+  if (may_be_armed(op) && q.ready != readiness::known) {
     advance(op, op_event::list);
     fresh_.add(op);
   } else if (is_receive(op.kind) && q.ready == readiness::perhaps && q.predictor >= 2) {
@@ -103,8 +106,9 @@ bool uring_driver::detach(descriptor& d) noexcept {
     cancel(*q.current);
   }
   if (d.registered) unwatch(d);
-  // close(2) cancels nothing and the kernel holds the file while an entry of ours does: so cancel, enter once
-  // and reap before it. Then the peer sees the end, and the number is free, when close() returns.
+  // close(2) cancels nothing and the kernel holds the file while an entry of ours does: so cancel,
+  // enter once and reap before it. Then the peer sees the end, and the number is free, when close()
+  // returns.
   d.detaching = true;
   for (int visit = 0; visit < detach_visits_max && (d.registered || d.in_kernel != 0); ++visit) {
     write_prepared();
@@ -112,8 +116,8 @@ bool uring_driver::detach(descriptor& d) noexcept {
     collect();
   }
   d.detaching = false;
-  // A ring that another thread ran before answers only when that thread enters the kernel or ends: up to some
-  // milliseconds later. Then the close waits, and the last completion does it.
+  // A ring that another thread ran before answers only when that thread enters the kernel or ends:
+  // up to some milliseconds later. Then the close waits, and the last completion does it.
   if (d.registered && d.closing) ++closing_polls_;
   return d.in_kernel == 0 && !d.registered;
 }
@@ -149,7 +153,8 @@ void uring_driver::sleep(std::int64_t deadline) noexcept {
   if (collect() == 0 && !taken) back_off();
 }
 
-/// One visit to the kernel. False: it took no entries (U2, U3); they stay the ring's for the next visit.
+/// One visit to the kernel. False: it took no entries (U2, U3); they stay the ring's for the next
+/// visit.
 bool uring_driver::enter(unsigned wait_for, std::int64_t deadline) noexcept {
   const uring::submit_result result =
       ring_.submit(wait_for, wait_for != 0 ? deadline : uring::ring::no_deadline, true);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// The io_uring driver. Readiness comes from one multishot poll for each descriptor, as from epoll, with one
-// exception that makes it faster than epoll: small receives are lazily armed (arming.hpp). Ring entries are
-// written only inside the turn, so nothing prepared can meet a descriptor number that was reused.
+// The io_uring driver. Readiness comes from one multishot poll for each descriptor, as from epoll,
+// with one exception that makes it faster than epoll: small receives are lazily armed (arming.hpp).
+// Ring entries are written only inside the turn, so nothing prepared can meet a descriptor number
+// that was reused.
 #pragma once
 
 #include <string>
@@ -25,7 +26,8 @@ struct uring_driver_options {
 
 class uring_driver final : public driver {
  public:
-  /// `kernel` outlives the driver. Throws io_error (with the probe's reason in its message) if no usable ring can be made.
+  /// `kernel` outlives the driver. Throws io_error (with the probe's reason in its message) if no
+  /// usable ring can be made.
   uring_driver(io_loop& loop, uring::ring_kernel& kernel, const uring_driver_options& options);
   ~uring_driver() override;
 
@@ -45,15 +47,11 @@ class uring_driver final : public driver {
   void add_stats(context_stats& stats) const noexcept override;
 
  private:
-  /// One that the ring itself carries out.
-  bool is_small_receive(const io_op& op) const noexcept {
-    return op.kind == op_kind::receive && op.length - op.transferred <= options_.small_receive_bytes_max;
-  }
-
   // Writing entries (uring_entries.cpp).
   io_uring_sqe* entry() noexcept;
   void write_prepared() noexcept;
   bool write_operation(io_op& op) noexcept;
+  bool may_be_armed(const io_op& op) const noexcept;
   bool write_poll(descriptor& d) noexcept;
   bool write_cancel(std::uint64_t token) noexcept;
   void write_or_keep(lazy_list& list) noexcept;
@@ -87,11 +85,11 @@ class uring_driver final : public driver {
   std::uint64_t lazily_armed_ = 0;
   std::int64_t back_off_ns_ = 0;
 
-  lazy_list now_;          // to be written in the next turn
-  lazy_list due_;          // small receives that have waited their turn
-  lazy_list fresh_;        // small receives of this turn
-  entry_queue cancels_;    // operations in the kernel whose cancel is not written yet
-  descriptor* polls_ = nullptr;  // descriptors to be watched
+  lazy_list now_;                    // to be written in the next turn
+  lazy_list due_;                    // small receives that have waited their turn
+  lazy_list fresh_;                  // small receives of this turn
+  entry_queue cancels_;              // operations in the kernel whose cancel is not written yet
+  descriptor* polls_ = nullptr;      // descriptors to be watched
   descriptor* unwatched_ = nullptr;  // descriptors whose poll's cancel is not written yet
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// From operations to ring entries. What finds no room stays on its list for the next turn (U1): nothing is
-// dropped, neither an operation nor a cancel.
+// From operations to ring entries. What finds no room stays on its list for the next turn (U1):
+// nothing is dropped, neither an operation nor a cancel.
 #include <algorithm>
 #include <cerrno>
 
@@ -84,6 +84,12 @@ bool uring_driver::write_operation(io_op& op) noexcept {
   return true;
 }
 
+/// Only receives into one small buffer go to the ring; the others that were listed are attempted.
+bool uring_driver::may_be_armed(const io_op& op) const noexcept {
+  return op.kind == op_kind::receive &&
+         op.length - op.transferred <= options_.small_receive_bytes_max;
+}
+
 /// Writes the operations of a list; ends what was cancelled meanwhile; keeps what finds no room.
 void uring_driver::write_or_keep(lazy_list& list) noexcept {
   if (list.empty()) return;
@@ -91,7 +97,7 @@ void uring_driver::write_or_keep(lazy_list& list) noexcept {
   list.take([this, &kept](io_op& op) {
     if ((op.flags & io_op::flag_cancelled) != 0) {
       loop_.finish(op, -ECANCELED);
-    } else if (is_receive(op.kind) && !is_small_receive(op)) {
+    } else if (is_receive(op.kind) && !may_be_armed(op)) {
       loop_.queue_late_attempt(op);
     } else if (!write_operation(op)) {
       kept.add(op);
@@ -122,7 +128,8 @@ bool uring_driver::write_cancel(std::uint64_t token) noexcept {
   return true;
 }
 
-/// Everything that does not wait for a turn: the wake poll, cancels, polls, sends and one-shot polls.
+/// Everything that does not wait for a turn: the wake poll, cancels, polls, sends and one-shot
+/// polls.
 void uring_driver::write_prepared() noexcept {
   if (!wake_watched_) {
     if (io_uring_sqe* sqe = entry(); sqe != nullptr) {
