@@ -316,6 +316,7 @@ TEST_CASE(
 TEST_CASE(
     "without memory for its block an operation is an exception, and its handler is destroyed "
     "(K9)") {
+  NEEDS_ALLOCATION_FAULTS();
   beck::io_context context;
   std::vector<kept::handler> handlers;
   handler_life life;
