@@ -133,6 +133,8 @@ def sleeps(path, code):
 
 def coroutines(path, code):
     for rule, find in coroutine_rules.RULES.items():
+        if rule == "co-dropped" and under(path, "tests"):
+            continue  # clang says it of every result that is [[nodiscard]]; tests also await what gives nothing
         for position, message in find(code):
             yield line_of(code, position), rule, message
 

@@ -48,9 +48,10 @@ struct descriptor {
   bool orphaned = false;           ///< its object is gone: the slot is free after the close
   bool registered = false;         ///< the driver watches it
   bool arming = false;             ///< the driver is about to
+  bool unwatching = false;         ///< the driver is about to ask for the end of it
   bool user_non_blocking = false;  ///< synchronous calls give would_block instead of waiting
   std::uint16_t in_kernel = 0;     ///< operations that the kernel has
-  descriptor* next = nullptr;      ///< free list, or the driver's list of descriptors to arm
+  descriptor* next = nullptr;      ///< free list, or one of the driver's lists
   loop_order close_order;          ///< carries a close to the runner
 };
 

@@ -138,7 +138,7 @@ void io_loop::finish(io_op& op, int result) noexcept {
 
 void io_loop::leave_direction(io_op& op) noexcept {
   if (op.kind == op_kind::raw) return;
-  if ((op.flags & io_op::flag_steps) != 0 && !op.target->closing) return;
+  if ((op.flags & io_op::flag_steps) != 0 && !op.target->closing && !op.target->detaching) return;
   direction& q = op.target->queue[direction_of(op.kind)];
   if (q.current != &op) return;  // its descriptor was closed meanwhile
   q.current = nullptr;

@@ -364,7 +364,8 @@ CONFORMANCE("what was pending before a reopen never touches the new connection")
 }
 
 CONFORMANCE(
-    "a composed write whose socket is closed and reopened between two steps stays away from it") {  // S7
+    "a composed write whose socket is closed and reopened between two steps stays away from it") {
+  // S7
   beck::io_context ctx(context_options());
   stream a(ctx);
   stream b(ctx);
@@ -389,7 +390,8 @@ CONFORMANCE(
 }
 
 CONFORMANCE(
-    "a read_until whose socket is closed and reopened between two steps stays away from it") {  // S7
+    "a read_until whose socket is closed and reopened between two steps stays away from it") {
+  // S7
   beck::io_context ctx(context_options());
   stream a(ctx);
   stream b(ctx);

@@ -95,11 +95,8 @@ void uring_driver::cancel(io_op& op) noexcept {
 }
 
 bool uring_driver::detach(descriptor& d) noexcept {
-  if (d.arming) {  // not written yet: unlink it
-    descriptor** link = &polls_;
-    while (*link != &d) link = &(*link)->next;
-    *link = d.next;
-    d.next = nullptr;
+  if (d.arming) {  // not written yet
+    unlink(polls_, d);
     d.arming = false;
   }
   if (!d.registered && d.in_kernel == 0) return true;
