@@ -58,6 +58,7 @@ void io_loop::free_descriptor(descriptor& d) noexcept {
 }
 
 void io_loop::close(descriptor& d) noexcept {
+  leave_to_parent();
   if (d.fd >= 0 && !d.closing) {
     d.closing = true;
     for (direction& q : d.queue) abandon(q);

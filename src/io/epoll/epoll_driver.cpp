@@ -103,6 +103,12 @@ void epoll_driver::cancel(io_op& op) noexcept {
   loop_.finish(op, -ECANCELED);
 }
 
+void epoll_driver::leave_to_parent() noexcept {
+  const auto end = [this](io_op& op) { loop_.finish(op, -ECANCELED); };
+  due_.take(end);
+  fresh_.take(end);
+}
+
 void epoll_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
   const auto attempt_late = [this](io_op& op) { loop_.queue_late_attempt(op); };
   due_.take(attempt_late);

@@ -122,6 +122,21 @@ bool uring_driver::detach(descriptor& d) noexcept {
   return d.in_kernel == 0 && !d.registered;
 }
 
+void uring_driver::leave_to_parent() noexcept {
+  cancels_ = entry_queue();  // what they name has ended
+  while (polls_ != nullptr) {
+    descriptor& d = *std::exchange(polls_, polls_->next);
+    d.next = nullptr;
+    d.arming = false;
+  }
+  in_flight_ = closing_polls_ = 0;
+  ring_.leave_to_parent();
+  const auto end = [this](io_op& op) { loop_.finish(op, -ECANCELED); };
+  now_.take(end);
+  due_.take(end);
+  fresh_.take(end);
+}
+
 void uring_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
   write_prepared();
   write_or_keep(due_);
