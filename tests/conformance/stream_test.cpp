@@ -416,7 +416,8 @@ CONFORMANCE("an idle socket whose peer is gone makes the loop spin neither waiti
   CHECK(after.completions - before.completions <= 10);
 }
 
-CONFORMANCE("a wait for reading behind reads that filled their buffers sleeps until there is data") {
+CONFORMANCE(
+    "a wait for reading behind reads that filled their buffers sleeps until there is data") {
   const std::vector<char> sent(8192, 'x');
   // The number of reads decides what the library guesses of the next one when the wait starts.
   for (int rounds = 1; rounds <= 6; ++rounds) {
