@@ -55,11 +55,16 @@ struct descriptor {
   loop_order close_order;          ///< carries a close to the runner
 };
 
-/// Whether a direct system call is likely to find something. "Perhaps" is said of reads only; under
-/// a warm predictor waiting one turn finds the data more often than trying now.
-inline bool worth_attempting(const descriptor& d, const direction& q) noexcept {
-  return q.ready == readiness::known ||
-         (q.ready == readiness::perhaps && (q.predictor < 2 || !d.registered));
+inline bool is_receive(op_kind kind) noexcept {
+  return kind == op_kind::receive || kind == op_kind::receive_vector;
+}
+
+/// Whether a direct system call is likely to find something. After a read that filled its buffer
+/// there is "perhaps" more: worth a try for everything but a read under a warm predictor, which
+/// finds the data more often by waiting one turn than by trying now.
+inline bool worth_attempting(const descriptor& d, const direction& q, op_kind kind) noexcept {
+  if (q.ready != readiness::perhaps) return q.ready == readiness::known;
+  return !is_receive(kind) || q.predictor < 2 || !d.registered;
 }
 
 inline unsigned direction_of(op_kind kind) noexcept {

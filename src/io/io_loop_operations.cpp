@@ -337,7 +337,7 @@ bool operation::await_ready() noexcept {
   io_loop& loop = *d.loop;
   // Off the runner the slot may not even be looked at.
   if (!loop.on_runner() || loop.run_state().budget() == 0) return false;
-  if (d.fd < 0 || d.closing || q.current != nullptr || !worth_attempting(d, q)) return false;
+  if (d.fd < 0 || d.closing || q.current != nullptr || !worth_attempting(d, q, kind)) return false;
   if (!loop.attempt(*this)) return false;
   ++loop.run_state().counters.inline_completions;
   return true;

@@ -85,7 +85,7 @@ CONFORMANCE("spawn starts a task on the current context, after the caller") {
         order.push_back(4);
         co_return;
       };
-      beck::spawn(child());
+      beck::spawn(child);  // not child(): the callable must outlive this frame
       order.push_back(3);
       co_return;
     });
@@ -397,7 +397,7 @@ CONFORMANCE("a hundred tasks that wait for one another's messages all end") {
         beck::ignore(co_await beck::async_write(pair.b, beck::buffer(space)));
       }
     };
-    beck::co_spawn(ctx, echo(), beck::detached);
+    beck::co_spawn(ctx, echo, beck::detached);
     for (int m = 0; m < messages; ++m) {
       std::array<char, 3> sent{static_cast<char>(i), static_cast<char>(m), 'z'}, got{};
       beck::ignore(co_await beck::async_write(pair.a, beck::buffer(sent)));

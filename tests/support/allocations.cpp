@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The replaced allocation functions. They lie on malloc, so sanitizers still see every life.
+// The replaced allocation functions. They lie on malloc, so AddressSanitizer still sees every life.
+// They are weak, because ThreadSanitizer links its own, which then win.
 #include "support/allocations.hpp"
 
 #include <cstddef>
@@ -16,6 +17,12 @@ constinit thread_local bool has_fired = false;
 }  // namespace
 
 std::uint64_t allocations() noexcept { return count; }
+
+bool counts_allocations() {
+  const std::uint64_t before = count;
+  ::operator delete(::operator new(1));
+  return count != before;
+}
 
 allocation_fault::allocation_fault(int n) noexcept {
   countdown = n;
@@ -47,27 +54,37 @@ static void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
 using beck::test::allocate;
 using beck::test::allocate_or_throw;
 
-void* operator new(std::size_t n) { return allocate_or_throw(n, 1); }
-void* operator new[](std::size_t n) { return allocate_or_throw(n, 1); }
-void* operator new(std::size_t n, std::align_val_t a) {
+[[gnu::weak]] void* operator new(std::size_t n) { return allocate_or_throw(n, 1); }
+[[gnu::weak]] void* operator new[](std::size_t n) { return allocate_or_throw(n, 1); }
+[[gnu::weak]] void* operator new(std::size_t n, std::align_val_t a) {
   return allocate_or_throw(n, static_cast<std::size_t>(a));
 }
-void* operator new[](std::size_t n, std::align_val_t a) {
+[[gnu::weak]] void* operator new[](std::size_t n, std::align_val_t a) {
   return allocate_or_throw(n, static_cast<std::size_t>(a));
 }
-void* operator new(std::size_t n, const std::nothrow_t&) noexcept { return allocate(n, 1); }
-void* operator new[](std::size_t n, const std::nothrow_t&) noexcept { return allocate(n, 1); }
-void* operator new(std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
+[[gnu::weak]] void* operator new(std::size_t n, const std::nothrow_t&) noexcept {
+  return allocate(n, 1);
+}
+[[gnu::weak]] void* operator new[](std::size_t n, const std::nothrow_t&) noexcept {
+  return allocate(n, 1);
+}
+[[gnu::weak]] void* operator new(std::size_t n, std::align_val_t a,
+                                 const std::nothrow_t&) noexcept {
   return allocate(n, static_cast<std::size_t>(a));
 }
-void* operator new[](std::size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
+[[gnu::weak]] void* operator new[](std::size_t n, std::align_val_t a,
+                                   const std::nothrow_t&) noexcept {
   return allocate(n, static_cast<std::size_t>(a));
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+[[gnu::weak]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::weak]] void operator delete[](void* p) noexcept { std::free(p); }
+[[gnu::weak]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::weak]] void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::weak]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+[[gnu::weak]] void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
+[[gnu::weak]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept {
+  std::free(p);
+}
+[[gnu::weak]] void operator delete[](void* p, std::size_t, std::align_val_t) noexcept {
+  std::free(p);
+}

@@ -5,10 +5,15 @@
 
 #include <cstdint>
 
+#include "support/report.hpp"
+
 namespace beck::test {
 
 // How often the calling thread has asked the general allocator for memory.
 std::uint64_t allocations() noexcept;
+
+// Whether this build can: a sanitizer may bring its own operator new.
+bool counts_allocations();
 
 // While it lives, the n-th allocation of this thread from now on throws std::bad_alloc (1 is the
 // next one).
@@ -24,3 +29,7 @@ class allocation_fault {
 };
 
 }  // namespace beck::test
+
+// At the beginning of a case that fails allocations.
+#define NEEDS_ALLOCATION_FAULTS() \
+  if (!beck::test::counts_allocations()) SKIP_CASE("this build has an operator new of its own")

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+// The echo workload of the fault tests: sizes around every limit that the library has, every byte
+// checked.
 #include "support/echo_load.hpp"
 
 #include <algorithm>
