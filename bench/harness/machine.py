@@ -55,7 +55,8 @@ def two_cpus():
 
 def describe(with_load=True):
     load = f", load {os.getloadavg()[0]:.2f}" if with_load else ""
-    return f"Linux {platform.release()}, {platform.machine()}, {os.cpu_count()} CPUs{load}"
+    release = platform.release().partition("-")[0]  # without what its builder added
+    return f"Linux {release}, {platform.machine()}, {os.cpu_count()} CPUs{load}"
 
 
 def take_precedence():
