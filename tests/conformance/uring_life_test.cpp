@@ -14,7 +14,6 @@
 #include <cstring>
 #include <memory>
 #include <ostream>
-#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -26,7 +25,6 @@
 #include <linux/io_uring.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,7 +32,6 @@
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
 #include "support/echo_load.hpp"
-#include "support/open_descriptors.hpp"
 #include "support/outcome.hpp"
 #include "support/scale.hpp"
 
@@ -304,30 +301,6 @@ CONFORMANCE_ON(beck::test::uring,
   });
   INFO(said);
   CHECK(said.starts_with(std::to_string(EPERM) + "|"));
-}
-
-CONFORMANCE_ON(beck::test::kernel,
-               "U13: without descriptors a context is refused with the reason, and leaks none") {
-  const beck::backend which = where;
-  for (unsigned free_descriptors = 0; free_descriptors < 2; ++free_descriptors) {
-    const std::string said = said_by_child([which, free_descriptors] {
-      std::set<int> before = beck::test::open_descriptors();
-      const rlimit tight{static_cast<rlim_t>(*before.rbegin()) + 1 + free_descriptors, 1 << 16};
-      for (int fd = 0; fd <= *before.rbegin(); ++fd) {
-        if (!before.contains(fd)) ::dup2(0, fd);  // no gaps
-      }
-      rlimit roomy{};
-      ::getrlimit(RLIMIT_NOFILE, &roomy);
-      ::setrlimit(RLIMIT_NOFILE, &tight);
-      const std::string text = refusal_of(which);
-      ::setrlimit(RLIMIT_NOFILE, &roomy);
-      const int highest = *beck::test::open_descriptors().rbegin();
-      return text + (highest == *before.rbegin() ? "|no leak" : "|leak");
-    });
-    INFO(said);
-    CHECK(said.starts_with(std::to_string(EMFILE) + "|"));
-    CHECK(said.ends_with("|no leak"));
-  }
 }
 
 CONFORMANCE_ON(beck::test::kernel, "U13: the report names the backend in use") {
