@@ -14,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <ostream>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -32,6 +33,7 @@
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
 #include "support/echo_load.hpp"
+#include "support/open_descriptors.hpp"
 #include "support/outcome.hpp"
 #include "support/scale.hpp"
 
