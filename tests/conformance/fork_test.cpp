@@ -26,15 +26,15 @@ struct inheritance {
       pairs.push_back(std::make_unique<beck::test::stream_pair>(*ctx));
       pairs[i]->a.async_read_some(
           beck::buffer(data[i]),
-          [this, life = life](beck::error_code ec, std::size_t n) { read += ec ? 0 : n; });
+          [this, held = life](beck::error_code ec, std::size_t n) { read += ec ? 0 : n; });
       pairs[i]->a.async_write_some(
-          beck::buffer("w", 1), [this, life = life](beck::error_code, std::size_t) { ++written; });
+          beck::buffer("w", 1), [this, held = life](beck::error_code, std::size_t) { ++written; });
       // behind the first one
       pairs[i]->a.async_read_some(beck::buffer(data[i]),
-                                  [life = life](beck::error_code, std::size_t) {});
+                                  [held = life](beck::error_code, std::size_t) {});
     }
     timer = std::make_unique<beck::steady_timer>(*ctx, std::chrono::hours(1));
-    timer->async_wait([life = life](beck::error_code) {});
+    timer->async_wait([held = life](beck::error_code) {});
     beck::co_spawn(*ctx, wait_for_ever(*timer, life), beck::detached);
   }
 
