@@ -48,17 +48,23 @@ struct descriptor {
   bool orphaned = false;           ///< its object is gone: the slot is free after the close
   bool registered = false;         ///< the driver watches it
   bool arming = false;             ///< the driver is about to
+  bool unwatching = false;         ///< the driver is about to ask for the end of it
   bool user_non_blocking = false;  ///< synchronous calls give would_block instead of waiting
   std::uint16_t in_kernel = 0;     ///< operations that the kernel has
-  descriptor* next = nullptr;      ///< free list, or the driver's list of descriptors to arm
+  descriptor* next = nullptr;      ///< free list, or one of the driver's lists
   loop_order close_order;          ///< carries a close to the runner
 };
 
-/// Whether a direct system call is likely to find something. "Perhaps" is said of reads only; under
-/// a warm predictor waiting one turn finds the data more often than trying now.
-inline bool worth_attempting(const descriptor& d, const direction& q) noexcept {
-  return q.ready == readiness::known ||
-         (q.ready == readiness::perhaps && (q.predictor < 2 || !d.registered));
+inline bool is_receive(op_kind kind) noexcept {
+  return kind == op_kind::receive || kind == op_kind::receive_vector;
+}
+
+/// Whether a direct system call is likely to find something. After a read that filled its buffer
+/// there is "perhaps" more: worth a try for everything but a read under a warm predictor, which
+/// finds the data more often by waiting one turn than by trying now.
+inline bool worth_attempting(const descriptor& d, const direction& q, op_kind kind) noexcept {
+  if (q.ready != readiness::perhaps) return q.ready == readiness::known;
+  return !is_receive(kind) || q.predictor < 2 || !d.registered;
 }
 
 inline unsigned direction_of(op_kind kind) noexcept {

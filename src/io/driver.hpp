@@ -52,6 +52,11 @@ class driver {
   /// Asks the kernel to end whatever it has, for shutting down.
   virtual void cancel_everything() noexcept = 0;
 
+  /// This process is a child of fork: what the kernel has is the parent's. Ends what is listed with
+  /// ECANCELED; from now on nothing is in flight, and only attach() and detach() are called, which
+  /// do nothing.
+  virtual void leave_to_parent() noexcept {}
+
   /// The descriptor that another thread writes eight bytes to, to end a wait; -1 if there are no
   /// other threads (simulation).
   virtual int wake_handle() const noexcept = 0;

@@ -92,6 +92,8 @@ void io_loop::run_generation(std::uint64_t delivered_max) {
 }
 
 void io_loop::visit(turn_mode mode, std::int64_t deadline) noexcept {
+  BECK_ASSERT(!inherited() || driver_->wake_handle() < 0,
+              "an io_context was run in a child of fork; it belongs to the parent");
   driver_->turn(mode, deadline);
   entries_since_visit_ = 0;
   if (!generation_over_ || queue_.empty()) return;

@@ -17,6 +17,7 @@
 
 #include "io/descriptor.hpp"
 #include "io/driver.hpp"
+#include "io/fork_count.hpp"
 #include "io/mailbox.hpp"
 #include "io/system.hpp"
 #include "io/timer_queue.hpp"
@@ -171,6 +172,10 @@ class io_loop {
   void close_now(descriptor& d) noexcept;
   void visit(turn_mode mode, std::int64_t deadline) noexcept;
   void nudge() noexcept;
+  /// Whether this process forked off the one that made the loop.
+  bool inherited() const noexcept;
+  /// In a child of fork: gives up all that the kernel has, once.
+  void leave_to_parent() noexcept;
   bool pause_if_exhausted(io_op& op) noexcept;
   void leave_pause(io_op& op) noexcept;
   void cancel_one(io_op& op) noexcept;
@@ -209,6 +214,8 @@ class io_loop {
   std::atomic<bool> stopped_{false};
   bool generation_over_ = true;
   bool closing_ = false;
+  bool left_to_parent_ = false;  // this is a child of fork
+  unsigned forks_ = fork_count();
   const bool speculation_;
   std::uint64_t outstanding_ = 0;  // operations in flight, on the runner's side
   std::unique_ptr<system> system_;

@@ -44,7 +44,7 @@ bool io_loop::attempt(io_op& op) noexcept {
   descriptor& d = *op.target;
   direction& q = d.queue[direction_of(op.kind)];
   if (is_transfer(op.kind)) return attempt_transfer(op, d, q);
-  while (worth_attempting(d, q) && runner_.spend(runner::call_weight)) {
+  while (worth_attempting(d, q, op.kind) && runner_.spend(runner::call_weight)) {
     ++counters_.attempts;
     const std::ptrdiff_t r = perform(*system_, op);
     if (r == -EAGAIN) {
@@ -79,7 +79,7 @@ bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept 
     op.result = 0;
     return true;
   }
-  while (worth_attempting(d, q) && runner_.spend(runner::call_weight)) {
+  while (worth_attempting(d, q, op.kind) && runner_.spend(runner::call_weight)) {
     ++counters_.attempts;
     const std::ptrdiff_t r = perform(*system_, op);
     if (r == -EAGAIN) {

@@ -58,6 +58,7 @@ void io_loop::free_descriptor(descriptor& d) noexcept {
 }
 
 void io_loop::close(descriptor& d) noexcept {
+  leave_to_parent();
   if (d.fd >= 0 && !d.closing) {
     d.closing = true;
     for (direction& q : d.queue) abandon(q);
@@ -83,11 +84,9 @@ void io_loop::close_detached(descriptor& d) noexcept {
 
 int io_loop::release(descriptor& d) noexcept {
   if (d.fd < 0 || d.closing) return -EBADF;
-  d.closing = true;  // nothing starts or goes on here meanwhile
   for (direction& q : d.queue) abandon(q);
-  const bool taken_back = driver_->detach(d);
-  d.closing = false;
-  if (!taken_back) return -EBUSY;  // the kernel still works for an operation on this descriptor
+  if (!driver_->detach(d))
+    return -EBUSY;  // the kernel still works for an operation on this descriptor
   const int fd = d.fd;
   d.fd = -1;
   ++d.generation;

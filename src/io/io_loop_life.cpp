@@ -39,10 +39,12 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
 }
 
 io_loop::~io_loop() {
-  const bool taken = take_slot(slot_holder::runner);
+  // In a child of fork nobody runs it: threads are not inherited.
+  const bool taken = inherited() || take_slot(slot_holder::runner);
   BECK_ASSERT(taken, "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);
   closing_ = true;
+  leave_to_parent();
   cancel_everything();
   if (!reap()) {
     log("io_context destroyed: the kernel did not give an operation back within 30 s; its memory "
@@ -56,9 +58,11 @@ io_loop::~io_loop() {
     destroy_queued();
     destroy_trees();
   } while (!queue_.empty() || !mail_.empty());
-  while (nudgers_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
-  take_mail();
-  mail_.settle();
+  if (!left_to_parent_) {  // else the writers are the parent's threads
+    while (nudgers_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+    take_mail();
+    mail_.settle();
+  }
   for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
 }
 
@@ -81,6 +85,7 @@ void io_loop::cancel_everything() noexcept {
 }
 
 bool io_loop::reap() noexcept {
+  if (left_to_parent_) return true;
   const std::int64_t give_up = system_->now() + reap_ns_max;
   while (driver_->in_flight() != 0) {
     driver_->turn(turn_mode::wait, give_up);

@@ -138,7 +138,7 @@ void io_loop::finish(io_op& op, int result) noexcept {
 
 void io_loop::leave_direction(io_op& op) noexcept {
   if (op.kind == op_kind::raw) return;
-  if ((op.flags & io_op::flag_steps) != 0 && !op.target->closing) return;
+  if ((op.flags & io_op::flag_steps) != 0 && !op.target->closing && !op.target->detaching) return;
   direction& q = op.target->queue[direction_of(op.kind)];
   if (q.current != &op) return;  // its descriptor was closed meanwhile
   q.current = nullptr;
@@ -337,7 +337,7 @@ bool operation::await_ready() noexcept {
   io_loop& loop = *d.loop;
   // Off the runner the slot may not even be looked at.
   if (!loop.on_runner() || loop.run_state().budget() == 0) return false;
-  if (d.fd < 0 || d.closing || q.current != nullptr || !worth_attempting(d, q)) return false;
+  if (d.fd < 0 || d.closing || q.current != nullptr || !worth_attempting(d, q, kind)) return false;
   if (!loop.attempt(*this)) return false;
   ++loop.run_state().counters.inline_completions;
   return true;

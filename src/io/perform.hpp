@@ -18,9 +18,6 @@ unsigned awaited_events(op_kind kind) noexcept;
 /// The bytes in all parts of a receive_vector or send_vector.
 std::size_t vector_bytes(const io_op& op) noexcept;
 
-inline bool is_receive(op_kind kind) noexcept {
-  return kind == op_kind::receive || kind == op_kind::receive_vector;
-}
 inline bool is_transfer(op_kind kind) noexcept {
   return is_receive(kind) || kind == op_kind::send || kind == op_kind::send_vector;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <string>
 
 /// What `code` printed on the standard error before it aborted; "" if it did not abort.
@@ -15,6 +16,7 @@ template <class Code>
 std::string dies_with(Code code) {
   int ends[2];
   if (::pipe(ends) != 0) return {};
+  std::fflush(nullptr);  // what is buffered would be written twice
   const pid_t child = ::fork();
   if (child == 0) {
     ::signal(SIGABRT, SIG_DFL);  // the test runner's handler would report a crash

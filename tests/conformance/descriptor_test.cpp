@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -293,6 +294,51 @@ CONFORMANCE_ON(
   loop.join();
   for (const outcome& end : ends) CHECK((end.aborted() || end.ended_with(error::eof)));
   CHECK(open_descriptors() == before);
+}
+
+CONFORMANCE("reads into several buffers that are filled again and again go on") {
+  beck::io_context ctx(context_options());
+  local_connection c(ctx);
+  char bytes[4] = {};
+  const std::vector<beck::mutable_buffer> parts{buffer(bytes, 2), buffer(bytes + 2, 2)};
+  for (int i = 0; i < 20; ++i) {
+    outcome received;
+    outcome sent;
+    c.a.async_read_some(parts, note(received));
+    beck::test::let_settle(ctx);
+    async_write(c.b, buffer("full", 4), note(sent));
+    beck::test::run_all(ctx);
+    CHECK(sent.ok());
+    CHECK(received.ok());
+    std::size_t rest = 0;
+    beck::test::drain(ctx, c.a, rest);
+    CHECK(received.bytes + rest == 4);
+  }
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "memory that is not there gives fault, and the stream lives on") {
+  beck::io_context ctx(context_options());
+  local_connection c(ctx);
+  void* const nowhere = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(nowhere != MAP_FAILED);
+  for (const std::size_t room : {1u, 4096u}) {
+    outcome received;
+    c.a.async_read_some(buffer(nowhere, room), note(received));
+    beck::test::let_settle(ctx);
+    CHECK(c.b.write_some(buffer("f", 1)) == 1);
+    beck::test::run_all(ctx);
+    CHECK(received.ended_with(error::fault));
+  }
+  outcome sent;
+  beck::test::fill(c.a);
+  c.a.async_write_some(beck::const_buffer(nowhere, 4096), note(sent));
+  beck::test::let_settle(ctx);
+  std::size_t bytes = 0;
+  beck::test::drain(ctx, c.b, bytes);
+  beck::test::run_all(ctx);
+  CHECK(sent.ended_with(error::fault));
+  ::munmap(nowhere, 4096);
 }
 
 CONFORMANCE_ON(

@@ -415,3 +415,48 @@ CONFORMANCE("an idle socket whose peer is gone makes the loop spin neither waiti
   CHECK(after.turns - before.turns <= 10);
   CHECK(after.completions - before.completions <= 10);
 }
+
+CONFORMANCE(
+    "a wait for reading behind reads that filled their buffers sleeps until there is data") {
+  const std::vector<char> sent(8192, 'x');
+  // The number of reads decides what the library guesses of the next one when the wait starts.
+  for (int rounds = 1; rounds <= 6; ++rounds) {
+    beck::io_context ctx(context_options());
+    stream_pair pair(ctx);
+    bool waited = false;
+    auto reader = [&]() -> beck::task<> {
+      std::vector<char> room(sent.size());
+      for (int i = 0; i < rounds; ++i) {
+        const auto whole = co_await beck::async_read(pair.b, beck::buffer(room));
+        CHECK(whole.error() == beck::error_code());
+        const auto answered = co_await beck::async_write(pair.b, beck::buffer("k", 1));
+        CHECK(answered.error() == beck::error_code());
+      }
+      const auto ready = co_await pair.b.async_wait(stream_socket::wait_read);
+      CHECK(ready.error() == beck::error_code());
+      waited = true;
+    };
+    auto writer = [&]() -> beck::task<> {
+      for (int i = 0; i < rounds; ++i) {
+        beck::steady_timer pause(ctx, 1ms);  // lets the read wait for its event
+        const auto paused = co_await pause.async_wait();
+        CHECK(paused.error() == beck::error_code());
+        const auto whole = co_await beck::async_write(pair.a, beck::buffer(sent));
+        CHECK(whole.error() == beck::error_code());
+        char answer = 0;
+        const auto got = co_await beck::async_read(pair.a, beck::buffer(&answer, 1));
+        CHECK(got.error() == beck::error_code());
+      }
+      beck::steady_timer pause(ctx, 1ms);
+      const auto paused = co_await pause.async_wait();
+      CHECK(paused.error() == beck::error_code());
+      const auto last = co_await beck::async_write(pair.a, beck::buffer("!", 1));
+      CHECK(last.error() == beck::error_code());
+    };
+    beck::co_spawn(ctx, reader, beck::detached);
+    beck::co_spawn(ctx, writer, beck::detached);
+    ctx.run_for(5s);
+    CHECK(waited);
+    CHECK(ctx.stats().hops < 500);  // it waits for an event; it is not queued over and over
+  }
+}

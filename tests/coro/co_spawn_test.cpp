@@ -346,6 +346,7 @@ TEST_CASE("a detached exception on a user's executor ends the program with the m
 }
 
 TEST_CASE("without memory for its root a spawn is an exception, and nothing has started (K9)") {
+  NEEDS_ALLOCATION_FAULTS();
   beck::io_context context;
   handler_life life;
   bool ran = false;
@@ -374,6 +375,7 @@ TEST_CASE("without memory for its root a spawn is an exception, and nothing has 
 }
 
 TEST_CASE("without memory for the frame the exception goes to the handler (K9)") {
+  NEEDS_ALLOCATION_FAULTS();
   beck::io_context context;
   bool ran = false;
   bool refused = false;
@@ -396,6 +398,7 @@ TEST_CASE("without memory for the frame the exception goes to the handler (K9)")
 }
 
 TEST_CASE("completing on another executor never allocates (K9)") {
+  NEEDS_ALLOCATION_FAULTS();
   beck::io_context context;
   beck::io_context other;
   handler_life life;

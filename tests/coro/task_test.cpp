@@ -241,6 +241,7 @@ TEST_CASE(
 }
 
 TEST_CASE("without memory for a child's frame the parent gets the exception and goes on (K9)") {
+  NEEDS_ALLOCATION_FAULTS();
   beck::io_context context;
   const auto large_child = [](bool& ran) -> task<> {
     char data[beck::test::unrecycled_bytes];

@@ -129,10 +129,15 @@ TEST_CASE("mapping an awaited result costs neither a handler nor memory") {
         memory = allocations();
         misses = beck::block_misses();
       }
-      co_await pair.a.async_write_some(beck::buffer("abc", 3), as_tuple);
-      co_await pair.b.async_read_some(beck::buffer(data), redirect_error(use_awaitable, ec));
-      co_await beck::async_read_until(pair.b, beck::dynamic_buffer(text), '\n', as_tuple);
-      co_await timer.async_wait(redirect_error(as_tuple(deferred), ec));
+      const auto [sent_ec, sent] =
+          co_await pair.a.async_write_some(beck::buffer("abc", 3), as_tuple);
+      const std::size_t received =
+          co_await pair.b.async_read_some(beck::buffer(data), redirect_error(use_awaitable, ec));
+      CHECK(received == sent);
+      const auto [line_ec, line] =
+          co_await beck::async_read_until(pair.b, beck::dynamic_buffer(text), '\n', as_tuple);
+      CHECK(line == 4);
+      beck::ignore(co_await timer.async_wait(redirect_error(as_tuple(deferred), ec)));
     }
     CHECK(allocations() == memory);
     CHECK(beck::block_misses() == misses);

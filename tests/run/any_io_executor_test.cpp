@@ -123,6 +123,7 @@ TEST_CASE("handles to users' executors are equal when the executors are, also of
 
 TEST_CASE(
     "a user's executor that cannot be boxed is an exception that leaves nothing behind (K9)") {
+  NEEDS_ALLOCATION_FAULTS();
   int live = 0;
   {
     const counted_executor executor(live);

@@ -195,7 +195,8 @@ TEST_CASE("a coroutine may bind every token, and stays on its own executor") {
         const auto plain = co_await timer.async_wait(beck::bind_executor(other));
         CHECK(plain);
         CHECK(context.get_executor().running_in_this_thread());
-        co_await timer.async_wait(beck::bind_executor(other, beck::use_awaitable));
+        auto throwing = timer.async_wait(beck::bind_executor(other, beck::use_awaitable));
+        co_await std::move(throwing);
         CHECK(context.get_executor().running_in_this_thread());
         auto [ec] = co_await timer.async_wait(beck::bind_executor(other, beck::as_tuple));
         CHECK_FALSE(ec);

@@ -73,6 +73,7 @@ TEST_CASE("block_misses counts what the general allocator had to give") {
 }
 
 TEST_CASE("a block above 4 KiB goes back to the general allocator") {
+  NEEDS_ALLOCATION_FAULTS();
   const auto before = allocations();
   free_block(allocate_block(recycled_bytes_max + 1));
   free_block(allocate_block(recycled_bytes_max + 1));
@@ -131,6 +132,7 @@ TEST_CASE("blocks outlive the thread that allocated them, and a later thread inh
 }
 
 TEST_CASE("without memory a block is refused with bad_alloc and the next one is given (K9)") {
+  NEEDS_ALLOCATION_FAULTS();
   const std::size_t bytes = fresh_size();
   {
     const allocation_fault fault(1);

@@ -286,6 +286,7 @@ TEST_CASE("a composed operation that is dropped destroys its handler un-run and 
 TEST_CASE(
     "without memory for its first step a composed operation is an exception and nothing else "
     "(K9)") {
+  NEEDS_ALLOCATION_FAULTS();
   beck::io_context context;
   beck::steady_timer timer(context);
   handler_life life;

@@ -25,7 +25,7 @@ namespace {
 
 // An operation that calls its handler inside its initiation.
 template <class Signature, class Token, class... Results>
-auto async_at_once(Token&& token, Results... results) {
+auto give_at_once(Token&& token, Results... results) {
   return beck::async_initiate<Token, Signature>(
       [... kept = std::move(results)](auto handler) mutable {
         std::move(handler)(std::move(kept)...);
@@ -33,14 +33,17 @@ auto async_at_once(Token&& token, Results... results) {
       token);
 }
 
+// The operation that `initiation` starts.
+template <class Signature, class Initiation>
+auto start(Initiation&& initiation) {
+  return beck::async_initiate<const beck::deferred_t, Signature>(
+      std::forward<Initiation>(initiation), beck::deferred);
+}
+
 // An operation whose handler is kept where the test can reach it.
-template <class Handler>
-struct kept_handler {
-  std::optional<Handler> handler;
-};
 using int_handler = beck::result_handler<beck::error_code, int>;
 template <class Token = beck::deferred_t>
-auto async_kept(std::optional<int_handler>& place, Token&& token = {}) {
+auto keep_handler(std::optional<int_handler>& place, Token&& token = {}) {
   return beck::async_initiate<Token, void(beck::error_code, int)>(
       [&place](auto handler) { place.emplace(std::move(handler)); }, token);
 }
@@ -53,8 +56,8 @@ TEST_CASE("a result that comes inside the initiation continues the coroutine wit
     co_await beck::post(context);
     const auto before = context.stats();
     for (int i = 0; i < 50; ++i) {
-      const auto [ec, n] = co_await async_at_once<void(beck::error_code, int)>(
-          beck::deferred, beck::error_code(), i);
+      const auto [ec, n] =
+          co_await give_at_once<void(beck::error_code, int)>(beck::deferred, beck::error_code(), i);
       CHECK_FALSE(ec);
       CHECK(n == i);
     }
@@ -69,7 +72,7 @@ TEST_CASE("a loop around operations that finish inside their initiation lets oth
   beck::co_spawn(
       context,
       [&]() -> beck::task<> {
-        while (!stop) co_await async_at_once<void(int)>(beck::deferred, 1);
+        while (!stop) co_await give_at_once<void(int)>(beck::deferred, 1);
       },
       beck::detached);
   beck::post(context, [&] { stop = true; });
@@ -85,7 +88,7 @@ TEST_CASE("a handler that is called on another thread resumes the coroutine on i
   beck::co_spawn(
       context,
       [&]() -> beck::task<> {
-        auto waiting = async_kept(place);
+        auto waiting = keep_handler(place);
         const auto [ec, n] = co_await std::move(waiting);
         CHECK(context.get_executor().running_in_this_thread());
         result = n;
@@ -105,12 +108,9 @@ TEST_CASE(
   run_task(context, [&]() -> beck::task<> {
     for (int i = 0; i < 200; ++i) {
       std::thread worker;
-      const int n = co_await beck::async_initiate<const beck::deferred_t, void(int)>(
-          [&worker](auto handler) {
-            worker =
-                std::thread([handler = std::move(handler)]() mutable { std::move(handler)(1); });
-          },
-          beck::deferred);
+      const int n = co_await start<void(int)>([&worker](auto handler) {
+        worker = std::thread([handler = std::move(handler)]() mutable { std::move(handler)(1); });
+      });
       worker.join();
       CHECK(context.get_executor().running_in_this_thread());
       sum += n;
@@ -129,7 +129,7 @@ TEST_CASE("a handler that is dropped leaves the coroutine suspended and is no wo
     beck::co_spawn(
         inner,
         [&, witness]() -> beck::task<> {
-          beck::ignore(co_await async_kept(place));
+          beck::ignore(co_await keep_handler(place));
           resumed = true;
         },
         beck::detached);
@@ -150,7 +150,7 @@ TEST_CASE("a handler that is dropped inside its initiation does the same") {
   beck::co_spawn(
       context,
       [&]() -> beck::task<> {
-        co_await beck::async_initiate<const beck::deferred_t, void()>([](auto) {}, beck::deferred);
+        co_await start<void()>([](auto) {});
         resumed = true;
       },
       beck::detached);
@@ -164,10 +164,10 @@ TEST_CASE("a handler that outlives its coroutine does nothing when it is called"
   {
     beck::io_context context;
     beck::co_spawn(
-        context, [&]() -> beck::task<> { beck::ignore(co_await async_kept(called_late)); },
+        context, [&]() -> beck::task<> { beck::ignore(co_await keep_handler(called_late)); },
         beck::detached);
     beck::co_spawn(
-        context, [&]() -> beck::task<> { beck::ignore(co_await async_kept(dropped_late)); },
+        context, [&]() -> beck::task<> { beck::ignore(co_await keep_handler(dropped_late)); },
         beck::detached);
     context.poll();
   }
@@ -182,8 +182,7 @@ TEST_CASE("an exception of the initiation goes to the coroutine and leaves no wo
   bool caught = false;
   run_task(context, [&]() -> beck::task<> {
     try {
-      co_await beck::async_initiate<const beck::deferred_t, void()>(
-          [](auto) { throw std::runtime_error("no"); }, beck::deferred);
+      co_await start<void()>([](auto) { throw std::runtime_error("no"); });
     } catch (const std::runtime_error&) {
       caught = true;
     }
@@ -194,26 +193,25 @@ TEST_CASE("an exception of the initiation goes to the coroutine and leaves no wo
 TEST_CASE("each signature has its own result in a task") {
   beck::io_context context;
   run_task(context, [&]() -> beck::task<> {
-    co_await async_at_once<void()>(beck::deferred);
-    const int one = co_await async_at_once<void(int)>(beck::deferred, 1);
+    co_await give_at_once<void()>(beck::deferred);
+    const int one = co_await give_at_once<void(int)>(beck::deferred, 1);
     CHECK(one == 1);
-    const std::pair<int, char> two =
-        co_await async_at_once<void(int, char)>(beck::deferred, 1, 'c');
+    const std::pair<int, char> two = co_await give_at_once<void(int, char)>(beck::deferred, 1, 'c');
     CHECK(two == std::pair(1, 'c'));
     const beck::io_result<> plain =
-        co_await async_at_once<void(beck::error_code)>(beck::deferred, beck::error_code());
+        co_await give_at_once<void(beck::error_code)>(beck::deferred, beck::error_code());
     CHECK(plain);
     const beck::io_result<int, char> full =
-        co_await async_at_once<void(beck::error_code, int, char)>(
+        co_await give_at_once<void(beck::error_code, int, char)>(
             beck::deferred, beck::error_code(beck::error::eof), 1, 'c');
     CHECK(full.error() == beck::error::eof);
     CHECK(full.first_ == 1);
-    const int kept = co_await async_at_once<void(std::exception_ptr, int)>(beck::deferred,
-                                                                           std::exception_ptr(), 4);
+    const int kept = co_await give_at_once<void(std::exception_ptr, int)>(beck::deferred,
+                                                                          std::exception_ptr(), 4);
     CHECK(kept == 4);
     bool caught = false;
     try {
-      co_await async_at_once<void(std::exception_ptr)>(beck::deferred, std::make_exception_ptr(7));
+      co_await give_at_once<void(std::exception_ptr)>(beck::deferred, std::make_exception_ptr(7));
     } catch (int n) {
       caught = n == 7;
     }
@@ -224,8 +222,8 @@ TEST_CASE("each signature has its own result in a task") {
 TEST_CASE("a move-only result passes through deferred") {
   beck::io_context context;
   run_task(context, [&]() -> beck::task<> {
-    const auto p = co_await async_at_once<void(std::unique_ptr<int>)>(beck::deferred,
-                                                                      std::make_unique<int>(3));
+    const auto p =
+        co_await give_at_once<void(std::unique_ptr<int>)>(beck::deferred, std::make_unique<int>(3));
     CHECK(*p == 3);
   });
 }
@@ -233,13 +231,13 @@ TEST_CASE("a move-only result passes through deferred") {
 TEST_CASE("use_awaitable gives the value of a user's operation or throws beck::io_error") {
   beck::io_context context;
   run_task(context, [&]() -> beck::task<> {
-    const int n = co_await async_at_once<void(beck::error_code, int)>(beck::use_awaitable,
-                                                                      beck::error_code(), 5);
+    const int n = co_await give_at_once<void(beck::error_code, int)>(beck::use_awaitable,
+                                                                     beck::error_code(), 5);
     CHECK(n == 5);
     bool caught = false;
     try {
-      co_await async_at_once<void(beck::error_code)>(beck::use_awaitable,
-                                                     beck::error_code(beck::error::eof));
+      co_await give_at_once<void(beck::error_code)>(beck::use_awaitable,
+                                                    beck::error_code(beck::error::eof));
     } catch (const beck::io_error& e) {
       caught = e.code() == beck::error::eof;
     }
@@ -252,11 +250,11 @@ TEST_CASE("an awaitable gives the value of a user's operation or throws, without
   bool caught = false;
   run_task(context, [&]() -> beck::awaitable<> {
     const int n =
-        co_await async_at_once<void(beck::error_code, int)>(beck::deferred, beck::error_code(), 5);
+        co_await give_at_once<void(beck::error_code, int)>(beck::deferred, beck::error_code(), 5);
     CHECK(n == 5);
     try {
-      co_await async_at_once<void(beck::error_code)>(beck::deferred,
-                                                     beck::error_code(beck::error::eof));
+      co_await give_at_once<void(beck::error_code)>(beck::deferred,
+                                                    beck::error_code(beck::error::eof));
     } catch (const beck::io_error&) {
       caught = true;
     }
@@ -294,11 +292,9 @@ TEST_CASE("awaiting what a user's operation posts needs only the memory of that 
         memory = allocations();
         misses = beck::block_misses();
       }
-      co_await beck::async_initiate<const beck::deferred_t, void()>(
-          [&context](auto handler) {
-            beck::post(context, [handler = std::move(handler)]() mutable { std::move(handler)(); });
-          },
-          beck::deferred);
+      co_await start<void()>([&context](auto handler) {
+        beck::post(context, [handler = std::move(handler)]() mutable { std::move(handler)(); });
+      });
     }
     CHECK(beck::block_misses() == misses);
     if (misses != 0) CHECK(allocations() == memory);  // a build that recycles
@@ -312,8 +308,7 @@ TEST_CASE("a coroutine on a user's executor resumes there") {
   beck::co_spawn(
       queue.executor(),
       [&]() -> beck::task<> {
-        co_await beck::async_initiate<const beck::deferred_t, void()>(
-            [&](auto handler) { beck::post(context, std::move(handler)); }, beck::deferred);
+        co_await start<void()>([&](auto handler) { beck::post(context, std::move(handler)); });
         over = true;
       },
       beck::detached);

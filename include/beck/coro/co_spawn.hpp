@@ -172,7 +172,7 @@ class spawned_root final : public task_root {
   void send_away(result_type&& result) {
     travel_.result.return_value(static_cast<result_type&&>(result));
     destroy_frame();
-    { const Work ended(static_cast<Work&&>(work_)); }
+    static_cast<void>(Work(static_cast<Work&&>(work_)));  // the callable's captures go with it
     this->run = &arrive;
     const any_io_executor target = travel_.target.executor();
     target.post(this);

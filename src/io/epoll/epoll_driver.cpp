@@ -83,6 +83,10 @@ bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
 }
 
 void epoll_driver::submit(io_op& op) noexcept {
+  if (op.kind == op_kind::raw) {  // there is no ring
+    loop_.finish(op, -EOPNOTSUPP);
+    return;
+  }
   descriptor& d = *op.target;
   const direction& q = d.queue[direction_of(op.kind)];
   if (!watch(d, op)) return;
@@ -101,6 +105,12 @@ void epoll_driver::cancel(io_op& op) noexcept {
   if (op.state != op_state::parked) return;  // listed: the flag ends it
   if (!loop_.is_paused(op)) --parked_;
   loop_.finish(op, -ECANCELED);
+}
+
+void epoll_driver::leave_to_parent() noexcept {
+  const auto end = [this](io_op& op) { loop_.finish(op, -ECANCELED); };
+  due_.take(end);
+  fresh_.take(end);
 }
 
 void epoll_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {

@@ -31,6 +31,7 @@ class epoll_driver final : public driver {
   bool unlist(io_op& op) noexcept override { return due_.remove(op) || fresh_.remove(op); }
   void turn(turn_mode mode, std::int64_t deadline) noexcept override;
   void cancel_everything() noexcept override {}
+  void leave_to_parent() noexcept override;
   int wake_handle() const noexcept override { return wake_fd_; }
   unsigned in_flight() const noexcept override { return 0; }
   backend kind() const noexcept override { return backend::epoll; }

@@ -133,6 +133,11 @@ void ring::close() noexcept {
   absolute_deadlines_ = false;
 }
 
+void ring::leave_to_parent() noexcept {
+  sqe_area_ = cq_area_ = sq_area_ = {};
+  close();
+}
+
 io_uring_sqe* ring::get_entry_or_flush() noexcept {
   if (io_uring_sqe* const entry = get_entry()) return entry;
   // What the kernel answered does not matter here: there is room now, or the caller parks its

@@ -79,6 +79,10 @@ class ring {
   /// they were reaped, so the driver cancels and reaps before it closes (U20).
   void close() noexcept;
 
+  /// In a child of fork(2): closes the descriptor and forgets the queues, which are not mapped
+  /// here; something else may be where they were.
+  void leave_to_parent() noexcept;
+
   /// Deadlines are handed to the kernel as points in time (one clock reading less in a wait). Set
   /// by the probe when the kernel has been seen to understand it.
   void use_absolute_deadlines(bool on) noexcept { absolute_deadlines_ = on; }

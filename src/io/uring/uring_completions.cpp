@@ -14,11 +14,14 @@
 namespace beck {
 namespace {
 
-/// Results of an operation that nobody cancelled, after the thread that submitted it has ended
-/// (U17, U18).
+/// Results that nobody asked for and that say nothing about the descriptor: of what the kernel held
+/// for a thread that has ended (U17, U18), and of a multishot that it gives up (U8).
+bool is_given_up(int result) noexcept {
+  return result == -ECANCELED || result == -EFAULT || result == -EINTR || result == -EAGAIN;
+}
+
 bool is_orphaned(const io_op& op, int result) noexcept {
-  return (result == -ECANCELED || result == -EFAULT || result == -EINTR) &&
-         (op.flags & io_op::flag_cancelled) == 0;
+  return is_given_up(result) && (op.flags & io_op::flag_cancelled) == 0;
 }
 
 }  // namespace
@@ -49,7 +52,11 @@ void uring_driver::take_poll(const io_uring_cqe& completion) noexcept {
   if (uring::token_of(d) != completion.user_data || d.fd < 0)
     return;  // S7: the slot has a new owner
   const bool more = (completion.flags & IORING_CQE_F_MORE) != 0;
-  if (!more) d.registered = false;
+  if (!more) {
+    d.registered = false;
+    if (d.unwatching) unlink(unwatched_, d);
+    d.unwatching = false;
+  }
   if (d.closing) {
     if (!more && !d.detaching) --closing_polls_;
     close_if_idle(d);
@@ -58,7 +65,7 @@ void uring_driver::take_poll(const io_uring_cqe& completion) noexcept {
   if (completion.res > 0) note_events(loop_, d, static_cast<unsigned>(completion.res));
   direction& q = d.queue[direction_in];
   if (more || q.current == nullptr || q.current->state != op_state::parked) return;
-  if (completion.res > 0 || completion.res == -ECANCELED || completion.res == -EFAULT) {
+  if (completion.res > 0 || is_given_up(completion.res)) {
     watch(d);  // U8: it ended for a reason that is not ours
   } else {
     loop_.finish(*q.current, completion.res);
@@ -124,11 +131,22 @@ void uring_driver::close_if_idle(descriptor& d) noexcept {
   if (d.closing && d.in_kernel == 0 && !d.registered && !d.detaching) loop_.close_detached(d);
 }
 
+/// Again, because nobody asked for its end. By a direct call after EFAULT: that tells whether the
+/// thread was gone or the memory is.
+void uring_driver::start_over(io_op& op, descriptor& d, int result) noexcept {
+  if (result == -EFAULT) {
+    d.queue[direction_of(op.kind)].ready = readiness::known;
+    loop_.queue_attempt(op);
+    return;
+  }
+  advance(op, op_event::list);
+  (op.kind == op_kind::receive ? fresh_ : now_).add(op);
+}
+
 void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept {
   if (completion.res < 0) {
     if (is_orphaned(op, completion.res) && !d.closing) {
-      advance(op, op_event::list);
-      fresh_.add(op);
+      start_over(op, d, completion.res);
     } else {
       end_operation(op, d, completion.res);
     }
@@ -155,8 +173,7 @@ void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& comple
 void uring_driver::sent(io_op& op, descriptor& d, int result) noexcept {
   if (result < 0) {
     if (is_orphaned(op, result) && !d.closing) {
-      advance(op, op_event::list);
-      now_.add(op);
+      start_over(op, d, result);
     } else {
       end_operation(op, d, result);
     }

@@ -95,11 +95,8 @@ void uring_driver::cancel(io_op& op) noexcept {
 }
 
 bool uring_driver::detach(descriptor& d) noexcept {
-  if (d.arming) {  // not written yet: unlink it
-    descriptor** link = &polls_;
-    while (*link != &d) link = &(*link)->next;
-    *link = d.next;
-    d.next = nullptr;
+  if (d.arming) {  // not written yet
+    unlink(polls_, d);
     d.arming = false;
   }
   if (!d.registered && d.in_kernel == 0) return true;
@@ -123,6 +120,21 @@ bool uring_driver::detach(descriptor& d) noexcept {
   // up to some milliseconds later. Then the close waits, and the last completion does it.
   if (d.registered && d.closing) ++closing_polls_;
   return d.in_kernel == 0 && !d.registered;
+}
+
+void uring_driver::leave_to_parent() noexcept {
+  cancels_ = entry_queue();  // what they name has ended
+  while (polls_ != nullptr) {
+    descriptor& d = *std::exchange(polls_, polls_->next);
+    d.next = nullptr;
+    d.arming = false;
+  }
+  in_flight_ = closing_polls_ = 0;
+  ring_.leave_to_parent();
+  const auto end = [this](io_op& op) { loop_.finish(op, -ECANCELED); };
+  now_.take(end);
+  due_.take(end);
+  fresh_.take(end);
 }
 
 void uring_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {

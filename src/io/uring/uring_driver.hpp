@@ -40,6 +40,7 @@ class uring_driver final : public driver {
   }
   void turn(turn_mode mode, std::int64_t deadline) noexcept override;
   void cancel_everything() noexcept override;
+  void leave_to_parent() noexcept override;
   int wake_handle() const noexcept override { return wake_fd_; }
   unsigned in_flight() const noexcept override { return in_flight_ + closing_polls_; }
   backend kind() const noexcept override { return backend::io_uring; }
@@ -57,6 +58,7 @@ class uring_driver final : public driver {
   void write_or_keep(lazy_list& list) noexcept;
   void watch(descriptor& d) noexcept;
   void unwatch(descriptor& d) noexcept;
+  static void unlink(descriptor*& list, descriptor& d) noexcept;
 
   // Taking completions (uring_completions.cpp).
   unsigned collect() noexcept;
@@ -65,6 +67,7 @@ class uring_driver final : public driver {
   void take_operation(io_op& op, const io_uring_cqe& completion) noexcept;
   void close_if_idle(descriptor& d) noexcept;
   void end_operation(io_op& op, descriptor& d, int result) noexcept;
+  void start_over(io_op& op, descriptor& d, int result) noexcept;
   void received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept;
   void sent(io_op& op, descriptor& d, int result) noexcept;
 
@@ -83,11 +86,12 @@ class uring_driver final : public driver {
   std::uint64_t lazily_armed_ = 0;
   std::int64_t back_off_ns_ = 0;
 
-  lazy_list now_;                // to be written in the next turn
-  lazy_list due_;                // small receives that have waited their turn
-  lazy_list fresh_;              // small receives of this turn
-  entry_queue cancels_;          // operations in the kernel whose cancel is not written yet
-  descriptor* polls_ = nullptr;  // descriptors to be watched
+  lazy_list now_;                    // to be written in the next turn
+  lazy_list due_;                    // small receives that have waited their turn
+  lazy_list fresh_;                  // small receives of this turn
+  entry_queue cancels_;              // operations in the kernel whose cancel is not written yet
+  descriptor* polls_ = nullptr;      // descriptors to be watched
+  descriptor* unwatched_ = nullptr;  // descriptors whose poll's cancel is not written yet
 };
 
 }  // namespace beck

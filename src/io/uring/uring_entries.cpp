@@ -20,6 +20,9 @@
 namespace beck {
 namespace {
 
+/// At the end of a context; with the longest back-off between two tries more than ten seconds.
+constexpr int cancel_tries_max = 1000;
+
 void fill_poll(io_uring_sqe& sqe, int fd, unsigned events) noexcept {
   sqe.opcode = IORING_OP_POLL_ADD;
   sqe.fd = fd;
@@ -147,6 +150,13 @@ void uring_driver::write_prepared() noexcept {
     cancels_.append(rest);
     break;
   }
+  while (unwatched_ != nullptr) {
+    descriptor& d = *unwatched_;
+    if (!write_cancel(uring::token_of(d))) break;
+    unwatched_ = d.next;
+    d.next = nullptr;
+    d.unwatching = false;
+  }
   while (polls_ != nullptr) {
     descriptor& d = *polls_;
     if (!write_poll(d)) break;
@@ -165,11 +175,26 @@ void uring_driver::watch(descriptor& d) noexcept {
 }
 
 void uring_driver::unwatch(descriptor& d) noexcept {
-  if (!write_cancel(uring::token_of(d))) enter(0, 0);  // detach() comes again
+  if (d.unwatching) return;
+  d.unwatching = true;
+  d.next = unwatched_;
+  unwatched_ = &d;
+}
+
+void uring_driver::unlink(descriptor*& list, descriptor& d) noexcept {
+  descriptor** link = &list;
+  while (*link != &d) link = &(*link)->next;
+  *link = d.next;
+  d.next = nullptr;
 }
 
 void uring_driver::cancel_everything() noexcept {
   io_uring_sqe* sqe = entry();
+  for (int tries = 0; sqe == nullptr && tries < cancel_tries_max; ++tries) {
+    collect();
+    back_off();
+    sqe = entry();
+  }
   if (sqe == nullptr) return;
   sqe->opcode = IORING_OP_ASYNC_CANCEL;
   sqe->fd = -1;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "support/context_seam.hpp"
+#include "support/scale.hpp"
 #include "support/scripted_ring.hpp"
 #include "support/stream_pair.hpp"
 
@@ -66,7 +67,7 @@ beck::task<> receive_all(beck::test::stream_socket& socket, std::size_t first, t
 TEST_CASE("U1 to U8, U10, U18: streams arrive whole whatever trouble the kernel makes") {
   ring_script_stats seen;
   std::uint64_t retries = 0;
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(beck::test::scaled(40)); ++seed) {
     CAPTURE(seed);
     scripted_kernel kernel(seed);
     kernel.limit_entries(32);
@@ -98,7 +99,7 @@ TEST_CASE("U1 to U8, U10, U18: streams arrive whole whatever trouble the kernel 
 }
 
 TEST_CASE("U20: a context that ends in the middle of a rough time leaves nothing in the kernel") {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(beck::test::scaled(60)); ++seed) {
     CAPTURE(seed);
     scripted_kernel kernel(seed);
     kernel.limit_entries(32);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSL-1.0
+// A loop in a child of fork (U16): what the kernel has belongs to the parent. The child may close
+// and destroy its copies, which touches neither the parent's ring nor its epoll registrations, and
+// exec.
+#include <cerrno>
+
+#include "io/fork_count.hpp"
+#include "io/io_loop.hpp"
+
+namespace beck {
+
+bool io_loop::inherited() const noexcept { return forks_ != fork_count(); }
+
+void io_loop::leave_to_parent() noexcept {
+  if (left_to_parent_ || driver_->wake_handle() < 0 || !inherited()) return;
+  left_to_parent_ = true;
+  for (std::uint32_t chunk = 0; chunk < chunks_max && chunks_[chunk] != nullptr; ++chunk) {
+    for (std::uint32_t i = 0; i < chunk_size(chunk); ++i) {
+      descriptor& d = chunks_[chunk][i];
+      if (d.fd < 0) continue;
+      for (direction& q : d.queue) {
+        const bool in_kernel = q.current != nullptr && q.current->state == op_state::in_kernel;
+        abandon(q);
+        if (in_kernel) finish(*q.current, -ECANCELED);
+      }
+      d.in_kernel = 0;
+      d.registered = false;
+      if (d.closing) close_now(d);  // it waited for a completion that goes to the parent
+    }
+  }
+  driver_->leave_to_parent();
+}
+
+}  // namespace beck

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// U16: a child of fork shares the parent's ring or epoll instance, but not its operations. It may
+// destroy what it inherited, which disturbs nothing of the parent's; to run it is a bug.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/dies.hpp"
+#include "support/context_options.hpp"
+#include "support/stream_pair.hpp"
+
+namespace {
+
+constexpr std::size_t pairs_max = 3;
+
+struct inheritance {
+  explicit inheritance(const beck::io_context::options& how)
+      : ctx(std::make_unique<beck::io_context>(how)) {
+    for (std::size_t i = 0; i < pairs_max; ++i) {
+      pairs.push_back(std::make_unique<beck::test::stream_pair>(*ctx));
+      pairs[i]->a.async_read_some(
+          beck::buffer(data[i]),
+          [this, held = life](beck::error_code ec, std::size_t n) { read += ec ? 0 : n; });
+      pairs[i]->a.async_write_some(
+          beck::buffer("w", 1), [this, held = life](beck::error_code, std::size_t) { ++written; });
+      // behind the first one
+      pairs[i]->a.async_read_some(beck::buffer(data[i]),
+                                  [held = life](beck::error_code, std::size_t) {});
+    }
+    timer = std::make_unique<beck::steady_timer>(*ctx, std::chrono::hours(1));
+    timer->async_wait([held = life](beck::error_code) {});
+    beck::co_spawn(*ctx, wait_for_ever(*timer, life), beck::detached);
+  }
+
+  static beck::task<> wait_for_ever(beck::steady_timer& timer, std::shared_ptr<int>) {
+    beck::ignore(co_await timer.async_wait());
+  }
+
+  std::shared_ptr<int> life = std::make_shared<int>();
+  std::size_t read = 0;
+  int written = 0;
+  std::string data[pairs_max] = {std::string(1, ' '), std::string(100, ' '),
+                                 std::string(9000, ' ')};
+  std::unique_ptr<beck::io_context> ctx;
+  std::vector<std::unique_ptr<beck::test::stream_pair>> pairs;
+  std::unique_ptr<beck::steady_timer> timer;
+};
+
+/// The exit status of a child that runs `code`, -1 if a signal ended it.
+template <class Code>
+int status_of_child(Code code) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(code());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// All that the parent has started still works.
+void check_that_reads_arrive(inheritance& in) {
+  for (auto& pair : in.pairs) CHECK(pair->b.write_some(beck::buffer("x", 1)) == 1);
+  for (int i = 0; i < 1000 && in.read < pairs_max; ++i) in.ctx->poll();
+  CHECK(in.read == pairs_max);
+  CHECK(in.written == static_cast<int>(pairs_max));
+}
+
+}  // namespace
+
+CONFORMANCE_ON(beck::test::kernel,
+               "a child of fork destroys objects and context, the parent's go on") {
+  for (const int polls : {0, 1, 5}) {
+    inheritance in(context_options());
+    for (int i = 0; i < polls; ++i) in.ctx->poll();
+    CHECK(status_of_child([&in] {
+            in.pairs.clear();
+            in.timer.reset();
+            in.ctx.reset();
+            return static_cast<int>(in.life.use_count());  // every handler and frame is gone
+          }) == 1);
+    check_that_reads_arrive(in);
+  }
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "a child of fork destroys the context before its objects' owner") {
+  inheritance in(context_options());
+  in.ctx->poll();
+  CHECK(status_of_child([&in] {
+          in.pairs[0]->a.close();  // off the runner
+          beck::error_code ec;
+          in.pairs[1]->a.cancel(ec);
+          in.pairs.clear();
+          in.timer.reset();
+          in.ctx.reset();
+          return static_cast<int>(in.life.use_count());
+        }) == 1);
+  check_that_reads_arrive(in);
+}
+
+CONFORMANCE_ON(beck::test::kernel, "a child of fork may make and run a context of its own") {
+  inheritance in(context_options());
+  in.ctx->poll();
+  const auto how = context_options();
+  CHECK(status_of_child([&in, &how] {
+          in.pairs.clear();
+          in.timer.reset();
+          in.ctx.reset();
+          inheritance own(how);
+          for (auto& pair : own.pairs) pair->b.write_some(beck::buffer("x", 1));
+          for (int i = 0; i < 1000 && own.read < pairs_max; ++i) own.ctx->poll();
+          return static_cast<int>(own.read);
+        }) == static_cast<int>(pairs_max));
+  check_that_reads_arrive(in);
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "a child of fork that runs the parent's context ends with a message") {
+  inheritance in(context_options());
+  in.ctx->poll();
+  CHECK(dies_with([&in] { in.ctx->poll(); }).find("child of fork") != std::string::npos);
+  check_that_reads_arrive(in);
+}
