@@ -83,6 +83,10 @@ bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
 }
 
 void epoll_driver::submit(io_op& op) noexcept {
+  if (op.kind == op_kind::raw) {  // there is no ring
+    loop_.finish(op, -EOPNOTSUPP);
+    return;
+  }
   descriptor& d = *op.target;
   const direction& q = d.queue[direction_of(op.kind)];
   if (!watch(d, op)) return;
