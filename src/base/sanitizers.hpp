@@ -32,6 +32,12 @@ inline constexpr bool address_sanitizer = true;
 inline constexpr bool address_sanitizer = false;
 #endif
 
+#if defined(BECK_THREAD_SANITIZER)
+inline constexpr bool thread_sanitizer = true;
+#else
+inline constexpr bool thread_sanitizer = false;
+#endif
+
 /// The memory behind `address` is handed to the kernel.
 inline void annotate_release([[maybe_unused]] void* address) noexcept {
 #if defined(BECK_THREAD_SANITIZER)

