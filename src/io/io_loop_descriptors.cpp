@@ -83,6 +83,7 @@ void io_loop::close_detached(descriptor& d) noexcept {
 }
 
 int io_loop::release(descriptor& d) noexcept {
+  leave_to_parent();
   if (d.fd < 0 || d.closing) return -EBADF;
   for (direction& q : d.queue) abandon(q);
   if (!driver_->detach(d))

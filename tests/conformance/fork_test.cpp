@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -124,5 +126,70 @@ CONFORMANCE_ON(beck::test::kernel,
   inheritance in(context_options());
   in.ctx->poll();
   CHECK(dies_with([&in] { in.ctx->poll(); }).find("child of fork") != std::string::npos);
+  check_that_reads_arrive(in);
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "a child of fork cancels, closes and releases, and the parent's sockets go on") {
+  for (const int polls : {0, 1, 5}) {
+    inheritance in(context_options());
+    for (int i = 0; i < polls; ++i) in.ctx->poll();
+    CHECK(status_of_child([&in] {
+            beck::error_code ec;
+            const int fd = in.pairs[2]->a.release(ec);
+            if (ec || fd < 0) return 1;
+            ::close(fd);
+            in.pairs[0]->a.cancel();
+            in.pairs[1]->a.close();
+            in.timer->cancel();
+            return in.pairs[1]->a.is_open() ? 2 : 0;
+          }) == 0);
+    check_that_reads_arrive(in);
+  }
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "a child that a handler made may close, destroy and exit inside it") {
+  inheritance in(context_options());
+  in.ctx->poll();
+  int status = -1;
+  beck::post(*in.ctx, [&] {
+    status = status_of_child([&in] {
+      in.pairs[0]->a.close();
+      in.pairs.clear();
+      in.timer.reset();
+      return 0;
+    });
+  });
+  in.ctx->poll();
+  CHECK(status == 0);
+  check_that_reads_arrive(in);
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "a child that returns from a handler into the parent's loop ends with a message") {
+  const std::string text = dies_with([] {
+    inheritance in(context_options());
+    in.ctx->poll();
+    beck::post(*in.ctx, [] {
+      const pid_t child = ::fork();
+      if (child == 0) return;  // into the loop below
+      int status = 0;
+      ::waitpid(child, &status, 0);
+      if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT) std::abort();
+      ::_exit(0);
+    });
+    in.ctx->run();
+  });
+  CHECK(text.find("fork") != std::string::npos);
+}
+
+CONFORMANCE_ON(beck::test::kernel, "a child of fork that execs leaves the parent alone") {
+  inheritance in(context_options());
+  in.ctx->poll();
+  CHECK(status_of_child([] {
+          ::execl("/bin/sh", "sh", "-c", "exit 7", static_cast<char*>(nullptr));
+          return 1;
+        }) == 7);
   check_that_reads_arrive(in);
 }

@@ -10,10 +10,15 @@
 #include <beck/coro/co_spawn.hpp>
 #include <chrono>
 #include <ostream>
+#include <set>
 #include <string>
 #include <thread>
 
+#include "support/connections.hpp"
 #include "support/context_options.hpp"
+#include "support/echo_load.hpp"
+#include "support/open_descriptors.hpp"
+#include "support/scale.hpp"
 #include "support/stream_pair.hpp"
 
 using namespace std::chrono_literals;
@@ -107,4 +112,29 @@ CONFORMANCE_ON(beck::test::kernel, "signals that interrupt a synchronous read ar
   CHECK(pair.a.read_some(beck::buffer(data), ec) == 1);
   CHECK(ec == beck::error_code());
   writer.join();
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "S9: every kind of transfer arrives whole under a storm of signals") {
+  beck::io_context ctx(context_options());
+  beck::test::echo_load load(ctx, 4, 9);
+  const storm signals;
+  ctx.run();
+  CHECK(load.finished() == 4);
+  CHECK(load.wrong_bytes() == 0);
+  CHECK(signals.sent() > 0);
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "S9: connections are made and closed under a storm of signals, and none leaks") {
+  beck::io_context ctx(context_options());
+  const std::set<int> before = beck::test::open_descriptors();
+  {
+    const storm signals;
+    for (int i = 0; i < beck::test::scaled(30); ++i) {
+      const beck::test::tcp_connection c(ctx);
+      CHECK(c.client.is_open());
+    }
+  }
+  CHECK(beck::test::open_descriptors() == before);
 }

@@ -129,6 +129,11 @@ void uring_driver::leave_to_parent() noexcept {
     d.next = nullptr;
     d.arming = false;
   }
+  while (unwatched_ != nullptr) {
+    descriptor& d = *std::exchange(unwatched_, unwatched_->next);
+    d.next = nullptr;
+    d.unwatching = false;
+  }
   in_flight_ = closing_polls_ = 0;
   ring_.leave_to_parent();
   const auto end = [this](io_op& op) { loop_.finish(op, -ECANCELED); };
