@@ -25,7 +25,6 @@
 #include <linux/io_uring.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -287,30 +286,6 @@ CONFORMANCE_ON(beck::test::uring,
   });
   INFO(said);
   CHECK(said.starts_with(std::to_string(EPERM) + "|"));
-}
-
-CONFORMANCE_ON(beck::test::kernel,
-               "U13: without descriptors a context is refused with the reason, and leaks none") {
-  const beck::backend which = where;
-  for (unsigned spare = 0; spare < 2; ++spare) {
-    const std::string said = said_by_child([which, spare] {
-      ::unsetenv("BECK_BACKEND");
-      int highest = ::dup(0);
-      for (const int fd : beck::test::open_descriptors()) highest = fd > highest ? fd : highest;
-      while (::dup(0) < highest) {}  // no gaps, and one above
-      ++highest;
-      rlimit roomy{};
-      ::getrlimit(RLIMIT_NOFILE, &roomy);
-      const rlimit tight{static_cast<rlim_t>(highest) + 1 + spare, roomy.rlim_max};
-      ::setrlimit(RLIMIT_NOFILE, &tight);
-      const std::string text = refusal_of(which);
-      const int next = ::dup(0);
-      return text + (next == (spare == 0 ? -1 : highest + 1) ? "|no leak" : "|leak");
-    });
-    INFO(said);
-    CHECK(said.starts_with(std::to_string(EMFILE) + "|"));
-    CHECK(said.ends_with("|no leak"));
-  }
 }
 
 CONFORMANCE_ON(beck::test::kernel, "U13: the report names the backend in use") {
