@@ -26,6 +26,8 @@ enum class readiness : std::uint8_t {
 struct direction {
   io_op* current = nullptr;
   entry_queue waiting;
+  /// The last one whose completion is in the run queue: nothing may finish inline before it.
+  io_op* undelivered = nullptr;
   readiness ready = readiness::no;
   /// Saturating: how often waiting was right; from 2 on a read is attempted one turn late instead
   /// of at once.
@@ -65,6 +67,11 @@ inline bool is_receive(op_kind kind) noexcept {
 inline bool worth_attempting(const descriptor& d, const direction& q, op_kind kind) noexcept {
   if (q.ready != readiness::perhaps) return q.ready == readiness::known;
   return !is_receive(kind) || q.predictor < 2 || !d.registered;
+}
+
+/// Whether operations of this kind queue for a direction of their descriptor.
+inline bool has_direction(op_kind kind) noexcept {
+  return kind != op_kind::wait_timer && kind != op_kind::raw;
 }
 
 inline unsigned direction_of(op_kind kind) noexcept {
