@@ -305,15 +305,23 @@ namespace {
 io_loop& loop_of(const io_op& op) noexcept {
   return op.kind == op_kind::wait_timer ? *op.timer->loop : *op.target->loop;
 }
+
+object_use use_for(io_op& op) noexcept {
+  return op.kind == op_kind::wait_timer ? use_of(*op.timer, "wait")
+                                        : use_of(*op.target, name_of(op.kind));
+}
 }  // namespace
 
 void start_operation(io_op& op) noexcept {
   io_loop& loop = loop_of(op);
   op.state = op_state::inert;
   op.flags &= io_op::flag_all | io_op::flag_tried | io_op::flag_steps;
-  if (loop.on_runner()) {
-    loop.start(op);
-    return;
+  {
+    const object_use inside = use_for(op);
+    if (loop.on_runner()) {
+      loop.start(op);
+      return;
+    }
   }
   advance(op, op_event::mail);
   op.run = &io_loop::start_entry;
@@ -329,6 +337,7 @@ bool start_operation_immediate(io_op& op) noexcept {
   }
   op.state = op_state::inert;
   op.flags &= io_op::flag_all | io_op::flag_tried | io_op::flag_steps;
+  const object_use inside = use_for(op);
   return loop.start_immediate(op);
 }
 
@@ -354,6 +363,7 @@ bool operation::await_ready() noexcept {
   if (!loop.on_runner() || loop.run_state().budget() == 0) return false;
   if (d.fd < 0 || d.closing || q.current != nullptr) return false;
   if (q.undelivered != nullptr || !worth_attempting(d, q, kind)) return false;
+  const object_use inside = use_for(*this);
   if (!loop.attempt(*this)) return false;
   ++loop.run_state().counters.inline_completions;
   return true;
