@@ -8,6 +8,8 @@
 #include <beck/base/text_view.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/testing/link.hpp>
+#include <beck/testing/random_source.hpp>
+#include <beck/testing/tape.hpp>
 #include <cstddef>
 #include <cstdint>
 
@@ -44,6 +46,11 @@ class settings {
     receive_bytes_ = receive_bytes;
     return *this;
   }
+  /// Keeps every draw, for world::tape().
+  settings& record(bool on = true) noexcept {
+    record_ = on;
+    return *this;
+  }
   /// Everything as undisturbed as a network can be: one delay for all, nothing cut.
   settings& calm() noexcept {
     return delay(duration(10'000), duration(10'000)).split_probability(0).short_read_probability(0);
@@ -58,6 +65,7 @@ class settings {
   double short_read_ = 0.125;
   std::size_t send_bytes_ = 65'536;
   std::size_t receive_bytes_ = 65'536;
+  bool record_ = false;
 };
 
 /// A machine in a world: `io_context ctx(w.host("a"));` is a context on it. The n-th host of a
@@ -103,6 +111,10 @@ class world {
  public:
   explicit world(std::uint64_t seed);
   world(std::uint64_t seed, const settings& how);
+  /// Replays a tape. With the settings and the program of the run that it comes from, it is that
+  /// run.
+  explicit world(const sim::tape& replayed);
+  world(const sim::tape& replayed, const settings& how);
   ~world();
   world(const world&) = delete;
   world& operator=(const world&) = delete;
@@ -135,11 +147,18 @@ class world {
   /// Heals all links.
   void heal();
 
+  /// The program's own choices.
+  random_source& random() noexcept;
+
+  /// The seed; of a replay, that of its tape.
   std::uint64_t seed() const noexcept;
   /// Of everything that has happened: each call with its result, each event, and when. The same
   /// program with the same seed has the same hash on every compiler.
   std::uint64_t hash() const noexcept;
   time_point now() const noexcept;
+  /// What has been drawn up to now: of a world that records or replays; throws io_error
+  /// (invalid_argument) in another one.
+  sim::tape tape() const;
 
  private:
   void separate(sim::host* const* side, std::size_t count);

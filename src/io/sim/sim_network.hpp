@@ -34,8 +34,10 @@ class sim_network {
   static constexpr std::size_t backlog_limit = 4096;  // net.core.somaxconn
   /// One send arrives in at most this many pieces.
   static constexpr unsigned pieces_max = 16;
+  /// Out of so many places the order of what happens at the same time is drawn.
+  static constexpr unsigned order_bits = 16;
 
-  sim_network(sim_world& world, std::uint64_t seed) noexcept;
+  sim_network(sim_world& world, sim_draws& draws) noexcept;
   sim_network(const sim_network&) = delete;
   sim_network& operator=(const sim_network&) = delete;
 
@@ -110,7 +112,8 @@ class sim_network {
   };
   struct event {
     std::int64_t time;
-    std::uint64_t tie;  ///< drawn: the order of what happens at the same time
+    /// The order of what happens at the same time: drawn, then as it was scheduled.
+    std::uint64_t tie;
     std::uint64_t value;
     sim_socket* socket;
     std::uint32_t generation;
@@ -202,6 +205,7 @@ class sim_network {
   sim_links links_;
   std::vector<parked> parked_;  // in the order of their sending
   bool disturbed_ = false;      // a path was asked for, or a host has crashed
+  std::uint64_t scheduled_ = 0;
 };
 
 }  // namespace beck

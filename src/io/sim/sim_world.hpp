@@ -12,6 +12,7 @@
 
 #include "io/sim/sim_clock.hpp"
 #include "io/sim/sim_digest.hpp"
+#include "io/sim/sim_draws.hpp"
 #include "io/sim/sim_network.hpp"
 #include "io/sim/sim_random.hpp"
 #include "io/sim/sim_scheduler.hpp"
@@ -88,11 +89,13 @@ class sim_host {
 class sim_world {
  public:
   sim_world(std::uint64_t seed, const sim_profile& profile);
+  sim_world(sim_draws draws, const sim_profile& profile);
   ~sim_world();
   sim_world(const sim_world&) = delete;
   sim_world& operator=(const sim_world&) = delete;
 
-  std::uint64_t seed() const noexcept { return seed_; }
+  std::uint64_t seed() const noexcept { return draws_.seed(); }
+  sim_draws& draws() noexcept { return draws_; }
   const sim_profile& profile() const noexcept { return profile_; }
   sim_clock& clock() noexcept { return clock_; }
   sim_network& network() noexcept { return network_; }
@@ -119,7 +122,7 @@ class sim_world {
   unsigned contexts = 0;  ///< that live in this world
 
  private:
-  std::uint64_t seed_;
+  sim_draws draws_;
   sim_profile profile_;
   sim_clock clock_;
   sim_digest digest_;
