@@ -60,7 +60,12 @@ void sim_host::restart() {
 // --- the world ---------------------------------------------------------------------------------
 
 sim_world::sim_world(std::uint64_t seed, const sim_profile& profile)
-    : seed_(seed), profile_(profile), network_(*this, seed), scheduler_(*this, seed) {}
+    : seed_(seed),
+      profile_(profile),
+      clock_(profile.start_ns),
+      faults_(*this, seed, profile.faults),
+      network_(*this, seed),
+      scheduler_(*this, seed) {}
 
 sim_world::~sim_world() {
   BECK_ASSERT(contexts == 0, "a simulated world was destroyed before a context inside it");
@@ -81,6 +86,11 @@ sim_host* sim_world::host_at(const sim_address& address, sim_host& from) noexcep
   return nullptr;
 }
 
+void sim_world::jump() {
+  const auto ns = static_cast<std::int64_t>(faults_.random().below(jump_ns_max));
+  clock_.advance_to(sim_clock::later(clock_.now(), ns));
+}
+
 bool sim_world::advance(std::int64_t limit) {
   const std::int64_t next = network_.next_event_ns();
   if (next > limit || next == INT64_MAX) {
@@ -88,6 +98,7 @@ bool sim_world::advance(std::int64_t limit) {
     return false;
   }
   clock_.advance_to(next);
+  if (faults_.strikes(sim_fault::clock_jump, nullptr)) jump();
   network_.deliver_due();
   return true;
 }
