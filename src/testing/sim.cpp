@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <beck/base/error.hpp>
 
 #include "io/loop_access.hpp"
 #include "io/sim/sim_system.hpp"
+#include "testing/tape_access.hpp"
 
 namespace beck {
 
@@ -33,9 +35,15 @@ std::uint32_t checked_buffer(std::size_t bytes) {
 }  // namespace
 
 struct world::state {
-  state(std::uint64_t seed, const sim_profile& profile) : simulated(seed, profile) {}
+  state(sim_draws draws, const settings& how)
+      : simulated(std::move(draws), profile_of(how)),
+        choices(simulated.draws(), sim_draws::program_stream),
+        random(choices) {}
+  static sim_profile profile_of(const settings& how);
 
   sim_world simulated;
+  sim_random choices;
+  random_source random;
   std::vector<std::unique_ptr<sim::host>> hosts;
 };
 
@@ -62,7 +70,15 @@ void host::break_connection(int native_handle, fault how) {
 
 world::world(std::uint64_t seed) : world(seed, settings()) {}
 
-world::world(std::uint64_t seed, const settings& how) {
+world::world(std::uint64_t seed, const settings& how)
+    : state_(new state(sim_draws(seed, how.record_), how)) {}
+
+world::world(const sim::tape& replayed) : world(replayed, settings()) {}
+
+world::world(const sim::tape& replayed, const settings& how)
+    : state_(new state(sim_draws(tape_access::draws_of(replayed)), how)) {}
+
+sim_profile world::state::profile_of(const settings& how) {
   if (how.delay_least_ < duration::zero() || how.delay_most_ < how.delay_least_) {
     throw io_error(error::make_error_code(error::invalid_argument),
                    "beck::testing::sim::settings: delays need 0 <= least <= most");
@@ -84,7 +100,7 @@ world::world(std::uint64_t seed, const settings& how) {
     const double probability = how.faults_.probability(static_cast<fault>(i));
     profile.faults.probability[i] = sim_probability(probability);
   }
-  state_ = new state(seed, profile);
+  return profile;
 }
 
 world::~world() { delete state_; }
@@ -145,8 +161,18 @@ void world::heal() { state_->simulated.network().heal(); }
 
 std::uint64_t world::seed() const noexcept { return state_->simulated.seed(); }
 std::uint64_t world::hash() const noexcept { return state_->simulated.digest().value(); }
+random_source& world::random() noexcept { return state_->random; }
 time_point world::now() const noexcept {
   return time_point(duration(state_->simulated.clock().now()));
+}
+
+sim::tape world::tape() const {
+  const sim_draws& draws = state_->simulated.draws();
+  if (!draws.recorded()) {
+    throw io_error(error::make_error_code(error::invalid_argument),
+                   "beck::testing::sim::world::tape: settings().record() keeps the draws");
+  }
+  return tape_access::make(draws.tape());
 }
 
 std::uint64_t sim_hash(io_context& context) noexcept {

@@ -9,6 +9,8 @@
 #include <beck/io/io_context.hpp>
 #include <beck/testing/faults.hpp>
 #include <beck/testing/link.hpp>
+#include <beck/testing/random_source.hpp>
+#include <beck/testing/tape.hpp>
 #include <cstddef>
 #include <cstdint>
 
@@ -57,6 +59,11 @@ class settings {
     start_ = at;
     return *this;
   }
+  /// Keeps every draw, for world::tape().
+  settings& record(bool on = true) noexcept {
+    record_ = on;
+    return *this;
+  }
   /// Everything as undisturbed as a network can be: one delay for all, nothing cut.
   settings& calm() noexcept {
     return delay(duration(10'000), duration(10'000)).split_probability(0).short_read_probability(0);
@@ -73,6 +80,7 @@ class settings {
   std::size_t receive_bytes_ = 65'536;
   time_point start_ = time_point(duration(1'000'000'000'000));
   faults faults_ = faults::none();
+  bool record_ = false;
 };
 
 /// A machine in a world: `io_context ctx(w.host("a"));` is a context on it. The n-th host of a
@@ -126,6 +134,10 @@ class world {
  public:
   explicit world(std::uint64_t seed);
   world(std::uint64_t seed, const settings& how);
+  /// Replays a tape. With the settings and the program of the run that it comes from, it is that
+  /// run.
+  explicit world(const sim::tape& replayed);
+  world(const sim::tape& replayed, const settings& how);
   ~world();
   world(const world&) = delete;
   world& operator=(const world&) = delete;
@@ -162,11 +174,18 @@ class world {
   /// Heals all links.
   void heal();
 
+  /// The program's own choices.
+  random_source& random() noexcept;
+
+  /// The seed; of a replay, that of its tape.
   std::uint64_t seed() const noexcept;
   /// Of everything that has happened: each call with its result, each event, and when. The same
   /// program with the same seed has the same hash on every compiler.
   std::uint64_t hash() const noexcept;
   time_point now() const noexcept;
+  /// What has been drawn up to now: of a world that records or replays; throws io_error
+  /// (invalid_argument) in another one.
+  sim::tape tape() const;
 
   /// Whether this seed has that fault.
   bool has(fault which) const noexcept;

@@ -28,12 +28,12 @@ int check_kind(int family, int type, int protocol) noexcept {
 
 }  // namespace
 
-sim_network::sim_network(sim_world& world, std::uint64_t seed) noexcept
+sim_network::sim_network(sim_world& world, sim_draws& draws) noexcept
     : world_(world),
-      delay_(seed, delay_stream),
-      split_(seed, split_stream),
-      order_(seed, order_stream),
-      port_(seed, port_stream) {}
+      delay_(draws, delay_stream),
+      split_(draws, split_stream),
+      order_(draws, order_stream),
+      port_(draws, port_stream) {}
 
 // --- sockets -----------------------------------------------------------------------------------
 
@@ -215,7 +215,9 @@ void sim_network::watch(sim_socket& s, sim_ready_list& list, std::uint64_t token
 // --- events ------------------------------------------------------------------------------------
 
 void sim_network::schedule(event_kind kind, sim_socket& s, std::uint64_t value, std::int64_t time) {
-  events_.push_back({time, order_.next(), value, &s, s.generation, kind});
+  const std::uint64_t place = order_.below(std::uint64_t{1} << order_bits);
+  const std::uint64_t tie = place << (64 - order_bits) | scheduled_++;
+  events_.push_back({time, tie, value, &s, s.generation, kind});
   std::push_heap(events_.begin(), events_.end());
   if (!is_timer(kind)) ++travelling_;
 }

@@ -35,6 +35,8 @@ class sim_network {
   static constexpr std::size_t backlog_limit = 4096;  // net.core.somaxconn
   /// One send arrives in at most this many pieces.
   static constexpr unsigned pieces_max = 16;
+  /// Out of so many places the order of what happens at the same time is drawn.
+  static constexpr unsigned order_bits = 16;
 
   static constexpr std::uint64_t tiny_bytes_max = 16;
   /// How much later than others a packet comes: to be sent again so often, so many delays, ...
@@ -42,7 +44,7 @@ class sim_network {
   static constexpr std::int64_t reordering_delays_max = 10;
   static constexpr std::int64_t stall_ns_max = 30'000'000'000;
 
-  sim_network(sim_world& world, std::uint64_t seed) noexcept;
+  sim_network(sim_world& world, sim_draws& draws) noexcept;
   sim_network(const sim_network&) = delete;
   sim_network& operator=(const sim_network&) = delete;
 
@@ -119,7 +121,8 @@ class sim_network {
   };
   struct event {
     std::int64_t time;
-    std::uint64_t tie;  ///< drawn: the order of what happens at the same time
+    /// The order of what happens at the same time: drawn, then as it was scheduled.
+    std::uint64_t tie;
     std::uint64_t value;
     sim_socket* socket;
     std::uint32_t generation;
@@ -219,6 +222,7 @@ class sim_network {
   sim_links links_;
   std::vector<parked> parked_;  // in the order of their sending
   bool disturbed_ = false;      // a path was asked for, or a host has crashed
+  std::uint64_t scheduled_ = 0;
 };
 
 }  // namespace beck

@@ -8,6 +8,9 @@
 
 namespace beck {
 
+class sim_draws;
+struct sim_reel;
+
 /// A probability as a share of 2^32, so that no comparison depends on how floating point is
 /// compiled.
 class sim_probability {
@@ -20,6 +23,8 @@ class sim_probability {
                        : 0) {}
 
   constexpr std::uint64_t share() const noexcept { return share_; }
+  constexpr bool never() const noexcept { return share_ == 0; }
+  constexpr bool always() const noexcept { return share_ == whole; }
 
  private:
   static constexpr std::uint64_t whole = std::uint64_t{1} << 32;
@@ -28,20 +33,47 @@ class sim_probability {
 };
 
 /// xoshiro256** by Blackman and Vigna, its state filled by splitmix64 (prng.di.unimi.it).
-class sim_random {
+class sim_generator {
  public:
   /// The streams of one seed are independent of each other.
-  sim_random(std::uint64_t seed, std::uint64_t stream) noexcept;
+  sim_generator(std::uint64_t seed, std::uint64_t stream) noexcept;
 
   std::uint64_t next() noexcept;
-  /// From 0 to bound - 1. Requires bound > 0.
+  /// From 0 to bound - 1, or any number if the bound is 0.
   std::uint64_t below(std::uint64_t bound) noexcept;
-  /// From low to high, both included. Requires low <= high.
-  std::int64_t between(std::int64_t low, std::int64_t high) noexcept;
-  bool chance(sim_probability p) noexcept { return (next() >> 32) < p.share(); }
 
  private:
   std::uint64_t state_[4];
+};
+
+/// The draws of one subsystem: from the generator, which may be recorded, or from a tape
+/// (sim_draws.hpp). What has only one outcome draws nothing. Whoever draws lets 0, the low end and
+/// false stand for the calmest choice: what a tape does not say is that.
+class sim_random {
+ public:
+  /// Generated, never recorded.
+  sim_random(std::uint64_t seed, std::uint64_t stream) noexcept;
+  /// As `draws` says; it must outlive this. Requires stream < sim_draws::streams_max.
+  sim_random(sim_draws& draws, std::uint64_t stream) noexcept;
+
+  /// From 0 to bound - 1. Requires bound > 0.
+  std::uint64_t below(std::uint64_t bound) noexcept { return bound == 1 ? 0 : draw(bound); }
+  /// From low to high, both included. Requires low <= high.
+  std::int64_t between(std::int64_t low, std::int64_t high) noexcept;
+  bool chance(sim_probability p) noexcept {
+    if (p.never() || p.always()) return p.always();
+    return reel_ == nullptr ? (generator_.next() >> 32) < p.share() : taped_chance(p);
+  }
+
+ private:
+  std::uint64_t draw(std::uint64_t bound) noexcept {  // 0: from all numbers
+    return reel_ == nullptr ? generator_.below(bound) : taped(bound);
+  }
+  std::uint64_t taped(std::uint64_t bound) noexcept;
+  bool taped_chance(sim_probability p) noexcept;
+
+  sim_generator generator_;
+  sim_reel* reel_ = nullptr;
 };
 
 }  // namespace beck

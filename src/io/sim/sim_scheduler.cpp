@@ -16,8 +16,8 @@ namespace {
 constexpr std::uint64_t context_stream = 6;
 }
 
-sim_scheduler::sim_scheduler(sim_world& world, std::uint64_t seed) noexcept
-    : world_(world), order_(seed, context_stream) {}
+sim_scheduler::sim_scheduler(sim_world& world, sim_draws& draws) noexcept
+    : world_(world), order_(draws, context_stream) {}
 
 void sim_scheduler::remove(sim_driver& context) noexcept {
   contexts_.erase(std::find(contexts_.begin(), contexts_.end(), &context));

@@ -20,7 +20,7 @@ class sim_scheduler {
   /// How long past the end of run_until() contexts that are still busy may go on.
   static constexpr std::int64_t overtime_ns = 1'000'000;
 
-  sim_scheduler(sim_world& world, std::uint64_t seed) noexcept;
+  sim_scheduler(sim_world& world, sim_draws& draws) noexcept;
 
   void add(sim_driver& context) { contexts_.push_back(&context); }
   void remove(sim_driver& context) noexcept;

@@ -3,6 +3,7 @@
 #include "io/sim/sim_world.hpp"
 
 #include <cerrno>
+#include <utility>
 
 #include <beck/base/assert.hpp>
 
@@ -60,12 +61,15 @@ void sim_host::restart() {
 // --- the world ---------------------------------------------------------------------------------
 
 sim_world::sim_world(std::uint64_t seed, const sim_profile& profile)
-    : seed_(seed),
+    : sim_world(sim_draws(seed, false), profile) {}
+
+sim_world::sim_world(sim_draws draws, const sim_profile& profile)
+    : draws_(std::move(draws)),
       profile_(profile),
       clock_(profile.start_ns),
-      faults_(*this, seed, profile.faults),
-      network_(*this, seed),
-      scheduler_(*this, seed) {}
+      faults_(*this, draws_, profile.faults),
+      network_(*this, draws_),
+      scheduler_(*this, draws_) {}
 
 sim_world::~sim_world() {
   BECK_ASSERT(contexts == 0, "a simulated world was destroyed before a context inside it");

@@ -12,6 +12,7 @@
 
 #include "io/sim/sim_clock.hpp"
 #include "io/sim/sim_digest.hpp"
+#include "io/sim/sim_draws.hpp"
 #include "io/sim/sim_faults.hpp"
 #include "io/sim/sim_network.hpp"
 #include "io/sim/sim_random.hpp"
@@ -95,11 +96,13 @@ class sim_host {
 class sim_world {
  public:
   sim_world(std::uint64_t seed, const sim_profile& profile);
+  sim_world(sim_draws draws, const sim_profile& profile);
   ~sim_world();
   sim_world(const sim_world&) = delete;
   sim_world& operator=(const sim_world&) = delete;
 
-  std::uint64_t seed() const noexcept { return seed_; }
+  std::uint64_t seed() const noexcept { return draws_.seed(); }
+  sim_draws& draws() noexcept { return draws_; }
   const sim_profile& profile() const noexcept { return profile_; }
   sim_clock& clock() noexcept { return clock_; }
   sim_network& network() noexcept { return network_; }
@@ -142,7 +145,7 @@ class sim_world {
     digest_.fold(static_cast<std::uint64_t>(result));
   }
 
-  std::uint64_t seed_;
+  sim_draws draws_;
   sim_profile profile_;
   sim_clock clock_;
   sim_digest digest_;

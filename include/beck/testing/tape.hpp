@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+// Tapes: every choice that was made in a simulated world, as bytes. A tape replays a run without
+// its seed, fits on a command line, shrinks, and is what a fuzzer mutates.
+#pragma once
+
+#include <beck/base/text_view.hpp>
+#include <cstddef>
+#include <cstdint>
+
+namespace beck {
+struct sim_tape;
+namespace testing::sim {
+
+/// The draws of one run. `world w(t)` replays it: each subsystem gets the choices of its own stream
+/// in order, brought into the range that it asks for, and past the end of a stream the calmest
+/// choice. So every tape replays with every program; only with the same program it is the same run.
+/// A value; different threads may use different tapes.
+class tape {
+ public:
+  /// No draws: everything as calm as it can be.
+  tape();
+  tape(const tape& other);
+  tape(tape&& other) noexcept;
+  tape& operator=(const tape& other);
+  tape& operator=(tape&& other) noexcept;
+  ~tape();
+
+  /// From what bytes() gave. Throws io_error (invalid_argument) that says what is wrong with them;
+  /// they may come from anywhere.
+  static tape from_bytes(text_view bytes);
+  /// From what text() gave; white space around it does not matter. Throws as from_bytes() does. The
+  /// text has a checksum.
+  static tape from_text(text_view text);
+  /// From a file with the text or the bytes. Throws io_error that names the file.
+  static tape load(text_view path);
+  /// Writes text() and a newline. Throws io_error that names the file.
+  void save(text_view path) const;
+
+  /// Both live as long as the tape is neither assigned to nor moved from.
+  text_view bytes() const noexcept;
+  /// Letters, digits, '-' and '_'.
+  text_view text() const noexcept;
+
+  std::uint64_t seed() const noexcept;
+  /// How many draws there are, and how many of them are not the calmest choice.
+  std::size_t draws() const noexcept;
+  std::size_t choices() const noexcept;
+
+  friend bool operator==(const tape& a, const tape& b) noexcept { return a.bytes() == b.bytes(); }
+
+ private:
+  friend class world;
+  friend struct tape_access;
+
+  struct state;
+  explicit tape(state* made) noexcept : state_(made) {}
+
+  state* state_;
+};
+
+}  // namespace testing::sim
+}  // namespace beck
