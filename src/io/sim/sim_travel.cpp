@@ -164,7 +164,7 @@ void sim_network::intercept() {
   const auto stays = [this](const event& e) {
     return e.generation != e.socket->generation || passes(route_of(e.kind, *e.socket), *e.socket);
   };
-  const auto first_stopped = std::stable_partition(events_.begin(), events_.end(), stays);
+  const auto first_stopped = std::partition(events_.begin(), events_.end(), stays);
   stopped.assign(first_stopped, events_.end());
   events_.erase(first_stopped, events_.end());
   std::make_heap(events_.begin(), events_.end());
