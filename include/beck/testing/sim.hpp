@@ -7,6 +7,7 @@
 #include <beck/base/duration.hpp>
 #include <beck/base/text_view.hpp>
 #include <beck/io/io_context.hpp>
+#include <beck/testing/faults.hpp>
 #include <beck/testing/link.hpp>
 #include <beck/testing/random_source.hpp>
 #include <beck/testing/tape.hpp>
@@ -46,6 +47,18 @@ class settings {
     receive_bytes_ = receive_bytes;
     return *this;
   }
+  /// What goes wrong. Without it nothing does: all delays, cuts and short reads are what every
+  /// network does to every program.
+  settings& with(const faults& what) noexcept {
+    faults_ = what;
+    return *this;
+  }
+  /// What the clock shows at first: for programs that reckon with time, up to time_point::max().
+  /// Requires a point that is not before time_point().
+  settings& start(time_point at) noexcept {
+    start_ = at;
+    return *this;
+  }
   /// Keeps every draw, for world::tape().
   settings& record(bool on = true) noexcept {
     record_ = on;
@@ -65,6 +78,8 @@ class settings {
   double short_read_ = 0.125;
   std::size_t send_bytes_ = 65'536;
   std::size_t receive_bytes_ = 65'536;
+  time_point start_ = time_point(duration(1'000'000'000'000));
+  faults faults_ = faults::none();
   bool record_ = false;
 };
 
@@ -86,6 +101,14 @@ class host {
   /// reset. Requires a crash.
   void restart();
   bool is_up() const noexcept;
+
+  /// The next `times` occasions for this fault here strike for sure: packets that this host sends,
+  /// connects and accepts of its programs, and so on. clock_jump has none on a host.
+  void inject(fault which, unsigned times = 1) noexcept;
+  /// Breaks the TCP connection of this descriptor now, at the byte where it stands. `how` is reset,
+  /// end or silence; throws io_error (invalid_argument) for another one, and (not_connected) where
+  /// there is no TCP connection.
+  void break_connection(int native_handle, fault how);
 
  private:
   friend class world;
@@ -134,6 +157,10 @@ class world {
   /// time passes. Contexts that are still busy then may go on for a millisecond.
   std::size_t run_for(duration time);
 
+  /// All of that time in one leap, as when a machine was asleep: nothing happens until then, and
+  /// whatever was due meanwhile comes late.
+  void jump(duration time) noexcept;
+
   /// What lies between two hosts, in both directions.
   sim::link link(sim::host& a, sim::host& b) noexcept;
   /// What lies on the way of what `from` sends to `to`.
@@ -159,6 +186,16 @@ class world {
   /// What has been drawn up to now: of a world that records or replays; throws io_error
   /// (invalid_argument) in another one.
   sim::tape tape() const;
+
+  /// Whether this seed has that fault.
+  bool has(fault which) const noexcept;
+  /// How often it has struck.
+  std::uint64_t count(fault which) const noexcept;
+
+  /// From now on `sink` gets a line without newline for everything that happens: virtual time in
+  /// seconds, host, call with its descriptor and result; packets that arrive; faults. nullptr: no
+  /// longer. Costs nothing when off, and changes nothing, not even the hash.
+  void trace(void (*sink)(const char* line, void* data), void* data = nullptr) noexcept;
 
  private:
   void separate(sim::host* const* side, std::size_t count);
