@@ -106,6 +106,10 @@ class world {
   /// The host of that name, made when it is first asked for.
   sim::host& host(text_view name);
 
+  /// What the draws range over from now on, such as settings().calm() when a network has to heal
+  /// at last. Buffer sizes are those of sockets that are opened later; record() is not changed.
+  void configure(const settings& how);
+
   /// The program's own choices.
   random_source& random() noexcept;
 
@@ -120,6 +124,8 @@ class world {
   sim::tape tape() const;
 
  private:
+  friend struct world_access;
+
   struct state;
   state* state_;
 };

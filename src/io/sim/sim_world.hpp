@@ -83,6 +83,7 @@ class sim_world {
   std::uint64_t seed() const noexcept { return draws_.seed(); }
   sim_draws& draws() noexcept { return draws_; }
   const sim_profile& profile() const noexcept { return profile_; }
+  void set_profile(const sim_profile& profile) noexcept { profile_ = profile; }
   sim_clock& clock() noexcept { return clock_; }
   sim_network& network() noexcept { return network_; }
   sim_digest& digest() noexcept { return digest_; }
