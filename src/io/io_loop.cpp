@@ -65,7 +65,7 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
       break;
     }
     if (blocking) {
-      visit(turn_mode::wait, std::min({timers_.earliest(), accept_retry_at_, deadline}));
+      visit(turn_mode::wait, std::min(next_deadline(), deadline));
     } else {
       visit(turn_mode::drain, 0);
       expire_timers();
@@ -73,6 +73,27 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
     }
   }
   return runner_.counters.delivered - before;
+}
+
+std::size_t io_loop::step(std::size_t handlers) {
+  const slot running(*this);
+  const std::uint64_t before = runner_.counters.delivered;
+  ++counters_.turns;
+  take_mail();
+  expire_timers();
+  const bool visit_due = generation_over_ && entries_since_visit_ >= generation_entries_min;
+  if (!visit_due) run_generation(before + handlers);
+  if (stopped()) return runner_.counters.delivered - before;
+  if (queue_.empty() && mail_.empty()) {
+    visit(turn_mode::drain, 0);
+  } else if (generation_over_ && !queue_.empty()) {
+    visit(turn_mode::busy, 0);
+  }
+  return runner_.counters.delivered - before;
+}
+
+std::int64_t io_loop::next_deadline() const noexcept {
+  return std::min(timers_.earliest(), accept_retry_at_);
 }
 
 void io_loop::run_generation(std::uint64_t delivered_max) {
@@ -117,7 +138,7 @@ void io_loop::take_mail() noexcept {
 }
 
 void io_loop::expire_timers() noexcept {
-  const std::int64_t earliest = std::min(timers_.earliest(), accept_retry_at_);
+  const std::int64_t earliest = next_deadline();
   if (earliest == no_deadline) return;
   const std::int64_t now = system_->now();
   if (earliest > now) return;

@@ -55,6 +55,14 @@ class io_loop {
   /// Runs until `handlers` have run, `deadline` has passed, work has run out or stop(); `blocking`
   /// false: until nothing is ready.
   std::size_t run(std::size_t handlers, std::int64_t deadline, bool blocking);
+  /// A part of run(), for whoever runs several loops on one thread by turns: what is due, about
+  /// `handlers` of the handlers that are queued, and one visit that does not wait. Does not stop
+  /// the loop when work has run out. Gives how many handlers ran.
+  std::size_t step(std::size_t handlers);
+  /// Whether run() would not return at once.
+  bool has_work() const noexcept { return !stopped() && (has_queued() || !out_of_work()); }
+  /// When a wait would have to end: `no_deadline` if only an event or mail can end it.
+  std::int64_t next_deadline() const noexcept;
   void stop() noexcept;
   void restart() noexcept { stopped_.store(false, std::memory_order_relaxed); }
   bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }

@@ -2,6 +2,7 @@
 // The public face of simulated worlds over the simulator in io/sim.
 #include <beck/testing/sim.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -50,6 +51,9 @@ struct world::state {
 sim_world& world_access::simulated(world& w) noexcept { return w.state_->simulated; }
 
 text_view host::name() const noexcept { return simulated_->name(); }
+void host::crash() { simulated_->crash(); }
+void host::restart() { simulated_->restart(); }
+bool host::is_up() const noexcept { return simulated_->is_up(); }
 
 world::world(std::uint64_t seed) : world(seed, settings()) {}
 
@@ -86,6 +90,35 @@ sim::host& world::host(text_view name) {
   state_->hosts.push_back(std::unique_ptr<sim::host>(new sim::host(wanted)));
   return *state_->hosts.back();
 }
+
+std::size_t world::run() { return state_->simulated.scheduler().run(); }
+std::size_t world::run_until_idle() { return state_->simulated.scheduler().run_until_idle(); }
+std::size_t world::run_for(duration time) {
+  return state_->simulated.scheduler().run_until((now() + time).nanoseconds());
+}
+
+link world::link(sim::host& a, sim::host& b) noexcept {
+  return sim::link(*a.simulated_, *b.simulated_, true);
+}
+link world::path(sim::host& from, sim::host& to) noexcept {
+  return sim::link(*from.simulated_, *to.simulated_, false);
+}
+
+void world::separate(sim::host* const* side, std::size_t count) {
+  sim_network& network = state_->simulated.network();
+  const auto is_inside = [=](const sim_host& h) {
+    return std::any_of(side, side + count,
+                       [&h](const sim::host* inside) { return inside->simulated_ == &h; });
+  };
+  for (const sim_host& from : state_->simulated.hosts()) {
+    for (const sim_host& to : state_->simulated.hosts()) {
+      if (is_inside(from) != is_inside(to)) network.path(from, to).cut = true;
+    }
+  }
+  network.intercept();
+}
+
+void world::heal() { state_->simulated.network().heal(); }
 
 std::uint64_t world::seed() const noexcept { return state_->simulated.seed(); }
 std::uint64_t world::hash() const noexcept { return state_->simulated.digest().value(); }

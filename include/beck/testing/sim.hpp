@@ -9,6 +9,7 @@
 #include <beck/io/io_context.hpp>
 #include <beck/testing/random_source.hpp>
 #include <beck/testing/tape.hpp>
+#include <beck/testing/link.hpp>
 #include <cstddef>
 #include <cstdint>
 
@@ -77,6 +78,15 @@ class host {
 
   text_view name() const noexcept;
 
+  /// The machine loses its power: its contexts are stopped for good, its sockets are gone, and no
+  /// peer is told. What is sent to it gets lost, as on a link that is cut. All that can be done
+  /// with its contexts and their objects is to destroy them; calls on them fail.
+  void crash();
+  /// It comes back, for new contexts. What its former peers send from now on is answered with a
+  /// reset. Requires a crash.
+  void restart();
+  bool is_up() const noexcept;
+
  private:
   friend class world;
   friend class io_context::options;
@@ -90,7 +100,13 @@ class host {
 /// Thread: one at a time, for the world and all contexts in it; a post to a context that another
 /// thread runs ends the program. Lifetime: outlives its contexts (asserted). Virtual time passes
 /// only while a context waits, and a microsecond at a time while it is busy or polled. A run() or a
-/// synchronous call that would wait for ever ends the program and says what waits.
+/// synchronous call that would wait for ever ends the program and says which host and what waits.
+///
+/// run(), run_until_idle() and run_for() run all contexts of the world on this thread, one handler
+/// at a time, in an order that the seed decides. A context that was stopped is left alone until its
+/// restart(); none is stopped for having run out of work, so that it goes on when another one gives
+/// it work. Each gives how many handlers ran; what a handler throws leaves it. Not from a handler.
+/// A context's own run() runs that one alone, while the network goes on and the others stand still.
 class world {
  public:
   explicit world(std::uint64_t seed);
@@ -105,6 +121,31 @@ class world {
 
   /// The host of that name, made when it is first asked for.
   sim::host& host(text_view name);
+
+  /// Until no context has outstanding work. A server that accepts for ever has some: stop its
+  /// context, close what it waits with, or use one of the other two.
+  std::size_t run();
+  /// Until no context has anything to do now and no message is on its way: what is left waits for
+  /// its peer or for a timer, however near. Time passes only as far as messages travel; timers that
+  /// come due meanwhile run. TCP's repetitions are timers too, and what a link that is cut or
+  /// clogged holds back is not on its way.
+  std::size_t run_until_idle();
+  /// Until everything is done that is due until now() + time, also if nobody has work: this much
+  /// time passes. Contexts that are still busy then may go on for a millisecond.
+  std::size_t run_for(duration time);
+
+  /// What lies between two hosts, in both directions.
+  sim::link link(sim::host& a, sim::host& b) noexcept;
+  /// What lies on the way of what `from` sends to `to`.
+  sim::link path(sim::host& from, sim::host& to) noexcept;
+  /// Cuts all links between these hosts and all others that the world has by now: link::cut().
+  template <class... Hosts>
+  void partition(sim::host& first, Hosts&... others) {
+    sim::host* const side[] = {&first, &others...};
+    separate(side, sizeof...(others) + 1);
+  }
+  /// Heals all links.
+  void heal();
 
   /// What the draws range over from now on, such as settings().calm() when a network has to heal
   /// at last. Buffer sizes are those of sockets that are opened later; record() is not changed.
@@ -125,6 +166,7 @@ class world {
 
  private:
   friend struct world_access;
+  void separate(sim::host* const* side, std::size_t count);
 
   struct state;
   state* state_;

@@ -184,7 +184,9 @@ int sim_network::connect(sim_socket& s, const void* address, std::size_t bytes) 
   }
   s.remote = name;
   s.phase = sim_phase::connecting;
-  schedule(event_kind::syn, s, 0, world_.clock().now() + drawn_delay());
+  s.connect_began_ns = world_.clock().now();
+  ++s.connects;
+  transmit(event_kind::syn, s, syn_value(s, 0));
   return -EINPROGRESS;
 }
 
@@ -224,7 +226,7 @@ sim_socket& sim_network::make_child(sim_socket& listener, sim_socket& client) {
   child.remote = client.local;
   join(child, client);
   if (child.family == AF_UNIX) {
-    schedule(event_kind::news, listener, 0, drawn_arrival(listener));
+    transmit(event_kind::news, listener);
   } else {
     enter_port(child);
     wake(listener);
@@ -232,36 +234,73 @@ sim_socket& sim_network::make_child(sim_socket& listener, sim_socket& client) {
   return child;
 }
 
-void sim_network::syn(sim_socket& client, unsigned attempt) {
+std::uint64_t sim_network::syn_value(const sim_socket& client, unsigned number) noexcept {
+  return std::uint64_t{client.connects} << 32 | number;
+}
+
+/// Whether what such a value was made for is still the connect that the client waits for.
+bool sim_network::is_current(const sim_socket& client, std::uint64_t value) noexcept {
+  return !client.gone && client.phase == sim_phase::connecting && client.connects == value >> 32;
+}
+
+void sim_network::syn(sim_socket& client, std::uint64_t value) {
+  if (!is_current(client, value) || client.peer != nullptr) return;
   sim_socket* listener = nullptr;
   if (sim_host* host = world_.host_at(client.remote.address, *client.host); host != nullptr) {
     listener = find_listener(*host, client);
   }
-  int error = 0;
+  unsigned error = 0;
   if (listener == nullptr) {
     error = ECONNREFUSED;
   } else if (listener->backlog.size() > listener->backlog_max) {
-    if (attempt < syn_retries_max) {
-      const std::int64_t later = world_.clock().now() + (syn_retry_ns << attempt);
-      return schedule(event_kind::syn, client, attempt + 1, later);
-    }
-    error = ETIMEDOUT;
+    return repeat_syn(client, static_cast<unsigned>(value));
   } else {
     make_child(*listener, client);
   }
-  schedule(event_kind::syn_answer, client, static_cast<std::uint64_t>(error),
-           drawn_arrival(client));
+  transmit(event_kind::syn_answer, client, syn_value(client, error));
 }
 
-void sim_network::syn_answer(sim_socket& client, int error) {
-  if (client.gone || client.phase != sim_phase::connecting) return;
-  if (error == 0) {
-    client.phase = sim_phase::connected;
+/// Nobody has answered the SYN.
+void sim_network::repeat_syn(sim_socket& client, unsigned attempt) {
+  const std::int64_t now = world_.clock().now();
+  if (attempt < syn_retries_max) {
+    schedule(event_kind::syn_again, client, syn_value(client, attempt + 1),
+             sim_clock::later(now, syn_retry_ns << attempt));
   } else {
-    end(client, error);
-    client.connect_failed = true;
+    limit_connect(client);
   }
+}
+
+void sim_network::limit_connect(sim_socket& client) {
+  const std::int64_t end = sim_clock::later(client.connect_began_ns, connect_timeout_ns);
+  schedule(event_kind::connect_timeout, client, syn_value(client, 0), end);
+}
+
+void sim_network::syn_answer(sim_socket& client, std::uint64_t value) {
+  if (!is_current(client, value)) return;
+  if (const auto error = static_cast<std::uint32_t>(value); error != 0) {
+    return fail_connect(client, static_cast<int>(error));
+  }
+  client.phase = sim_phase::connected;
   wake(client);
+}
+
+void sim_network::fail_connect(sim_socket& client, int error) {
+  end(client, error);
+  client.connect_failed = true;
+  wake(client);
+}
+
+void sim_network::connect_timeout(sim_socket& client, std::uint64_t value) {
+  if (!is_current(client, value)) return;
+  std::erase_if(parked_, [&client](const parked& p) { return p.what.socket == &client; });
+  if (client.peer != nullptr) {  // the answer was lost: the listener's side has nobody any more
+    sim_socket& nobody = make(*client.host, client.family);
+    nobody.gone = nobody.forgotten = true;
+    join(nobody, *client.peer);
+    client.peer = nullptr;
+  }
+  fail_connect(client, ETIMEDOUT);
 }
 
 int sim_network::accept(sim_socket& listener) {
@@ -283,7 +322,7 @@ void sim_network::abort_backlog(sim_socket& listener) {
       if (child->family == AF_UNIX) {
         tell(*child->peer, true, true, ECONNRESET);
       } else {
-        schedule(event_kind::reset, *child->peer, 0, drawn_arrival(*child->peer));
+        transmit(event_kind::reset, *child->peer);
       }
     }
     release(*child);

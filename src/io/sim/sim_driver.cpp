@@ -3,7 +3,7 @@
 #include "io/sim/sim_driver.hpp"
 
 #include <cerrno>
-#include <cstdio>
+#include <string>
 #include <utility>
 
 #include <beck/base/assert.hpp>
@@ -49,21 +49,26 @@ const char* to_text(op_kind kind) noexcept {
 
 }  // namespace
 
+sim_driver::sim_driver(io_loop& loop, sim_system& sys) : loop_(loop), sys_(sys) {
+  sys_.world().scheduler().add(*this);
+}
+
+sim_driver::~sim_driver() { sys_.world().scheduler().remove(*this); }
+
 void sim_driver::attach(descriptor& d) noexcept {
   d.queue[direction_in].ready = readiness::known;
   d.queue[direction_out].ready = readiness::known;
 }
 
 bool sim_driver::detach(descriptor& d) noexcept {
-  if (sim_socket* s = sys_.host().find(d.fd); s != nullptr && d.registered)
-    sim_network::unwatch(*s);
+  if (sim_socket* s = sys_.find(d.fd); s != nullptr && d.registered) sim_network::unwatch(*s);
   d.registered = false;
   return true;
 }
 
 bool sim_driver::watch(descriptor& d, io_op& op) noexcept {
   if (d.registered) return true;
-  sim_socket* s = sys_.host().find(d.fd);
+  sim_socket* s = sys_.find(d.fd);
   if (s == nullptr) {
     loop_.finish(op, op.kind == op_kind::raw ? -EOPNOTSUPP : -EBADF);
     return false;
@@ -149,25 +154,37 @@ void sim_driver::collect() noexcept {
   taken_.entries.clear();
 }
 
-void sim_driver::stuck() const noexcept {
-  char text[1024];
-  constexpr int room = sizeof text;
-  int used =
-      std::snprintf(text, sizeof text, "simulation: every task waits and nothing can happen");
+// --- all contexts of a world --------------------------------------------------------------------
+
+bool sim_driver::is_ready() const noexcept {
+  if (loop_.stopped()) return false;
+  return loop_.has_queued() || !loop_.mail().empty() || !ready_.entries.empty() || !due_.empty() ||
+         !fresh_.empty() || loop_.next_deadline() <= sys_.world().clock().now();
+}
+
+void sim_driver::describe_waiting(std::string& text) const {
+  const std::size_t before = text.size();
   for (const sim_socket* s : sys_.host().descriptors()) {
     if (s == nullptr || s->watcher != &ready_) continue;
     const descriptor& d = loop_.descriptor_at(static_cast<std::uint32_t>(s->token));
     for (const direction& q : d.queue) {
-      if (q.current == nullptr || used >= room) continue;
-      used += std::snprintf(text + used, static_cast<std::size_t>(room - used),
-                            "; %s on descriptor %d", to_text(q.current->kind), d.fd);
+      if (q.current == nullptr) continue;
+      text += text.size() == before ? "; on host " + sys_.host().name() + ": " : ", ";
+      text += to_text(q.current->kind);
+      text += " on descriptor " + std::to_string(d.fd);
     }
   }
-  if (loop_.stats().outstanding == 0 && used < room) {
-    std::snprintf(text + used, static_cast<std::size_t>(room - used),
-                  "; only a work guard keeps run() from returning");
+  if (text.size() != before) return;
+  text += "; on host " + sys_.host().name() + ": only a work guard keeps run() from returning";
+}
+
+void sim_driver::stuck() const noexcept {
+  std::string text = "simulation: every task waits and nothing can happen";
+  describe_waiting(text);
+  if (sys_.world().scheduler().has_ready()) {
+    text += "; other contexts of this world could go on: testing::sim::world::run() runs them all";
   }
-  assertion_failed(__FILE__, __LINE__, "an event, a deadline or mail", text);
+  assertion_failed(__FILE__, __LINE__, "an event, a deadline or mail", text.c_str());
 }
 
 void open_simulation(io_loop& loop, sim_host* host, std::uint64_t seed,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "io/driver.hpp"
 #include "io/lazy_list.hpp"
@@ -19,7 +20,8 @@ class sim_driver final : public driver {
   /// never stops to post, or to poll(), would stop time.
   static constexpr std::int64_t visit_ns = 1'000;
 
-  sim_driver(io_loop& loop, sim_system& sys) noexcept : loop_(loop), sys_(sys) {}
+  sim_driver(io_loop& loop, sim_system& sys);
+  ~sim_driver() override;
 
   void attach(descriptor& d) noexcept override;
   bool detach(descriptor& d) noexcept override;
@@ -32,6 +34,14 @@ class sim_driver final : public driver {
   backend kind() const noexcept override { return backend::sim; }
   const char* report() const noexcept override { return "sim: in memory, virtual time"; }
   void add_stats(context_stats&) const noexcept override {}
+
+  // --- for whoever runs all contexts of a world --------------------------------------------------
+  const sim_host& host() const noexcept { return sys_.host(); }
+  io_loop& loop() const noexcept { return loop_; }
+  /// Whether a turn would find something to do now.
+  bool is_ready() const noexcept;
+  /// Says what it waits for, for people.
+  void describe_waiting(std::string& text) const;
 
  private:
   bool watch(descriptor& d, io_op& op) noexcept;

@@ -184,21 +184,12 @@ void sim_network::watch(sim_socket& s, sim_ready_list& list, std::uint64_t token
 
 // --- events ------------------------------------------------------------------------------------
 
-std::int64_t sim_network::drawn_delay() noexcept {
-  return delay_.between(world_.profile().delay_ns_min, world_.profile().delay_ns_max);
-}
-
-std::int64_t sim_network::drawn_arrival(sim_socket& to) noexcept {
-  const std::int64_t time = world_.clock().now() + drawn_delay();
-  to.last_arrival_ns = std::max(time, to.last_arrival_ns + 1);
-  return to.last_arrival_ns;
-}
-
 void sim_network::schedule(event_kind kind, sim_socket& s, std::uint64_t value, std::int64_t time) {
   const std::uint64_t place = order_.below(std::uint64_t{1} << order_bits);
   const std::uint64_t tie = place << (64 - order_bits) | scheduled_++;
   events_.push_back({time, tie, value, &s, s.generation, kind});
   std::push_heap(events_.begin(), events_.end());
+  if (!is_timer(kind)) ++travelling_;
 }
 
 std::int64_t sim_network::next_event_ns() const noexcept {
@@ -211,6 +202,7 @@ void sim_network::deliver_due() {
     const event e = events_.front();
     std::pop_heap(events_.begin(), events_.end());
     events_.pop_back();
+    if (!is_timer(e.kind)) --travelling_;
     if (e.generation == e.socket->generation) happen(e);
   }
 }
@@ -219,9 +211,9 @@ void sim_network::happen(const event& e) {
   sim_socket& s = *e.socket;
   switch (e.kind) {
     case event_kind::syn:
-      return syn(s, static_cast<unsigned>(e.value));
+      return syn(s, e.value);
     case event_kind::syn_answer:
-      return syn_answer(s, static_cast<int>(e.value));
+      return syn_answer(s, e.value);
     case event_kind::arrival:
       return arrival(s, e.value);
     case event_kind::fin:
@@ -232,6 +224,13 @@ void sim_network::happen(const event& e) {
       return window(s);
     case event_kind::news:
       return wake(s);
+    case event_kind::syn_again:
+      if (is_current(s, e.value)) transmit(event_kind::syn, s, e.value);
+      return;
+    case event_kind::connect_timeout:
+      return connect_timeout(s, e.value);
+    case event_kind::send_timeout:
+      return send_timeout(s, e.value);
   }
 }
 

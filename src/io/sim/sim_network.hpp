@@ -10,6 +10,7 @@
 #include <deque>
 #include <vector>
 
+#include "io/sim/sim_links.hpp"
 #include "io/sim/sim_random.hpp"
 #include "io/sim/sim_socket.hpp"
 
@@ -21,9 +22,15 @@ class sim_world;
 class sim_network {
  public:
   /// TCP: SYNs to a listener whose backlog is full are repeated, each time after twice as long,
-  /// this often.
+  /// this often (net.ipv4.tcp_syn_retries); 127 s after the first one the connect times out.
   static constexpr unsigned syn_retries_max = 6;
   static constexpr std::int64_t syn_retry_ns = 1'000'000'000;
+  static constexpr std::int64_t connect_timeout_ns = 127'000'000'000;
+  /// What was lost is sent again, each time after twice as long (TCP_RTO_MIN and TCP_RTO_MAX),
+  /// until the connection times out (net.ipv4.tcp_retries2 = 15).
+  static constexpr std::int64_t retry_ns_min = 200'000'000;
+  static constexpr std::int64_t retry_ns_max = 120'000'000'000;
+  static constexpr std::int64_t send_timeout_ns = 924'600'000'000;
   static constexpr std::size_t backlog_limit = 4096;  // net.core.somaxconn
   /// One send arrives in at most this many pieces.
   static constexpr unsigned pieces_max = 16;
@@ -63,10 +70,24 @@ class sim_network {
   static unsigned levels(const sim_socket& s) noexcept;
 
   // --- time ------------------------------------------------------------------------------------
-  /// INT64_MAX: nothing is on its way.
+  /// INT64_MAX: nothing will happen.
   std::int64_t next_event_ns() const noexcept;
+  /// How many messages are on their way. TCP's timers are none, nor is what a link holds back.
+  std::size_t travelling() const noexcept { return travelling_; }
   /// Lets everything happen whose time has come; what comes at the same time, in drawn order.
   void deliver_due();
+
+  // --- links (sim_travel.cpp) ------------------------------------------------------------------
+  /// The path of what `from` sends to `to`.
+  sim_path& path(const sim_host& from, const sim_host& to);
+  /// A path or a host has ceased to let messages through: what is on its way there stays behind.
+  void intercept();
+  /// A path or a host lets messages through again.
+  void release_parked();
+  /// Makes every path whole.
+  void heal();
+  /// A host without power: its sockets are gone, and nobody is told.
+  void vanish(sim_host& host);
 
   // --- readiness -------------------------------------------------------------------------------
   /// Lists `s` in `list` now if anything holds, and whenever something changes.
@@ -76,13 +97,18 @@ class sim_network {
 
  private:
   enum class event_kind : std::uint8_t {
-    syn,         ///< of `socket`, at the host that it connects to
-    syn_answer,  ///< `value`: the errno, or 0
+    // Messages. The values of the first two have the number of the connect in their upper half:
+    syn,         ///< of `socket`, at the host that it connects to; which repetition
+    syn_answer,  ///< the errno, or 0
     arrival,     ///< of the bytes up to position `value`
     fin,
     reset,
     window,  ///< the peer has read
     news,    ///< of what has changed already
+    // TCP's timers:
+    syn_again,        ///< `value`: as that of syn
+    connect_timeout,  ///< `value`: as that of syn
+    send_timeout,     ///< `value`: since when what was sent has been lost
   };
   struct event {
     std::int64_t time;
@@ -98,6 +124,18 @@ class sim_network {
     }
   };
 
+  /// What a path or a host does not let through.
+  struct parked {
+    event what;  ///< its time: when it was held back
+    std::uint64_t bytes;
+    bool lost;  ///< and will be sent again; else it only waits
+  };
+  struct route {
+    const sim_host* from;
+    const sim_host* to;
+    sim_path* path;  ///< nullptr: nothing special
+  };
+
   sim_socket& make(sim_host& host, int family);
   void recycle(sim_socket& s) noexcept;
   /// Frees what no program has any more; also the peer, once both are gone.
@@ -105,9 +143,21 @@ class sim_network {
   static void join(sim_socket& a, sim_socket& b) noexcept;
 
   void schedule(event_kind kind, sim_socket& s, std::uint64_t value, std::int64_t time);
-  std::int64_t drawn_arrival(sim_socket& to) noexcept;
-  std::int64_t drawn_delay() noexcept;
   void happen(const event& e);
+  static bool is_timer(event_kind kind) noexcept { return kind >= event_kind::syn_again; }
+
+  // What travels (sim_travel.cpp).
+  /// Sends a message to `s`, or its SYN; what carries data says how many bytes.
+  void transmit(event_kind kind, sim_socket& s, std::uint64_t value = 0, std::uint64_t bytes = 0);
+  void launch(const route& way, const event& e, std::uint64_t bytes, std::int64_t time);
+  void park(const event& e, const route& way, std::uint64_t bytes);
+  void lose(const event& e);
+  route route_of(event_kind kind, const sim_socket& s) noexcept;
+  static bool loses(const route& way) noexcept;
+  static bool passes(const route& way) noexcept;
+  std::int64_t drawn_delay() noexcept;
+  std::int64_t drawn_delay(const sim_path& path) noexcept;
+  void send_timeout(sim_socket& sender, std::uint64_t lost_since);
   static void wake(sim_socket& s);
 
   // Names and connections (sim_connect.cpp).
@@ -121,18 +171,24 @@ class sim_network {
   int connect_path(sim_socket& s, const sim_name& name);
   sim_socket* find_listener(sim_host& host, const sim_socket& from) const noexcept;
   sim_socket& make_child(sim_socket& listener, sim_socket& client);
-  void syn(sim_socket& client, unsigned attempt);
-  void syn_answer(sim_socket& client, int error);
+  static std::uint64_t syn_value(const sim_socket& client, unsigned number) noexcept;
+  static bool is_current(const sim_socket& client, std::uint64_t value) noexcept;
+  void syn(sim_socket& client, std::uint64_t value);
+  void syn_answer(sim_socket& client, std::uint64_t value);
+  void repeat_syn(sim_socket& client, unsigned attempt);
+  void limit_connect(sim_socket& client);
+  void connect_timeout(sim_socket& client, std::uint64_t value);
+  void fail_connect(sim_socket& client, int error);
   void abort_backlog(sim_socket& listener);
 
   // Streams (sim_stream.cpp).
   void arrival(sim_socket& s, std::uint64_t position);
+  void answer_reset(sim_socket& s);
   void fin(sim_socket& s);
   void reset(sim_socket& s);
   void window(sim_socket& s);
   void close_stream(sim_socket& s);
   static bool unblock(sim_socket& s) noexcept;
-  void send_fin(sim_socket& to);
   void tell(sim_socket& to, bool receive_ended, bool send_ended, int error);
   int shutdown_early(sim_socket& s, bool reading);
   static void end(sim_socket& s, int error) noexcept;
@@ -146,6 +202,10 @@ class sim_network {
   std::vector<sim_socket*> free_;
   std::vector<event> events_;  // a heap
   std::uint64_t scheduled_ = 0;
+  std::size_t travelling_ = 0;
+  sim_links links_;
+  std::vector<parked> parked_;  // in the order of their sending
+  bool disturbed_ = false;      // a path was asked for, or a host has crashed
 };
 
 }  // namespace beck

@@ -50,12 +50,16 @@ struct sim_socket {
   bool fin_received = false;    ///< the peer has ended the stream
   bool connect_failed = false;  ///< the next connect(2) only reports
   bool reset_answered = false;  ///< gone, and the peer has been told so
+  bool forgotten = false;       ///< over, and the peer does not know: what it sends is answered
 
   sim_socket* peer = nullptr;
   sim_pipe in;                       ///< from the peer
   std::int64_t last_arrival_ns = 0;  ///< of what is on its way here: the order of a connection
-  bool blocked = false;              ///< a send found no room and waits for the peer to read
-  bool window_due = false;           ///< news of room is on its way here
+  std::int64_t lost_since_ns = 0;    ///< what comes to here is lost and sent again; 0: no
+  std::int64_t connect_began_ns = 0;
+  std::uint32_t connects = 0;  ///< how often it was told to
+  bool blocked = false;        ///< a send found no room and waits for the peer to read
+  bool window_due = false;     ///< news of room is on its way here
 
   std::vector<sim_socket*> backlog;  ///< connections to be accepted
   std::size_t backlog_max = 0;

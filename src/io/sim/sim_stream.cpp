@@ -60,10 +60,12 @@ void sim_network::put_done(sim_socket& s, std::uint64_t first_byte, std::size_t 
   std::uint64_t at = first_byte;
   for (unsigned piece = 1; piece < pieces_max && end - at > 1; ++piece) {
     if (!split_.chance(world_.profile().split)) break;
-    at += split_.chance(sim_probability(0.5)) ? 1 : 1 + split_.below(end - at - 1);
-    schedule(event_kind::arrival, to, at, drawn_arrival(to));
+    const std::uint64_t bytes =
+        split_.chance(sim_probability(0.5)) ? 1 : 1 + split_.below(end - at - 1);
+    at += bytes;
+    transmit(event_kind::arrival, to, at, bytes);
   }
-  if (at != end) schedule(event_kind::arrival, to, end, drawn_arrival(to));
+  if (at != end) transmit(event_kind::arrival, to, end, end - at);
 }
 
 /// The peer of `s` has read. True: there is room again, a third as in the kernel, and not for every
@@ -103,30 +105,34 @@ std::ptrdiff_t sim_network::waiting(sim_socket& s, std::size_t bytes) noexcept {
 void sim_network::take_done(sim_socket& s, std::size_t asked, std::size_t taken) {
   sim_socket* from = s.peer;
   if (s.family == AF_UNIX) {
-    if (unblock(*from)) schedule(event_kind::news, *from, 0, drawn_arrival(*from));
+    if (unblock(*from)) transmit(event_kind::news, *from);
   } else if (from->blocked && !from->window_due && !from->gone) {
     from->window_due = true;
-    schedule(event_kind::window, *from, 0, world_.clock().now() + drawn_delay());
+    transmit(event_kind::window, *from);
   }
   // After a short read nobody asks again before there is news (epoll(7)): so there has to be some.
   if (taken < asked && s.in.readable() != 0) {
-    schedule(event_kind::news, s, 0, world_.clock().now() + drawn_delay());
+    schedule(event_kind::news, s, 0, sim_clock::later(world_.clock().now(), drawn_delay()));
   }
 }
 
 // --- arriving ----------------------------------------------------------------------------------
 
 void sim_network::arrival(sim_socket& s, std::uint64_t position) {
-  if (!s.gone) {
-    s.in.arrive(position);
-    wake(s);
-  } else if (s.family != AF_UNIX && s.peer != nullptr && !s.peer->gone && !s.reset_answered) {
-    s.reset_answered = true;
-    schedule(event_kind::reset, *s.peer, 0, drawn_arrival(*s.peer));
-  }
+  if (s.gone || s.forgotten) return answer_reset(s);
+  s.in.arrive(position);
+  wake(s);
+}
+
+/// Something came for a socket that is over.
+void sim_network::answer_reset(sim_socket& s) {
+  if (s.family == AF_UNIX || s.peer == nullptr || s.peer->gone || s.reset_answered) return;
+  s.reset_answered = true;
+  transmit(event_kind::reset, *s.peer);
 }
 
 void sim_network::fin(sim_socket& s) {
+  if (s.forgotten) return answer_reset(s);
   if (s.phase == sim_phase::ended) return;
   s.fin_received = true;
   s.receive_ended = true;
@@ -153,15 +159,13 @@ void sim_network::end(sim_socket& s, int error) noexcept {
 
 // --- ending ------------------------------------------------------------------------------------
 
-void sim_network::send_fin(sim_socket& to) { schedule(event_kind::fin, to, 0, drawn_arrival(to)); }
-
 /// A UNIX socket's peer sends or reads no more, as the two flags say.
 void sim_network::tell(sim_socket& to, bool receive_ended, bool send_ended, int error) {
   if (to.gone) return;
   to.receive_ended |= receive_ended;
   to.send_ended |= send_ended;
   if (error != 0) to.error = error;
-  schedule(event_kind::news, to, 0, drawn_arrival(to));
+  transmit(event_kind::news, to);
 }
 
 int sim_network::shutdown(sim_socket& s, int how) {
@@ -172,7 +176,7 @@ int sim_network::shutdown(sim_socket& s, int how) {
   if (s.family == AF_UNIX) {
     if (s.peer != nullptr) tell(*s.peer, writing, reading, 0);
   } else if (writing && !s.send_ended && !s.peer->gone) {
-    send_fin(*s.peer);
+    transmit(event_kind::fin, *s.peer);
   }
   s.receive_ended |= reading;
   s.send_ended |= writing;
@@ -203,13 +207,13 @@ void sim_network::close_stream(sim_socket& s) {
     return tell(*peer, true, true, s.in.readable() != 0 ? ECONNRESET : 0);
   }
   if (s.phase == sim_phase::connecting) {
-    schedule(event_kind::reset, *peer, 0, drawn_arrival(*peer));
+    transmit(event_kind::reset, *peer);
   } else if (s.phase == sim_phase::connected) {
     if (s.in.readable() != 0 || s.options.resets_on_close()) {
       s.reset_answered = true;
-      schedule(event_kind::reset, *peer, 0, drawn_arrival(*peer));
+      transmit(event_kind::reset, *peer);
     } else if (!s.send_ended) {
-      send_fin(*peer);
+      transmit(event_kind::fin, *peer);
     }
     s.send_ended = true;
   }

@@ -32,7 +32,7 @@ enum class sim_system::call : std::uint32_t {
 template <class Action>
 auto sim_system::on(call what, int fd, Action&& action) noexcept {
   using result_type = decltype(action(*host_->find(fd)));
-  sim_socket* const socket = host_->find(fd);
+  sim_socket* const socket = find(fd);
   result_type result = -EBADF;
   if (socket != nullptr) {
     try {
@@ -45,10 +45,12 @@ auto sim_system::on(call what, int fd, Action&& action) noexcept {
   return result;
 }
 
-sim_system::sim_system(sim_host& host) noexcept : host_(&host) { ++world().contexts; }
+sim_system::sim_system(sim_host& host) noexcept : host_(&host), boot_(host.boot()) {
+  ++world().contexts;
+}
 
 sim_system::sim_system(std::unique_ptr<sim_world> world)
-    : own_(std::move(world)), host_(&own_->host("localhost")) {
+    : own_(std::move(world)), host_(&own_->host("localhost")), boot_(host_->boot()) {
   ++own_->contexts;
 }
 
@@ -58,6 +60,7 @@ sim_system::~sim_system() { --world().contexts; }
 
 int sim_system::open_socket(int family, int type, int protocol) noexcept {
   int result = -ENOBUFS;
+  if (!is_alive()) return -ENETDOWN;
   try {
     result = network().open(*host_, family, type, protocol);
   } catch (const std::bad_alloc&) {  // the result says so already
@@ -68,6 +71,7 @@ int sim_system::open_socket(int family, int type, int protocol) noexcept {
 
 int sim_system::open_pair(int family, int type, int protocol, int (&pair)[2]) noexcept {
   int result = -ENOBUFS;
+  if (!is_alive()) return -ENETDOWN;
   try {
     result = network().open_pair(*host_, family, type, protocol, pair);
   } catch (const std::bad_alloc&) {  // the result says so already

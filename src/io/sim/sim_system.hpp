@@ -18,6 +18,8 @@ class sim_system final : public system {
   ~sim_system() override;
 
   sim_host& host() const noexcept { return *host_; }
+  /// nullptr: no such descriptor, or of a host that has crashed since.
+  sim_socket* find(int fd) const noexcept { return is_alive() ? host_->find(fd) : nullptr; }
   sim_world& world() const noexcept { return host_->world(); }
 
   std::int64_t now() noexcept override { return world().clock().now(); }
@@ -53,9 +55,11 @@ class sim_system final : public system {
   template <class Action>
   auto on(call what, int fd, Action&& action) noexcept;
   sim_network& network() const noexcept { return world().network(); }
+  bool is_alive() const noexcept { return host_->is_up() && host_->boot() == boot_; }
 
   std::unique_ptr<sim_world> own_;
   sim_host* host_;
+  std::uint32_t boot_;  // of the host, when this was made
 };
 
 }  // namespace beck

@@ -14,6 +14,7 @@ namespace beck {
 sim_host::sim_host(sim_world& world, std::string_view name, std::uint32_t number)
     : world_(world),
       name_(name),
+      number_(number),
       v4_(mapped_v4(10, static_cast<std::uint8_t>(number >> 16),
                     static_cast<std::uint8_t>(number >> 8), static_cast<std::uint8_t>(number))),
       v6_{0xfd} {
@@ -42,13 +43,31 @@ sim_socket* sim_host::find(int fd) const noexcept {
   return fd >= fd_first && at < descriptors_.size() ? descriptors_[at] : nullptr;
 }
 
+void sim_host::crash() {
+  if (!up_) return;
+  up_ = false;
+  world_.scheduler().stop(*this);
+  world_.network().vanish(*this);
+  lowest_free_ = 0;
+}
+
+void sim_host::restart() {
+  BECK_ASSERT(!up_, "a simulated host was restarted that had not crashed");
+  up_ = true;
+  ++boot_;
+  world_.network().release_parked();
+}
+
 // --- the world ---------------------------------------------------------------------------------
 
 sim_world::sim_world(std::uint64_t seed, const sim_profile& profile)
     : sim_world(sim_draws(seed, false), profile) {}
 
 sim_world::sim_world(sim_draws draws, const sim_profile& profile)
-    : draws_(std::move(draws)), profile_(profile), network_(*this, draws_) {}
+    : draws_(std::move(draws)),
+      profile_(profile),
+      network_(*this, draws_),
+      scheduler_(*this, draws_) {}
 
 sim_world::~sim_world() {
   BECK_ASSERT(contexts == 0, "a simulated world was destroyed before a context inside it");

@@ -15,6 +15,7 @@
 #include "io/sim/sim_draws.hpp"
 #include "io/sim/sim_network.hpp"
 #include "io/sim/sim_random.hpp"
+#include "io/sim/sim_scheduler.hpp"
 
 namespace beck {
 
@@ -41,6 +42,16 @@ class sim_host {
 
   const std::string& name() const noexcept { return name_; }
   sim_world& world() const noexcept { return world_; }
+  /// From 1, in the order of their making.
+  std::uint32_t number() const noexcept { return number_; }
+
+  bool is_up() const noexcept { return up_; }
+  /// Counts its starts: what was opened before the last one is no longer there.
+  std::uint32_t boot() const noexcept { return boot_; }
+  /// Loses its power: stops its contexts, and drops all sockets without telling anybody.
+  void crash();
+  /// Comes back without contexts and sockets. Requires !is_up().
+  void restart();
 
   /// Gives a socket the lowest free number: that, or -EMFILE.
   int install(sim_socket& socket);
@@ -65,6 +76,9 @@ class sim_host {
  private:
   sim_world& world_;
   std::string name_;
+  std::uint32_t number_;
+  std::uint32_t boot_ = 1;
+  bool up_ = true;
   sim_address v4_;
   sim_address v6_;
   std::vector<sim_socket*> descriptors_;
@@ -86,6 +100,7 @@ class sim_world {
   void set_profile(const sim_profile& profile) noexcept { profile_ = profile; }
   sim_clock& clock() noexcept { return clock_; }
   sim_network& network() noexcept { return network_; }
+  sim_scheduler& scheduler() noexcept { return scheduler_; }
   sim_digest& digest() noexcept { return digest_; }
   std::deque<sim_host>& hosts() noexcept { return hosts_; }
 
@@ -113,6 +128,7 @@ class sim_world {
   sim_clock clock_;
   sim_digest digest_;
   sim_network network_;
+  sim_scheduler scheduler_;
   std::deque<sim_host> hosts_;
 };
 

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSL-1.0
+// What travels: how long, over which path, and what becomes of it where nothing passes. A clogged
+// path holds messages back; a cut one, or a host without power, loses them, and TCP sends again
+// what has to arrive until it gives up. The order of a connection holds whatever happens.
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <sys/socket.h>
+
+#include "io/sim/sim_network.hpp"
+#include "io/sim/sim_world.hpp"
+
+namespace beck {
+namespace {
+
+/// The first time after `now` at which something is sent again that was lost at `lost_at`.
+std::int64_t next_try(std::int64_t lost_at, std::int64_t first_wait, std::int64_t now) noexcept {
+  std::int64_t wait = first_wait;
+  std::int64_t at = sim_clock::later(lost_at, wait);
+  while (at < now) {
+    wait = std::min(wait * 2, sim_network::retry_ns_max);
+    if (now - at > wait * 64) at += (now - at) / wait * wait;  // hours at once
+    at = sim_clock::later(at, wait);
+  }
+  return at;
+}
+
+}  // namespace
+
+// --- sending -----------------------------------------------------------------------------------
+
+std::int64_t sim_network::drawn_delay() noexcept {
+  return delay_.between(world_.profile().delay_ns_min, world_.profile().delay_ns_max);
+}
+
+std::int64_t sim_network::drawn_delay(const sim_path& path) noexcept {
+  return delay_.between(path.delay_ns_min, path.delay_ns_max);
+}
+
+sim_network::route sim_network::route_of(event_kind kind, const sim_socket& s) noexcept {
+  route way{nullptr, s.host, nullptr};
+  if (!disturbed_ || s.family == AF_UNIX || is_timer(kind)) return way;
+  if (kind == event_kind::syn || kind == event_kind::syn_answer) {
+    way.from = world_.host_at(s.remote.address, *s.host);
+    if (kind == event_kind::syn) std::swap(way.from, way.to);
+  } else if (s.peer != nullptr) {
+    way.from = s.peer->host;
+  }
+  if (way.from != nullptr) way.path = links_.find(way.from->number(), way.to->number());
+  return way;
+}
+
+bool sim_network::loses(const route& way) noexcept {
+  if (way.from == nullptr) return false;
+  return !way.to->is_up() || (way.path != nullptr && way.path->cut);
+}
+
+bool sim_network::passes(const route& way) noexcept {
+  return !loses(way) && (way.path == nullptr || !way.path->clogged);
+}
+
+void sim_network::transmit(event_kind kind, sim_socket& s, std::uint64_t value,
+                           std::uint64_t bytes) {
+  const route way = route_of(kind, s);
+  const std::int64_t now = world_.clock().now();
+  const event e{now, 0, value, &s, s.generation, kind};
+  if (passes(way)) {
+    launch(way, e, bytes, now);
+  } else {
+    park(e, way, bytes);
+  }
+}
+
+void sim_network::launch(const route& way, const event& e, std::uint64_t bytes, std::int64_t time) {
+  sim_socket& s = *e.socket;
+  if (way.path == nullptr) {
+    time = sim_clock::later(time, drawn_delay());
+  } else {
+    time = sim_links::departure(*way.path, time, bytes);
+    time = sim_clock::later(time, drawn_delay(*way.path));
+  }
+  if (e.kind != event_kind::syn && e.kind != event_kind::window) {
+    time = std::max(time, sim_clock::later(s.last_arrival_ns, 1));
+    s.last_arrival_ns = time;
+  }
+  schedule(e.kind, s, e.value, time);
+}
+
+// --- where nothing passes ----------------------------------------------------------------------
+
+void sim_network::park(const event& e, const route& way, std::uint64_t bytes) {
+  const bool lost = loses(way);
+  if (lost) lose(e);
+  if (lost && e.kind == event_kind::reset) return;  // nobody sends it again
+  parked_.push_back({e, bytes, lost});
+  parked_.back().what.time = world_.clock().now();
+}
+
+void sim_network::lose(const event& e) {
+  sim_socket& s = *e.socket;
+  switch (e.kind) {
+    case event_kind::syn:
+    case event_kind::syn_answer:
+      return limit_connect(s);
+    case event_kind::arrival:
+    case event_kind::fin: {
+      if (s.lost_since_ns != 0 || s.peer->gone) return;
+      s.lost_since_ns = world_.clock().now();
+      return schedule(event_kind::send_timeout, *s.peer,
+                      static_cast<std::uint64_t>(s.lost_since_ns),
+                      sim_clock::later(s.lost_since_ns, send_timeout_ns));
+    }
+    case event_kind::reset:  // what comes from here next is answered
+      s.peer->reset_answered = false;
+      s.peer->forgotten = true;
+      return;
+    case event_kind::window:
+    case event_kind::news:
+    case event_kind::syn_again:
+    case event_kind::connect_timeout:
+    case event_kind::send_timeout:
+      return;
+  }
+}
+
+/// tcp_write_timeout(): the peer is not told.
+void sim_network::send_timeout(sim_socket& sender, std::uint64_t lost_since) {
+  sim_socket* to = sender.peer;
+  if (sender.gone || sender.phase != sim_phase::connected || to == nullptr) return;
+  if (static_cast<std::uint64_t>(to->lost_since_ns) != lost_since) return;
+  std::erase_if(parked_, [to](const parked& p) { return p.what.socket == to; });
+  end(sender, ETIMEDOUT);
+  sender.forgotten = true;
+  wake(sender);
+}
+
+void sim_network::intercept() {
+  disturbed_ = true;
+  std::vector<event> stopped;
+  const auto stays = [this](const event& e) {
+    return e.generation != e.socket->generation || passes(route_of(e.kind, *e.socket));
+  };
+  const auto first_stopped = std::stable_partition(events_.begin(), events_.end(), stays);
+  stopped.assign(first_stopped, events_.end());
+  events_.erase(first_stopped, events_.end());
+  std::make_heap(events_.begin(), events_.end());
+  std::sort(stopped.begin(), stopped.end(), [](const event& a, const event& b) { return b < a; });
+  travelling_ -= stopped.size();
+  for (const event& e : stopped) park(e, route_of(e.kind, *e.socket), 0);
+  for (parked& p : parked_) {  // what only waited until now
+    if (p.lost || p.what.generation != p.what.socket->generation) continue;
+    if (!loses(route_of(p.what.kind, *p.what.socket))) continue;
+    p.lost = true;
+    lose(p.what);
+  }
+}
+
+void sim_network::release_parked() {
+  std::vector<parked> all;
+  all.swap(parked_);
+  const std::int64_t now = world_.clock().now();
+  for (const parked& p : all) {
+    sim_socket& s = *p.what.socket;
+    if (p.what.generation != s.generation) continue;
+    const route way = route_of(p.what.kind, s);
+    if (!passes(way)) {
+      parked_.push_back(p);
+      continue;
+    }
+    const bool first = p.what.kind == event_kind::syn || p.what.kind == event_kind::syn_answer;
+    const std::int64_t wait = first ? syn_retry_ns : retry_ns_min;
+    s.lost_since_ns = 0;
+    launch(way, p.what, p.bytes, p.lost ? next_try(p.what.time, wait, now) : now);
+  }
+}
+
+// --- paths and hosts ---------------------------------------------------------------------------
+
+sim_path& sim_network::path(const sim_host& from, const sim_host& to) {
+  disturbed_ = true;
+  const sim_profile& profile = world_.profile();
+  return links_.path(from.number(), to.number(), {profile.delay_ns_min, profile.delay_ns_max});
+}
+
+void sim_network::heal() {
+  links_.heal();
+  release_parked();
+}
+
+void sim_network::vanish(sim_host& host) {
+  for (sim_socket& s : sockets_) {
+    if (s.host != &host || s.gone) continue;
+    if (s.fd >= 0) host.remove(s);
+    unwatch(s);
+    leave_names(s);
+    s.backlog.clear();  // they are in this table too
+    s.gone = s.forgotten = true;
+    s.reset_answered = false;
+  }
+  for (sim_socket& s : sockets_) {
+    if (s.host == &host && s.gone) release(s);
+  }
+  host.paths.clear();  // as /run, which begins empty
+  intercept();
+}
+
+}  // namespace beck
