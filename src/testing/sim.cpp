@@ -55,6 +55,22 @@ void host::crash() { simulated_->crash(); }
 void host::restart() { simulated_->restart(); }
 bool host::is_up() const noexcept { return simulated_->is_up(); }
 
+void host::inject(fault which, unsigned times) noexcept {
+  simulated_->world().faults().inject(static_cast<sim_fault>(which), *simulated_, times);
+}
+
+void host::break_connection(int native_handle, fault how) {
+  if (how != fault::reset && how != fault::end && how != fault::silence) {
+    throw io_error(error::make_error_code(error::invalid_argument),
+                   "beck::testing::sim::host: a connection breaks by reset, end or silence");
+  }
+  sim_socket* const socket = simulated_->find(native_handle);
+  sim_network& network = simulated_->world().network();
+  if (socket != nullptr && network.sever(*socket, static_cast<sim_fault>(how))) return;
+  throw io_error(error::make_error_code(error::not_connected),
+                 "beck::testing::sim::host: no TCP connection has this descriptor");
+}
+
 world::world(std::uint64_t seed) : world(seed, settings()) {}
 
 world::world(std::uint64_t seed, const settings& how)
@@ -77,6 +93,16 @@ sim_profile world::state::profile_of(const settings& how) {
   profile.short_read = sim_probability(how.short_read_);
   profile.send_buffer_bytes = checked_buffer(how.send_bytes_);
   profile.receive_buffer_bytes = checked_buffer(how.receive_bytes_);
+  if (how.start_ < time_point()) {
+    throw io_error(error::make_error_code(error::invalid_argument),
+                   "beck::testing::sim::settings: no clock begins before 0");
+  }
+  profile.start_ns = how.start_.nanoseconds();
+  profile.faults.varied = how.faults_.varied();
+  for (std::size_t i = 0; i < fault_kinds; ++i) {
+    const double probability = how.faults_.probability(static_cast<fault>(i));
+    profile.faults.probability[i] = sim_probability(probability);
+  }
   return profile;
 }
 
@@ -95,6 +121,10 @@ std::size_t world::run() { return state_->simulated.scheduler().run(); }
 std::size_t world::run_until_idle() { return state_->simulated.scheduler().run_until_idle(); }
 std::size_t world::run_for(duration time) {
   return state_->simulated.scheduler().run_until((now() + time).nanoseconds());
+}
+
+void world::jump(duration time) noexcept {
+  state_->simulated.clock().advance_to((now() + time).nanoseconds());
 }
 
 link world::link(sim::host& a, sim::host& b) noexcept {
@@ -118,13 +148,23 @@ void world::separate(sim::host* const* side, std::size_t count) {
   network.intercept();
 }
 
+bool world::has(fault which) const noexcept {
+  return state_->simulated.faults().is_on(static_cast<sim_fault>(which));
+}
+
+std::uint64_t world::count(fault which) const noexcept {
+  return state_->simulated.faults().count(static_cast<sim_fault>(which));
+}
+
+void world::trace(void (*sink)(const char* line, void* data), void* data) noexcept {
+  state_->simulated.trace().send_to(sink, data, state_->simulated.profile().start_ns);
+}
+
 void world::heal() { state_->simulated.network().heal(); }
 
 std::uint64_t world::seed() const noexcept { return state_->simulated.seed(); }
 std::uint64_t world::hash() const noexcept { return state_->simulated.digest().value(); }
-void world::configure(const settings& how) {
-  state_->simulated.set_profile(state::profile_of(how));
-}
+void world::configure(const settings& how) { state_->simulated.configure(state::profile_of(how)); }
 
 random_source& world::random() noexcept { return state_->random; }
 time_point world::now() const noexcept {

@@ -7,9 +7,10 @@
 #include <beck/base/duration.hpp>
 #include <beck/base/text_view.hpp>
 #include <beck/io/io_context.hpp>
+#include <beck/testing/faults.hpp>
+#include <beck/testing/link.hpp>
 #include <beck/testing/random_source.hpp>
 #include <beck/testing/tape.hpp>
-#include <beck/testing/link.hpp>
 #include <cstddef>
 #include <cstdint>
 
@@ -51,6 +52,18 @@ class settings {
     record_ = on;
     return *this;
   }
+  /// What goes wrong. Without it nothing does: all delays, cuts and short reads are what every
+  /// network does to every program.
+  settings& with(const faults& what) noexcept {
+    faults_ = what;
+    return *this;
+  }
+  /// What the clock shows at first: for programs that reckon with time, up to time_point::max().
+  /// Requires a point that is not before time_point().
+  settings& start(time_point at) noexcept {
+    start_ = at;
+    return *this;
+  }
   /// Everything as undisturbed as a network can be: one delay for all, nothing cut.
   settings& calm() noexcept {
     return delay(duration(10'000), duration(10'000)).split_probability(0).short_read_probability(0);
@@ -66,6 +79,8 @@ class settings {
   std::size_t send_bytes_ = 65'536;
   std::size_t receive_bytes_ = 65'536;
   bool record_ = false;
+  time_point start_ = time_point(duration(1'000'000'000'000));
+  faults faults_ = faults::none();
 };
 
 /// A machine in a world: `io_context ctx(w.host("a"));` is a context on it. The n-th host of a
@@ -86,6 +101,14 @@ class host {
   /// reset. Requires a crash.
   void restart();
   bool is_up() const noexcept;
+
+  /// The next `times` occasions for this fault here strike for sure: packets that this host sends,
+  /// connects and accepts of its programs, and so on. clock_jump has none on a host.
+  void inject(fault which, unsigned times = 1) noexcept;
+  /// Breaks the TCP connection of this descriptor now, at the byte where it stands. `how` is reset,
+  /// end or silence; throws io_error (invalid_argument) for another one, and (not_connected) where
+  /// there is no TCP connection.
+  void break_connection(int native_handle, fault how);
 
  private:
   friend class world;
@@ -134,6 +157,10 @@ class world {
   /// time passes. Contexts that are still busy then may go on for a millisecond.
   std::size_t run_for(duration time);
 
+  /// All of that time in one leap, as when a machine was asleep: nothing happens until then, and
+  /// whatever was due meanwhile comes late.
+  void jump(duration time) noexcept;
+
   /// What lies between two hosts, in both directions.
   sim::link link(sim::host& a, sim::host& b) noexcept;
   /// What lies on the way of what `from` sends to `to`.
@@ -148,7 +175,8 @@ class world {
   void heal();
 
   /// What the draws range over from now on, such as settings().calm() when a network has to heal
-  /// at last. Buffer sizes are those of sockets that are opened later; record() is not changed.
+  /// at last. Which faults are on is drawn anew. Buffer sizes are those of sockets that are opened
+  /// later; start() and record() are not for a world that runs.
   void configure(const settings& how);
 
   /// The program's own choices.
@@ -163,6 +191,16 @@ class world {
   /// What has been drawn up to now: of a world that records or replays; throws io_error
   /// (invalid_argument) in another one.
   sim::tape tape() const;
+
+  /// Whether this seed has that fault.
+  bool has(fault which) const noexcept;
+  /// How often it has struck.
+  std::uint64_t count(fault which) const noexcept;
+
+  /// From now on `sink` gets a line without newline for everything that happens: virtual time in
+  /// seconds, host, call with its descriptor and result; packets that arrive; faults. nullptr: no
+  /// longer. Costs nothing when off, and changes nothing, not even the hash.
+  void trace(void (*sink)(const char* line, void* data), void* data = nullptr) noexcept;
 
  private:
   friend struct world_access;

@@ -8,7 +8,8 @@ namespace beck {
 
 class sim_clock {
  public:
-  /// Where every world begins: not zero, because no real clock shows zero when a program starts.
+  /// Where a world begins if it is not told: not zero, because no real clock shows zero when a
+  /// program starts.
   static constexpr std::int64_t epoch_ns = 1'000'000'000'000;
 
   /// The end of time; INT64_MAX itself means never.
@@ -19,6 +20,8 @@ class sim_clock {
     return ns > last_ns - time ? last_ns : time + ns;
   }
 
+  explicit sim_clock(std::int64_t start) noexcept : now_(start < last_ns ? start : last_ns) {}
+
   std::int64_t now() const noexcept { return now_; }
   /// Never goes back, and stops at the end of time.
   void advance_to(std::int64_t time) noexcept {
@@ -26,7 +29,7 @@ class sim_clock {
   }
 
  private:
-  std::int64_t now_ = epoch_ns;
+  std::int64_t now_;
 };
 
 }  // namespace beck

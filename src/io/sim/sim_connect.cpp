@@ -186,7 +186,11 @@ int sim_network::connect(sim_socket& s, const void* address, std::size_t bytes) 
   s.phase = sim_phase::connecting;
   s.connect_began_ns = world_.clock().now();
   ++s.connects;
-  transmit(event_kind::syn, s, syn_value(s, 0));
+  if (strikes(sim_fault::connect_timed_out, s)) {
+    limit_connect(s);
+  } else {
+    transmit(event_kind::syn, s, syn_value(s, 0));
+  }
   return -EINPROGRESS;
 }
 
@@ -196,7 +200,10 @@ int sim_network::connect_path(sim_socket& s, const sim_name& name) {
   if (found == s.host->paths.end()) return name.path.front() == '\0' ? -ECONNREFUSED : -ENOENT;
   sim_socket* listener = found->second;
   if (listener == nullptr || listener->phase != sim_phase::listening) return -ECONNREFUSED;
-  if (listener->backlog.size() > listener->backlog_max) return -EAGAIN;
+  if (strikes(sim_fault::connect_refused, s)) return -ECONNREFUSED;
+  if (listener->backlog.size() > listener->backlog_max || strikes(sim_fault::backlog_full, s)) {
+    return -EAGAIN;
+  }
   if (s.phase == sim_phase::listening) return -EINVAL;
   if (s.phase != sim_phase::fresh) return -EISCONN;
   s.remote = name;
@@ -222,6 +229,7 @@ sim_socket& sim_network::make_child(sim_socket& listener, sim_socket& client) {
   listener.backlog.push_back(&child);
   child.phase = sim_phase::connected;
   child.options = listener.options;
+  if (strikes(sim_fault::tiny_buffers, child)) shrink_buffers(child);
   child.local = client.remote;
   child.remote = client.local;
   join(child, client);
@@ -250,9 +258,10 @@ void sim_network::syn(sim_socket& client, std::uint64_t value) {
     listener = find_listener(*host, client);
   }
   unsigned error = 0;
-  if (listener == nullptr) {
+  if (listener == nullptr || strikes(sim_fault::connect_refused, client)) {
     error = ECONNREFUSED;
-  } else if (listener->backlog.size() > listener->backlog_max) {
+  } else if (listener->backlog.size() > listener->backlog_max ||
+             strikes(sim_fault::backlog_full, client)) {
     return repeat_syn(client, static_cast<unsigned>(value));
   } else {
     make_child(*listener, client);
@@ -306,27 +315,40 @@ void sim_network::connect_timeout(sim_socket& client, std::uint64_t value) {
 int sim_network::accept(sim_socket& listener) {
   if (listener.phase != sim_phase::listening) return -EINVAL;
   if (listener.backlog.empty()) return -EAGAIN;
+  if (strikes(sim_fault::accept_exhausted, listener)) {
+    return world_.faults().random().below(2) == 0 ? -EMFILE : -ENFILE;
+  }
+  if (strikes(sim_fault::accept_aborted, listener)) return abort_first(listener);
   sim_socket& child = *listener.backlog.front();
   const int fd = listener.host->install(child);
   if (fd >= 0) listener.backlog.erase(listener.backlog.begin());
   return fd;
 }
 
+int sim_network::abort_first(sim_socket& listener) {
+  sim_socket& child = *listener.backlog.front();
+  listener.backlog.erase(listener.backlog.begin());
+  abort_child(child);
+  return -ECONNABORTED;
+}
+
 void sim_network::abort_backlog(sim_socket& listener) {
   std::vector<sim_socket*> left;
   left.swap(listener.backlog);
-  for (sim_socket* child : left) {
-    leave_names(*child);
-    child->gone = true;
-    if (!child->peer->gone) {
-      if (child->family == AF_UNIX) {
-        tell(*child->peer, true, true, ECONNRESET);
-      } else {
-        transmit(event_kind::reset, *child->peer);
-      }
+  for (sim_socket* child : left) abort_child(*child);
+}
+
+void sim_network::abort_child(sim_socket& child) {
+  leave_names(child);
+  child.gone = true;
+  if (!child.peer->gone) {
+    if (child.family == AF_UNIX) {
+      tell(*child.peer, true, true, ECONNRESET);
+    } else {
+      transmit(event_kind::reset, *child.peer);
     }
-    release(*child);
   }
+  release(child);
 }
 
 }  // namespace beck

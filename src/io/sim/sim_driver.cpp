@@ -16,10 +16,6 @@
 namespace beck {
 namespace {
 
-/// For the hash, beside sim_system's calls.
-constexpr std::uint32_t note_event = 100;
-constexpr std::uint32_t note_time = 101;
-
 std::uint64_t token_of(const descriptor& d) noexcept {
   return std::uint64_t{d.generation} << 32 | d.index;
 }
@@ -131,7 +127,7 @@ void sim_driver::wait(std::int64_t deadline) noexcept {
     if (deadline == INT64_MAX) stuck();
     break;
   }
-  world.note(note_time, 0, 0);
+  world.note(sys_.host(), sim_note::time, 0, 0);
 }
 
 void sim_driver::collect() noexcept {
@@ -144,11 +140,14 @@ void sim_driver::collect() noexcept {
     sim_socket& s = *news.socket;
     if (s.generation != news.generation || s.watcher != &ready_) continue;  // closed meanwhile
     s.listed = false;
-    const unsigned events = sim_network::levels(s);
+    unsigned events = sim_network::levels(s);
+    if (sys_.world().faults().strikes(sim_fault::spurious_event, &sys_.host())) {
+      events |= poll_in | poll_out;
+    }
     ++loop_.counters().completions;
     descriptor& d = loop_.descriptor_at(static_cast<std::uint32_t>(s.token));
     if (token_of(d) != s.token) continue;  // S7: the slot has a new owner
-    sys_.world().note(note_event, s.fd, events);
+    sys_.world().note(sys_.host(), sim_note::event, s.fd, events);
     note_events(loop_, d, events);
   }
   taken_.entries.clear();

@@ -77,7 +77,11 @@ int sim_network::open(sim_host& host, int family, int type, int protocol) {
   if (const int refused = check_kind(family, type, protocol); refused != 0) return refused;
   sim_socket& s = make(host, family);
   const int fd = host.install(s);
-  if (fd < 0) recycle(s);
+  if (fd < 0) {
+    recycle(s);
+  } else if (strikes(sim_fault::tiny_buffers, s)) {
+    shrink_buffers(s);
+  }
   return fd;
 }
 
@@ -155,6 +159,32 @@ int sim_network::take_error(sim_socket& s) noexcept {
   return error;
 }
 
+// --- faults ------------------------------------------------------------------------------------
+
+bool sim_network::strikes(sim_fault which, const sim_socket& s) noexcept {
+  return world_.faults().strikes(which, s.host);
+}
+
+void sim_network::shrink_buffers(sim_socket& s) {
+  sim_random& random = world_.faults().random();
+  const auto send = static_cast<std::uint32_t>(tiny_bytes_max - random.below(tiny_bytes_max));
+  const auto receive = static_cast<std::uint32_t>(tiny_bytes_max - random.below(tiny_bytes_max));
+  s.options.shrink(send, receive);
+}
+
+bool sim_network::sever(sim_socket& s, sim_fault how) {
+  if (s.family == AF_UNIX || s.phase != sim_phase::connected || s.peer == nullptr) return false;
+  sim_socket& to = *s.peer;
+  if (how == sim_fault::silence) {
+    s.silent = to.silent = disturbed_ = true;
+    return true;
+  }
+  transmit(how == sim_fault::end ? event_kind::fin : event_kind::reset, to);
+  transmit(event_kind::reset, s);
+  s.forgotten = true;  // the rest of what it sends goes nowhere, and what comes is answered
+  return true;
+}
+
 // --- readiness (net/ipv4/tcp.c: tcp_poll; net/unix/af_unix.c: unix_poll) -----------------------
 
 unsigned sim_network::levels(const sim_socket& s) noexcept {
@@ -209,6 +239,7 @@ void sim_network::deliver_due() {
 
 void sim_network::happen(const event& e) {
   sim_socket& s = *e.socket;
+  if (world_.trace().is_on() && !is_timer(e.kind)) trace(e);
   switch (e.kind) {
     case event_kind::syn:
       return syn(s, e.value);

@@ -10,6 +10,7 @@
 #include <deque>
 #include <vector>
 
+#include "io/sim/sim_faults.hpp"
 #include "io/sim/sim_links.hpp"
 #include "io/sim/sim_random.hpp"
 #include "io/sim/sim_socket.hpp"
@@ -36,6 +37,12 @@ class sim_network {
   static constexpr unsigned pieces_max = 16;
   /// Out of so many places the order of what happens at the same time is drawn.
   static constexpr unsigned order_bits = 16;
+
+  static constexpr std::uint64_t tiny_bytes_max = 16;
+  /// How much later than others a packet comes: to be sent again so often, so many delays, ...
+  static constexpr std::uint64_t losses_max = 3;
+  static constexpr std::int64_t reordering_delays_max = 10;
+  static constexpr std::int64_t stall_ns_max = 30'000'000'000;
 
   sim_network(sim_world& world, sim_draws& draws) noexcept;
   sim_network(const sim_network&) = delete;
@@ -86,6 +93,8 @@ class sim_network {
   void release_parked();
   /// Makes every path whole.
   void heal();
+  /// Breaks a TCP connection now. Requires reset, end or silence. False: there is none.
+  bool sever(sim_socket& s, sim_fault how);
   /// A host without power: its sockets are gone, and nobody is told.
   void vanish(sim_host& host);
 
@@ -131,10 +140,15 @@ class sim_network {
     bool lost;  ///< and will be sent again; else it only waits
   };
   struct route {
-    const sim_host* from;
-    const sim_host* to;
+    sim_host* from;
+    sim_host* to;
     sim_path* path;  ///< nullptr: nothing special
   };
+
+  bool strikes(sim_fault which, const sim_socket& s) noexcept;
+  void shrink_buffers(sim_socket& s);
+  int abort_first(sim_socket& listener);
+  void send_pieces(sim_socket& to, std::uint64_t begin, std::uint64_t end);
 
   sim_socket& make(sim_host& host, int family);
   void recycle(sim_socket& s) noexcept;
@@ -153,8 +167,10 @@ class sim_network {
   void park(const event& e, const route& way, std::uint64_t bytes);
   void lose(const event& e);
   route route_of(event_kind kind, const sim_socket& s) noexcept;
-  static bool loses(const route& way) noexcept;
-  static bool passes(const route& way) noexcept;
+  static bool loses(const route& way, const sim_socket& s) noexcept;
+  static bool passes(const route& way, const sim_socket& s) noexcept;
+  std::int64_t misfortune(event_kind kind, const sim_socket& s) noexcept;
+  void trace(const event& e);
   std::int64_t drawn_delay() noexcept;
   std::int64_t drawn_delay(const sim_path& path) noexcept;
   void send_timeout(sim_socket& sender, std::uint64_t lost_since);
@@ -180,6 +196,7 @@ class sim_network {
   void connect_timeout(sim_socket& client, std::uint64_t value);
   void fail_connect(sim_socket& client, int error);
   void abort_backlog(sim_socket& listener);
+  void abort_child(sim_socket& child);
 
   // Streams (sim_stream.cpp).
   void arrival(sim_socket& s, std::uint64_t position);

@@ -50,6 +50,7 @@ struct sim_socket {
   bool fin_received = false;    ///< the peer has ended the stream
   bool connect_failed = false;  ///< the next connect(2) only reports
   bool reset_answered = false;  ///< gone, and the peer has been told so
+  bool silent = false;          ///< nothing arrives here any more
   bool forgotten = false;       ///< over, and the peer does not know: what it sends is answered
 
   sim_socket* peer = nullptr;

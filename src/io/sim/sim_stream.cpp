@@ -41,7 +41,11 @@ std::ptrdiff_t sim_network::room(sim_socket& s, std::size_t bytes) noexcept {
     s.blocked = true;
     return -EAGAIN;
   }
-  return static_cast<std::ptrdiff_t>(std::min(bytes, free));
+  const std::size_t taken = std::min(bytes, free);
+  if (taken < 2 || !strikes(sim_fault::short_write, s)) return static_cast<std::ptrdiff_t>(taken);
+  // As a signal would: there is room for more, and epoll(7) wants news of it.
+  schedule(event_kind::news, s, 0, sim_clock::later(world_.clock().now(), drawn_delay()));
+  return static_cast<std::ptrdiff_t>(taken - 1 - world_.faults().random().below(taken - 1));
 }
 
 void sim_network::put(sim_socket& s, const char* data, std::size_t bytes) {
@@ -55,9 +59,24 @@ void sim_network::put(sim_socket& s, const char* data, std::size_t bytes) {
 void sim_network::put_done(sim_socket& s, std::uint64_t first_byte, std::size_t asked) {
   sim_socket& to = *s.peer;
   const std::uint64_t end = to.in.sent();
-  if (end - first_byte < asked) s.blocked = true;
-  if (to.family == AF_UNIX) to.in.arrive(end);
-  std::uint64_t at = first_byte;
+  if (end - first_byte < asked && to.in.unacknowledged() >= capacity_of(s)) s.blocked = true;
+  if (to.family == AF_UNIX) {
+    to.in.arrive(end);
+  } else {
+    for (const sim_fault how : {sim_fault::reset, sim_fault::end, sim_fault::silence}) {
+      if (!strikes(how, s)) continue;
+      const std::uint64_t left = world_.faults().random().below(end - first_byte + 1);
+      send_pieces(to, first_byte, end - left);
+      sever(s, how);
+      return send_pieces(to, end - left, end);  // which goes nowhere
+    }
+  }
+  send_pieces(to, first_byte, end);
+}
+
+/// Sends what is in the pipe of `to`, cut as the seed decides.
+void sim_network::send_pieces(sim_socket& to, std::uint64_t begin, std::uint64_t end) {
+  std::uint64_t at = begin;
   for (unsigned piece = 1; piece < pieces_max && end - at > 1; ++piece) {
     if (!split_.chance(world_.profile().split)) break;
     const std::uint64_t bytes =
@@ -92,7 +111,9 @@ std::ptrdiff_t sim_network::waiting(sim_socket& s, std::size_t bytes) noexcept {
   if (tcp && (s.phase == sim_phase::fresh || s.phase == sim_phase::listening)) return -ENOTCONN;
   if (const std::size_t there = s.in.readable(); there != 0) {
     std::size_t taken = std::min(there, bytes);
-    if (taken > 1 && split_.chance(world_.profile().short_read)) {
+    if (taken > 1 && strikes(sim_fault::short_read, s)) {
+      taken -= 1 + world_.faults().random().below(taken - 1);
+    } else if (taken > 1 && split_.chance(world_.profile().short_read)) {
       taken = static_cast<std::size_t>(1 + split_.below(taken - 1));
     }
     return static_cast<std::ptrdiff_t>(taken);

@@ -11,26 +11,8 @@
 
 namespace beck {
 
-/// What the hash knows a call by: the numbers are part of every recorded hash.
-enum class sim_system::call : std::uint32_t {
-  open = 1,
-  pair,
-  close,
-  bind,
-  listen,
-  shutdown,
-  set_option,
-  receive,
-  send,
-  accept,
-  connect,
-  pending_error,
-  poll,
-  query,
-};
-
 template <class Action>
-auto sim_system::on(call what, int fd, Action&& action) noexcept {
+auto sim_system::on(sim_note what, int fd, Action&& action) noexcept {
   using result_type = decltype(action(*host_->find(fd)));
   sim_socket* const socket = find(fd);
   result_type result = -EBADF;
@@ -41,7 +23,7 @@ auto sim_system::on(call what, int fd, Action&& action) noexcept {
       result = -ENOBUFS;
     }
   }
-  world().note(static_cast<std::uint32_t>(what), fd, result);
+  world().note(*host_, what, fd, result);
   return result;
 }
 
@@ -65,7 +47,7 @@ int sim_system::open_socket(int family, int type, int protocol) noexcept {
     result = network().open(*host_, family, type, protocol);
   } catch (const std::bad_alloc&) {  // the result says so already
   }
-  world().note(static_cast<std::uint32_t>(call::open), family, result);
+  world().note(*host_, sim_note::open, family, result);
   return result;
 }
 
@@ -76,72 +58,73 @@ int sim_system::open_pair(int family, int type, int protocol, int (&pair)[2]) no
     result = network().open_pair(*host_, family, type, protocol, pair);
   } catch (const std::bad_alloc&) {  // the result says so already
   }
-  world().note(static_cast<std::uint32_t>(call::pair), family, result);
+  world().note(*host_, sim_note::pair, family, result);
   return result;
 }
 
 int sim_system::close(int fd) noexcept {
-  return on(call::close, fd, [this](sim_socket& s) {
+  return on(sim_note::close, fd, [this](sim_socket& s) {
     network().close(s);
-    return 0;
+    return world().faults().strikes(sim_fault::close_interrupted, host_) ? -EINTR : 0;
   });
 }
 
 int sim_system::adopt(int fd) noexcept {
-  return on(call::query, fd, [](sim_socket&) { return 0; });
+  return on(sim_note::query, fd, [](sim_socket&) { return 0; });
 }
 
 int sim_system::bind(int fd, const void* address, std::size_t bytes) noexcept {
-  return on(call::bind, fd, [&](sim_socket& s) { return network().bind(s, address, bytes); });
+  return on(sim_note::bind, fd, [&](sim_socket& s) { return network().bind(s, address, bytes); });
 }
 
 int sim_system::listen(int fd, int backlog) noexcept {
-  return on(call::listen, fd, [&](sim_socket& s) { return network().listen(s, backlog); });
+  return on(sim_note::listen, fd, [&](sim_socket& s) { return network().listen(s, backlog); });
 }
 
 int sim_system::shutdown(int fd, int how) noexcept {
-  return on(call::shutdown, fd, [&](sim_socket& s) { return network().shutdown(s, how); });
+  return on(sim_note::shutdown, fd, [&](sim_socket& s) { return network().shutdown(s, how); });
 }
 
 int sim_system::accept(int fd) noexcept {
-  return on(call::accept, fd, [&](sim_socket& s) { return network().accept(s); });
+  return on(sim_note::accept, fd, [&](sim_socket& s) { return network().accept(s); });
 }
 
 int sim_system::connect(int fd, const void* address, std::size_t bytes) noexcept {
-  return on(call::connect, fd, [&](sim_socket& s) { return network().connect(s, address, bytes); });
+  return on(sim_note::connect, fd,
+            [&](sim_socket& s) { return network().connect(s, address, bytes); });
 }
 
 // --- queries -----------------------------------------------------------------------------------
 
 int sim_system::local_name(int fd, void* address, std::size_t& bytes) noexcept {
-  return on(call::query, fd,
+  return on(sim_note::query, fd,
             [&](sim_socket& s) { return network().local_name(s, address, bytes); });
 }
 
 int sim_system::remote_name(int fd, void* address, std::size_t& bytes) noexcept {
-  return on(call::query, fd,
+  return on(sim_note::query, fd,
             [&](sim_socket& s) { return network().remote_name(s, address, bytes); });
 }
 
 int sim_system::set_option(int fd, int level, int name, const void* value,
                            std::size_t bytes) noexcept {
-  return on(call::set_option, fd,
+  return on(sim_note::set_option, fd,
             [&](sim_socket& s) { return network().set_option(s, level, name, value, bytes); });
 }
 
 int sim_system::get_option(int fd, int level, int name, void* value, std::size_t& bytes) noexcept {
-  return on(call::query, fd,
+  return on(sim_note::query, fd,
             [&](sim_socket& s) { return network().get_option(s, level, name, value, bytes); });
 }
 
 int sim_system::available(int fd) noexcept {
-  return on(call::query, fd, [](sim_socket& s) {
+  return on(sim_note::query, fd, [](sim_socket& s) {
     return s.phase == sim_phase::listening ? -EINVAL : static_cast<int>(s.in.readable());
   });
 }
 
 int sim_system::pending_error(int fd) noexcept {
-  return on(call::pending_error, fd, [](sim_socket& s) { return -sim_network::take_error(s); });
+  return on(sim_note::pending_error, fd, [](sim_socket& s) { return -sim_network::take_error(s); });
 }
 
 // --- bytes -------------------------------------------------------------------------------------
@@ -154,7 +137,7 @@ std::ptrdiff_t sim_system::receive(int fd, void* data, std::size_t bytes) noexce
 std::ptrdiff_t sim_system::receive_vector(int fd, io_vector* parts, std::size_t count) noexcept {
   std::size_t asked = 0;
   for (std::size_t i = 0; i < count; ++i) asked += parts[i].bytes;
-  return on(call::receive, fd, [&](sim_socket& s) {
+  return on(sim_note::receive, fd, [&](sim_socket& s) {
     const std::ptrdiff_t result = network().waiting(s, asked);
     if (result <= 0) return result;
     auto left = static_cast<std::size_t>(result);
@@ -176,7 +159,7 @@ std::ptrdiff_t sim_system::send(int fd, const void* data, std::size_t bytes) noe
 std::ptrdiff_t sim_system::send_vector(int fd, const io_vector* parts, std::size_t count) noexcept {
   std::size_t asked = 0;
   for (std::size_t i = 0; i < count; ++i) asked += parts[i].bytes;
-  return on(call::send, fd, [&](sim_socket& s) {
+  return on(sim_note::send, fd, [&](sim_socket& s) {
     const std::ptrdiff_t result = network().room(s, asked);
     if (result <= 0) return result;
     const std::uint64_t first_byte = s.peer->in.sent();
@@ -194,7 +177,7 @@ std::ptrdiff_t sim_system::send_vector(int fd, const io_vector* parts, std::size
 // --- waiting -----------------------------------------------------------------------------------
 
 int sim_system::poll(int fd, unsigned events, std::int64_t deadline) noexcept {
-  return on(call::poll, fd, [&](sim_socket& s) {
+  return on(sim_note::poll, fd, [&](sim_socket& s) {
     for (;;) {
       const unsigned seen = sim_network::levels(s) & (events | poll_error | poll_hang_up);
       if (seen != 0 || deadline == INT64_MIN) return static_cast<int>(seen);

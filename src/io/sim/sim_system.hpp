@@ -51,9 +51,8 @@ class sim_system final : public system {
   int poll(int fd, unsigned events, std::int64_t deadline) noexcept override;
 
  private:
-  enum class call : std::uint32_t;
   template <class Action>
-  auto on(call what, int fd, Action&& action) noexcept;
+  auto on(sim_note what, int fd, Action&& action) noexcept;
   sim_network& network() const noexcept { return world().network(); }
   bool is_alive() const noexcept { return host_->is_up() && host_->boot() == boot_; }
 

@@ -51,25 +51,48 @@ sim_network::route sim_network::route_of(event_kind kind, const sim_socket& s) n
   return way;
 }
 
-bool sim_network::loses(const route& way) noexcept {
+bool sim_network::loses(const route& way, const sim_socket& s) noexcept {
   if (way.from == nullptr) return false;
-  return !way.to->is_up() || (way.path != nullptr && way.path->cut);
+  return s.silent || !way.to->is_up() || (way.path != nullptr && way.path->cut);
 }
 
-bool sim_network::passes(const route& way) noexcept {
-  return !loses(way) && (way.path == nullptr || !way.path->clogged);
+bool sim_network::passes(const route& way, const sim_socket& s) noexcept {
+  return !loses(way, s) && (way.path == nullptr || !way.path->clogged);
 }
 
 void sim_network::transmit(event_kind kind, sim_socket& s, std::uint64_t value,
                            std::uint64_t bytes) {
+  const bool of_the_stream = kind == event_kind::arrival || kind == event_kind::fin;
+  if (of_the_stream && s.peer != nullptr && s.peer->forgotten) return;
   const route way = route_of(kind, s);
   const std::int64_t now = world_.clock().now();
   const event e{now, 0, value, &s, s.generation, kind};
-  if (passes(way)) {
-    launch(way, e, bytes, now);
+  if (passes(way, s)) {
+    launch(way, e, bytes, sim_clock::later(now, misfortune(kind, s)));
   } else {
     park(e, way, bytes);
   }
+}
+
+/// How much longer than others a packet travels.
+std::int64_t sim_network::misfortune(event_kind kind, const sim_socket& s) noexcept {
+  if (s.family == AF_UNIX) return 0;
+  sim_host* const sender = kind == event_kind::syn || s.peer == nullptr ? s.host : s.peer->host;
+  sim_faults& faults = world_.faults();
+  std::int64_t ns = 0;
+  if (faults.strikes(sim_fault::loss, sender)) {
+    const std::int64_t first = kind == event_kind::syn ? syn_retry_ns : retry_ns_min;
+    ns += first * ((std::int64_t{2} << faults.random().below(losses_max)) - 1);
+  }
+  if (faults.strikes(sim_fault::reordering, sender)) {
+    const std::int64_t most = world_.profile().delay_ns_max;
+    ns += faults.random().between(
+        0, most > INT64_MAX / reordering_delays_max ? most : most * reordering_delays_max);
+  }
+  if (kind == event_kind::window && faults.strikes(sim_fault::stall, sender)) {
+    ns += faults.random().between(0, stall_ns_max);
+  }
+  return ns;
 }
 
 void sim_network::launch(const route& way, const event& e, std::uint64_t bytes, std::int64_t time) {
@@ -90,7 +113,7 @@ void sim_network::launch(const route& way, const event& e, std::uint64_t bytes, 
 // --- where nothing passes ----------------------------------------------------------------------
 
 void sim_network::park(const event& e, const route& way, std::uint64_t bytes) {
-  const bool lost = loses(way);
+  const bool lost = loses(way, *e.socket);
   if (lost) lose(e);
   if (lost && e.kind == event_kind::reset) return;  // nobody sends it again
   parked_.push_back({e, bytes, lost});
@@ -139,9 +162,9 @@ void sim_network::intercept() {
   disturbed_ = true;
   std::vector<event> stopped;
   const auto stays = [this](const event& e) {
-    return e.generation != e.socket->generation || passes(route_of(e.kind, *e.socket));
+    return e.generation != e.socket->generation || passes(route_of(e.kind, *e.socket), *e.socket);
   };
-  const auto first_stopped = std::stable_partition(events_.begin(), events_.end(), stays);
+  const auto first_stopped = std::partition(events_.begin(), events_.end(), stays);
   stopped.assign(first_stopped, events_.end());
   events_.erase(first_stopped, events_.end());
   std::make_heap(events_.begin(), events_.end());
@@ -150,7 +173,7 @@ void sim_network::intercept() {
   for (const event& e : stopped) park(e, route_of(e.kind, *e.socket), 0);
   for (parked& p : parked_) {  // what only waited until now
     if (p.lost || p.what.generation != p.what.socket->generation) continue;
-    if (!loses(route_of(p.what.kind, *p.what.socket))) continue;
+    if (!loses(route_of(p.what.kind, *p.what.socket), *p.what.socket)) continue;
     p.lost = true;
     lose(p.what);
   }
@@ -164,7 +187,7 @@ void sim_network::release_parked() {
     sim_socket& s = *p.what.socket;
     if (p.what.generation != s.generation) continue;
     const route way = route_of(p.what.kind, s);
-    if (!passes(way)) {
+    if (!passes(way, s)) {
       parked_.push_back(p);
       continue;
     }
@@ -173,6 +196,43 @@ void sim_network::release_parked() {
     s.lost_since_ns = 0;
     launch(way, p.what, p.bytes, p.lost ? next_try(p.what.time, wait, now) : now);
   }
+}
+
+void sim_network::trace(const event& e) {
+  const char* what = nullptr;
+  std::uint64_t value = 0;
+  switch (e.kind) {
+    case event_kind::syn:
+      what = "syn";
+      break;
+    case event_kind::syn_answer:
+      what = static_cast<std::uint32_t>(e.value) == 0 ? "syn ack" : "refusal";
+      break;
+    case event_kind::arrival:
+      what = "bytes up to";
+      value = e.value;
+      break;
+    case event_kind::fin:
+      what = "fin";
+      break;
+    case event_kind::reset:
+      what = "reset";
+      break;
+    case event_kind::window:
+      what = "window";
+      break;
+    case event_kind::news:
+    case event_kind::syn_again:
+    case event_kind::connect_timeout:
+    case event_kind::send_timeout:
+      return;
+  }
+  const sim_socket& s = *e.socket;
+  sim_host* const remote = world_.host_at(s.remote.address, *s.host);
+  const sim_host& other = remote != nullptr && s.family != AF_UNIX ? *remote : *s.host;
+  const bool away = e.kind == event_kind::syn;
+  world_.trace().message(world_.clock().now(), (away ? *s.host : other).name().c_str(),
+                         (away ? other : *s.host).name().c_str(), what, s.fd, value);
 }
 
 // --- paths and hosts ---------------------------------------------------------------------------

@@ -66,6 +66,8 @@ sim_world::sim_world(std::uint64_t seed, const sim_profile& profile)
 sim_world::sim_world(sim_draws draws, const sim_profile& profile)
     : draws_(std::move(draws)),
       profile_(profile),
+      clock_(profile.start_ns),
+      faults_(*this, draws_, profile.faults),
       network_(*this, draws_),
       scheduler_(*this, draws_) {}
 
@@ -88,6 +90,11 @@ sim_host* sim_world::host_at(const sim_address& address, sim_host& from) noexcep
   return nullptr;
 }
 
+void sim_world::jump() {
+  const auto ns = static_cast<std::int64_t>(faults_.random().below(jump_ns_max));
+  clock_.advance_to(sim_clock::later(clock_.now(), ns));
+}
+
 bool sim_world::advance(std::int64_t limit) {
   const std::int64_t next = network_.next_event_ns();
   if (next > limit || next == INT64_MAX) {
@@ -95,6 +102,7 @@ bool sim_world::advance(std::int64_t limit) {
     return false;
   }
   clock_.advance_to(next);
+  if (faults_.strikes(sim_fault::clock_jump, nullptr)) jump();
   network_.deliver_due();
   return true;
 }

@@ -13,9 +13,11 @@
 #include "io/sim/sim_clock.hpp"
 #include "io/sim/sim_digest.hpp"
 #include "io/sim/sim_draws.hpp"
+#include "io/sim/sim_faults.hpp"
 #include "io/sim/sim_network.hpp"
 #include "io/sim/sim_random.hpp"
 #include "io/sim/sim_scheduler.hpp"
+#include "io/sim/sim_trace.hpp"
 
 namespace beck {
 
@@ -27,6 +29,8 @@ struct sim_profile {
   sim_probability short_read{0.125};
   std::uint32_t send_buffer_bytes = 65'536;
   std::uint32_t receive_buffer_bytes = 65'536;
+  std::int64_t start_ns = sim_clock::epoch_ns;
+  sim_fault_profile faults;
 };
 
 /// One machine: descriptors, addresses, and the names that its sockets have taken.
@@ -68,6 +72,9 @@ class sim_host {
     return address == v4_ || address == v6_ || is_loopback(address);
   }
 
+  /// Faults that somebody wants to strike here next.
+  sim_fault_table<unsigned> injected{};
+
   /// Sockets by port, and by UNIX path or abstract name; a path whose socket is gone stays, as its
   /// file does.
   std::multimap<std::uint16_t, sim_socket*> ports;
@@ -97,10 +104,15 @@ class sim_world {
   std::uint64_t seed() const noexcept { return draws_.seed(); }
   sim_draws& draws() noexcept { return draws_; }
   const sim_profile& profile() const noexcept { return profile_; }
-  void set_profile(const sim_profile& profile) noexcept { profile_ = profile; }
+  void configure(const sim_profile& profile) noexcept {
+    profile_ = profile;
+    faults_.configure(profile.faults);
+  }
   sim_clock& clock() noexcept { return clock_; }
   sim_network& network() noexcept { return network_; }
   sim_scheduler& scheduler() noexcept { return scheduler_; }
+  sim_faults& faults() noexcept { return faults_; }
+  sim_trace& trace() noexcept { return trace_; }
   sim_digest& digest() noexcept { return digest_; }
   std::deque<sim_host>& hosts() noexcept { return hosts_; }
 
@@ -109,24 +121,40 @@ class sim_world {
   /// Who receives what `from` sends to `address`; nullptr: nobody.
   sim_host* host_at(const sim_address& address, sim_host& from) noexcept;
 
+  static constexpr std::uint64_t jump_ns_max = 8 * 3'600'000'000'000;
+
   /// Moves the clock to the next event, if that is not after `limit`, and lets it happen. False:
   /// there is none; the clock stands at `limit` then, unless that is INT64_MAX.
   bool advance(std::int64_t limit);
 
-  /// What happened, for the hash.
-  void note(std::uint32_t what, int fd, std::int64_t result) noexcept {
-    digest_.fold(static_cast<std::uint64_t>(clock_.now()));
-    digest_.fold(std::uint64_t{what} << 32 | static_cast<std::uint32_t>(fd));
-    digest_.fold(static_cast<std::uint64_t>(result));
+  /// What happened on `host`, for the hash and the trace.
+  void note(const sim_host& host, sim_note what, int fd, std::int64_t result) noexcept {
+    fold(what, fd, result);
+    if (trace_.is_on()) trace_.note(clock_.now(), host, what, fd, result);
+  }
+  /// A fault has struck a host; nullptr: none in particular.
+  void note_fault(sim_fault which, const sim_host* host) noexcept {
+    fold(sim_note::fault, static_cast<int>(which), host == nullptr ? 0 : host->number());
+    if (trace_.is_on()) trace_.fault(clock_.now(), host, which);
   }
 
   unsigned contexts = 0;  ///< that live in this world
 
  private:
+  void jump();
+  void fold(sim_note what, int fd, std::int64_t result) noexcept {
+    digest_.fold(static_cast<std::uint64_t>(clock_.now()));
+    digest_.fold(std::uint64_t{static_cast<std::uint32_t>(what)} << 32 |
+                 static_cast<std::uint32_t>(fd));
+    digest_.fold(static_cast<std::uint64_t>(result));
+  }
+
   sim_draws draws_;
   sim_profile profile_;
   sim_clock clock_;
   sim_digest digest_;
+  sim_trace trace_;
+  sim_faults faults_;
   sim_network network_;
   sim_scheduler scheduler_;
   std::deque<sim_host> hosts_;

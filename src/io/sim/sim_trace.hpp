@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+// What happens in a world, in lines for people: off unless somebody asked for them.
+#pragma once
+
+#include <cstdint>
+
+#include "io/sim/sim_faults.hpp"
+
+namespace beck {
+
+struct sim_socket;
+
+/// What the hash knows a call or an event by: the numbers are part of every hash.
+enum class sim_note : std::uint32_t {
+  open = 1,
+  pair,
+  close,
+  bind,
+  listen,
+  shutdown,
+  set_option,
+  receive,
+  send,
+  accept,
+  connect,
+  pending_error,
+  poll,
+  query,
+  event = 100,
+  time,
+  fault,
+};
+
+class sim_trace {
+ public:
+  using sink = void (*)(const char* line, void* data);
+
+  /// nullptr: none. `origin_ns`: the time that lines show as 0.
+  void send_to(sink to, void* data, std::int64_t origin_ns) noexcept {
+    sink_ = to;
+    data_ = data;
+    origin_ns_ = origin_ns;
+  }
+  bool is_on() const noexcept { return sink_ != nullptr; }
+
+  // Each requires is_on().
+  void note(std::int64_t now, const sim_host& host, sim_note what, int fd,
+            std::int64_t result) const;
+  void fault(std::int64_t now, const sim_host* host, sim_fault which) const;
+  /// Something arrives at a host.
+  void message(std::int64_t now, const char* from, const char* to, const char* what, int fd,
+               std::uint64_t value) const;
+
+ private:
+  void line(std::int64_t now, const char* text) const;
+
+  sink sink_ = nullptr;
+  void* data_ = nullptr;
+  std::int64_t origin_ns_ = 0;
+};
+
+}  // namespace beck

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+// The ordinary profile. Faults that end a connection are rare enough for most conversations to end
+// well, and common enough for a few hundred seeds to meet them.
+#include <beck/testing/faults.hpp>
+
+#include "io/sim/sim_faults.hpp"
+
+namespace beck::testing::sim {
+
+static_assert(fault_kinds == sim_fault_kinds);
+static_assert(static_cast<int>(fault::loss) == static_cast<int>(sim_fault::loss));
+static_assert(static_cast<int>(fault::silence) == static_cast<int>(sim_fault::silence));
+static_assert(static_cast<int>(fault::short_write) == static_cast<int>(sim_fault::short_write));
+static_assert(static_cast<int>(fault::backlog_full) == static_cast<int>(sim_fault::backlog_full));
+static_assert(static_cast<int>(fault::clock_jump) == static_cast<int>(sim_fault::clock_jump));
+
+const char* to_string(fault which) noexcept { return to_text(static_cast<sim_fault>(which)); }
+
+faults::faults() noexcept {
+  set(fault::loss, 0.01).set(fault::reordering, 0.05).set(fault::stall, 0.02);
+  set(fault::reset, 0.001).set(fault::end, 0.001);
+  set(fault::tiny_buffers, 0.1).set(fault::short_read, 0.05).set(fault::short_write, 0.05);
+  set(fault::connect_refused, 0.01).set(fault::connect_timed_out, 0.005);
+  set(fault::backlog_full, 0.02).set(fault::accept_aborted, 0.02);
+  set(fault::accept_exhausted, 0.02).set(fault::close_interrupted, 0.05);
+  set(fault::spurious_event, 0.05).set(fault::clock_jump, 0.0005);
+}
+
+faults faults::none() noexcept {
+  faults result;
+  for (double& probability : result.probability_) probability = 0;
+  return result;
+}
+
+}  // namespace beck::testing::sim
