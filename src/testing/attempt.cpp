@@ -41,6 +41,7 @@ attempt run_here(const attempt_start& start, program_ref program) {
       start.replayed == nullptr ? world(start.seed, start.how) : world(*start.replayed, start.how);
   sim_world& simulated = world_access::simulated(w);
   const crash_scene::visit visit(simulated);
+  if (start.trace != nullptr) w.trace(start.trace, start.trace_data);
   result.seed = w.seed();
   try {
     program(w);

@@ -37,6 +37,8 @@ struct attempt_start {
   const tape* replayed = nullptr;
   std::uint64_t seed = 0;
   settings how;
+  void (*trace)(const char* line, void* data) = nullptr;
+  void* trace_data = nullptr;
 };
 
 /// Runs the program here.

@@ -7,6 +7,7 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "testing/attempt.hpp"
 #include "testing/check_access.hpp"
@@ -19,7 +20,8 @@ namespace {
 
 using options = check_access;
 
-constexpr unsigned cpu_seconds_max = 10;       // of one run, while it is shrunk
+constexpr unsigned cpu_seconds_max = 10;  // of one run, while it is shrunk
+constexpr std::size_t traced_lines_max = 1'000'000;
 constexpr std::size_t shown_tape_max = 1'000;  // longer texts go to a file
 
 std::uint64_t fold(std::uint64_t digest, std::uint64_t hash) noexcept {
@@ -27,6 +29,34 @@ std::uint64_t fold(std::uint64_t digest, std::uint64_t hash) noexcept {
     digest = (digest ^ ((hash >> shift) & 0xff)) * 0x100000001b3;
   }
   return digest;
+}
+
+void print_line(const char* line, void*) { std::fprintf(stderr, "%s\n", line); }
+
+/// The first line of the trace of a run that is not the same when it is run again; "" if there is
+/// none.
+std::string first_difference(attempt_start start, program_ref program) {
+  struct {
+    std::vector<std::string> lines;
+    std::size_t at = 0;
+    std::string difference;
+  } seen;
+  using traces = decltype(seen);
+  start.trace_data = &seen;
+  start.trace = [](const char* line, void* data) {
+    traces& to = *static_cast<traces*>(data);
+    if (to.lines.size() < traced_lines_max) to.lines.emplace_back(line);
+  };
+  run_here(start, program);
+  start.trace = [](const char* line, void* data) {
+    traces& to = *static_cast<traces*>(data);
+    if (to.at < to.lines.size() && to.difference.empty() && to.lines[to.at] != line) {
+      to.difference = "first \"" + to.lines[to.at] + "\", then \"" + line + '"';
+    }
+    ++to.at;
+  };
+  run_here(start, program);
+  return seen.difference;
 }
 
 class checker {
@@ -77,7 +107,9 @@ class checker::judge final : public shrink_judge {
 };
 
 attempt_start checker::start_of(std::uint64_t seed) const {
-  return {options::replay(how_), seed, options::world_settings(how_)};
+  attempt_start start{options::replay(how_), seed, options::world_settings(how_)};
+  if (options::trace(how_)) start.trace = &print_line;
+  return start;
 }
 
 attempt checker::run_once(const attempt_start& start) const {
@@ -95,6 +127,9 @@ attempt checker::run_once(const attempt_start& start) const {
   first.how = attempt::ending::failed;
   first.report = report;
   if (second.how != attempt::ending::passed) first.report += ", and fails: " + second.report;
+  if (const std::string difference = first_difference(start, program_); !difference.empty()) {
+    first.report += "; " + difference;
+  }
   return first;
 }
 

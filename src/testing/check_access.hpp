@@ -19,6 +19,7 @@ struct check_access {
   static std::uint64_t count(const check_options& how) noexcept { return how.count_; }
   static const settings& world_settings(const check_options& how) noexcept { return how.settings_; }
   static bool twice(const check_options& how) noexcept { return how.twice_; }
+  static bool trace(const check_options& how) noexcept { return how.trace_; }
   static bool shrink(const check_options& how) noexcept { return how.shrink_; }
   static std::size_t tries_max(const check_options& how) noexcept { return how.tries_max_; }
   static const tape* replay(const check_options& how) noexcept { return how.replay_; }

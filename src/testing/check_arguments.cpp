@@ -21,6 +21,7 @@ constexpr char usage[] =
     "  --shrink        shrinks the first failure: fewest choices that still fail\n"
     "  --tries N       runs the program at most N times for that\n"
     "  --check         runs every seed twice and compares the hashes\n"
+    "  --trace         prints what happens\n"
     "  --hashes        prints every seed and the hash of its world\n"
     "Exit status: 0 nothing failed, 1 a failure, 2 arguments that make no sense.\n";
 
@@ -82,6 +83,8 @@ void parse(int argc, char** argv, arguments& parsed) {
       parsed.how.shrink();
     } else if (option == "--check") {
       parsed.how.twice();
+    } else if (option == "--trace") {
+      parsed.how.trace();
     } else if (option == "--hashes") {
       parsed.how.on_run(&print_hash);
     } else if (option == "--help" || option == "-h") {

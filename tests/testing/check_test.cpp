@@ -270,7 +270,21 @@ TEST_CASE("running every seed twice finds what depends on more than the world") 
   const ran checked = run_main({"--seeds", "3", "--check"}, program);
   CHECK(checked.status == 1);
   CHECK(contains(checked.errors, "not deterministic"));
+  CHECK(contains(checked.errors, "; first \""));
+  CHECK(contains(checked.errors, "\", then \""));
   CHECK(run_main({"--seeds", "3", "--check"}, passes).status == 0);
+}
+
+TEST_CASE("a trace shows what a seed does") {
+  const auto program = [](sim::world& world) {
+    io_context ctx(world.host("somewhere"));
+    local::stream_protocol::socket a(ctx), b(ctx);
+    connect_pair(a, b);
+  };
+  const ran traced = run_main({"--seed", "3", "--trace"}, program);
+  CHECK(traced.status == 0);
+  CHECK(contains(traced.errors, "somewhere"));
+  CHECK(run_main({"--seed", "3"}, program).errors.empty());
 }
 
 TEST_CASE("the handlers of signals are what they were after a check") {

@@ -21,7 +21,6 @@ using sim::fault;
 namespace {
 
 constexpr duration second = seconds(1);
-constexpr duration ms(1'000'000);
 
 sim::settings only(fault which, double probability) {
   return sim::settings().calm().with(sim::faults::none().set(which, probability).in_every_seed());

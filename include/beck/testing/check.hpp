@@ -79,6 +79,11 @@ class check_options {
     twice_ = on;
     return *this;
   }
+  /// Prints what happens in the worlds on the standard error: world::trace().
+  check_options& trace(bool on = true) noexcept {
+    trace_ = on;
+    return *this;
+  }
   /// Called after each run.
   check_options& on_run(void (*call)(std::uint64_t seed, std::uint64_t hash, void* data),
                         void* data = nullptr) noexcept {
@@ -116,6 +121,7 @@ class check_options {
   std::uint64_t count_ = 1'000;
   sim::settings settings_;
   bool twice_ = false;
+  bool trace_ = false;
   bool shrink_ = false;
   std::size_t tries_max_ = 4'000;
   void (*on_run_)(std::uint64_t seed, std::uint64_t hash, void* data) = nullptr;
