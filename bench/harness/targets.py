@@ -18,6 +18,10 @@ RAW_REFERENCE_NS = {
     ("spawn", "co_spawn"): 10.5,
     ("spawn", "nested"): 10.0,
 }
+# How long a timer and a second socket may wait beside a loop that never does, 99.9th percentile of CPU time; and with a
+# flooded socket as well, of which one entry's budget is up to ten reads of 64 KiB.
+GAP_US = 250
+FLOODED_GAP_US = 1000
 FORMATS = {
     "ratio": ratio_text,
     "ns": "{:.1f}".format,
@@ -110,7 +114,8 @@ def read_until(results):
             for metric in ("timer_gap_p999_us", "socket_gap_p999_us"):
                 if (case, peer) in results.samples and metric in results.metrics((case, peer)):
                     gap = median(results.values((case, peer), metric))
-                    yield Check("P4", f"{case}: {peer}, {metric}", gap, 250, "us")
+                    limit = FLOODED_GAP_US if case == "flooded" else GAP_US
+                    yield Check("P4", f"{case}: {peer}, {metric}", gap, limit, "us")
 
 
 def post(results):

@@ -8,6 +8,7 @@
 
 #include <beck/io/operation.hpp>
 
+#include "base/use_check.hpp"
 #include "io/loop_order.hpp"
 
 namespace beck {
@@ -26,6 +27,8 @@ enum class readiness : std::uint8_t {
 struct direction {
   io_op* current = nullptr;
   entry_queue waiting;
+  /// The last one whose completion is in the run queue: nothing may finish inline before it.
+  io_op* undelivered = nullptr;
   readiness ready = readiness::no;
   /// Saturating: how often waiting was right; from 2 on a read is attempted one turn late instead
   /// of at once.
@@ -51,6 +54,7 @@ struct descriptor {
   bool unwatching = false;         ///< the driver is about to ask for the end of it
   bool user_non_blocking = false;  ///< synchronous calls give would_block instead of waiting
   std::uint16_t in_kernel = 0;     ///< operations that the kernel has
+  use_mark used;                   ///< by the thread that is inside one of its object's functions
   descriptor* next = nullptr;      ///< free list, or one of the driver's lists
   loop_order close_order;          ///< carries a close to the runner
 };
@@ -65,6 +69,11 @@ inline bool is_receive(op_kind kind) noexcept {
 inline bool worth_attempting(const descriptor& d, const direction& q, op_kind kind) noexcept {
   if (q.ready != readiness::perhaps) return q.ready == readiness::known;
   return !is_receive(kind) || q.predictor < 2 || !d.registered;
+}
+
+/// Whether operations of this kind queue for a direction of their descriptor.
+inline bool has_direction(op_kind kind) noexcept {
+  return kind != op_kind::wait_timer && kind != op_kind::raw;
 }
 
 inline unsigned direction_of(op_kind kind) noexcept {
@@ -85,6 +94,30 @@ inline unsigned direction_of(op_kind kind) noexcept {
       return direction_error;
   }
   return direction_error;
+}
+
+/// As the functions that start it are called, without their prefix.
+inline const char* name_of(op_kind kind) noexcept {
+  switch (kind) {
+    case op_kind::receive:
+    case op_kind::receive_vector:
+      return "read";
+    case op_kind::send:
+    case op_kind::send_vector:
+      return "write";
+    case op_kind::accept:
+      return "accept";
+    case op_kind::connect:
+      return "connect";
+    case op_kind::wait_read:
+    case op_kind::wait_write:
+    case op_kind::wait_error:
+    case op_kind::wait_timer:
+      return "wait";
+    case op_kind::raw:
+      return "a raw entry";
+  }
+  return "";
 }
 
 }  // namespace beck

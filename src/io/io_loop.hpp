@@ -31,6 +31,7 @@ struct timer_state {
   timer_operation* first = nullptr;  ///< oldest
   timer_operation* last = nullptr;
   loop_order release_order{};  ///< carries the end of its object to the runner
+  use_mark used{};
 };
 
 class io_loop {
@@ -202,6 +203,7 @@ class io_loop {
   }
   static std::uint32_t chunk_size(std::uint32_t chunk) noexcept { return chunk_first << chunk; }
   void deliver_here(io_op& op, runner* where);
+  static void deliver_entry(queue_entry* entry, runner* where);
   static void late_attempt_entry(queue_entry* entry, runner* where);
   bool attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept;
   static void attempt_entry(queue_entry* entry, runner* where);
@@ -284,6 +286,15 @@ bool io_loop::as_runner(Action&& action) noexcept {
   }
   slot_.store(slot_holder::nobody, std::memory_order_release);  // pairs with the next take_slot()
   return true;
+}
+
+/// A function of an object is running; with NDEBUG nothing. Moved-from objects share a slot.
+inline object_use use_of(descriptor& d, const char* function,
+                         object_use::kind how = object_use::kind::alone) noexcept {
+  return {&d == &d.loop->no_descriptor() ? nullptr : &d.used, "socket", &d.fd, function, how};
+}
+inline object_use use_of(timer_state& timer, const char* function) noexcept {
+  return {&timer == &timer.loop->no_timer() ? nullptr : &timer.used, "timer", nullptr, function};
 }
 
 }  // namespace beck

@@ -124,7 +124,7 @@ bool io_loop::pause_if_exhausted(io_op& op) noexcept {
     log(line);
   }
   accept_pause_ns_ = std::clamp(accept_pause_ns_ * 2, accept_pause_ns_min, accept_pause_ns_max);
-  accept_retry_at_ = system_->now() + accept_pause_ns_;
+  accept_retry_at_ = (duration(system_->now()) + duration(accept_pause_ns_)).nanoseconds();
   advance(op, op_event::park);
   paused_.push(&op);
   return true;

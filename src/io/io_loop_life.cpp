@@ -15,7 +15,7 @@
 
 namespace beck {
 namespace {
-constexpr std::int64_t reap_ns_max = 30'000'000'000;
+constexpr duration reap_time(30'000'000'000);
 }
 
 io_loop::io_loop(io_context& context, const io_context::options& how)
@@ -86,7 +86,7 @@ void io_loop::cancel_everything() noexcept {
 
 bool io_loop::reap() noexcept {
   if (left_to_parent_) return true;
-  const std::int64_t give_up = system_->now() + reap_ns_max;
+  const std::int64_t give_up = (duration(system_->now()) + reap_time).nanoseconds();
   while (driver_->in_flight() != 0) {
     driver_->turn(turn_mode::wait, give_up);
     if (system_->now() >= give_up) return false;

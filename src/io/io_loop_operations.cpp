@@ -126,9 +126,23 @@ void fill_raw(io_op& op, io_uring_sqe& entry) noexcept {
 void io_loop::complete_with(io_op& op, int result) noexcept {
   op.result = result;
   advance(op, op_event::finish);
-  op.run = op.complete;
   --outstanding_;
+  if (has_direction(op.kind)) {
+    op.run = &deliver_entry;
+    op.target->queue[direction_of(op.kind)].undelivered = &op;
+  } else {
+    op.run = op.complete;
+  }
   queue_.push(&op);
+}
+
+void io_loop::deliver_entry(queue_entry* entry, runner* where) {
+  auto& op = *static_cast<io_op*>(entry);
+  if (where != nullptr) {
+    direction& q = op.target->queue[direction_of(op.kind)];
+    if (q.undelivered == &op) q.undelivered = nullptr;
+  }
+  op.complete(&op, where);
 }
 
 void io_loop::finish(io_op& op, int result) noexcept {
@@ -291,15 +305,23 @@ namespace {
 io_loop& loop_of(const io_op& op) noexcept {
   return op.kind == op_kind::wait_timer ? *op.timer->loop : *op.target->loop;
 }
+
+object_use use_for(io_op& op) noexcept {
+  return op.kind == op_kind::wait_timer ? use_of(*op.timer, "wait")
+                                        : use_of(*op.target, name_of(op.kind));
+}
 }  // namespace
 
 void start_operation(io_op& op) noexcept {
   io_loop& loop = loop_of(op);
   op.state = op_state::inert;
   op.flags &= io_op::flag_all | io_op::flag_tried | io_op::flag_steps;
-  if (loop.on_runner()) {
-    loop.start(op);
-    return;
+  {
+    const object_use inside = use_for(op);
+    if (loop.on_runner()) {
+      loop.start(op);
+      return;
+    }
   }
   advance(op, op_event::mail);
   op.run = &io_loop::start_entry;
@@ -308,12 +330,14 @@ void start_operation(io_op& op) noexcept {
 
 bool start_operation_immediate(io_op& op) noexcept {
   io_loop& loop = loop_of(op);
-  if (!loop.on_runner()) {
+  if (!loop.on_runner() ||
+      (has_direction(op.kind) && op.target->queue[direction_of(op.kind)].undelivered != nullptr)) {
     start_operation(op);
     return false;
   }
   op.state = op_state::inert;
   op.flags &= io_op::flag_all | io_op::flag_tried | io_op::flag_steps;
+  const object_use inside = use_for(op);
   return loop.start_immediate(op);
 }
 
@@ -337,7 +361,9 @@ bool operation::await_ready() noexcept {
   io_loop& loop = *d.loop;
   // Off the runner the slot may not even be looked at.
   if (!loop.on_runner() || loop.run_state().budget() == 0) return false;
-  if (d.fd < 0 || d.closing || q.current != nullptr || !worth_attempting(d, q, kind)) return false;
+  if (d.fd < 0 || d.closing || q.current != nullptr) return false;
+  if (q.undelivered != nullptr || !worth_attempting(d, q, kind)) return false;
+  const object_use inside = use_for(*this);
   if (!loop.attempt(*this)) return false;
   ++loop.run_state().counters.inline_completions;
   return true;

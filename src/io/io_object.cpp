@@ -26,6 +26,11 @@ void drop(descriptor& d) noexcept {
   loop.mail().push(&d.close_order);
 }
 
+/// Nobody may be inside: checked now and not held, for the slot may have a new owner soon.
+void expect_alone(descriptor& d, const char* function) noexcept {
+  const object_use inside = use_of(d, function);
+}
+
 /// Frees itself; the slot may have a new owner by then.
 struct cancel_order : loop_order {
   explicit cancel_order(descriptor& slot) noexcept
@@ -50,10 +55,12 @@ io_object::io_object(io_context& context, const any_io_executor& executor)
     : descriptor_(loop_of(context.get_executor()).allocate_descriptor(executor)) {}
 
 io_object::io_object(io_object&& other) noexcept : descriptor_(other.descriptor_) {
+  expect_alone(*descriptor_, "a move");
   other.descriptor_ = &descriptor_->loop->no_descriptor();
 }
 
 io_object& io_object::operator=(io_object&& other) noexcept {
+  expect_alone(*descriptor_, "a move");
   std::swap(descriptor_, other.descriptor_);
   if (&other == this) return *this;
   drop(*other.descriptor_);
@@ -61,7 +68,10 @@ io_object& io_object::operator=(io_object&& other) noexcept {
   return *this;
 }
 
-io_object::~io_object() { drop(*descriptor_); }
+io_object::~io_object() {
+  expect_alone(*descriptor_, "its destructor");
+  drop(*descriptor_);
+}
 
 bool io_object::is_open() const noexcept { return descriptor_->fd >= 0; }
 int io_object::native_handle() const noexcept { return descriptor_->fd; }
@@ -76,6 +86,7 @@ void io_object::close() {
 void io_object::close(error_code& ec) noexcept {
   ec = error_code();
   descriptor& d = *descriptor_;
+  expect_alone(d, "close");
   if (d.fd < 0) return;
   if (d.loop->as_runner([&d](io_loop& l) { l.close(d); }) && d.fd < 0) return;
   try {  // the slot is busy closing: this object goes on with a fresh one
@@ -95,6 +106,7 @@ void io_object::cancel() {
 void io_object::cancel(error_code& ec) noexcept {
   ec = error_code();
   descriptor& d = *descriptor_;
+  const object_use inside = use_of(d, "cancel");
   if (d.fd < 0) {
     ec = error::bad_descriptor;
     return;
@@ -115,6 +127,7 @@ int io_object::release() {
 }
 
 int io_object::release(error_code& ec) {
+  const object_use inside = use_of(*descriptor_, "release");
   int result =
       -EBUSY;  // somebody else runs the context: what is in flight cannot be taken back from here
   descriptor_->loop->as_runner([&](io_loop& l) { result = l.release(*descriptor_); });
@@ -131,6 +144,7 @@ void io_object::non_blocking(bool mode) {
 }
 
 void io_object::non_blocking(bool mode, error_code& ec) noexcept {
+  const object_use inside = use_of(*descriptor_, "non_blocking");
   ec = error_code();
   if (!is_open()) {
     ec = error::bad_descriptor;
@@ -141,6 +155,7 @@ void io_object::non_blocking(bool mode, error_code& ec) noexcept {
 
 void io_object::assign_handle(int fd, error_code& ec) noexcept {
   descriptor& d = *descriptor_;
+  const object_use inside = use_of(d, "assign");
   if (d.fd >= 0) {
     ec = error::already_open;
     return;

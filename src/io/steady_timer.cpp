@@ -38,6 +38,11 @@ void drop(timer_state* state) noexcept {
   loop.mail().push(&state->release_order);
 }
 
+/// Nobody may be inside: checked now and not held, for the state may be gone soon.
+void expect_alone(timer_state& timer, const char* function) noexcept {
+  const object_use inside = use_of(timer, function);
+}
+
 /// A cancel that another thread's runner carries out. Frees itself.
 struct cancel_order : loop_order {
   cancel_order(timer_state* state, std::size_t waits_max) noexcept
@@ -86,17 +91,22 @@ steady_timer::steady_timer(steady_timer&& other) noexcept
     : state_(other.state_), expiry_(other.expiry_) {
   other.state_ =
       &state_->loop->no_timer();  // whatever is asked of a moved-from timer has a clear answer
+  expect_alone(*state_, "a move");
 }
 
 steady_timer& steady_timer::operator=(steady_timer&& other) noexcept {
   if (&other == this) return *this;
+  expect_alone(*state_, "a move");
   drop(state_);
   state_ = std::exchange(other.state_, &other.state_->loop->no_timer());
   expiry_ = other.expiry_;
   return *this;
 }
 
-steady_timer::~steady_timer() { drop(state_); }
+steady_timer::~steady_timer() {
+  expect_alone(*state_, "its destructor");
+  drop(state_);
+}
 
 any_io_executor steady_timer::get_executor() const noexcept { return state_->executor; }
 
@@ -114,6 +124,7 @@ beck::time_point steady_timer::expiry() const noexcept {
 }
 
 static std::size_t cancel_some(timer_state* state, std::size_t most) {
+  const object_use inside = use_of(*state, "cancel");
   std::size_t count = 0;
   if (state->loop->as_runner([&](io_loop& loop) { count = loop.cancel_waits(*state, most); }))
     return count;

@@ -29,6 +29,7 @@ error_code socket_calls::openable(const descriptor& d) noexcept {
 }
 
 void socket_calls::open(descriptor& d, int family, int type, int protocol, error_code& ec) {
+  const object_use inside = use_of(d, "open");
   ec = openable(d);
   if (!ec) give(d, sys_of(d).open_socket(family, type, protocol), ec);
 }
@@ -43,6 +44,7 @@ int socket_calls::open_for_connect(descriptor& d, int family, int type, int prot
 }
 
 void socket_calls::adopt(descriptor& d, int fd, error_code& ec) noexcept {
+  const object_use inside = use_of(d, "assign");
   ec = openable(d);
   if (ec) return;
   if (const int result = sys_of(d).adopt(fd); result < 0) {
@@ -54,15 +56,18 @@ void socket_calls::adopt(descriptor& d, int fd, error_code& ec) noexcept {
 
 void socket_calls::bind(descriptor& d, const void* address, std::size_t bytes,
                         error_code& ec) noexcept {
+  const object_use inside = use_of(d, "bind");
   ec = d.fd < 0 ? error_code(error::bad_descriptor)
                 : make_error(sys_of(d).bind(d.fd, address, bytes));
 }
 
 void socket_calls::listen(descriptor& d, int backlog, error_code& ec) noexcept {
+  const object_use inside = use_of(d, "listen");
   ec = d.fd < 0 ? error_code(error::bad_descriptor) : make_error(sys_of(d).listen(d.fd, backlog));
 }
 
 void socket_calls::shutdown(descriptor& d, int how, error_code& ec) noexcept {
+  const object_use inside = use_of(d, "shutdown", object_use::kind::beside_others);
   ec = d.fd < 0 ? error_code(error::bad_descriptor) : make_error(sys_of(d).shutdown(d.fd, how));
 }
 
@@ -80,6 +85,7 @@ void socket_calls::remote_name(const descriptor& d, void* address, std::size_t& 
 
 void socket_calls::set_option(descriptor& d, int level, int name, const void* value,
                               std::size_t bytes, error_code& ec) noexcept {
+  const object_use inside = use_of(d, "set_option");
   ec = d.fd < 0 ? error_code(error::bad_descriptor)
                 : make_error(sys_of(d).set_option(d.fd, level, name, value, bytes));
 }

@@ -170,6 +170,17 @@ class Targets(unittest.TestCase):
         self.assertTrue(checks["geometric mean: beck-epoll / raw-epoll"].passed)
         self.assertAlmostEqual(checks["1x64: beck-epoll / raw-epoll"].measured, 1.2)
 
+    def test_a_gap_may_be_longer_beside_a_flooded_socket_but_not_without_bound(self):
+        for case, gap, passed in (("coroutine", 251, False), ("flooded", 251, True), ("flooded", 1001, False)):
+            sample = {"cpu_ns_per_op": 1.0, "timer_gap_p999_us": gap}
+            found = results.Results(catalogue.BENCHES["read_until"], {(case, "beck-epoll"): [sample]})
+            verdicts = {check.what: check.passed for check in targets.checks(found)}
+            self.assertEqual(verdicts[f"{case}: beck-epoll, timer_gap_p999_us"], passed)
+
+    def test_flooded_is_run_by_the_libraries_alone(self):
+        chosen = catalogue.slots(catalogue.BENCHES["read_until"], ["flooded"])
+        self.assertEqual(tuple(slot.peer for slot in chosen), catalogue.LIBRARIES)
+
     def test_without_beck_there_is_nothing_to_judge(self):
         self.assertEqual(self.verdicts("post", asio_epoll=[1], raw=[1]), {})
 

@@ -13,46 +13,24 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
 #include "support/context_seam.hpp"
 #include "support/faulty_system.hpp"
+#include "support/no_descriptors.hpp"
 
 using beck::buffer;
 using beck::error_code;
 using beck::ip::tcp;
 using beck::test::loopback_v4;
+using beck::test::no_descriptors;
 using beck::test::note;
 using beck::test::outcome;
 namespace error = beck::error;
 
 namespace {
-
-/// Leaves this process no descriptor, while it exists.
-class no_descriptors {
- public:
-  no_descriptors() {
-    ::getrlimit(RLIMIT_NOFILE, &before_);
-    rlimit tight = before_;
-    tight.rlim_cur = static_cast<rlim_t>(::dup(0)) + 1;
-    holders_.push_back(static_cast<int>(tight.rlim_cur) - 1);
-    ::setrlimit(RLIMIT_NOFILE, &tight);
-    for (int fd = ::dup(0); fd >= 0; fd = ::dup(0)) holders_.push_back(fd);
-  }
-  ~no_descriptors() {
-    for (const int fd : holders_) ::close(fd);
-    ::setrlimit(RLIMIT_NOFILE, &before_);
-  }
-  no_descriptors(const no_descriptors&) = delete;
-  no_descriptors& operator=(const no_descriptors&) = delete;
-
- private:
-  rlimit before_ = {};
-  std::vector<int> holders_;
-};
 
 struct log_lines {
   explicit log_lines(beck::io_context& ctx) {

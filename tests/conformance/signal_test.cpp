@@ -25,6 +25,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
+/// Work is repeated until it has met as many signals as a case wants, but not more often than this.
+constexpr int rounds_max = 10'000;
+
 /// Interrupts the thread that made it until it is destroyed; its own thread gets none of the
 /// signals.
 class storm {
@@ -40,6 +43,7 @@ class storm {
         std::this_thread::yield();
       }
     });
+    while (sent() == 0) std::this_thread::yield();
   }
   storm(const storm&) = delete;
   storm& operator=(const storm&) = delete;
@@ -117,12 +121,15 @@ CONFORMANCE_ON(beck::test::kernel, "signals that interrupt a synchronous read ar
 CONFORMANCE_ON(beck::test::kernel,
                "S9: every kind of transfer arrives whole under a storm of signals") {
   beck::io_context ctx(context_options());
-  beck::test::echo_load load(ctx, 4, 9);
   const storm signals;
-  ctx.run();
-  CHECK(load.finished() == 4);
-  CHECK(load.wrong_bytes() == 0);
-  CHECK(signals.sent() > 0);
+  for (int round = 0; round < 3 || (signals.sent() < 100 && round < rounds_max); ++round) {
+    beck::test::echo_load load(ctx, 4, 9);
+    ctx.run();
+    ctx.restart();
+    REQUIRE(load.finished() == 4);
+    REQUIRE(load.wrong_bytes() == 0);
+  }
+  CHECK(signals.sent() >= 100);
 }
 
 CONFORMANCE_ON(beck::test::kernel,

@@ -207,6 +207,30 @@ CONFORMANCE("two reads started on one socket get the bytes in the order of their
   }
 }
 
+CONFORMANCE("a coroutine's read does not overtake the callback of an earlier one on its socket") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  beck::write(pair.b, beck::buffer("ab", 2));
+  std::vector<char> order;
+  char first = 0;
+  char second = 0;
+  auto work = [&]() -> beck::task<> {
+    const auto ready = co_await pair.a.async_wait(stream_socket::wait_read);  // known from here on
+    REQUIRE_FALSE(ready.error());
+    pair.a.async_read_some(beck::buffer(&first, 1), [&](beck::error_code ec, std::size_t n) {
+      CHECK(!ec);
+      CHECK(n == 1);
+      order.push_back(first);
+    });
+    const auto [ec, n] = co_await pair.a.async_read_some(beck::buffer(&second, 1));
+    CHECK(!ec);
+    CHECK(n == 1);
+    order.push_back(second);
+  };
+  run_task(ctx, work);
+  CHECK(order == std::vector{'a', 'b'});
+}
+
 CONFORMANCE("reads of every form take their turn: small, large, scattered, whole") {
   beck::io_context ctx(context_options());
   stream_pair pair(ctx);

@@ -26,10 +26,10 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/sanitizers.hpp"
+#include "support/child.hpp"
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
 #include "support/echo_load.hpp"
@@ -40,6 +40,7 @@ using beck::buffer;
 using beck::error_code;
 using beck::test::note;
 using beck::test::outcome;
+using beck::test::said_by_child;
 namespace error = beck::error;
 
 namespace {
@@ -132,29 +133,6 @@ void refuse_rings(int reason) {
   const sock_fprog program{4, code};
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-}
-
-/// What `code` says in a child process.
-template <class Code>
-std::string said_by_child(Code code) {
-  int ends[2];
-  if (::pipe(ends) != 0) return {};
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const std::string text = code();
-    const ssize_t written = ::write(ends[1], text.data(), text.size());
-    ::_exit(written == static_cast<ssize_t>(text.size()) ? 0 : 1);
-  }
-  ::close(ends[1]);
-  std::string text;
-  char part[512];
-  for (ssize_t n = 0; (n = ::read(ends[0], part, sizeof part)) > 0;) {
-    text.append(part, static_cast<std::size_t>(n));
-  }
-  ::close(ends[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? text : "the child died";
 }
 
 bool contains(const std::string& text, const char* part) {

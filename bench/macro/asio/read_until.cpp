@@ -10,15 +10,20 @@
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
 #include <asio/dispatch.hpp>
+#include <asio/error.hpp>
 #include <asio/io_context.hpp>
 #include <asio/local/stream_protocol.hpp>
 #include <asio/post.hpp>
 #include <asio/read_until.hpp>
+#include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 #include <chrono>
+#include <memory>
+#include <utility>
 
 #include "../common/bystanders.hpp"
+#include "../common/flood.hpp"
 
 namespace {
 
@@ -26,7 +31,8 @@ using protocol = asio::local::stream_protocol;
 
 class reader {
  public:
-  explicit reader(bench::meter& m) : meter_(m) {
+  explicit reader(bench::meter& m, std::unique_ptr<bench::flood> flood = nullptr)
+      : meter_(m), flood_(std::move(flood)) {
     set_timer();
     read_second_socket();
   }
@@ -35,9 +41,10 @@ class reader {
     (this->*start)();
     meter_.start();
     context_.run();
-    meter_.finish(reads_);
+    if (!flood_) meter_.finish(reads_);
     bench::require(bytes_ == reads_ * bench::pong_size, "wrong sizes");
     others_.conclude(meter_);
+    if (flood_) flood_->conclude(meter_);
   }
 
   void start_callback() {
@@ -53,14 +60,27 @@ class reader {
 
   void start_coroutine() { asio::co_spawn(context_, read_in_coroutine(), asio::detached); }
 
+  void start_flooded() {
+    flooded_.assign(protocol(), flood_->flooded_socket());
+    start_coroutine();
+    asio::co_spawn(context_, read_flood(), asio::detached);
+  }
+
  private:
   // False: the run is over.
   bool took(const asio::error_code& error, std::size_t n) {
     bench::require(!error, "async_read_until failed");
     bytes_ += n;
     if (!meter_.over(++reads_)) return true;
-    context_.stop();
+    end();
     return false;
+  }
+
+  // What is left of a flood is still compared and counted, behind the measured part.
+  void end() {
+    if (!flood_) return context_.stop();
+    meter_.finish(reads_);
+    flood_->stop_writing();
   }
 
   void read_reentrant() {
@@ -80,6 +100,21 @@ class reader {
       const std::size_t n = co_await asio::async_read_until(socket_, asio::dynamic_buffer(buffer_),
                                                             "\r\n", asio::use_awaitable);
       if (!took({}, n)) co_return;
+    }
+  }
+
+  asio::awaitable<void> read_flood() {
+    for (;;) {
+      asio::error_code error;
+      const std::size_t n = co_await flooded_.async_read_some(
+          asio::buffer(flood_->buffer(), bench::flood::read_bytes),
+          asio::redirect_error(asio::use_awaitable, error));
+      if (error == asio::error::eof) {
+        context_.stop();
+        co_return;
+      }
+      bench::require(!error, "the read of the flooded socket failed");
+      flood_->took(n);
     }
   }
 
@@ -103,11 +138,13 @@ class reader {
 
   bench::meter& meter_;
   bench::bystanders others_;
+  std::unique_ptr<bench::flood> flood_;  // only in that case
   asio::io_context context_{1};
   protocol::socket socket_{context_, protocol(), bench::connected_sockets().near};
   protocol::socket second_{context_, protocol(), others_.watched_socket()};
   asio::steady_timer timer_{context_};
   std::string& buffer_ = bench::pong_buffer();
+  protocol::socket flooded_{context_};
   char byte_ = 0;
   std::uint64_t reads_ = 0;
   std::uint64_t bytes_ = 0;
@@ -117,11 +154,16 @@ class reader {
 void callback(bench::meter& m) { reader(m).run(&reader::start_callback); }
 void reentrant(bench::meter& m) { reader(m).run(&reader::start_reentrant); }
 void coroutine(bench::meter& m) { reader(m).run(&reader::start_coroutine); }
+void flooded(bench::meter& m) {
+  reader(m, std::make_unique<bench::flood>(m.options())).run(&reader::start_flooded);
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::run_micro(
-      argc, argv, "read_until",
-      {{"callback", callback}, {"reentrant", reentrant}, {"coroutine", coroutine}});
+  return bench::run_micro(argc, argv, "read_until",
+                          {{"callback", callback},
+                           {"reentrant", reentrant},
+                           {"coroutine", coroutine},
+                           {"flooded", flooded}});
 }

@@ -9,8 +9,11 @@
 #include <beck/net/local.hpp>
 #include <beck/run/bind.hpp>
 #include <chrono>
+#include <memory>
+#include <utility>
 
 #include "../common/bystanders.hpp"
+#include "../common/flood.hpp"
 #include "counters.hpp"
 
 namespace {
@@ -19,7 +22,8 @@ using protocol = beck::local::stream_protocol;
 
 class reader {
  public:
-  explicit reader(bench::meter& m) : meter_(m) {
+  explicit reader(bench::meter& m, std::unique_ptr<bench::flood> flood = nullptr)
+      : meter_(m), flood_(std::move(flood)) {
     set_timer();
     read_second_socket();
   }
@@ -29,10 +33,11 @@ class reader {
     beck_peer::counters counters(context_);
     meter_.start();
     context_.run();
-    meter_.finish(reads_);
+    if (!flood_) meter_.finish(reads_);
     counters.report(reads_, [&](const char* name, double value) { meter_.note(name, value); });
     bench::require(bytes_ == reads_ * bench::pong_size, "wrong sizes");
     others_.conclude(meter_);
+    if (flood_) flood_->conclude(meter_);
   }
 
   void start_callback() {
@@ -53,14 +58,27 @@ class reader {
 
   void start_coroutine() { beck::co_spawn(context_, read_in_coroutine(), beck::detached); }
 
+  void start_flooded() {
+    flooded_.assign(protocol(), flood_->flooded_socket());
+    start_coroutine();
+    beck::co_spawn(context_, read_flood(), beck::detached);
+  }
+
  private:
   // False: the run is over.
   bool took(const beck::error_code& error, std::size_t n) {
     bench::require(!error, "async_read_until failed");
     bytes_ += n;
     if (!meter_.over(++reads_)) return true;
-    context_.stop();
+    end();
     return false;
+  }
+
+  // What is left of a flood is still compared and counted, behind the measured part.
+  void end() {
+    if (!flood_) return context_.stop();
+    meter_.finish(reads_);
+    flood_->stop_writing();
   }
 
   beck::task<> read_in_coroutine() {
@@ -68,6 +86,16 @@ class reader {
       const auto [error, n] =
           co_await beck::async_read_until(socket_, beck::dynamic_buffer(buffer_), "\r\n");
       if (!took(error, n)) co_return;
+    }
+  }
+
+  beck::task<> read_flood() {
+    for (;;) {
+      const auto [error, n] = co_await flooded_.async_read_some(
+          beck::buffer(flood_->buffer(), bench::flood::read_bytes));
+      if (error == beck::error::eof) co_return context_.stop();
+      bench::require(!error, "the read of the flooded socket failed");
+      flood_->took(n);
     }
   }
 
@@ -91,11 +119,13 @@ class reader {
 
   bench::meter& meter_;
   bench::bystanders others_;
+  std::unique_ptr<bench::flood> flood_;  // only in that case
   beck::io_context context_{beck_peer::context_options(meter_.options())};
   protocol::socket socket_{context_, protocol(), bench::connected_sockets().near};
   protocol::socket second_{context_, protocol(), others_.watched_socket()};
   beck::steady_timer timer_{context_};
   std::string& buffer_ = bench::pong_buffer();
+  protocol::socket flooded_{context_};
   char byte_ = 0;
   std::uint64_t reads_ = 0;
   std::uint64_t bytes_ = 0;
@@ -104,11 +134,16 @@ class reader {
 void callback(bench::meter& m) { reader(m).run(&reader::start_callback); }
 void reentrant(bench::meter& m) { reader(m).run(&reader::start_reentrant); }
 void coroutine(bench::meter& m) { reader(m).run(&reader::start_coroutine); }
+void flooded(bench::meter& m) {
+  reader(m, std::make_unique<bench::flood>(m.options())).run(&reader::start_flooded);
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::run_micro(
-      argc, argv, "read_until",
-      {{"callback", callback}, {"reentrant", reentrant}, {"coroutine", coroutine}});
+  return bench::run_micro(argc, argv, "read_until",
+                          {{"callback", callback},
+                           {"reentrant", reentrant},
+                           {"coroutine", coroutine},
+                           {"flooded", flooded}});
 }

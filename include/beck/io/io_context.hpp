@@ -153,6 +153,9 @@ class io_context : public execution_context {
   io_context();
   explicit io_context(int concurrency_hint);
   io_context(const options& how);  // NOLINT: see options
+  /// Cancels and reaps what is in flight, then destroys un-run handlers and, newest first, the
+  /// tasks that live here. Thread: any that does not run it, and no other uses it. Requires: no
+  /// task of it waits for an operation of an object on another context.
   ~io_context() override;
 
   executor_type get_executor() noexcept { return executor_type(*this); }

@@ -7,7 +7,8 @@
 namespace beck {
 namespace {
 
-constexpr std::uint64_t fault_stream = 5;
+// Apart, so that a fault that is taken back on a tape leaves the others what they were.
+enum : std::uint64_t { decision_stream = 5, profile_stream = 7, severity_stream = 8 };
 constexpr sim_probability on_in_a_seed(2.0 / 3);
 
 constexpr sim_fault_table<const char*> names = {
@@ -45,7 +46,7 @@ void sim_faults::configure(const sim_fault_profile& profile) noexcept {
   drawn_ = 0;
   for (std::size_t i = 0; i < sim_fault_kinds; ++i) {
     if (profile.probability[i].share() == 0) continue;
-    if (profile.varied && !random_.chance(on_in_a_seed)) continue;
+    if (profile.varied && !chosen.chance(on_in_a_seed)) continue;
     drawn_ |= bit(static_cast<sim_fault>(i));
   }
   possible_ |= drawn_;
@@ -55,7 +56,7 @@ bool sim_faults::decide(sim_fault which, sim_host* host) noexcept {
   const auto index = static_cast<std::size_t>(which);
   if (host != nullptr && host->injected[index] != 0) {
     --host->injected[index];
-  } else if (!is_on(which) || !random_.chance(profile_.probability[index])) {
+  } else if (!is_on(which) || !decisions_.chance(profile_.probability[index])) {
     return false;
   }
   ++count_[index];

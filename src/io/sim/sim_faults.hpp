@@ -11,6 +11,7 @@
 
 namespace beck {
 
+class sim_draws;
 class sim_host;
 class sim_world;
 
@@ -67,7 +68,7 @@ class sim_faults {
     return count_[static_cast<std::size_t>(which)];
   }
   /// For the size and place of what has struck: 0 is the mildest.
-  sim_random& random() noexcept { return random_; }
+  sim_random& random() noexcept { return severity_; }
 
  private:
   static constexpr std::uint32_t bit(sim_fault which) noexcept {
@@ -76,7 +77,8 @@ class sim_faults {
   bool decide(sim_fault which, sim_host* host) noexcept;
 
   sim_world& world_;
-  sim_random random_;
+  sim_random decisions_;
+  sim_random severity_;
   sim_fault_profile profile_;
   std::uint32_t drawn_ = 0;     // may strike by their probability
   std::uint32_t possible_ = 0;  // and those that were asked for somewhere

@@ -134,7 +134,7 @@ probe_result prober::run(const ring_options& wanted) {
   } else if (read_opcodes() && !lacks_something()) {
     const int poll_error = try_poll_and_cancel();
     if (poll_error != 0) {
-      refuse("multishot POLL_ADD and ASYNC_CANCEL", -poll_error);
+      refuse(failed_call_, -poll_error);
     } else {
       ring_.use_absolute_deadlines(has_absolute_deadlines());
       ring_.reset_stats();
@@ -210,8 +210,10 @@ int prober::try_nop() {
 }
 
 int prober::try_poll_and_cancel() {
+  failed_call_ = "eventfd";
   const wake_descriptor wake;
   if (wake.fd < 0) return -errno;
+  failed_call_ = "multishot POLL_ADD and ASYNC_CANCEL";
   io_uring_sqe* const poll = ring_.get_entry();
   poll->opcode = IORING_OP_POLL_ADD;
   poll->fd = wake.fd;

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSL-1.0
+// The check of debug builds; empty with NDEBUG.
+#include "base/use_check.hpp"
+
+#ifndef NDEBUG
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include <sched.h>
+#include <unistd.h>
+
+namespace beck {
+namespace {
+
+bool is_thread_here(int thread) noexcept { return ::tgkill(::getpid(), thread, 0) == 0; }
+
+[[noreturn, gnu::cold]] void misused(const use_mark& mark, int other, int self, const char* object,
+                                     const int* fd, const char* function) noexcept {
+  const char* inside = nullptr;  // who has just come in may not have said where
+  for (int tries = 0; inside == nullptr && tries < 1000; ++tries) {
+    if (tries != 0) ::sched_yield();
+    inside = mark.function.load(std::memory_order_relaxed);
+  }
+  char number[32] = "";
+  if (fd != nullptr) std::snprintf(number, sizeof number, " (descriptor %d)", *fd);
+  std::fprintf(stderr,
+               "beck: a %s%s is used by two threads at once: %s in thread %d while thread %d is in "
+               "%s; one object belongs to one thread at a time, or to a strand\n",
+               object, number, function, self, other, inside != nullptr ? inside : "a function");
+  std::abort();
+}
+
+}  // namespace
+
+object_use::object_use(use_mark* mark, const char* object, const int* fd, const char* function,
+                       kind how) noexcept
+    : mark_(nullptr) {
+  if (mark == nullptr) return;
+  const int self = ::gettid();
+  const int user = how == kind::beside_others ? -self : self;
+  int seen = 0;
+  while (!mark->user.compare_exchange_strong(seen, user, std::memory_order_relaxed)) {
+    const int other = std::abs(seen);
+    if (other == self || (seen < 0 && user < 0)) return;
+    if (is_thread_here(other)) misused(*mark, other, self, object, fd, function);
+    // In a child of fork: that thread is in the parent. Its mark is taken over.
+    if (mark->user.compare_exchange_strong(seen, user, std::memory_order_relaxed)) break;
+    seen = 0;
+  }
+  mark->function.store(function, std::memory_order_relaxed);
+  mark_ = mark;
+}
+
+object_use::~object_use() {
+  if (mark_ == nullptr) return;
+  mark_->function.store(nullptr, std::memory_order_relaxed);
+  mark_->user.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace beck
+
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSL-1.0
+// Misuse that a debug build detects: one object used by two threads at once. An object carries a
+// mark that says who is inside one of its functions; whoever comes in beside ends the program with
+// both places. The mark is relaxed, so that it hides no race from a sanitizer. With NDEBUG nothing
+// of this is left.
+#pragma once
+
+#ifdef NDEBUG
+
+namespace beck {
+
+struct use_mark {};
+
+class [[maybe_unused]] object_use {
+ public:
+  enum class kind : bool { alone, beside_others };
+  object_use(use_mark*, const char*, const int*, const char*, kind = kind::alone) noexcept {}
+};
+
+}  // namespace beck
+
+#else
+
+#include <atomic>
+
+namespace beck {
+
+struct use_mark {
+  /// Kernel thread id of who is inside, negative if others may be inside too; 0: nobody.
+  std::atomic<int> user{0};
+  std::atomic<const char*> function{nullptr};
+};
+
+/// Lives as long as a thread is inside a function of an object. Ends the program if another thread
+/// is inside too, unless both are in functions that may run beside each other (synchronous
+/// transfers). A thread may be inside twice.
+class object_use {
+ public:
+  enum class kind : bool { alone, beside_others };
+
+  /// `object` and `fd` (nullptr: it has none) name it in the message. `mark` nullptr: an object
+  /// that many share, which is not checked.
+  object_use(use_mark* mark, const char* object, const int* fd, const char* function,
+             kind how = kind::alone) noexcept;
+  ~object_use();
+  object_use(const object_use&) = delete;
+  object_use& operator=(const object_use&) = delete;
+
+ private:
+  use_mark* mark_;  // nullptr: somebody who was inside before holds it
+};
+
+}  // namespace beck
+
+#endif
