@@ -7,10 +7,7 @@
 #include <beck/io/steady_timer.hpp>
 #include <beck/net/local.hpp>
 #include <beck/net/tcp.hpp>
-#include <beck/testing/sim.hpp>
 #include <utility>
-
-#include "support/small_random.hpp"
 
 namespace beck::test {
 namespace {
@@ -30,12 +27,13 @@ class schedule {
   using endpoint = typename Protocol::endpoint;
   using socket = typename Protocol::socket;
 
-  schedule(io_context& ctx, const endpoint& where, std::uint64_t seed, schedule_result& result)
+  schedule(io_context& ctx, const endpoint& where, testing::sim::random_source& random,
+           schedule_result& result)
       : ctx_(ctx),
         acceptor_(ctx, where),
         server_(acceptor_.local_endpoint()),
         timer_(ctx),
-        seed_(seed),
+        random_(random),
         result_(result) {}
 
   void start() {
@@ -75,7 +73,6 @@ class schedule {
   }
 
   task<> ask(unsigned connection) {
-    testing::small_random random(seed_ * schedule_result::connections + connection);
     socket peer(ctx_);
     const auto connected = co_await peer.async_connect(server_);
     if (failed(connected.error())) co_return;
@@ -83,8 +80,8 @@ class schedule {
     char echoed[message_bytes_max];
     std::uint64_t position = 0;
     for (unsigned message = 0; message < schedule_result::messages_each; ++message) {
-      if (random.chance(100)) co_await pause(random.below(pause_ns_max));
-      const std::size_t bytes = random.between(1, message_bytes_max);
+      if (random_.chance(0.1)) co_await pause(random_.below(pause_ns_max));
+      const std::size_t bytes = 1 + random_.below(message_bytes_max);
       for (std::size_t i = 0; i < bytes; ++i) sent[i] = expected(connection, position + i);
       if (position == 0) sent[0] = static_cast<char>(connection);
       const auto wrote = co_await async_write(peer, buffer(sent, bytes));
@@ -100,8 +97,8 @@ class schedule {
   }
 
   /// All clients share the timer: one that sets it anew cuts the others' waits short.
-  task<> pause(unsigned ns) {
-    timer_.expires_after(duration(ns));
+  task<> pause(std::uint64_t ns) {
+    timer_.expires_after(duration(static_cast<std::int64_t>(ns)));
     const time_point due = timer_.expiry();
     const auto waited = co_await timer_.async_wait();
     if (!waited.error() && steady_now() < due) ++result_.early_timers;
@@ -111,15 +108,15 @@ class schedule {
   acceptor acceptor_;
   endpoint server_;
   steady_timer timer_;
-  std::uint64_t seed_;
+  testing::sim::random_source& random_;
   schedule_result& result_;
 };
 
 template <class Protocol>
-void run(io_context& ctx, const typename Protocol::endpoint& where, std::uint64_t seed,
-         schedule_result& result) {
+void run(io_context& ctx, const typename Protocol::endpoint& where,
+         testing::sim::random_source& random, schedule_result& result) {
   {
-    schedule<Protocol> work(ctx, where, seed, result);
+    schedule<Protocol> work(ctx, where, random, result);
     work.start();
     ctx.run();
   }
@@ -129,21 +126,31 @@ void run(io_context& ctx, const typename Protocol::endpoint& where, std::uint64_
 
 }  // namespace
 
-schedule_result run_schedule(std::uint64_t seed) {
-  testing::sim::settings how;
-  if (seed % 8 < 2) how.buffer_sizes(24, 24);  // a message still fits: no deadlock
-  testing::sim::world world(seed, how);
-  schedule_result result;
-  {
-    io_context ctx(world.host("one"));
-    if (seed % 2 == 0) {
-      run<ip::tcp>(ctx, ip::tcp::endpoint(ip::tcp::v4(), 0), seed, result);
-    } else {
-      run<local::stream_protocol>(ctx, "/schedule", seed, result);
-    }
+schedule_result run_schedule(testing::sim::world& world) {
+  if (world.random().chance(0.25)) {
+    world.configure(testing::sim::settings().buffer_sizes(24, 24));  // a message and its echo fit
   }
-  result.hash = world.hash();
+  schedule_result result;
+  io_context ctx(world.host("one"));
+  if (world.random().chance(0.5)) {
+    run<local::stream_protocol>(ctx, "/schedule", world.random(), result);
+  } else {
+    run<ip::tcp>(ctx, ip::tcp::endpoint(ip::tcp::v4(), 0), world.random(), result);
+  }
   return result;
 }
+
+std::string schedule_result::report() const {
+  if (wrong_bytes != 0) return "bytes arrived that were not sent there";
+  if (failures != 0) return "an operation failed that nobody disturbed";
+  if (early_timers != 0) return "a timer fired early";
+  if (messages != connections * messages_each) return "a message was lost";
+  if (ends != connections) return "a server did not read to the end";
+  if (outstanding != 0) return "operations are left";
+  if (next_descriptor != 1000) return "a descriptor is left open";
+  return {};
+}
+
+std::string schedule_program(testing::sim::world& world) { return run_schedule(world).report(); }
 
 }  // namespace beck::test

@@ -37,17 +37,19 @@ const char* to_text(sim_fault which) noexcept { return names[static_cast<std::si
 
 sim_faults::sim_faults(sim_world& world, sim_draws& draws,
                        const sim_fault_profile& profile) noexcept
-    : world_(world),
-      decisions_(draws, decision_stream),
-      severity_(draws, severity_stream),
-      profile_(profile) {
-  sim_random chosen(draws, profile_stream);
+    : world_(world), random_(draws, fault_stream) {
+  configure(profile);
+}
+
+void sim_faults::configure(const sim_fault_profile& profile) noexcept {
+  profile_ = profile;
+  drawn_ = 0;
   for (std::size_t i = 0; i < sim_fault_kinds; ++i) {
     if (profile.probability[i].share() == 0) continue;
     if (profile.varied && !chosen.chance(on_in_a_seed)) continue;
     drawn_ |= bit(static_cast<sim_fault>(i));
   }
-  possible_ = drawn_;
+  possible_ |= drawn_;
 }
 
 bool sim_faults::decide(sim_fault which, sim_host* host) noexcept {

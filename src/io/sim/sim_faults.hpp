@@ -53,6 +53,9 @@ class sim_faults {
  public:
   sim_faults(sim_world& world, sim_draws& draws, const sim_fault_profile& profile) noexcept;
 
+  /// Draws anew which faults are on.
+  void configure(const sim_fault_profile& profile) noexcept;
+
   /// An occasion for a fault, in something that the program of `host` does; nullptr: in no host's.
   bool strikes(sim_fault which, sim_host* host) noexcept {
     return (possible_ & bit(which)) != 0 && decide(which, host);
