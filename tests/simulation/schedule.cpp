@@ -15,6 +15,8 @@
 namespace beck::test {
 namespace {
 
+using testing::sim::fault;
+
 constexpr unsigned message_bytes_max = 64;
 constexpr unsigned pause_ns_max = 300'000;
 
@@ -75,6 +77,11 @@ class schedule {
   }
 
   task<> ask(unsigned connection) {
+    co_await converse(connection);
+    if (++done_ == schedule_result::connections) acceptor_.close();  // some may wait for nobody
+  }
+
+  task<> converse(unsigned connection) {
     testing::small_random random(seed_ * schedule_result::connections + connection);
     socket peer(ctx_);
     const auto connected = co_await peer.async_connect(server_);
@@ -113,6 +120,7 @@ class schedule {
   steady_timer timer_;
   std::uint64_t seed_;
   schedule_result& result_;
+  unsigned done_ = 0;
 };
 
 template <class Protocol>
@@ -127,15 +135,11 @@ void run(io_context& ctx, const typename Protocol::endpoint& where, std::uint64_
   result.next_descriptor = ip::tcp::socket(ctx, ip::tcp::v4()).native_handle();
 }
 
-}  // namespace
-
-schedule_result run_schedule(std::uint64_t seed) {
-  testing::sim::settings how;
-  if (seed % 8 < 2) how.buffer_sizes(24, 24);  // a message still fits: no deadlock
-  testing::sim::world world(seed, how);
+schedule_result run_in(testing::sim::world& world, std::uint64_t seed) {
   schedule_result result;
   {
     io_context ctx(world.host("one"));
+    ctx.on_log([](const char*, void*) {});  // of acceptors that find no descriptor
     if (seed % 2 == 0) {
       run<ip::tcp>(ctx, ip::tcp::endpoint(ip::tcp::v4(), 0), seed, result);
     } else {
@@ -143,7 +147,31 @@ schedule_result run_schedule(std::uint64_t seed) {
     }
   }
   result.hash = world.hash();
+  for (const fault which : {fault::reset, fault::end, fault::connect_refused,
+                            fault::connect_timed_out, fault::backlog_full, fault::accept_aborted}) {
+    result.faults += static_cast<unsigned>(world.count(which));
+  }
   return result;
+}
+
+testing::sim::settings settings_of(std::uint64_t seed) {
+  testing::sim::settings how;
+  if (seed % 8 < 2) how.buffer_sizes(24, 24);  // a message still fits: no deadlock
+  return how;
+}
+
+}  // namespace
+
+schedule_result run_schedule(std::uint64_t seed) {
+  testing::sim::world world(seed, settings_of(seed));
+  return run_in(world, seed);
+}
+
+schedule_result run_faulty_schedule(std::uint64_t seed) {
+  // Here nobody reads while it writes: smaller buffers than a message are a deadlock.
+  const auto what = testing::sim::faults().set(fault::tiny_buffers, 0);
+  testing::sim::world world(seed, settings_of(seed).with(what));
+  return run_in(world, seed);
 }
 
 }  // namespace beck::test

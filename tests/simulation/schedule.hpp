@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // One simulated schedule: four clients and four servers talk over four connections while a seed
-// decides when what arrives, in which pieces, and who is first.
+// decides when what arrives, in which pieces, and who is first; with faults, also what goes wrong.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@ struct schedule_result {
   unsigned messages = 0;     ///< echoed to a client, every byte right
   unsigned wrong_bytes = 0;  ///< read anywhere that were not sent there
   unsigned failures = 0;     ///< operations with an error that nobody asked for
+  unsigned faults = 0;       ///< that strike a program with an error
   unsigned early_timers = 0;
   unsigned ends = 0;              ///< streams that a server has read to their end
   std::uint64_t outstanding = 0;  ///< operations left
@@ -24,5 +25,8 @@ struct schedule_result {
 /// Runs the schedule of a seed: odd ones over UNIX sockets, even ones over TCP, and some with
 /// buffers of a few bytes. Everything about it follows from the seed.
 schedule_result run_schedule(std::uint64_t seed);
+
+/// The same among faults of all kinds: conversations may end early, but only with an error.
+schedule_result run_faulty_schedule(std::uint64_t seed);
 
 }  // namespace beck::test

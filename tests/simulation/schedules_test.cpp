@@ -13,6 +13,7 @@
 #include "support/report.hpp"
 #include "support/scale.hpp"
 
+using beck::test::run_faulty_schedule;
 using beck::test::run_schedule;
 using beck::test::schedule_result;
 
@@ -39,11 +40,40 @@ TEST_CASE("20,000 seeded schedules deliver every byte, differ from each other an
   beck::test::report_value("schedules", schedules);
 }
 
+TEST_CASE("10,000 seeded schedules with faults end, with every byte right up to an error") {
+  const int wanted = beck::test::scaled(10'000);
+  int whole = 0;
+  int broken = 0;
+  for (int seed = 0; seed < wanted; ++seed) {
+    const schedule_result r = run_faulty_schedule(static_cast<std::uint64_t>(seed));
+    INFO("seed ", seed);
+    REQUIRE(r.wrong_bytes == 0);
+    REQUIRE(r.early_timers == 0);
+    REQUIRE(r.outstanding == 0);
+    REQUIRE(r.next_descriptor == 1000);
+    const unsigned all = schedule_result::connections * schedule_result::messages_each;
+    if (r.messages == all) {
+      ++whole;
+    } else {
+      ++broken;
+      REQUIRE(r.faults > 0);
+      REQUIRE(r.failures > 0);
+    }
+    if (r.faults == 0) REQUIRE(r.failures == 0);
+  }
+  CHECK(whole > wanted / 4);
+  CHECK(broken > wanted / 20);
+  beck::test::report_value("faulty_schedules", wanted);
+}
+
 TEST_CASE("the same seed gives the same schedule again") {
   for (std::uint64_t seed = 0; seed < 16; ++seed) {
     const schedule_result first = run_schedule(seed);
     const schedule_result second = run_schedule(seed);
     CHECK(first.hash == second.hash);
+    const schedule_result faulty = run_faulty_schedule(seed);
+    CHECK(faulty.hash == run_faulty_schedule(seed).hash);
+    CHECK(faulty.hash != first.hash);
   }
 }
 
