@@ -75,7 +75,9 @@ class client {
   task<> ask_all() {
     for (unsigned i = 0; i < cluster_result::questions_each; ++i) {
       const std::string question = "q" + std::to_string(1'000'000 + number_ * 1000 + i);
-      while (!co_await ask(question)) {
+      for (;;) {
+        const bool answered = co_await ask(question);
+        if (answered) break;
         ++result_.retries;
         timer_.expires_after(pause);
         const auto waited = co_await timer_.async_wait();
