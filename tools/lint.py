@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Checks what no compiler checks: the style of STYLE.md, light headers, one place per system call, safe coroutines.
+"""Checks what no compiler checks: the style of STYLE.md, light headers, one place per system call, safe coroutines,
+and that simulations follow from their seed.
 
 usage: lint.py [ROOT]
 
@@ -12,6 +13,7 @@ import sys
 from pathlib import Path
 
 import coroutine_rules
+import determinism_rules
 import snippets
 from cpp_text import code_only, files, functions, line_of
 
@@ -27,7 +29,7 @@ COMMANDS = ("run", "test", ".ci/run")
 # The files that may make system calls, read clocks and draw random numbers; everything else asks them, so that the
 # whole library runs on the simulator.
 SYSTEM_FILES = re.compile(
-    r"src/(io/posix_\w+\.cpp|io/(epoll|uring)/\w+\.[ch]pp|base/(unique_fd|assert)\.cpp)"
+    r"src/((io|testing)/posix_\w+\.cpp|io/(epoll|uring)/\w+\.[ch]pp|base/(unique_fd|assert)\.cpp)"
 )
 SYSTEM_CALLS = re.compile(
     r"(?<![\w>:])::(accept4?|access|bind|close|connect|dup[23]?|epoll_\w+|eventfd|f?stat|fallocate|fcntl|fdatasync"
@@ -139,6 +141,12 @@ def coroutines(path, code):
             yield line_of(code, position), rule, message
 
 
+def determinism(path, code, text):
+    if determinism_rules.applies(path):
+        for position, rule, message in determinism_rules.check(code, text):
+            yield line_of(code, position), rule, message
+
+
 def folders(path):
     if "detail" in path.parts:
         yield 1, "detail", "no detail/ folders: give the thing a name and a place"
@@ -168,6 +176,7 @@ def check_text(path, text):
         code = code_only(text)
         for rule in (function_length, preprocessor, public_includes, system_calls, sleeps):
             found += rule(path, code)
+        found += determinism(path, code, text)
         if path.parts[:2] != ("tests", "compiler_probe"):
             found += coroutines(path, code)
     return found

@@ -12,6 +12,7 @@
 
 #include "io/loop_access.hpp"
 #include "io/sim/sim_system.hpp"
+#include "testing/check_access.hpp"
 #include "testing/tape_access.hpp"
 
 namespace beck {
@@ -46,6 +47,8 @@ struct world::state {
   random_source random;
   std::vector<std::unique_ptr<sim::host>> hosts;
 };
+
+sim_world& world_access::simulated(world& w) noexcept { return w.state_->simulated; }
 
 text_view host::name() const noexcept { return simulated_->name(); }
 void host::crash() { simulated_->crash(); }
@@ -161,6 +164,8 @@ void world::heal() { state_->simulated.network().heal(); }
 
 std::uint64_t world::seed() const noexcept { return state_->simulated.seed(); }
 std::uint64_t world::hash() const noexcept { return state_->simulated.digest().value(); }
+void world::configure(const settings& how) { state_->simulated.configure(state::profile_of(how)); }
+
 random_source& world::random() noexcept { return state_->random; }
 time_point world::now() const noexcept {
   return time_point(duration(state_->simulated.clock().now()));

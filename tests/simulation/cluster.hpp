@@ -3,7 +3,9 @@
 // the server's machine may crash. Whoever retries gets its answer in the end.
 #pragma once
 
+#include <beck/testing/sim.hpp>
 #include <cstdint>
+#include <string>
 
 namespace beck::test {
 
@@ -11,7 +13,6 @@ struct cluster_result {
   static constexpr unsigned clients = 3;
   static constexpr unsigned questions_each = 4;
 
-  std::uint64_t hash = 0;
   unsigned answers = 0;
   unsigned wrong_answers = 0;
   unsigned retries = 0;
@@ -20,7 +21,9 @@ struct cluster_result {
   std::uint64_t outstanding = 0;  ///< operations left on the clients
 };
 
-/// Everything about it follows from the seed.
-cluster_result run_cluster(std::uint64_t seed);
+cluster_result run_cluster(testing::sim::world& world);
+
+/// The same as a program to be checked.
+std::string cluster_program(testing::sim::world& world);
 
 }  // namespace beck::test

@@ -7,10 +7,7 @@
 #include <beck/io/steady_timer.hpp>
 #include <beck/net/local.hpp>
 #include <beck/net/tcp.hpp>
-#include <beck/testing/sim.hpp>
 #include <utility>
-
-#include "support/small_random.hpp"
 
 namespace beck::test {
 namespace {
@@ -32,12 +29,13 @@ class schedule {
   using endpoint = typename Protocol::endpoint;
   using socket = typename Protocol::socket;
 
-  schedule(io_context& ctx, const endpoint& where, std::uint64_t seed, schedule_result& result)
+  schedule(io_context& ctx, const endpoint& where, testing::sim::random_source& random,
+           schedule_result& result)
       : ctx_(ctx),
         acceptor_(ctx, where),
         server_(acceptor_.local_endpoint()),
         timer_(ctx),
-        seed_(seed),
+        random_(random),
         result_(result) {}
 
   void start() {
@@ -82,7 +80,6 @@ class schedule {
   }
 
   task<> converse(unsigned connection) {
-    testing::small_random random(seed_ * schedule_result::connections + connection);
     socket peer(ctx_);
     const auto connected = co_await peer.async_connect(server_);
     if (failed(connected.error())) co_return;
@@ -90,8 +87,8 @@ class schedule {
     char echoed[message_bytes_max];
     std::uint64_t position = 0;
     for (unsigned message = 0; message < schedule_result::messages_each; ++message) {
-      if (random.chance(100)) co_await pause(random.below(pause_ns_max));
-      const std::size_t bytes = random.between(1, message_bytes_max);
+      if (random_.chance(0.1)) co_await pause(random_.below(pause_ns_max));
+      const std::size_t bytes = 1 + random_.below(message_bytes_max);
       for (std::size_t i = 0; i < bytes; ++i) sent[i] = expected(connection, position + i);
       if (position == 0) sent[0] = static_cast<char>(connection);
       const auto wrote = co_await async_write(peer, buffer(sent, bytes));
@@ -107,8 +104,8 @@ class schedule {
   }
 
   /// All clients share the timer: one that sets it anew cuts the others' waits short.
-  task<> pause(unsigned ns) {
-    timer_.expires_after(duration(ns));
+  task<> pause(std::uint64_t ns) {
+    timer_.expires_after(duration(static_cast<std::int64_t>(ns)));
     const time_point due = timer_.expiry();
     const auto waited = co_await timer_.async_wait();
     if (!waited.error() && steady_now() < due) ++result_.early_timers;
@@ -118,16 +115,16 @@ class schedule {
   acceptor acceptor_;
   endpoint server_;
   steady_timer timer_;
-  std::uint64_t seed_;
+  testing::sim::random_source& random_;
   schedule_result& result_;
   unsigned done_ = 0;
 };
 
 template <class Protocol>
-void run(io_context& ctx, const typename Protocol::endpoint& where, std::uint64_t seed,
-         schedule_result& result) {
+void run(io_context& ctx, const typename Protocol::endpoint& where,
+         testing::sim::random_source& random, schedule_result& result) {
   {
-    schedule<Protocol> work(ctx, where, seed, result);
+    schedule<Protocol> work(ctx, where, random, result);
     work.start();
     ctx.run();
   }
@@ -135,43 +132,50 @@ void run(io_context& ctx, const typename Protocol::endpoint& where, std::uint64_
   result.next_descriptor = ip::tcp::socket(ctx, ip::tcp::v4()).native_handle();
 }
 
-schedule_result run_in(testing::sim::world& world, std::uint64_t seed) {
+schedule_result run_with(testing::sim::world& world, const testing::sim::faults& faults) {
+  auto how = testing::sim::settings().with(faults);
+  if (world.random().chance(0.25)) how.buffer_sizes(24, 24);  // a message and its echo fit
+  world.configure(how);
   schedule_result result;
-  {
-    io_context ctx(world.host("one"));
-    ctx.on_log([](const char*, void*) {});  // of acceptors that find no descriptor
-    if (seed % 2 == 0) {
-      run<ip::tcp>(ctx, ip::tcp::endpoint(ip::tcp::v4(), 0), seed, result);
-    } else {
-      run<local::stream_protocol>(ctx, "/schedule", seed, result);
-    }
+  io_context ctx(world.host("one"));
+  ctx.on_log([](const char*, void*) {});  // of acceptors that find no descriptor
+  if (world.random().chance(0.5)) {
+    run<local::stream_protocol>(ctx, "/schedule", world.random(), result);
+  } else {
+    run<ip::tcp>(ctx, ip::tcp::endpoint(ip::tcp::v4(), 0), world.random(), result);
   }
-  result.hash = world.hash();
   for (const fault which : {fault::reset, fault::end, fault::connect_refused,
                             fault::connect_timed_out, fault::backlog_full, fault::accept_aborted}) {
-    result.faults += static_cast<unsigned>(world.count(which));
+    result.faults += world.count(which);
   }
   return result;
 }
 
-testing::sim::settings settings_of(std::uint64_t seed) {
-  testing::sim::settings how;
-  if (seed % 8 < 2) how.buffer_sizes(24, 24);  // a message still fits: no deadlock
-  return how;
-}
-
 }  // namespace
 
-schedule_result run_schedule(std::uint64_t seed) {
-  testing::sim::world world(seed, settings_of(seed));
-  return run_in(world, seed);
+schedule_result run_schedule(testing::sim::world& world) {
+  return run_with(world, testing::sim::faults::none());
 }
 
-schedule_result run_faulty_schedule(std::uint64_t seed) {
+schedule_result run_faulty_schedule(testing::sim::world& world) {
   // Here nobody reads while it writes: smaller buffers than a message are a deadlock.
-  const auto what = testing::sim::faults().set(fault::tiny_buffers, 0);
-  testing::sim::world world(seed, settings_of(seed).with(what));
-  return run_in(world, seed);
+  return run_with(world, testing::sim::faults().set(fault::tiny_buffers, 0));
+}
+
+std::string schedule_result::report() const {
+  if (wrong_bytes != 0) return "bytes arrived that were not sent there";
+  if (failures != 0 && faults == 0) return "an operation failed that nobody disturbed";
+  if (early_timers != 0) return "a timer fired early";
+  if (messages != connections * messages_each && failures == 0) return "a message was lost";
+  if (ends != connections && failures == 0) return "a server did not read to the end";
+  if (outstanding != 0) return "operations are left";
+  if (next_descriptor != 1000) return "a descriptor is left open";
+  return {};
+}
+
+std::string schedule_program(testing::sim::world& world) { return run_schedule(world).report(); }
+std::string faulty_schedule_program(testing::sim::world& world) {
+  return run_faulty_schedule(world).report();
 }
 
 }  // namespace beck::test

@@ -3,80 +3,123 @@
 // in order, and nothing is left.
 #include <doctest/doctest.h>
 
-#include <beck/testing/sim.hpp>
+#include <beck/testing/check.hpp>
 #include <vector>
 
 #include <algorithm>
 
-#include "simulation/hashes.hpp"
+#include "simulation/cluster.hpp"
 #include "simulation/schedule.hpp"
 #include "support/report.hpp"
 #include "support/scale.hpp"
 
+using beck::test::cluster_program;
+using beck::test::faulty_schedule_program;
 using beck::test::run_faulty_schedule;
-using beck::test::run_schedule;
-using beck::test::schedule_result;
+using beck::test::schedule_program;
+namespace sim = beck::testing::sim;
+
+namespace {
+
+sim::check_options from_build_folder() {
+  return sim::check_options().command("build/release/tests/simulate");
+}
+
+}  // namespace
 
 TEST_CASE("20,000 seeded schedules deliver every byte, differ from each other and leave nothing") {
-  const int wanted = beck::test::scaled(20'000);
+  const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(20'000));
   std::vector<std::uint64_t> hashes;
-  hashes.reserve(static_cast<std::size_t>(wanted));
-  for (int seed = 0; seed < wanted; ++seed) {
-    const schedule_result r = run_schedule(static_cast<std::uint64_t>(seed));
-    INFO("seed ", seed);
-    REQUIRE(r.wrong_bytes == 0);
-    REQUIRE(r.failures == 0);
-    REQUIRE(r.early_timers == 0);
-    REQUIRE(r.messages == schedule_result::connections * schedule_result::messages_each);
-    REQUIRE(r.ends == schedule_result::connections);
-    REQUIRE(r.outstanding == 0);
-    REQUIRE(r.next_descriptor == 1000);
-    hashes.push_back(r.hash);
-  }
-  const auto schedules = static_cast<long long>(hashes.size());
+  hashes.reserve(wanted);
+  const auto keep = [](std::uint64_t, std::uint64_t hash, void* to) {
+    static_cast<std::vector<std::uint64_t>*>(to)->push_back(hash);
+  };
+  const sim::check_outcome outcome =
+      sim::check(from_build_folder().seeds(0, wanted).on_run(keep, &hashes), schedule_program);
+  CHECK(outcome.passed);
+  REQUIRE(hashes.size() == outcome.runs);
   std::sort(hashes.begin(), hashes.end());
   const auto distinct = std::unique(hashes.begin(), hashes.end()) - hashes.begin();
-  CHECK(distinct * 100 >= schedules * 99);
-  beck::test::report_value("schedules", schedules);
+  CHECK(distinct * 100 >= static_cast<std::ptrdiff_t>(wanted) * 99);
+  beck::test::report_value("schedules", static_cast<long long>(outcome.runs));
 }
 
 TEST_CASE("10,000 seeded schedules with faults end, with every byte right up to an error") {
-  const int wanted = beck::test::scaled(10'000);
-  int whole = 0;
-  int broken = 0;
-  for (int seed = 0; seed < wanted; ++seed) {
-    const schedule_result r = run_faulty_schedule(static_cast<std::uint64_t>(seed));
-    INFO("seed ", seed);
-    REQUIRE(r.wrong_bytes == 0);
-    REQUIRE(r.early_timers == 0);
-    REQUIRE(r.outstanding == 0);
-    REQUIRE(r.next_descriptor == 1000);
-    const unsigned all = schedule_result::connections * schedule_result::messages_each;
-    if (r.messages == all) {
-      ++whole;
-    } else {
-      ++broken;
-      REQUIRE(r.faults > 0);
-      REQUIRE(r.failures > 0);
+  const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(10'000));
+  const sim::check_outcome outcome =
+      sim::check(from_build_folder().seeds(0, wanted), faulty_schedule_program);
+  CHECK(outcome.passed);
+  beck::test::report_value("faulty_schedules", static_cast<long long>(outcome.runs));
+}
+
+TEST_CASE("most conversations survive the ordinary faults, and some do not") {
+  unsigned whole = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    sim::world world(seed);
+    whole += run_faulty_schedule(world).failures == 0 ? 1u : 0u;
+  }
+  CHECK(whole > 100);
+  CHECK(whole < 190);
+}
+
+TEST_CASE("2,000 clusters with faults, partitions and crashes answer every question in the end") {
+  const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(2'000));
+  CHECK(sim::check(from_build_folder().seeds(0, wanted), cluster_program).passed);
+  beck::test::report_value("clusters", static_cast<long long>(wanted));
+}
+
+TEST_CASE("the hand of a cluster parts, crashes and makes its clients try again") {
+  unsigned retries = 0, crashes = 0, partitions = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    sim::world world(seed);
+    const beck::test::cluster_result r = beck::test::run_cluster(world);
+    retries += r.retries;
+    crashes += r.crashes;
+    partitions += r.partitions;
+  }
+  CHECK(retries > 50);
+  CHECK(crashes > 50);
+  CHECK(partitions > 50);
+}
+
+TEST_CASE("the same seed gives the same schedule again, and so does its tape") {
+  for (std::uint64_t seed = 0; seed < 64; ++seed) {
+    sim::world first(seed, sim::settings().record());
+    CHECK(schedule_program(first).empty());
+    sim::world second(seed);
+    CHECK(schedule_program(second).empty());
+    CHECK(first.hash() == second.hash());
+    sim::world replay(first.tape());
+    CHECK(schedule_program(replay).empty());
+    CHECK(first.hash() == replay.hash());
+  }
+}
+
+TEST_CASE("the same seed has the same faults again, and so has its tape") {
+  for (const auto program : {faulty_schedule_program, cluster_program}) {
+    for (std::uint64_t seed = 0; seed < 32; ++seed) {
+      sim::world first(seed, sim::settings().record());
+      CHECK(program(first).empty());
+      sim::world second(seed);
+      CHECK(program(second).empty());
+      CHECK(first.hash() == second.hash());
+      sim::world replay(first.tape());
+      CHECK(program(replay).empty());
+      CHECK(first.hash() == replay.hash());
     }
-    if (r.faults == 0) REQUIRE(r.failures == 0);
-  }
-  CHECK(whole > wanted / 4);
-  CHECK(broken > wanted / 20);
-  beck::test::report_value("faulty_schedules", wanted);
-}
-
-TEST_CASE("the same seed gives the same schedule again") {
-  for (std::uint64_t seed = 0; seed < 16; ++seed) {
-    const schedule_result first = run_schedule(seed);
-    const schedule_result second = run_schedule(seed);
-    CHECK(first.hash == second.hash);
-    const schedule_result faulty = run_faulty_schedule(seed);
-    CHECK(faulty.hash == run_faulty_schedule(seed).hash);
-    CHECK(faulty.hash != first.hash);
   }
 }
 
-TEST_CASE("200 seeds have the same hashes in every build") {
-  beck::test::report_fingerprint("simulation.hashes", beck::test::digest_of_seeds(200, nullptr));
+TEST_CASE("1,000 seeds have the same hashes in every build") {
+  struct {
+    const char* name;
+    std::string (*program)(sim::world&);
+  } const all[] = {{"simulation.hashes", schedule_program},
+                   {"simulation.faulty", faulty_schedule_program},
+                   {"simulation.clusters", cluster_program}};
+  for (const auto& [name, program] : all) {
+    const sim::check_outcome outcome = sim::check(from_build_folder(), program);
+    CHECK(outcome.runs == 1'000);
+    beck::test::report_fingerprint(name, outcome.digest);
+  }
 }

@@ -11,7 +11,8 @@ namespace testing::sim {
 
 /// Draws in a stream of their own: what the program draws does not change what the network does.
 /// Let 0, the low end and false be the simplest choice: shrinking tends to them. What has only one
-/// outcome draws nothing. Thread: the world's.
+/// outcome draws nothing. A loop that draws until something happens needs a bound: on a tape that
+/// has ended it never happens. Thread: the world's.
 class random_source {
  public:
   random_source(const random_source&) = delete;

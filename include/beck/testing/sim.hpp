@@ -47,6 +47,11 @@ class settings {
     receive_bytes_ = receive_bytes;
     return *this;
   }
+  /// Keeps every draw, for world::tape().
+  settings& record(bool on = true) noexcept {
+    record_ = on;
+    return *this;
+  }
   /// What goes wrong. Without it nothing does: all delays, cuts and short reads are what every
   /// network does to every program.
   settings& with(const faults& what) noexcept {
@@ -57,11 +62,6 @@ class settings {
   /// Requires a point that is not before time_point().
   settings& start(time_point at) noexcept {
     start_ = at;
-    return *this;
-  }
-  /// Keeps every draw, for world::tape().
-  settings& record(bool on = true) noexcept {
-    record_ = on;
     return *this;
   }
   /// Everything as undisturbed as a network can be: one delay for all, nothing cut.
@@ -78,9 +78,9 @@ class settings {
   double short_read_ = 0.125;
   std::size_t send_bytes_ = 65'536;
   std::size_t receive_bytes_ = 65'536;
+  bool record_ = false;
   time_point start_ = time_point(duration(1'000'000'000'000));
   faults faults_ = faults::none();
-  bool record_ = false;
 };
 
 /// A machine in a world: `io_context ctx(w.host("a"));` is a context on it. The n-th host of a
@@ -175,6 +175,11 @@ class world {
   /// Heals all links.
   void heal();
 
+  /// What the draws range over from now on, such as settings().calm() when a network has to heal
+  /// at last. Which faults are on is drawn anew. Buffer sizes are those of sockets that are opened
+  /// later; start() and record() are not for a world that runs.
+  void configure(const settings& how);
+
   /// The program's own choices.
   random_source& random() noexcept;
 
@@ -199,6 +204,7 @@ class world {
   void trace(void (*sink)(const char* line, void* data), void* data = nullptr) noexcept;
 
  private:
+  friend struct world_access;
   void separate(sim::host* const* side, std::size_t count);
 
   struct state;

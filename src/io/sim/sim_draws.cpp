@@ -6,6 +6,12 @@
 
 namespace beck {
 
+std::uint64_t sim_reel::past_end() noexcept {
+  BECK_ASSERT(++beyond < beyond_max,
+              "a program draws without end: past its end a tape is calm for ever");
+  return 0;
+}
+
 sim_draws::sim_draws(std::uint64_t seed, bool recorded)
     : seed_(seed), reels_(recorded ? std::make_unique<sim_reel[]>(streams_max) : nullptr) {}
 

@@ -15,7 +15,8 @@ namespace beck {
 /// One stream, recorded or replayed.
 struct sim_reel {
   std::vector<std::uint64_t> values;
-  std::size_t at = 0;  ///< replays: values before it have been read
+  std::size_t at = 0;      ///< replays: values before it have been read
+  std::size_t beyond = 0;  ///< draws past its end
   bool replays = false;
 
   std::uint64_t record(std::uint64_t value) {
@@ -25,11 +26,17 @@ struct sim_reel {
   /// What the tape says, brought below the bound (0: there is none); past its end 0, the calmest
   /// choice.
   std::uint64_t replay(std::uint64_t bound) noexcept {
-    if (at == values.size()) return 0;
+    if (at == values.size()) return past_end();
     std::uint64_t& value = values[at++];
     if (bound != 0 && value >= bound) value %= bound;
     return value;
   }
+
+ private:
+  /// A program that draws until something happens would do so for ever.
+  static constexpr std::size_t beyond_max = std::size_t{1} << 24;
+
+  std::uint64_t past_end() noexcept;
 };
 
 class sim_draws {

@@ -40,14 +40,19 @@ sim_faults::sim_faults(sim_world& world, sim_draws& draws,
     : world_(world),
       decisions_(draws, decision_stream),
       severity_(draws, severity_stream),
-      profile_(profile) {
-  sim_random chosen(draws, profile_stream);
+      chosen_(draws, profile_stream) {
+  configure(profile);
+}
+
+void sim_faults::configure(const sim_fault_profile& profile) noexcept {
+  profile_ = profile;
+  drawn_ = 0;
   for (std::size_t i = 0; i < sim_fault_kinds; ++i) {
     if (profile.probability[i].share() == 0) continue;
-    if (profile.varied && !chosen.chance(on_in_a_seed)) continue;
+    if (profile.varied && !chosen_.chance(on_in_a_seed)) continue;
     drawn_ |= bit(static_cast<sim_fault>(i));
   }
-  possible_ = drawn_;
+  possible_ |= drawn_;
 }
 
 bool sim_faults::decide(sim_fault which, sim_host* host) noexcept {

@@ -53,6 +53,9 @@ class sim_faults {
  public:
   sim_faults(sim_world& world, sim_draws& draws, const sim_fault_profile& profile) noexcept;
 
+  /// Draws anew which faults are on.
+  void configure(const sim_fault_profile& profile) noexcept;
+
   /// An occasion for a fault, in something that the program of `host` does; nullptr: in no host's.
   bool strikes(sim_fault which, sim_host* host) noexcept {
     return (possible_ & bit(which)) != 0 && decide(which, host);
@@ -76,6 +79,7 @@ class sim_faults {
   sim_world& world_;
   sim_random decisions_;
   sim_random severity_;
+  sim_random chosen_;
   sim_fault_profile profile_;
   std::uint32_t drawn_ = 0;     // may strike by their probability
   std::uint32_t possible_ = 0;  // and those that were asked for somewhere

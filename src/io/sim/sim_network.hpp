@@ -218,11 +218,11 @@ class sim_network {
   std::deque<sim_socket> sockets_;
   std::vector<sim_socket*> free_;
   std::vector<event> events_;  // a heap
+  std::uint64_t scheduled_ = 0;
   std::size_t travelling_ = 0;
   sim_links links_;
   std::vector<parked> parked_;  // in the order of their sending
   bool disturbed_ = false;      // a path was asked for, or a host has crashed
-  std::uint64_t scheduled_ = 0;
 };
 
 }  // namespace beck

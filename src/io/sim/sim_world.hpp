@@ -104,6 +104,10 @@ class sim_world {
   std::uint64_t seed() const noexcept { return draws_.seed(); }
   sim_draws& draws() noexcept { return draws_; }
   const sim_profile& profile() const noexcept { return profile_; }
+  void configure(const sim_profile& profile) noexcept {
+    profile_ = profile;
+    faults_.configure(profile.faults);
+  }
   sim_clock& clock() noexcept { return clock_; }
   sim_network& network() noexcept { return network_; }
   sim_scheduler& scheduler() noexcept { return scheduler_; }

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSL-1.0
+// Runs a program in many simulated worlds and says how to see a failure again:
+//
+//   void transfer(beck::testing::sim::world& w) { ... }
+//   int main(int argc, char** argv) { return beck::testing::sim::check(argc, argv, transfer); }
+#pragma once
+
+#include <beck/base/text_view.hpp>
+#include <beck/testing/sim.hpp>
+#include <beck/testing/tape.hpp>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace beck::testing::sim {
+
+/// Throws an exception whose what() is the report: the program fails.
+[[noreturn]] void fail(text_view report);
+
+/// fail(report) unless the condition holds.
+inline void require(bool condition, text_view report) {
+  if (!condition) [[unlikely]]
+    fail(report);
+}
+
+/// What a check runs: anything callable with a world&, once for each seed. It fails by an
+/// exception, by returning a text that is not empty, or by ending the process (an assertion, a
+/// signal, a sanitizer; also an exception that leaves a detached task, and waiting for what can
+/// never happen). All that it does must follow from the world: from world::random() where it
+/// chooses. Refers to the callable; does not own it.
+class program_ref {
+ public:
+  template <class Program>
+    requires(!std::same_as<std::remove_cvref_t<Program>, program_ref> &&
+             std::invocable<Program&, world&>)
+  program_ref(Program&& program) noexcept
+      : object_(const_cast<void*>(reinterpret_cast<const volatile void*>(&program))),
+        call_(&invoke<std::remove_reference_t<Program>>) {}
+
+  void operator()(world& w) const { call_(object_, w); }
+
+ private:
+  template <class Program>
+  static void invoke(void* object, world& w) {
+    Program& program = *reinterpret_cast<Program*>(object);
+    if constexpr (std::is_void_v<std::invoke_result_t<Program&, world&>>) {
+      program(w);
+    } else {
+      const auto returned = program(w);
+      const text_view report = returned;
+      require(report.empty(), report);
+    }
+  }
+
+  void* object_;
+  void (*call_)(void* object, world& w);
+};
+
+/// A value; each function returns *this.
+class check_options {
+ public:
+  check_options() noexcept {}
+
+  /// Which seeds: `count` from `first` on. 1,000 from 0 on if nothing else is said.
+  check_options& seeds(std::uint64_t first, std::uint64_t count) noexcept {
+    first_ = first;
+    count_ = count;
+    return *this;
+  }
+  /// What the worlds may choose from.
+  check_options& settings(const sim::settings& how) noexcept {
+    settings_ = how;
+    return *this;
+  }
+  /// Runs each seed twice: it fails if the hashes differ, because the program then depends on
+  /// something outside its world.
+  check_options& twice(bool on = true) noexcept {
+    twice_ = on;
+    return *this;
+  }
+  /// Prints what happens in the worlds on the standard error: world::trace().
+  check_options& trace(bool on = true) noexcept {
+    trace_ = on;
+    return *this;
+  }
+  /// Called after each run.
+  check_options& on_run(void (*call)(std::uint64_t seed, std::uint64_t hash, void* data),
+                        void* data = nullptr) noexcept {
+    on_run_ = call;
+    on_run_data_ = data;
+    return *this;
+  }
+  /// Shrinks the tape of the first failure. Programs run in child processes then, a few seconds of
+  /// processor time each, so that those that crash or never end shrink as well.
+  check_options& shrink(bool on = true) noexcept {
+    shrink_ = on;
+    return *this;
+  }
+  /// How often shrinking runs the program at most.
+  check_options& tries_max(std::size_t tries) noexcept {
+    tries_max_ = tries;
+    return *this;
+  }
+  /// Runs this tape instead of the seeds. It must live until the check returns.
+  check_options& replay(const tape& recorded) noexcept {
+    replay_ = &recorded;
+    return *this;
+  }
+  /// How a user starts this program, for the command that replays a failure. It must live until the
+  /// check returns.
+  check_options& command(const char* name) noexcept {
+    command_ = name;
+    return *this;
+  }
+
+ private:
+  friend struct check_access;
+
+  std::uint64_t first_ = 0;
+  std::uint64_t count_ = 1'000;
+  sim::settings settings_;
+  bool twice_ = false;
+  bool trace_ = false;
+  bool shrink_ = false;
+  std::size_t tries_max_ = 4'000;
+  void (*on_run_)(std::uint64_t seed, std::uint64_t hash, void* data) = nullptr;
+  void* on_run_data_ = nullptr;
+  const tape* replay_ = nullptr;
+  const char* command_ = "";
+};
+
+/// What a check has found; true if nothing.
+struct check_outcome {
+  bool passed = true;
+  std::uint64_t runs = 0;    ///< worlds that the program was run in, without those of shrinking
+  std::uint64_t digest = 0;  ///< of the hashes of all worlds: compare it between two builds
+  std::uint64_t seed = 0;    ///< that failed first, and the hash of its world
+  std::uint64_t hash = 0;
+  sim::tape tape;    ///< of the failure, with shrink()
+  sim::tape shrunk;  ///< the smallest that was found
+
+  explicit operator bool() const noexcept { return passed; }
+};
+
+/// Runs the program in one world after the other until it fails, and prints on the standard error
+/// what failed, seed, hash and the command that replays it. If the program ends the process, those
+/// are printed before it ends; so does the first SIGINT or SIGTERM. Handlers of these signals are
+/// restored afterwards. Thread: one check at a time in a process.
+check_outcome check(const check_options& how, program_ref program);
+
+/// The same for main(): takes its arguments, --seed, --seeds, --tape, --shrink, --check and others
+/// (--help explains them), over `how`. Returns the exit status: 0, 1 after a failure, 2 for
+/// arguments that make no sense.
+int check(int argc, char** argv, program_ref program, const check_options& how = check_options());
+
+}  // namespace beck::testing::sim

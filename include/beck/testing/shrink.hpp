@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+// Shrinking: from the tape of a run that fails to a smaller tape that still fails, with as few
+// choices as can be found that are not the calmest one.
+#pragma once
+
+#include <beck/testing/tape.hpp>
+#include <cstddef>
+#include <type_traits>
+
+namespace beck::testing::sim {
+
+/// How far shrinking has come.
+struct shrink_progress {
+  std::size_t tries = 0;
+  std::size_t choices_before = 0;  ///< of the tape that it began with
+  std::size_t choices = 0;         ///< of the smallest tape yet
+};
+
+/// A value; each function returns *this.
+class shrink_options {
+ public:
+  shrink_options() noexcept {}
+
+  /// How often the program is run at most.
+  shrink_options& tries_max(std::size_t tries) noexcept {
+    tries_max_ = tries;
+    return *this;
+  }
+  /// Called whenever a smaller tape has been found.
+  shrink_options& on_progress(void (*call)(const shrink_progress&, void* data),
+                              void* data = nullptr) noexcept {
+    call_ = call;
+    data_ = data;
+    return *this;
+  }
+
+ private:
+  friend struct shrink_access;
+
+  std::size_t tries_max_ = 4'000;
+  void (*call_)(const shrink_progress&, void* data) = nullptr;
+  void* data_ = nullptr;
+};
+
+/// Not for programs: shrink() without its template.
+tape shrink_erased(const tape& failing, bool (*still_fails)(const tape&, void*), void* data,
+                   const shrink_options& how);
+
+/// Looks for a smaller tape for which `still_fails(const tape&)` is true: deletes and calms spans
+/// of draws and lowers their values, stream by stream. What it returns has been seen to fail,
+/// unless it is `failing` itself, which is believed. An exception of `still_fails` ends it. Thread:
+/// the caller's.
+template <class StillFails>
+tape shrink(const tape& failing, StillFails&& still_fails,
+            const shrink_options& how = shrink_options()) {
+  using callable = std::remove_reference_t<StillFails>;
+  callable* object = __builtin_addressof(still_fails);
+  return shrink_erased(
+      failing,
+      [](const tape& candidate, void* data) -> bool {
+        return (**static_cast<callable**>(data))(candidate);
+      },
+      &object, how);
+}
+
+}  // namespace beck::testing::sim

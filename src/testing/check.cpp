@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSL-1.0
+// The loop over the seeds, and what is said of a failure.
+#include <beck/testing/check.hpp>
+
+#include <cinttypes>
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "testing/attempt.hpp"
+#include "testing/check_access.hpp"
+#include "testing/crash_scene.hpp"
+#include "testing/shrinker.hpp"
+#include "testing/tape_access.hpp"
+
+namespace beck::testing::sim {
+namespace {
+
+using options = check_access;
+
+constexpr unsigned cpu_seconds_max = 10;  // of one run, while it is shrunk
+constexpr std::size_t traced_lines_max = 1'000'000;
+constexpr std::size_t shown_tape_max = 1'000;  // longer texts go to a file
+
+std::uint64_t fold(std::uint64_t digest, std::uint64_t hash) noexcept {
+  for (unsigned shift = 0; shift < 64; shift += 8) {
+    digest = (digest ^ ((hash >> shift) & 0xff)) * 0x100000001b3;
+  }
+  return digest;
+}
+
+void print_line(const char* line, void*) { std::fprintf(stderr, "%s\n", line); }
+
+/// The first line of the trace of a run that is not the same when it is run again; "" if there is
+/// none.
+std::string first_difference(attempt_start start, program_ref program) {
+  struct {
+    std::vector<std::string> lines;
+    std::size_t at = 0;
+    std::string difference;
+  } seen;
+  using traces = decltype(seen);
+  start.trace_data = &seen;
+  start.trace = [](const char* line, void* data) {
+    traces& to = *static_cast<traces*>(data);
+    if (to.lines.size() < traced_lines_max) to.lines.emplace_back(line);
+  };
+  run_here(start, program);
+  start.trace = [](const char* line, void* data) {
+    traces& to = *static_cast<traces*>(data);
+    if (to.at < to.lines.size() && to.difference.empty() && to.lines[to.at] != line) {
+      to.difference = "first \"" + to.lines[to.at] + "\", then \"" + line + '"';
+    }
+    ++to.at;
+  };
+  run_here(start, program);
+  return seen.difference;
+}
+
+class checker {
+ public:
+  checker(const check_options& how, program_ref program) : how_(how), program_(program) {}
+
+  check_outcome run();
+
+ private:
+  class judge;
+
+  attempt_start start_of(std::uint64_t seed) const;
+  attempt run_once(const attempt_start& start) const;
+  /// Until the first failure.
+  attempt run_all() const;
+  std::string replay_command(const attempt& failed) const;
+  void tell(const attempt& failed) const;
+  void shrink(const attempt& failed, check_outcome& outcome) const;
+  void tell_shrunk(const check_outcome& outcome, const attempt& smallest, std::size_t tries) const;
+
+  const check_options& how_;
+  program_ref program_;
+};
+
+/// Runs candidates in child processes and wants the same failure.
+class checker::judge final : public shrink_judge {
+ public:
+  judge(const checker& owner, const attempt& failure) : owner_(owner), smallest_(failure) {}
+
+  bool fails(sim_tape& candidate) override {
+    const tape replayed = tape_access::make(candidate);
+    attempt_start start = owner_.start_of(0);
+    start.replayed = &replayed;
+    attempt result = run_apart([&] { return owner_.run_once(start); }, cpu_seconds_max);
+    if (!result.same_failure_as(smallest_)) return false;
+    if (result.draws.draws() != 0) candidate = result.draws;
+    smallest_ = std::move(result);
+    return true;
+  }
+  void found(std::size_t, const sim_tape&) override {}
+
+  /// What the smallest candidate has done.
+  const attempt& smallest() const noexcept { return smallest_; }
+
+ private:
+  const checker& owner_;
+  attempt smallest_;
+};
+
+attempt_start checker::start_of(std::uint64_t seed) const {
+  attempt_start start{options::replay(how_), seed, options::world_settings(how_)};
+  if (options::trace(how_)) start.trace = &print_line;
+  return start;
+}
+
+attempt checker::run_once(const attempt_start& start) const {
+  attempt first = run_here(start, program_);
+  first.runs = 1;
+  first.digest = fold(first.digest, first.hash);
+  if (!options::twice(how_) || first.how != attempt::ending::passed) return first;
+  const attempt second = run_here(start, program_);
+  first.runs = 2;
+  if (second.how == attempt::ending::passed && second.hash == first.hash) return first;
+  char report[128];
+  std::snprintf(report, sizeof report,
+                "not deterministic: run again it has hash %016" PRIx64 " instead of %016" PRIx64,
+                second.hash, first.hash);
+  first.how = attempt::ending::failed;
+  first.report = report;
+  if (second.how != attempt::ending::passed) first.report += ", and fails: " + second.report;
+  if (const std::string difference = first_difference(start, program_); !difference.empty()) {
+    first.report += "; " + difference;
+  }
+  return first;
+}
+
+attempt checker::run_all() const {
+  attempt last;
+  std::uint64_t runs = 0;
+  std::uint64_t digest = attempt::digest_basis;
+  const std::uint64_t count = options::replay(how_) != nullptr ? 1 : options::count(how_);
+  for (std::uint64_t i = 0; i < count && last.how == attempt::ending::passed; ++i) {
+    last = run_once(start_of(options::first(how_) + i));
+    runs += last.runs;
+    digest = fold(digest, last.hash);
+    options::tell_run(how_, last.seed, last.hash);
+  }
+  last.runs = runs;
+  last.digest = digest;
+  return last;
+}
+
+check_outcome checker::run() {
+  const bool replays = options::replay(how_) != nullptr;
+  const crash_scene scene(replays ? std::string(options::command(how_)) + " with the same --tape"
+                                  : std::string(options::command(how_)) + " --seed ",
+                          !replays);
+  const attempt last =
+      options::shrink(how_) ? run_apart([this] { return run_all(); }, 0) : run_all();
+  check_outcome outcome;
+  outcome.passed = last.how == attempt::ending::passed;
+  outcome.runs = last.runs;
+  outcome.digest = last.digest;
+  if (outcome.passed) return outcome;
+  outcome.seed = last.seed;
+  outcome.hash = last.hash;
+  tell(last);
+  if (options::shrink(how_)) shrink(last, outcome);
+  return outcome;
+}
+
+std::string checker::replay_command(const attempt& failed) const {
+  std::string command(options::command(how_));
+  if (options::replay(how_) != nullptr) {
+    command += " --tape " + std::string(options::replay(how_)->text());
+  } else {
+    command += " --seed " + std::to_string(failed.seed);
+  }
+  return command;
+}
+
+void checker::tell(const attempt& failed) const {
+  const std::string command = replay_command(failed);
+  std::fprintf(stderr, "seed %" PRIu64 "%s failed: %s\n  hash:   %016" PRIx64 "\n", failed.seed,
+               options::replay(how_) != nullptr ? ", replayed from a tape," : "",
+               failed.report.c_str(), failed.hash);
+  if (command.size() <= shown_tape_max) std::fprintf(stderr, "  replay: %s\n", command.c_str());
+  if (!options::shrink(how_)) std::fprintf(stderr, "  shrink: the same with --shrink\n");
+}
+
+void checker::shrink(const attempt& failed, check_outcome& outcome) const {
+  attempt_start start = start_of(failed.seed);
+  start.how.record();
+  attempt again = run_apart([&] { return run_once(start); }, cpu_seconds_max);
+  if (again.how == attempt::ending::passed) {
+    std::fprintf(stderr, "  not shrunk: run once more it does not fail\n");
+    return;
+  }
+  outcome.tape = outcome.shrunk = tape_access::make(again.draws);
+  judge same(*this, again);
+  shrinker search(again.draws, same, options::tries_max(how_));
+  outcome.shrunk = tape_access::make(search.run());
+  tell_shrunk(outcome, same.smallest(), search.tries());
+}
+
+void checker::tell_shrunk(const check_outcome& outcome, const attempt& smallest,
+                          std::size_t tries) const {
+  std::fprintf(stderr,
+               "shrunk from %zu choices in %zu draws to %zu in %zu, in %zu tries: %s\n"
+               "  hash:   %016" PRIx64 "\n",
+               outcome.tape.choices(), outcome.tape.draws(), outcome.shrunk.choices(),
+               outcome.shrunk.draws(), tries, smallest.report.c_str(), smallest.hash);
+  std::string name(outcome.shrunk.text());
+  if (name.size() > shown_tape_max) {
+    const std::string file = "seed-" + std::to_string(outcome.seed) + ".tape";
+    try {
+      outcome.shrunk.save(file);
+      name = file;
+    } catch (const std::exception& refused) {
+      std::fprintf(stderr, "  (%s)\n", refused.what());
+    }
+  }
+  std::fprintf(stderr, "  replay: %s --tape %s\n", options::command(how_), name.c_str());
+}
+
+}  // namespace
+
+void fail(text_view report) { throw std::runtime_error(std::string(report.data(), report.size())); }
+
+check_outcome check(const check_options& how, program_ref program) {
+  return checker(how, program).run();
+}
+
+}  // namespace beck::testing::sim

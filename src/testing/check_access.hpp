@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the runner reads of the options and worlds that users hold.
+#pragma once
+
+#include <beck/testing/check.hpp>
+
+namespace beck {
+class sim_world;
+}
+
+namespace beck::testing::sim {
+
+struct world_access {
+  static sim_world& simulated(world& w) noexcept;
+};
+
+struct check_access {
+  static std::uint64_t first(const check_options& how) noexcept { return how.first_; }
+  static std::uint64_t count(const check_options& how) noexcept { return how.count_; }
+  static const settings& world_settings(const check_options& how) noexcept { return how.settings_; }
+  static bool twice(const check_options& how) noexcept { return how.twice_; }
+  static bool trace(const check_options& how) noexcept { return how.trace_; }
+  static bool shrink(const check_options& how) noexcept { return how.shrink_; }
+  static std::size_t tries_max(const check_options& how) noexcept { return how.tries_max_; }
+  static const tape* replay(const check_options& how) noexcept { return how.replay_; }
+  static void tell_run(const check_options& how, std::uint64_t seed, std::uint64_t hash) {
+    if (how.on_run_ != nullptr) how.on_run_(seed, hash, how.on_run_data_);
+  }
+  static const char* command(const check_options& how) noexcept { return how.command_; }
+};
+
+}  // namespace beck::testing::sim

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSL-1.0
+// fork(2): a run in a child process. It sends an attempt_header, values and a report through a
+// pipe; its standard error goes to a file in memory.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <system_error>
+
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <beck/base/error.hpp>
+#include <beck/base/unique_fd.hpp>
+
+#include "testing/attempt.hpp"
+#include "testing/crash_scene.hpp"
+
+namespace beck::testing::sim {
+namespace {
+
+constexpr std::size_t report_bytes_max = 4'096;
+
+[[noreturn]] void refuse(const char* call) { throw_error(make_error(-errno), call); }
+
+void write_all(int fd, const void* data, std::size_t bytes) {
+  const auto* at = static_cast<const char*>(data);
+  while (bytes != 0) {
+    const ssize_t written = ::write(fd, at, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;  // the parent is gone
+    at += written;
+    bytes -= static_cast<std::size_t>(written);
+  }
+}
+
+std::string read_all(int fd) {
+  std::string all;
+  char part[16'384];
+  for (;;) {
+    const ssize_t n = ::read(fd, part, sizeof part);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return all;
+    all.append(part, static_cast<std::size_t>(n));
+  }
+}
+
+[[noreturn]] void be_child(const std::function<attempt()>& body, unsigned cpu_seconds_max,
+                           int results, int errors) {
+  ::dup2(errors, STDERR_FILENO);
+  itimerval limit{};
+  limit.it_value.tv_sec = cpu_seconds_max;
+  ::setitimer(ITIMER_PROF, &limit, nullptr);  // SIGPROF ends it
+  crash_scene::report_to(results);
+  const attempt done = body();
+  attempt_header header;
+  header.how = static_cast<std::uint64_t>(done.how);
+  header.seed = done.seed;
+  header.hash = done.hash;
+  header.runs = done.runs;
+  header.digest = done.digest;
+  for (std::size_t i = 0; i < sim_tape::streams_max; ++i)
+    header.draws[i] = done.draws.streams[i].size();
+  write_all(results, &header, sizeof header);
+  for (const auto& values : done.draws.streams) {
+    write_all(results, values.data(), values.size() * sizeof(std::uint64_t));
+  }
+  write_all(results, done.report.data(), done.report.size());
+  std::fflush(stdout);
+  ::_exit(0);
+}
+
+/// What the child has sent; false: not even a header.
+bool parse(const std::string& sent, attempt& result) {
+  attempt_header header;
+  if (sent.size() < sizeof header) return false;
+  std::memcpy(&header, sent.data(), sizeof header);
+  result.how = static_cast<attempt::ending>(header.how);
+  result.seed = header.seed;
+  result.hash = header.hash;
+  result.runs = header.runs;
+  result.digest = header.digest;
+  std::size_t at = sizeof header;
+  for (std::size_t i = 0; i < sim_tape::streams_max; ++i) {
+    const std::size_t bytes = header.draws[i] * sizeof(std::uint64_t);
+    if (bytes > sent.size() - at) return true;  // killed while it wrote
+    result.draws.streams[i].resize(header.draws[i]);
+    if (bytes != 0) std::memcpy(result.draws.streams[i].data(), sent.data() + at, bytes);
+    at += bytes;
+  }
+  result.draws.seed = header.seed;
+  result.report = sent.substr(at);
+  return true;
+}
+
+std::string errors_of(int fd) {
+  ::lseek(fd, 0, SEEK_SET);
+  std::string text = read_all(fd);
+  if (text.size() > report_bytes_max) text.resize(report_bytes_max);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+attempt run_apart(const std::function<attempt()>& body, unsigned cpu_seconds_max) {
+  const unique_fd errors(::memfd_create("stderr", MFD_CLOEXEC));
+  int ends[2];
+  if (errors.get() < 0 || ::pipe(ends) != 0) refuse("running a program in a child process");
+  const unique_fd results(ends[0]);
+  unique_fd child_end(ends[1]);
+  std::fflush(nullptr);  // what is buffered would be written twice
+  const pid_t child = ::fork();
+  if (child < 0) refuse("fork");
+  if (child == 0) be_child(body, cpu_seconds_max, child_end.get(), errors.get());
+  child_end.reset();
+  attempt result;
+  const bool told = parse(read_all(results.get()), result);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && told) return result;
+  const bool slow = WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF;
+  result.how = slow ? attempt::ending::endless : attempt::ending::died;
+  result.report = slow ? "it does not come to an end" : errors_of(errors.get());
+  return result;
+}
+
+}  // namespace beck::testing::sim
