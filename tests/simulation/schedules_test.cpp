@@ -8,10 +8,14 @@
 
 #include <algorithm>
 
+#include "simulation/cluster.hpp"
 #include "simulation/schedule.hpp"
 #include "support/report.hpp"
 #include "support/scale.hpp"
 
+using beck::test::cluster_program;
+using beck::test::faulty_schedule_program;
+using beck::test::run_faulty_schedule;
 using beck::test::schedule_program;
 namespace sim = beck::testing::sim;
 
@@ -40,6 +44,44 @@ TEST_CASE("20,000 seeded schedules deliver every byte, differ from each other an
   beck::test::report_value("schedules", static_cast<long long>(outcome.runs));
 }
 
+TEST_CASE("10,000 seeded schedules with faults end, with every byte right up to an error") {
+  const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(10'000));
+  const sim::check_outcome outcome =
+      sim::check(from_build_folder().seeds(0, wanted), faulty_schedule_program);
+  CHECK(outcome.passed);
+  beck::test::report_value("faulty_schedules", static_cast<long long>(outcome.runs));
+}
+
+TEST_CASE("most conversations survive the ordinary faults, and some do not") {
+  unsigned whole = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    sim::world world(seed);
+    whole += run_faulty_schedule(world).failures == 0 ? 1u : 0u;
+  }
+  CHECK(whole > 100);
+  CHECK(whole < 190);
+}
+
+TEST_CASE("2,000 clusters with faults, partitions and crashes answer every question in the end") {
+  const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(2'000));
+  CHECK(sim::check(from_build_folder().seeds(0, wanted), cluster_program).passed);
+  beck::test::report_value("clusters", static_cast<long long>(wanted));
+}
+
+TEST_CASE("the hand of a cluster parts, crashes and makes its clients try again") {
+  unsigned retries = 0, crashes = 0, partitions = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    sim::world world(seed);
+    const beck::test::cluster_result r = beck::test::run_cluster(world);
+    retries += r.retries;
+    crashes += r.crashes;
+    partitions += r.partitions;
+  }
+  CHECK(retries > 50);
+  CHECK(crashes > 50);
+  CHECK(partitions > 50);
+}
+
 TEST_CASE("the same seed gives the same schedule again, and so does its tape") {
   for (std::uint64_t seed = 0; seed < 64; ++seed) {
     sim::world first(seed, sim::settings().record());
@@ -53,8 +95,31 @@ TEST_CASE("the same seed gives the same schedule again, and so does its tape") {
   }
 }
 
+TEST_CASE("the same seed has the same faults again, and so has its tape") {
+  for (const auto program : {faulty_schedule_program, cluster_program}) {
+    for (std::uint64_t seed = 0; seed < 32; ++seed) {
+      sim::world first(seed, sim::settings().record());
+      CHECK(program(first).empty());
+      sim::world second(seed);
+      CHECK(program(second).empty());
+      CHECK(first.hash() == second.hash());
+      sim::world replay(first.tape());
+      CHECK(program(replay).empty());
+      CHECK(first.hash() == replay.hash());
+    }
+  }
+}
+
 TEST_CASE("1,000 seeds have the same hashes in every build") {
-  const sim::check_outcome outcome = sim::check(from_build_folder(), schedule_program);
-  CHECK(outcome.runs == 1'000);
-  beck::test::report_fingerprint("simulation.hashes", outcome.digest);
+  struct {
+    const char* name;
+    std::string (*program)(sim::world&);
+  } const all[] = {{"simulation.hashes", schedule_program},
+                   {"simulation.faulty", faulty_schedule_program},
+                   {"simulation.clusters", cluster_program}};
+  for (const auto& [name, program] : all) {
+    const sim::check_outcome outcome = sim::check(from_build_folder(), program);
+    CHECK(outcome.runs == 1'000);
+    beck::test::report_fingerprint(name, outcome.digest);
+  }
 }
