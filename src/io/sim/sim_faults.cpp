@@ -37,7 +37,10 @@ const char* to_text(sim_fault which) noexcept { return names[static_cast<std::si
 
 sim_faults::sim_faults(sim_world& world, sim_draws& draws,
                        const sim_fault_profile& profile) noexcept
-    : world_(world), random_(draws, fault_stream) {
+    : world_(world),
+      chosen_(draws, profile_stream),
+      decisions_(draws, decision_stream),
+      severity_(draws, severity_stream) {
   configure(profile);
 }
 
@@ -46,7 +49,7 @@ void sim_faults::configure(const sim_fault_profile& profile) noexcept {
   drawn_ = 0;
   for (std::size_t i = 0; i < sim_fault_kinds; ++i) {
     if (profile.probability[i].share() == 0) continue;
-    if (profile.varied && !chosen.chance(on_in_a_seed)) continue;
+    if (profile.varied && !chosen_.chance(on_in_a_seed)) continue;
     drawn_ |= bit(static_cast<sim_fault>(i));
   }
   possible_ |= drawn_;
