@@ -194,8 +194,8 @@ void checker::tell(const attempt& failed) const {
                options::replay(how_) != nullptr ? ", replayed from a tape," : "",
                failed.report.c_str(), failed.hash);
   if (command.size() <= shown_tape_max) std::fprintf(stderr, "  replay: %s\n", command.c_str());
-  if (!options::shrink(how_) && *options::command(how_) != '\0') {
-    std::fprintf(stderr, "  shrink: the same with --shrink\n");
+  if (command.size() <= shown_tape_max && !options::shrink(how_)) {
+    std::fprintf(stderr, "  shrink: %s --shrink\n", command.c_str());
   }
 }
 
