@@ -102,12 +102,13 @@ bool parse(const std::string& sent, attempt& result) {
   return true;
 }
 
+/// What a child has printed, without a sanitizer's line of "=".
 std::string errors_of(int fd) {
   ::lseek(fd, 0, SEEK_SET);
   std::string text = read_all(fd);
   if (text.size() > report_bytes_max) text.resize(report_bytes_max);
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
+  return text.find_first_not_of('=') == text.find('\n') ? text.substr(text.find('\n') + 1) : text;
 }
 
 }  // namespace
@@ -133,6 +134,7 @@ attempt run_apart(const std::function<attempt()>& body, std::uint64_t cpu_us_max
   const bool slow = WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF;
   result.how = slow ? attempt::ending::endless : attempt::ending::died;
   result.report = slow ? "it does not come to an end" : errors_of(errors.get());
+  if (result.report.empty() && WIFSIGNALED(status)) result.report = ::strsignal(WTERMSIG(status));
   return result;
 }
 

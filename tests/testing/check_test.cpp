@@ -8,6 +8,7 @@
 #include <beck/io/steady_timer.hpp>
 #include <beck/net/local.hpp>
 
+#include <csignal>
 #include <cstdlib>
 #include <initializer_list>
 #include <ostream>
@@ -226,6 +227,18 @@ TEST_CASE("a program that waits for ever is told of with its seed, and shrinks")
   CHECK(tape.choices() == 5);
   CHECK(contains(dies_with([&] { sim::check(sim::check_options().replay(tape), deadlocks); }),
                  "every task waits"));
+}
+
+TEST_CASE("a program that a signal ends says which one") {
+  const auto program = [](sim::world& world) {
+    if (world.seed() == 2) std::raise(SIGKILL);
+    if (world.seed() == 1) std::raise(SIGABRT);
+  };
+  const auto reported = [&](const char* seed) {
+    return run_main({"--seed", seed, "--shrink"}, program).errors;
+  };
+  CHECK(contains(reported("1"), "seed 1 failed: Aborted"));
+  CHECK(contains(reported("2"), "failed: Killed"));
 }
 
 TEST_CASE("an exception that leaves a detached task is told of with its seed") {
