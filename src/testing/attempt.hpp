@@ -24,6 +24,7 @@ struct attempt {
   std::uint64_t seed = 0;
   std::uint64_t hash = 0;
   std::string report;
+  std::uint64_t cpu_us = 0;  ///< processor time of a child process
   std::uint64_t runs = 0;
   std::uint64_t digest = digest_basis;  ///< of their hashes, FNV-1a
   sim_tape draws;                       ///< if they were recorded or replayed
@@ -44,8 +45,8 @@ struct attempt_start {
 /// Runs the program here.
 attempt run_here(const attempt_start& start, program_ref program);
 
-/// Runs `body` in a child process, whose standard error becomes the report if it dies. Processor
-/// time is in seconds; 0: as much as it takes.
-attempt run_apart(const std::function<attempt()>& body, unsigned cpu_seconds_max);
+/// Runs `body` in a child process, whose standard error becomes the report if it dies. It may use
+/// so much processor time; 0: as much as it takes.
+attempt run_apart(const std::function<attempt()>& body, std::uint64_t cpu_us_max);
 
 }  // namespace beck::testing::sim

@@ -20,7 +20,12 @@ namespace {
 
 using options = check_access;
 
-constexpr unsigned cpu_seconds_max = 10;  // of one run, while it is shrunk
+// While a failure is shrunk, a run may take this much processor time at first, then this much and
+// so many times what the failure took.
+constexpr std::uint64_t cpu_us_first_max = 20'000'000;
+constexpr std::uint64_t cpu_us_base = 500'000;
+constexpr std::uint64_t cpu_factor = 20;
+constexpr unsigned endless_max = 40;  // runs that take more, before it is given up
 constexpr std::size_t traced_lines_max = 1'000'000;
 constexpr std::size_t shown_tape_max = 1'000;  // longer texts go to a file
 
@@ -84,13 +89,16 @@ class checker {
 /// Runs candidates in child processes and wants the same failure.
 class checker::judge final : public shrink_judge {
  public:
-  judge(const checker& owner, const attempt& failure) : owner_(owner), smallest_(failure) {}
+  judge(const checker& owner, const attempt& failure)
+      : owner_(owner), smallest_(failure), cpu_us_max_(cpu_us_base + cpu_factor * failure.cpu_us) {}
 
   bool fails(sim_tape& candidate) override {
+    if (endless_ == endless_max) return false;
     const tape replayed = tape_access::make(candidate);
     attempt_start start = owner_.start_of(0);
     start.replayed = &replayed;
-    attempt result = run_apart([&] { return owner_.run_once(start); }, cpu_seconds_max);
+    attempt result = run_apart([&] { return owner_.run_once(start); }, cpu_us_max_);
+    if (result.how == attempt::ending::endless) ++endless_;
     if (!result.same_failure_as(smallest_)) return false;
     if (result.draws.draws() != 0) candidate = result.draws;
     smallest_ = std::move(result);
@@ -104,6 +112,8 @@ class checker::judge final : public shrink_judge {
  private:
   const checker& owner_;
   attempt smallest_;
+  std::uint64_t cpu_us_max_;
+  unsigned endless_ = 0;
 };
 
 attempt_start checker::start_of(std::uint64_t seed) const {
@@ -184,15 +194,21 @@ void checker::tell(const attempt& failed) const {
                options::replay(how_) != nullptr ? ", replayed from a tape," : "",
                failed.report.c_str(), failed.hash);
   if (command.size() <= shown_tape_max) std::fprintf(stderr, "  replay: %s\n", command.c_str());
-  if (!options::shrink(how_)) std::fprintf(stderr, "  shrink: the same with --shrink\n");
+  if (command.size() <= shown_tape_max && !options::shrink(how_)) {
+    std::fprintf(stderr, "  shrink: %s --shrink\n", command.c_str());
+  }
 }
 
 void checker::shrink(const attempt& failed, check_outcome& outcome) const {
   attempt_start start = start_of(failed.seed);
   start.how.record();
-  attempt again = run_apart([&] { return run_once(start); }, cpu_seconds_max);
+  attempt again = run_apart([&] { return run_once(start); }, cpu_us_first_max);
   if (again.how == attempt::ending::passed) {
     std::fprintf(stderr, "  not shrunk: run once more it does not fail\n");
+    return;
+  }
+  if (again.how == attempt::ending::endless) {
+    std::fprintf(stderr, "  not shrunk: run once more it does not come to an end\n");
     return;
   }
   outcome.tape = outcome.shrunk = tape_access::make(again.draws);

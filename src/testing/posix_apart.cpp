@@ -4,9 +4,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <system_error>
+#include <ctime>
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +22,12 @@ namespace beck::testing::sim {
 namespace {
 
 constexpr std::size_t report_bytes_max = 4'096;
+constexpr std::uint64_t us_per_second = 1'000'000;
+
+std::uint64_t us_of(const timeval& time) noexcept {
+  return static_cast<std::uint64_t>(time.tv_sec) * us_per_second +
+         static_cast<std::uint64_t>(time.tv_usec);
+}
 
 [[noreturn]] void refuse(const char* call) { throw_error(make_error(-errno), call); }
 
@@ -46,11 +53,12 @@ std::string read_all(int fd) {
   }
 }
 
-[[noreturn]] void be_child(const std::function<attempt()>& body, unsigned cpu_seconds_max,
+[[noreturn]] void be_child(const std::function<attempt()>& body, std::uint64_t cpu_us_max,
                            int results, int errors) {
   ::dup2(errors, STDERR_FILENO);
   itimerval limit{};
-  limit.it_value.tv_sec = cpu_seconds_max;
+  limit.it_value.tv_sec = static_cast<std::time_t>(cpu_us_max / us_per_second);
+  limit.it_value.tv_usec = static_cast<suseconds_t>(cpu_us_max % us_per_second);
   ::setitimer(ITIMER_PROF, &limit, nullptr);  // SIGPROF ends it
   crash_scene::report_to(results);
   const attempt done = body();
@@ -94,17 +102,18 @@ bool parse(const std::string& sent, attempt& result) {
   return true;
 }
 
+/// What a child has printed, without a sanitizer's line of "=".
 std::string errors_of(int fd) {
   ::lseek(fd, 0, SEEK_SET);
   std::string text = read_all(fd);
   if (text.size() > report_bytes_max) text.resize(report_bytes_max);
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
+  return text.find_first_not_of('=') == text.find('\n') ? text.substr(text.find('\n') + 1) : text;
 }
 
 }  // namespace
 
-attempt run_apart(const std::function<attempt()>& body, unsigned cpu_seconds_max) {
+attempt run_apart(const std::function<attempt()>& body, std::uint64_t cpu_us_max) {
   const unique_fd errors(::memfd_create("stderr", MFD_CLOEXEC));
   int ends[2];
   if (errors.get() < 0 || ::pipe(ends) != 0) refuse("running a program in a child process");
@@ -113,16 +122,19 @@ attempt run_apart(const std::function<attempt()>& body, unsigned cpu_seconds_max
   std::fflush(nullptr);  // what is buffered would be written twice
   const pid_t child = ::fork();
   if (child < 0) refuse("fork");
-  if (child == 0) be_child(body, cpu_seconds_max, child_end.get(), errors.get());
+  if (child == 0) be_child(body, cpu_us_max, child_end.get(), errors.get());
   child_end.reset();
   attempt result;
   const bool told = parse(read_all(results.get()), result);
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  rusage used{};
+  while (::wait4(child, &status, 0, &used) < 0 && errno == EINTR) {}
+  result.cpu_us = us_of(used.ru_utime) + us_of(used.ru_stime);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && told) return result;
   const bool slow = WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF;
   result.how = slow ? attempt::ending::endless : attempt::ending::died;
   result.report = slow ? "it does not come to an end" : errors_of(errors.get());
+  if (result.report.empty() && WIFSIGNALED(status)) result.report = ::strsignal(WTERMSIG(status));
   return result;
 }
 

@@ -96,8 +96,12 @@ void show_scene() noexcept {
 
 void on_signal(int number) {
   show_scene();
-  for (std::size_t i = 0; i < signal_count; ++i)
-    ::sigaction(fatal_signals[i], &scene.before[i], nullptr);
+  struct sigaction by_default{};
+  by_default.sa_handler = SIG_DFL;
+  // The handlers of a parent, such as a test framework, have nothing to say of its children.
+  for (std::size_t i = 0; i < signal_count; ++i) {
+    ::sigaction(fatal_signals[i], scene.fd >= 0 ? &by_default : &scene.before[i], nullptr);
+  }
   ::raise(number);  // delivered when this returns
 }
 

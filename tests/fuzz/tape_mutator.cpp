@@ -12,7 +12,7 @@ namespace {
 using stream = std::vector<std::uint64_t>;
 
 constexpr unsigned changes_max = 4;
-constexpr unsigned streams_used = 8;  // those that somebody draws from
+constexpr unsigned streams_used = 10;  // those that somebody draws from
 constexpr unsigned span_max = 64;
 constexpr std::size_t draws_max = 20'000;
 

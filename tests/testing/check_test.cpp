@@ -8,6 +8,7 @@
 #include <beck/io/steady_timer.hpp>
 #include <beck/net/local.hpp>
 
+#include <csignal>
 #include <cstdlib>
 #include <initializer_list>
 #include <ostream>
@@ -228,6 +229,18 @@ TEST_CASE("a program that waits for ever is told of with its seed, and shrinks")
                  "every task waits"));
 }
 
+TEST_CASE("a program that a signal ends says which one") {
+  const auto program = [](sim::world& world) {
+    if (world.seed() == 2) std::raise(SIGKILL);
+    if (world.seed() == 1) std::raise(SIGABRT);
+  };
+  const auto reported = [&](const char* seed) {
+    return run_main({"--seed", seed, "--shrink"}, program).errors;
+  };
+  CHECK(contains(reported("1"), "seed 1 failed: Aborted"));
+  CHECK(contains(reported("2"), "failed: Killed"));
+}
+
 TEST_CASE("an exception that leaves a detached task is told of with its seed") {
   const auto program = [](sim::world& world) {
     io_context ctx(world.host("a"));
@@ -254,6 +267,27 @@ TEST_CASE("a program that draws without end on a calm tape shrinks all the same"
   CHECK(found.status == 1);
   const std::string tape = word_after(found.errors, "./prog --tape ");
   CHECK(run_main({"--tape", tape.c_str()}, program).status == 1);
+}
+
+TEST_CASE("choices with which a program never ends are not taken") {
+  const auto program = [](sim::world& world) {
+    std::uint64_t step = world.random().below(1'000);
+    io_context ctx(world.host("a"));
+    for (std::uint64_t at = 0; at < 10'000; at += step) {  // not with 0
+      steady_timer timer(ctx, duration(1));
+      timer.async_wait([](error_code) {});
+      ctx.run();
+      ctx.restart();
+    }
+    sim::require(step < 3 || world.random().below(100) < 50, "too far");
+  };
+  const ran found = run_main({"--shrink"}, program);
+  CHECK(found.status == 1);
+  const sim::tape tape = sim::tape::from_text(word_after(found.errors, "./prog --tape "));
+  CHECK(tape.choices() == 2);
+  sim::world world(tape);
+  CHECK(world.random().below(1'000) == 3);
+  CHECK(world.random().below(100) == 50);
 }
 
 TEST_CASE("running every seed twice finds what depends on more than the world") {

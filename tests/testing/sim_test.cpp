@@ -272,6 +272,24 @@ TEST_CASE("settings that make no sense are refused") {
   CHECK_THROWS_AS(sim::world(1, sim::settings().buffer_sizes(1, std::size_t{1} << 40)), io_error);
 }
 
+TEST_CASE("a world can be configured anew while it runs") {
+  sim::world world(1, sim::settings().split_probability(1).short_read_probability(1));
+  io_context ctx(world.host("a"));
+  local::stream_protocol::socket a(ctx), b(ctx);
+  connect_pair(a, b);
+  const auto read_of = [&] {
+    char got[64];
+    a.write_some(buffer("twelve bytes", 12));
+    std::size_t first = b.read_some(buffer(got));
+    for (std::size_t all = first; all < 12;) all += b.read_some(buffer(got));
+    return first;
+  };
+  CHECK(read_of() < 12);
+  world.configure(sim::settings().calm());
+  for (int i = 0; i < 20; ++i) CHECK(read_of() == 12);
+  CHECK_THROWS_AS(world.configure(sim::settings().buffer_sizes(0, 1)), io_error);
+}
+
 TEST_CASE("buffers of one byte carry a message") {
   sim::world world(1, sim::settings().buffer_sizes(1, 1));
   io_context ctx(world.host("a"));

@@ -84,15 +84,16 @@ class check_options {
     trace_ = on;
     return *this;
   }
-  /// Called after each run.
+  /// Called after each run; with shrink() in a child process.
   check_options& on_run(void (*call)(std::uint64_t seed, std::uint64_t hash, void* data),
                         void* data = nullptr) noexcept {
     on_run_ = call;
     on_run_data_ = data;
     return *this;
   }
-  /// Shrinks the tape of the first failure. Programs run in child processes then, a few seconds of
-  /// processor time each, so that those that crash or never end shrink as well.
+  /// Shrinks the tape of the first failure. Programs run in child processes then, so that those
+  /// that crash shrink as well, and choices with which one never ends are not taken. A run that
+  /// fails must do so again: it is recorded the second time.
   check_options& shrink(bool on = true) noexcept {
     shrink_ = on;
     return *this;
