@@ -84,6 +84,21 @@ def disagreements(variants):
             yield "all", f"the fingerprint {name} differs: {seen}"
 
 
+def shares(values):
+    """The figures by name; a pair such as edges.covered and edges.all becomes edges=covered/all."""
+    shown = {}
+    for name, value in sorted(values.items()):
+        group, dot, part = name.partition(".")
+        if not dot:
+            shown[name] = value
+        elif part == "all":
+            found = sum(v for n, v in values.items() if n.startswith(group + ".") and n != name)
+            shown[group] = f"{found}/{value}"
+        elif group + ".all" not in values:
+            shown[name] = value
+    return shown
+
+
 def failed_steps(path, variants):
     """Failed steps as (group, sentence); a failed run of tests is left out if its failures are known by name."""
     if not path.exists():
@@ -114,7 +129,7 @@ def main(names, build=Path("build")):
         if name in variants:
             totals[f"{name}.failed"] = sum(group == name for group, _ in failures)
     totals["failed"] = len(failures)
-    totals.update(sorted(first.values.items()))
+    totals.update(shares(first.values))
     print("totals:", *(f"{key}={value}" for key, value in totals.items()))
     return 1 if failures else 0
 

@@ -33,14 +33,14 @@ inline constexpr std::array<std::array<op_state, op_events>, op_states> transiti
   constexpr op_state none = no_state;
   return std::array<std::array<op_state, op_events>, op_states>{{
       //            mail    queue    list    park    submit     wake   finish
-      /* inert     */ {{mailed, waiting, listed, parked, in_kernel, ready, finished}},
-      /* mailed    */ {{none, waiting, listed, parked, in_kernel, ready, finished}},
-      /* waiting   */ {{none, none, listed, parked, in_kernel, ready, finished}},
-      /* listed    */ {{none, none, none, parked, in_kernel, ready, finished}},
+      /* inert     */ {{mailed, waiting, listed, parked, none, ready, finished}},
+      /* mailed    */ {{none, waiting, listed, parked, none, ready, finished}},
+      /* waiting   */ {{none, none, listed, parked, none, ready, finished}},
+      /* listed    */ {{none, none, none, none, in_kernel, ready, finished}},
       /* parked    */ {{none, none, none, none, none, ready, finished}},
-      /* in_kernel */ {{none, none, listed, parked, in_kernel, ready, finished}},
-      /* ready     */ {{none, none, listed, parked, in_kernel, ready, finished}},
-      /* finished  */ {{mailed, waiting, listed, parked, in_kernel, ready, none}},
+      /* in_kernel */ {{none, none, listed, none, none, ready, finished}},
+      /* ready     */ {{none, none, listed, parked, none, ready, finished}},
+      /* finished  */ {{none, none, listed, parked, none, ready, none}},
   }};
 }();
 

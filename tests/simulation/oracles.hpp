@@ -85,7 +85,8 @@ class judged_stream {
   void got(const char* data, std::size_t bytes) {
     for (std::size_t i = 0; i < bytes; ++i) {
       if (data[i] == byte_at(received_ + i)) continue;
-      of_.broken("byte " + std::to_string(received_ + i) + " of a stream is not what was sent there");
+      of_.broken("byte " + std::to_string(received_ + i) +
+                 " of a stream is not what was sent there");
       break;
     }
     received_ += bytes;

@@ -19,7 +19,8 @@ constexpr std::int64_t pause_ns_max = 200'000;
 /// A timer with several waits, set anew and cancelled at any time.
 class walk_timer {
  public:
-  walk_timer(io_context& ctx, oracles& of, choices& from) : timer_(ctx), oracles_(of), from_(from) {}
+  walk_timer(io_context& ctx, oracles& of, choices& from)
+      : timer_(ctx), oracles_(of), from_(from) {}
 
   void step() {
     const oracles::initiation inside(oracles_);
@@ -130,7 +131,7 @@ class walker {
         pause_(ctx) {}
 
   std::string run() {
-    const unsigned outside = how_.steps / 4;
+    const unsigned outside = how_.steps / 2;
     for (unsigned i = 0; i < outside; ++i) step();  // off the runner: by mail
     co_spawn(ctx_, inside(how_.steps - outside), detached);
     ctx_.run();
@@ -158,7 +159,7 @@ class walker {
   task<> inside(unsigned steps) {
     for (unsigned i = 0; i < steps; ++i) {
       step();
-      if (from_.below(2) == 0) continue;
+      if (from_.below(8) < 5) continue;
       pause_.expires_after(duration(static_cast<std::int64_t>(from_.below(pause_ns_max))));
       const auto waited = co_await pause_.async_wait();
       oracles_.expect(!waited.error(), "the walk's own timer failed");

@@ -4,6 +4,7 @@
 #include <beck/testing/check.hpp>
 #include <cstdio>
 #include <cstring>
+#include <string>
 
 #include "simulation/planted.hpp"
 #include "simulation/walk_program.hpp"
@@ -14,8 +15,11 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "no such bug: %s\n", argv[2]);
       return 2;
     }
+    const std::string command = std::string(argv[0]) + " --plant " + argv[2];
     argc -= 2;
     argv += 2;
+    return beck::testing::sim::check(argc, argv, beck::test::walk_program,
+                                     beck::testing::sim::check_options().command(command.c_str()));
   }
   return beck::testing::sim::check(argc, argv, beck::test::walk_program);
 }

@@ -18,7 +18,9 @@ std::size_t pick(choices& from, const std::size_t (&values)[N]) {
   return values[from.below(N)];
 }
 
-void join(io_context&, local::stream_protocol::socket (&ends)[2]) { connect_pair(ends[0], ends[1]); }
+void join(io_context&, local::stream_protocol::socket (&ends)[2]) {
+  connect_pair(ends[0], ends[1]);
+}
 
 void join(io_context& ctx, ip::tcp::socket (&ends)[2]) {
   ip::tcp::acceptor acceptor(ctx, ip::tcp::endpoint(ip::address_v4::loopback(), 0));
@@ -120,20 +122,21 @@ void walk_station<Stream>::start_read(unsigned end) {
   }
   auto data = std::make_shared<std::vector<char>>(room);
   const std::uint64_t start = life_->streams[end].start();
-  auto done = [this, end, start, data, life = life_,
-               once = expected_once(oracles_)](error_code ec, std::size_t n) mutable {
+  auto done = [this, end, start, data, life = life_, once = expected_once(oracles_)](
+                  error_code ec, std::size_t n) mutable {
     oracles_.called_back();
     once.happened();
     read_done(*life, end, start, ec, data->data(), n);
   };
   const mutable_buffer all = buffer(*data);
+  const std::size_t whole = room < 5000 ? room : 5000;
   if (form == 1) {
     ends_[end].async_read_some(all, std::move(done));
   } else if (form == 2) {
     const mutable_buffer parts[2] = {buffer(all, room / 2), all + room / 2};
     ends_[end].async_read_some(parts, std::move(done));
   } else {
-    async_read(ends_[end], buffer(all, room < 300 ? room : 300), std::move(done));
+    async_read(ends_[end], buffer(all, whole), std::move(done));
   }
 }
 
@@ -193,8 +196,8 @@ void walk_station<Stream>::start_write(unsigned end) {
   }
   auto kept = std::make_shared<std::string>(std::move(text));
   const const_buffer all = buffer(*kept);
-  auto done = [this, end, kept, life = life_,
-               once = expected_once(oracles_)](error_code ec, std::size_t n) mutable {
+  auto done = [this, end, kept, life = life_, once = expected_once(oracles_)](
+                  error_code ec, std::size_t n) mutable {
     oracles_.called_back();
     once.happened();
     write_done(*life, end, ec, kept->size(), n);

@@ -19,9 +19,9 @@ namespace beck::test {
 struct connection_life {
   connection_life(oracles& of, std::uint64_t salt) : streams{{of, salt}, {of, salt + 1}} {}
 
-  judged_stream streams[2];     ///< what end 0 reads, what end 1 reads
-  bool writing[2] = {};         ///< at most one write a direction: its bytes follow from its position
-  bool shut[2] = {};            ///< no more writes by this end
+  judged_stream streams[2];  ///< what end 0 reads, what end 1 reads
+  bool writing[2] = {};      ///< at most one write a direction: its bytes follow from its position
+  bool shut[2] = {};         ///< no more writes by this end
   bool wants_shutdown[2] = {};  ///< as soon as the write has ended
   bool broken = false;          ///< closed, or an error: bytes may be missing
 };
