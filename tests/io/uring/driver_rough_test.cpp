@@ -9,6 +9,7 @@
 #include <beck/io/read_write.hpp>
 #include <cerrno>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/context_seam.hpp"
@@ -123,6 +124,8 @@ TEST_CASE("U20: a context that ends in the middle of a rough time leaves nothing
         beck::co_spawn(ctx, send_all(pairs[i].b, i * 37 + 1, sent), beck::detached);
       }
       for (std::uint64_t i = 0; i < seed * 7; ++i) ctx.run_one();
+      // They go with the context: were they closed before, it would find nothing in flight.
+      beck::post(ctx, [kept = std::move(pairs)] {});
     }
     CHECK(kernel.stats().abandoned <= wake_polls);
     CHECK(received.failed == 0);
