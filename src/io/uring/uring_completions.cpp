@@ -158,9 +158,15 @@ void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& comple
   }
   direction& q = d.queue[direction_in];
   op.transferred += static_cast<std::size_t>(completion.res);
-  // The kernel says whether there is more: no guess is needed.
-  q.ready = d.hung_up || (completion.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0 ? readiness::known
-                                                                              : readiness::no;
+  // The kernel says whether there was more when it received: no guess is needed. What a poll has
+  // told since this was armed stays: the completions of different entries are not ordered, and an
+  // edge is told once.
+  const bool more = (completion.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0;
+  if (d.hung_up || more) {
+    q.ready = readiness::known;
+  } else if (q.ready != readiness::known) {
+    q.ready = readiness::no;
+  }
   if ((op.flags & io_op::flag_all) == 0 || op.transferred == op.length) {
     end_operation(op, d, 0);
   } else if ((op.flags & io_op::flag_cancelled) != 0 || d.closing) {

@@ -9,6 +9,7 @@
 #include <beck/io/read_write.hpp>
 #include <cerrno>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/context_seam.hpp"
@@ -23,6 +24,8 @@ namespace {
 constexpr std::size_t pairs_max = 24;  // more receives and polls than the ring below has entries
 constexpr std::size_t message_bytes_max = 20'000;
 constexpr int messages = 12;
+// Less than most messages: their sends have to wait in the ring, where they can be short (U10).
+constexpr int send_buffer_bytes = 4608;
 // The poll of the wake descriptor ends with its ring: it writes into nobody's memory.
 constexpr std::uint64_t wake_polls = 1;
 
@@ -77,7 +80,10 @@ TEST_CASE("U1 to U8, U10, U18: streams arrive whole whatever trouble the kernel 
       beck::io_context ctx(context_seam::on_ring(kernel));
       kernel.set_chances(rough_chances);
       std::vector<beck::test::stream_pair> pairs;
-      for (std::size_t i = 0; i < pairs_max; ++i) pairs.emplace_back(ctx);
+      for (std::size_t i = 0; i < pairs_max; ++i) {
+        pairs.emplace_back(ctx);
+        pairs[i].b.set_option(beck::socket_base::send_buffer_size(send_buffer_bytes));
+      }
       for (std::size_t i = 0; i < pairs_max; ++i) {
         beck::co_spawn(ctx, receive_all(pairs[i].a, i * 37 + 1, received), beck::detached);
         beck::co_spawn(ctx, send_all(pairs[i].b, i * 37 + 1, sent), beck::detached);
@@ -109,12 +115,17 @@ TEST_CASE("U20: a context that ends in the middle of a rough time leaves nothing
       beck::io_context ctx(context_seam::on_ring(kernel));
       std::vector<beck::test::stream_pair> pairs;
       kernel.set_chances(rough_chances);
-      for (std::size_t i = 0; i < pairs_max; ++i) pairs.emplace_back(ctx);
+      for (std::size_t i = 0; i < pairs_max; ++i) {
+        pairs.emplace_back(ctx);
+        pairs[i].b.set_option(beck::socket_base::send_buffer_size(send_buffer_bytes));
+      }
       for (std::size_t i = 0; i < pairs_max; ++i) {
         beck::co_spawn(ctx, receive_all(pairs[i].a, i * 37 + 1, received), beck::detached);
         beck::co_spawn(ctx, send_all(pairs[i].b, i * 37 + 1, sent), beck::detached);
       }
       for (std::uint64_t i = 0; i < seed * 7; ++i) ctx.run_one();
+      // They go with the context: were they closed before, it would find nothing in flight.
+      beck::post(ctx, [kept = std::move(pairs)] {});
     }
     CHECK(kernel.stats().abandoned <= wake_polls);
     CHECK(received.failed == 0);

@@ -12,6 +12,7 @@
 #include <ostream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "support/connections.hpp"
@@ -114,6 +115,58 @@ TEST_CASE("U1: a close whose cancels find no room in the queue is carried out la
   CHECK(parked.aborted());
   CHECK(ended.ended_with(error::eof));
   for (const outcome& read : reads) CHECK((read.aborted() || read.ended_with(error::eof)));
+}
+
+TEST_CASE("U1: a cancel that finds no room in the queue is carried out later") {
+  bool refusing = false;  // outlives the context, whose end enters once more
+  scripted_kernel kernel;
+  kernel.limit_entries(few_entries);
+  beck::io_context ctx(context_seam::on_ring(kernel));
+  stream cancelled(ctx);
+  stream peer(ctx);
+  connect_pair(cancelled, peer);
+  outcome armed;
+  char byte = 0;
+  cancelled.async_read_some(buffer(&byte, 1), note(armed));
+  beck::test::let_settle(ctx);
+  std::vector<std::unique_ptr<beck::test::local_connection>> others;
+  std::vector<outcome> reads(100);
+  std::vector<char> bytes(100);
+  for (std::size_t i = 0; i < 100; ++i) {
+    others.push_back(std::make_unique<beck::test::local_connection>(ctx));
+    others[i]->a.async_read_some(buffer(&bytes[i], 1), note(reads[i]));
+  }
+  refusing = true;
+  kernel.on_enter([&] {
+    if (refusing) kernel.fail_enter(ENOMEM);
+  });
+  for (int i = 0; i < 3; ++i) ctx.poll();  // the queue is full of receives now
+  cancelled.cancel();
+  for (int i = 0; i < 3; ++i) ctx.poll();
+  CHECK(armed.calls == 0);
+  refusing = false;
+  for (int i = 0; i < 1000 && !armed.done(); ++i) beck::test::let_settle(ctx);
+  CHECK(armed.aborted());
+}
+
+TEST_CASE("U2: a kernel that stays without memory is asked at intervals, not all the time") {
+  scripted_kernel kernel;
+  beck::io_context ctx(context_seam::on_ring(kernel));
+  beck::test::local_connection c(ctx);
+  outcome received;
+  char byte = 0;
+  const std::uint64_t before = kernel.stats().enters;
+  const beck::time_point until = beck::steady_now() + beck::duration(50'000'000);
+  kernel.on_enter([&] {
+    if (beck::steady_now() < until) kernel.fail_enter(ENOMEM);
+  });
+  c.a.async_read_some(buffer(&byte, 1), note(received));
+  c.b.write_some(buffer("m", 1));
+  beck::test::run_all(ctx);
+  CHECK(received.ok());
+  CHECK(ctx.stats().retries > 0);
+  CHECK(kernel.stats().enters - before < 200);  // a loaded machine only makes them fewer
+  kernel.on_enter({});
 }
 
 TEST_CASE("U2: a kernel without memory for submissions delays and loses nothing") {
@@ -247,6 +300,40 @@ TEST_CASE("U8: the poll of the wake descriptor ends and another thread's post st
   }
 }
 
+TEST_CASE("a poll that overtakes the completion of a receive is not forgotten") {
+  scripted_kernel kernel;
+  beck::io_context ctx(context_seam::on_ring(kernel));
+  beck::test::local_connection c(ctx);
+  std::vector<char> room(100000);
+  outcome first;
+  c.a.async_read_some(buffer(room), note(first));  // too large to be armed: leaves a poll behind
+  beck::test::let_settle(ctx);
+  c.b.write_some(buffer("1", 1));
+  beck::test::run_all(ctx);
+  CHECK(first.ok());
+
+  outcome armed;
+  char small[8] = {};
+  c.a.async_read_some(buffer(small), note(armed));
+  beck::test::let_settle(ctx);
+  kernel.hold_completions(true);
+  for (const char* part : {"ab", "cd"}) {  // received; and an edge of the poll for what follows
+    c.b.write_some(buffer(part, 2));
+    kernel.look();
+    ctx.poll();
+  }
+  CHECK(armed.calls == 0);
+  kernel.reverse_completions(true);
+  kernel.hold_completions(false);
+  beck::test::run_until(ctx, armed);
+  CHECK(armed.bytes == 2);
+  outcome last;
+  c.a.async_read_some(buffer(room), note(last));
+  for (int i = 0; i < 100 && !last.done(); ++i) beck::test::let_settle(ctx);
+  CHECK(last.ok());
+  CHECK(last.bytes == 2);
+}
+
 TEST_CASE("U10: sends that are short in spite of MSG_WAITALL go on until all is sent") {
   for (int seed = 1; seed <= seeds(); ++seed) {
     carry(static_cast<std::uint64_t>(seed), 12,
@@ -307,8 +394,10 @@ TEST_CASE("U20: a context that ends on a difficult kernel abandons no operation"
     {
       beck::io_context ctx(context_seam::on_ring(kernel));
       kernel.set_chances(rough_chances);
-      echo_load load(ctx, 10, static_cast<std::uint64_t>(seed));
+      auto load = std::make_unique<echo_load>(ctx, 10, static_cast<std::uint64_t>(seed));
       for (int i = 0; i < seed; ++i) ctx.poll_one();
+      // Goes with the context: were its sockets closed before, it would find nothing in flight.
+      beck::post(ctx, [kept = std::move(load)] {});
     }
     CHECK(kernel.rings() == 0);
     CHECK(kernel.stats().abandoned <= 1);  // the poll of the wake descriptor touches no memory
