@@ -4,6 +4,8 @@
 // entry is written and acquired when its completion is taken.
 #pragma once
 
+#include <cstddef>
+
 #if defined(__SANITIZE_ADDRESS__)
 #define BECK_ADDRESS_SANITIZER 1
 #elif defined(__has_feature)
@@ -19,6 +21,11 @@
 #endif
 #endif
 
+#if defined(BECK_ADDRESS_SANITIZER)
+extern "C" void __asan_poison_memory_region(void const volatile* address, std::size_t bytes);
+extern "C" int __asan_address_is_poisoned(void const volatile* address);
+extern "C" void __asan_unpoison_memory_region(void const volatile* address, std::size_t bytes);
+#endif
 #if defined(BECK_THREAD_SANITIZER)
 extern "C" void __tsan_acquire(void* address);
 extern "C" void __tsan_release(void* address);
@@ -49,6 +56,30 @@ inline void annotate_release([[maybe_unused]] void* address) noexcept {
 inline void annotate_acquire([[maybe_unused]] void* address) noexcept {
 #if defined(BECK_THREAD_SANITIZER)
   __tsan_acquire(address);
+#endif
+}
+
+/// The memory is somebody else's to write: whoever touches it before it is returned is reported.
+inline void annotate_lent([[maybe_unused]] void* address,
+                          [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(BECK_ADDRESS_SANITIZER)
+  __asan_poison_memory_region(address, bytes);
+#endif
+}
+
+inline void annotate_returned([[maybe_unused]] void* address,
+                              [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(BECK_ADDRESS_SANITIZER)
+  __asan_unpoison_memory_region(address, bytes);
+#endif
+}
+
+/// Only with AddressSanitizer.
+inline bool is_lent([[maybe_unused]] const void* address) noexcept {
+#if defined(BECK_ADDRESS_SANITIZER)
+  return __asan_address_is_poisoned(address) != 0;
+#else
+  return false;
 #endif
 }
 

@@ -202,6 +202,8 @@ class io_loop {
     return chunk_first * ((1u << chunk) - 1);
   }
   static std::uint32_t chunk_size(std::uint32_t chunk) noexcept { return chunk_first << chunk; }
+  void hand_over(io_op& op) noexcept;
+  static void take_back(const io_op& op) noexcept;
   void deliver_here(io_op& op, runner* where);
   static void deliver_entry(queue_entry* entry, runner* where);
   static void late_attempt_entry(queue_entry* entry, runner* where);

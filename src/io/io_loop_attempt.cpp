@@ -79,6 +79,7 @@ bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept 
     op.result = 0;
     return true;
   }
+  if (receiving) take_back(op);
   while (worth_attempting(d, q, op.kind) && runner_.spend(runner::call_weight)) {
     ++counters_.attempts;
     const std::ptrdiff_t r = perform(*system_, op);

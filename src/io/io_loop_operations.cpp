@@ -6,12 +6,37 @@
 #include <beck/base/assert.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/io/uring_submit.hpp>
+#include <beck/io/vector_operation.hpp>
 
 #include "base/sanitizers.hpp"
 #include "io/io_loop.hpp"
 #include "io/transitions.hpp"
 
 namespace beck {
+
+namespace {
+
+/// Under AddressSanitizer a receive's buffer is poisoned while it waits: nobody may look at it.
+template <class Action>
+void each_receive_buffer(const io_op& op, Action&& action) noexcept {
+  if constexpr (address_sanitizer) {
+    if (op.kind == op_kind::receive) {
+      action(op.address, op.length);
+    } else if (op.kind == op_kind::receive_vector) {
+      const io_vector* const parts = parts_of(op);
+      for (std::size_t i = 0; i < op.length; ++i) action(parts[i].data, parts[i].bytes);
+    }
+  }
+}
+
+}  // namespace
+
+void io_loop::hand_over(io_op& op) noexcept {
+  each_receive_buffer(op, annotate_lent);
+  driver_->submit(op);
+}
+
+void io_loop::take_back(const io_op& op) noexcept { each_receive_buffer(op, annotate_returned); }
 
 // --- starting
 // ------------------------------------------------------------------------------------------
@@ -36,7 +61,7 @@ bool io_loop::start_immediate(io_op& op) noexcept {
   }
   if (op.kind == op_kind::raw) {
     ++outstanding_;
-    driver_->submit(op);
+    hand_over(op);
     return false;
   }
   direction& q = d.queue[direction_of(op.kind)];
@@ -49,7 +74,7 @@ bool io_loop::start_immediate(io_op& op) noexcept {
   if (attempt(op)) return true;
   ++outstanding_;
   q.current = &op;
-  if (!pause_if_exhausted(op)) driver_->submit(op);
+  if (!pause_if_exhausted(op)) hand_over(op);
   return false;
 }
 
@@ -72,6 +97,7 @@ void io_loop::queue_attempt(io_op& op) noexcept {
 void io_loop::attempt_entry(queue_entry* entry, runner* where) {
   auto& op = *static_cast<io_op*>(entry);
   if (where == nullptr) {
+    take_back(op);
     op.complete(&op, nullptr);
     return;
   }
@@ -79,7 +105,7 @@ void io_loop::attempt_entry(queue_entry* entry, runner* where) {
   if ((op.flags & io_op::flag_cancelled) != 0) {
     op.result = -ECANCELED;
   } else if (!loop.attempt(op)) {
-    if (!loop.pause_if_exhausted(op)) loop.driver_->submit(op);
+    if (!loop.pause_if_exhausted(op)) loop.hand_over(op);
     return;
   }
   loop.deliver_here(op, where);
@@ -101,10 +127,11 @@ void io_loop::late_attempt_entry(queue_entry* entry, runner* where) {
   ++loop.counters_.speculations;
   if (loop.attempt(op)) return loop.deliver_here(op, where);
   q.predictor = 0;
-  loop.driver_->submit(op);
+  loop.hand_over(op);
 }
 
 void io_loop::deliver_here(io_op& op, runner* where) {
+  take_back(op);
   advance(op, op_event::finish);
   --outstanding_;
   leave_direction(op);
@@ -124,6 +151,7 @@ void fill_raw(io_op& op, io_uring_sqe& entry) noexcept {
 // -----------------------------------------------------------------------------------------
 
 void io_loop::complete_with(io_op& op, int result) noexcept {
+  take_back(op);
   op.result = result;
   advance(op, op_event::finish);
   --outstanding_;
@@ -163,7 +191,7 @@ void io_loop::leave_direction(io_op& op) noexcept {
       continue;
     }
     q.current = next;
-    driver_->submit(*next);
+    hand_over(*next);
     return;
   }
 }
@@ -183,7 +211,7 @@ void io_loop::hold_direction(io_op& op) noexcept {
 bool io_loop::step_again(io_op& op) noexcept {
   if (attempt(op)) return true;
   ++outstanding_;
-  driver_->submit(op);
+  hand_over(op);
   return false;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sanitizers.hpp"
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
 #include "support/stream_pair.hpp"
@@ -259,6 +260,33 @@ CONFORMANCE("reads of every form take their turn: small, large, scattered, whole
   ctx.run();
   CHECK(order == std::vector{1, 2, 3});
   CHECK(received == text);
+}
+
+CONFORMANCE("under AddressSanitizer nobody may look at the buffer of a read in flight") {
+  if (!beck::address_sanitizer) SKIP_CASE("this build has no AddressSanitizer");
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  std::array<char, 64> one{};
+  std::array<char, 64> two{};
+  const std::array<beck::mutable_buffer, 2> parts{beck::buffer(two.data(), 32),
+                                                  beck::buffer(two.data() + 32, 32)};
+  int completed = 0;
+  const auto done = [&completed](beck::error_code, std::size_t) { ++completed; };
+  pair.a.async_read_some(beck::buffer(one), done);
+  pair.b.async_read_some(parts, done);
+  ctx.poll();
+  ctx.restart();
+  REQUIRE(completed == 0);
+  for (const char* byte : {one.data(), one.data() + 63, two.data(), two.data() + 63}) {
+    CHECK(beck::is_lent(byte));
+  }
+  beck::write(pair.b, beck::buffer("x", 1));  // a read that succeeds and one that is cancelled
+  pair.b.cancel();
+  ctx.run();
+  CHECK(completed == 2);
+  for (const char* byte : {one.data(), one.data() + 63, two.data(), two.data() + 63}) {
+    CHECK_FALSE(beck::is_lent(byte));
+  }
 }
 
 CONFORMANCE("several writes go out in the order of their start") {

@@ -4,22 +4,30 @@
 #include <doctest/doctest.h>
 
 #include <beck/testing/check.hpp>
+#include <string>
 #include <vector>
 
 #include <algorithm>
 
-#include "simulation/schedule.hpp"
+#include "simulation/programs.hpp"
 #include "support/report.hpp"
 #include "support/scale.hpp"
 
+using beck::test::cluster_program;
+using beck::test::faulty_schedule_program;
+using beck::test::run_faulty_schedule;
 using beck::test::schedule_program;
 namespace sim = beck::testing::sim;
 
 namespace {
 
-sim::check_options from_build_folder() {
-  return sim::check_options().command("build/release/tests/simulate");
+sim::check_options replayed_by(const char* command) {
+  return sim::check_options().command(command);
 }
+
+constexpr char simulate_schedule[] = "build/release/tests/simulate schedule";
+constexpr char simulate_faulty[] = "build/release/tests/simulate faulty";
+constexpr char simulate_cluster[] = "build/release/tests/simulate cluster";
 
 }  // namespace
 
@@ -30,14 +38,52 @@ TEST_CASE("20,000 seeded schedules deliver every byte, differ from each other an
   const auto keep = [](std::uint64_t, std::uint64_t hash, void* to) {
     static_cast<std::vector<std::uint64_t>*>(to)->push_back(hash);
   };
-  const sim::check_outcome outcome =
-      sim::check(from_build_folder().seeds(0, wanted).on_run(keep, &hashes), schedule_program);
+  const sim::check_outcome outcome = sim::check(
+      replayed_by(simulate_schedule).seeds(0, wanted).on_run(keep, &hashes), schedule_program);
   CHECK(outcome.passed);
   REQUIRE(hashes.size() == outcome.runs);
   std::sort(hashes.begin(), hashes.end());
   const auto distinct = std::unique(hashes.begin(), hashes.end()) - hashes.begin();
   CHECK(distinct * 100 >= static_cast<std::ptrdiff_t>(wanted) * 99);
   beck::test::report_value("schedules", static_cast<long long>(outcome.runs));
+}
+
+TEST_CASE("10,000 seeded schedules with faults end, with every byte right up to an error") {
+  const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(10'000));
+  const sim::check_outcome outcome =
+      sim::check(replayed_by(simulate_faulty).seeds(0, wanted), faulty_schedule_program);
+  CHECK(outcome.passed);
+  beck::test::report_value("faulty_schedules", static_cast<long long>(outcome.runs));
+}
+
+TEST_CASE("most conversations survive the ordinary faults, and some do not") {
+  unsigned whole = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    sim::world world(seed);
+    whole += run_faulty_schedule(world).failures == 0 ? 1u : 0u;
+  }
+  CHECK(whole > 100);
+  CHECK(whole < 190);
+}
+
+TEST_CASE("2,000 clusters with faults, partitions and crashes answer every question in the end") {
+  const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(2'000));
+  CHECK(sim::check(replayed_by(simulate_cluster).seeds(0, wanted), cluster_program).passed);
+  beck::test::report_value("clusters", static_cast<long long>(wanted));
+}
+
+TEST_CASE("the hand of a cluster parts, crashes and makes its clients try again") {
+  unsigned retries = 0, crashes = 0, partitions = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    sim::world world(seed);
+    const beck::test::cluster_result r = beck::test::run_cluster(world);
+    retries += r.retries;
+    crashes += r.crashes;
+    partitions += r.partitions;
+  }
+  CHECK(retries > 50);
+  CHECK(crashes > 50);
+  CHECK(partitions > 50);
 }
 
 TEST_CASE("the same seed gives the same schedule again, and so does its tape") {
@@ -53,8 +99,26 @@ TEST_CASE("the same seed gives the same schedule again, and so does its tape") {
   }
 }
 
+TEST_CASE("the same seed has the same faults again, and so has its tape") {
+  for (const auto program : {faulty_schedule_program, cluster_program}) {
+    for (std::uint64_t seed = 0; seed < 32; ++seed) {
+      sim::world first(seed, sim::settings().record());
+      CHECK(program(first).empty());
+      sim::world second(seed);
+      CHECK(program(second).empty());
+      CHECK(first.hash() == second.hash());
+      sim::world replay(first.tape());
+      CHECK(program(replay).empty());
+      CHECK(first.hash() == replay.hash());
+    }
+  }
+}
+
 TEST_CASE("1,000 seeds have the same hashes in every build") {
-  const sim::check_outcome outcome = sim::check(from_build_folder(), schedule_program);
-  CHECK(outcome.runs == 1'000);
-  beck::test::report_fingerprint("simulation.hashes", outcome.digest);
+  for (const auto& [name, program] : beck::test::simulated_programs) {
+    const std::string command = std::string("build/release/tests/simulate ") + name;
+    const sim::check_outcome outcome = sim::check(replayed_by(command.c_str()), program);
+    CHECK(outcome.runs == 1'000);
+    beck::test::report_fingerprint((std::string("simulation.") + name).c_str(), outcome.digest);
+  }
 }

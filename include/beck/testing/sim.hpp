@@ -154,7 +154,8 @@ class world {
   /// clogged holds back is not on its way.
   std::size_t run_until_idle();
   /// Until everything is done that is due until now() + time, also if nobody has work: this much
-  /// time passes. Contexts that are still busy then may go on for a millisecond.
+  /// time passes. Contexts that are still busy then may go on for a millisecond, and a leap of the
+  /// clock (fault::clock_jump) may end it hours late.
   std::size_t run_for(duration time);
 
   /// All of that time in one leap, as when a machine was asleep: nothing happens until then, and

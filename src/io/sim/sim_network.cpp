@@ -47,6 +47,7 @@ sim_socket& sim_network::make(sim_host& host, int family) {
   } else {
     s = free_.back();
     free_.pop_back();
+    s->options.resize_buffers(profile.send_buffer_bytes, profile.receive_buffer_bytes);
   }
   s->host = &host;
   s->family = family;
@@ -169,7 +170,7 @@ void sim_network::shrink_buffers(sim_socket& s) {
   sim_random& random = world_.faults().random();
   const auto send = static_cast<std::uint32_t>(tiny_bytes_max - random.below(tiny_bytes_max));
   const auto receive = static_cast<std::uint32_t>(tiny_bytes_max - random.below(tiny_bytes_max));
-  s.options.shrink(send, receive);
+  s.options.resize_buffers(send, receive);
 }
 
 bool sim_network::sever(sim_socket& s, sim_fault how) {

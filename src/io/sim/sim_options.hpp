@@ -19,8 +19,8 @@ class sim_options {
   int set(int family, int level, int name, const void* value, std::size_t bytes);
   int get(int family, int level, int name, void* value, std::size_t& bytes) const noexcept;
 
-  /// Smaller buffers than a program can ask for.
-  void shrink(std::uint32_t send_buffer, std::uint32_t receive_buffer) noexcept {
+  /// Also to less than a program can ask for.
+  void resize_buffers(std::uint32_t send_buffer, std::uint32_t receive_buffer) noexcept {
     send_buffer_ = send_buffer;
     receive_buffer_ = receive_buffer;
   }

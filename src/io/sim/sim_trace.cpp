@@ -106,7 +106,9 @@ void sim_trace::fault(std::int64_t now, const sim_host* host, sim_fault which) c
 
 void sim_trace::message(std::int64_t now, const char* from, const char* to, const char* what,
                         int fd, std::uint64_t value) const {
-  std::string text = std::string(from) + " -> " + to + "(" + std::to_string(fd) + "): " + what;
+  std::string text = std::string(from) + " -> " + to;
+  if (fd >= 0) text += "(" + std::to_string(fd) + ")";
+  text += std::string(": ") + what;
   if (value != 0) text += " " + std::to_string(value);
   line(now, text.c_str());
 }

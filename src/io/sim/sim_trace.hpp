@@ -47,7 +47,7 @@ class sim_trace {
   void note(std::int64_t now, const sim_host& host, sim_note what, int fd,
             std::int64_t result) const;
   void fault(std::int64_t now, const sim_host* host, sim_fault which) const;
-  /// Something arrives at a host.
+  /// Something arrives at a host; `fd` is -1 where it has no descriptor there.
   void message(std::int64_t now, const char* from, const char* to, const char* what, int fd,
                std::uint64_t value) const;
 

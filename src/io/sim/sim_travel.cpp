@@ -232,7 +232,7 @@ void sim_network::trace(const event& e) {
   const sim_host& other = remote != nullptr && s.family != AF_UNIX ? *remote : *s.host;
   const bool away = e.kind == event_kind::syn;
   world_.trace().message(world_.clock().now(), (away ? *s.host : other).name().c_str(),
-                         (away ? other : *s.host).name().c_str(), what, s.fd, value);
+                         (away ? other : *s.host).name().c_str(), what, away ? -1 : s.fd, value);
 }
 
 // --- paths and hosts ---------------------------------------------------------------------------
