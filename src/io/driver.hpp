@@ -43,7 +43,7 @@ class driver {
   virtual void cancel(io_op& op) noexcept = 0;
 
   /// Takes a listed operation out of its list; false: it stays there, and its flag ends it.
-  virtual bool unlist(io_op&) noexcept { return false; }
+  virtual bool unlist(io_op& op) noexcept = 0;
 
   /// One visit to the kernel: hands over what is prepared, collects what has happened. `deadline`
   /// (steady clock, nanoseconds; INT64_MAX: none) bounds waiting.

@@ -66,6 +66,10 @@ bool io_loop::start_immediate(io_op& op) noexcept {
   }
   direction& q = d.queue[direction_of(op.kind)];
   if (q.current != nullptr) {
+    if (planted(planted_bug::overtaking_read) && is_receive(op.kind)) {
+      q.ready = readiness::known;
+      if (attempt(op)) return true;
+    }
     ++outstanding_;
     advance(op, op_event::queue);
     q.waiting.push(&op);

@@ -2,6 +2,7 @@
 // Events to readiness bits to queued attempts.
 #include "io/readiness.hpp"
 
+#include "base/test_build.hpp"
 #include "io/io_loop.hpp"
 #include "io/perform.hpp"
 
@@ -14,6 +15,7 @@ unsigned wake(io_loop& loop, direction& q) noexcept {
   q.ready = readiness::known;
   io_op* op = q.current;
   if (op == nullptr || op->state != op_state::parked || loop.is_paused(*op)) return 0;
+  if (planted(planted_bug::lost_wake_up) && loop.counters().completions % 8 == 0) return 0;
   if (is_receive(op->kind) && q.predictor < predictor_max && loop.speculates()) ++q.predictor;
   loop.queue_attempt(*op);
   return 1;

@@ -9,6 +9,8 @@
 #include <beck/base/assert.hpp>
 #include <beck/io/operation.hpp>
 
+#include "base/test_build.hpp"
+
 namespace beck {
 
 enum class op_event : std::uint8_t {
@@ -45,6 +47,7 @@ inline constexpr std::array<std::array<op_state, op_events>, op_states> transiti
 inline void advance(io_op& op, op_event event) noexcept {
   const op_state next =
       transition_table[static_cast<std::size_t>(op.state)][static_cast<std::size_t>(event)];
+  note_transition(static_cast<unsigned>(op.state), static_cast<unsigned>(event));
   BECK_ASSERT(next != no_state, "an operation was moved against its transition table");
   op.state = next;
 }

@@ -27,6 +27,7 @@ class sim_driver final : public driver {
   bool detach(descriptor& d) noexcept override;
   void submit(io_op& op) noexcept override;
   void cancel(io_op& op) noexcept override;
+  bool unlist(io_op& op) noexcept override { return due_.remove(op) || fresh_.remove(op); }
   void turn(turn_mode mode, std::int64_t deadline) noexcept override;
   void cancel_everything() noexcept override {}
   int wake_handle() const noexcept override { return -1; }
@@ -50,6 +51,7 @@ class sim_driver final : public driver {
   void wait(std::int64_t deadline) noexcept;
   /// Turns news into readiness and queued attempts, in drawn order.
   void collect() noexcept;
+  void end_whatever_waits(std::uint64_t token) noexcept;
   [[noreturn]] void stuck() const noexcept;
 
   io_loop& loop_;

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the library has only where tests build it a second time, with BECK_TEST_BUILD: five known
+// bugs of this field that a test can switch on, to see that the others find them, and a look at
+// every transition of an operation. In all other builds these are constants, and nothing of it is
+// left.
+#pragma once
+
+namespace beck {
+
+enum class planted_bug : unsigned char {
+  none,
+  lost_wake_up,     ///< an event finds a parked operation and does not wake it
+  overtaking_read,  ///< a later read is tried although an earlier one waits
+  stale_event,      ///< an event of a closed descriptor reaches the next owner of its slot
+  lost_bytes,       ///< a write that is cancelled after a part of it reports nothing
+  early_timer,      ///< a timer ends before its time
+};
+inline constexpr unsigned planted_bugs = 5;
+
+#ifdef BECK_TEST_BUILD
+
+inline planted_bug planted_now = planted_bug::none;
+inline void (*on_transition)(unsigned state, unsigned event) = nullptr;
+
+inline bool planted(planted_bug which) noexcept { return planted_now == which; }
+inline void note_transition(unsigned state, unsigned event) noexcept {
+  if (on_transition != nullptr) on_transition(state, event);
+}
+
+#else
+
+constexpr bool planted(planted_bug) noexcept { return false; }
+constexpr void note_transition(unsigned, unsigned) noexcept {}
+
+#endif
+
+}  // namespace beck

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSL-1.0
+// The walk: stations, timers and a door where connections are made, one step after the other, first
+// from outside the loop and then from inside.
+#include "simulation/walk.hpp"
+
+#include <beck/coro/co_spawn.hpp>
+#include <beck/io/steady_timer.hpp>
+#include <beck/run/post.hpp>
+#include <optional>
+#include <utility>
+
+#include "simulation/walk_station.hpp"
+
+namespace beck::test {
+namespace {
+
+constexpr std::int64_t pause_ns_max = 200'000;
+
+/// A timer with several waits, set anew and cancelled at any time.
+class walk_timer {
+ public:
+  walk_timer(io_context& ctx, oracles& of, choices& from) : timer_(ctx), oracles_(of), from_(from) {}
+
+  void step() {
+    const oracles::initiation inside(oracles_);
+    switch (from_.below(4)) {
+      case 0:
+        timer_.expires_after(duration(static_cast<std::int64_t>(from_.below(pause_ns_max))));
+        return;
+      case 1:
+        timer_.cancel();
+        return;
+      default:
+        wait();
+    }
+  }
+  void cancel() { timer_.cancel(); }
+
+ private:
+  void wait() {
+    const time_point due = timer_.expiry();
+    timer_.async_wait([this, due, once = expected_once(oracles_)](error_code ec) mutable {
+      oracles_.called_back();
+      once.happened();
+      if (!ec) oracles_.expect(steady_now() >= due, "a timer ended before its time");
+      if (ec && ec != error::operation_aborted) oracles_.broken("a timer failed: " + ec.message());
+    });
+  }
+
+  steady_timer timer_;
+  oracles& oracles_;
+  choices& from_;
+};
+
+/// Connections are made here, and cut off while they are made.
+class walk_door {
+ public:
+  walk_door(io_context& ctx, oracles& of, choices& from)
+      : ctx_(ctx),
+        oracles_(of),
+        from_(from),
+        acceptor_(ctx, ip::tcp::endpoint(ip::address_v4::loopback(), 0)),
+        client_(ctx),
+        server_(ctx) {}
+
+ private:
+  auto counted(bool& busy) {
+    return [this, &busy, once = expected_once(oracles_)](error_code) mutable {
+      oracles_.called_back();
+      once.happened();
+      busy = false;
+    };
+  }
+
+ public:
+  void step() {
+    const oracles::initiation inside(oracles_);
+    switch (from_.below(6)) {
+      case 0:
+      case 1:
+        if (accepting_) return;
+        accepting_ = true;
+        server_.close();
+        acceptor_.async_accept(server_, counted(accepting_));
+        return;
+      case 2:
+      case 3:
+        if (connecting_) return;
+        connecting_ = true;
+        client_.close();
+        client_.async_connect(acceptor_.local_endpoint(), counted(connecting_));
+        return;
+      case 4:
+        acceptor_.cancel();
+        return;
+      default: {
+        error_code closed;
+        client_.cancel(closed);
+      }
+    }
+  }
+  void finish() {
+    const oracles::initiation inside(oracles_);
+    acceptor_.close();
+    client_.close();
+    server_.close();
+  }
+
+ private:
+  io_context& ctx_;
+  oracles& oracles_;
+  choices& from_;
+  ip::tcp::acceptor acceptor_;
+  ip::tcp::socket client_;
+  ip::tcp::socket server_;
+  bool accepting_ = false;
+  bool connecting_ = false;
+};
+
+class walker {
+ public:
+  walker(io_context& ctx, choices& from, const walk_options& how)
+      : ctx_(ctx),
+        from_(from),
+        how_(how),
+        near_(ctx, oracles_, from, how.faults),
+        far_(ctx, oracles_, from, how.faults),
+        timers_{{ctx, oracles_, from}, {ctx, oracles_, from}},
+        door_(ctx, oracles_, from),
+        pause_(ctx) {}
+
+  std::string run() {
+    const unsigned outside = how_.steps / 4;
+    for (unsigned i = 0; i < outside; ++i) step();  // off the runner: by mail
+    co_spawn(ctx_, inside(how_.steps - outside), detached);
+    ctx_.run();
+    oracles_.expect_all_completed();
+    oracles_.expect(ctx_.stats().outstanding == 0, "operations are outstanding at the end");
+    return oracles_.report();
+  }
+
+ private:
+  void step() {
+    switch (from_.below(8)) {
+      case 0:
+        return timers_[from_.below(2)].step();
+      case 1:
+        return door_.step();
+      case 2:
+      case 3:
+      case 4:
+        return far_.step();
+      default:
+        return near_.step();
+    }
+  }
+
+  task<> inside(unsigned steps) {
+    for (unsigned i = 0; i < steps; ++i) {
+      step();
+      if (from_.below(2) == 0) continue;
+      pause_.expires_after(duration(static_cast<std::int64_t>(from_.below(pause_ns_max))));
+      const auto waited = co_await pause_.async_wait();
+      oracles_.expect(!waited.error(), "the walk's own timer failed");
+    }
+    near_.finish();
+    far_.finish();
+    for (walk_timer& timer : timers_) timer.cancel();
+    door_.finish();
+  }
+
+  io_context& ctx_;
+  oracles oracles_;
+  choices& from_;
+  walk_options how_;
+  walk_station<local::stream_protocol::socket> near_;
+  walk_station<ip::tcp::socket> far_;
+  walk_timer timers_[2];
+  walk_door door_;
+  steady_timer pause_;
+};
+
+}  // namespace
+
+std::string walk(io_context& ctx, choices& from, const walk_options& how) {
+  std::optional<walker> one(std::in_place, ctx, from, how);
+  std::string report = one->run();
+  one.reset();
+  ctx.restart();
+  ctx.poll();
+  return report;
+}
+
+}  // namespace beck::test

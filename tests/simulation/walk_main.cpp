@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSL-1.0
+// Walks from a command line: simulate_walks --help. With --plant NAME before everything else, in a
+// library with that bug.
+#include <beck/testing/check.hpp>
+#include <cstdio>
+#include <cstring>
+
+#include "simulation/planted.hpp"
+#include "simulation/walk_program.hpp"
+
+int main(int argc, char** argv) {
+  if (argc > 2 && std::strcmp(argv[1], "--plant") == 0) {
+    if (!beck::test::plant(argv[2])) {
+      std::fprintf(stderr, "no such bug: %s\n", argv[2]);
+      return 2;
+    }
+    argc -= 2;
+    argv += 2;
+  }
+  return beck::testing::sim::check(argc, argv, beck::test::walk_program);
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSL-1.0
+// The walk as a program of simulated worlds.
+#pragma once
+
+#include <beck/testing/sim.hpp>
+
+namespace beck::test {
+
+/// Fails with what was broken.
+void walk_program(testing::sim::world& w);
+
+}  // namespace beck::test
