@@ -12,6 +12,7 @@ namespace {
 using stream = std::vector<std::uint64_t>;
 
 constexpr unsigned changes_max = 4;
+constexpr unsigned seeds_max = 16;     // the seed says which program runs
 constexpr unsigned streams_used = 10;  // those that somebody draws from
 constexpr unsigned span_max = 64;
 constexpr std::size_t draws_max = 20'000;
@@ -65,6 +66,7 @@ void repeat(stream& draws, testing::small_random& random) {
 }  // namespace
 
 void mutate(sim_tape& tape, testing::small_random& random) {
+  if (random.chance(20)) tape.seed = random.below(seeds_max);
   for (unsigned changes = 1 + random.below(changes_max); changes != 0; --changes) {
     stream& draws = tape.streams[random.below(streams_used)];
     switch (random.below(5)) {

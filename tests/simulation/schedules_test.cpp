@@ -4,12 +4,12 @@
 #include <doctest/doctest.h>
 
 #include <beck/testing/check.hpp>
+#include <string>
 #include <vector>
 
 #include <algorithm>
 
-#include "simulation/cluster.hpp"
-#include "simulation/schedule.hpp"
+#include "simulation/programs.hpp"
 #include "support/report.hpp"
 #include "support/scale.hpp"
 
@@ -21,9 +21,13 @@ namespace sim = beck::testing::sim;
 
 namespace {
 
-sim::check_options from_build_folder() {
-  return sim::check_options().command("build/release/tests/simulate");
+sim::check_options replayed_by(const char* command) {
+  return sim::check_options().command(command);
 }
+
+constexpr char simulate_schedule[] = "build/release/tests/simulate schedule";
+constexpr char simulate_faulty[] = "build/release/tests/simulate faulty";
+constexpr char simulate_cluster[] = "build/release/tests/simulate cluster";
 
 }  // namespace
 
@@ -34,8 +38,8 @@ TEST_CASE("100,000 seeded schedules deliver every byte, differ from each other a
   const auto keep = [](std::uint64_t, std::uint64_t hash, void* to) {
     static_cast<std::vector<std::uint64_t>*>(to)->push_back(hash);
   };
-  const sim::check_outcome outcome =
-      sim::check(from_build_folder().seeds(0, wanted).on_run(keep, &hashes), schedule_program);
+  const sim::check_outcome outcome = sim::check(
+      replayed_by(simulate_schedule).seeds(0, wanted).on_run(keep, &hashes), schedule_program);
   CHECK(outcome.passed);
   REQUIRE(hashes.size() == outcome.runs);
   std::sort(hashes.begin(), hashes.end());
@@ -47,7 +51,7 @@ TEST_CASE("100,000 seeded schedules deliver every byte, differ from each other a
 TEST_CASE("80,000 seeded schedules with faults end, with every byte right up to an error") {
   const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(80'000));
   const sim::check_outcome outcome =
-      sim::check(from_build_folder().seeds(0, wanted), faulty_schedule_program);
+      sim::check(replayed_by(simulate_faulty).seeds(0, wanted), faulty_schedule_program);
   CHECK(outcome.passed);
   beck::test::report_value("schedules", static_cast<long long>(outcome.runs));
 }
@@ -64,7 +68,7 @@ TEST_CASE("most conversations survive the ordinary faults, and some do not") {
 
 TEST_CASE("2,000 clusters with faults, partitions and crashes answer every question in the end") {
   const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(2'000));
-  CHECK(sim::check(from_build_folder().seeds(0, wanted), cluster_program).passed);
+  CHECK(sim::check(replayed_by(simulate_cluster).seeds(0, wanted), cluster_program).passed);
   beck::test::report_value("clusters", static_cast<long long>(wanted));
 }
 
@@ -111,15 +115,10 @@ TEST_CASE("the same seed has the same faults again, and so has its tape") {
 }
 
 TEST_CASE("1,000 seeds have the same hashes in every build") {
-  struct {
-    const char* name;
-    std::string (*program)(sim::world&);
-  } const all[] = {{"simulation.hashes", schedule_program},
-                   {"simulation.faulty", faulty_schedule_program},
-                   {"simulation.clusters", cluster_program}};
-  for (const auto& [name, program] : all) {
-    const sim::check_outcome outcome = sim::check(from_build_folder(), program);
+  for (const auto& [name, program] : beck::test::simulated_programs) {
+    const std::string command = std::string("build/release/tests/simulate ") + name;
+    const sim::check_outcome outcome = sim::check(replayed_by(command.c_str()), program);
     CHECK(outcome.runs == 1'000);
-    beck::test::report_fingerprint(name, outcome.digest);
+    beck::test::report_fingerprint((std::string("simulation.") + name).c_str(), outcome.digest);
   }
 }

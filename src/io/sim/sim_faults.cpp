@@ -38,9 +38,9 @@ const char* to_text(sim_fault which) noexcept { return names[static_cast<std::si
 sim_faults::sim_faults(sim_world& world, sim_draws& draws,
                        const sim_fault_profile& profile) noexcept
     : world_(world),
-      chosen_(draws, profile_stream),
       decisions_(draws, decision_stream),
-      severity_(draws, severity_stream) {
+      severity_(draws, severity_stream),
+      chosen_(draws, profile_stream) {
   configure(profile);
 }
 

@@ -77,7 +77,6 @@ class sim_faults {
   bool decide(sim_fault which, sim_host* host) noexcept;
 
   sim_world& world_;
-  sim_random chosen_;
   sim_random decisions_;
   sim_random severity_;
   sim_fault_profile profile_;
