@@ -79,6 +79,7 @@ class sim_faults {
   sim_world& world_;
   sim_random decisions_;
   sim_random severity_;
+  sim_random chosen_;
   sim_fault_profile profile_;
   std::uint32_t drawn_ = 0;     // may strike by their probability
   std::uint32_t possible_ = 0;  // and those that were asked for somewhere
