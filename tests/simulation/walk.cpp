@@ -57,23 +57,12 @@ class walk_timer {
 class walk_door {
  public:
   walk_door(io_context& ctx, oracles& of, choices& from)
-      : ctx_(ctx),
-        oracles_(of),
+      : oracles_(of),
         from_(from),
         acceptor_(ctx, ip::tcp::endpoint(ip::address_v4::loopback(), 0)),
         client_(ctx),
         server_(ctx) {}
 
- private:
-  auto counted(bool& busy) {
-    return [this, &busy, once = expected_once(oracles_)](error_code) mutable {
-      oracles_.called_back();
-      once.happened();
-      busy = false;
-    };
-  }
-
- public:
   void step() {
     const oracles::initiation inside(oracles_);
     switch (from_.below(6)) {
@@ -82,14 +71,14 @@ class walk_door {
         if (accepting_) return;
         accepting_ = true;
         server_.close();
-        acceptor_.async_accept(server_, counted(accepting_));
+        acceptor_.async_accept(server_, counted(oracles_, accepting_));
         return;
       case 2:
       case 3:
         if (connecting_) return;
         connecting_ = true;
         client_.close();
-        client_.async_connect(acceptor_.local_endpoint(), counted(connecting_));
+        client_.async_connect(acceptor_.local_endpoint(), counted(oracles_, connecting_));
         return;
       case 4:
         acceptor_.cancel();
@@ -108,7 +97,22 @@ class walk_door {
   }
 
  private:
-  io_context& ctx_;
+  /// A handler that says when it has been called.
+  class counted {
+   public:
+    counted(oracles& of, bool& busy) : of_(of), once_(of), busy_(busy) {}
+    void operator()(error_code) {
+      of_.called_back();
+      once_.happened();
+      busy_ = false;
+    }
+
+   private:
+    oracles& of_;
+    expected_once once_;
+    bool& busy_;
+  };
+
   oracles& oracles_;
   choices& from_;
   ip::tcp::acceptor acceptor_;
