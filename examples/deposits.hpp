@@ -52,8 +52,7 @@ struct bank {
       beck::steady_timer journal(context, 2ms);
       if (is_new) co_await journal.async_wait();  // until it is on a disk
       if (fixed) is_new = number > done;  // what is true before a co_await may not be so after it
-      if (is_new) balance += amount;
-      if (is_new) done = number;
+      if (is_new) balance += amount, done = number;
       co_await send(socket, text);
     }
   } catch (const beck::io_error&) {  // the connection is lost; the customer makes another one
