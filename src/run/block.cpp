@@ -9,7 +9,10 @@
 #include <new>
 #include <utility>
 
+#include <beck/base/assert.hpp>
+
 #include "base/sanitizers.hpp"
+#include "run/block_watch.hpp"
 
 namespace beck {
 namespace {
@@ -29,6 +32,7 @@ class block_cache;
 struct alignas(16) block_header {
   block_cache* owner;  // null: straight from the general allocator
   std::uint32_t size_class;
+  std::uint32_t watched_classes;  // what a watch has counted; 0: none
 };
 
 block_header* header_of(void* block) noexcept { return static_cast<block_header*>(block) - 1; }
@@ -37,7 +41,34 @@ void* allocate_general(std::size_t bytes, block_cache* owner, std::uint32_t size
   auto* header = static_cast<block_header*>(::operator new(sizeof(block_header) + bytes));
   header->owner = owner;
   header->size_class = size_class;
+  header->watched_classes = 0;
   return header + 1;
+}
+
+constinit thread_local block_watch* this_watch [[gnu::tls_model("initial-exec")]] = nullptr;
+
+/// A block that is nobody's to recycle.
+void* allocate_single(std::size_t bytes, std::uint32_t size_class) {
+  block_watch* const watch = this_watch;
+  if (watch == nullptr) return allocate_general(bytes, nullptr, 0);
+  if (++watch->allocations == watch->fail_at) {
+    ++watch->refused;
+    throw std::bad_alloc();
+  }
+  void* const block = allocate_general(bytes, nullptr, 0);
+  header_of(block)->watched_classes = size_class;
+  watch->bytes_in_use += size_class * class_bytes;
+  if (watch->bytes_in_use > watch->bytes_max) watch->bytes_max = watch->bytes_in_use;
+  return block;
+}
+
+void free_single(block_header* header) noexcept {
+  if (block_watch* const watch = this_watch; watch != nullptr) {
+    const std::size_t bytes =
+        header->watched_classes * class_bytes;  // perhaps for an earlier watch
+    watch->bytes_in_use -= bytes < watch->bytes_in_use ? bytes : watch->bytes_in_use;
+  }
+  ::operator delete(header);
 }
 
 /// The free lists of one thread. When the thread ends its cache waits for the next new thread,
@@ -90,6 +121,7 @@ class block_cache {
 
  private:
   [[gnu::noinline]] void* take_slow(std::uint32_t size_class) {
+    if (this_watch != nullptr) return allocate_single(size_class * class_bytes, size_class);
     free_node* node = returned_.exchange(nullptr, std::memory_order_acquire);
     while (node != nullptr) {
       free_node* next = node->next;
@@ -144,7 +176,9 @@ struct cache_owner {
 
 void* allocate_block(std::size_t bytes) {
   const std::size_t size_class = bytes != 0 ? (bytes + class_bytes - 1) / class_bytes : 1;
-  if (!recycling || size_class >= classes) return allocate_general(bytes, nullptr, 0);
+  if (!recycling || size_class >= classes) {
+    return allocate_single(bytes, static_cast<std::uint32_t>(size_class));
+  }
   block_cache* cache = this_cache != nullptr ? this_cache : make_cache();
   return cache->take(static_cast<std::uint32_t>(size_class));
 }
@@ -152,7 +186,7 @@ void* allocate_block(std::size_t bytes) {
 void free_block(void* block) noexcept {
   block_header* header = header_of(block);
   if (header->owner == nullptr) {
-    ::operator delete(header);
+    free_single(header);
   } else if (header->owner == this_cache) [[likely]] {
     this_cache->give(block, header->size_class);
   } else if (this_cache != nullptr) {
@@ -161,6 +195,22 @@ void free_block(void* block) noexcept {
     free_node* node = ::new (block) free_node{nullptr};
     header->owner->take_back(node, node);
   }
+}
+
+void watch_blocks(block_watch* watch) noexcept {
+  // A watched thread has a cache in which nothing is found and into which nothing is given.
+  static thread_local block_cache nothing;
+  static thread_local block_cache* usual = nullptr;
+  BECK_ASSERT((watch == nullptr) != (this_watch == nullptr),
+              "watched_memory: one in a thread at a time, destroyed where it was made");
+  if (watch != nullptr) {
+    usual = this_cache != nullptr ? this_cache : make_cache();
+    this_cache = &nothing;
+  } else {
+    nothing.flush();
+    this_cache = usual;
+  }
+  this_watch = watch;
 }
 
 std::uint64_t block_misses() noexcept { return this_cache != nullptr ? this_cache->misses() : 0; }

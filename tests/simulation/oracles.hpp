@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
 
 namespace beck::test {
@@ -36,6 +37,19 @@ class oracles {
     expect(initiating_ == 0, "a callback ran inside the function that started its operation");
   }
 
+  /// Calls `start`, which starts an operation and throws if there is no memory. False: it has; then
+  /// nothing may have happened.
+  template <class Start>
+  bool starts(Start&& start) {
+    const initiation inside(*this);
+    try {
+      start();
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    started();
+    return true;
+  }
   void started() noexcept { ++started_; }
   void completed() noexcept { ++completed_; }
   std::uint64_t operations() const noexcept { return started_; }
@@ -54,10 +68,10 @@ class oracles {
   std::uint64_t completed_ = 0;
 };
 
-/// One operation: completes once.
+/// One operation, which was counted when it started: completes once.
 class expected_once {
  public:
-  explicit expected_once(oracles& of) noexcept : of_(of) { of_.started(); }
+  explicit expected_once(oracles& of) noexcept : of_(of) {}
   void happened() {
     of_.expect(!done_, "an operation completed twice");
     done_ = true;
@@ -99,6 +113,7 @@ class judged_stream {
   }
 
   std::uint64_t start() noexcept { return starts_++; }
+  void not_started() noexcept { --starts_; }
   void complete(std::uint64_t start) {
     of_.expect(start == completions_, "operations on one direction completed out of order");
     ++completions_;

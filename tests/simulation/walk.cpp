@@ -5,7 +5,7 @@
 
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/steady_timer.hpp>
-#include <beck/run/post.hpp>
+#include <beck/testing/memory.hpp>
 #include <optional>
 #include <utility>
 
@@ -15,6 +15,8 @@ namespace beck::test {
 namespace {
 
 constexpr std::int64_t pause_ns_max = 200'000;
+/// For all operations and tasks of a walk together.
+constexpr std::size_t memory_bytes_max = 64 * 1024;
 
 /// A timer with several waits, set anew and cancelled at any time.
 class walk_timer {
@@ -23,14 +25,17 @@ class walk_timer {
       : timer_(ctx), oracles_(of), from_(from) {}
 
   void step() {
-    const oracles::initiation inside(oracles_);
     switch (from_.below(4)) {
-      case 0:
+      case 0: {
+        const oracles::initiation inside(oracles_);
         timer_.expires_after(duration(static_cast<std::int64_t>(from_.below(pause_ns_max))));
         return;
-      case 1:
+      }
+      case 1: {
+        const oracles::initiation inside(oracles_);
         timer_.cancel();
         return;
+      }
       default:
         wait();
     }
@@ -40,12 +45,13 @@ class walk_timer {
  private:
   void wait() {
     const time_point due = timer_.expiry();
-    timer_.async_wait([this, due, once = expected_once(oracles_)](error_code ec) mutable {
+    auto done = [this, due, once = expected_once(oracles_)](error_code ec) mutable {
       oracles_.called_back();
       once.happened();
       if (!ec) oracles_.expect(steady_now() >= due, "a timer ended before its time");
       if (ec && ec != error::operation_aborted) oracles_.broken("a timer failed: " + ec.message());
-    });
+    };
+    oracles_.starts([&] { timer_.async_wait(std::move(done)); });
   }
 
   steady_timer timer_;
@@ -64,26 +70,29 @@ class walk_door {
         server_(ctx) {}
 
   void step() {
-    const oracles::initiation inside(oracles_);
     switch (from_.below(6)) {
       case 0:
       case 1:
         if (accepting_) return;
-        accepting_ = true;
         server_.close();
-        acceptor_.async_accept(server_, counted(oracles_, accepting_));
+        accepting_ = oracles_.starts(
+            [&] { acceptor_.async_accept(server_, counted(oracles_, accepting_)); });
         return;
       case 2:
       case 3:
         if (connecting_) return;
-        connecting_ = true;
         client_.close();
-        client_.async_connect(acceptor_.local_endpoint(), counted(oracles_, connecting_));
+        connecting_ = oracles_.starts([&] {
+          client_.async_connect(acceptor_.local_endpoint(), counted(oracles_, connecting_));
+        });
         return;
-      case 4:
+      case 4: {
+        const oracles::initiation inside(oracles_);
         acceptor_.cancel();
         return;
+      }
       default: {
+        const oracles::initiation inside(oracles_);
         error_code closed;
         client_.cancel(closed);
       }
@@ -124,8 +133,9 @@ class walk_door {
 
 class walker {
  public:
-  walker(io_context& ctx, choices& from, const walk_options& how)
+  walker(io_context& ctx, testing::watched_memory& memory, choices& from, const walk_options& how)
       : ctx_(ctx),
+        memory_(memory),
         from_(from),
         how_(how),
         near_(ctx, oracles_, from, how.faults),
@@ -137,15 +147,18 @@ class walker {
   std::string run() {
     const unsigned outside = how_.steps / 2;
     for (unsigned i = 0; i < outside; ++i) step();  // off the runner: by mail
+    memory_.fail_after(0);
     co_spawn(ctx_, inside(how_.steps - outside), detached);
     ctx_.run();
     oracles_.expect_all_completed();
     oracles_.expect(ctx_.stats().outstanding == 0, "operations are outstanding at the end");
+    oracles_.expect(memory_.bytes_max() <= memory_bytes_max, "the library took too much memory");
     return oracles_.report();
   }
 
  private:
   void step() {
+    if (how_.out_of_memory && from_.below(4) == 3) memory_.fail_after(1 + from_.below(3));
     switch (from_.below(8)) {
       case 0:
         return timers_[from_.below(2)].step();
@@ -168,6 +181,7 @@ class walker {
       const auto waited = co_await pause_.async_wait();
       oracles_.expect(!waited.error(), "the walk's own timer failed");
     }
+    memory_.fail_after(0);
     near_.finish();
     far_.finish();
     for (walk_timer& timer : timers_) timer.cancel();
@@ -175,6 +189,7 @@ class walker {
   }
 
   io_context& ctx_;
+  testing::watched_memory& memory_;
   oracles oracles_;
   choices& from_;
   walk_options how_;
@@ -188,11 +203,15 @@ class walker {
 }  // namespace
 
 std::string walk(io_context& ctx, choices& from, const walk_options& how) {
-  std::optional<walker> one(std::in_place, ctx, from, how);
+  testing::watched_memory memory;
+  std::optional<walker> one(std::in_place, ctx, memory, from, how);
   std::string report = one->run();
   one.reset();
   ctx.restart();
   ctx.poll();
+  if (report.empty() && memory.bytes_in_use() != 0) {
+    report = std::to_string(memory.bytes_in_use()) + " bytes of blocks are in use at the end";
+  }
   return report;
 }
 

@@ -27,6 +27,8 @@ struct walk_options {
   unsigned steps = 60;
   /// Connections may be reset or lost from outside: bytes may be missing then.
   bool faults = false;
+  /// Memory is refused now and then when an operation is started.
+  bool out_of_memory = false;
 };
 
 /// Walks on `ctx` until everything has ended. Returns what was broken first, or "".

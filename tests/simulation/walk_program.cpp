@@ -50,6 +50,7 @@ void walk_program(testing::sim::world& w) {
   w.configure(kind_of_world(kind));
   walk_options how;
   how.faults = kind == 3;
+  how.out_of_memory = from.below(4) == 3;
   std::string report;
   {
     io_context ctx(w.host("one"));

@@ -115,9 +115,9 @@ void walk_station<Stream>::start_read(unsigned end) {
   ++reads_[end];
   const std::size_t room = pick(from_, rooms);
   const auto form = from_.below(4);
-  const oracles::initiation inside(oracles_);
   if (form == 0) {
-    co_spawn(ctx_, read_task(end, room, life_), detached);
+    const auto spawn = [&] { co_spawn(ctx_, read_task(end, room, life_), detached); };
+    if (!oracles_.starts(spawn)) --reads_[end];
     return;
   }
   auto data = std::make_shared<std::vector<char>>(room);
@@ -130,14 +130,19 @@ void walk_station<Stream>::start_read(unsigned end) {
   };
   const mutable_buffer all = buffer(*data);
   const std::size_t whole = room < 5000 ? room : 5000;
-  if (form == 1) {
-    ends_[end].async_read_some(all, std::move(done));
-  } else if (form == 2) {
-    const mutable_buffer parts[2] = {buffer(all, room / 2), all + room / 2};
-    ends_[end].async_read_some(parts, std::move(done));
-  } else {
-    async_read(ends_[end], buffer(all, whole), std::move(done));
-  }
+  const auto begin = [&] {
+    if (form == 1) {
+      ends_[end].async_read_some(all, std::move(done));
+    } else if (form == 2) {
+      const mutable_buffer parts[2] = {buffer(all, room / 2), all + room / 2};
+      ends_[end].async_read_some(parts, std::move(done));
+    } else {
+      async_read(ends_[end], buffer(all, whole), std::move(done));
+    }
+  };
+  if (oracles_.starts(begin)) return;
+  life_->streams[end].not_started();
+  --reads_[end];
 }
 
 template <class Stream>
@@ -162,14 +167,15 @@ void walk_station<Stream>::start_wait(unsigned end) {
                                         : socket_base::wait_write;
   const bool ordered = what == socket_base::wait_read;
   const std::uint64_t start = ordered ? life_->streams[end].start() : 0;
-  const oracles::initiation inside(oracles_);
-  ends_[end].async_wait(what, [this, end, ordered, start, life = life_,
-                               once = expected_once(oracles_)](error_code ec) mutable {
+  auto done = [this, ordered, end, start, life = life_,
+               once = expected_once(oracles_)](error_code ec) mutable {
     oracles_.called_back();
     once.happened();
     if (ordered) life->streams[end].complete(start);
     judge(*life, ec);
-  });
+  };
+  const auto begin = [&] { ends_[end].async_wait(what, std::move(done)); };
+  if (!oracles_.starts(begin) && ordered) life_->streams[end].not_started();
 }
 
 // --- writing -----------------------------------------------------------------------------------
@@ -189,9 +195,9 @@ void walk_station<Stream>::start_write(unsigned end) {
   life_->writing[end] = true;
   std::string text = next_text(*life_, end, pick(from_, sizes));
   const auto form = from_.below(3);
-  const oracles::initiation inside(oracles_);
   if (form == 0) {
-    co_spawn(ctx_, write_task(end, std::move(text), life_), detached);
+    const auto spawn = [&] { co_spawn(ctx_, write_task(end, std::move(text), life_), detached); };
+    if (!oracles_.starts(spawn)) life_->writing[end] = false;
     return;
   }
   auto kept = std::make_shared<std::string>(std::move(text));
@@ -202,12 +208,15 @@ void walk_station<Stream>::start_write(unsigned end) {
     once.happened();
     write_done(*life, end, ec, kept->size(), n);
   };
-  if (form == 1) {
-    async_write(ends_[end], all, std::move(done));
-  } else {
-    const const_buffer parts[2] = {buffer(all, all.size() / 2), all + all.size() / 2};
-    async_write(ends_[end], parts, std::move(done));
-  }
+  const auto begin = [&] {
+    if (form == 1) {
+      async_write(ends_[end], all, std::move(done));
+    } else {
+      const const_buffer parts[2] = {buffer(all, all.size() / 2), all + all.size() / 2};
+      async_write(ends_[end], parts, std::move(done));
+    }
+  };
+  if (!oracles_.starts(begin)) life_->writing[end] = false;
 }
 
 template <class Stream>
@@ -247,6 +256,7 @@ task<> walk_station<Stream>::drain(unsigned end, life_pointer life) {
   std::vector<char> data(room_max);
   for (;;) {
     expected_once once(oracles_);
+    oracles_.started();
     const std::uint64_t start = life->streams[end].start();
     ++reads_[end];
     auto [ec, n] = co_await ends_[end].async_read_some(buffer(data));

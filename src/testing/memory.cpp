@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSL-1.0
+// A watch on the thread's blocks, and what it says.
+#include <beck/testing/memory.hpp>
+
+#include "run/block_watch.hpp"
+
+namespace beck::testing {
+
+struct watched_memory::state : block_watch {};
+
+watched_memory::watched_memory() : state_(new state) { watch_blocks(state_); }
+
+watched_memory::~watched_memory() {
+  watch_blocks(nullptr);
+  delete state_;
+}
+
+void watched_memory::fail_after(std::uint64_t n) noexcept {
+  state_->fail_at = n == 0 ? 0 : state_->allocations + n;
+}
+
+std::uint64_t watched_memory::allocations() const noexcept { return state_->allocations; }
+std::uint64_t watched_memory::refused() const noexcept { return state_->refused; }
+std::size_t watched_memory::bytes_in_use() const noexcept { return state_->bytes_in_use; }
+std::size_t watched_memory::bytes_max() const noexcept { return state_->bytes_max; }
+
+}  // namespace beck::testing
