@@ -185,7 +185,8 @@ class io_loop {
   bool inherited() const noexcept;
   /// In a child of fork: gives up all that the kernel has, once.
   void leave_to_parent() noexcept;
-  bool pause_if_exhausted(io_op& op) noexcept;
+  bool pause_if_exhausted(io_op& op) noexcept { return is_paused(op) && pause(op); }
+  bool pause(io_op& op) noexcept;
   void leave_pause(io_op& op) noexcept;
   void cancel_one(io_op& op) noexcept;
   static void note_received(const descriptor& d, direction& q, std::size_t asked,
@@ -203,7 +204,6 @@ class io_loop {
   }
   static std::uint32_t chunk_size(std::uint32_t chunk) noexcept { return chunk_first << chunk; }
   void hand_over(io_op& op) noexcept;
-  static void take_back(const io_op& op) noexcept;
   void deliver_here(io_op& op, runner* where);
   static void deliver_entry(queue_entry* entry, runner* where);
   static void late_attempt_entry(queue_entry* entry, runner* where);

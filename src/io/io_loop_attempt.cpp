@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "io/io_loop.hpp"
+#include "io/lent_buffers.hpp"
 #include "io/perform.hpp"
 #include "io/transitions.hpp"
 
@@ -79,10 +80,10 @@ bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept 
     op.result = 0;
     return true;
   }
-  if (receiving) take_back(op);
+  return_buffers(op);
   while (worth_attempting(d, q, op.kind) && runner_.spend(runner::call_weight)) {
     ++counters_.attempts;
-    const std::ptrdiff_t r = perform(*system_, op);
+    const std::ptrdiff_t r = perform_transfer(*system_, op);
     if (r == -EAGAIN) {
       ++counters_.wrong_attempts;
       q.ready = readiness::no;
@@ -115,8 +116,7 @@ void io_loop::note_received(const descriptor& d, direction& q, std::size_t asked
 // --- S1: accepting without descriptors
 // -------------------------------------------------------------------
 
-bool io_loop::pause_if_exhausted(io_op& op) noexcept {
-  if ((op.flags & io_op::flag_exhausted) == 0) return false;
+bool io_loop::pause(io_op& op) noexcept {
   ++counters_.retries;
   if (accept_pause_ns_ == 0) {
     char line[160];

@@ -6,37 +6,18 @@
 #include <beck/base/assert.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/io/uring_submit.hpp>
-#include <beck/io/vector_operation.hpp>
 
-#include "base/sanitizers.hpp"
 #include "io/io_loop.hpp"
+#include "io/lent_buffers.hpp"
+#include "io/perform.hpp"
 #include "io/transitions.hpp"
 
 namespace beck {
 
-namespace {
-
-/// Under AddressSanitizer a receive's buffer is poisoned while it waits: nobody may look at it.
-template <class Action>
-void each_receive_buffer(const io_op& op, Action&& action) noexcept {
-  if constexpr (address_sanitizer) {
-    if (op.kind == op_kind::receive) {
-      action(op.address, op.length);
-    } else if (op.kind == op_kind::receive_vector) {
-      const io_vector* const parts = parts_of(op);
-      for (std::size_t i = 0; i < op.length; ++i) action(parts[i].data, parts[i].bytes);
-    }
-  }
-}
-
-}  // namespace
-
 void io_loop::hand_over(io_op& op) noexcept {
-  each_receive_buffer(op, annotate_lent);
+  lend_buffers(op);
   driver_->submit(op);
 }
-
-void io_loop::take_back(const io_op& op) noexcept { each_receive_buffer(op, annotate_returned); }
 
 // --- starting
 // ------------------------------------------------------------------------------------------
@@ -44,7 +25,7 @@ void io_loop::take_back(const io_op& op) noexcept { each_receive_buffer(op, anno
 void io_loop::start(io_op& op) noexcept {
   if (start_immediate(op)) {
     ++outstanding_;
-    hold_direction(op);
+    if ((op.flags & io_op::flag_steps) != 0) hold_direction(op);
     complete_with(op, op.result);
   }
 }
@@ -75,7 +56,7 @@ bool io_loop::start_immediate(io_op& op) noexcept {
     q.waiting.push(&op);
     return false;
   }
-  if (attempt(op)) return true;
+  if (is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt(op)) return true;
   ++outstanding_;
   q.current = &op;
   if (!pause_if_exhausted(op)) hand_over(op);
@@ -101,7 +82,7 @@ void io_loop::queue_attempt(io_op& op) noexcept {
 void io_loop::attempt_entry(queue_entry* entry, runner* where) {
   auto& op = *static_cast<io_op*>(entry);
   if (where == nullptr) {
-    take_back(op);
+    return_buffers(op);
     op.complete(&op, nullptr);
     return;
   }
@@ -135,7 +116,7 @@ void io_loop::late_attempt_entry(queue_entry* entry, runner* where) {
 }
 
 void io_loop::deliver_here(io_op& op, runner* where) {
-  take_back(op);
+  return_buffers(op);
   advance(op, op_event::finish);
   --outstanding_;
   leave_direction(op);
@@ -155,7 +136,7 @@ void fill_raw(io_op& op, io_uring_sqe& entry) noexcept {
 // -----------------------------------------------------------------------------------------
 
 void io_loop::complete_with(io_op& op, int result) noexcept {
-  take_back(op);
+  return_buffers(op);
   op.result = result;
   advance(op, op_event::finish);
   --outstanding_;
@@ -207,8 +188,7 @@ void io_loop::leave_direction(io_op& op) noexcept {
 
 /// The first step finished inside start().
 void io_loop::hold_direction(io_op& op) noexcept {
-  if ((op.flags & io_op::flag_steps) == 0 || closing_ || op.target->fd < 0 || op.target->closing)
-    return;
+  if (closing_ || op.target->fd < 0 || op.target->closing) return;
   op.target->queue[direction_of(op.kind)].current = &op;
 }
 

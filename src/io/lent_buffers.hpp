@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSL-1.0
+// Under AddressSanitizer the buffers of a receive are poisoned while it waits: nobody may look at
+// them before it has completed. In other builds these are empty.
+#pragma once
+
+#include <beck/io/vector_operation.hpp>
+
+#include "base/sanitizers.hpp"
+
+namespace beck {
+
+template <class Action>
+void each_receive_buffer(const io_op& op, Action&& action) noexcept {
+  if constexpr (address_sanitizer) {
+    if (op.kind == op_kind::receive) {
+      action(op.address, op.length);
+    } else if (op.kind == op_kind::receive_vector) {
+      const io_vector* const parts = parts_of(op);
+      for (std::size_t i = 0; i < op.length; ++i) action(parts[i].data, parts[i].bytes);
+    }
+  }
+}
+
+inline void lend_buffers(const io_op& op) noexcept { each_receive_buffer(op, annotate_lent); }
+inline void return_buffers(const io_op& op) noexcept { each_receive_buffer(op, annotate_returned); }
+
+}  // namespace beck
