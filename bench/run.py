@@ -42,7 +42,7 @@ def parser():
     p.add_argument("--rounds", type=positive, default=execute.ROUNDS_DEFAULT, metavar="N", help="default: %(default)s")
     p.add_argument("--ms", type=positive, metavar="N", help="how long a timed run lasts")
     p.add_argument("--json", type=Path, metavar="FILE", help="write one JSON object a line")
-    p.add_argument("--build", type=Path, metavar="DIR", help="the build folder (default: build/release)")
+    p.add_argument("--build", type=Path, metavar="DIR", help="the build folder (default: build/bench)")
     p.add_argument("--no-targets", action="store_true", help="do not print the project's targets")
     return p
 
@@ -53,7 +53,7 @@ def say(line):
 
 def run_bench(options, name, case_names):
     bench = BENCHES[name]
-    build = options.build or ROOT / "build" / "release"
+    build = options.build or ROOT / "build" / "bench"
     how = execute.runner(bench, build, ROOT, options.ms)
     chosen = slots(bench, case_names, options.peers)
     chosen = execute.available(chosen, how, os.environ.get("BECK_BACKEND", ""), machine.ring_refusal(), say)
