@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include <beck/base/assert.hpp>
 #include <beck/io/operation.hpp>
@@ -44,9 +45,22 @@ inline constexpr std::array<std::array<op_state, op_events>, op_states> transiti
   }};
 }();
 
+/// The table by columns, a byte for each state: where the event is a constant, so is its column.
+inline constexpr std::array<std::uint64_t, op_events> transition_columns = [] {
+  std::array<std::uint64_t, op_events> columns{};
+  for (std::size_t event = 0; event < op_events; ++event) {
+    for (std::size_t state = 0; state < op_states; ++state) {
+      columns[event] |= std::uint64_t{static_cast<unsigned char>(transition_table[state][event])}
+                        << (8 * state);
+    }
+  }
+  return columns;
+}();
+
 inline void advance(io_op& op, op_event event) noexcept {
-  const op_state next =
-      transition_table[static_cast<std::size_t>(op.state)][static_cast<std::size_t>(event)];
+  const auto next = static_cast<op_state>(transition_columns[static_cast<std::size_t>(event)] >>
+                                              (8 * static_cast<unsigned>(op.state)) &
+                                          0xff);
   note_transition(static_cast<unsigned>(op.state), static_cast<unsigned>(event));
   BECK_ASSERT(next != no_state, "an operation was moved against its transition table");
   op.state = next;
