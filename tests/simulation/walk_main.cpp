@@ -10,16 +10,16 @@
 #include "simulation/walk_program.hpp"
 
 int main(int argc, char** argv) {
+  std::string command;
   if (argc > 2 && std::strcmp(argv[1], "--plant") == 0) {
     if (!beck::test::plant(argv[2])) {
       std::fprintf(stderr, "no such bug: %s\n", argv[2]);
       return 2;
     }
-    const std::string command = std::string(argv[0]) + " --plant " + argv[2];
+    command = std::string(argv[0]) + " --plant " + argv[2];
     argc -= 2;
     argv += 2;
-    return beck::testing::sim::check(argc, argv, beck::test::walk_program,
-                                     beck::testing::sim::check_options().command(command.c_str()));
+    argv[0] = command.data();  // so that the command that replays a failure plants the bug too
   }
   return beck::testing::sim::check(argc, argv, beck::test::walk_program);
 }
