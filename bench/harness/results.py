@@ -23,6 +23,8 @@ class Results:
 
     def rivals(self, case):
         """(case, peer) of all that the peers of a case are compared with: everything but beck."""
+        if not self.bench.case(case).comparable:
+            return []
         floor = self.bench.case(case).floor
         keys = [(case, peer) for peer in self.peers(case)]
         keys += [(floor, peer) for peer in self.peers(floor)] if floor else []

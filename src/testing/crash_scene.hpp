@@ -3,6 +3,7 @@
 // fatal signals, and of sanitizers, print it or hand it to the parent before the process ends.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,6 +25,9 @@ struct attempt_header {
   std::uint64_t digest = 0;
   std::uint64_t draws[sim_tape::streams_max] = {};
 };
+
+/// write(2) until all is written or nobody reads. May be called in a signal handler.
+void write_all(int fd, const void* data, std::size_t bytes) noexcept;
 
 class crash_scene {
  public:

@@ -31,17 +31,6 @@ std::uint64_t us_of(const timeval& time) noexcept {
 
 [[noreturn]] void refuse(const char* call) { throw_error(make_error(-errno), call); }
 
-void write_all(int fd, const void* data, std::size_t bytes) {
-  const auto* at = static_cast<const char*>(data);
-  while (bytes != 0) {
-    const ssize_t written = ::write(fd, at, bytes);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // the parent is gone
-    at += written;
-    bytes -= static_cast<std::size_t>(written);
-  }
-}
-
 std::string read_all(int fd) {
   std::string all;
   char part[16'384];

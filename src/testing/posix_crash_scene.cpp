@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // sigaction(2). The handlers only call what signal-safety(7) allows: they write what stands ready
 // in the world. Afterwards the signal takes the way that it would have taken without them.
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <utility>
@@ -30,16 +31,6 @@ struct {
   int fd = -1;
   struct sigaction before[signal_count] = {};
 } scene;
-
-void write_all(int fd, const void* data, std::size_t bytes) noexcept {
-  const auto* at = static_cast<const char*>(data);
-  while (bytes != 0) {
-    const ssize_t written = ::write(fd, at, bytes);
-    if (written <= 0) return;
-    at += written;
-    bytes -= static_cast<std::size_t>(written);
-  }
-}
 
 void write_text(const char* text) noexcept { write_all(STDERR_FILENO, text, std::strlen(text)); }
 
@@ -106,6 +97,17 @@ void on_signal(int number) {
 }
 
 }  // namespace
+
+void write_all(int fd, const void* data, std::size_t bytes) noexcept {
+  const auto* at = static_cast<const char*>(data);
+  while (bytes != 0) {
+    const ssize_t written = ::write(fd, at, bytes);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;  // whoever reads is gone
+    at += written;
+    bytes -= static_cast<std::size_t>(written);
+  }
+}
 
 struct crash_scene::handlers {
   explicit handlers(std::string command) : replay(std::move(command)) {}

@@ -49,7 +49,8 @@ constexpr std::size_t reads = 16;
 constexpr std::size_t read_bytes = 1 << 20;
 constexpr unsigned char poison = 0xa5;
 
-/// A file that is not in the page cache, for direct reads; closed and gone at the end.
+/// A file that is not in the page cache, for direct reads; closed and gone at the end. In the
+/// current folder: /tmp may lie in memory, where there are none.
 class disk_file {
  public:
   disk_file() {

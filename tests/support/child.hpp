@@ -11,28 +11,41 @@
 
 namespace beck::test {
 
-/// The text that `code` gives in a child process.
+struct child_end {
+  int status;  ///< as from wait(2)
+  std::string text;
+};
+
+/// Calls `code(fd)` in a child process that exits with 0 then; what it writes to `fd` is the text.
 template <class Code>
-std::string said_by_child(Code code) {
+child_end run_child(Code code) {
   int ends[2];
-  if (::pipe(ends) != 0) return {};
+  if (::pipe(ends) != 0) return {-1, {}};
   std::fflush(nullptr);  // what is buffered would be written twice
   const pid_t child = ::fork();
   if (child == 0) {
-    const std::string text = code();
-    const ssize_t written = ::write(ends[1], text.data(), text.size());
-    ::_exit(written == static_cast<ssize_t>(text.size()) ? 0 : 1);
+    code(ends[1]);
+    ::_exit(0);
   }
   ::close(ends[1]);
-  std::string text;
+  child_end end{-1, {}};
   char part[512];
   for (ssize_t n = 0; (n = ::read(ends[0], part, sizeof part)) > 0;) {
-    text.append(part, static_cast<std::size_t>(n));
+    end.text.append(part, static_cast<std::size_t>(n));
   }
   ::close(ends[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? text : "the child died";
+  ::waitpid(child, &end.status, 0);
+  return end;
+}
+
+/// The text that `code` gives in a child process.
+template <class Code>
+std::string said_by_child(Code code) {
+  const child_end end = run_child([&code](int fd) {
+    const std::string text = code();
+    if (::write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) ::_exit(1);
+  });
+  return WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0 ? end.text : "the child died";
 }
 
 }  // namespace beck::test

@@ -7,7 +7,8 @@
 namespace beck {
 
 std::uint64_t sim_reel::past_end() noexcept {
-  BECK_ASSERT(++beyond < beyond_max,
+  ++beyond;
+  BECK_ASSERT(beyond < beyond_max,
               "a program draws without end: past its end a tape is calm for ever");
   return 0;
 }

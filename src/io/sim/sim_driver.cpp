@@ -21,29 +21,6 @@ std::uint64_t token_of(const descriptor& d) noexcept {
   return std::uint64_t{d.generation} << 32 | d.index;
 }
 
-const char* to_text(op_kind kind) noexcept {
-  switch (kind) {
-    case op_kind::receive:
-    case op_kind::receive_vector:
-      return "read";
-    case op_kind::send:
-    case op_kind::send_vector:
-      return "write";
-    case op_kind::accept:
-      return "accept";
-    case op_kind::connect:
-      return "connect";
-    case op_kind::wait_read:
-    case op_kind::wait_write:
-    case op_kind::wait_error:
-      return "wait";
-    case op_kind::wait_timer:
-    case op_kind::raw:
-      break;
-  }
-  return "operation";
-}
-
 }  // namespace
 
 sim_driver::sim_driver(io_loop& loop, sim_system& sys) : loop_(loop), sys_(sys) {
@@ -179,7 +156,7 @@ void sim_driver::describe_waiting(std::string& text) const {
     for (const direction& q : d.queue) {
       if (q.current == nullptr) continue;
       text += text.size() == before ? "; on host " + sys_.host().name() + ": " : ", ";
-      text += to_text(q.current->kind);
+      text += name_of(q.current->kind);
       text += " on descriptor " + std::to_string(d.fd);
     }
   }
