@@ -98,8 +98,9 @@ BENCHES = {
             + (Case("flooded", LIBRARIES, comparable=False),),
             (
                 "raw does the same in every case: memchr and a hop through an intrusive list. It has no flooded.",
-                "flooded: beside it 64 KiB reads from a socket that is never empty, as many as a loop finds time for; their",
-                "  CPU time counts, so its CPU per read compares nothing. Compare the gaps, and see how much was read (flood_mb).",
+                "flooded: beside it 64 KiB reads from a socket that is never empty, as many as a loop finds time",
+                "  for; they cost CPU time too, so the CPU per read compares nothing. Compare the gaps (flood_mb is",
+                "  how much was read).",
                 "Asio's reentrant searches by hand and dispatches: its version has no bind_immediate_executor.",
             ),
         ),
