@@ -118,6 +118,9 @@ class io_loop {
   void close_detached(descriptor& d) noexcept;
 
   std::size_t cancel_waits(timer_state& timer, std::size_t most) noexcept;
+  /// Asks for the end of one operation, wherever it is in its life; a result that is there wins.
+  /// `try_first`: one that was never tried is tried once before it ends.
+  void cancel(io_op& op, bool try_first) noexcept;
 
   /// Queues an attempt of `op`.
   void queue_attempt(io_op& op) noexcept;
@@ -220,6 +223,7 @@ class io_loop {
   friend struct testing::context_seam;
   void start_wait(timer_operation& op) noexcept;
   static void leave_timer(timer_operation& op) noexcept;
+  void cancel_wait(timer_operation& op) noexcept;
 
   runner runner_;
   entry_queue queue_;

@@ -67,6 +67,8 @@ class task_promise_base {
 
   /// This coroutine is suspended in `child` now, until that has finished. `promise` is the child's.
   void wait_for(task_base& child, task_promise_base& promise) noexcept {
+    if (promise.phase_ != phase::suspended) [[unlikely]]
+      return;  // it has finished; only a stop message keeps the parent
     child.promise_ = &promise;
     promise.parent_promise_ = this;
     child_ = &child;
@@ -224,10 +226,17 @@ class [[nodiscard]] task : private task_base {
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> parent) {
-    if (!promise().start_inline(frame_, parent, scope_of(parent))) return false;
     if constexpr (std::is_base_of_v<task_promise_base, Promise>) {
-      parent.promise().wait_for(*this, promise());
+      return suspend_in(parent, scope_of(parent), &parent.promise());
+    } else {
+      return suspend_in(parent, scope_of(parent));
     }
+  }
+  /// `parent_promise`: of `parent`, if that is a task.
+  bool suspend_in(std::coroutine_handle<> parent, scope& environment,
+                  task_promise_base* parent_promise = nullptr) {
+    if (!promise().start_inline(frame_, parent, environment)) return false;
+    if (parent_promise != nullptr) parent_promise->wait_for(*this, promise());
     return true;
   }
   T await_resume() {

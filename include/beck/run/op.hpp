@@ -56,8 +56,12 @@ class op<Derived, void(A...)> : public result_slot<A...> {
   }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-    const any_io_executor& home = scope_of(coroutine).executor();
+    return suspend_in(coroutine, scope_of(coroutine));
+  }
+  bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+    const any_io_executor& home = environment.executor();
     coroutine_ = coroutine;
+    scope_ = &environment;
     if (!asked_ && self().ready()) {  // no budget: its turn comes behind what is queued
       this->run = &resume_entry;
       home.post(this);
@@ -92,13 +96,15 @@ class op<Derived, void(A...)> : public result_slot<A...> {
   static void resume_entry(queue_entry* entry, runner* where) {
     if (where == nullptr) return;  // the frame belongs to its tree, which destroys it
     ++where->counters.delivered;
-    where->resume(static_cast<op*>(entry)->coroutine_);
+    auto* self = static_cast<op*>(entry);
+    self->scope_->resume(self->coroutine_, *where);
   }
 
   Derived& self() noexcept { return static_cast<Derived&>(*this); }
 
   bool asked_ = false;
   std::coroutine_handle<> coroutine_;
+  scope* scope_;
 };
 
 template <class Derived, class Signature>
