@@ -310,6 +310,7 @@ void io_loop::start_wait(timer_operation& op) noexcept {
   ++outstanding_;
   if (closing_) return complete_with(op, -ECANCELED);
   if (op.timer == &no_timer_) return complete_with(op, -EBADF);
+  op.expired = &expire_wait;
   if (!timers_.add(op)) return complete_with(op, -ENOMEM);
   advance(op, op_event::park);
   timer_state& timer = *op.timer;
@@ -331,6 +332,12 @@ void io_loop::cancel_wait(timer_operation& op) noexcept {
   timers_.remove(op);
   leave_timer(op);
   complete_with(op, -ECANCELED);
+}
+
+void io_loop::expire_wait(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {
+  auto& op = static_cast<timer_operation&>(entry);
+  leave_timer(op);
+  loop.complete_with(op, shutting_down ? -ECANCELED : 0);
 }
 
 std::size_t io_loop::cancel_waits(timer_state& timer, std::size_t most) noexcept {
