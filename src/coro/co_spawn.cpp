@@ -39,7 +39,6 @@ void task_root::begin(queue_entry* entry, runner* where) {
 
 void task_root::end(queue_entry* entry, runner* where) {
   auto& self = *static_cast<task_root*>(entry);
-  if (!self.scope_.may_end(entry)) return;
   self.leave_owner();
   self.what_->done(self, *where, self.promise_->take_exception());
 }

@@ -24,7 +24,7 @@ bool task_promise_base::start_inline(std::coroutine_handle<> self, std::coroutin
   phase_ = phase::inlined;
   self.resume();
   where->ascend();
-  if (phase_ == phase::finished) return !scope_->may_continue(parent);
+  if (phase_ == phase::finished) return false;
   phase_ = phase::suspended;
   return true;
 }
@@ -49,7 +49,6 @@ void task_promise_base::finish() noexcept {
     return;
   }
   if (parent_promise_ != nullptr) parent_promise_->child_ = nullptr;
-  if (!scope_->may_continue(parent_)) return;
   const bool queued = where->resume_next(parent_);
   BECK_ASSERT(queued, "two coroutines want to continue after one entry");
 }

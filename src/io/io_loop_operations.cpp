@@ -434,12 +434,12 @@ bool operation::wait_in(std::coroutine_handle<> coroutine, scope& environment) n
   return true;
 }
 
-void operation::cancel_wait(void* leaf, scope& from) noexcept {
+scope* operation::cancel_wait(void* leaf, scope& from) noexcept {
   auto& op = *static_cast<operation*>(leaf);
   io_loop& loop = loop_of(op);
   if (loop.on_runner()) {
     loop.cancel(op, from.reason() == stop_reason::deadline);
-    return;
+    return nullptr;
   }
   from.visit(
       loop.executor(),
@@ -448,6 +448,7 @@ void operation::cancel_wait(void* leaf, scope& from) noexcept {
         loop_of(arrived).cancel(arrived, false);
       },
       leaf);
+  return nullptr;
 }
 
 void operation::resume(queue_entry* entry, runner* where) {

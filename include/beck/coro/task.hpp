@@ -67,8 +67,6 @@ class task_promise_base {
 
   /// This coroutine is suspended in `child` now, until that has finished. `promise` is the child's.
   void wait_for(task_base& child, task_promise_base& promise) noexcept {
-    if (promise.phase_ != phase::suspended) [[unlikely]]
-      return;  // it has finished; only a stop message keeps the parent
     child.promise_ = &promise;
     promise.parent_promise_ = this;
     child_ = &child;

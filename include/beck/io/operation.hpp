@@ -128,7 +128,7 @@ class operation : public io_op {
   [[nodiscard]] bool wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept;
 
  private:
-  static void cancel_wait(void* leaf, scope& from) noexcept;
+  static scope* cancel_wait(void* leaf, scope& from) noexcept;
   static void resume(queue_entry* entry, runner* where);
   static void resume_elsewhere(queue_entry* entry, runner* where);
 

@@ -19,12 +19,13 @@ enum class stop_reason : unsigned char {
 };
 
 /// The environment of a tree of tasks. Never copied and never moved; frames point to it.
-/// Thread: everything by who runs inside executor(), but request_stop() and reason(): any thread.
+/// Thread: everything by who runs inside executor(); stop_source is the door for other threads.
 class scope {
  public:
-  /// Cancels what is waited for. Called inside the executor, at most once for each wait; runs no
-  /// user code and resumes nobody.
-  using cancel_function = void (*)(void* leaf, scope& from) noexcept;
+  /// Cancels what is waited for. Called at most once for each wait; runs no user code and resumes
+  /// nobody. If that is another scope of the same executor it is given back, and stopped next: so a
+  /// chain of scopes needs no stack.
+  using cancel_function = scope* (*)(void* leaf, scope& from) noexcept;
 
   explicit scope(any_io_executor executor) noexcept : executor_(std::move(executor)) {}
   scope(const scope&) = delete;
@@ -33,18 +34,12 @@ class scope {
   /// Where the coroutines below this scope run.
   const any_io_executor& executor() const noexcept { return executor_; }
 
-  stop_reason reason() const noexcept {
-    return static_cast<stop_reason>(__atomic_load_n(&state_, __ATOMIC_RELAXED) & reason_mask);
-  }
-  bool stop_requested() const noexcept { return reason() != stop_reason::none; }
+  stop_reason reason() const noexcept { return reason_; }
+  bool stop_requested() const noexcept { return reason_ != stop_reason::none; }
 
-  /// Asks everything below to end: what is awaited is cancelled, later awaits end at once. The
-  /// first request decides the reason; false: there was one before. Never runs user code inside the
-  /// call. Any thread, while the scope lives.
-  bool request_stop(stop_reason why = stop_reason::stop) noexcept;
-  /// The same for a caller that may touch the scope: it is inside the executor, or it runs the only
-  /// thread on which that executor's entries run.
-  bool stop_here(stop_reason why) noexcept;
+  /// Asks everything below to end: what is awaited is cancelled, later awaits end at once. Runs no
+  /// user code. The first request decides the reason; false: there was one before.
+  bool stop(stop_reason why = stop_reason::stop) noexcept;
 
   // --- for what suspends coroutines
   // ------------------------------------------------------------
@@ -56,30 +51,14 @@ class scope {
   }
   void stop_waiting() noexcept { leaf_ = nullptr; }
 
-  /// The wait is over: resumes the coroutine, as soon as no stop message of the scope is on its
-  /// way.
+  /// The wait is over: resumes the coroutine, as soon as a stop has left what it waited for alone.
   void resume(std::coroutine_handle<> coroutine, runner& where) {
     leaf_ = nullptr;
-    if (__atomic_load_n(&state_, __ATOMIC_RELAXED) != 0) [[unlikely]] {
+    if (stop_requested()) [[unlikely]] {
       resume_stopped(coroutine, where);
     } else {
       where.resume(coroutine);
     }
-  }
-
-  /// Whether the scope may end now. False: a stop message is on its way to it, and `coroutine` is
-  /// resumed, or `then` run, when that has arrived.
-  bool may_continue(std::coroutine_handle<> coroutine) noexcept {
-    if (!message_out()) [[likely]]
-      return true;
-    pending_ = coroutine;
-    return false;
-  }
-  bool may_end(queue_entry* then) noexcept {
-    if (!message_out()) [[likely]]
-      return true;
-    then_ = then;
-    return false;
   }
 
   /// The result of an operation that this scope has refused or cancelled.
@@ -88,43 +67,31 @@ class scope {
   int explain(int result) noexcept;
   /// Whether something below has ended because of the stop; else it came too late to matter.
   bool interrupted() const noexcept { return interrupted_; }
+  void note_interrupted() noexcept { interrupted_ = true; }
 
-  /// Lets the stop message visit another executor: `there(leaf)` is called inside it. The scope
-  /// cannot end before the message is back. For cancelling what belongs to another context.
-  void visit(const any_io_executor& other, void (*there)(void* leaf) noexcept,
-             void* leaf) noexcept;
+  /// For a cancel_function whose leaf belongs to another executor: calls `there(leaf)` inside that.
+  /// resume() waits until it has been, so the leaf stays.
+  void visit(const any_io_executor& other, void (*there)(void* leaf) noexcept, void* leaf) noexcept;
 
  private:
-  static constexpr unsigned reason_mask = 3;
-  static constexpr unsigned posted = 4;   // the message was sent from outside
-  static constexpr unsigned handled = 8;  // what was waited for then has been cancelled
-
-  bool message_out() const noexcept {
-    return away_ || (__atomic_load_n(&state_, __ATOMIC_ACQUIRE) & (posted | handled)) == posted;
-  }
-  void resume_stopped(std::coroutine_handle<> coroutine, runner& where);
-  void cancel_leaf() noexcept;
-  void continue_pending(runner& where);
-  static void arrive(queue_entry* entry, runner* where);
-  static void act_there(queue_entry* entry, runner* where);
-  static void come_home(queue_entry* entry, runner* where);
-
-  /// Carries a stop to the executor, and from there to what is waited for, if that is elsewhere.
-  struct stop_message : queue_entry {
+  struct visit_message : queue_entry {
     scope* owner;
     void* leaf;
     void (*there)(void* leaf) noexcept;
   };
 
+  void resume_stopped(std::coroutine_handle<> coroutine, runner& where);
+  static void act_there(queue_entry* entry, runner* where);
+  static void come_home(queue_entry* entry, runner* where);
+
   any_io_executor executor_;
   void* leaf_ = nullptr;
   cancel_function cancel_;
-  unsigned state_ = 0;  // atomic; set once by whoever asks first
-  bool away_ = false;   // the message visits another executor
+  stop_reason reason_ = stop_reason::none;
   bool interrupted_ = false;
-  std::coroutine_handle<> pending_;
-  queue_entry* then_ = nullptr;
-  stop_message message_;
+  bool away_ = false;                // the message is out
+  std::coroutine_handle<> pending_;  // what resume() had to keep meanwhile
+  visit_message message_;
 };
 
 /// The scope of what runs on this thread when no task of ours surrounds it (a foreign coroutine
