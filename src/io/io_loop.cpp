@@ -229,6 +229,11 @@ const executor_table io_context::loop_table{
     nullptr,
     [](void* self, owned_tree& tree) noexcept { loop_from(self).adopt(tree); },
     [](void* self, std::exception_ptr error) { loop_from(self).unhandled(std::move(error)); },
+    nullptr,
+    false,
+    [](void* self) noexcept { return loop_from(self).sys().now(); },
+    [](void* self, timer_entry& entry) noexcept { return loop_from(self).timers().add(entry); },
+    [](void* self, timer_entry& entry) noexcept { loop_from(self).timers().remove(entry); },
 };
 
 }  // namespace beck

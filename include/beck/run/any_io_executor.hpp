@@ -5,6 +5,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <type_traits>
@@ -39,6 +40,8 @@ struct owned_tree {
   }
 };
 
+struct timer_entry;
+
 /// What an executor of this library tells any_io_executor; one static table for each kind of
 /// executor.
 struct executor_table {
@@ -56,6 +59,11 @@ struct executor_table {
   void (*disown)(void* self, owned_tree& tree) noexcept = nullptr;
   /// Whether an entry may run before the one that posted it has returned, on another thread.
   bool concurrent = false;
+  /// Points in time, nanoseconds of the steady clock; null: it has no clock. By who runs inside the
+  /// executor.
+  std::int64_t (*now)(void* self) noexcept = nullptr;
+  bool (*arm)(void* self, timer_entry& entry) noexcept = nullptr;  ///< false: there is no memory
+  void (*disarm)(void* self, timer_entry& entry) noexcept = nullptr;
 };
 
 class any_io_executor;
