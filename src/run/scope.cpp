@@ -39,6 +39,13 @@ void scope::resume_stopped(std::coroutine_handle<> coroutine, runner& where) {
   where.resume(coroutine);
 }
 
+void scope::resume_next(std::coroutine_handle<> coroutine, runner& where) noexcept {
+  leaf_ = nullptr;
+  if (stop_requested()) forbid_inline(&where);
+  const bool queued = where.resume_next(coroutine);
+  BECK_ASSERT(queued, "two coroutines want to continue after one entry");
+}
+
 int scope::stop_result() noexcept {
   interrupted_ = true;
   return reason_ == stop_reason::deadline ? timeout_result : -ECANCELED;
