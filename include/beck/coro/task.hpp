@@ -80,6 +80,7 @@ class task_promise_base {
   }
 
   bool failed() const noexcept { return exception_ != nullptr; }
+  std::exception_ptr exception() const noexcept { return exception_; }
   void rethrow_if_failed() const {
     if (exception_) [[unlikely]]
       std::rethrow_exception(exception_);

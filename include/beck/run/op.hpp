@@ -169,8 +169,9 @@ class op<Derived, void(A...)> : public result_slot<A...> {
   /// A cancelled operation says why.
   void explain() noexcept {
     if (!scope_->stop_requested()) return;
-    error_code& ec = this->get().error_;
-    if (ec == make_error(-125)) ec = make_error(scope_->stop_result());
+    auto&& result = this->get();
+    if (result.error_ == make_error(cancelled_result))
+      result.error_ = make_error(scope_->stop_result());
   }
 
   Derived& self() noexcept { return static_cast<Derived&>(*this); }
