@@ -34,7 +34,7 @@ io_loop::slot::slot(io_loop& loop) : loop_(loop), nested_(loop.on_runner()), bou
         "is "
         "constructed with their number: io_context(2)");
   }
-  if (!nested_) loop_.mail_.run_by(mailbox::this_thread());
+  if (!nested_) loop_.mail_.run_by(mailbox_parts::this_thread());
 }
 
 io_loop::slot::~slot() {
