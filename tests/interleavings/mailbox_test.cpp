@@ -8,47 +8,22 @@
 #include <optional>
 #include <vector>
 
-#include "interleavings/atomic.hpp"
+#include "interleavings/mailbox_parts.hpp"
 #include "interleavings/report_outcome.hpp"
 
 using beck::interleavings::check;
 using beck::interleavings::defect;
 using beck::interleavings::expect_found;
 using beck::interleavings::expect_sound;
-using beck::interleavings::modelled_atomics;
+using beck::interleavings::letter;
+using beck::interleavings::letters;
+using beck::interleavings::mailbox_model;
 using beck::interleavings::outcome;
-using beck::interleavings::plain;
 using beck::interleavings::scenario;
 using beck::interleavings::wake_counter;
 using beck::interleavings::world;
 
 namespace {
-
-struct letter {
-  plain<letter*> next;
-  plain<int> content;
-};
-
-struct letters {
-  void push(letter* one) { all.push_back(one); }
-  std::vector<letter*> all;
-};
-
-wake_counter* wake_descriptor = nullptr;  // of the execution that runs
-
-struct mailbox_model : modelled_atomics {
-  using entry = letter;
-  using queue = letters;
-  static letter* asleep() noexcept {
-    static long mark[4] = {};  // never looked into
-    return reinterpret_cast<letter*>(&mark);
-  }
-  static void wake(int) noexcept { wake_descriptor->write(); }
-  static void drain(int, std::uint64_t total) noexcept {
-    if (!world::now().planted("no settling")) wake_descriptor->drain(total);
-  }
-  static void refuse_foreign_post(const void*) noexcept {}
-};
 
 struct mailbox_life : scenario {
   enum { the_loop = 1, producer_a, producer_b, stopper };
@@ -60,7 +35,7 @@ struct mailbox_life : scenario {
   unsigned events = 0;
 
   mailbox_life() {
-    wake_descriptor = &descriptor;
+    mailbox_model::descriptor = &descriptor;
     mail.emplace();
     mail->open(0);
     world& w = world::now();
