@@ -119,8 +119,8 @@ unsigned basic_mailbox<Parts>::take(queue& into) noexcept {
 
 template <class Parts>
 bool basic_mailbox<Parts>::sleep() noexcept {
-  entry* expected = nullptr;
-  return head_.compare_exchange_strong(expected, Parts::asleep(), std::memory_order_acq_rel,
+  entry* expected = nullptr;  // relaxed: it hands nothing over
+  return head_.compare_exchange_strong(expected, Parts::asleep(), std::memory_order_relaxed,
                                        std::memory_order_relaxed);
 }
 

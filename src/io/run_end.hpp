@@ -15,12 +15,17 @@ template <class Atomics>
 class basic_run_end {
  public:
   // --- the runner
-  bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
+  bool stopped() const noexcept {
+    // Pairs with stop(): whoever leaves run() because of it may destroy the loop, and must find the
+    // stopping thread counted as busy.
+    return stopped_.load(std::memory_order_acquire);
+  }
   void stop_here() noexcept { stopped_.store(true, std::memory_order_relaxed); }
   void restart() noexcept { stopped_.store(false, std::memory_order_relaxed); }
   bool has_work() const noexcept { return work_.load(std::memory_order_acquire) != 0; }
-  /// The shared entry has come out of the mailbox and may go in again.
-  void woken() noexcept { pushed_.store(false, std::memory_order_release); }
+  /// The shared entry has come out of the mailbox and may go in again. An exchange: a thread that
+  /// found it under way, and so did not wake anybody, is seen to have made its change.
+  void woken() noexcept { pushed_.exchange(false, std::memory_order_acq_rel); }
   /// Waits for threads that are still inside stop() or end_work(); then nobody else touches it.
   void settle() const noexcept {
     while (busy_.load(std::memory_order_acquire) != 0) Atomics::yield();
@@ -41,8 +46,8 @@ class basic_run_end {
   }
   template <class Wake>
   void stop(Wake&& wake) noexcept {
-    busy_.fetch_add(1, std::memory_order_relaxed);  // from here on the destructor waits for us
-    stopped_.store(true, std::memory_order_relaxed);
+    busy_.fetch_add(1, std::memory_order_relaxed);    // from here on the destructor waits for us
+    stopped_.store(true, std::memory_order_release);  // pairs with stopped()
     push(wake);
     busy_.fetch_sub(1, std::memory_order_release);
   }

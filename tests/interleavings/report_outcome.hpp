@@ -6,7 +6,10 @@
 #include <doctest/doctest.h>
 
 #include <cstdio>
+#include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "interleavings/explore.hpp"
 #include "support/report.hpp"
@@ -27,25 +30,32 @@ outcome expect_sound(const char* name, const bounds& limits = {}) {
 template <class Scenario>
 outcome expect_found(const char* name, const defect& planted, const bounds& limits = {}) {
   outcome o = explore<Scenario>(limits, planted);
+  test::report_value("planted.all", 1);
   CHECK_MESSAGE(o.failed, name, ": not found in ", o.executions, " interleavings");
   if (o.failed) {
+    test::report_value("planted.found", 1);
     std::printf("planted: %s: found in interleaving %llu: %s\n%s\n", name,
                 static_cast<unsigned long long>(o.executions), o.failure.c_str(), o.trace.c_str());
   }
   return o;
 }
 
-/// Weakens each memory order of the code under test in turn. Gives those whose weakening nothing
-/// shows, as "function file:line".
-template <class Scenario>
-std::vector<std::string> needless_orders(const outcome& sound, const char* file,
-                                         const bounds& limits = {}) {
+/// Weakens each memory order of a file under test in turn, and gives the functions with one whose
+/// weakening none of the scenarios shows.
+template <class... Scenarios>
+std::vector<std::string> needless_orders(std::string_view file, const bounds& limits = {}) {
+  std::set<ordered_place> places;
+  const auto collect = [&](const outcome& o) {
+    for (const ordered_place& p : o.places) {
+      if (p.file == file) places.insert(p);
+    }
+  };
+  (collect(explore<Scenarios>(limits)), ...);
+  CHECK_FALSE(places.empty());
   std::vector<std::string> needless;
-  for (const ordered_place& p : sound.places) {
-    if (p.file != file) continue;
-    const outcome weak =
-        explore<Scenario>(limits, {defect::kind::weaken, p.function.c_str(), p.line});
-    if (!weak.failed) needless.push_back(p.function);
+  for (const ordered_place& p : places) {
+    const defect weak{defect::kind::weaken, p.function.c_str(), p.line};
+    if (!(explore<Scenarios>(limits, weak).failed || ...)) needless.push_back(p.function);
   }
   return needless;
 }
