@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
-#include <thread>
 
 #include <beck/base/assert.hpp>
 
@@ -30,7 +29,7 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
   };
   nudge_.loop = this;
   nudge_.run = [](queue_entry* entry, runner*) {
-    static_cast<loop_entry*>(entry)->loop->nudged_.store(false, std::memory_order_release);
+    static_cast<loop_entry*>(entry)->loop->end_.woken();
   };
   no_descriptor_.loop = this;
   no_descriptor_.executor = executor();
@@ -40,7 +39,7 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
 
 io_loop::~io_loop() {
   // In a child of fork nobody runs it: threads are not inherited.
-  const bool taken = inherited() || take_slot(slot_holder::runner);
+  const bool taken = inherited() || slot_.take(runner_slot::holder::runner);
   BECK_ASSERT(taken, "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);
   closing_ = true;
@@ -59,7 +58,7 @@ io_loop::~io_loop() {
     destroy_trees();
   } while (!queue_.empty() || !mail_.empty());
   if (!left_to_parent_) {  // else the writers are the parent's threads
-    while (nudgers_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+    end_.settle();
     take_mail();
     mail_.settle();
   }
