@@ -101,7 +101,7 @@ std::size_t io_loop::step(std::size_t handlers) {
   return runner_.counters.delivered - before;
 }
 
-std::int64_t io_loop::next_deadline() const noexcept {
+std::int64_t io_loop::next_deadline() noexcept {
   return std::min(timers_.earliest(), accept_retry_at_);
 }
 
@@ -155,10 +155,7 @@ void io_loop::expire_timers() noexcept {
   if (accept_retry_at_ <= now) resume_acceptors();
   // One batch: what a handler arms with a zero duration expires in the next turn, after I/O was
   // looked at.
-  while (timer_operation* op = timers_.take_expired(now)) {
-    leave_timer(*op);
-    complete_with(*op, 0);
-  }
+  while (timer_entry* entry = timers_.take_expired(now)) entry->expired(*entry, *this, false);
 }
 
 bool io_loop::out_of_work() const noexcept {

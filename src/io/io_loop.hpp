@@ -24,6 +24,8 @@
 
 namespace beck {
 
+class timer_operation;
+
 /// A timer's part on the runner's side: the waits that are in flight.
 struct timer_state {
   io_loop* loop;
@@ -63,7 +65,7 @@ class io_loop {
   /// Whether run() would not return at once.
   bool has_work() const noexcept { return !stopped() && (has_queued() || !out_of_work()); }
   /// When a wait would have to end: `no_deadline` if only an event or mail can end it.
-  std::int64_t next_deadline() const noexcept;
+  std::int64_t next_deadline() noexcept;
   void stop() noexcept;
   void restart() noexcept { stopped_.store(false, std::memory_order_relaxed); }
   bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
@@ -118,6 +120,12 @@ class io_loop {
   void close_detached(descriptor& d) noexcept;
 
   std::size_t cancel_waits(timer_state& timer, std::size_t most) noexcept;
+  /// Asks for the end of one operation, wherever it is in its life; a result that is there wins.
+  /// `try_first`: one that was never tried is tried once before it ends.
+  void cancel(io_op& op, bool try_first) noexcept;
+  /// For whoever waits for a point in time without being an operation: it holds no outstanding
+  /// work.
+  timer_queue& timers() noexcept { return timers_; }
 
   /// Queues an attempt of `op`.
   void queue_attempt(io_op& op) noexcept;
@@ -220,6 +228,8 @@ class io_loop {
   friend struct testing::context_seam;
   void start_wait(timer_operation& op) noexcept;
   static void leave_timer(timer_operation& op) noexcept;
+  void cancel_wait(timer_operation& op) noexcept;
+  static void expire_wait(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
 
   runner runner_;
   entry_queue queue_;

@@ -69,10 +69,7 @@ io_loop::~io_loop() {
 void io_loop::cancel_everything() noexcept {
   take_mail();
   resume_acceptors();
-  while (timer_operation* op = timers_.take_any()) {
-    leave_timer(*op);
-    complete_with(*op, -ECANCELED);
-  }
+  while (timer_entry* entry = timers_.take_any()) entry->expired(*entry, *this, true);
   for (std::uint32_t chunk = 0; chunk < chunks_max && chunks_[chunk] != nullptr; ++chunk) {
     for (std::uint32_t i = 0; i < chunk_size(chunk); ++i) {
       descriptor& d = chunks_[chunk][i];

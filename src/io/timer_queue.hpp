@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// Waits for points in time: a four-ary heap in user space, so that no timer costs a system call and
-// only the earliest deadline reaches the kernel, as the time-out of the loop's wait.
+// Points in time that something waits for: a four-ary heap in user space, so that no timer costs a
+// system call and only the earliest deadline reaches the kernel, as the time-out of the loop's
+// wait. What was added since the last look is not in order yet, so that what is armed and disarmed
+// within one turn costs neither a comparison nor a walk.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include <beck/io/operation.hpp>
-#include <beck/io/steady_timer.hpp>
+#include <beck/run/timer_entry.hpp>
 
 namespace beck {
 
@@ -16,24 +18,25 @@ class timer_queue {
  public:
   static constexpr std::int64_t never = INT64_MAX;
 
-  bool empty() const noexcept { return heap_.empty(); }
-  std::int64_t earliest() const noexcept { return heap_.empty() ? never : heap_.front().deadline; }
+  bool empty() const noexcept { return nodes_.empty(); }
+  std::int64_t earliest() noexcept;
 
-  /// False if there is no memory; nothing has changed then.
-  bool add(timer_operation& op) noexcept;
-  void remove(timer_operation& op) noexcept;
+  /// Requires that it is not armed. False if there is no memory; nothing has changed then.
+  bool add(timer_entry& entry) noexcept;
+  /// Requires that it is armed.
+  void remove(timer_entry& entry) noexcept;
 
-  /// Takes the earliest wait if its time has come at `now`. Waits with equal deadlines come in the
-  /// order in which they were added.
-  timer_operation* take_expired(std::int64_t now) noexcept;
-  /// Takes any wait, for shutting down.
-  timer_operation* take_any() noexcept;
+  /// Takes the earliest entry if its time has come at `now`. Entries with equal deadlines come in
+  /// the order in which they were added.
+  timer_entry* take_expired(std::int64_t now) noexcept;
+  /// Takes any entry, for shutting down.
+  timer_entry* take_any() noexcept;
 
  private:
   struct node {
     std::int64_t deadline;
     std::uint64_t sequence;
-    timer_operation* op;
+    timer_entry* entry;
 
     bool before(const node& other) const noexcept {
       return deadline != other.deadline ? deadline < other.deadline : sequence < other.sequence;
@@ -41,11 +44,14 @@ class timer_queue {
   };
   static constexpr std::size_t arity = 4;
 
+  bool grow() noexcept;
+  void sort() noexcept;
   void place(std::size_t at, const node& n) noexcept;
   void rise(std::size_t at, const node& n) noexcept;
   void sink(std::size_t at, const node& n) noexcept;
 
-  std::vector<node> heap_;
+  std::vector<node> nodes_;  // a heap, and behind it what was added since
+  std::size_t heap_size_ = 0;
   std::uint64_t sequence_ = 0;
 };
 

@@ -234,13 +234,19 @@ class [[nodiscard]] task : private task_base {
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> parent) {
-    scope& environment = scope_of(parent);
-    if (environment.executor().table()->concurrent) [[unlikely]]
-      return suspend_concurrent(parent, environment);
-    if (!promise().start_inline(frame_, parent, environment)) return false;
     if constexpr (std::is_base_of_v<task_promise_base, Promise>) {
-      parent.promise().wait_for(*this, promise());
+      return suspend_in(parent, scope_of(parent), &parent.promise());
+    } else {
+      return suspend_in(parent, scope_of(parent));
     }
+  }
+  /// `parent_promise`: of `parent`, if that is a task.
+  bool suspend_in(std::coroutine_handle<> parent, scope& environment,
+                  task_promise_base* parent_promise = nullptr) {
+    if (environment.executor().table()->concurrent) [[unlikely]]
+      return suspend_concurrent(parent, environment, parent_promise);
+    if (!promise().start_inline(frame_, parent, environment)) return false;
+    if (parent_promise != nullptr) parent_promise->wait_for(*this, promise());
     return true;
   }
   T await_resume() {
@@ -261,16 +267,12 @@ class [[nodiscard]] task : private task_base {
  private:
   explicit task(std::coroutine_handle<promise_type> frame) noexcept : task_base(frame) {}
 
-  template <class Promise>
-  bool suspend_concurrent(std::coroutine_handle<Promise> parent, scope& environment) {
-    if constexpr (std::is_base_of_v<task_promise_base, Promise>) {
-      parent.promise().wait_for(*this, promise());
-      if (promise().start_concurrent(frame_, parent, environment)) return true;
-      parent.promise().wait_no_more();
-      return false;
-    } else {
-      return promise().start_concurrent(frame_, parent, environment);
-    }
+  bool suspend_concurrent(std::coroutine_handle<> parent, scope& environment,
+                          task_promise_base* parent_promise) {
+    if (parent_promise != nullptr) parent_promise->wait_for(*this, promise());
+    if (promise().start_concurrent(frame_, parent, environment)) return true;
+    if (parent_promise != nullptr) parent_promise->wait_no_more();
+    return false;
   }
 
   std::coroutine_handle<promise_type> typed_frame() const noexcept {

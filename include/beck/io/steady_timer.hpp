@@ -9,17 +9,19 @@
 #include <beck/base/duration.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/io/launch.hpp>
+#include <beck/run/timer_entry.hpp>
 
 namespace beck {
 
 struct timer_state;
 
 /// A wait for a point in time; starts when awaited or given a token.
-class [[nodiscard]] timer_operation : public void_operation {
+class [[nodiscard]] timer_operation : public void_operation, public timer_entry {
  public:
   timer_operation(timer_state* owner, std::int64_t when) noexcept
-      : void_operation(op_kind::wait_timer, nullptr, nullptr, 0), deadline(when) {
+      : void_operation(op_kind::wait_timer, nullptr, nullptr, 0) {
     timer = owner;
+    deadline = when;
   }
   /// A wait whose point in time has come is no reason to continue without suspension: one batch a
   /// turn.
@@ -30,8 +32,6 @@ class [[nodiscard]] timer_operation : public void_operation {
     return launch(static_cast<timer_operation&&>(*this), static_cast<Token&&>(token));
   }
 
-  std::int64_t deadline;                    ///< nanoseconds of the steady clock
-  std::uint32_t heap_index = 0;             ///< for the loop's timer queue
   timer_operation* sibling_next = nullptr;  ///< waits of the same timer
   timer_operation* sibling_previous = nullptr;
 };
