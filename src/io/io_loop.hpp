@@ -68,6 +68,10 @@ class io_loop {
   bool has_work() const noexcept { return !stopped() && (has_queued() || !out_of_work()); }
   /// When a wait would have to end: `no_deadline` if only an event or mail can end it.
   std::int64_t next_deadline() noexcept;
+  /// The first half of the destructor, for loops that may hold objects of one another: cancels and
+  /// reaps everything, destroys what is queued and the trees. False: there was nothing any more.
+  /// Nothing may be started afterwards.
+  bool clear() noexcept;
   void stop() noexcept;
   void restart() noexcept { end_.restart(); }
   bool stopped() const noexcept { return end_.stopped(); }
@@ -195,6 +199,7 @@ class io_loop {
   static void note_received(const descriptor& d, direction& q, std::size_t asked,
                             std::size_t moved) noexcept;
   void resume_acceptors() noexcept;
+  bool empty_out() noexcept;
   void cancel_everything() noexcept;
   bool reap() noexcept;
   void destroy_queued() noexcept;

@@ -42,10 +42,7 @@ io_loop::~io_loop() {
   const bool taken = inherited() || slot_.take(runner_slot::holder::runner);
   BECK_ASSERT(taken, "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);
-  closing_ = true;
-  leave_to_parent();
-  cancel_everything();
-  if (!reap()) {
+  if (!empty_out()) {
     log("io_context destroyed: the kernel did not give an operation back within 30 s; its memory "
         "is leaked");
     static_cast<void>(
@@ -53,16 +50,34 @@ io_loop::~io_loop() {
     static_cast<void>(system_.release());
     return;
   }
-  do {
-    destroy_queued();
-    destroy_trees();
-  } while (!queue_.empty() || !mail_.empty());
   if (!left_to_parent_) {  // else the writers are the parent's threads
     end_.settle();
     take_mail();
     mail_.settle();
   }
   for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
+}
+
+bool io_loop::clear() noexcept {
+  const bool taken = inherited() || take_slot(slot_holder::runner);
+  BECK_ASSERT(taken, "an io_context was destroyed while a thread runs it");
+  const runner::binding bound(runner_);
+  const bool something = !closing_ || !queue_.empty() || !mail_.empty() || trees_ != nullptr;
+  if (something) static_cast<void>(empty_out());
+  slot_.store(slot_holder::nobody, std::memory_order_release);  // pairs with the next take_slot()
+  return something;
+}
+
+bool io_loop::empty_out() noexcept {
+  closing_ = true;
+  leave_to_parent();
+  cancel_everything();
+  if (!reap()) return false;
+  do {
+    destroy_queued();
+    destroy_trees();
+  } while (!queue_.empty() || !mail_.empty());
+  return true;
 }
 
 void io_loop::cancel_everything() noexcept {

@@ -140,8 +140,10 @@ timer_operation steady_timer::async_wait() noexcept { return timer_operation(sta
 time_point steady_now() noexcept {
   if (const runner* current = runner::current();
       current != nullptr && current->ambient != nullptr) {
-    return time_point(
-        duration(static_cast<io_loop*>(current->ambient->executor().target())->sys().now()));
+    const any_io_executor& executor = current->ambient->executor();
+    if (executor.table() == &io_loop::executor_table_of_loops()) {  // else a pool's
+      return time_point(duration(static_cast<io_loop*>(executor.target())->sys().now()));
+    }
   }
   return time_point(duration(posix_system().now()));
 }
