@@ -4,7 +4,7 @@
 #include <cerrno>
 
 #include <beck/base/assert.hpp>
-#include <beck/io/steady_timer.hpp>
+#include <beck/io/timer_object.hpp>
 #include <beck/io/uring_submit.hpp>
 
 #include "io/io_loop.hpp"
@@ -283,13 +283,22 @@ void io_loop::start_wait(timer_operation& op) noexcept {
   if (closing_) return complete_with(op, -ECANCELED);
   if (op.timer == &no_timer_) return complete_with(op, -EBADF);
   op.expired = &expire_wait;
-  if (!timers_.add(op)) return complete_with(op, -ENOMEM);
+  if (!add_wait(op)) return complete_with(op, -ENOMEM);
   advance(op, op_event::park);
   timer_state& timer = *op.timer;
   op.sibling_next = nullptr;
   op.sibling_previous = timer.last;
   (timer.last != nullptr ? timer.last->sibling_next : timer.first) = &op;
   timer.last = &op;
+}
+
+bool io_loop::add_wait(timer_operation& op) noexcept {
+  return op.timer->clock == clock_kind::steady ? timers_.add(op) : wall_timers_.add(op);
+}
+
+void io_loop::remove_wait(timer_operation& op) noexcept {
+  if (op.timer->clock == clock_kind::steady) return timers_.remove(op);
+  wall_timers_.remove(op);
 }
 
 void io_loop::leave_timer(timer_operation& op) noexcept {
@@ -310,7 +319,7 @@ std::size_t io_loop::cancel_waits(timer_state& timer, std::size_t most) noexcept
   std::size_t count = 0;
   for (; timer.first != nullptr && count < most; ++count) {
     timer_operation& op = *timer.first;
-    timers_.remove(op);
+    remove_wait(op);
     leave_timer(op);
     complete_with(op, -ECANCELED);
   }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // A timer's two halves: the object with its expiry on the user's thread, the list of waits on the
 // runner.
+#include <beck/io/timer_object.hpp>
+
 #include <beck/io/steady_timer.hpp>
+#include <beck/io/system_timer.hpp>
 
 #include "io/io_loop.hpp"
 #include "io/loop_access.hpp"
@@ -10,9 +13,9 @@
 namespace beck {
 namespace {
 
-timer_state* make_state(const any_io_executor& executor) {
+timer_state* make_state(const any_io_executor& executor, clock_kind clock) {
   io_loop& loop = loop_of(executor);
-  return ::new (allocate_block(sizeof(timer_state))) timer_state{&loop, executor};
+  return ::new (allocate_block(sizeof(timer_state))) timer_state(loop, executor, clock);
 }
 
 void free_state(timer_state* state) noexcept {
@@ -60,41 +63,17 @@ struct cancel_order : loop_order {
 
 }  // namespace
 
-io_loop& loop_of(const any_io_executor& executor) {
-  auto* context = executor ? dynamic_cast<io_context*>(executor.context_or_null()) : nullptr;
-  if (context == nullptr) {
-    throw io_error(error::make_error_code(error::invalid_argument),
-                   "I/O objects need an executor whose context is a beck::io_context");
-  }
-  return *static_cast<io_loop*>(context->get_executor().target());
-}
+timer_object::timer_object(const any_io_executor& executor, clock_kind clock)
+    : state_(make_state(executor, clock)) {}
 
-steady_timer::steady_timer(const any_io_executor& executor) : state_(make_state(executor)) {}
-steady_timer::steady_timer(const any_io_executor& executor, beck::duration after)
-    : steady_timer(executor) {
-  expires_after(after);
-}
-steady_timer::steady_timer(const any_io_executor& executor, beck::time_point at)
-    : steady_timer(executor) {
-  expires_at(at);
-}
-steady_timer::steady_timer(io_context& context)
-    : steady_timer(any_io_executor(context.get_executor())) {}
-steady_timer::steady_timer(io_context& context, beck::duration after) : steady_timer(context) {
-  expires_after(after);
-}
-steady_timer::steady_timer(io_context& context, beck::time_point at) : steady_timer(context) {
-  expires_at(at);
-}
-
-steady_timer::steady_timer(steady_timer&& other) noexcept
+timer_object::timer_object(timer_object&& other) noexcept
     : state_(other.state_), expiry_(other.expiry_) {
   other.state_ =
       &state_->loop->no_timer();  // whatever is asked of a moved-from timer has a clear answer
   expect_alone(*state_, "a move");
 }
 
-steady_timer& steady_timer::operator=(steady_timer&& other) noexcept {
+timer_object& timer_object::operator=(timer_object&& other) noexcept {
   if (&other == this) return *this;
   expect_alone(*state_, "a move");
   drop(state_);
@@ -103,24 +82,17 @@ steady_timer& steady_timer::operator=(steady_timer&& other) noexcept {
   return *this;
 }
 
-steady_timer::~steady_timer() {
+timer_object::~timer_object() {
   expect_alone(*state_, "its destructor");
   drop(state_);
 }
 
-any_io_executor steady_timer::get_executor() const noexcept { return state_->executor; }
+any_io_executor timer_object::get_executor() const noexcept { return state_->executor; }
 
-std::size_t steady_timer::expires_after(beck::duration after) {
-  return expires_at(beck::time_point(beck::duration(state_->loop->sys().now())) + after);
-}
-
-std::size_t steady_timer::expires_at(beck::time_point at) {
-  expiry_ = at.nanoseconds();
-  return cancel();
-}
-
-beck::time_point steady_timer::expiry() const noexcept {
-  return beck::time_point(beck::duration(expiry_));
+std::int64_t timer_object::later(beck::duration after) const noexcept {
+  system& sys = state_->loop->sys();
+  const bool steady = state_->clock == clock_kind::steady;
+  return (beck::duration(steady ? sys.now() : sys.wall_now()) + after).nanoseconds();
 }
 
 static std::size_t cancel_some(timer_state* state, std::size_t most) {
@@ -132,18 +104,25 @@ static std::size_t cancel_some(timer_state* state, std::size_t most) {
   return 0;
 }
 
-std::size_t steady_timer::cancel() { return cancel_some(state_, SIZE_MAX); }
-std::size_t steady_timer::cancel_one() { return cancel_some(state_, 1); }
+std::size_t timer_object::cancel() { return cancel_some(state_, SIZE_MAX); }
+std::size_t timer_object::cancel_one() { return cancel_some(state_, 1); }
 
-timer_operation steady_timer::async_wait() noexcept { return timer_operation(state_, expiry_); }
+namespace {
 
-time_point steady_now() noexcept {
+std::int64_t now_here(std::int64_t (system::*clock)() noexcept) noexcept {
   if (const runner* current = runner::current();
       current != nullptr && current->ambient != nullptr) {
-    return time_point(
-        duration(static_cast<io_loop*>(current->ambient->executor().target())->sys().now()));
+    return (static_cast<io_loop*>(current->ambient->executor().target())->sys().*clock)();
   }
-  return time_point(duration(posix_system().now()));
+  posix_system outside;
+  return (static_cast<system&>(outside).*clock)();
+}
+
+}  // namespace
+
+time_point steady_now() noexcept { return time_point(duration(now_here(&system::now))); }
+system_time_point system_now() noexcept {
+  return system_time_point(duration(now_here(&system::wall_now)));
 }
 
 }  // namespace beck
