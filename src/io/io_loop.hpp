@@ -125,6 +125,9 @@ class io_loop {
   void close_detached(descriptor& d) noexcept;
 
   std::size_t cancel_waits(timer_state& timer, std::size_t most) noexcept;
+  /// Asks for the end of one operation, wherever it is in its life; a result that is there wins.
+  /// `try_first`: one that was never tried is tried once before it ends.
+  void cancel(io_op& op, bool try_first) noexcept;
   /// For whoever waits for a point in time without being an operation: it holds no outstanding
   /// work.
   timer_queue& timers() noexcept { return timers_; }
@@ -227,11 +230,11 @@ class io_loop {
   };
 
   friend void start_operation(io_op& op) noexcept;
+  friend class timer_operation;
   friend struct testing::context_seam;
   void start_wait(timer_operation& op) noexcept;
-  static void leave_timer(timer_operation& op) noexcept;
-  bool add_wait(timer_operation& op) noexcept;
-  void remove_wait(timer_operation& op) noexcept;
+  void end_wait(timer_operation& op, int result) noexcept;
+  void cancel_wait(timer_operation& op) noexcept;
   static void expire_wait(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
 
   runner runner_;

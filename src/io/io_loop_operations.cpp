@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The life of operations on their loop: starting, finishing, cancelling, and the timers' share of
-// it. State changes only through transitions.hpp.
+// The life of operations on their loop: starting, finishing, cancelling. State changes only through
+// transitions.hpp.
 #include <cerrno>
 
 #include <beck/base/assert.hpp>
@@ -87,12 +87,18 @@ void io_loop::attempt_entry(queue_entry* entry, runner* where) {
     return;
   }
   io_loop& loop = *op.target->loop;
+  const bool last = (op.flags & io_op::flag_last_attempt) != 0;
+  if (last) op.target->queue[direction_of(op.kind)].ready = readiness::known;
   if ((op.flags & io_op::flag_cancelled) != 0) {
     op.result = -ECANCELED;
   } else if (!loop.attempt(op)) {
-    if (!loop.pause_if_exhausted(op)) loop.hand_over(op);
-    return;
+    if (!last) {
+      if (!loop.pause_if_exhausted(op)) loop.hand_over(op);
+      return;
+    }
+    op.result = -ECANCELED;
   }
+  if (last) op.flags |= io_op::flag_cancelled;  // no step follows this one
   loop.deliver_here(op, where);
 }
 
@@ -104,7 +110,7 @@ void io_loop::queue_late_attempt(io_op& op) noexcept {
 
 void io_loop::late_attempt_entry(queue_entry* entry, runner* where) {
   auto& op = *static_cast<io_op*>(entry);
-  if (where == nullptr || (op.flags & io_op::flag_cancelled) != 0)
+  if (where == nullptr || (op.flags & (io_op::flag_cancelled | io_op::flag_last_attempt)) != 0)
     return attempt_entry(entry, where);
   io_loop& loop = *op.target->loop;
   direction& q = op.target->queue[direction_of(op.kind)];
@@ -254,6 +260,28 @@ std::size_t io_loop::cancel_all(descriptor& d) noexcept {
   return count;
 }
 
+void io_loop::cancel(io_op& op, bool try_first) noexcept {
+  if (op.kind == op_kind::wait_timer) {
+    if (op.state == op_state::parked) cancel_wait(static_cast<timer_operation&>(op));
+    return;
+  }
+  if (op.state == op_state::waiting) {
+    direction& q = op.target->queue[direction_of(op.kind)];
+    q.waiting.remove(&op);
+    complete_with(op, -ECANCELED);
+    return;
+  }
+  if (!try_first || op.kind == op_kind::raw || op.kind == op_kind::connect) return cancel_one(op);
+  if (op.state == op_state::listed && driver_->unlist(op)) {
+    queue_attempt(op);
+  }
+  if (op.state == op_state::ready) {
+    op.flags |= io_op::flag_last_attempt;
+  } else {
+    cancel_one(op);
+  }
+}
+
 void io_loop::abandon(direction& q) noexcept {
   io_op* const op = q.current;
   if (op == nullptr) return;
@@ -273,57 +301,6 @@ void io_loop::abandon(direction& q) noexcept {
   op->target = &no_descriptor_;
   q.current = nullptr;
   while (!q.waiting.empty()) complete_with(*static_cast<io_op*>(q.waiting.pop()), -ECANCELED);
-}
-
-// --- timers
-// --------------------------------------------------------------------------------------------
-
-void io_loop::start_wait(timer_operation& op) noexcept {
-  ++outstanding_;
-  if (closing_) return complete_with(op, -ECANCELED);
-  if (op.timer == &no_timer_) return complete_with(op, -EBADF);
-  op.expired = &expire_wait;
-  if (!add_wait(op)) return complete_with(op, -ENOMEM);
-  advance(op, op_event::park);
-  timer_state& timer = *op.timer;
-  op.sibling_next = nullptr;
-  op.sibling_previous = timer.last;
-  (timer.last != nullptr ? timer.last->sibling_next : timer.first) = &op;
-  timer.last = &op;
-}
-
-bool io_loop::add_wait(timer_operation& op) noexcept {
-  return op.timer->clock == clock_kind::steady ? timers_.add(op) : wall_timers_.add(op);
-}
-
-void io_loop::remove_wait(timer_operation& op) noexcept {
-  if (op.timer->clock == clock_kind::steady) return timers_.remove(op);
-  wall_timers_.remove(op);
-}
-
-void io_loop::leave_timer(timer_operation& op) noexcept {
-  timer_state& timer = *op.timer;
-  (op.sibling_previous != nullptr ? op.sibling_previous->sibling_next : timer.first) =
-      op.sibling_next;
-  (op.sibling_next != nullptr ? op.sibling_next->sibling_previous : timer.last) =
-      op.sibling_previous;
-}
-
-void io_loop::expire_wait(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {
-  auto& op = static_cast<timer_operation&>(entry);
-  leave_timer(op);
-  loop.complete_with(op, shutting_down ? -ECANCELED : 0);
-}
-
-std::size_t io_loop::cancel_waits(timer_state& timer, std::size_t most) noexcept {
-  std::size_t count = 0;
-  for (; timer.first != nullptr && count < most; ++count) {
-    timer_operation& op = *timer.first;
-    remove_wait(op);
-    leave_timer(op);
-    complete_with(op, -ECANCELED);
-  }
-  return count;
 }
 
 // --- what headers call
@@ -397,7 +374,7 @@ bool operation::await_ready() noexcept {
   return true;
 }
 
-void operation::wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept {
+bool operation::wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept {
   coroutine_ = coroutine;
   scope_ = &environment;
   if (runs_operations_of(environment.executor(), *this)) {
@@ -406,12 +383,39 @@ void operation::wait_in(std::coroutine_handle<> coroutine, scope& environment) n
     complete = &resume_elsewhere;
     environment.executor().on_work_started();
   }
+  if (environment.stop_requested()) [[unlikely]] {
+    complete_later(*this, environment.stop_result());
+    return false;
+  }
+  environment.wait_at(this, &cancel_wait);
+  return true;
+}
+
+scope* operation::cancel_wait(void* leaf, scope& from) noexcept {
+  auto& op = *static_cast<operation*>(leaf);
+  io_loop& loop = loop_of(op);
+  if (loop.on_runner()) {
+    loop.cancel(op, from.reason() == stop_reason::deadline);
+    return nullptr;
+  }
+  from.visit(
+      loop.executor(),
+      [](void* there) noexcept {
+        auto& arrived = *static_cast<operation*>(there);
+        loop_of(arrived).cancel(arrived, false);
+      },
+      leaf);
+  return nullptr;
 }
 
 void operation::resume(queue_entry* entry, runner* where) {
   if (where == nullptr) return;  // the frame belongs to its tree, which destroys it
   ++where->counters.delivered;
-  where->resume(static_cast<operation*>(static_cast<io_op*>(entry))->coroutine_);
+  auto* self = static_cast<operation*>(static_cast<io_op*>(entry));
+  scope& environment = *self->scope_;
+  if (environment.stop_requested()) [[unlikely]]
+    self->result = environment.explain(self->result);
+  environment.resume(self->coroutine_, *where);
 }
 
 void operation::resume_elsewhere(queue_entry* entry, runner* where) {

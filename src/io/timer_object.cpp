@@ -61,6 +61,15 @@ struct cancel_order : loop_order {
   std::size_t most;
 };
 
+std::size_t cancel_some(timer_state* state, std::size_t most) {
+  const object_use inside = use_of(*state, "cancel");
+  std::size_t count = 0;
+  if (state->loop->as_runner([&](io_loop& loop) { count = loop.cancel_waits(*state, most); }))
+    return count;
+  state->loop->mail().push(::new (allocate_block(sizeof(cancel_order))) cancel_order(state, most));
+  return 0;
+}
+
 }  // namespace
 
 timer_object::timer_object(const any_io_executor& executor, clock_kind clock)
@@ -89,19 +98,20 @@ timer_object::~timer_object() {
 
 any_io_executor timer_object::get_executor() const noexcept { return state_->executor; }
 
-std::int64_t timer_object::later(beck::duration after) const noexcept {
+void timer_object::set_expiry_after(beck::duration after) noexcept {
   system& sys = state_->loop->sys();
   const bool steady = state_->clock == clock_kind::steady;
-  return (beck::duration(steady ? sys.now() : sys.wall_now()) + after).nanoseconds();
+  expiry_ = (beck::duration(steady ? sys.now() : sys.wall_now()) + after).nanoseconds();
 }
 
-static std::size_t cancel_some(timer_state* state, std::size_t most) {
-  const object_use inside = use_of(*state, "cancel");
-  std::size_t count = 0;
-  if (state->loop->as_runner([&](io_loop& loop) { count = loop.cancel_waits(*state, most); }))
-    return count;
-  state->loop->mail().push(::new (allocate_block(sizeof(cancel_order))) cancel_order(state, most));
-  return 0;
+std::size_t timer_object::expire_at(std::int64_t at) {
+  expiry_ = at;
+  return cancel_some(state_, SIZE_MAX);
+}
+
+std::size_t timer_object::expire_after(beck::duration after) {
+  set_expiry_after(after);
+  return cancel_some(state_, SIZE_MAX);
 }
 
 std::size_t timer_object::cancel() { return cancel_some(state_, SIZE_MAX); }

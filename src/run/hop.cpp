@@ -5,17 +5,17 @@
 
 namespace beck {
 
-void hop_operation::take_detour(scope& home) {
-  home_ = &home;
+void hop_operation::take_detour() {
   run = &go_home;
-  home.executor().on_work_started();
+  home_->executor().on_work_started();
   through_.post(this);
 }
 
 void hop_operation::resume(queue_entry* entry, runner* where) {
   if (where == nullptr) return;  // the frame belongs to its tree, which destroys it
   ++where->counters.delivered;
-  where->resume(static_cast<hop_operation*>(entry)->coroutine_);
+  auto* self = static_cast<hop_operation*>(entry);
+  self->home_->resume(self->coroutine_, *where);
 }
 
 void hop_operation::go_home(queue_entry* entry, runner* where) {

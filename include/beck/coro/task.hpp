@@ -224,10 +224,17 @@ class [[nodiscard]] task : private task_base {
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> parent) {
-    if (!promise().start_inline(frame_, parent, scope_of(parent))) return false;
     if constexpr (std::is_base_of_v<task_promise_base, Promise>) {
-      parent.promise().wait_for(*this, promise());
+      return suspend_in(parent, scope_of(parent), &parent.promise());
+    } else {
+      return suspend_in(parent, scope_of(parent));
     }
+  }
+  /// `parent_promise`: of `parent`, if that is a task.
+  bool suspend_in(std::coroutine_handle<> parent, scope& environment,
+                  task_promise_base* parent_promise = nullptr) {
+    if (!promise().start_inline(frame_, parent, environment)) return false;
+    if (parent_promise != nullptr) parent_promise->wait_for(*this, promise());
     return true;
   }
   T await_resume() {

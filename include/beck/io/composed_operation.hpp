@@ -15,8 +15,10 @@ class [[nodiscard]] composed_transfer : public vector_operation {
   bool await_ready() noexcept;
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine) {
-    wait_in(coroutine, scope_of(coroutine));
-    begin();
+    suspend_in(coroutine, scope_of(coroutine));
+  }
+  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+    if (wait_in(coroutine, environment)) begin();
   }
   void begin() noexcept;
   bool begin_immediate() noexcept;

@@ -56,6 +56,8 @@ struct io_op : queue_entry {
       16;  ///< a driver has still to ask the kernel to cancel it
   static constexpr std::uint8_t flag_steps =
       32;  ///< one step of several: it keeps its direction in between
+  static constexpr std::uint8_t flag_last_attempt =
+      64;  ///< its time has passed: if the queued attempt finds nothing, it ends
 
   /// Leaves everything but the request uninitialised: an awaiter that finishes in await_ready()
   /// never touches the rest.
@@ -106,8 +108,10 @@ class operation : public io_op {
   bool await_ready() noexcept;
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine) {
-    wait_in(coroutine, scope_of(coroutine));
-    begin();
+    suspend_in(coroutine, scope_of(coroutine));
+  }
+  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+    if (wait_in(coroutine, environment)) begin();
   }
 
   /// Starts it; `complete` is set. Composed operations have their own.
@@ -118,10 +122,13 @@ class operation : public io_op {
   error_code error() const noexcept { return make_error(result); }
 
  protected:
-  /// Completion resumes `coroutine` on its scope's executor.
-  void wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept;
+  /// Completion resumes `coroutine` on its scope's executor, and a stop of the scope cancels the
+  /// operation. False: the scope was stopped before; the operation must not start, and ends with
+  /// the scope's reason.
+  [[nodiscard]] bool wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept;
 
  private:
+  static scope* cancel_wait(void* leaf, scope& from) noexcept;
   static void resume(queue_entry* entry, runner* where);
   static void resume_elsewhere(queue_entry* entry, runner* where);
 

@@ -34,6 +34,8 @@ class [[nodiscard]] timer_operation : public void_operation, public timer_entry 
   /// turn.
   bool await_ready() const noexcept { return false; }
 
+  void begin() noexcept;
+
   template <class Token>
   auto operator()(Token&& token) && {
     return launch(static_cast<timer_operation&&>(*this), static_cast<Token&&>(token));
@@ -70,9 +72,12 @@ class timer_object {
   ~timer_object();
 
   std::int64_t expiry_ns() const noexcept { return expiry_; }
+  /// For constructors.
   void set_expiry(std::int64_t at) noexcept { expiry_ = at; }
-  /// `after` from now, saturating.
-  std::int64_t later(beck::duration after) const noexcept;
+  void set_expiry_after(beck::duration after) noexcept;
+  /// A new expiry; gives what cancel() gives.
+  std::size_t expire_at(std::int64_t at);
+  std::size_t expire_after(beck::duration after);
 
  private:
   timer_state* state_;
@@ -100,7 +105,7 @@ class basic_waitable_timer : public timer_object {
   explicit basic_waitable_timer(const any_io_executor& executor) : timer_object(executor, Clock) {}
   basic_waitable_timer(const any_io_executor& executor, beck::duration after)
       : timer_object(executor, Clock) {
-    set_expiry(later(after));
+    set_expiry_after(after);
   }
   basic_waitable_timer(const any_io_executor& executor, time_point at)
       : timer_object(executor, Clock) {
@@ -109,14 +114,8 @@ class basic_waitable_timer : public timer_object {
 
   /// Huge durations saturate to "never"; negative ones have expired. Cancels what waits; gives how
   /// many waits that were, as cancel() does.
-  std::size_t expires_after(beck::duration after) {
-    set_expiry(later(after));
-    return cancel();
-  }
-  std::size_t expires_at(time_point at) {
-    set_expiry(at.nanoseconds());
-    return cancel();
-  }
+  std::size_t expires_after(beck::duration after) { return expire_after(after); }
+  std::size_t expires_at(time_point at) { return expire_at(at.nanoseconds()); }
   time_point expiry() const noexcept { return time_point(beck::duration(expiry_ns())); }
 };
 

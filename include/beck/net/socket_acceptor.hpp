@@ -62,8 +62,10 @@ class [[nodiscard]] accept_into_operation : public void_operation {
   bool await_ready() noexcept { return refuse() || void_operation::await_ready(); }
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine) {
-    this->wait_in(coroutine, scope_of(coroutine));
-    start_operation(*this);
+    suspend_in(coroutine, scope_of(coroutine));
+  }
+  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+    if (this->wait_in(coroutine, environment)) start_operation(*this);
   }
   void begin() noexcept {
     if (refuse()) {

@@ -24,8 +24,10 @@ class [[nodiscard]] connect_operation : public void_operation {
   }
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine) {
-    this->wait_in(coroutine, scope_of(coroutine));
-    begin();
+    suspend_in(coroutine, scope_of(coroutine));
+  }
+  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+    if (this->wait_in(coroutine, environment)) begin();
   }
   void begin() noexcept {
     if (const int refused = prepare(); refused < 0) {

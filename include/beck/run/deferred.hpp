@@ -38,7 +38,10 @@ class [[nodiscard]] deferred_operation<void(A...), Throwing, Launch> {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-      return slot_.suspend(coroutine, static_cast<Launch&&>(launch_));
+      return suspend_in(coroutine, scope_of(coroutine));
+    }
+    bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+      return slot_.suspend(coroutine, environment, static_cast<Launch&&>(launch_));
     }
     auto await_resume() { return slot_.template take<Throwing>(); }
 

@@ -10,7 +10,7 @@
 namespace beck {
 
 /// Continues behind what is queued on an executor; a coroutine continues on its own executor in the
-/// end.
+/// end. Cancellation: none, its turn comes anyway.
 class [[nodiscard]] hop_operation : public queue_entry {
  public:
   using signature = void();
@@ -34,13 +34,16 @@ class [[nodiscard]] hop_operation : public queue_entry {
   }
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine) {
+    suspend_in(coroutine, scope_of(coroutine));
+  }
+  void suspend_in(std::coroutine_handle<> coroutine, scope& home) {
     coroutine_ = coroutine;
-    scope& home = scope_of(coroutine);
+    home_ = &home;
     if (through_ == home.executor()) {
       run = &resume;
       through_.post(this);
     } else {
-      take_detour(home);
+      take_detour();
     }
   }
   void await_resume() const noexcept {}
@@ -51,7 +54,7 @@ class [[nodiscard]] hop_operation : public queue_entry {
   }
 
  private:
-  void take_detour(scope& home);
+  void take_detour();
   static void resume(queue_entry* entry, runner* where);
   static void go_home(queue_entry* entry, runner* where);
 

@@ -34,6 +34,12 @@ namespace beck {
 /// completes on `get_executor()` of the derived class, if there is one, else on the current
 /// executor.
 ///
+/// Cancellation: if Derived has `void cancel() noexcept` and gives an error_code first, a stop of
+/// the coroutine's scope calls it, once, on the coroutine's executor, unless `done` was called
+/// before; it makes the operation call `done` soon, with operation_aborted if nothing better is
+/// there (the scope turns that into error::timeout where a time limit was the reason). `done` may
+/// be called inside. Derived's other values must be default-constructible.
+///
 /// Requires: Derived is not final, and is moved only before it starts. From then on it stays where
 /// it is, so initiate() may hand out `this`, until `done` is called or destroyed. Memory: none when
 /// awaited; one recycled block with a handler.
@@ -56,16 +62,30 @@ class op<Derived, void(A...)> : public result_slot<A...> {
   }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-    const any_io_executor& home = scope_of(coroutine).executor();
+    return suspend_in(coroutine, scope_of(coroutine));
+  }
+  bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+    const any_io_executor& home = environment.executor();
     coroutine_ = coroutine;
+    scope_ = &environment;
+    if constexpr (has_cancel()) {
+      if (environment.stop_requested()) [[unlikely]] {
+        refuse();
+        return true;
+      }
+    }
     if (!asked_ && self().ready()) {  // no budget: its turn comes behind what is queued
       this->run = &resume_entry;
       home.post(this);
       return true;
     }
     this->begin(home, &resume_entry);
-    return this->initiate_suspended(
-        [this](handler done) { self().initiate(static_cast<handler&&>(done)); });
+    if constexpr (has_cancel()) {
+      waiting_place place(environment, this);
+      return place.keep(initiate_here());
+    } else {
+      return initiate_here();
+    }
   }
   auto await_resume() { return this->template resume_with<false>(); }
 
@@ -92,13 +112,72 @@ class op<Derived, void(A...)> : public result_slot<A...> {
   static void resume_entry(queue_entry* entry, runner* where) {
     if (where == nullptr) return;  // the frame belongs to its tree, which destroys it
     ++where->counters.delivered;
-    where->resume(static_cast<op*>(entry)->coroutine_);
+    auto* self = static_cast<op*>(entry);
+    if constexpr (has_cancel()) self->explain();
+    self->scope_->resume(self->coroutine_, *where);
+  }
+
+  // --- cancellation
+  static constexpr bool carries_error =
+      sizeof...(A) != 0 && std::is_same_v<first_of_t<A..., void>, error_code>;
+  static constexpr bool has_cancel() noexcept {
+    constexpr bool declared = requires(Derived& d) { d.cancel(); };
+    static_assert(!declared || carries_error,
+                  "an operation with cancel() gives an error_code first");
+    return declared;
+  }
+
+  bool initiate_here() {
+    return this->initiate_suspended(
+        [this](handler done) { self().initiate(static_cast<handler&&>(done)); });
+  }
+
+  /// The scope waits for the operation, unless that does not suspend or does not begin.
+  class waiting_place {
+   public:
+    waiting_place(scope& environment, op* leaf) noexcept : environment_(&environment) {
+      environment.wait_at(leaf, &cancel_wait);
+    }
+    ~waiting_place() {
+      if (environment_ != nullptr) environment_->stop_waiting();
+    }
+    waiting_place(const waiting_place&) = delete;
+    waiting_place& operator=(const waiting_place&) = delete;
+    bool keep(bool suspended) noexcept {
+      if (suspended) environment_ = nullptr;  // the frame, and the scope in it, may be gone
+      return suspended;
+    }
+
+   private:
+    scope* environment_;
+  };
+
+  static scope* cancel_wait(void* leaf, scope&) noexcept {
+    static_cast<op*>(leaf)->self().cancel();
+    return nullptr;
+  }
+  /// Its scope was stopped before it began: it ends behind what is queued.
+  void refuse() {
+    set_refused(make_error(scope_->stop_result()), static_cast<void (*)(A...)>(nullptr));
+    this->run = &resume_entry;
+    scope_->executor().post(this);
+  }
+  template <class... Values>
+  void set_refused(error_code ec, void (*)(error_code, Values...)) {
+    this->set(ec, Values()...);
+  }
+  /// A cancelled operation says why.
+  void explain() noexcept {
+    if (!scope_->stop_requested()) return;
+    error_code& ec = this->get().error_;
+    if (ec == make_error(-125)) ec = make_error(scope_->stop_result());
   }
 
   Derived& self() noexcept { return static_cast<Derived&>(*this); }
 
   bool asked_ = false;
   std::coroutine_handle<> coroutine_;
+  scope* scope_;
 };
 
 template <class Derived, class Signature>

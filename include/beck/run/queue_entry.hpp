@@ -40,6 +40,15 @@ class entry_queue {
     return entry;
   }
 
+  /// Takes an entry out from anywhere; the cost grows with what is before it. Requires that it is
+  /// here.
+  void remove(queue_entry* entry) noexcept {
+    queue_entry* before = nullptr;
+    for (queue_entry* at = head_; at != entry; at = at->next) before = at;
+    (before != nullptr ? before->next : head_) = entry->next;
+    if (entry == tail_) tail_ = before;
+  }
+
   /// Moves all of `other` behind what is here.
   void append(entry_queue& other) noexcept {
     if (other.empty()) return;

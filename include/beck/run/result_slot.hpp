@@ -170,10 +170,11 @@ template <class... A>
 class awaiting_slot : public result_slot<A...> {
  public:
   /// Awaits what `initiation` starts; true: the coroutine stays suspended.
-  template <class Promise, class Initiation>
-  bool suspend(std::coroutine_handle<Promise> coroutine, Initiation&& initiation) {
+  template <class Initiation>
+  bool suspend(std::coroutine_handle<> coroutine, scope& environment, Initiation&& initiation) {
     coroutine_ = coroutine;
-    this->begin(scope_of(coroutine).executor(), &resume_entry);
+    scope_ = &environment;
+    this->begin(environment.executor(), &resume_entry);
     return this->initiate_suspended(static_cast<Initiation&&>(initiation));
   }
   template <bool Throwing>
@@ -185,10 +186,12 @@ class awaiting_slot : public result_slot<A...> {
   static void resume_entry(queue_entry* entry, runner* where) {
     if (where == nullptr) return;  // the frame belongs to its tree, which destroys it
     ++where->counters.delivered;
-    where->resume(static_cast<awaiting_slot*>(entry)->coroutine_);
+    auto* self = static_cast<awaiting_slot*>(entry);
+    self->scope_->resume(self->coroutine_, *where);
   }
 
   std::coroutine_handle<> coroutine_;
+  scope* scope_;
 };
 
 }  // namespace beck

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a coroutine inherits from the one that awaits it: one pointer to a scope in each frame. A
-// scope belongs to the root of a tree of tasks (or, later, to a timeout or a branch inside it) and
-// outlives every frame below it.
+// scope knows where its coroutines run, what they wait for, and whether they were asked to stop. It
+// belongs to the root of a tree of tasks, or to a timeout or a branch inside the tree, and outlives
+// every frame below it. Cancellation goes through scopes: an await only stores a pointer here.
 #pragma once
 
 #include <coroutine>
@@ -10,9 +11,22 @@
 
 namespace beck {
 
+/// Why a scope was asked to stop.
+enum class stop_reason : unsigned char {
+  none,
+  stop,      ///< somebody asked: awaited operations end with operation_aborted
+  deadline,  ///< its time has passed: they end with error::timeout
+};
+
 /// The environment of a tree of tasks. Never copied and never moved; frames point to it.
+/// Thread: everything by who runs inside executor(); stop_source is the door for other threads.
 class scope {
  public:
+  /// Cancels what is waited for. Called at most once for each wait; runs no user code and resumes
+  /// nobody. If that is another scope of the same executor it is given back, and stopped next: so a
+  /// chain of scopes needs no stack.
+  using cancel_function = scope* (*)(void* leaf, scope& from) noexcept;
+
   explicit scope(any_io_executor executor) noexcept : executor_(std::move(executor)) {}
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
@@ -20,8 +34,64 @@ class scope {
   /// Where the coroutines below this scope run.
   const any_io_executor& executor() const noexcept { return executor_; }
 
+  stop_reason reason() const noexcept { return reason_; }
+  bool stop_requested() const noexcept { return reason_ != stop_reason::none; }
+
+  /// Asks everything below to end: what is awaited is cancelled, later awaits end at once. Runs no
+  /// user code. The first request decides the reason; false: there was one before.
+  bool stop(stop_reason why = stop_reason::stop) noexcept;
+
+  // --- for what suspends coroutines
+  // ------------------------------------------------------------
+
+  /// A coroutine waits from here on; `cancel` ends that early. Requires !stop_requested().
+  void wait_at(void* leaf, cancel_function cancel) noexcept {
+    leaf_ = leaf;
+    cancel_ = cancel;
+  }
+  void stop_waiting() noexcept { leaf_ = nullptr; }
+
+  /// The wait is over: resumes the coroutine, as soon as a stop has left what it waited for alone.
+  void resume(std::coroutine_handle<> coroutine, runner& where) {
+    leaf_ = nullptr;
+    if (stop_requested()) [[unlikely]] {
+      resume_stopped(coroutine, where);
+    } else {
+      where.resume(coroutine);
+    }
+  }
+
+  /// The result of an operation that this scope has refused or cancelled.
+  int stop_result() noexcept;
+  /// `result`, but a cancelled one says why.
+  int explain(int result) noexcept;
+  /// Whether something below has ended because of the stop; else it came too late to matter.
+  bool interrupted() const noexcept { return interrupted_; }
+  void note_interrupted() noexcept { interrupted_ = true; }
+
+  /// For a cancel_function whose leaf belongs to another executor: calls `there(leaf)` inside that.
+  /// resume() waits until it has been, so the leaf stays.
+  void visit(const any_io_executor& other, void (*there)(void* leaf) noexcept, void* leaf) noexcept;
+
  private:
+  struct visit_message : queue_entry {
+    scope* owner;
+    void* leaf;
+    void (*there)(void* leaf) noexcept;
+  };
+
+  void resume_stopped(std::coroutine_handle<> coroutine, runner& where);
+  static void act_there(queue_entry* entry, runner* where);
+  static void come_home(queue_entry* entry, runner* where);
+
   any_io_executor executor_;
+  void* leaf_ = nullptr;
+  cancel_function cancel_;
+  stop_reason reason_ = stop_reason::none;
+  bool interrupted_ = false;
+  bool away_ = false;                // the message is out
+  std::coroutine_handle<> pending_;  // what resume() had to keep meanwhile
+  visit_message message_;
 };
 
 /// The scope of what runs on this thread when no task of ours surrounds it (a foreign coroutine

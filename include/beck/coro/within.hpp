@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSL-1.0
+// Awaiting an operation or a task inside a scope of its own, in the frame of the coroutine that
+// awaits: with_stop and shield here, timeout and its relations in io/. What differs is the scope
+// and what is set on it; the rest is here, once.
+#pragma once
+
+#include <coroutine>
+#include <new>
+#include <type_traits>
+
+#include <beck/base/io_result.hpp>
+#include <beck/coro/task.hpp>
+#include <beck/run/token_scope.hpp>
+
+namespace beck {
+
+/// What can be awaited inside a scope that is not the coroutine's own: the library's operations,
+/// those that users derive from beck::op, and tasks.
+template <class A>
+concept scoped_awaitable = requires(A& a, std::coroutine_handle<> coroutine, scope& environment) {
+  a.suspend_in(coroutine, environment);
+};
+
+/// Starts `awaitable` for a suspended coroutine inside `environment`. False: it goes on at once.
+template <class A, class Promise>
+bool suspend_inside(A& awaitable, std::coroutine_handle<Promise> coroutine, scope& environment) {
+  if constexpr (std::is_void_v<decltype(awaitable.suspend_in(coroutine, environment))>) {
+    awaitable.suspend_in(coroutine, environment);
+    return true;
+  } else if constexpr (is_task<A> && std::is_base_of_v<task_promise_base, Promise>) {
+    return awaitable.suspend_in(coroutine, environment, &coroutine.promise());
+  } else {
+    return awaitable.suspend_in(coroutine, environment);
+  }
+}
+
+/// An operation inside a scope of its own, with the operation's own result. `Limit` names the type
+/// of the scope and says with set_on(scope) when it is to be stopped. An operation that is ready at
+/// once needs no scope.
+template <class Op, class Limit>
+class [[nodiscard]] scoped_operation {
+ public:
+  scoped_operation(Op&& inert, Limit limit)
+      : op_(static_cast<Op&&>(inert)), limit_(static_cast<Limit&&>(limit)) {}
+  /// Moves an inert one.
+  scoped_operation(scoped_operation&& other)
+      : op_(static_cast<Op&&>(other.op_)), limit_(static_cast<Limit&&>(other.limit_)) {}
+  scoped_operation& operator=(scoped_operation&&) = delete;
+  ~scoped_operation() { end_scope(); }
+
+  bool await_ready() { return op_.await_ready(); }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> coroutine) {
+    return suspend(coroutine, scope_of(coroutine));
+  }
+  bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+    return suspend(coroutine, environment);
+  }
+  decltype(auto) await_resume() {
+    struct ending {
+      ~ending() { self.end_scope(); }
+      scoped_operation& self;
+    } const after{*this};
+    return op_.await_resume();
+  }
+
+ protected:
+  /// Gives the error if the stop of the scope has interrupted what was awaited.
+  error_code end_scope() noexcept {
+    if (!inside_) return error_code();
+    inside_ = false;
+    const error_code ec = scope_.interrupted() ? make_error(scope_.stop_result()) : error_code();
+    scope_.~scope_type();
+    return ec;
+  }
+
+  Op op_;
+
+ private:
+  using scope_type = typename Limit::scope_type;
+
+  template <class Promise>
+  bool suspend(std::coroutine_handle<Promise> coroutine, scope& environment) {
+    limit_.enter(&scope_, environment);
+    inside_ = true;
+    limit_.set_on(scope_);
+    return suspend_inside(op_, coroutine, scope_);
+  }
+
+  Limit limit_;
+  bool inside_ = false;
+  union {
+    char none_ = 0;
+    scope_type scope_;
+  };
+};
+
+/// A task inside a scope of its own: gives io_result<T>. If a stop of the scope interrupted it, the
+/// error says so, beside the value that the task gave all the same; if the task ended by throwing
+/// that error, the value is a default-constructed one. Other exceptions pass through.
+template <class T, bool Throwing, class Limit>
+class [[nodiscard]] scoped_task : public scoped_operation<task<T, Throwing>, Limit> {
+  using base = scoped_operation<task<T, Throwing>, Limit>;
+  using result_type =
+      typename std::conditional_t<std::is_void_v<T>, std::type_identity<io_result<>>,
+                                  std::type_identity<io_result<T>>>::type;
+
+ public:
+  using base::base;
+
+  bool await_ready() const noexcept { return false; }
+  result_type await_resume() {
+    try {
+      if constexpr (std::is_void_v<T>) {
+        this->op_.await_resume();
+        return result_type(this->end_scope());
+      } else {
+        T value = this->op_.await_resume();
+        return result_type(this->end_scope(), static_cast<T&&>(value));
+      }
+    } catch (const std::system_error& failure) {
+      const error_code ec = this->end_scope();
+      if (!ec || failure.code() != ec) throw;
+      if constexpr (std::is_void_v<T>) {
+        return result_type(ec);
+      } else {
+        return result_type(ec, T());
+      }
+    }
+  }
+};
+
+/// `awaitable` in a scope of the kind that `limit` says.
+template <scoped_awaitable Op, class Limit>
+  requires(!is_task<Op>)
+scoped_operation<Op, Limit> within(Limit limit, Op&& awaitable) {
+  return {static_cast<Op&&>(awaitable), static_cast<Limit&&>(limit)};
+}
+template <class T, bool Throwing, class Limit>
+scoped_task<T, Throwing, Limit> within(Limit limit, task<T, Throwing>&& work) {
+  return {static_cast<task<T, Throwing>&&>(work), static_cast<Limit&&>(limit)};
+}
+
+/// The limit of with_stop().
+class token_limit {
+ public:
+  using scope_type = token_scope;
+  explicit token_limit(stop_token token) noexcept : token_(static_cast<stop_token&&>(token)) {}
+  static void enter(void* place, scope& outer) noexcept { ::new (place) token_scope(outer); }
+  void set_on(token_scope& inner) const { inner.stop_with(token_); }
+
+ private:
+  stop_token token_;
+};
+
+/// The limit of shield(): a scope that hears of no stop.
+class no_limit {
+ public:
+  using scope_type = scope;
+  static void enter(void* place, scope& outer) noexcept {
+    ::new (place) scope(any_io_executor(outer.executor()));
+  }
+  static void set_on(scope&) noexcept {}
+};
+
+/// Ends an operation, or a task and everything that it awaits, when a stop is requested through
+/// `token`, from any thread: operations end with operation_aborted, results that are there are
+/// delivered. A task gives io_result<T>. Memory: one recycled block while it waits.
+template <scoped_awaitable A>
+auto with_stop(stop_token token, A awaitable) {
+  return within(token_limit(static_cast<stop_token&&>(token)), static_cast<A&&>(awaitable));
+}
+
+/// Runs an operation or a task to its end although a stop was requested around it: for the goodbye
+/// that a stopped task still has to say. Give it a time limit. A task gives io_result<T>.
+template <scoped_awaitable A>
+auto shield(A awaitable) {
+  return within(no_limit(), static_cast<A&&>(awaitable));
+}
+
+}  // namespace beck

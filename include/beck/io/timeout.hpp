@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+// timeout and with_deadline: an operation or a task that ends when its time is over. The limit is a
+// scope in the frame of the coroutine that awaits: nothing is allocated, there is no timer object
+// and nothing races. An operation that is ready at once never looks at a clock.
+#pragma once
+
+#include <beck/coro/within.hpp>
+#include <beck/io/deadline_scope.hpp>
+
+namespace beck {
+
+/// When something has to end: so long after it was awaited, or at a point in time.
+class time_limit {
+ public:
+  using scope_type = deadline_scope;
+
+  time_limit(duration after, stop_reason why) noexcept : after_(after), why_(why) {}
+  time_limit(time_point at, stop_reason why) noexcept : at_(at), why_(why), absolute_(true) {}
+
+  void enter(void* place, scope& outer) const noexcept {
+    ::new (place) deadline_scope(outer, why_);
+  }
+  void set_on(deadline_scope& inner) const {
+    if (absolute_) {
+      inner.stop_at(at_);
+    } else {
+      inner.stop_after(after_);
+    }
+  }
+
+ private:
+  union {
+    duration after_;
+    time_point at_;
+  };
+  stop_reason why_;
+  bool absolute_ = false;
+};
+
+/// Ends an operation with error::timeout if it has not finished when `after` is over; the clock
+/// starts when it is awaited. The completion is the truth: what has finished by then is delivered,
+/// an operation that was never tried is tried once (so timeout(read, 0) can read), and a composed
+/// one says how much was done. A stop from outside still gives operation_aborted. A task is ended
+/// with everything that it awaits, and gives io_result<T>.
+/// Thread: the coroutine runs on an io_context or a strand over one; else std::logic_error.
+template <scoped_awaitable A>
+auto timeout(A awaitable, duration after) {
+  return within(time_limit(after, stop_reason::deadline), static_cast<A&&>(awaitable));
+}
+
+/// As timeout(), with a point in time.
+template <scoped_awaitable A>
+auto with_deadline(time_point at, A awaitable) {
+  return within(time_limit(at, stop_reason::deadline), static_cast<A&&>(awaitable));
+}
+
+}  // namespace beck

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSL-1.0
+// stop_source, stop_token, stop_callback: asking for the end of something from any thread, with the
+// names and the meaning of the standard's types. <stop_token> costs half a second a file;
+// interop/ converts both ways.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+namespace beck {
+
+struct stop_state;
+
+/// Sees whether a stop was requested. A value: copies share one state; empty if default-constructed
+/// (then nothing can be requested). Any thread.
+class stop_token {
+ public:
+  stop_token() noexcept = default;
+  stop_token(const stop_token& other) noexcept : state_(other.state_) { retain(); }
+  stop_token(stop_token&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  stop_token& operator=(stop_token other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  ~stop_token() { release(); }
+
+  bool stop_requested() const noexcept;
+  /// False for an empty token, and when the last source is gone without a request.
+  bool stop_possible() const noexcept;
+
+  friend bool operator==(const stop_token&, const stop_token&) noexcept = default;
+
+ private:
+  friend class stop_source;
+  friend class stop_registration;
+
+  explicit stop_token(stop_state* state) noexcept : state_(state) { retain(); }
+  void retain() const noexcept;
+  void release() const noexcept;
+
+  stop_state* state_ = nullptr;
+};
+
+/// Makes stop requests. Copies share one state, made by the constructor (throws std::bad_alloc).
+/// Any thread.
+class stop_source {
+ public:
+  stop_source();
+  stop_source(const stop_source& other) noexcept;
+  stop_source(stop_source&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  stop_source& operator=(stop_source other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  ~stop_source();
+
+  stop_token get_token() const noexcept { return stop_token(state_); }
+  bool stop_requested() const noexcept { return get_token().stop_requested(); }
+
+  /// Calls what is registered, on this thread; tasks are stopped where they run. False: it was
+  /// requested before.
+  bool request_stop() const noexcept;
+
+ private:
+  stop_state* state_;
+};
+
+/// What a stop calls: the base of stop_callback and of what ties a scope to a token. It stays where
+/// it is. Thread: one at a time, whichever.
+class stop_registration {
+ public:
+  stop_registration(const stop_registration&) = delete;
+  stop_registration& operator=(const stop_registration&) = delete;
+
+ protected:
+  using function = void (*)(stop_registration& self) noexcept;
+
+  stop_registration() noexcept = default;
+  ~stop_registration() { remove(); }
+
+  /// `call` is called once, by whoever requests the stop; inside this function if that was before.
+  void add(const stop_token& token, function call) noexcept;
+  /// After it `call` is not called, and runs no more, unless it is this thread that is inside it.
+  void remove() noexcept;
+
+ private:
+  friend struct stop_state;
+
+  stop_token token_;
+  function call_ = nullptr;
+  stop_registration* next_ = nullptr;
+  stop_registration** link_ = nullptr;  // what points to this one; null: not in the list
+  bool* gone_ = nullptr;                // set if this ends inside its own call
+};
+
+/// Calls `callback()` once when a stop is requested, on the thread that requests it; at once if
+/// that was before. It must not throw. The destructor waits until a call on another thread is over.
+template <class F>
+class [[nodiscard]] stop_callback : private stop_registration {
+ public:
+  template <class G>
+  stop_callback(const stop_token& token, G&& callback) : callback_(static_cast<G&&>(callback)) {
+    this->add(token, [](stop_registration& self) noexcept {
+      static_cast<F&&>(static_cast<stop_callback&>(self).callback_)();
+    });
+  }
+  ~stop_callback() { this->remove(); }  // before the callback goes
+
+ private:
+  F callback_;
+};
+template <class F>
+stop_callback(const stop_token&, F) -> stop_callback<F>;
+
+}  // namespace beck

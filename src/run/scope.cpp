@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+// Stopping a scope: what is waited for is cancelled, scope by scope down to an operation. If that
+// belongs to another context a message goes there and comes back, and until it is back the
+// coroutine does not go on.
+#include <beck/run/scope.hpp>
+
+#include <cerrno>
+
+#include <beck/base/assert.hpp>
+#include <beck/base/error.hpp>
+
+namespace beck {
+
+bool scope::stop(stop_reason why) noexcept {
+  if (stop_requested()) return false;
+  for (scope* at = this; at != nullptr && !at->stop_requested();) {
+    at->reason_ = why;
+    void* const leaf = std::exchange(at->leaf_, nullptr);
+    at = leaf != nullptr ? at->cancel_(leaf, *at) : nullptr;
+  }
+  return true;
+}
+
+void scope::resume_stopped(std::coroutine_handle<> coroutine, runner& where) {
+  if (away_) {
+    pending_ = coroutine;
+    return;
+  }
+  // Without budget nothing below finishes inline: the next await comes to where it is refused.
+  where.charge(runner::budget_per_entry);
+  where.resume(coroutine);
+}
+
+int scope::stop_result() noexcept {
+  interrupted_ = true;
+  return reason_ == stop_reason::deadline ? timeout_result : -ECANCELED;
+}
+
+int scope::explain(int result) noexcept { return result == -ECANCELED ? stop_result() : result; }
+
+// --- what belongs to another context
+// -------------------------------------------------------------------
+
+void scope::visit(const any_io_executor& other, void (*there)(void* leaf) noexcept,
+                  void* leaf) noexcept {
+  BECK_ASSERT(!away_, "a stop visits two executors at once");
+  away_ = true;
+  message_.run = &act_there;
+  message_.owner = this;
+  message_.leaf = leaf;
+  message_.there = there;
+  executor_.on_work_started();
+  other.post(&message_);
+}
+
+void scope::act_there(queue_entry* entry, runner* where) {
+  auto& message = *static_cast<visit_message*>(entry);
+  if (where != nullptr) message.there(message.leaf);
+  message.run = &come_home;
+  const any_io_executor home = message.owner->executor_;
+  home.post(entry);  // from here on the scope may be gone
+  home.on_work_finished();
+}
+
+void scope::come_home(queue_entry* entry, runner* where) {
+  scope& self = *static_cast<visit_message*>(entry)->owner;
+  self.away_ = false;
+  if (where != nullptr && self.pending_)
+    self.resume_stopped(std::exchange(self.pending_, nullptr), *where);
+}
+
+}  // namespace beck

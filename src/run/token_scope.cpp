@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+// The relay between a stop token and a scope. It is a block of its own because the scope may end
+// while the message is on its way: then the message finds nobody, and frees the block.
+#include <beck/run/token_scope.hpp>
+
+#include <beck/run/block.hpp>
+#include <new>
+
+namespace beck {
+
+class stop_relay final : private stop_registration, private queue_entry {
+ public:
+  static stop_relay* connect(scope& to, const stop_token& token) {
+    auto* relay = ::new (allocate_block(sizeof(stop_relay))) stop_relay(to);
+    relay->add(token, &send);
+    return relay;
+  }
+
+  /// By who runs inside the scope's executor: the scope ends.
+  void disconnect() noexcept {
+    remove();  // from here on nobody sends
+    scope_ = nullptr;
+    if (!sent_ || arrived_) free(this);
+  }
+
+ private:
+  explicit stop_relay(scope& to) noexcept : scope_(&to), executor_(to.executor()) {}
+
+  static void send(stop_registration& base) noexcept {
+    auto& self = static_cast<stop_relay&>(base);
+    self.sent_ = true;  // remove() waits for this function, so disconnect() sees it
+    self.run = &arrive;
+    const any_io_executor home = self.executor_;
+    home.post(&self);
+  }
+
+  static void arrive(queue_entry* entry, runner* where) {
+    auto* self = static_cast<stop_relay*>(entry);
+    self->arrived_ = true;
+    if (self->scope_ == nullptr) {
+      free(self);
+    } else if (where != nullptr) {
+      self->scope_->stop();
+    }
+  }
+
+  static void free(stop_relay* self) noexcept {
+    self->~stop_relay();
+    free_block(self);
+  }
+
+  scope* scope_;
+  any_io_executor executor_;
+  bool sent_ = false;
+  bool arrived_ = false;
+};
+
+token_scope::~token_scope() {
+  if (relay_ != nullptr) relay_->disconnect();
+}
+
+void token_scope::stop_with(const stop_token& token) {
+  if (stop_requested()) return;
+  if (token.stop_requested()) {
+    stop();
+  } else if (token.stop_possible()) {
+    relay_ = stop_relay::connect(*this, token);
+  }
+}
+
+}  // namespace beck
