@@ -17,9 +17,9 @@ RAW_REFERENCE_NS = {
     ("post", "chain"): 2.0,
     ("spawn", "co_spawn"): 10.5,
     ("spawn", "nested"): 10.0,
-    ("timer", "create_cancel"): 27.0,
-    ("timer", "rearm"): 27.0,
-    ("timer", "expired"): 46.0,
+    ("timer", "create_cancel"): 24.2,
+    ("timer", "rearm"): 24.2,
+    ("timer", "expired"): 42.0,
 }
 # How long a timer and a second socket may wait beside a loop that never does, 99.9th percentile of CPU time; and with a
 # flooded socket as well, of which one entry's budget is up to ten reads of 64 KiB.

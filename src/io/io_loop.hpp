@@ -233,6 +233,8 @@ class io_loop {
   friend class timer_operation;
   friend struct testing::context_seam;
   void start_wait(timer_operation& op) noexcept;
+  void start_timer(timer_operation& op) noexcept;
+  [[gnu::noinline]] void start_rare_wait(timer_operation& op) noexcept;
   void end_wait(timer_operation& op, int result) noexcept;
   void cancel_wait(timer_operation& op) noexcept;
   static void expire_wait(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;

@@ -32,7 +32,7 @@ void io_loop::start(io_op& op) noexcept {
 
 bool io_loop::start_immediate(io_op& op) noexcept {
   if (op.kind == op_kind::wait_timer) {
-    start_wait(static_cast<timer_operation&>(op));
+    start_timer(static_cast<timer_operation&>(op));
     return false;
   }
   descriptor& d = *op.target;

@@ -13,9 +13,9 @@
 namespace beck {
 namespace {
 
-timer_state* make_state(const any_io_executor& executor, clock_kind clock) {
-  io_loop& loop = loop_of(executor);
-  return ::new (allocate_block(sizeof(timer_state))) timer_state(loop, executor, clock);
+timer_state* make_state(io_loop& loop, any_io_executor executor, clock_kind clock) {
+  void* const block = allocate_block(sizeof(timer_state));
+  return ::new (block) timer_state(loop, std::move(executor), clock);
 }
 
 void free_state(timer_state* state) noexcept {
@@ -33,7 +33,9 @@ void release_state(void* timer) noexcept {
 void drop(timer_state* state) noexcept {
   io_loop& loop = *state->loop;
   if (state == &loop.no_timer()) return;
-  if (loop.as_runner([state](io_loop& l) { l.cancel_waits(*state, SIZE_MAX); })) {
+  if (loop.as_runner([state](io_loop& l) {
+        if (state->first != nullptr) l.cancel_waits(*state, SIZE_MAX);
+      })) {
     free_state(state);
     return;
   }
@@ -73,7 +75,12 @@ std::size_t cancel_some(timer_state* state, std::size_t most) {
 }  // namespace
 
 timer_object::timer_object(const any_io_executor& executor, clock_kind clock)
-    : state_(make_state(executor, clock)) {}
+    : state_(make_state(loop_of(executor), executor, clock)) {}
+
+timer_object::timer_object(io_context& context, clock_kind clock) {
+  io_loop& loop = *static_cast<io_loop*>(context.get_executor().target());
+  state_ = make_state(loop, loop.executor(), clock);
+}
 
 timer_object::timer_object(timer_object&& other) noexcept
     : state_(other.state_), expiry_(other.expiry_) {
@@ -121,7 +128,8 @@ namespace {
 
 std::int64_t now_here(std::int64_t (system::*clock)() noexcept) noexcept {
   if (const runner* current = runner::current();
-      current != nullptr && current->ambient != nullptr) {
+      current != nullptr && current->ambient != nullptr &&
+      current->ambient->executor().table() == &io_loop::executor_table_of_loops()) {
     return (static_cast<io_loop*>(current->ambient->executor().target())->sys().*clock)();
   }
   posix_system outside;

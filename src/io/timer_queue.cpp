@@ -50,7 +50,7 @@ void timer_queue::sort() noexcept {
   }
 }
 
-bool timer_queue::grow() noexcept {
+bool timer_queue::add_growing(timer_entry& entry) noexcept {
   if (capacity_ >= nodes_max) return false;
   const std::uint32_t wanted = std::max(nodes_min, capacity_ * 2);
   std::unique_ptr<node[]> larger(new (std::nothrow) node[wanted]);
@@ -58,7 +58,7 @@ bool timer_queue::grow() noexcept {
   std::copy_n(nodes_.get(), size_, larger.get());
   nodes_ = std::move(larger);
   capacity_ = wanted;
-  return true;
+  return add(entry);
 }
 
 void timer_queue::remove_at(std::uint32_t at) noexcept {

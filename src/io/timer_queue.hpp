@@ -21,11 +21,13 @@ class timer_queue {
 
   bool empty() const noexcept { return size_ == 0; }
   std::int64_t earliest() noexcept;
+  /// The next add() needs memory.
+  bool is_full() const noexcept { return size_ == capacity_; }
 
   /// Requires that it is not armed. False if there is no memory; nothing has changed then.
   bool add(timer_entry& entry) noexcept {
-    if (size_ == capacity_ && !grow()) [[unlikely]]
-      return false;
+    if (size_ == capacity_) [[unlikely]]
+      return add_growing(entry);
     nodes_[size_] = {entry.deadline, sequence_++, &entry};
     entry.place = size_++;
     return true;
@@ -60,7 +62,7 @@ class timer_queue {
   };
   static constexpr std::uint32_t arity = 4;
 
-  bool grow() noexcept;
+  [[gnu::noinline]] bool add_growing(timer_entry& entry) noexcept;
   void remove_at(std::uint32_t at) noexcept;
   void sort() noexcept;
   void place(std::uint32_t at, const node& n) noexcept;

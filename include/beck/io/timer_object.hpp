@@ -66,6 +66,7 @@ class timer_object {
   }
 
  protected:
+  timer_object(io_context& context, clock_kind clock);
   timer_object(const any_io_executor& executor, clock_kind clock);
   timer_object(timer_object&& other) noexcept;
   timer_object& operator=(timer_object&& other) noexcept;
@@ -95,12 +96,13 @@ class basic_waitable_timer : public timer_object {
  public:
   using time_point = basic_time_point<Clock>;
 
-  explicit basic_waitable_timer(io_context& context)
-      : basic_waitable_timer(any_io_executor(context.get_executor())) {}
-  basic_waitable_timer(io_context& context, beck::duration after)
-      : basic_waitable_timer(any_io_executor(context.get_executor()), after) {}
-  basic_waitable_timer(io_context& context, time_point at)
-      : basic_waitable_timer(any_io_executor(context.get_executor()), at) {}
+  explicit basic_waitable_timer(io_context& context) : timer_object(context, Clock) {}
+  basic_waitable_timer(io_context& context, beck::duration after) : timer_object(context, Clock) {
+    set_expiry_after(after);
+  }
+  basic_waitable_timer(io_context& context, time_point at) : timer_object(context, Clock) {
+    set_expiry(at.nanoseconds());
+  }
   /// Requires an executor whose context is an io_context; throws io_error (invalid_argument) else.
   explicit basic_waitable_timer(const any_io_executor& executor) : timer_object(executor, Clock) {}
   basic_waitable_timer(const any_io_executor& executor, beck::duration after)
