@@ -31,4 +31,5 @@
 #include <beck/run/op.hpp>
 #include <beck/run/post.hpp>
 #include <beck/run/redirect_error.hpp>
+#include <beck/run/strand.hpp>
 #include <beck/run/work_guard.hpp>

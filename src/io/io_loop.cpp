@@ -27,7 +27,11 @@ bool io_loop::take_slot(slot_holder as) noexcept {
   }
 }
 
-io_loop::slot::slot(io_loop& loop) : loop_(loop), nested_(loop.on_runner()), bound_(loop.runner_) {
+io_loop::slot::slot(io_loop& loop)
+    : loop_(loop),
+      nested_(loop.on_runner()),
+      delivered_max_(loop.runner_.delivered_max),
+      bound_(loop.runner_) {
   if (!nested_ && !loop_.take_slot(slot_holder::runner)) {
     throw std::logic_error(
         "beck::io_context: another thread is running this context; a context for several threads "
@@ -38,6 +42,8 @@ io_loop::slot::slot(io_loop& loop) : loop_(loop), nested_(loop.on_runner()), bou
 }
 
 io_loop::slot::~slot() {
+  // What was asked of the run() around this one, and stop() ends both.
+  loop_.runner_.delivered_max = loop_.stopped() ? 0 : delivered_max_;
   if (nested_) return;
   loop_.mail_.run_by(nullptr);
   loop_.slot_.store(slot_holder::nobody,
@@ -48,6 +54,7 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
   const slot running(*this);
   const std::uint64_t before = runner_.counters.delivered;
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
+  runner_.delivered_max = most;
   while (!stopped()) {
     ++counters_.turns;
     take_mail();
@@ -79,6 +86,7 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
 std::size_t io_loop::step(std::size_t handlers) {
   const slot running(*this);
   const std::uint64_t before = runner_.counters.delivered;
+  runner_.delivered_max = before + handlers;
   ++counters_.turns;
   take_mail();
   expire_timers();
@@ -141,6 +149,7 @@ bool io_loop::out_of_work() const noexcept {
 void io_loop::stop() noexcept {
   if (on_runner()) {
     stopped_.store(true, std::memory_order_relaxed);
+    runner_.delivered_max = 0;
     return;
   }
   nudgers_.fetch_add(1, std::memory_order_relaxed);  // from here on the destructor waits for us
@@ -204,6 +213,11 @@ const executor_table io_context::loop_table{
     nullptr,
     [](void* self, owned_tree& tree) noexcept { loop_from(self).adopt(tree); },
     [](void* self, std::exception_ptr error) { loop_from(self).unhandled(std::move(error)); },
+    nullptr,
+    false,
+    [](void* self) noexcept { return loop_from(self).sys().now(); },
+    [](void* self, timer_entry& entry) noexcept { return loop_from(self).timers().add(entry); },
+    [](void* self, timer_entry& entry) noexcept { loop_from(self).timers().remove(entry); },
 };
 
 }  // namespace beck

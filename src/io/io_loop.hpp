@@ -289,6 +289,7 @@ class io_loop::slot {
  private:
   io_loop& loop_;
   bool nested_;  // a handler polls its own context
+  std::uint64_t delivered_max_;
   runner::binding bound_;
 };
 
