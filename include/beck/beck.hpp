@@ -21,6 +21,7 @@
 #include <beck/io/read_write.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/io/sync_wait.hpp>
+#include <beck/io/system_timer.hpp>
 #include <beck/io/uring_submit.hpp>
 #include <beck/net/local.hpp>
 #include <beck/net/tcp.hpp>

@@ -88,10 +88,6 @@ std::size_t io_loop::step(std::size_t handlers) {
   return runner_.counters.delivered - before;
 }
 
-std::int64_t io_loop::next_deadline() noexcept {
-  return std::min(timers_.earliest(), accept_retry_at_);
-}
-
 void io_loop::run_generation(std::uint64_t delivered_max) {
   std::int64_t started = 0;
   for (unsigned n = 1; !queue_.empty(); ++n) {
@@ -131,18 +127,6 @@ void io_loop::take_mail() noexcept {
       queue_.push(entry);
     }
   }
-}
-
-void io_loop::expire_timers() noexcept {
-  const std::int64_t earliest = next_deadline();
-  if (earliest == no_deadline) return;
-  std::int64_t now = system_->now();
-  if (planted(planted_bug::early_timer)) now += 20'000;
-  if (earliest > now) return;
-  if (accept_retry_at_ <= now) resume_acceptors();
-  // One batch: what a handler arms with a zero duration expires in the next turn, after I/O was
-  // looked at.
-  while (timer_entry* entry = timers_.take_expired(now)) entry->expired(*entry, *this, false);
 }
 
 bool io_loop::out_of_work() const noexcept {

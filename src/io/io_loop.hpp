@@ -23,6 +23,7 @@
 #include "io/runner_slot.hpp"
 #include "io/system.hpp"
 #include "io/timer_queue.hpp"
+#include "io/wall_timers.hpp"
 
 namespace beck {
 
@@ -30,8 +31,12 @@ class timer_operation;
 
 /// A timer's part on the runner's side: the waits that are in flight.
 struct timer_state {
+  timer_state(io_loop& where, any_io_executor how, clock_kind which) noexcept
+      : loop(&where), executor(std::move(how)), clock(which) {}
+
   io_loop* loop;
   any_io_executor executor;
+  clock_kind clock;
   timer_operation* first = nullptr;  ///< oldest
   timer_operation* last = nullptr;
   loop_order release_order{};  ///< carries the end of its object to the runner
@@ -225,9 +230,12 @@ class io_loop {
   };
 
   friend void start_operation(io_op& op) noexcept;
+  friend class timer_operation;
   friend struct testing::context_seam;
   void start_wait(timer_operation& op) noexcept;
-  static void leave_timer(timer_operation& op) noexcept;
+  void start_timer(timer_operation& op) noexcept;
+  [[gnu::noinline]] void start_rare_wait(timer_operation& op) noexcept;
+  void end_wait(timer_operation& op, int result) noexcept;
   void cancel_wait(timer_operation& op) noexcept;
   static void expire_wait(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
 
@@ -242,6 +250,7 @@ class io_loop {
   std::unique_ptr<system> system_;
   std::unique_ptr<driver> driver_;
   timer_queue timers_;
+  wall_timers wall_timers_;
   context_stats counters_;
   loop_entry generation_mark_;
   loop_entry nudge_;
@@ -284,7 +293,8 @@ class io_loop::slot {
 template <class Action>
 bool io_loop::as_runner(Action&& action) noexcept {
   if (on_runner()) {
-    take_mail();  // what other threads have started on the object comes before what happens to it
+    if (!mail_.empty())
+      take_mail();  // what other threads have started on the object comes before what happens to it
     action(*this);
     return true;
   }

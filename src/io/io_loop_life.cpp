@@ -19,9 +19,10 @@ constexpr duration reap_time(30'000'000'000);
 
 io_loop::io_loop(io_context& context, const io_context::options& how)
     : speculation_(how.speculation_),
+      wall_timers_(*this),
       context_(context),
       ambient_(executor()),
-      no_timer_{this, executor()} {
+      no_timer_(*this, executor(), clock_kind::steady) {
   runner_.ambient = &ambient_;
   generation_mark_.loop = this;
   generation_mark_.run = [](queue_entry* entry, runner*) {

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <beck/base/unfused.hpp>
 #include <beck/run/block.hpp>
 #include <beck/run/queue_entry.hpp>
 #include <beck/run/runner.hpp>
@@ -106,7 +107,7 @@ class any_io_executor {
   any_io_executor(E executor);
 
   any_io_executor(const any_io_executor& other) noexcept
-      : table_(other.table_), self_(other.self_) {
+      : table_(unfused(other.table_)), self_(unfused(other.self_)) {
     retain();
   }
   any_io_executor(any_io_executor&& other) noexcept
