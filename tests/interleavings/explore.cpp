@@ -17,13 +17,17 @@ outcome explore(const std::function<scenario*()>& make, const bounds& limits,
   w.places = &result.places;
   choices path;
   do {
-    w.execute(make, path, limits, planted, false);
+    {
+      const leaks_allowed while_it_runs;
+      w.execute(make, path, limits, planted, false);
+    }
     if (++result.executions % progress_every == 0) {
       std::printf("interleavings: %llu so far\n",
                   static_cast<unsigned long long>(result.executions));
       std::fflush(stdout);
     }
     if (w.failure().empty()) continue;
+    const leaks_allowed again;
     w.execute(make, path, limits, planted, true);
     result.failed = true;
     result.failure = w.failure();
