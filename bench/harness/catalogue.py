@@ -112,6 +112,13 @@ BENCHES = {
             cases(["chain", "chains64"], LIBRARIES + ("raw",)),
         ),
         Bench(
+            "strand",
+            "handler",
+            "a handler that posts itself to its strand, an idle socket is registered",
+            300,
+            cases(["chain"], LIBRARIES + ("raw",)),
+        ),
+        Bench(
             "spawn",
             "coroutine",
             "spawn and run a trivial coroutine; await a child of another translation unit; await a post",

@@ -15,6 +15,7 @@ MOOD_MAX = 1.5
 RAW_REFERENCE_NS = {
     ("read_until", "coroutine"): 3.8,
     ("post", "chain"): 2.0,
+    ("strand", "chain"): 1.7,
     ("spawn", "co_spawn"): 10.5,
     ("spawn", "nested"): 10.0,
 }
@@ -123,6 +124,11 @@ def post(results):
         yield from time_check(results, "P5", "chain", peer, 10)
 
 
+def strand(results):
+    for peer in BECK:
+        yield from time_check(results, "P5", "chain", peer, 15)
+
+
 def spawn(results):
     for peer in BECK:
         yield from time_check(results, "P5", "co_spawn", peer, 40)
@@ -147,6 +153,7 @@ CHECKS = {
     "echo": echo,
     "read_until": read_until,
     "post": post,
+    "strand": strand,
     "spawn": spawn,
     "compile": compile_time,
 }
