@@ -126,6 +126,22 @@ BENCHES = {
             cases(["co_spawn", "nested", "co_post"], LIBRARIES + ("raw",)),
         ),
         Bench(
+            "threads",
+            "operation",
+            "posts to a loop on another thread; two contexts on two threads, and two processes",
+            400,
+            (
+                Case("post_stream", BECK + ("asio-epoll", "raw")),
+                Case("pool_2", BECK + ("asio-epoll",)),
+                Case("processes_2", BECK + ("asio-epoll",)),
+            ),
+            (
+                "post_stream: an operation is a post; the CPU time is that of both threads together.",
+                "pool_2, processes_2: an operation is a 64-byte message between the ends of 50 pairs of sockets in each",
+                "  context. Compare the wall time: both use two CPUs.",
+            ),
+        ),
+        Bench(
             "compile",
             "compilation",
             "compile an echo server, g++ -O2; user CPU time of the compiler",

@@ -15,7 +15,8 @@ MOOD_MAX = 1.5
 RAW_REFERENCE_NS = {
     ("read_until", "coroutine"): 3.8,
     ("post", "chain"): 2.0,
-    ("strand", "chain"): 1.7,
+    ("strand", "chain"): 1.6,
+    ("threads", "post_stream"): 17.5,
     ("spawn", "co_spawn"): 10.5,
     ("spawn", "nested"): 10.0,
 }
@@ -135,6 +136,15 @@ def spawn(results):
         yield from time_check(results, "P5", "nested", peer, 15)
 
 
+def threads(results):
+    for peer in BECK:
+        yield from time_check(results, "P7", "post_stream", peer, 60)
+        both = [(case, peer) for case in ("pool_2", "processes_2")]
+        if all(key in results.samples for key in both):
+            ratio = results.ratio(*both, metric="wall_ns_per_op")
+            yield Check("P8", f"pool_2 / processes_2: {peer}, wall", ratio.median, 1 / 0.9, interval=(ratio.low, ratio.high))
+
+
 def compile_time(results):
     for case in results.cases():
         key = (case, "beck-uring") if (case, "beck-uring") in results.samples else (case, "beck-epoll")
@@ -155,6 +165,7 @@ CHECKS = {
     "post": post,
     "strand": strand,
     "spawn": spawn,
+    "threads": threads,
     "compile": compile_time,
 }
 

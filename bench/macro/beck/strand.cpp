@@ -47,4 +47,6 @@ void chain(bench::meter& m) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return bench::run_micro(argc, argv, "strand", {{"chain", chain}}); }
+int main(int argc, char** argv) {
+  return bench::run_micro(argc, argv, "strand", {{"chain", chain}});
+}

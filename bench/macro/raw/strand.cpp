@@ -70,4 +70,6 @@ void chain(bench::meter& m) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return bench::run_micro(argc, argv, "strand", {{"chain", chain}}); }
+int main(int argc, char** argv) {
+  return bench::run_micro(argc, argv, "strand", {{"chain", chain}});
+}
