@@ -137,8 +137,21 @@ BENCHES = {
             ),
             (
                 "post_stream: an operation is a post; the CPU time is that of both threads together.",
-                "pool_2, processes_2: an operation is a 64-byte message between the ends of 50 pairs of sockets in each",
-                "  context. Compare the wall time: both use two CPUs.",
+                "pool_2, processes_2: an operation is a 64-byte message; each context has the ends of 50 pairs of sockets.",
+                "  Compare the wall time: both use two CPUs.",
+            ),
+        ),
+        Bench(
+            "timer",
+            "wait",
+            "waits cancelled, armed anew, expired when they start; beside a million pending ones; an idle socket",
+            300,
+            cases(["create_cancel", "rearm", "expired"], LIBRARIES + ("raw",))
+            + cases(["million", "million_any"], LIBRARIES),
+            (
+                "raw: one look at the clock, a place in a list, a hop through an intrusive list.",
+                "million re-arms 64 timers by turns, each one turn later, beside a million that wait; million_any",
+                "  re-arms any of the million, so every one of them is found in a cold cache.",
             ),
         ),
         Bench(

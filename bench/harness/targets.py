@@ -19,6 +19,9 @@ RAW_REFERENCE_NS = {
     ("threads", "post_stream"): 17.5,
     ("spawn", "co_spawn"): 10.5,
     ("spawn", "nested"): 10.0,
+    ("timer", "create_cancel"): 24.2,
+    ("timer", "rearm"): 24.2,
+    ("timer", "expired"): 42.0,
 }
 # How long a timer and a second socket may wait beside a loop that never does, 99.9th percentile of CPU time; and with a
 # flooded socket as well, of which one entry's budget is up to ten reads of 64 KiB.
@@ -142,7 +145,16 @@ def threads(results):
         both = [(case, peer) for case in ("pool_2", "processes_2")]
         if all(key in results.samples for key in both):
             ratio = results.ratio(*both, metric="wall_ns_per_op")
-            yield Check("P8", f"pool_2 / processes_2: {peer}, wall", ratio.median, 1 / 0.9, interval=(ratio.low, ratio.high))
+            what = f"pool_2 / processes_2: {peer}, wall"
+            yield Check("P8", what, ratio.median, 1 / 0.9, interval=(ratio.low, ratio.high))
+
+
+def timer(results):
+    for peer in BECK:
+        yield from time_check(results, "P6", "create_cancel", peer, 40)
+        yield from time_check(results, "P6", "rearm", peer, 40)
+        yield from time_check(results, "P6", "expired", peer, 300)
+        yield from time_check(results, "P6", "million", peer, 100)
 
 
 def compile_time(results):
@@ -166,6 +178,7 @@ CHECKS = {
     "strand": strand,
     "spawn": spawn,
     "threads": threads,
+    "timer": timer,
     "compile": compile_time,
 }
 

@@ -4,8 +4,6 @@
 // coroutine does not go on.
 #include <beck/run/scope.hpp>
 
-#include <cerrno>
-
 #include <beck/base/assert.hpp>
 #include <beck/base/error.hpp>
 
@@ -39,12 +37,19 @@ void scope::resume_stopped(std::coroutine_handle<> coroutine, runner& where) {
   where.resume(coroutine);
 }
 
-int scope::stop_result() noexcept {
-  interrupted_ = true;
-  return reason_ == stop_reason::deadline ? timeout_result : -ECANCELED;
+void scope::resume_next(std::coroutine_handle<> coroutine, runner& where) noexcept {
+  leaf_ = nullptr;
+  if (stop_requested()) forbid_inline(&where);
+  const bool queued = where.resume_next(coroutine);
+  BECK_ASSERT(queued, "two coroutines want to continue after one entry");
 }
 
-int scope::explain(int result) noexcept { return result == -ECANCELED ? stop_result() : result; }
+int scope::stop_result() noexcept {
+  interrupted_ = true;
+  return reason_ == stop_reason::deadline ? timeout_result : cancelled_result;
+}
+
+int scope::explain(int result) noexcept { return result == cancelled_result ? stop_result() : result; }
 
 // --- what belongs to another context
 // -------------------------------------------------------------------

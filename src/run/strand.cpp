@@ -93,7 +93,9 @@ class strand_state final : public queue_entry {
 
 const any_io_executor& below(const void* self) noexcept { return strand_state::from(self).inner(); }
 
-const executor_table strand_table{
+const executor_table& clock_below(const void* self) noexcept { return *below(self).table(); }
+
+constexpr executor_table strand_table{
     [](void* self, queue_entry* entry) { strand_state::from(self).post(entry); },
     [](const void* self) noexcept { return strand_state::from(self).running_here(); },
     [](void* self, long change) noexcept {
@@ -112,13 +114,31 @@ const executor_table strand_table{
       unhandled(below(self).target(), std::move(error));
     },
     [](void* self, owned_tree& tree) noexcept { disown(below(self), tree); },
+    false,
+    [](void* self) noexcept { return clock_below(self).now(below(self).target()); },
+    [](void* self, timer_entry& entry) noexcept {
+      return clock_below(self).arm(below(self).target(), entry);
+    },
+    [](void* self, timer_entry& entry) noexcept {
+      clock_below(self).disarm(below(self).target(), entry);
+    },
 };
+
+/// Without a clock of its own: the same table but for that.
+constexpr executor_table without_clock(executor_table table) noexcept {
+  table.now = nullptr;
+  table.arm = nullptr;
+  table.disarm = nullptr;
+  return table;
+}
+const executor_table strand_table_without_clock = without_clock(strand_table);
 
 }  // namespace
 
 any_io_executor make_strand_executor(any_io_executor inner) {
+  const bool has_clock = inner.table()->now != nullptr;
   void* const block = allocate_block(sizeof(strand_state));
-  return any_io_executor(&strand_table,
+  return any_io_executor(has_clock ? &strand_table : &strand_table_without_clock,
                          ::new (block) strand_state(static_cast<any_io_executor&&>(inner)));
 }
 

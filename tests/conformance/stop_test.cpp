@@ -5,7 +5,7 @@
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/within.hpp>
 #include <beck/io/sync_wait.hpp>
-#include <beck/io/timeout.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/net/tcp.hpp>
 #include <chrono>
 #include <ostream>

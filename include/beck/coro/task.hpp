@@ -85,6 +85,8 @@ class task_promise_base {
       destroy_chain();
   }
 
+  bool failed() const noexcept { return exception_ != nullptr; }
+  std::exception_ptr exception() const noexcept { return exception_; }
   void rethrow_if_failed() const {
     if (exception_) [[unlikely]]
       std::rethrow_exception(exception_);
@@ -260,6 +262,9 @@ class [[nodiscard]] task : private task_base {
     frame_ = nullptr;
     return frame;
   }
+
+  /// For what starts a task otherwise than by awaiting it; the task keeps its frame.
+  std::coroutine_handle<promise_type> frame() const noexcept { return typed_frame(); }
 
   /// False after a move or release().
   bool valid() const noexcept { return static_cast<bool>(frame_); }

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <type_traits>
 #include <utility>
 
+#include <beck/base/unfused.hpp>
 #include <beck/run/block.hpp>
 #include <beck/run/queue_entry.hpp>
 #include <beck/run/runner.hpp>
@@ -39,6 +41,8 @@ struct owned_tree {
   }
 };
 
+struct timer_entry;
+
 /// What an executor of this library tells any_io_executor; one static table for each kind of
 /// executor.
 struct executor_table {
@@ -56,6 +60,11 @@ struct executor_table {
   void (*disown)(void* self, owned_tree& tree) noexcept = nullptr;
   /// Whether an entry may run before the one that posted it has returned, on another thread.
   bool concurrent = false;
+  /// Points in time, nanoseconds of the steady clock; null: it has no clock. By who runs inside the
+  /// executor.
+  std::int64_t (*now)(void* self) noexcept = nullptr;
+  bool (*arm)(void* self, timer_entry& entry) noexcept = nullptr;  ///< false: there is no memory
+  void (*disarm)(void* self, timer_entry& entry) noexcept = nullptr;
 };
 
 class any_io_executor;
@@ -98,7 +107,7 @@ class any_io_executor {
   any_io_executor(E executor);
 
   any_io_executor(const any_io_executor& other) noexcept
-      : table_(other.table_), self_(other.self_) {
+      : table_(unfused(other.table_)), self_(unfused(other.self_)) {
     retain();
   }
   any_io_executor(any_io_executor&& other) noexcept
