@@ -60,12 +60,12 @@ io_loop::~io_loop() {
 }
 
 bool io_loop::clear() noexcept {
-  const bool taken = inherited() || take_slot(slot_holder::runner);
+  const bool taken = inherited() || slot_.take(runner_slot::holder::runner);
   BECK_ASSERT(taken, "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);
   const bool something = !closing_ || !queue_.empty() || !mail_.empty() || trees_ != nullptr;
   if (something) static_cast<void>(empty_out());
-  slot_.store(slot_holder::nobody, std::memory_order_release);  // pairs with the next take_slot()
+  slot_.leave();
   return something;
 }
 
