@@ -137,7 +137,7 @@ BENCHES = {
             ),
             (
                 "post_stream: an operation is a post; the CPU time is that of both threads together.",
-                "pool_2, processes_2: an operation is a 64-byte message; each context has the ends of 50 pairs of sockets.",
+                "pool_2, processes_2: an operation is a 64-byte message; each context has 50 pairs of sockets.",
                 "  Compare the wall time: both use two CPUs.",
             ),
         ),
