@@ -152,7 +152,8 @@ CONFORMANCE("an exception out of run_one and poll_one takes its handler only") {
   CHECK(ran == 2);
 }
 
-CONFORMANCE("run counts a coroutine's start and each of its resumptions, but what went on inline not") {
+CONFORMANCE(
+    "run counts a coroutine's start and each of its resumptions, but what went on inline not") {
   beck::io_context ctx(context_options());
   auto child = []() -> beck::task<> { co_return; };
   beck::co_spawn(
