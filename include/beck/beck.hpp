@@ -28,6 +28,7 @@
 #include <beck/io/io_pool.hpp>
 #include <beck/io/read_until.hpp>
 #include <beck/io/read_write.hpp>
+#include <beck/io/signal_set.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/io/sync_wait.hpp>
 #include <beck/io/system_timer.hpp>

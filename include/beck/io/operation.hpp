@@ -30,6 +30,7 @@ enum class op_kind : std::uint8_t {
   wait_write,      ///< readiness to write
   wait_error,      ///< a pending error or hang-up
   wait_timer,      ///< a point in time
+  wait_signal,     ///< a signal
   raw,             ///< a ring entry that the user fills
 };
 
