@@ -16,7 +16,6 @@
 #include <string>
 
 #include "base/dies.hpp"
-#include "support/handlers.hpp"
 #include "support/scale.hpp"
 #include "support/small_stack.hpp"
 #include "support/settle.hpp"
@@ -333,7 +332,6 @@ TEST_CASE("handlers wait for a condition too") {
 TEST_CASE("who waits for a condition goes with its context, the condition or the mutex") {
   for (int first = 0; first < 3; ++first) {
     for (const bool notified : {false, true}) {
-      beck::test::handler_life life;
       auto witness = std::make_shared<int>(0);
       auto m = std::make_unique<beck::mutex>();
       auto condition = std::make_unique<beck::condition_variable>();
