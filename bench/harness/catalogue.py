@@ -119,6 +119,19 @@ BENCHES = {
             cases(["co_spawn", "nested", "co_post"], LIBRARIES + ("raw",)),
         ),
         Bench(
+            "timer",
+            "wait",
+            "waits cancelled, armed anew, expired when they start; beside a million pending ones; an idle socket",
+            300,
+            cases(["create_cancel", "rearm", "expired"], LIBRARIES + ("raw",))
+            + cases(["million", "million_any"], LIBRARIES),
+            (
+                "raw: one look at the clock, a place in a list, a hop through an intrusive list.",
+                "million re-arms 64 timers by turns, each one turn later, beside a million that wait; million_any",
+                "  re-arms any of the million, so every one of them is found in a cold cache.",
+            ),
+        ),
+        Bench(
             "compile",
             "compilation",
             "compile an echo server, g++ -O2; user CPU time of the compiler",

@@ -17,6 +17,9 @@ RAW_REFERENCE_NS = {
     ("post", "chain"): 2.0,
     ("spawn", "co_spawn"): 10.5,
     ("spawn", "nested"): 10.0,
+    ("timer", "create_cancel"): 24.2,
+    ("timer", "rearm"): 24.2,
+    ("timer", "expired"): 42.0,
 }
 # How long a timer and a second socket may wait beside a loop that never does, 99.9th percentile of CPU time; and with a
 # flooded socket as well, of which one entry's budget is up to ten reads of 64 KiB.
@@ -129,6 +132,14 @@ def spawn(results):
         yield from time_check(results, "P5", "nested", peer, 15)
 
 
+def timer(results):
+    for peer in BECK:
+        yield from time_check(results, "P6", "create_cancel", peer, 40)
+        yield from time_check(results, "P6", "rearm", peer, 40)
+        yield from time_check(results, "P6", "expired", peer, 300)
+        yield from time_check(results, "P6", "million", peer, 100)
+
+
 def compile_time(results):
     for case in results.cases():
         key = (case, "beck-uring") if (case, "beck-uring") in results.samples else (case, "beck-epoll")
@@ -148,6 +159,7 @@ CHECKS = {
     "read_until": read_until,
     "post": post,
     "spawn": spawn,
+    "timer": timer,
     "compile": compile_time,
 }
 

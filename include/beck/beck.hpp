@@ -29,6 +29,7 @@
 #include <beck/io/read_write.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/io/sync_wait.hpp>
+#include <beck/io/system_timer.hpp>
 #include <beck/io/uring_submit.hpp>
 #include <beck/net/local.hpp>
 #include <beck/net/tcp.hpp>
@@ -38,4 +39,5 @@
 #include <beck/run/op.hpp>
 #include <beck/run/post.hpp>
 #include <beck/run/redirect_error.hpp>
+#include <beck/run/strand.hpp>
 #include <beck/run/work_guard.hpp>

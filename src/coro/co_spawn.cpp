@@ -39,15 +39,8 @@ void task_root::begin(queue_entry* entry, runner* where) {
 
 void task_root::end(queue_entry* entry, runner* where) {
   auto& self = *static_cast<task_root*>(entry);
-  self.leave_owner();
+  disown(self.scope_.executor(), self);
   self.what_->done(self, *where, self.promise_->take_exception());
-}
-
-void task_root::leave_owner() noexcept {
-  if (link == nullptr) return;
-  *link = older;
-  if (older != nullptr) older->link = link;
-  link = nullptr;
 }
 
 void task_root::destroy_tree(owned_tree* tree) {

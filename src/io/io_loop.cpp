@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
-#include <thread>
 
 #include <beck/base/assert.hpp>
 
@@ -16,38 +15,33 @@
 
 namespace beck {
 
-/// False: somebody runs the loop. Who only borrows it is waited for: that is no reason for run() to
-/// fail.
-bool io_loop::take_slot(slot_holder as) noexcept {
-  for (;;) {
-    slot_holder seen = slot_holder::nobody;  // acquire: sees what the last holder did
-    if (slot_.compare_exchange_strong(seen, as, std::memory_order_acquire)) return true;
-    if (seen == slot_holder::runner) return false;
-    std::this_thread::yield();
-  }
-}
-
-io_loop::slot::slot(io_loop& loop) : loop_(loop), nested_(loop.on_runner()), bound_(loop.runner_) {
-  if (!nested_ && !loop_.take_slot(slot_holder::runner)) {
+io_loop::slot::slot(io_loop& loop)
+    : loop_(loop),
+      nested_(loop.on_runner()),
+      delivered_max_(loop.runner_.delivered_max),
+      bound_(loop.runner_) {
+  if (!nested_ && !loop_.slot_.take(runner_slot::holder::runner)) {
     throw std::logic_error(
         "beck::io_context: another thread is running this context; a context for several threads "
         "is "
         "constructed with their number: io_context(2)");
   }
-  if (!nested_) loop_.mail_.run_by(mailbox::this_thread());
+  if (!nested_) loop_.mail_.run_by(mailbox_parts::this_thread());
 }
 
 io_loop::slot::~slot() {
+  // What was asked of the run() around this one, and stop() ends both.
+  loop_.runner_.delivered_max = loop_.stopped() ? 0 : delivered_max_;
   if (nested_) return;
   loop_.mail_.run_by(nullptr);
-  loop_.slot_.store(slot_holder::nobody,
-                    std::memory_order_release);  // pairs with the next take_slot()
+  loop_.slot_.leave();
 }
 
 std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
   const slot running(*this);
   const std::uint64_t before = runner_.counters.delivered;
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
+  runner_.delivered_max = most;
   while (!stopped()) {
     ++counters_.turns;
     take_mail();
@@ -62,7 +56,7 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
     }
     if (!mail_.empty()) continue;
     if (out_of_work()) {
-      stopped_.store(true, std::memory_order_relaxed);
+      end_.stop_here();
       break;
     }
     if (blocking) {
@@ -79,6 +73,7 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
 std::size_t io_loop::step(std::size_t handlers) {
   const slot running(*this);
   const std::uint64_t before = runner_.counters.delivered;
+  runner_.delivered_max = before + handlers;
   ++counters_.turns;
   take_mail();
   expire_timers();
@@ -91,10 +86,6 @@ std::size_t io_loop::step(std::size_t handlers) {
     visit(turn_mode::busy, 0);
   }
   return runner_.counters.delivered - before;
-}
-
-std::int64_t io_loop::next_deadline() noexcept {
-  return std::min(timers_.earliest(), accept_retry_at_);
 }
 
 void io_loop::run_generation(std::uint64_t delivered_max) {
@@ -138,46 +129,25 @@ void io_loop::take_mail() noexcept {
   }
 }
 
-void io_loop::expire_timers() noexcept {
-  const std::int64_t earliest = next_deadline();
-  if (earliest == no_deadline) return;
-  std::int64_t now = system_->now();
-  if (planted(planted_bug::early_timer)) now += 20'000;
-  if (earliest > now) return;
-  if (accept_retry_at_ <= now) resume_acceptors();
-  // One batch: what a handler arms with a zero duration expires in the next turn, after I/O was
-  // looked at.
-  while (timer_entry* entry = timers_.take_expired(now)) entry->expired(*entry, *this, false);
-}
-
 bool io_loop::out_of_work() const noexcept {
-  return outstanding_ == 0 && work_.load(std::memory_order_acquire) == 0 && mail_.empty();
+  return outstanding_ == 0 && !end_.has_work() && mail_.empty();
 }
 
 void io_loop::stop() noexcept {
   if (on_runner()) {
-    stopped_.store(true, std::memory_order_relaxed);
+    end_.stop_here();
+    runner_.delivered_max = 0;
     return;
   }
-  nudgers_.fetch_add(1, std::memory_order_relaxed);  // from here on the destructor waits for us
-  stopped_.store(true, std::memory_order_relaxed);
-  nudge();
-  nudgers_.fetch_sub(1, std::memory_order_release);
+  end_.stop([this] { mail_.push(&nudge_); });
 }
 
 void io_loop::work(long change) noexcept {
-  // acq_rel: whoever takes the count to zero is seen to have done what it did before.
   if (change > 0 || on_runner()) {
-    work_.fetch_add(change, std::memory_order_acq_rel);
-    return;
+    end_.count_work(change);
+  } else {
+    end_.end_work(change, [this] { mail_.push(&nudge_); });
   }
-  nudgers_.fetch_add(1, std::memory_order_relaxed);  // from here on the destructor waits for us
-  if (work_.fetch_add(change, std::memory_order_acq_rel) + change == 0) nudge();
-  nudgers_.fetch_sub(1, std::memory_order_release);
-}
-
-void io_loop::nudge() noexcept {
-  if (!nudged_.exchange(true, std::memory_order_acq_rel)) mail_.push(&nudge_);
 }
 
 void io_loop::log(const char* line) noexcept {
@@ -220,6 +190,11 @@ const executor_table io_context::loop_table{
     nullptr,
     [](void* self, owned_tree& tree) noexcept { loop_from(self).adopt(tree); },
     [](void* self, std::exception_ptr error) { loop_from(self).unhandled(std::move(error)); },
+    nullptr,
+    false,
+    [](void* self) noexcept { return loop_from(self).sys().now(); },
+    [](void* self, timer_entry& entry) noexcept { return loop_from(self).timers().add(entry); },
+    [](void* self, timer_entry& entry) noexcept { loop_from(self).timers().remove(entry); },
 };
 
 }  // namespace beck

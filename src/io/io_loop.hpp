@@ -19,8 +19,11 @@
 #include "io/driver.hpp"
 #include "io/fork_count.hpp"
 #include "io/mailbox.hpp"
+#include "io/run_end.hpp"
+#include "io/runner_slot.hpp"
 #include "io/system.hpp"
 #include "io/timer_queue.hpp"
+#include "io/wall_timers.hpp"
 
 namespace beck {
 
@@ -28,8 +31,12 @@ class timer_operation;
 
 /// A timer's part on the runner's side: the waits that are in flight.
 struct timer_state {
+  timer_state(io_loop& where, any_io_executor how, clock_kind which) noexcept
+      : loop(&where), executor(std::move(how)), clock(which) {}
+
   io_loop* loop;
   any_io_executor executor;
+  clock_kind clock;
   timer_operation* first = nullptr;  ///< oldest
   timer_operation* last = nullptr;
   loop_order release_order{};  ///< carries the end of its object to the runner
@@ -66,9 +73,13 @@ class io_loop {
   bool has_work() const noexcept { return !stopped() && (has_queued() || !out_of_work()); }
   /// When a wait would have to end: `no_deadline` if only an event or mail can end it.
   std::int64_t next_deadline() noexcept;
+  /// The first half of the destructor, for loops that may hold objects of one another: cancels and
+  /// reaps everything, destroys what is queued and the trees. False: there was nothing any more.
+  /// Nothing may be started afterwards.
+  bool clear() noexcept;
   void stop() noexcept;
-  void restart() noexcept { stopped_.store(false, std::memory_order_relaxed); }
-  bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
+  void restart() noexcept { end_.restart(); }
+  bool stopped() const noexcept { return end_.stopped(); }
 
   // --- any thread
   // ------------------------------------------------------------------------------------
@@ -170,12 +181,6 @@ class io_loop {
 
  private:
   class slot;
-  enum class slot_holder : unsigned char {
-    nobody,
-    runner,    // inside run* or poll*
-    borrower,  // a thread that closes, cancels or sets something of an idle loop, for a moment
-  };
-  bool take_slot(slot_holder as) noexcept;
 
   void run_generation(std::uint64_t delivered_max);
   void take_mail() noexcept;
@@ -188,7 +193,6 @@ class io_loop {
   void abandon(direction& q) noexcept;
   void close_now(descriptor& d) noexcept;
   void visit(turn_mode mode, std::int64_t deadline) noexcept;
-  void nudge() noexcept;
   /// Whether this process forked off the one that made the loop.
   bool inherited() const noexcept;
   /// In a child of fork: gives up all that the kernel has, once.
@@ -200,6 +204,7 @@ class io_loop {
   static void note_received(const descriptor& d, direction& q, std::size_t asked,
                             std::size_t moved) noexcept;
   void resume_acceptors() noexcept;
+  bool empty_out() noexcept;
   void cancel_everything() noexcept;
   bool reap() noexcept;
   void destroy_queued() noexcept;
@@ -225,15 +230,17 @@ class io_loop {
   };
 
   friend void start_operation(io_op& op) noexcept;
+  friend class timer_operation;
   friend struct testing::context_seam;
   void start_wait(timer_operation& op) noexcept;
-  static void leave_timer(timer_operation& op) noexcept;
+  void start_timer(timer_operation& op) noexcept;
+  [[gnu::noinline]] void start_rare_wait(timer_operation& op) noexcept;
+  void end_wait(timer_operation& op, int result) noexcept;
   void cancel_wait(timer_operation& op) noexcept;
   static void expire_wait(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
 
   runner runner_;
   entry_queue queue_;
-  std::atomic<bool> stopped_{false};
   bool generation_over_ = true;
   bool closing_ = false;
   bool left_to_parent_ = false;  // this is a child of fork
@@ -243,10 +250,10 @@ class io_loop {
   std::unique_ptr<system> system_;
   std::unique_ptr<driver> driver_;
   timer_queue timers_;
+  wall_timers wall_timers_;
   context_stats counters_;
   loop_entry generation_mark_;
   loop_entry nudge_;
-  std::atomic<bool> nudged_{false};
   std::uint64_t entries_since_visit_ = 0;
   owned_tree* trees_ = nullptr;  // newest first
   entry_queue paused_;           // accepts that ran out of descriptors
@@ -262,9 +269,8 @@ class io_loop {
       chunks_{};  // release/acquire: read without the mutex
   descriptor* free_descriptors_ = nullptr;
 
-  alignas(64) std::atomic<slot_holder> slot_{slot_holder::nobody};
-  std::atomic<long> work_{0};         // work guards and what other contexts have for us
-  std::atomic<unsigned> nudgers_{0};  // threads between a change that may end run() and its wake-up
+  alignas(64) runner_slot slot_;
+  run_end end_;
   mailbox mail_;
 };
 
@@ -280,23 +286,25 @@ class io_loop::slot {
  private:
   io_loop& loop_;
   bool nested_;  // a handler polls its own context
+  std::uint64_t delivered_max_;
   runner::binding bound_;
 };
 
 template <class Action>
 bool io_loop::as_runner(Action&& action) noexcept {
   if (on_runner()) {
-    take_mail();  // what other threads have started on the object comes before what happens to it
+    if (!mail_.empty())
+      take_mail();  // what other threads have started on the object comes before what happens to it
     action(*this);
     return true;
   }
-  if (!take_slot(slot_holder::borrower)) return false;
+  if (!slot_.take(runner_slot::holder::borrower)) return false;
   {
     const runner::binding bound(runner_);
     take_mail();
     action(*this);
   }
-  slot_.store(slot_holder::nobody, std::memory_order_release);  // pairs with the next take_slot()
+  slot_.leave();
   return true;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// The life of operations on their loop: starting, finishing, cancelling, and the timers' share of
-// it. State changes only through transitions.hpp.
+// The life of operations on their loop: starting, finishing, cancelling. State changes only through
+// transitions.hpp.
 #include <cerrno>
 
 #include <beck/base/assert.hpp>
-#include <beck/io/steady_timer.hpp>
+#include <beck/io/timer_object.hpp>
 #include <beck/io/uring_submit.hpp>
 
 #include "io/io_loop.hpp"
@@ -32,7 +32,7 @@ void io_loop::start(io_op& op) noexcept {
 
 bool io_loop::start_immediate(io_op& op) noexcept {
   if (op.kind == op_kind::wait_timer) {
-    start_wait(static_cast<timer_operation&>(op));
+    start_timer(static_cast<timer_operation&>(op));
     return false;
   }
   descriptor& d = *op.target;
@@ -301,49 +301,6 @@ void io_loop::abandon(direction& q) noexcept {
   op->target = &no_descriptor_;
   q.current = nullptr;
   while (!q.waiting.empty()) complete_with(*static_cast<io_op*>(q.waiting.pop()), -ECANCELED);
-}
-
-// --- timers
-// --------------------------------------------------------------------------------------------
-
-void io_loop::start_wait(timer_operation& op) noexcept {
-  ++outstanding_;
-  if (closing_) return complete_with(op, -ECANCELED);
-  if (op.timer == &no_timer_) return complete_with(op, -EBADF);
-  op.expired = &expire_wait;
-  if (!timers_.add(op)) return complete_with(op, -ENOMEM);
-  advance(op, op_event::park);
-  timer_state& timer = *op.timer;
-  op.sibling_next = nullptr;
-  op.sibling_previous = timer.last;
-  (timer.last != nullptr ? timer.last->sibling_next : timer.first) = &op;
-  timer.last = &op;
-}
-
-void io_loop::leave_timer(timer_operation& op) noexcept {
-  timer_state& timer = *op.timer;
-  (op.sibling_previous != nullptr ? op.sibling_previous->sibling_next : timer.first) =
-      op.sibling_next;
-  (op.sibling_next != nullptr ? op.sibling_next->sibling_previous : timer.last) =
-      op.sibling_previous;
-}
-
-void io_loop::cancel_wait(timer_operation& op) noexcept {
-  timers_.remove(op);
-  leave_timer(op);
-  complete_with(op, -ECANCELED);
-}
-
-void io_loop::expire_wait(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {
-  auto& op = static_cast<timer_operation&>(entry);
-  leave_timer(op);
-  loop.complete_with(op, shutting_down ? -ECANCELED : 0);
-}
-
-std::size_t io_loop::cancel_waits(timer_state& timer, std::size_t most) noexcept {
-  std::size_t count = 0;
-  for (; timer.first != nullptr && count < most; ++count) cancel_wait(*timer.first);
-  return count;
 }
 
 // --- what headers call

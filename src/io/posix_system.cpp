@@ -52,6 +52,12 @@ std::int64_t posix_system::now() noexcept {
   return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
+std::int64_t posix_system::wall_now() noexcept {
+  timespec t;
+  ::clock_gettime(CLOCK_REALTIME, &t);
+  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
 int posix_system::open_socket(int family, int type, int protocol) noexcept {
   return once(::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol));
 }

@@ -9,6 +9,7 @@ namespace beck {
 class posix_system : public system {
  public:
   std::int64_t now() noexcept override;
+  std::int64_t wall_now() noexcept override;
 
   int open_socket(int family, int type, int protocol) noexcept override;
   int open_pair(int family, int type, int protocol, int (&pair)[2]) noexcept override;

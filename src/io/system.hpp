@@ -29,6 +29,8 @@ class system {
 
   /// Nanoseconds of the steady clock.
   virtual std::int64_t now() noexcept = 0;
+  /// The date: nanoseconds since 1970-01-01 00:00 UTC. It may be set, forward and back.
+  virtual std::int64_t wall_now() noexcept = 0;
 
   virtual int open_socket(int family, int type, int protocol) noexcept = 0;
   virtual int open_pair(int family, int type, int protocol, int (&pair)[2]) noexcept = 0;

@@ -5,18 +5,20 @@
 #include <algorithm>
 #include <new>
 
-#include <beck/base/assert.hpp>
-
 namespace beck {
+namespace {
+constexpr std::uint32_t nodes_min = 64;
+constexpr std::uint32_t nodes_max = std::uint32_t{1} << 30;  // so that a child's place is a number
+}  // namespace
 
-void timer_queue::place(std::size_t at, const node& n) noexcept {
+void timer_queue::place(std::uint32_t at, const node& n) noexcept {
   nodes_[at] = n;
-  n.entry->place = static_cast<std::uint32_t>(at);
+  n.entry->place = at;
 }
 
-void timer_queue::rise(std::size_t at, const node& n) noexcept {
+void timer_queue::rise(std::uint32_t at, const node& n) noexcept {
   while (at > 0) {
-    const std::size_t parent = (at - 1) / arity;
+    const std::uint32_t parent = (at - 1) / arity;
     if (!n.before(nodes_[parent])) break;
     place(at, nodes_[parent]);
     at = parent;
@@ -24,12 +26,13 @@ void timer_queue::rise(std::size_t at, const node& n) noexcept {
   place(at, n);
 }
 
-void timer_queue::sink(std::size_t at, const node& n) noexcept {
-  for (;;) {
-    const std::size_t first = at * arity + 1;
+void timer_queue::sink(std::uint32_t at, const node& n) noexcept {
+  while (at < nodes_max / arity) {
+    const std::uint32_t first = at * arity + 1;
     if (first >= heap_size_) break;
-    std::size_t least = first;
-    for (std::size_t child = first + 1; child < first + arity && child < heap_size_; ++child) {
+    const std::uint32_t end = std::min(first + arity, heap_size_);
+    std::uint32_t least = first;
+    for (std::uint32_t child = first + 1; child < end; ++child) {
       if (nodes_[child].before(nodes_[least])) least = child;
     }
     if (!nodes_[least].before(n)) break;
@@ -41,34 +44,24 @@ void timer_queue::sink(std::size_t at, const node& n) noexcept {
 
 /// What was added since the last call takes its place in the heap.
 void timer_queue::sort() noexcept {
-  for (; heap_size_ < nodes_.size(); ++heap_size_) {
+  for (; heap_size_ < size_; ++heap_size_) {
     const node added = nodes_[heap_size_];
     rise(heap_size_, added);
   }
 }
 
-bool timer_queue::grow() noexcept {
-  if (nodes_.size() >= timer_entry::unarmed) return false;
-  try {
-    nodes_.reserve(std::max<std::size_t>(64, nodes_.size() * 2));
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-  return true;
+bool timer_queue::add_growing(timer_entry& entry) noexcept {
+  if (capacity_ >= nodes_max) return false;
+  const std::uint32_t wanted = std::max(nodes_min, capacity_ * 2);
+  std::unique_ptr<node[]> larger(new (std::nothrow) node[wanted]);
+  if (larger == nullptr) return false;
+  std::copy_n(nodes_.get(), size_, larger.get());
+  nodes_ = std::move(larger);
+  capacity_ = wanted;
+  return add(entry);
 }
 
-bool timer_queue::add(timer_entry& entry) noexcept {
-  const std::size_t at = nodes_.size();
-  if (at == nodes_.capacity() && !grow()) return false;
-  nodes_.push_back({entry.deadline, sequence_++, &entry});
-  entry.place = static_cast<std::uint32_t>(at);
-  return true;
-}
-
-void timer_queue::remove(timer_entry& entry) noexcept {
-  std::size_t at = entry.place;
-  BECK_ASSERT(at < nodes_.size() && nodes_[at].entry == &entry, "a timer is not where it was put");
-  entry.place = timer_entry::unarmed;
+void timer_queue::remove_at(std::uint32_t at) noexcept {
   if (at < heap_size_) {
     const node last = nodes_[--heap_size_];
     if (at != heap_size_) {
@@ -80,13 +73,12 @@ void timer_queue::remove(timer_entry& entry) noexcept {
     }
     at = heap_size_;  // the hole is now between the heap and the tail
   }
-  if (at + 1 != nodes_.size()) place(at, nodes_.back());
-  nodes_.pop_back();
+  if (at != --size_) place(at, nodes_[size_]);
 }
 
 std::int64_t timer_queue::earliest() noexcept {
   sort();
-  return nodes_.empty() ? never : nodes_.front().deadline;
+  return empty() ? never : nodes_[0].deadline;
 }
 
 timer_entry* timer_queue::take_expired(std::int64_t now) noexcept {
@@ -95,8 +87,8 @@ timer_entry* timer_queue::take_expired(std::int64_t now) noexcept {
 
 timer_entry* timer_queue::take_any() noexcept {
   sort();
-  if (nodes_.empty()) return nullptr;
-  timer_entry* const entry = nodes_.front().entry;
+  if (empty()) return nullptr;
+  timer_entry* const entry = nodes_[0].entry;
   remove(*entry);
   return entry;
 }

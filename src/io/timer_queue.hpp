@@ -7,8 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
+#include <beck/base/assert.hpp>
 #include <beck/run/timer_entry.hpp>
 
 namespace beck {
@@ -18,13 +19,30 @@ class timer_queue {
  public:
   static constexpr std::int64_t never = INT64_MAX;
 
-  bool empty() const noexcept { return nodes_.empty(); }
+  bool empty() const noexcept { return size_ == 0; }
   std::int64_t earliest() noexcept;
+  /// The next add() needs memory.
+  bool is_full() const noexcept { return size_ == capacity_; }
 
   /// Requires that it is not armed. False if there is no memory; nothing has changed then.
-  bool add(timer_entry& entry) noexcept;
+  bool add(timer_entry& entry) noexcept {
+    if (size_ == capacity_) [[unlikely]]
+      return add_growing(entry);
+    nodes_[size_] = {entry.deadline, sequence_++, &entry};
+    entry.place = size_++;
+    return true;
+  }
   /// Requires that it is armed.
-  void remove(timer_entry& entry) noexcept;
+  void remove(timer_entry& entry) noexcept {
+    const std::uint32_t at = entry.place;
+    BECK_ASSERT(at < size_ && nodes_[at].entry == &entry, "a timer is not where it was put");
+    entry.place = timer_entry::unarmed;
+    if (at >= heap_size_ && at + 1 == size_) {
+      --size_;  // the last that was added
+    } else {
+      remove_at(at);
+    }
+  }
 
   /// Takes the earliest entry if its time has come at `now`. Entries with equal deadlines come in
   /// the order in which they were added.
@@ -42,16 +60,19 @@ class timer_queue {
       return deadline != other.deadline ? deadline < other.deadline : sequence < other.sequence;
     }
   };
-  static constexpr std::size_t arity = 4;
+  static constexpr std::uint32_t arity = 4;
 
-  bool grow() noexcept;
+  [[gnu::noinline]] bool add_growing(timer_entry& entry) noexcept;
+  void remove_at(std::uint32_t at) noexcept;
   void sort() noexcept;
-  void place(std::size_t at, const node& n) noexcept;
-  void rise(std::size_t at, const node& n) noexcept;
-  void sink(std::size_t at, const node& n) noexcept;
+  void place(std::uint32_t at, const node& n) noexcept;
+  void rise(std::uint32_t at, const node& n) noexcept;
+  void sink(std::uint32_t at, const node& n) noexcept;
 
-  std::vector<node> nodes_;  // a heap, and behind it what was added since
-  std::size_t heap_size_ = 0;
+  std::unique_ptr<node[]> nodes_;  // a heap, and behind it what was added since
+  std::uint32_t heap_size_ = 0;
+  std::uint32_t size_ = 0;
+  std::uint32_t capacity_ = 0;
   std::uint64_t sequence_ = 0;
 };
 

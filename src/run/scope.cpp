@@ -4,15 +4,22 @@
 // coroutine does not go on.
 #include <beck/run/scope.hpp>
 
-#include <cerrno>
-
 #include <beck/base/assert.hpp>
 #include <beck/base/error.hpp>
 
 namespace beck {
+namespace {
+
+/// Without budget nothing finishes inline: the next await comes to where it is refused.
+void forbid_inline(runner* where) noexcept {
+  if (where != nullptr) where->charge(runner::budget_per_entry);
+}
+
+}  // namespace
 
 bool scope::stop(stop_reason why) noexcept {
   if (stop_requested()) return false;
+  forbid_inline(runner::current());  // perhaps a coroutine of this scope is running
   for (scope* at = this; at != nullptr && !at->stop_requested();) {
     at->reason_ = why;
     void* const leaf = std::exchange(at->leaf_, nullptr);
@@ -26,17 +33,23 @@ void scope::resume_stopped(std::coroutine_handle<> coroutine, runner& where) {
     pending_ = coroutine;
     return;
   }
-  // Without budget nothing below finishes inline: the next await comes to where it is refused.
-  where.charge(runner::budget_per_entry);
+  forbid_inline(&where);
   where.resume(coroutine);
+}
+
+void scope::resume_next(std::coroutine_handle<> coroutine, runner& where) noexcept {
+  leaf_ = nullptr;
+  if (stop_requested()) forbid_inline(&where);
+  const bool queued = where.resume_next(coroutine);
+  BECK_ASSERT(queued, "two coroutines want to continue after one entry");
 }
 
 int scope::stop_result() noexcept {
   interrupted_ = true;
-  return reason_ == stop_reason::deadline ? timeout_result : -ECANCELED;
+  return reason_ == stop_reason::deadline ? timeout_result : cancelled_result;
 }
 
-int scope::explain(int result) noexcept { return result == -ECANCELED ? stop_result() : result; }
+int scope::explain(int result) noexcept { return result == cancelled_result ? stop_result() : result; }
 
 // --- what belongs to another context
 // -------------------------------------------------------------------

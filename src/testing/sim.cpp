@@ -59,6 +59,11 @@ void host::inject(fault which, unsigned times) noexcept {
   simulated_->world().faults().inject(static_cast<sim_fault>(which), *simulated_, times);
 }
 
+system_time_point host::date() const noexcept {
+  return system_time_point(duration(simulated_->date()));
+}
+void host::set_date(system_time_point to) noexcept { simulated_->set_date(to.nanoseconds()); }
+
 void host::break_connection(int native_handle, fault how) {
   if (how != fault::reset && how != fault::end && how != fault::silence) {
     throw io_error(error::make_error_code(error::invalid_argument),

@@ -5,7 +5,7 @@
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/read_until.hpp>
 #include <beck/io/read_write.hpp>
-#include <beck/io/timeout.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/op.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Durations and points on the steady clock without <chrono>, which costs a user's file a third of a
+// Durations and points in time without <chrono>, which costs a user's file a third of a
 // second. Anything shaped like std::chrono's types converts, and every conversion and sum
 // saturates: a huge duration is "for ever", never a negative number by overflow.
 #pragma once
@@ -123,50 +123,71 @@ class duration {
 };
 
 /// The shape of std::chrono::time_point on a steady clock. Points of clocks that jump are refused
-/// at compile time: convert them to a duration from now first.
+/// at compile time: convert them to a duration from now first, or use a system_timer.
 template <class T>
 concept time_point_like = requires(const T& t) {
   requires T::clock::is_steady;
   { t.time_since_epoch() } -> duration_like;
 };
 
-/// A point on the steady clock, in nanoseconds since that clock's epoch. max() means never and
-/// stays never whatever is added. A value; any thread.
-class time_point {
+/// The shape of std::chrono::system_clock::time_point, whose epoch is 1970-01-01 00:00 UTC.
+template <class T>
+concept system_time_like = requires(const T& t) {
+  requires !T::clock::is_steady;
+  T::clock::to_time_t(t);
+  { t.time_since_epoch() } -> duration_like;
+};
+
+enum class clock_kind : unsigned char {
+  steady,  ///< never set, never goes back
+  system,  ///< the date; it may be set
+};
+
+/// A point on a clock, in nanoseconds since that clock's epoch. max() means never and stays never
+/// whatever is added. A value; any thread.
+template <clock_kind Clock>
+class basic_time_point {
  public:
-  constexpr time_point() noexcept = default;
-  constexpr explicit time_point(duration since_epoch) noexcept : since_epoch_(since_epoch) {}
+  constexpr basic_time_point() noexcept = default;
+  constexpr explicit basic_time_point(duration since_epoch) noexcept : since_epoch_(since_epoch) {}
 
   /// Converts, saturating.
-  template <time_point_like T>
-  constexpr time_point(const T& t) noexcept : since_epoch_(t.time_since_epoch()) {}
+  template <class T>
+    requires((Clock == clock_kind::steady && time_point_like<T>) ||
+             (Clock == clock_kind::system && system_time_like<T>))
+  constexpr basic_time_point(const T& t) noexcept : since_epoch_(t.time_since_epoch()) {}
 
   constexpr duration time_since_epoch() const noexcept { return since_epoch_; }
   constexpr long long nanoseconds() const noexcept { return since_epoch_.nanoseconds(); }
   constexpr bool is_never() const noexcept { return *this == max(); }
 
-  static constexpr time_point min() noexcept { return time_point(duration::min()); }
-  static constexpr time_point max() noexcept { return time_point(duration::max()); }
+  static constexpr basic_time_point min() noexcept { return basic_time_point(duration::min()); }
+  static constexpr basic_time_point max() noexcept { return basic_time_point(duration::max()); }
 
-  friend constexpr auto operator<=>(const time_point&, const time_point&) = default;
+  friend constexpr auto operator<=>(const basic_time_point&, const basic_time_point&) = default;
 
-  friend constexpr time_point operator+(time_point t, duration d) noexcept {
-    return t.is_never() ? t : time_point(t.since_epoch_ + d);
+  friend constexpr basic_time_point operator+(basic_time_point t, duration d) noexcept {
+    return t.is_never() ? t : basic_time_point(t.since_epoch_ + d);
   }
-  friend constexpr time_point operator+(duration d, time_point t) noexcept { return t + d; }
-  friend constexpr time_point operator-(time_point t, duration d) noexcept {
-    return t.is_never() ? t : time_point(t.since_epoch_ - d);
+  friend constexpr basic_time_point operator+(duration d, basic_time_point t) noexcept {
+    return t + d;
+  }
+  friend constexpr basic_time_point operator-(basic_time_point t, duration d) noexcept {
+    return t.is_never() ? t : basic_time_point(t.since_epoch_ - d);
   }
   /// From b to a; duration::max() if a is never and b is not.
-  friend constexpr duration operator-(time_point a, time_point b) noexcept {
+  friend constexpr duration operator-(basic_time_point a, basic_time_point b) noexcept {
     if (a.is_never() && !b.is_never()) return duration::max();
     return a.since_epoch_ - b.since_epoch_;
   }
-  constexpr time_point& operator+=(duration d) noexcept { return *this = *this + d; }
-  constexpr time_point& operator-=(duration d) noexcept { return *this = *this - d; }
+  constexpr basic_time_point& operator+=(duration d) noexcept { return *this = *this + d; }
+  constexpr basic_time_point& operator-=(duration d) noexcept { return *this = *this - d; }
 
  private:
   duration since_epoch_;
 };
+
+using time_point = basic_time_point<clock_kind::steady>;
+using system_time_point = basic_time_point<clock_kind::system>;
 
 }  // namespace beck

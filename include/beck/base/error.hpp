@@ -87,6 +87,7 @@ inline error_code make_error_code(misc_errors e) noexcept {
 /// lowest value that the kernel uses for an error.
 constexpr int misc_result(error::misc_errors e) noexcept { return -4096 - static_cast<int>(e); }
 
+inline constexpr int cancelled_result = -error::operation_aborted;
 inline constexpr int already_open_result = misc_result(error::already_open);
 inline constexpr int eof_result = misc_result(error::eof);
 inline constexpr int not_found_result = misc_result(error::not_found);

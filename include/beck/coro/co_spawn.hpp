@@ -48,7 +48,6 @@ class task_root : public queue_entry, private owned_tree {
   static void begin(queue_entry* entry, runner* where);
   static void end(queue_entry* entry, runner* where);
   static void destroy_tree(owned_tree* tree);
-  void leave_owner() noexcept;
 
   scope scope_;
   const behaviour* what_;

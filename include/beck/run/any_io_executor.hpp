@@ -5,11 +5,13 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <type_traits>
 #include <utility>
 
+#include <beck/base/unfused.hpp>
 #include <beck/run/block.hpp>
 #include <beck/run/queue_entry.hpp>
 #include <beck/run/runner.hpp>
@@ -30,7 +32,16 @@ struct owned_tree {
   owned_tree* older;
   owned_tree** link;  ///< what points to this one; null while it is not adopted
   void (*destroy)(owned_tree* self);
+
+  void unlink() noexcept {
+    if (link == nullptr) return;
+    *link = older;
+    if (older != nullptr) older->link = link;
+    link = nullptr;
+  }
 };
+
+struct timer_entry;
 
 /// What an executor of this library tells any_io_executor; one static table for each kind of
 /// executor.
@@ -45,6 +56,15 @@ struct executor_table {
   void (*adopt)(void* self, owned_tree& tree) noexcept;  ///< null: trees of tasks are not owned
   void (*unhandled)(void* self,
                     std::exception_ptr error);  ///< null: the program ends with a message
+  /// Takes a tree out that adopt() has put in; null: whoever runs on the executor may unlink it.
+  void (*disown)(void* self, owned_tree& tree) noexcept = nullptr;
+  /// Whether an entry may run before the one that posted it has returned, on another thread.
+  bool concurrent = false;
+  /// Points in time, nanoseconds of the steady clock; null: it has no clock. By who runs inside the
+  /// executor.
+  std::int64_t (*now)(void* self) noexcept = nullptr;
+  bool (*arm)(void* self, timer_entry& entry) noexcept = nullptr;  ///< false: there is no memory
+  void (*disarm)(void* self, timer_entry& entry) noexcept = nullptr;
 };
 
 class any_io_executor;
@@ -59,7 +79,8 @@ concept user_executor =  // in this order: asking a class for its copies may ask
       { e == e } -> std::convertible_to<bool>;
     };
 
-/// An executor of this library: it knows its own two words.
+/// An executor of this library: it knows its own two words. One that is counted also says so:
+/// `static constexpr bool is_counted = true`.
 template <class E>
 concept native_executor = requires(const E& e) {
   { e.table() } -> std::same_as<const executor_table*>;
@@ -71,11 +92,14 @@ concept native_executor = requires(const E& e) {
 class any_io_executor {
  public:
   any_io_executor() noexcept = default;
+  /// A counted executor gives one reference away.
   any_io_executor(const executor_table* table, void* self) noexcept : table_(table), self_(self) {}
 
   template <native_executor E>
   any_io_executor(const E& executor) noexcept
-      : any_io_executor(executor.table(), executor.target()) {}
+      : any_io_executor(executor.table(), executor.target()) {
+    if constexpr (requires { requires E::is_counted; }) retain();
+  }
 
   /// Boxes a user's executor. Throws std::bad_alloc.
   template <user_executor E>
@@ -83,7 +107,7 @@ class any_io_executor {
   any_io_executor(E executor);
 
   any_io_executor(const any_io_executor& other) noexcept
-      : table_(other.table_), self_(other.self_) {
+      : table_(unfused(other.table_)), self_(unfused(other.self_)) {
     retain();
   }
   any_io_executor(any_io_executor&& other) noexcept
@@ -140,6 +164,15 @@ concept has_executor = !std::is_convertible_v<const C&, any_io_executor> && requ
 };
 template <class E>
 concept executor_like = std::is_convertible_v<const E&, any_io_executor>;
+
+/// A tree of tasks that runs on `executor` has ended.
+inline void disown(const any_io_executor& executor, owned_tree& tree) noexcept {
+  if (auto* taken_out = executor.table()->disown; taken_out != nullptr) {
+    taken_out(executor.target(), tree);
+  } else {
+    tree.unlink();
+  }
+}
 
 /// Holds the executor during an upcall and ends the outstanding work that the operation counted
 /// there.
@@ -234,8 +267,9 @@ class executor_box {
 };
 
 template <class E>
-const executor_table executor_box<E>::table{&post,   &running_here, &work,   &context, &equal,
-                                            &retain, &release,      nullptr, nullptr};
+const executor_table executor_box<E>::table{&post,   &running_here, &work,    &context,
+                                            &equal,  &retain,       &release, nullptr,
+                                            nullptr, nullptr,       true};
 
 template <user_executor E>
   requires(!native_executor<E>)

@@ -171,8 +171,8 @@ class op<Derived, void(A...)> : public result_slot<A...> {
   void explain() noexcept {
     if (!scope_->stop_requested()) return;
     auto&& result = this->get();
-    error_code& ec = result.error_;
-    if (ec == make_error(-125)) ec = make_error(scope_->stop_result());
+    if (result.error_ == make_error(cancelled_result))
+      result.error_ = make_error(scope_->stop_result());
   }
 
   Derived& self() noexcept { return static_cast<Derived&>(*this); }

@@ -31,10 +31,11 @@ class posted_function : public queue_entry {
 };
 
 /// Queues `function` on `executor` without looking at what is associated with it.
-template <class F>
-void post_function(const any_io_executor& executor, F&& function) {
+template <native_executor E, class F>
+void post_function(const E& executor, F&& function) {
   using entry = posted_function<std::decay_t<F>>;
-  executor.post(make_for_handler<entry>(function, static_cast<F&&>(function)));
+  executor.table()->post(executor.target(),
+                         make_for_handler<entry>(function, static_cast<F&&>(function)));
 }
 
 /// A callable that must in the end run on its associated executor, wherever it was first queued.
@@ -106,6 +107,17 @@ any_io_executor executor_at(C& context) {
   return any_io_executor(context.get_executor());
 }
 
+/// As executor_at(), but executors of this library are only looked at: a copy of one that is
+/// counted would cost more than the rest of a post.
+template <execution_place P>
+decltype(auto) native_executor_at(P& where) {
+  if constexpr (native_executor<P>) {
+    return static_cast<const P&>(where);
+  } else {
+    return executor_at(where);
+  }
+}
+
 /// Queues a callable on `where` (an executor, or something that has one); it never runs inside this
 /// call. Posts from one thread to one context run in order. A callable with an associated executor
 /// runs there, after its turn on `where`. With a token the completion has no arguments; without
@@ -114,7 +126,7 @@ any_io_executor executor_at(C& context) {
 template <execution_place P, nullary_token T>
 auto post(P&& where, T&& token) {
   if constexpr (plain_handler<std::decay_t<T>, void()>) {
-    post_function(executor_at(where), static_cast<T&&>(token));
+    post_function(native_executor_at(where), static_cast<T&&>(token));
   } else {
     return launch(hop_operation(executor_at(where), false), static_cast<T&&>(token));
   }
@@ -138,7 +150,16 @@ hop_operation defer(P&& where) {
 /// Awaited, it continues at once then, as the budget allows.
 template <execution_place P, nullary_token T>
 auto dispatch(P&& where, T&& token) {
-  return launch(hop_operation(executor_at(where), true), static_cast<T&&>(token));
+  if constexpr (plain_handler<std::decay_t<T>, void()>) {
+    const auto& executor = native_executor_at(where);
+    if (executor.table()->running_here(executor.target())) {
+      static_cast<void>(static_cast<T&&>(token)());
+    } else {
+      post_function(executor, static_cast<T&&>(token));
+    }
+  } else {
+    return launch(hop_operation(executor_at(where), true), static_cast<T&&>(token));
+  }
 }
 template <execution_place P>
 hop_operation dispatch(P&& where) {

@@ -119,7 +119,40 @@ class runner {
   }
   void ascend_immediate() noexcept { --immediate_depth_; }
 
+  /// An executor that runs its own entries inside one entry of another executor (a strand), for as
+  /// long as it does; they nest.
+  class enclosure {
+   public:
+    enclosure(runner& where, const void* executor) noexcept
+        : where_(where), executor_(executor), outer_(where.innermost_) {
+      where.innermost_ = this;
+    }
+    ~enclosure() { where_.innermost_ = outer_; }
+    enclosure(const enclosure&) = delete;
+    enclosure& operator=(const enclosure&) = delete;
+
+   private:
+    friend class runner;
+
+    runner& where_;
+    const void* executor_;
+    const enclosure* outer_;
+  };
+
+  /// Whether `executor` encloses what runs here.
+  bool is_inside(const void* executor) const noexcept {
+    const enclosure* at = innermost_;
+    while (at != nullptr && at->executor_ != executor) at = at->outer_;
+    return at != nullptr;
+  }
+
+  /// What encloses others asks this between two of them: whether the entry has budget left and
+  /// run() may deliver another handler.
+  bool may_go_on() const noexcept { return budget_ != 0 && counters.delivered < delivered_max; }
+
   runner_counters counters;
+  /// The run() that goes on here returns when so many handlers have been delivered in all.
+  std::uint64_t delivered_max = UINT64_MAX;
   /// The scope of whatever runs here outside of every task; set by the context that owns the
   /// runner.
   scope* ambient = nullptr;
@@ -134,6 +167,7 @@ class runner {
   unsigned immediate_depth_ = 0;
   std::coroutine_handle<> next_;
   queue_entry* after_ = nullptr;
+  const enclosure* innermost_ = nullptr;
 };
 
 /// One level of handlers called inside their initiating call.

@@ -61,6 +61,10 @@ class scope {
     }
   }
 
+  /// As resume(), when the coroutine that runs now has unwound; for a wait that has no leaf
+  /// elsewhere. Requires a call from inside runner::resume().
+  void resume_next(std::coroutine_handle<> coroutine, runner& where) noexcept;
+
   /// The result of an operation that this scope has refused or cancelled.
   int stop_result() noexcept;
   /// `result`, but a cancelled one says why.

@@ -105,6 +105,12 @@ class host {
   /// The next `times` occasions for this fault here strike for sure: packets that this host sends,
   /// connects and accepts of its programs, and so on. clock_jump has none on a host.
   void inject(fault which, unsigned times = 1) noexcept;
+  /// What system_now() gives to its programs: at first the world's now() after 1 January 2026,
+  /// 00:00 UTC.
+  system_time_point date() const noexcept;
+  /// Somebody sets the clock, forward or back. No effect on the steady one.
+  void set_date(system_time_point to) noexcept;
+
   /// Breaks the TCP connection of this descriptor now, at the byte where it stands. `how` is reset,
   /// end or silence; throws io_error (invalid_argument) for another one, and (not_connected) where
   /// there is no TCP connection.

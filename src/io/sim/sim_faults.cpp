@@ -29,6 +29,7 @@ constexpr sim_fault_table<const char*> names = {
     "close_interrupted",
     "spurious_event",
     "clock_jump",
+    "date_set",
 };
 
 }  // namespace

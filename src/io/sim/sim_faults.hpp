@@ -34,9 +34,10 @@ enum class sim_fault : std::uint8_t {
   close_interrupted,
   spurious_event,
   clock_jump,
+  date_set,
 };
 
-inline constexpr std::size_t sim_fault_kinds = static_cast<std::size_t>(sim_fault::clock_jump) + 1;
+inline constexpr std::size_t sim_fault_kinds = static_cast<std::size_t>(sim_fault::date_set) + 1;
 
 template <class T>
 using sim_fault_table = std::array<T, sim_fault_kinds>;

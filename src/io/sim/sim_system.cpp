@@ -40,6 +40,19 @@ sim_system::~sim_system() { --world().contexts; }
 
 // --- sockets -----------------------------------------------------------------------------------
 
+std::int64_t sim_system::wall_now() noexcept {
+  sim_faults& faults = world().faults();
+  if (faults.strikes(sim_fault::date_set, host_)) {
+    const auto step = static_cast<std::int64_t>(
+        faults.random().below(static_cast<std::uint64_t>(2 * sim_world::date_step_ns_max) + 1));
+    // 0, the mildest, is no change; then forward, then back.
+    host_->set_date(host_->date() + (step <= sim_world::date_step_ns_max
+                                         ? step
+                                         : sim_world::date_step_ns_max - step));
+  }
+  return host_->date();
+}
+
 int sim_system::open_socket(int family, int type, int protocol) noexcept {
   int result = -ENOBUFS;
   if (!is_alive()) return -ENETDOWN;

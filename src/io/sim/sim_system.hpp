@@ -23,6 +23,7 @@ class sim_system final : public system {
   sim_world& world() const noexcept { return host_->world(); }
 
   std::int64_t now() noexcept override { return world().clock().now(); }
+  std::int64_t wall_now() noexcept override;
 
   int open_socket(int family, int type, int protocol) noexcept override;
   int open_pair(int family, int type, int protocol, int (&pair)[2]) noexcept override;

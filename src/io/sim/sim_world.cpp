@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <beck/base/assert.hpp>
+#include <beck/base/duration.hpp>
 
 namespace beck {
 
@@ -41,6 +42,15 @@ void sim_host::remove(sim_socket& socket) noexcept {
 sim_socket* sim_host::find(int fd) const noexcept {
   const auto at = static_cast<std::size_t>(fd - fd_first);
   return fd >= fd_first && at < descriptors_.size() ? descriptors_[at] : nullptr;
+}
+
+std::int64_t sim_host::date() const noexcept {
+  const auto date = (duration(world_.clock().now()) + duration(date_offset_ns_)).nanoseconds();
+  return date < sim_clock::last_ns ? date : sim_clock::last_ns;
+}
+
+void sim_host::set_date(std::int64_t ns) noexcept {
+  date_offset_ns_ = (duration(ns) - duration(world_.clock().now())).nanoseconds();
 }
 
 void sim_host::crash() {

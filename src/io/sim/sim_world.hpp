@@ -72,6 +72,11 @@ class sim_host {
     return address == v4_ || address == v6_ || is_loopback(address);
   }
 
+  /// What its calendar clock shows, in nanoseconds since 1970: the world's time, moved by as much
+  /// as it was set.
+  std::int64_t date() const noexcept;
+  void set_date(std::int64_t ns) noexcept;
+
   /// Faults that somebody wants to strike here next.
   sim_fault_table<unsigned> injected{};
 
@@ -86,6 +91,8 @@ class sim_host {
   std::uint32_t number_;
   std::uint32_t boot_ = 1;
   bool up_ = true;
+  /// A new world begins on 1 January 2026, 00:00 UTC, if its steady clock begins with 0.
+  std::int64_t date_offset_ns_ = 1'767'225'600'000'000'000;
   sim_address v4_;
   sim_address v6_;
   std::vector<sim_socket*> descriptors_;
@@ -122,6 +129,7 @@ class sim_world {
   sim_host* host_at(const sim_address& address, sim_host& from) noexcept;
 
   static constexpr std::uint64_t jump_ns_max = 8 * 3'600'000'000'000;
+  static constexpr std::int64_t date_step_ns_max = 3'600'000'000'000;
 
   /// Moves the clock to the next event, if that is not after `limit`, and lets it happen. False:
   /// there is none; the clock stands at `limit` then, unless that is INT64_MAX.

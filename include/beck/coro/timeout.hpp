@@ -5,7 +5,7 @@
 #pragma once
 
 #include <beck/coro/within.hpp>
-#include <beck/io/deadline_scope.hpp>
+#include <beck/run/deadline_scope.hpp>
 
 namespace beck {
 
@@ -24,7 +24,7 @@ class time_limit {
     if (absolute_) {
       inner.stop_at(at_);
     } else {
-      inner.stop_after(after_);
+      inner.stop_at(after_);
     }
   }
 

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+// Several tasks under one parent: each is a branch with a scope of its own, and the parent goes on
+// when the last of them has ended. What when_all, when_any and task_group are made of.
+#pragma once
+
+#include <beck/coro/task.hpp>
+
+namespace beck {
+
+class join_point;
+
+/// Gives the scope of the awaiting coroutine; never suspends.
+class current_scope {
+ public:
+  current_scope() noexcept {}
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+    scope_ = &scope_of(coroutine);
+    return false;
+  }
+  scope& await_resume() const noexcept { return *scope_; }
+
+ private:
+  scope* scope_ = nullptr;
+};
+
+/// A task that runs beside others. It stays where it is from its start to its end.
+class branch : private queue_entry {
+ public:
+  explicit branch(join_point& join) noexcept;
+  branch(const branch&) = delete;
+  branch& operator=(const branch&) = delete;
+
+  scope& environment() noexcept { return scope_; }
+  bool failed() const noexcept { return promise_->failed(); }
+  std::exception_ptr exception() const noexcept { return promise_->exception(); }
+  /// Whether it was stopped, and that ended something in it: its result is not the whole.
+  bool interrupted() const noexcept { return scope_.interrupted(); }
+
+ private:
+  friend class join_point;
+
+  static void begin(queue_entry* entry, runner* where);
+  static void end(queue_entry* entry, runner* where);
+
+  scope scope_;
+  join_point& join_;
+  std::coroutine_handle<> frame_;
+  task_promise_base* promise_ = nullptr;
+};
+
+/// The place where a coroutine waits for its branches. A stop of the coroutine's scope stops them
+/// all. Thread: who runs inside the coroutine's executor.
+class join_point {
+ public:
+  /// What is to happen when a branch has ended, before the parent goes on: for instance stop_all().
+  using end_function = void (*)(join_point& self, branch& ended) noexcept;
+
+  explicit join_point(end_function on_end) noexcept : on_end_(on_end) {}
+  join_point(const join_point&) = delete;
+  join_point& operator=(const join_point&) = delete;
+
+  /// The coroutine's scope, from now on; nothing was started yet.
+  void open(scope& outer) noexcept { outer_ = &outer; }
+  scope& outer() const noexcept { return *outer_; }
+
+  /// Starts a branch inside the calling coroutine, or behind what is queued if the stack is deep.
+  void start(branch& b, std::coroutine_handle<> frame, task_promise_base& promise);
+  /// Starts it behind what is queued. The coroutine waits already, or will.
+  void start_later(branch& b, std::coroutine_handle<> frame, task_promise_base& promise);
+
+  /// The coroutine waits until all branches have ended; `stop` stops them. False: they have.
+  bool wait(std::coroutine_handle<> coroutine, scope::cancel_function stop) noexcept;
+
+ private:
+  friend class branch;
+
+  void add(branch& b, std::coroutine_handle<> frame, task_promise_base& promise) noexcept;
+  void ended(branch& b, runner& where) noexcept;
+
+  scope* outer_ = nullptr;
+  end_function on_end_;
+  std::coroutine_handle<> coroutine_;
+  unsigned running_ = 1;  // atomic; one more until wait()
+};
+
+}  // namespace beck

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSL-1.0
+// when_all and when_any: a fixed number of tasks side by side, in the frame of the coroutine that
+// awaits them. Nothing is allocated but the tasks' own frames, and nothing is left running: every
+// branch has ended before the parent goes on.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+#include <beck/base/late.hpp>
+#include <beck/coro/join.hpp>
+#include <beck/coro/within.hpp>
+
+namespace beck {
+
+/// What stands for the result of a task<void>.
+struct void_result {
+  friend bool operator==(void_result, void_result) noexcept { return true; }
+};
+template <class T>
+using value_or_void_result = std::conditional_t<std::is_void_v<T>, void_result, T>;
+
+/// Several values of several types: a light tuple, for structured bindings and get<I>().
+template <class... T>
+class result_pack;
+template <>
+class result_pack<> {};
+template <class First, class... Rest>
+class result_pack<First, Rest...> {
+ public:
+  result_pack(First&& first, result_pack<Rest...>&& rest)
+      : first_(static_cast<First&&>(first)), rest_(static_cast<result_pack<Rest...>&&>(rest)) {}
+
+  template <std::size_t I>
+  auto& get() & noexcept {
+    if constexpr (I == 0) {
+      return first_;
+    } else {
+      return rest_.template get<I - 1>();
+    }
+  }
+  template <std::size_t I>
+  auto&& get() && noexcept {
+    return std::move(this->template get<I>());
+  }
+  result_pack<Rest...>& rest() noexcept { return rest_; }
+
+ private:
+  First first_;
+  [[no_unique_address]] result_pack<Rest...> rest_;
+};
+
+/// How one of several tasks ended.
+template <class T>
+class branch_outcome {
+ public:
+  template <class Task>
+  branch_outcome(Task& work, bool interrupted) : interrupted_(interrupted) {
+    try {
+      if constexpr (std::is_void_v<T>) {
+        work.await_resume();
+      } else {
+        value_.emplace(work.await_resume());
+      }
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+  }
+  branch_outcome(branch_outcome&& other) noexcept(
+      std::is_nothrow_move_constructible_v<value_or_void_result<T>>)
+      : error_(static_cast<std::exception_ptr&&>(other.error_)), interrupted_(other.interrupted_) {
+    if (other.value_) value_.emplace(static_cast<value_or_void_result<T>&&>(*other.value_));
+  }
+  branch_outcome& operator=(branch_outcome&&) = delete;
+
+  /// Whether it was stopped and that ended something in it. If not, it finished, whoever won.
+  bool interrupted() const noexcept { return interrupted_; }
+  bool failed() const noexcept { return error_ != nullptr; }
+  std::exception_ptr exception() const noexcept { return error_; }
+
+  /// What the task returned, or its exception thrown.
+  T value() && {
+    if (error_) std::rethrow_exception(error_);
+    if constexpr (!std::is_void_v<T>) return static_cast<T&&>(*value_);
+  }
+
+ private:
+  late<value_or_void_result<T>> value_;
+  std::exception_ptr error_;
+  bool interrupted_;
+};
+
+/// Tasks and their branches, in the frame of the parent.
+template <class... Tasks>
+class branch_list;
+template <>
+class branch_list<> {
+ public:
+  static void start(join_point&, const bool&) noexcept {}
+  static void stop(stop_reason) noexcept {}
+  static std::size_t index_of(const branch&, std::size_t at) noexcept { return at; }
+  static void rethrow_from(std::size_t) noexcept {}
+  static result_pack<> values() noexcept { return {}; }
+  static result_pack<> outcomes() noexcept { return {}; }
+};
+template <class T, bool Throwing, class... Rest>
+class branch_list<task<T, Throwing>, Rest...> {
+ public:
+  explicit branch_list(task<T, Throwing>&& work, Rest&&... rest)
+      : work_(static_cast<task<T, Throwing>&&>(work)), rest_(static_cast<Rest&&>(rest)...) {}
+
+  /// What starts when it is `decided` already starts stopped.
+  void start(join_point& join, const bool& decided) {
+    const auto frame = work_.frame();
+    branch& made = branch_.emplace(join);
+    if (decided) made.environment().stop();
+    join.start(made, frame, frame.promise());
+    rest_.start(join, decided);
+  }
+  void stop(stop_reason why) noexcept {
+    if (branch_) branch_->environment().stop(why);
+    rest_.stop(why);
+  }
+  std::size_t index_of(const branch& which, std::size_t at = 0) const noexcept {
+    return branch_ && &*branch_ == &which ? at : rest_.index_of(which, at + 1);
+  }
+  void rethrow_from(std::size_t index) {
+    if (index == 0) {
+      work_.frame().promise().rethrow_if_failed();
+    } else {
+      rest_.rethrow_from(index - 1);
+    }
+  }
+  auto values() {
+    using value_type = value_or_void_result<T>;
+    if constexpr (std::is_void_v<T>) {
+      work_.await_resume();
+      return pack(void_result(), rest_.values());
+    } else {
+      value_type value(work_.await_resume());
+      return pack(static_cast<value_type&&>(value), rest_.values());
+    }
+  }
+  auto outcomes() {
+    branch_outcome<T> outcome(work_, branch_->interrupted());
+    return pack(static_cast<branch_outcome<T>&&>(outcome), rest_.outcomes());
+  }
+
+ private:
+  template <class First, class... More>
+  static result_pack<First, More...> pack(First&& first, result_pack<More...>&& more) {
+    return {static_cast<First&&>(first), static_cast<result_pack<More...>&&>(more)};
+  }
+
+  task<T, Throwing> work_;
+  late<branch> branch_;
+  [[no_unique_address]] branch_list<Rest...> rest_;
+};
+
+/// The awaitable part that when_all, when_any and race share: `Decisive(branch)` says whether the
+/// end of that branch stops the others. The first of those is remembered.
+template <class Decisive, class... Tasks>
+class [[nodiscard]] branches_operation : private join_point {
+ public:
+  explicit branches_operation(Tasks&&... tasks)
+      : join_point(&on_end), branches_(static_cast<Tasks&&>(tasks)...) {}
+  /// Moves an inert one.
+  branches_operation(branches_operation&& other)
+      : join_point(&on_end), branches_(static_cast<branch_list<Tasks...>&&>(other.branches_)) {}
+  branches_operation& operator=(branches_operation&&) = delete;
+  ~branches_operation() = default;
+
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> coroutine) {
+    return suspend_in(coroutine, scope_of(coroutine));
+  }
+  bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+    open(environment);
+    branches_.start(*this, decided_);
+    return wait(coroutine, [](void* leaf, scope& from) noexcept -> scope* {
+      of(*static_cast<join_point*>(leaf)).branches_.stop(from.reason());
+      return nullptr;
+    });
+  }
+
+ protected:
+  static constexpr std::size_t none = sizeof...(Tasks);
+
+  /// Which branch decided; `none`: no one did.
+  std::size_t decisive() const noexcept { return decisive_; }
+
+  branch_list<Tasks...> branches_;
+
+ private:
+  static branches_operation& of(join_point& join) noexcept {
+    return static_cast<branches_operation&>(join);
+  }
+  static void on_end(join_point& join, branch& ended) noexcept {
+    auto& self = of(join);
+    if (self.decided_ || !Decisive()(ended)) return;
+    self.decided_ = true;
+    self.decisive_ = self.branches_.index_of(ended);
+    self.branches_.stop(stop_reason::stop);
+  }
+
+  bool decided_ = false;
+  std::size_t decisive_ = none;
+};
+
+struct failure_decides {
+  bool operator()(const branch& ended) const noexcept { return ended.failed(); }
+};
+struct any_end_decides {
+  bool operator()(const branch&) const noexcept { return true; }
+};
+
+template <class... Tasks>
+class [[nodiscard]] when_all_operation : public branches_operation<failure_decides, Tasks...> {
+ public:
+  using branches_operation<failure_decides, Tasks...>::branches_operation;
+  auto await_resume() {
+    this->branches_.rethrow_from(this->decisive());
+    return this->branches_.values();
+  }
+};
+
+/// What when_any gives: who was first, and how each of them ended.
+template <class... Outcomes>
+class when_any_result : public result_pack<Outcomes...> {
+ public:
+  when_any_result(std::size_t index, result_pack<Outcomes...>&& outcomes)
+      : result_pack<Outcomes...>(static_cast<result_pack<Outcomes...>&&>(outcomes)),
+        index_(index) {}
+  std::size_t index() const noexcept { return index_; }
+
+ private:
+  std::size_t index_;
+};
+
+template <class... Tasks>
+class [[nodiscard]] when_any_operation : public branches_operation<any_end_decides, Tasks...> {
+ public:
+  using branches_operation<any_end_decides, Tasks...>::branches_operation;
+  auto await_resume() { return with_index(this->branches_.outcomes()); }
+
+ private:
+  template <class... Outcomes>
+  when_any_result<Outcomes...> with_index(result_pack<Outcomes...>&& outcomes) {
+    return {this->decisive(), static_cast<result_pack<Outcomes...>&&>(outcomes)};
+  }
+};
+
+/// The value of the outcome at `index`; all have the same type.
+template <class Outcome, class... More>
+auto value_at(result_pack<Outcome, More...>& outcomes, std::size_t index)
+    -> decltype(static_cast<Outcome&&>(outcomes.template get<0>()).value()) {
+  if (index == 0) return static_cast<Outcome&&>(outcomes.template get<0>()).value();
+  if constexpr (sizeof...(More) != 0) return value_at(outcomes.rest(), index - 1);
+  std::terminate();  // the index is that of one of them
+}
+
+/// A task as it is, and any other awaitable as the task that awaits it.
+template <class T, bool Throwing>
+task<T, Throwing> as_task(task<T, Throwing>&& work) noexcept {
+  return static_cast<task<T, Throwing>&&>(work);
+}
+template <scoped_awaitable A>
+  requires(!is_task<A>)
+auto as_task(A awaitable) -> task<std::decay_t<decltype(awaitable.await_resume())>> {
+  co_return co_await static_cast<A&&>(awaitable);
+}
+
+/// Runs all of them side by side and gives their values, void_result for void:
+/// `auto [a, b] = co_await when_all(first(), second());`. If one throws, the others are stopped;
+/// when all have ended the first exception is thrown. Takes tasks, and operations (each of those
+/// costs a frame). A stop of the awaiting coroutine's scope stops all of them.
+template <scoped_awaitable... A>
+  requires(sizeof...(A) > 0)
+auto when_all(A... awaitables) {
+  return when_all_operation<decltype(as_task(static_cast<A&&>(awaitables)))...>(
+      as_task(static_cast<A&&>(awaitables))...);
+}
+
+/// Runs all of them until the first has ended, stops the others, and goes on when those have ended
+/// too: `auto r = co_await when_any(a(), b()); if (r.index() == 0) use(r.get<0>());`. Each outcome
+/// says whether it was interrupted; one that finished all the same is there with its value, so
+/// nothing that was read or accepted is dropped. Exceptions are kept in the outcomes.
+template <scoped_awaitable... A>
+  requires(sizeof...(A) > 0)
+auto when_any(A... awaitables) {
+  return when_any_operation<decltype(as_task(static_cast<A&&>(awaitables)))...>(
+      as_task(static_cast<A&&>(awaitables))...);
+}
+
+/// The value of the first that ends (or its exception), when all others were stopped and have
+/// ended. What these gave all the same is dropped: race what may be lost, else use when_any.
+/// Requires that all give the same type.
+template <scoped_awaitable A, scoped_awaitable... More>
+auto race(A first, More... others)
+    -> task<decltype(as_task(static_cast<A&&>(first)).await_resume())> {
+  auto all = when_any(static_cast<A&&>(first), static_cast<More&&>(others)...);
+  auto ended = co_await static_cast<decltype(all)&&>(all);
+  co_return value_at(ended, ended.index());
+}
+
+}  // namespace beck
+
+template <class... T>
+struct std::tuple_size<beck::result_pack<T...>>
+    : std::integral_constant<std::size_t, sizeof...(T)> {};
+template <std::size_t I, class First, class... Rest>
+struct std::tuple_element<I, beck::result_pack<First, Rest...>>
+    : std::tuple_element<I - 1, beck::result_pack<Rest...>> {};
+template <class First, class... Rest>
+struct std::tuple_element<0, beck::result_pack<First, Rest...>> {
+  using type = First;
+};

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSL-1.0
+// What all copies of a strand share: its queue, the executor below, and the entry that stands in
+// that executor's queue while there is something to run.
+#include <beck/run/strand.hpp>
+
+#include <atomic>
+
+#include "run/strand_queue.hpp"
+#include "run/terminate.hpp"
+
+namespace beck {
+namespace {
+
+/// Counted: by the executors that name it, and once while it is scheduled.
+class strand_state final : public queue_entry {
+ public:
+  static constexpr unsigned handlers_max = 64;
+
+  explicit strand_state(any_io_executor&& inner) noexcept
+      : queue_entry{nullptr, &run_some}, inner_(static_cast<any_io_executor&&>(inner)) {}
+
+  static strand_state& from(void* self) noexcept { return *static_cast<strand_state*>(self); }
+  static const strand_state& from(const void* self) noexcept {
+    return *static_cast<const strand_state*>(self);
+  }
+
+  void post(queue_entry* entry) {
+    if (running_here()) {
+      queue_.push_in_charge(entry);
+    } else if (queue_.push(entry)) {
+      retain();
+      inner_.post(this);
+    }
+  }
+  bool running_here() const noexcept {
+    const runner* const where = runner::current();
+    return where != nullptr && where->is_inside(this);
+  }
+  const any_io_executor& inner() const noexcept { return inner_; }
+
+  void retain() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
+  void release() noexcept {  // acq_rel: the last one sees every earlier use
+    if (count_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    this->~strand_state();
+    free_block(this);
+  }
+
+ private:
+  static void run_some(queue_entry* entry, runner* where) {
+    auto& self = *static_cast<strand_state*>(entry);
+    if (where == nullptr) return self.destroy_queued();
+    try {
+      self.run_handlers(*where);
+    } catch (...) {
+      self.go_on();
+      throw;
+    }
+    self.go_on();
+  }
+
+  void run_handlers(runner& where) {
+    const runner::enclosure inside(where, this);
+    for (unsigned n = 0; n < handlers_max; ++n) {
+      queue_entry* const oldest = queue_.pop();
+      if (oldest == nullptr) return;
+      oldest->run(oldest, &where);
+      if (!where.may_go_on()) return;
+    }
+  }
+
+  /// Behind what else is queued below, if anything is left.
+  void go_on() {
+    if (queue_.rest()) {
+      release();
+    } else {
+      inner_.post(this);
+    }
+  }
+
+  /// The queue below has died, and with it what would have run here. What destroyed handlers post
+  /// is destroyed as well.
+  void destroy_queued() noexcept {
+    do {
+      while (queue_entry* const oldest = queue_.pop()) oldest->run(oldest, nullptr);
+    } while (!queue_.rest());
+    release();
+  }
+
+  strand_queue queue_;
+  any_io_executor inner_;
+  std::atomic<long> count_{1};
+};
+
+const any_io_executor& below(const void* self) noexcept { return strand_state::from(self).inner(); }
+
+const executor_table& clock_below(const void* self) noexcept { return *below(self).table(); }
+
+constexpr executor_table strand_table{
+    [](void* self, queue_entry* entry) { strand_state::from(self).post(entry); },
+    [](const void* self) noexcept { return strand_state::from(self).running_here(); },
+    [](void* self, long change) noexcept {
+      below(self).table()->work(below(self).target(), change);
+    },
+    [](const void* self) noexcept { return below(self).context_or_null(); },
+    nullptr,
+    [](void* self) noexcept { strand_state::from(self).retain(); },
+    [](void* self) noexcept { strand_state::from(self).release(); },
+    [](void* self, owned_tree& tree) noexcept {
+      if (auto* adopt = below(self).table()->adopt) adopt(below(self).target(), tree);
+    },
+    [](void* self, std::exception_ptr error) {
+      auto* unhandled = below(self).table()->unhandled;
+      if (unhandled == nullptr) terminate_unhandled(std::move(error));
+      unhandled(below(self).target(), std::move(error));
+    },
+    [](void* self, owned_tree& tree) noexcept { disown(below(self), tree); },
+    false,
+    [](void* self) noexcept { return clock_below(self).now(below(self).target()); },
+    [](void* self, timer_entry& entry) noexcept {
+      return clock_below(self).arm(below(self).target(), entry);
+    },
+    [](void* self, timer_entry& entry) noexcept {
+      clock_below(self).disarm(below(self).target(), entry);
+    },
+};
+
+/// Without a clock of its own: the same table but for that.
+constexpr executor_table without_clock(executor_table table) noexcept {
+  table.now = nullptr;
+  table.arm = nullptr;
+  table.disarm = nullptr;
+  return table;
+}
+const executor_table strand_table_without_clock = without_clock(strand_table);
+
+}  // namespace
+
+any_io_executor make_strand_executor(any_io_executor inner) {
+  const bool has_clock = inner.table()->now != nullptr;
+  void* const block = allocate_block(sizeof(strand_state));
+  return any_io_executor(has_clock ? &strand_table : &strand_table_without_clock,
+                         ::new (block) strand_state(static_cast<any_io_executor&&>(inner)));
+}
+
+}  // namespace beck
