@@ -2,7 +2,7 @@
 // Channels between coroutines that do I/O and wait for timers, on every backend.
 #include <beck/coro/channel.hpp>
 #include <beck/coro/generator.hpp>
-#include <beck/io/timeout.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/net/tcp.hpp>
 
 #include <chrono>

@@ -6,7 +6,7 @@
 #include <beck/coro/latch.hpp>
 #include <beck/coro/mutex.hpp>
 #include <beck/coro/semaphore.hpp>
-#include <beck/io/timeout.hpp>
+#include <beck/coro/timeout.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -4,7 +4,7 @@
 #include <beck/coro/latch.hpp>
 #include <beck/coro/mutex.hpp>
 #include <beck/coro/shared_mutex.hpp>
-#include <beck/io/timeout.hpp>
+#include <beck/coro/timeout.hpp>
 
 #include <algorithm>
 #include <chrono>

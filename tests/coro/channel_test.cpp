@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <beck/coro/channel.hpp>
 #include <beck/coro/co_spawn.hpp>
-#include <beck/io/timeout.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/run/bind.hpp>
 #include <chrono>
 #include <memory>

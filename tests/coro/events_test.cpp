@@ -7,7 +7,7 @@
 #include <beck/coro/event.hpp>
 #include <beck/coro/latch.hpp>
 #include <beck/coro/semaphore.hpp>
-#include <beck/io/timeout.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/run/bind.hpp>
 #include <chrono>
 #include <memory>

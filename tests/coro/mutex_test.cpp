@@ -5,7 +5,7 @@
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/mutex.hpp>
 #include <beck/coro/shared_mutex.hpp>
-#include <beck/io/timeout.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/run/bind.hpp>
 #include <chrono>
 #include <ostream>

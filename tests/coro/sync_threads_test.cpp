@@ -6,7 +6,7 @@
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/condition_variable.hpp>
 #include <beck/io/io_context.hpp>
-#include <beck/io/timeout.hpp>
+#include <beck/coro/timeout.hpp>
 #include <chrono>
 #include <deque>
 #include <memory>

@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/interop/use_future.hpp>
-#include <beck/io/timeout.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/bind.hpp>
 #include <chrono>
