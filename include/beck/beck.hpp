@@ -22,6 +22,7 @@
 #include <beck/coro/shared_mutex.hpp>
 #include <beck/coro/task.hpp>
 #include <beck/coro/this_coro.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/io/completion_condition.hpp>
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/io_context.hpp>
