@@ -155,6 +155,14 @@ BENCHES = {
             ),
         ),
         Bench(
+            "channel",
+            "exchange",
+            "a send and a receive that are ready; to another coroutine and back; an uncontended lock and unlock",
+            300,
+            cases(["send_receive", "ping", "mutex"], LIBRARIES),
+            ("Asio has no mutex for coroutines: its peer is a channel with one place, sent to and try_received.",),
+        ),
+        Bench(
             "compile",
             "compilation",
             "compile an echo server, g++ -O2; user CPU time of the compiler",

@@ -39,7 +39,7 @@ UNITS = {"ratio": "", "ns": " ns", "us": " us", "s": " s", "lines": " lines"}
 
 @dataclass(frozen=True)
 class Check:
-    target: str  # P1, P2, ...
+    target: str  # P1, P2, ... of performance.md; sync
     what: str
     measured: float
     limit: float
@@ -157,6 +157,12 @@ def timer(results):
         yield from time_check(results, "P6", "million", peer, 100)
 
 
+def channel(results):
+    for peer in BECK:
+        yield from time_check(results, "sync", "send_receive", peer, 25)
+        yield from time_check(results, "sync", "mutex", peer, 6)
+
+
 def compile_time(results):
     for case in results.cases():
         key = (case, "beck-uring") if (case, "beck-uring") in results.samples else (case, "beck-epoll")
@@ -179,6 +185,7 @@ CHECKS = {
     "spawn": spawn,
     "threads": threads,
     "timer": timer,
+    "channel": channel,
     "compile": compile_time,
 }
 

@@ -22,12 +22,14 @@
 #include <beck/coro/shared_mutex.hpp>
 #include <beck/coro/task.hpp>
 #include <beck/coro/this_coro.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/io/completion_condition.hpp>
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/io/io_pool.hpp>
 #include <beck/io/read_until.hpp>
 #include <beck/io/read_write.hpp>
+#include <beck/io/signal_set.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/io/sync_wait.hpp>
 #include <beck/io/system_timer.hpp>
