@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// Coroutines on many threads: a child that is resumed on another thread while its parent still
-// unwinds from starting it. What counts is ThreadSanitizer's silence and that every task ends once.
+// Coroutines on many threads: a child could be resumed on another thread while its parent still
+// unwinds from starting it, and a stop could come beside both; but a tree of tasks has a strand of
+// its own. What counts is ThreadSanitizer's silence and that every task ends once.
 #include <doctest/doctest.h>
 #include <atomic>
 #include <beck/coro/co_spawn.hpp>
+#include <beck/coro/this_coro.hpp>
+#include <beck/coro/when_all.hpp>
+#include <beck/coro/within.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/run/compose.hpp>
 #include <beck/run/op.hpp>
@@ -102,6 +106,63 @@ TEST_CASE("tasks on strands of a pool never meet") {
   pool.join();
   CHECK(met == 0);
   for (const island& at : islands) CHECK(at.plain == rounds / 10 * 10);
+}
+
+TEST_CASE("branches of one tree on a pool never run at the same time, trees do") {
+  thread_pool pool(4);
+  std::atomic<int> met{0};
+  std::atomic<int> done{0};
+  auto tree = [&]() -> task<> {
+    bool inside = false;  // plain: only this tree touches it
+    auto branch = [&]() -> task<> {
+      for (int i = 0; i < 20; ++i) {
+        if (std::exchange(inside, true)) ++met;
+        inside = false;
+        co_await post(pool);
+      }
+    };
+    co_await beck::when_all(branch(), branch(), branch());
+    CHECK(co_await beck::this_coro::executor == beck::any_io_executor(pool.get_executor()));
+    ++done;
+  };
+  const int trees = beck::test::scaled(500);
+  for (int i = 0; i < trees; ++i) beck::co_spawn(pool, tree, beck::detached);
+  pool.join();
+  CHECK(met == 0);
+  CHECK(done == trees);
+}
+
+TEST_CASE("a task on a pool is stopped by another thread, at any moment") {
+  thread_pool pool(3);
+  beck::io_context ctx;
+  auto guard = beck::make_work_guard(ctx);
+  std::thread io([&] { ctx.run(); });
+  std::atomic<int> ended{0};
+  const int rounds = beck::test::scaled(500);
+  for (int round = 0; round < rounds; ++round) {
+    beck::stop_source source;
+    auto waits = [](beck::io_context& on, thread_pool& through) -> task<> {
+      co_await post(through);
+      for (;;) {
+        beck::steady_timer timer(on, beck::duration(50'000));
+        auto result = co_await timer.async_wait();
+        if (!result) co_return;
+      }
+    };
+    beck::co_spawn(
+        pool,
+        [&, token = source.get_token()]() -> task<> {
+          beck::ignore(co_await beck::with_stop(token, waits(ctx, pool)));
+          ++ended;
+        },
+        beck::detached);
+    for (int i = 0; i < round % 7; ++i) std::this_thread::yield();
+    source.request_stop();
+  }
+  pool.join();
+  guard.reset();
+  io.join();
+  CHECK(ended == rounds);
 }
 
 TEST_CASE("a pool that is destroyed with tasks in flight destroys each frame once") {
