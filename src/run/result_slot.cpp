@@ -13,13 +13,6 @@ scope& ambient_scope() noexcept {
   return *current->ambient;
 }
 
-scope& scope_of_foreign() noexcept {
-  scope& ambient = ambient_scope();
-  BECK_ASSERT(!ambient.executor().table()->concurrent,
-              "a coroutine that is no beck::task cannot wait on an executor of several threads");
-  return ambient;
-}
-
 bool completion_slot::continue_at_once(const initiating_call& call) {
   const outstanding_work home(executor(), true);
   if (call.result() == initiating_call::outcome::dropped) return false;

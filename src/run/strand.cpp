@@ -14,11 +14,10 @@ namespace {
 /// Counted: by the executors that name it, and once while it is scheduled.
 class strand_state final : public queue_entry {
  public:
-  /// `handlers_max`: of one scheduling.
-  strand_state(any_io_executor&& inner, unsigned handlers_max) noexcept
-      : queue_entry{nullptr, &run_some},
-        inner_(static_cast<any_io_executor&&>(inner)),
-        handlers_max_(handlers_max) {}
+  static constexpr unsigned handlers_max = 64;
+
+  explicit strand_state(any_io_executor&& inner) noexcept
+      : queue_entry{nullptr, &run_some}, inner_(static_cast<any_io_executor&&>(inner)) {}
 
   static strand_state& from(void* self) noexcept { return *static_cast<strand_state*>(self); }
   static const strand_state& from(const void* self) noexcept {
@@ -61,7 +60,7 @@ class strand_state final : public queue_entry {
 
   void run_handlers(runner& where) {
     const runner::enclosure inside(where, this);
-    for (unsigned n = 0; n < handlers_max_; ++n) {
+    for (unsigned n = 0; n < handlers_max; ++n) {
       queue_entry* const oldest = queue_.pop();
       if (oldest == nullptr) return;
       oldest->run(oldest, &where);
@@ -89,7 +88,6 @@ class strand_state final : public queue_entry {
 
   strand_queue queue_;
   any_io_executor inner_;
-  const unsigned handlers_max_;
   std::atomic<long> count_{1};
 };
 
@@ -133,33 +131,15 @@ constexpr executor_table without_clock(executor_table table) noexcept {
   table.disarm = nullptr;
   return table;
 }
-constexpr executor_table strand_table_without_clock = without_clock(strand_table);
-
-/// What is concurrent has no clock.
-constexpr executor_table of_tree(executor_table table) noexcept {
-  table.origin = &below;
-  return table;
-}
-constexpr executor_table tree_table = of_tree(without_clock(strand_table));
-
-any_io_executor make(const executor_table& table, any_io_executor&& inner, unsigned handlers_max) {
-  void* const block = allocate_block(sizeof(strand_state));
-  return any_io_executor(
-      &table, ::new (block) strand_state(static_cast<any_io_executor&&>(inner), handlers_max));
-}
+const executor_table strand_table_without_clock = without_clock(strand_table);
 
 }  // namespace
 
 any_io_executor make_strand_executor(any_io_executor inner) {
   const bool has_clock = inner.table()->now != nullptr;
-  return make(has_clock ? strand_table : strand_table_without_clock,
-              static_cast<any_io_executor&&>(inner), 64);
-}
-
-/// One at a time: a coroutine that hops through its executor gives way to what else is queued
-/// there.
-any_io_executor make_tree_executor(any_io_executor concurrent) {
-  return make(tree_table, static_cast<any_io_executor&&>(concurrent), 1);
+  void* const block = allocate_block(sizeof(strand_state));
+  return any_io_executor(has_clock ? &strand_table : &strand_table_without_clock,
+                         ::new (block) strand_state(static_cast<any_io_executor&&>(inner)));
 }
 
 }  // namespace beck

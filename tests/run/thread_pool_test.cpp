@@ -216,27 +216,3 @@ TEST_CASE("the system's executor is one pool, however many objects name it") {
   ran.wait();
   CHECK(inside);
 }
-
-namespace {
-
-/// A coroutine of somebody else's.
-struct foreign {
-  struct promise_type {
-    foreign get_return_object() noexcept { return {}; }
-    std::suspend_never initial_suspend() const noexcept { return {}; }
-    std::suspend_never final_suspend() const noexcept { return {}; }
-    void return_void() const noexcept {}
-    void unhandled_exception() const noexcept { std::terminate(); }
-  };
-};
-
-}  // namespace
-
-TEST_CASE("a coroutine of a foreign type that waits on a pool ends the program with a message") {
-  const std::string message = dies_with([] {
-    thread_pool pool(1);
-    post(pool, [&] { [](thread_pool& on) -> foreign { co_await post(on); }(pool); });
-    pool.join();
-  });
-  CHECK(message.find("no beck::task") != std::string::npos);
-}

@@ -31,8 +31,8 @@ class task_root : public queue_entry, private owned_tree {
     void (*discard)(task_root& self) noexcept;
   };
 
-  task_root(any_io_executor executor, const behaviour& what)
-      : scope_(tree_executor(static_cast<any_io_executor&&>(executor))), what_(&what) {}
+  task_root(any_io_executor executor, const behaviour& what) noexcept
+      : scope_(static_cast<any_io_executor&&>(executor)), what_(&what) {}
   ~task_root() = default;
 
   void set_frame(std::coroutine_handle<> frame, task_promise_base& promise) noexcept {
@@ -283,9 +283,7 @@ struct spawn_signature<Work> {
 /// Starts a task (or what a callable returns; it is kept until the coroutine has ended) on an
 /// executor, as the root of a new tree. It never runs inside this call. With `detached` an
 /// exception that escapes goes to the context's handler, by default std::terminate with a message;
-/// other tokens get (std::exception_ptr[, value]); then value must be default-constructible. On an
-/// executor of several threads the tree has a strand of its own: its coroutines may change the
-/// thread when they suspend, but never run at the same time; spawn several trees for that. Throws
+/// other tokens get (std::exception_ptr[, value]); then value must be default-constructible. Throws
 /// std::bad_alloc; nothing has started then. Any thread. Lifetime: the context owns the tree; if it
 /// is destroyed first, so are the frames, newest tree first.
 template <executor_like E, spawnable Work, class Token>

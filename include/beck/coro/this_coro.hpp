@@ -13,7 +13,7 @@ class executor_query {
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-    executor_ = origin_of(scope_of(coroutine).executor());
+    executor_ = scope_of(coroutine).executor();
     return false;
   }
   any_io_executor await_resume() noexcept { return static_cast<any_io_executor&&>(executor_); }

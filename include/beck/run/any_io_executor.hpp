@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <beck/base/ref_count.hpp>
 #include <beck/base/unfused.hpp>
+#include <beck/base/ref_count.hpp>
 #include <beck/run/block.hpp>
 #include <beck/run/queue_entry.hpp>
 #include <beck/run/runner.hpp>
@@ -44,8 +44,6 @@ struct owned_tree {
 
 struct timer_entry;
 
-class any_io_executor;
-
 /// What an executor of this library tells any_io_executor; one static table for each kind of
 /// executor.
 struct executor_table {
@@ -68,10 +66,9 @@ struct executor_table {
   std::int64_t (*now)(void* self) noexcept = nullptr;
   bool (*arm)(void* self, timer_entry& entry) noexcept = nullptr;  ///< false: there is no memory
   void (*disarm)(void* self, timer_entry& entry) noexcept = nullptr;
-  /// What the user named, if this is a strand that a tree of tasks has made for itself; null:
-  /// itself.
-  const any_io_executor& (*origin)(const void* self) noexcept = nullptr;
 };
+
+class any_io_executor;
 
 /// An executor that a user may bring: `execute(f)` runs the callable once, now or later; copies
 /// compare equal; `context()` (optional) names its execution_context.
@@ -168,23 +165,6 @@ concept has_executor = !std::is_convertible_v<const C&, any_io_executor> && requ
 };
 template <class E>
 concept executor_like = std::is_convertible_v<const E&, any_io_executor>;
-
-/// The executor that a user named, where a tree of tasks runs on a strand of its own on it.
-inline const any_io_executor& origin_of(const any_io_executor& executor) noexcept {
-  const auto origin = executor.table()->origin;
-  return origin != nullptr ? origin(executor.target()) : executor;
-}
-
-/// A strand of its own for one tree of tasks. Throws std::bad_alloc.
-any_io_executor make_tree_executor(any_io_executor concurrent);
-
-/// Where a tree of tasks runs: one thing of it at a time, so that its frames and scopes need no
-/// locks. Throws std::bad_alloc.
-inline any_io_executor tree_executor(any_io_executor executor) {
-  if (executor.table()->concurrent) [[unlikely]]
-    return make_tree_executor(static_cast<any_io_executor&&>(executor));
-  return executor;
-}
 
 /// A tree of tasks that runs on `executor` has ended.
 inline void disown(const any_io_executor& executor, owned_tree& tree) noexcept {

@@ -39,9 +39,9 @@ class [[nodiscard]] hop_operation : public queue_entry {
   void suspend_in(std::coroutine_handle<> coroutine, scope& home) {
     coroutine_ = coroutine;
     home_ = &home;
-    if (through_ == home.executor() || through_ == origin_of(home.executor())) {
+    if (through_ == home.executor()) {
       run = &resume;
-      home.executor().post(this);
+      through_.post(this);
     } else {
       take_detour();
     }

@@ -116,9 +116,6 @@ class scope {
 /// The scope of what runs on this thread when no task of ours surrounds it (a foreign coroutine
 /// inside a handler): that of the context whose runner this is. Asserts outside of every run().
 scope& ambient_scope() noexcept;
-/// The same for a coroutine that waits in it. Asserts on an executor of several threads: only tasks
-/// have a scope of their own there.
-scope& scope_of_foreign() noexcept;
 
 /// The scope of a suspended coroutine: its promise's, or the ambient one for foreign coroutine
 /// types.
@@ -127,7 +124,7 @@ scope& scope_of(std::coroutine_handle<Promise> coroutine) noexcept {
   if constexpr (requires { coroutine.promise().current_scope(); }) {
     return coroutine.promise().current_scope();
   } else {
-    return scope_of_foreign();
+    return ambient_scope();
   }
 }
 
