@@ -26,7 +26,7 @@ bool scope::stop(stop_reason why) noexcept {
     at->held_ = std::exchange(innermost, at);
     if (at->stop_requested()) break;
     first = true;
-    __atomic_store_n(&at->reason_, why, __ATOMIC_RELAXED);
+    __atomic_store_n(&at->reason_, static_cast<unsigned char>(why), __ATOMIC_RELAXED);
     void* const leaf = std::exchange(at->leaf_, nullptr);
     at = leaf != nullptr ? at->cancel_(leaf, *at) : nullptr;
   }

@@ -38,7 +38,8 @@ class scope {
   const any_io_executor& executor() const noexcept { return executor_; }
 
   stop_reason reason() const noexcept {
-    return __atomic_load_n(&reason_, __ATOMIC_RELAXED);  // a request that is seen late is late
+    // Relaxed: a request that is seen late is late.
+    return static_cast<stop_reason>(__atomic_load_n(&reason_, __ATOMIC_RELAXED));
   }
   bool stop_requested() const noexcept { return reason() != stop_reason::none; }
 
@@ -105,11 +106,11 @@ class scope {
   void* leaf_ = nullptr;
   cancel_function cancel_;
   state_lock lock_;
-  stop_reason reason_ = stop_reason::none;  // atomic
-  bool interrupted_ = false;                // atomic
-  bool away_ = false;                       // the message is out
-  scope* held_ = nullptr;                   // for stop(): the scope around this one
-  std::coroutine_handle<> pending_;         // what resume() had to keep meanwhile
+  unsigned char reason_ = 0;         // atomic; a stop_reason
+  bool interrupted_ = false;         // atomic
+  bool away_ = false;                // the message is out
+  scope* held_ = nullptr;            // for stop(): the scope around this one
+  std::coroutine_handle<> pending_;  // what resume() had to keep meanwhile
   visit_message message_;
 };
 
