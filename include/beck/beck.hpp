@@ -11,7 +11,15 @@
 #include <beck/base/flat_buffer.hpp>
 #include <beck/base/io_result.hpp>
 #include <beck/base/version.hpp>
+#include <beck/coro/channel.hpp>
 #include <beck/coro/co_spawn.hpp>
+#include <beck/coro/condition_variable.hpp>
+#include <beck/coro/event.hpp>
+#include <beck/coro/generator.hpp>
+#include <beck/coro/latch.hpp>
+#include <beck/coro/mutex.hpp>
+#include <beck/coro/semaphore.hpp>
+#include <beck/coro/shared_mutex.hpp>
 #include <beck/coro/task.hpp>
 #include <beck/coro/this_coro.hpp>
 #include <beck/io/completion_condition.hpp>

@@ -46,6 +46,8 @@ class misc_category_type final : public std::error_category {
         return "Element not found";
       case error::timeout:
         return "Deadline passed";
+      case error::channel_closed:
+        return "Channel closed";
     }
     return "Unknown error " + std::to_string(value);
   }

@@ -10,10 +10,21 @@ branch::branch(join_point& join) noexcept : scope_(join.outer().executor()), joi
   if (join.outer().stop_requested()) scope_.stop(join.outer().reason());
 }
 
-void join_point::start(branch& b, std::coroutine_handle<> frame, task_promise_base& promise) {
+void join_point::add(branch& b, std::coroutine_handle<> frame,
+                     task_promise_base& promise) noexcept {
   b.frame_ = frame;
   b.promise_ = &promise;
   __atomic_fetch_add(&running_, 1u, __ATOMIC_RELAXED);
+}
+
+void join_point::start_later(branch& b, std::coroutine_handle<> frame, task_promise_base& promise) {
+  add(b, frame, promise);
+  b.run = &branch::begin;
+  outer_->executor().post(&b);
+}
+
+void join_point::start(branch& b, std::coroutine_handle<> frame, task_promise_base& promise) {
+  add(b, frame, promise);
   runner* const where = runner::current();
   BECK_ASSERT(where != nullptr, "a branch was started outside of every executor");
   if (!where->descend()) [[unlikely]] {

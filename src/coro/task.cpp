@@ -3,30 +3,52 @@
 // call returned, or because the runner's trampoline resumes it.
 #include <beck/coro/task.hpp>
 
+#include <atomic>
+
 #include <beck/base/assert.hpp>
 
 namespace beck {
 
-bool task_promise_base::start_inline(std::coroutine_handle<> self, std::coroutine_handle<> parent,
-                                     scope& environment) {
+runner* task_promise_base::begin_inside(std::coroutine_handle<> self,
+                                        std::coroutine_handle<> parent, scope& environment) {
   BECK_ASSERT(phase_ == phase::fresh, "a task was awaited twice");
   runner* const where = runner::current();
   BECK_ASSERT(where != nullptr,
               "a task was awaited outside of every executor; use co_spawn or sync_wait");
   scope_ = &environment;
   parent_ = parent;
-  if (!where->descend()) [[unlikely]] {  // too deep for this stack: continue from its bottom
-    phase_ = phase::suspended;
-    const bool queued = where->resume_next(self);
-    BECK_ASSERT(queued, "two coroutines want to continue after one entry");
+  if (where->descend()) return where;
+  phase_ = phase::suspended;  // too deep for this stack: continue from its bottom
+  const bool queued = where->resume_next(self);
+  BECK_ASSERT(queued, "two coroutines want to continue after one entry");
+  return nullptr;
+}
+
+bool task_promise_base::start_inline(std::coroutine_handle<> self, std::coroutine_handle<> parent,
+                                     scope& environment) {
+  runner* const where = begin_inside(self, parent, environment);
+  if (where == nullptr) [[unlikely]]
     return true;
-  }
   phase_ = phase::inlined;
   self.resume();
   where->ascend();
   if (phase_ == phase::finished) return false;
   phase_ = phase::suspended;
   return true;
+}
+
+bool task_promise_base::start_concurrent(std::coroutine_handle<> self,
+                                         std::coroutine_handle<> parent, scope& environment) {
+  runner* const where = begin_inside(self, parent, environment);
+  if (where == nullptr) return true;
+  phase_ = phase::racing;
+  self.resume();
+  where->ascend();
+  // Release pairs with finish(), which then resumes the parent. Acquire does, too: if it was first,
+  // the parent goes on here with the result.
+  phase seen = phase::racing;
+  return std::atomic_ref(phase_).compare_exchange_strong(
+      seen, phase::suspended, std::memory_order_release, std::memory_order_acquire);
 }
 
 void task_promise_base::start_root(std::coroutine_handle<> self, scope& environment,
@@ -39,12 +61,19 @@ void task_promise_base::start_root(std::coroutine_handle<> self, scope& environm
 }
 
 void task_promise_base::finish() noexcept {
-  if (phase_ == phase::inlined) {
+  const std::atomic_ref shared(phase_);
+  phase now = shared.load(std::memory_order_acquire);  // pairs with start_concurrent()
+  if (now == phase::inlined) {
     phase_ = phase::finished;
     return;
   }
+  if (now == phase::racing &&
+      shared.compare_exchange_strong(now, phase::finished, std::memory_order_release,
+                                     std::memory_order_acquire)) {
+    return;  // the parent goes on where it started this one; the frame may be gone
+  }
   runner* const where = runner::current();
-  if (phase_ == phase::root) {
+  if (now == phase::root) {
     where->run_after_unwind(after_);
     return;
   }

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
-#include <thread>
 
 #include <beck/base/assert.hpp>
 
@@ -16,29 +15,18 @@
 
 namespace beck {
 
-/// False: somebody runs the loop. Who only borrows it is waited for: that is no reason for run() to
-/// fail.
-bool io_loop::take_slot(slot_holder as) noexcept {
-  for (;;) {
-    slot_holder seen = slot_holder::nobody;  // acquire: sees what the last holder did
-    if (slot_.compare_exchange_strong(seen, as, std::memory_order_acquire)) return true;
-    if (seen == slot_holder::runner) return false;
-    std::this_thread::yield();
-  }
-}
-
 io_loop::slot::slot(io_loop& loop)
     : loop_(loop),
       nested_(loop.on_runner()),
       delivered_max_(loop.runner_.delivered_max),
       bound_(loop.runner_) {
-  if (!nested_ && !loop_.take_slot(slot_holder::runner)) {
+  if (!nested_ && !loop_.slot_.take(runner_slot::holder::runner)) {
     throw std::logic_error(
         "beck::io_context: another thread is running this context; a context for several threads "
         "is "
         "constructed with their number: io_context(2)");
   }
-  if (!nested_) loop_.mail_.run_by(mailbox::this_thread());
+  if (!nested_) loop_.mail_.run_by(mailbox_parts::this_thread());
 }
 
 io_loop::slot::~slot() {
@@ -46,8 +34,7 @@ io_loop::slot::~slot() {
   loop_.runner_.delivered_max = loop_.stopped() ? 0 : delivered_max_;
   if (nested_) return;
   loop_.mail_.run_by(nullptr);
-  loop_.slot_.store(slot_holder::nobody,
-                    std::memory_order_release);  // pairs with the next take_slot()
+  loop_.slot_.leave();
 }
 
 std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
@@ -69,7 +56,7 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
     }
     if (!mail_.empty()) continue;
     if (out_of_work()) {
-      stopped_.store(true, std::memory_order_relaxed);
+      end_.stop_here();
       break;
     }
     if (blocking) {
@@ -143,34 +130,24 @@ void io_loop::take_mail() noexcept {
 }
 
 bool io_loop::out_of_work() const noexcept {
-  return outstanding_ == 0 && work_.load(std::memory_order_acquire) == 0 && mail_.empty();
+  return outstanding_ == 0 && !end_.has_work() && mail_.empty();
 }
 
 void io_loop::stop() noexcept {
   if (on_runner()) {
-    stopped_.store(true, std::memory_order_relaxed);
+    end_.stop_here();
     runner_.delivered_max = 0;
     return;
   }
-  nudgers_.fetch_add(1, std::memory_order_relaxed);  // from here on the destructor waits for us
-  stopped_.store(true, std::memory_order_relaxed);
-  nudge();
-  nudgers_.fetch_sub(1, std::memory_order_release);
+  end_.stop([this] { mail_.push(&nudge_); });
 }
 
 void io_loop::work(long change) noexcept {
-  // acq_rel: whoever takes the count to zero is seen to have done what it did before.
   if (change > 0 || on_runner()) {
-    work_.fetch_add(change, std::memory_order_acq_rel);
-    return;
+    end_.count_work(change);
+  } else {
+    end_.end_work(change, [this] { mail_.push(&nudge_); });
   }
-  nudgers_.fetch_add(1, std::memory_order_relaxed);  // from here on the destructor waits for us
-  if (work_.fetch_add(change, std::memory_order_acq_rel) + change == 0) nudge();
-  nudgers_.fetch_sub(1, std::memory_order_release);
-}
-
-void io_loop::nudge() noexcept {
-  if (!nudged_.exchange(true, std::memory_order_acq_rel)) mail_.push(&nudge_);
 }
 
 void io_loop::log(const char* line) noexcept {

@@ -19,6 +19,8 @@
 #include "io/driver.hpp"
 #include "io/fork_count.hpp"
 #include "io/mailbox.hpp"
+#include "io/run_end.hpp"
+#include "io/runner_slot.hpp"
 #include "io/system.hpp"
 #include "io/timer_queue.hpp"
 #include "io/wall_timers.hpp"
@@ -73,9 +75,13 @@ class io_loop {
   bool has_work() const noexcept { return !stopped() && (has_queued() || !out_of_work()); }
   /// When a wait would have to end: `no_deadline` if only an event or mail can end it.
   std::int64_t next_deadline() noexcept;
+  /// The first half of the destructor, for loops that may hold objects of one another: cancels and
+  /// reaps everything, destroys what is queued and the trees. False: there was nothing any more.
+  /// Nothing may be started afterwards.
+  bool clear() noexcept;
   void stop() noexcept;
-  void restart() noexcept { stopped_.store(false, std::memory_order_relaxed); }
-  bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
+  void restart() noexcept { end_.restart(); }
+  bool stopped() const noexcept { return end_.stopped(); }
 
   // --- any thread
   // ------------------------------------------------------------------------------------
@@ -181,12 +187,6 @@ class io_loop {
 
  private:
   class slot;
-  enum class slot_holder : unsigned char {
-    nobody,
-    runner,    // inside run* or poll*
-    borrower,  // a thread that closes, cancels or sets something of an idle loop, for a moment
-  };
-  bool take_slot(slot_holder as) noexcept;
 
   void run_generation(std::uint64_t delivered_max);
   void take_mail() noexcept;
@@ -199,7 +199,6 @@ class io_loop {
   void abandon(direction& q) noexcept;
   void close_now(descriptor& d) noexcept;
   void visit(turn_mode mode, std::int64_t deadline) noexcept;
-  void nudge() noexcept;
   /// Whether this process forked off the one that made the loop.
   bool inherited() const noexcept;
   /// In a child of fork: gives up all that the kernel has, once.
@@ -211,6 +210,7 @@ class io_loop {
   static void note_received(const descriptor& d, direction& q, std::size_t asked,
                             std::size_t moved) noexcept;
   void resume_acceptors() noexcept;
+  bool empty_out() noexcept;
   void cancel_everything() noexcept;
   bool reap() noexcept;
   void destroy_queued() noexcept;
@@ -250,7 +250,6 @@ class io_loop {
 
   runner runner_;
   entry_queue queue_;
-  std::atomic<bool> stopped_{false};
   bool generation_over_ = true;
   bool closing_ = false;
   bool left_to_parent_ = false;  // this is a child of fork
@@ -264,7 +263,6 @@ class io_loop {
   context_stats counters_;
   loop_entry generation_mark_;
   loop_entry nudge_;
-  std::atomic<bool> nudged_{false};
   std::uint64_t entries_since_visit_ = 0;
   owned_tree* trees_ = nullptr;  // newest first
   entry_queue paused_;           // accepts that ran out of descriptors
@@ -282,9 +280,8 @@ class io_loop {
       chunks_{};  // release/acquire: read without the mutex
   descriptor* free_descriptors_ = nullptr;
 
-  alignas(64) std::atomic<slot_holder> slot_{slot_holder::nobody};
-  std::atomic<long> work_{0};         // work guards and what other contexts have for us
-  std::atomic<unsigned> nudgers_{0};  // threads between a change that may end run() and its wake-up
+  alignas(64) runner_slot slot_;
+  run_end end_;
   mailbox mail_;
 };
 
@@ -312,13 +309,13 @@ bool io_loop::as_runner(Action&& action) noexcept {
     action(*this);
     return true;
   }
-  if (!take_slot(slot_holder::borrower)) return false;
+  if (!slot_.take(runner_slot::holder::borrower)) return false;
   {
     const runner::binding bound(runner_);
     take_mail();
     action(*this);
   }
-  slot_.store(slot_holder::nobody, std::memory_order_release);  // pairs with the next take_slot()
+  slot_.leave();
   return true;
 }
 

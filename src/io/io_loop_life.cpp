@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
-#include <thread>
 
 #include <beck/base/assert.hpp>
 
@@ -33,7 +32,7 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
   };
   nudge_.loop = this;
   nudge_.run = [](queue_entry* entry, runner*) {
-    static_cast<loop_entry*>(entry)->loop->nudged_.store(false, std::memory_order_release);
+    static_cast<loop_entry*>(entry)->loop->end_.woken();
   };
   no_descriptor_.loop = this;
   no_descriptor_.executor = executor();
@@ -43,13 +42,10 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
 
 io_loop::~io_loop() {
   // In a child of fork nobody runs it: threads are not inherited.
-  const bool taken = inherited() || take_slot(slot_holder::runner);
+  const bool taken = inherited() || slot_.take(runner_slot::holder::runner);
   BECK_ASSERT(taken, "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);
-  closing_ = true;
-  leave_to_parent();
-  cancel_everything();
-  if (!reap()) {
+  if (!empty_out()) {
     log("io_context destroyed: the kernel did not give an operation back within 30 s; its memory "
         "is leaked");
     static_cast<void>(
@@ -57,16 +53,34 @@ io_loop::~io_loop() {
     static_cast<void>(system_.release());
     return;
   }
-  do {
-    destroy_queued();
-    destroy_trees();
-  } while (!queue_.empty() || !mail_.empty());
   if (!left_to_parent_) {  // else the writers are the parent's threads
-    while (nudgers_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+    end_.settle();
     take_mail();
     mail_.settle();
   }
   for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
+}
+
+bool io_loop::clear() noexcept {
+  const bool taken = inherited() || slot_.take(runner_slot::holder::runner);
+  BECK_ASSERT(taken, "an io_context was destroyed while a thread runs it");
+  const runner::binding bound(runner_);
+  const bool something = !closing_ || !queue_.empty() || !mail_.empty() || trees_ != nullptr;
+  if (something) static_cast<void>(empty_out());
+  slot_.leave();
+  return something;
+}
+
+bool io_loop::empty_out() noexcept {
+  closing_ = true;
+  leave_to_parent();
+  cancel_everything();
+  if (!reap()) return false;
+  do {
+    destroy_queued();
+    destroy_trees();
+  } while (!queue_.empty() || !mail_.empty());
+  return true;
 }
 
 void io_loop::cancel_everything() noexcept {

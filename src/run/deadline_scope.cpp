@@ -19,8 +19,8 @@ const executor_table& clock_of(const any_io_executor& executor) {
 
 }  // namespace
 
-void alarm::arm(const any_io_executor& executor, time_point when,
-                void (*ring)(void* data) noexcept, void* data) {
+void alarm::arm(const any_io_executor& executor, time_point when, void (*ring)(void* data) noexcept,
+                void* data) {
   const executor_table& clock = clock_of(executor);
   if (when == time_point::max()) return;
   executor_ = &executor;

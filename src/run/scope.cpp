@@ -4,8 +4,6 @@
 // coroutine does not go on.
 #include <beck/run/scope.hpp>
 
-#include <cerrno>
-
 #include <beck/base/assert.hpp>
 #include <beck/base/error.hpp>
 
@@ -48,10 +46,10 @@ void scope::resume_next(std::coroutine_handle<> coroutine, runner& where) noexce
 
 int scope::stop_result() noexcept {
   interrupted_ = true;
-  return reason_ == stop_reason::deadline ? timeout_result : -ECANCELED;
+  return reason_ == stop_reason::deadline ? timeout_result : cancelled_result;
 }
 
-int scope::explain(int result) noexcept { return result == -ECANCELED ? stop_result() : result; }
+int scope::explain(int result) noexcept { return result == cancelled_result ? stop_result() : result; }
 
 // --- what belongs to another context
 // -------------------------------------------------------------------

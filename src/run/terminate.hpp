@@ -6,7 +6,8 @@
 
 namespace beck {
 
-/// Prints what escaped a detached task to stderr and calls std::terminate.
+/// Prints what escaped a detached task, or a handler of a pool, to stderr and calls
+/// std::terminate.
 [[noreturn]] void terminate_unhandled(std::exception_ptr error) noexcept;
 
 }  // namespace beck

@@ -5,11 +5,14 @@
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/read_until.hpp>
 #include <beck/io/read_write.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/op.hpp>
 #include <beck/run/redirect_error.hpp>
+#include <chrono>
 #include <memory>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -126,7 +129,58 @@ class kept : public beck::op<kept, void(int)> {
   beck::any_io_executor executor_;
 };
 
+// Waits until somebody calls its handler, or until it is cancelled.
+class cancellable : public beck::op<cancellable, void(beck::error_code, int)> {
+ public:
+  explicit cancellable(cancellable*& place) : place_(&place) {}
+  void initiate(handler done) {
+    done_ = std::move(done);
+    *place_ = this;
+  }
+  void cancel() noexcept { finish_now(beck::error::operation_aborted, 0); }
+  void finish_now(beck::error_code ec, int n) { std::move(done_)(ec, n); }
+
+ private:
+  cancellable** place_;
+  handler done_;
+};
+
 }  // namespace
+
+TEST_CASE("a stop calls cancel() of a waiting operation, and the reason becomes its error") {
+  beck::io_context context;
+  cancellable* waiting = nullptr;
+  run_task(context, [&]() -> beck::task<> {
+    const auto late = co_await beck::timeout(cancellable(waiting), std::chrono::milliseconds(1));
+    CHECK(late.error() == beck::error::timeout);
+    CHECK(*late == 0);
+  });
+  beck::stop_source source;
+  beck::post(context, [&] {
+    beck::post(context, [&] { source.request_stop(); });
+  });
+  run_task(context, [&]() -> beck::task<> {
+    const auto stopped = co_await beck::with_stop(source.get_token(), cancellable(waiting));
+    CHECK(stopped.error() == beck::error::operation_aborted);
+  });
+}
+
+TEST_CASE("a cancel() that comes after the handler was called changes nothing") {
+  beck::io_context context;
+  cancellable* waiting = nullptr;
+  beck::stop_source source;
+  beck::post(context, [&] {
+    beck::post(context, [&] {
+      source.request_stop();
+      waiting->finish_now({}, 7);
+    });
+  });
+  run_task(context, [&]() -> beck::task<> {
+    const auto r = co_await beck::with_stop(source.get_token(), cancellable(waiting));
+    CHECK_FALSE(r.error());
+    CHECK(*r == 7);
+  });
+}
 
 TEST_CASE(
     "an operation that is ready does not suspend its coroutine, start anything or need memory") {

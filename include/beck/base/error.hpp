@@ -71,6 +71,7 @@ enum misc_errors : int {
   not_found = 3,     // an element that was looked for is not there, such as a delimiter
   timeout =
       4,  // a deadline given to the library passed; equal to errc::timed_out, not to timed_out
+  channel_closed = 5,  // nothing is sent through a channel any more, and all that was is received
 };
 
 inline error_code make_error_code(basic_errors e) noexcept {
@@ -86,10 +87,12 @@ inline error_code make_error_code(misc_errors e) noexcept {
 /// lowest value that the kernel uses for an error.
 constexpr int misc_result(error::misc_errors e) noexcept { return -4096 - static_cast<int>(e); }
 
+inline constexpr int cancelled_result = -error::operation_aborted;
 inline constexpr int already_open_result = misc_result(error::already_open);
 inline constexpr int eof_result = misc_result(error::eof);
 inline constexpr int not_found_result = misc_result(error::not_found);
 inline constexpr int timeout_result = misc_result(error::timeout);
+inline constexpr int channel_closed_result = misc_result(error::channel_closed);
 
 /// The failing half of make_error(). Requires: result < 0.
 [[gnu::cold]] error_code make_failure(int result) noexcept;

@@ -9,6 +9,22 @@ namespace beck {
 
 class join_point;
 
+/// Gives the scope of the awaiting coroutine; never suspends.
+class current_scope {
+ public:
+  current_scope() noexcept {}
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+    scope_ = &scope_of(coroutine);
+    return false;
+  }
+  scope& await_resume() const noexcept { return *scope_; }
+
+ private:
+  scope* scope_ = nullptr;
+};
+
 /// A task that runs beside others. It stays where it is from its start to its end.
 class branch : private queue_entry {
  public:
@@ -18,6 +34,7 @@ class branch : private queue_entry {
 
   scope& environment() noexcept { return scope_; }
   bool failed() const noexcept { return promise_->failed(); }
+  std::exception_ptr exception() const noexcept { return promise_->exception(); }
   /// Whether it was stopped, and that ended something in it: its result is not the whole.
   bool interrupted() const noexcept { return scope_.interrupted(); }
 
@@ -50,6 +67,8 @@ class join_point {
 
   /// Starts a branch inside the calling coroutine, or behind what is queued if the stack is deep.
   void start(branch& b, std::coroutine_handle<> frame, task_promise_base& promise);
+  /// Starts it behind what is queued. The coroutine waits already, or will.
+  void start_later(branch& b, std::coroutine_handle<> frame, task_promise_base& promise);
 
   /// The coroutine waits until all branches have ended; `stop` stops them. False: they have.
   bool wait(std::coroutine_handle<> coroutine, scope::cancel_function stop) noexcept;
@@ -57,6 +76,7 @@ class join_point {
  private:
   friend class branch;
 
+  void add(branch& b, std::coroutine_handle<> frame, task_promise_base& promise) noexcept;
   void ended(branch& b, runner& where) noexcept;
 
   scope* outer_ = nullptr;

@@ -60,6 +60,11 @@ class task_promise_base {
   /// on.
   bool start_inline(std::coroutine_handle<> self, std::coroutine_handle<> parent,
                     scope& environment);
+  /// The same below a scope whose executor is concurrent: the child may finish on another thread
+  /// before this returns. True: from here on the parent may be running, or gone; so wait_for()
+  /// comes before.
+  bool start_concurrent(std::coroutine_handle<> self, std::coroutine_handle<> parent,
+                        scope& environment);
 
   /// Starts the task as a root: `after` is queued behind the unwinding when it has finished.
   void start_root(std::coroutine_handle<> self, scope& environment, queue_entry* after,
@@ -71,6 +76,7 @@ class task_promise_base {
     promise.parent_promise_ = this;
     child_ = &child;
   }
+  void wait_no_more() noexcept { child_ = nullptr; }
   /// Destroys the frames below this one that it is suspended in, innermost first: by a loop,
   /// because a chain of frames that destroy one another would need a stack as deep as the chain is
   /// long.
@@ -80,6 +86,7 @@ class task_promise_base {
   }
 
   bool failed() const noexcept { return exception_ != nullptr; }
+  std::exception_ptr exception() const noexcept { return exception_; }
   void rethrow_if_failed() const {
     if (exception_) [[unlikely]]
       std::rethrow_exception(exception_);
@@ -92,11 +99,15 @@ class task_promise_base {
   enum class phase : unsigned char {
     fresh,      // not started
     inlined,    // running inside start_inline
+    racing,     // inside start_concurrent, or elsewhere already: the first to say so decides
     suspended,  // at least once, or started by the trampoline: finishing resumes the parent
-    finished,   // ended inside start_inline: the parent sees it when the call returns
+    finished,   // ended inside the start: the parent sees it when the call returns
     root,       // nobody awaits it: finishing queues after_
   };
 
+  /// The runner on which the task may start inside the caller; nullptr: it starts later.
+  runner* begin_inside(std::coroutine_handle<> self, std::coroutine_handle<> parent,
+                       scope& environment);
   void finish() noexcept;
   void destroy_chain() noexcept;
 
@@ -234,6 +245,8 @@ class [[nodiscard]] task : private task_base {
   /// `parent_promise`: of `parent`, if that is a task.
   bool suspend_in(std::coroutine_handle<> parent, scope& environment,
                   task_promise_base* parent_promise = nullptr) {
+    if (environment.executor().table()->concurrent) [[unlikely]]
+      return suspend_concurrent(parent, environment, parent_promise);
     if (!promise().start_inline(frame_, parent, environment)) return false;
     if (parent_promise != nullptr) parent_promise->wait_for(*this, promise());
     return true;
@@ -258,6 +271,14 @@ class [[nodiscard]] task : private task_base {
 
  private:
   explicit task(std::coroutine_handle<promise_type> frame) noexcept : task_base(frame) {}
+
+  bool suspend_concurrent(std::coroutine_handle<> parent, scope& environment,
+                          task_promise_base* parent_promise) {
+    if (parent_promise != nullptr) parent_promise->wait_for(*this, promise());
+    if (promise().start_concurrent(frame_, parent, environment)) return true;
+    if (parent_promise != nullptr) parent_promise->wait_no_more();
+    return false;
+  }
 
   std::coroutine_handle<promise_type> typed_frame() const noexcept {
     return std::coroutine_handle<promise_type>::from_address(frame_.address());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A scope that is stopped at a point in time, on the clock of the executor where its coroutine runs:
-// what timeout() and its relations are made of.
+// A scope that is stopped at a point in time, on the clock of the executor where its coroutine
+// runs: what timeout() and its relations are made of.
 #pragma once
 
 #include <beck/base/duration.hpp>
@@ -26,6 +26,7 @@ class alarm : private timer_entry {
   void arm(const any_io_executor& executor, duration after, void (*ring)(void* data) noexcept,
            void* data);
   void disarm() noexcept;
+  using timer_entry::is_armed;
 
  private:
   static void ring_now(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;

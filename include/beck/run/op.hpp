@@ -35,10 +35,11 @@ namespace beck {
 /// executor.
 ///
 /// Cancellation: if Derived has `void cancel() noexcept` and gives an error_code first, a stop of
-/// the coroutine's scope calls it, once, on the coroutine's executor, unless `done` was called
-/// before; it makes the operation call `done` soon, with operation_aborted if nothing better is
-/// there (the scope turns that into error::timeout where a time limit was the reason). `done` may
-/// be called inside. Derived's other values must be default-constructible.
+/// the coroutine's scope calls it, once, on the coroutine's executor, before the coroutine goes on:
+/// perhaps after `done`, also on another thread. It makes the operation call `done` soon, if it has
+/// not, with operation_aborted if nothing better is there (the scope turns that into error::timeout
+/// where a time limit was the reason). `done` may be called inside. Derived's other values must be
+/// default-constructible.
 ///
 /// Requires: Derived is not final, and is moved only before it starts. From then on it stays where
 /// it is, so initiate() may hand out `this`, until `done` is called or destroyed. Memory: none when
@@ -169,8 +170,9 @@ class op<Derived, void(A...)> : public result_slot<A...> {
   /// A cancelled operation says why.
   void explain() noexcept {
     if (!scope_->stop_requested()) return;
-    error_code& ec = this->get().error_;
-    if (ec == make_error(-125)) ec = make_error(scope_->stop_result());
+    auto&& result = this->get();
+    if (result.error_ == make_error(cancelled_result))
+      result.error_ = make_error(scope_->stop_result());
   }
 
   Derived& self() noexcept { return static_cast<Derived&>(*this); }

@@ -4,6 +4,7 @@
 // delivering never allocates, because the slot is its own queue entry.
 #pragma once
 
+#include <beck/base/unfused.hpp>
 #include <beck/run/awaited_result.hpp>
 #include <beck/run/initiating_call.hpp>
 #include <beck/run/scope.hpp>
@@ -124,6 +125,8 @@ class result_handler {
   using executor_type = any_io_executor;
   static constexpr bool only_keeps_result = true;
 
+  /// Empty: calling it does nothing. For operations that keep the handler they are started with.
+  result_handler() noexcept : slot_(nullptr) {}
   explicit result_handler(result_slot<A...>& slot) noexcept : slot_(&slot) {
     // Behind unfused(): g++ 12 takes the back link, which the destructor clears, for a dangling
     // one.

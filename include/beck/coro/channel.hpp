@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: BSL-1.0
+// channel: values on their way from producers to consumers, in order. It holds up to a number of
+// them, or none (then sender and receiver meet); who finds no room or no value waits.
+#pragma once
+
+#include <beck/coro/channel_buffer.hpp>
+#include <beck/coro/waiter.hpp>
+#include <cstddef>
+
+namespace beck {
+
+/// The tag of channels that hold as much as comes, up to a cap.
+class unbounded_t {
+ public:
+  explicit constexpr unbounded_t() noexcept {}
+};
+inline constexpr unbounded_t unbounded{};
+
+/// The part of a channel that does not depend on its values.
+class channel_base {
+ public:
+  channel_base(const channel_base&) = delete;
+  channel_base& operator=(const channel_base&) = delete;
+
+  /// No more is sent: what is in the channel can still be received, then receivers get
+  /// error::channel_closed. Senders get it at once, also those that wait; their values are dropped
+  /// with their operations. Idempotent.
+  void close() noexcept;
+  /// All sends and receives that wait end with operation_aborted; the channel and what is in it
+  /// stay.
+  void cancel() noexcept;
+  bool is_open() noexcept;
+
+  /// For the operations: as waiter_list::leave().
+  bool leave_receivers(waiter& one) noexcept;
+
+ protected:
+  channel_base() noexcept = default;
+  explicit channel_base(concurrent_t tag) noexcept : state_(tag) {}
+  ~channel_base() = default;
+
+  state_lock state_;
+  bool open_ = true;
+  waiter_list senders_;    // only while there is no room
+  waiter_list receivers_;  // only while there is nothing to receive
+};
+
+template <class... T>
+class channel_send;
+template <class... T>
+class channel_receive;
+
+/// A queue of values (of no, one or two types) between coroutines or handlers; any number of
+/// them sends and receives. Both sides are served in the order in which they came.
+///   beck::channel<std::string> lines(16);
+///   auto r = co_await lines.async_send(std::move(line));    lines.async_send(text, token);
+///   auto line = co_await lines.async_receive();             -> (error_code, std::string)
+/// Requires: values that are movable without throwing, and default-constructible.
+/// Errors: channel_closed; operation_aborted.
+/// Cancellation: a send that ends with an error was not sent, and its value is destroyed with the
+/// operation (keep a copy, or use try_send, which leaves its arguments alone); a receive that ends
+/// with an error has taken nothing.
+/// Thread: one at a time; with beck::concurrent any, values are then moved under its spin lock.
+/// Memory: none but the ring of values, which grows up to the capacity. Lifetime: as beck::mutex;
+/// values that are still in it are destroyed with it.
+template <class... T>
+class channel : public channel_base {
+  static_assert(sizeof...(T) <= 2, "a channel carries at most two values: put more into a class");
+
+ public:
+  /// What one set of values counts in a channel with a byte cap; the same each time it is asked.
+  using size_function = std::size_t (*)(const T&... values);
+
+  /// Holds up to `capacity` sets of values, for which memory is taken now. 0: a send ends when its
+  /// value is received. Throws std::bad_alloc.
+  explicit channel(std::size_t capacity) : items_max_(capacity) { items_.reserve(capacity); }
+  channel(concurrent_t tag, std::size_t capacity) : channel_base(tag), items_max_(capacity) {
+    items_.reserve(capacity);
+  }
+  /// Memory grows with what is in it.
+  channel(unbounded_t, std::size_t items_max) noexcept : items_max_(items_max) {}
+  channel(concurrent_t tag, unbounded_t, std::size_t items_max) noexcept
+      : channel_base(tag), items_max_(items_max) {}
+  /// Counts what `bytes_of_one` says. What is larger than the cap is held alone.
+  channel(unbounded_t, std::size_t bytes_max, size_function bytes_of_one) noexcept
+      : items_max_(static_cast<std::size_t>(-1)), bytes_max_(bytes_max), size_(bytes_of_one) {}
+  channel(concurrent_t tag, unbounded_t, std::size_t bytes_max, size_function bytes_of_one) noexcept
+      : channel_base(tag),
+        items_max_(static_cast<std::size_t>(-1)),
+        bytes_max_(bytes_max),
+        size_(bytes_of_one) {}
+
+  /// Waits for room, or for a receiver. Gives (error_code). Throws std::bad_alloc if the ring has
+  /// to grow; nothing was sent then.
+  channel_send<T...> async_send(T... values) {
+    return channel_send<T...>(*this, static_cast<T&&>(values)...);
+  }
+  template <class Token>
+  auto async_send(T... values, Token&& token) {
+    return channel_send<T...>(*this, static_cast<T&&>(values)...)(static_cast<Token&&>(token));
+  }
+  /// Waits for values. Gives (error_code, values...).
+  channel_receive<T...> async_receive() { return channel_receive<T...>(*this); }
+  template <class Token>
+  auto async_receive(Token&& token) {
+    return channel_receive<T...>(*this)(static_cast<Token&&>(token));
+  }
+
+  /// Sends if there is room, or somebody to receive. False (no room, or closed): the arguments are
+  /// as they were. The receiver continues later, on its own executor. Throws as async_send().
+  template <class... U>
+    requires(sizeof...(U) == sizeof...(T))
+  bool try_send(U&&... values) {
+    return send_now(nullptr, static_cast<U&&>(values)...) == 0;
+  }
+  /// Asio's name for a send that may run the receiver inside the call. Here it never does, because
+  /// chains of them would need stack: it is try_send().
+  template <class... U>
+    requires(sizeof...(U) == sizeof...(T))
+  bool try_send_via_dispatch(U&&... values) {
+    return send_now(nullptr, static_cast<U&&>(values)...) == 0;
+  }
+  /// Calls handler(error_code, values...) inside the call if there is something to receive, or the
+  /// channel is closed. False: it was not called.
+  template <class Handler>
+  bool try_receive(Handler&& handler) {
+    kept_item<item> kept;
+    const int result =
+        receive_now(nullptr, [&](item& from) { kept.keep(static_cast<item&&>(from)); });
+    if (result == would_block) return false;
+    if (item* const received = kept.get()) {
+      received->give([&](T&&... values) {
+        static_cast<Handler&&>(handler)(error_code(), static_cast<T&&>(values)...);
+      });
+    } else {
+      static_cast<Handler&&>(handler)(make_error(result), T()...);
+    }
+    return true;
+  }
+  /// The same as an io_result, with error::would_block if there is nothing to receive.
+  auto try_receive() {
+    kept_item<item> kept;
+    const int result =
+        receive_now(nullptr, [&](item& from) { kept.keep(static_cast<item&&>(from)); });
+    using result_type = awaited_result_t<error_code, T...>;
+    if (item* const received = kept.get()) {
+      return received->give(
+          [](T&&... values) { return result_type(error_code(), static_cast<T&&>(values)...); });
+    }
+    return result_type(make_error(result), T()...);
+  }
+
+  /// The most sets of values that it holds; for a byte cap there is no such number.
+  std::size_t capacity() const noexcept { return items_max_; }
+  /// How many it holds now.
+  std::size_t size() noexcept {
+    state_guard guard(state_);
+    return items_.size();
+  }
+
+ private:
+  friend class channel_send<T...>;
+  friend class channel_receive<T...>;
+  using item = value_pack<T...>;
+
+  static constexpr int would_block = -error::would_block;
+
+  /// 0: sent; channel_closed_result; would_block: `joining`, if there is one, waits from here on.
+  template <class... U>
+  int send_now(waiter* joining, U&&... values) {
+    state_guard guard(state_);
+    if (!open_) return channel_closed_result;
+    if (!receivers_.empty()) {
+      item sent(static_cast<U&&>(values)...);
+      auto& receiver = static_cast<channel_receive<T...>&>(*receivers_.pop());
+      guard.unlock();
+      receiver.deliver(sent);
+      return 0;
+    }
+    const std::size_t bytes = size_ == nullptr ? 0 : size_(values...);
+    if (!senders_.empty() || !has_room(bytes)) {
+      if (joining != nullptr) senders_.join(*joining);
+      return would_block;
+    }
+    items_.push_back(static_cast<U&&>(values)...);
+    bytes_ += bytes;
+    return 0;
+  }
+
+  /// The same; `take` is called with what is received, perhaps under the lock.
+  template <class Take>
+  int receive_now(waiter* joining, Take&& take) {
+    state_guard guard(state_);
+    if (!items_.empty()) {
+      item& first = items_.front();
+      bytes_ -= bytes_of(first);
+      take(first);
+      items_.pop_front();
+      if (!senders_.empty()) [[unlikely]]
+        admit_senders(guard);
+      return 0;
+    }
+    if (waiter* const first = senders_.pop()) {
+      guard.unlock();
+      take(static_cast<channel_send<T...>&>(*first).values_);
+      first->wake(0);
+      return 0;
+    }
+    if (!open_) return channel_closed_result;
+    if (joining != nullptr) receivers_.join(*joining);
+    return would_block;
+  }
+
+  /// As waiter_list::leave(); behind one with much that leaves there may be room for others.
+  bool leave_senders(waiter& one) noexcept {
+    state_guard guard(state_);
+    if (!senders_.leave(one)) return false;
+    if (!senders_.empty()) admit_senders(guard);
+    return true;
+  }
+
+  /// Takes over values of those who wait, as far as there is room. If there is no memory for that
+  /// they wait on: receivers take from them directly when the ring is empty.
+  void admit_senders(state_guard& guard) noexcept {
+    waiter_chain admitted;
+    while (waiter* const next = senders_.front()) {
+      item& values = static_cast<channel_send<T...>&>(*next).values_;
+      const std::size_t bytes = bytes_of(values);
+      if (!has_room(bytes) || !items_.try_reserve(items_.size() + 1)) break;
+      items_.push_back(static_cast<item&&>(values));
+      bytes_ += bytes;
+      admitted.push(*senders_.pop());
+    }
+    guard.unlock();
+    admitted.wake_all(0);
+  }
+
+  std::size_t bytes_of(const item& values) const {
+    return size_ == nullptr ? 0 : values.show(size_);
+  }
+  bool has_room(std::size_t bytes) const noexcept {
+    if (items_.size() >= items_max_) return false;
+    return size_ == nullptr || items_.empty() ||
+           (bytes <= bytes_max_ && bytes_ <= bytes_max_ - bytes);
+  }
+
+  std::size_t items_max_;
+  std::size_t bytes_max_ = 0;
+  std::size_t bytes_ = 0;
+  size_function size_ = nullptr;
+  item_ring<item> items_;
+};
+
+/// co_await channel.async_send(values...)
+template <class... T>
+class [[nodiscard]] channel_send : public op<channel_send<T...>, void(error_code)>, private waiter {
+  using base = op<channel_send, void(error_code)>;
+
+ public:
+  using typename base::handler;
+
+  template <class... U>
+  explicit channel_send(channel<T...>& to, U&&... values)
+      : channel_(&to), values_(static_cast<U&&>(values)...) {}
+  /// Moves an inert one.
+  channel_send(channel_send&& other) noexcept
+      : base(static_cast<base&&>(other)),
+        waiter(static_cast<waiter&&>(other)),
+        channel_(other.channel_),
+        values_(static_cast<value_pack<T...>&&>(other.values_)) {}
+  channel_send& operator=(channel_send&&) = delete;
+  ~channel_send() {
+    if (is_listed()) [[unlikely]]
+      channel_->leave_senders(*this);
+  }
+
+  bool ready() {
+    const int result = send(nullptr);
+    return result != channel<T...>::would_block && this->finish(make_error(result));
+  }
+  void initiate(handler done) {
+    on_wake(&end_wait);
+    done_ = static_cast<handler&&>(done);
+    const int result = send(this);
+    if (result != channel<T...>::would_block) end_wait(*this, result);
+  }
+  void cancel() noexcept {
+    if (channel_ != nullptr && channel_->leave_senders(*this)) end_wait(*this, cancelled);
+  }
+
+ private:
+  friend class channel<T...>;
+
+  int send(waiter* joining) {
+    return values_.give(
+        [&](T&&... values) { return channel_->send_now(joining, static_cast<T&&>(values)...); });
+  }
+  static void end_wait(waiter& one, int result) noexcept {
+    auto& self = static_cast<channel_send&>(one);
+    handler done(static_cast<handler&&>(self.done_));
+    if (result == dropped) {
+      self.channel_ = nullptr;
+    } else {
+      done(make_error(result));
+    }
+  }
+
+  channel<T...>* channel_;
+  handler done_;
+  value_pack<T...> values_;
+};
+
+/// co_await channel.async_receive()
+template <class... T>
+class [[nodiscard]] channel_receive : public op<channel_receive<T...>, void(error_code, T...)>,
+                                      private waiter {
+  using base = op<channel_receive, void(error_code, T...)>;
+
+ public:
+  using typename base::handler;
+
+  explicit channel_receive(channel<T...>& from) noexcept : channel_(&from) {}
+  /// Moves an inert one.
+  channel_receive(channel_receive&& other) noexcept
+      : base(static_cast<base&&>(other)),
+        waiter(static_cast<waiter&&>(other)),
+        channel_(other.channel_) {}
+  channel_receive& operator=(channel_receive&&) = delete;
+  ~channel_receive() {
+    if (is_listed()) [[unlikely]]
+      channel_->leave_receivers(*this);
+  }
+
+  bool ready() {
+    const int result = channel_->receive_now(nullptr, [this](value_pack<T...>& from) {
+      from.give([this](T&&... values) { this->finish(error_code(), static_cast<T&&>(values)...); });
+    });
+    if (result == 0) return true;
+    return result == channel_closed_result && this->finish(make_error(result), T()...);
+  }
+  void initiate(handler done) {
+    on_wake(&end_wait);
+    done_ = static_cast<handler&&>(done);
+    const int result =
+        channel_->receive_now(this, [this](value_pack<T...>& from) { deliver(from); });
+    if (result == channel_closed_result) end_wait(*this, result);
+  }
+  void cancel() noexcept {
+    if (channel_ != nullptr && channel_->leave_receivers(*this)) end_wait(*this, cancelled);
+  }
+
+ private:
+  friend class channel<T...>;
+
+  void deliver(value_pack<T...>& received) noexcept {
+    handler done(static_cast<handler&&>(done_));
+    received.give([&](T&&... values) { done(error_code(), static_cast<T&&>(values)...); });
+  }
+  static void end_wait(waiter& one, int result) noexcept {
+    auto& self = static_cast<channel_receive&>(one);
+    handler done(static_cast<handler&&>(self.done_));
+    if (result == dropped) {
+      self.channel_ = nullptr;
+    } else {
+      done(make_error(result), T()...);
+    }
+  }
+
+  channel<T...>* channel_;
+  handler done_;
+};
+
+}  // namespace beck

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+// latch: waits until a number of things have happened. Counts down once; it does not start again.
+#pragma once
+
+#include <beck/coro/waiter.hpp>
+#include <cstddef>
+
+namespace beck {
+
+/// std::latch for coroutines. Thread, cancellation and memory: as beck::mutex. Lifetime: it may go
+/// as soon as every wait on it has ended, also while the count_down() that ended them still runs.
+class latch {
+ public:
+  class wait_access {
+   public:
+    using primitive = latch;
+    static bool try_take(latch& l) noexcept { return l.try_wait(); }
+    static bool join(latch& l, waiter& one) noexcept;
+    static bool leave(latch& l, waiter& one) noexcept;
+  };
+
+  explicit latch(std::size_t count) noexcept : count_(count) {}
+  latch(concurrent_t tag, std::size_t count) noexcept : state_(tag), count_(count) {}
+  latch(const latch&) = delete;
+  latch& operator=(const latch&) = delete;
+
+  /// Requires that `count` is at most what is left. At zero all who wait continue, later and on
+  /// their own executors.
+  void count_down(std::size_t count = 1) noexcept;
+  /// Whether the count is zero.
+  bool try_wait() noexcept {
+    state_guard guard(state_);
+    return count_ == 0;
+  }
+  /// Waits for zero. Gives (error_code).
+  wait_operation<wait_access> wait() noexcept { return wait_operation<wait_access>(*this); }
+  /// Counts down inside the call, then waits as wait() does.
+  wait_operation<wait_access> arrive_and_wait(std::size_t count = 1) noexcept {
+    count_down(count);
+    return wait();
+  }
+
+ private:
+  state_lock state_;
+  std::size_t count_;
+  waiter_list waiters_;
+};
+
+}  // namespace beck

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSL-1.0
+// shared_mutex: many readers or one writer, in the order of the requests: a reader that comes after
+// a waiting writer waits behind it, so neither side starves.
+#pragma once
+
+#include <beck/coro/waiter.hpp>
+#include <cstddef>
+
+namespace beck {
+
+class shared_mutex;
+
+/// Ends an exclusive (Shared false) or a shared lock of a shared_mutex when it goes. As mutex_lock.
+template <bool Shared>
+class [[nodiscard]] basic_shared_mutex_lock {
+ public:
+  basic_shared_mutex_lock() noexcept = default;
+  /// Takes over a lock of this kind.
+  explicit basic_shared_mutex_lock(shared_mutex& held) noexcept : mutex_(&held) {}
+  basic_shared_mutex_lock(basic_shared_mutex_lock&& other) noexcept
+      : mutex_(std::exchange(other.mutex_, nullptr)) {}
+  basic_shared_mutex_lock& operator=(basic_shared_mutex_lock&& other) noexcept {
+    basic_shared_mutex_lock previous(static_cast<basic_shared_mutex_lock&&>(*this));
+    mutex_ = std::exchange(other.mutex_, nullptr);
+    return *this;
+  }
+  ~basic_shared_mutex_lock() {
+    if (mutex_ != nullptr) unlock();
+  }
+
+  bool owns_lock() const noexcept { return mutex_ != nullptr; }
+  /// Requires owns_lock().
+  void unlock() noexcept;
+  shared_mutex* release() noexcept { return std::exchange(mutex_, nullptr); }
+
+ private:
+  shared_mutex* mutex_ = nullptr;
+};
+using writer_lock = basic_shared_mutex_lock<false>;
+using reader_lock = basic_shared_mutex_lock<true>;
+
+/// std::shared_mutex for coroutines. Thread, cancellation, memory and lifetime: as beck::mutex; if
+/// a waiting writer is cancelled, the readers behind it go on.
+class shared_mutex {
+ public:
+  template <bool Shared>
+  class access {
+   public:
+    using primitive = shared_mutex;
+    static bool try_take(shared_mutex& m) noexcept {
+      return Shared ? m.try_lock_shared() : m.try_lock();
+    }
+    static bool join(shared_mutex& m, waiter& one) noexcept { return m.join(one, Shared); }
+    static bool leave(shared_mutex& m, waiter& one) noexcept { return m.leave(one); }
+  };
+
+  shared_mutex() noexcept = default;
+  explicit shared_mutex(concurrent_t tag) noexcept : state_(tag) {}
+  shared_mutex(const shared_mutex&) = delete;
+  shared_mutex& operator=(const shared_mutex&) = delete;
+
+  /// Gives (error_code): locked for writing, or operation_aborted.
+  wait_operation<access<false>> lock() noexcept { return wait_operation<access<false>>(*this); }
+  /// Gives (error_code, writer_lock).
+  wait_operation<access<false>, writer_lock> scoped_lock() noexcept {
+    return wait_operation<access<false>, writer_lock>(*this);
+  }
+  bool try_lock() noexcept {
+    state_guard guard(state_);
+    if (writing_ || readers_ != 0) return false;
+    return writing_ = true;
+  }
+  void unlock() noexcept;
+
+  /// Gives (error_code): locked for reading, or operation_aborted.
+  wait_operation<access<true>> lock_shared() noexcept {
+    return wait_operation<access<true>>(*this);
+  }
+  /// Gives (error_code, reader_lock).
+  wait_operation<access<true>, reader_lock> scoped_lock_shared() noexcept {
+    return wait_operation<access<true>, reader_lock>(*this);
+  }
+  /// False also if somebody waits.
+  bool try_lock_shared() noexcept {
+    state_guard guard(state_);
+    if (writing_ || !waiters_.empty()) return false;
+    ++readers_;
+    return true;
+  }
+  void unlock_shared() noexcept;
+
+ private:
+  bool join(waiter& one, bool shared) noexcept;
+  bool leave(waiter& one) noexcept;
+  bool try_enter(bool shared) noexcept;
+  void admit(waiter_chain& admitted) noexcept;
+
+  state_lock state_;
+  bool writing_ = false;
+  std::size_t readers_ = 0;
+  waiter_list waiters_;
+};
+
+template <bool Shared>
+void basic_shared_mutex_lock<Shared>::unlock() noexcept {
+  shared_mutex* const held = std::exchange(mutex_, nullptr);
+  if constexpr (Shared) {
+    held->unlock_shared();
+  } else {
+    held->unlock();
+  }
+}
+
+}  // namespace beck

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSL-1.0
+// task_group: children whose number is not known beforehand, and a place where all of them have
+// ended. run() joins on every path: when its body returns, throws, or is stopped.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+
+#include <beck/base/late.hpp>
+#include <beck/coro/co_spawn.hpp>
+#include <beck/coro/join.hpp>
+#include <beck/run/deadline_scope.hpp>
+#include <beck/run/op.hpp>
+
+namespace beck {
+
+/// How a group ends; every setter returns the object.
+class group_options {
+ public:
+  group_options() noexcept {}
+  /// After the body has returned, or was stopped, children have so long to finish by themselves;
+  /// then they are stopped. Without it: for ever after a return, not at all after a stop.
+  group_options& drain(duration time) noexcept {
+    drain_ = time;
+    drains_ = true;
+    return *this;
+  }
+  /// At most so many children at a time.
+  group_options& limit(std::size_t children_max) noexcept {
+    children_max_ = children_max;
+    return *this;
+  }
+
+ private:
+  friend class task_group;
+
+  duration drain_;
+  bool drains_ = false;
+  std::size_t children_max_ = static_cast<std::size_t>(-1);
+};
+/// The usual option: `co_await task_group::run(body, drain(5s))`.
+inline group_options drain(duration time) noexcept { return group_options().drain(time); }
+
+/// A child of a group: a block of its own, freed when it has ended.
+class group_child : public branch {
+ public:
+  explicit group_child(join_point& join) noexcept : branch(join) {}
+
+ protected:
+  ~group_child() = default;
+
+ private:
+  friend class task_group;
+
+  void (*destroy_)(group_child& self) noexcept = nullptr;
+  group_child* older_ = nullptr;
+  group_child* newer_ = nullptr;
+};
+
+/// Thread: who runs inside the executor of the coroutine that awaits run(); all children run there.
+class task_group : private join_point {
+ public:
+  /// Awaits `body(group)` and all children that it spawned, directly or not. The first exception,
+  /// of the body or a child, stops the others at once and is thrown when all have ended. A stop of
+  /// the awaiting coroutine's scope stops the body; then the children, after the time to drain (at
+  /// once if a deadline is the reason). The callable is kept until the end; with captures that have
+  /// destructors name it first (docs/coroutines.md).
+  template <class Body>
+  static task<> run(Body body, group_options how = group_options()) {
+    scope& here = co_await current_scope();
+    task_group group(here, how);
+    task<> work = body(group);
+    co_await joining(group, work);
+    group.rethrow_if_failed();
+  }
+
+  task_group(const task_group&) = delete;
+  task_group& operator=(const task_group&) = delete;
+  /// Destroys children that still live: their context is being destroyed.
+  ~task_group();
+
+  /// Starts a task, or what a callable returns, as a child, behind what is queued. What it returns
+  /// is dropped. If the group is ending, it starts stopped. Throws std::bad_alloc, what the
+  /// callable throws, and std::length_error if the group is full; nothing has started then.
+  template <spawnable Work>
+  void spawn(Work&& work) {
+    check_room();
+    add_child(static_cast<Work&&>(work));
+  }
+  /// As spawn(); false if the group is full.
+  template <spawnable Work>
+  bool try_spawn(Work&& work) {
+    if (is_full()) return false;
+    add_child(static_cast<Work&&>(work));
+    return true;
+  }
+  /// As spawn(), but waits for a place; in the order of the waiting.
+  template <class T, bool Throwing>
+  auto async_spawn(task<T, Throwing> work);
+
+  /// Stops the body and all children.
+  void stop() noexcept { stop_all(stop_reason::stop); }
+
+  /// Children that have not ended.
+  std::size_t size() const noexcept { return children_; }
+  bool is_full() const noexcept { return children_ >= how_.children_max_; }
+
+ private:
+  template <class Task>
+  class spawn_operation;
+  class place_waiter;
+  class joining;
+  template <class Work>
+  class child;
+
+  task_group(scope& outer, const group_options& how) noexcept : join_point(&on_end), how_(how) {
+    open(outer);
+  }
+
+  template <class Work>
+  void add_child(Work&& work) {
+    using kind = child<std::decay_t<Work>>;
+    struct block_guard {
+      void* block;
+      ~block_guard() {
+        if (block != nullptr) free_block(block);
+      }
+    } guard{allocate_block(sizeof(kind))};
+    auto* made = ::new (guard.block) kind(*this, static_cast<Work&&>(work));
+    guard.block = nullptr;
+    const auto frame = made->frame();
+    adopt(*made, frame, frame.promise());
+  }
+  void check_room() const;
+  void adopt(group_child& made, std::coroutine_handle<> frame, task_promise_base& promise);
+  bool wait(std::coroutine_handle<> coroutine, task<>& body);
+  void rethrow_if_failed() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+  void stop_all(stop_reason why) noexcept;
+  void stop_children(stop_reason why) noexcept;
+  void start_draining() noexcept;
+  void unlink(group_child& gone) noexcept;
+  void give_place() noexcept;
+  static void on_end(join_point& join, branch& ended) noexcept;
+  static scope* on_stop(void* leaf, scope& from) noexcept;
+
+  group_options how_;
+  late<branch> body_;
+  group_child* newest_ = nullptr;
+  std::size_t children_ = 0;
+  stop_reason stopped_ = stop_reason::none;  // what new children start with
+  std::exception_ptr error_;
+  place_waiter* first_waiter_ = nullptr;
+  place_waiter* last_waiter_ = nullptr;
+  alarm drained_;
+};
+
+/// A child and what keeps its coroutine alive.
+template <class Work>
+class task_group::child final : public group_child {
+ public:
+  template <class W>
+  child(task_group& group, W&& work)
+      : group_child(group), work_(static_cast<W&&>(work)), task_(work_traits<Work>::make(work_)) {
+    this->destroy_ = [](group_child& self) noexcept {
+      static_cast<child&>(self).~child();
+      free_block(&self);
+    };
+  }
+  auto frame() const noexcept { return task_.frame(); }
+
+ private:
+  Work work_;
+  typename work_traits<Work>::task_type task_;
+};
+
+/// Awaits the end of body and children.
+class task_group::joining {
+ public:
+  joining(task_group& group, task<>& body) noexcept : group_(group), body_(body) {}
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> coroutine) {
+    return group_.wait(coroutine, body_);
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  task_group& group_;
+  task<>& body_;
+};
+
+/// Waits for a place in a full group.
+class task_group::place_waiter {
+ public:
+  place_waiter() noexcept = default;
+  place_waiter(place_waiter&&) noexcept {}
+  place_waiter& operator=(place_waiter&&) = delete;
+
+ protected:
+  ~place_waiter() = default;
+  void join_queue(task_group& group) noexcept;
+  /// False: it was given its place before.
+  bool leave_queue(task_group& group) noexcept;
+
+ private:
+  friend class task_group;
+
+  void (*place_given_)(place_waiter& self) noexcept = nullptr;
+  place_waiter* next_ = nullptr;
+  bool queued_ = false;
+
+ protected:
+  void on_place(void (*call)(place_waiter& self) noexcept) noexcept { place_given_ = call; }
+};
+
+template <class Task>
+class task_group::spawn_operation : public op<spawn_operation<Task>, void(error_code)>,
+                                    private place_waiter {
+  using base = op<spawn_operation<Task>, void(error_code)>;
+
+ public:
+  spawn_operation(task_group& group, Task&& work)
+      : group_(&group), work_(static_cast<Task&&>(work)) {}
+  spawn_operation(spawn_operation&& other)
+      : base(static_cast<base&&>(other)),
+        place_waiter(static_cast<place_waiter&&>(other)),
+        group_(other.group_),
+        work_(static_cast<Task&&>(other.work_)) {}
+
+  bool ready() {
+    if (group_->is_full() || group_->first_waiter_ != nullptr) return false;
+    group_->add_child(static_cast<Task&&>(work_));
+    return this->finish(error_code());
+  }
+  void initiate(typename base::handler done) {
+    done_.emplace(static_cast<typename base::handler&&>(done));
+    on_place([](place_waiter& self) noexcept { static_cast<spawn_operation&>(self).take_place(); });
+    join_queue(*group_);
+  }
+  void cancel() noexcept {
+    if (leave_queue(*group_)) end(error::make_error_code(error::operation_aborted));
+  }
+
+ private:
+  void take_place() noexcept {
+    try {
+      group_->add_child(static_cast<Task&&>(work_));
+    } catch (const std::bad_alloc&) {
+      return end(error::make_error_code(error::no_memory));
+    }
+    end(error_code());
+  }
+  void end(error_code ec) noexcept {
+    typename base::handler done(static_cast<typename base::handler&&>(*done_));
+    done_.reset();
+    done(ec);
+  }
+
+  task_group* group_;
+  Task work_;
+  late<typename base::handler> done_;
+};
+
+template <class T, bool Throwing>
+auto task_group::async_spawn(task<T, Throwing> work) {
+  return spawn_operation<task<T, Throwing>>(*this, static_cast<task<T, Throwing>&&>(work));
+}
+
+}  // namespace beck

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the library's lock-free classes are made of. They are templates over it, because the checker
+// of tests/interleavings puts a model in its place and then runs them in every order that the
+// memory model allows; the library itself has them made of this only.
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+namespace beck {
+
+struct real_atomics {
+  template <class T>
+  using atomic = std::atomic<T>;
+  /// A member that threads use one after the other, ordered by the atomics.
+  template <class T>
+  using plain = T;
+  /// For whoever spins until another thread has done the rest of something short.
+  static void yield() noexcept { std::this_thread::yield(); }
+};
+
+}  // namespace beck

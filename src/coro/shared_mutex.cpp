@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+// Who may enter a shared_mutex next: the first who waits, and with a reader the readers right
+// behind.
+#include <beck/coro/shared_mutex.hpp>
+
+namespace beck {
+
+bool shared_mutex::try_enter(bool shared) noexcept {
+  if (writing_ || (!shared && readers_ != 0)) return false;
+  if (shared) {
+    ++readers_;
+  } else {
+    writing_ = true;
+  }
+  return true;
+}
+
+void shared_mutex::admit(waiter_chain& admitted) noexcept {
+  while (waiter* const next = waiters_.front()) {
+    if (!try_enter(next->wants_to_share())) return;
+    admitted.push(*waiters_.pop());
+  }
+}
+
+bool shared_mutex::join(waiter& one, bool shared) noexcept {
+  state_guard guard(state_);
+  if (waiters_.empty() && try_enter(shared)) return true;
+  one.want_to_share(shared);
+  waiters_.join(one);
+  return false;
+}
+
+bool shared_mutex::leave(waiter& one) noexcept {
+  waiter_chain admitted;
+  state_.lock();
+  const bool left = waiters_.leave(one);
+  if (left) admit(admitted);
+  state_.unlock();
+  admitted.wake_all(0);
+  return left;
+}
+
+void shared_mutex::unlock() noexcept {
+  waiter_chain admitted;
+  state_.lock();
+  BECK_ASSERT(writing_, "a shared_mutex was unlocked that is not locked for writing");
+  writing_ = false;
+  admit(admitted);
+  state_.unlock();
+  admitted.wake_all(0);
+}
+
+void shared_mutex::unlock_shared() noexcept {
+  waiter_chain admitted;
+  state_.lock();
+  BECK_ASSERT(readers_ != 0, "a shared_mutex was unlocked that is not locked for reading");
+  --readers_;
+  admit(admitted);
+  state_.unlock();
+  admitted.wake_all(0);
+}
+
+}  // namespace beck

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSL-1.0
+// Who may touch an exclusive loop: one holder at a time, a thread inside run* or poll*, or one that
+// borrows the idle loop for a moment to close, cancel or set something.
+#pragma once
+
+#include "base/atomics.hpp"
+
+namespace beck {
+
+/// Thread: any.
+template <class Atomics>
+class basic_runner_slot {
+ public:
+  enum class holder : unsigned char {
+    nobody,
+    runner,    // inside run* or poll*
+    borrower,  // a thread that closes, cancels or sets something of an idle loop, for a moment
+  };
+
+  /// False: somebody runs the loop. Who only borrows it is waited for: that is no reason for run()
+  /// to fail.
+  bool take(holder as) noexcept {
+    for (;;) {
+      holder seen = holder::nobody;  // acquire: sees what the last holder did
+      if (holder_.compare_exchange_strong(seen, as, std::memory_order_acquire,
+                                          std::memory_order_relaxed)) {
+        return true;
+      }
+      if (seen == holder::runner) return false;
+      Atomics::yield();
+    }
+  }
+
+  /// Requires that the caller holds it.
+  void leave() noexcept {
+    holder_.store(holder::nobody, std::memory_order_release);  // pairs with the next take()
+  }
+
+ private:
+  typename Atomics::template atomic<holder> holder_{holder::nobody};
+};
+
+using runner_slot = basic_runner_slot<real_atomics>;
+
+}  // namespace beck

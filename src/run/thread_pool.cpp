@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSL-1.0
+// How a pool's threads share one queue: at most one thread is on its way at a time; it wakes the
+// next if it leaves something behind.
+#include <beck/run/thread_pool.hpp>
+
+#include <algorithm>
+
+#include <beck/base/assert.hpp>
+
+#include "run/pool_state.hpp"
+#include "run/terminate.hpp"
+
+namespace beck {
+
+// --- threads
+// -------------------------------------------------------------------------------------------
+
+void pool_state::add_threads(std::size_t count, const any_io_executor& executor) {
+  threads_.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    threads_.emplace_back([this, executor] {
+      worker me(executor);
+      serve(me);
+    });
+  }
+}
+
+void pool_state::attach(const any_io_executor& executor) {
+  worker me(executor);
+  {
+    const std::lock_guard lock(mutex_);
+    ++attached_;
+  }
+  serve(me);
+  const std::lock_guard lock(mutex_);
+  if (--attached_ == 0) detached_.notify_all();
+}
+
+void pool_state::serve(worker& me) {
+  const runner::binding bound(me.run);
+  const runner::enclosure inside(me.run, this);
+  std::unique_lock lock(mutex_);
+  while (!stopped_) {
+    if (!queue_.empty()) {
+      run_one(me, lock);
+    } else if (joining_ && out_of_work()) {
+      finish();
+    } else {
+      sleep(me, lock);
+    }
+  }
+  stats_.delivered += std::exchange(me.run.counters.delivered, 0);
+}
+
+void pool_state::run_one(worker& me, std::unique_lock<std::mutex>& lock) {
+  queue_entry* const entry = queue_.pop();
+  if (!queue_.empty()) wake_one();
+  ++busy_;
+  lock.unlock();
+  try {
+    me.run.run(entry);
+  } catch (...) {
+    unhandled(std::current_exception());
+  }
+  lock.lock();
+  --busy_;
+}
+
+void pool_state::sleep(worker& me, std::unique_lock<std::mutex>& lock) {
+  stats_.delivered += std::exchange(me.run.counters.delivered, 0);
+  ++stats_.sleeps;
+  me.below = std::exchange(sleepers_, &me);
+  me.asleep = true;
+  me.woken.wait(lock, [&me] { return !me.asleep; });
+  --waking_;
+}
+
+void pool_state::wake_one() noexcept {
+  if (sleepers_ != nullptr && waking_ == 0) wake(*sleepers_);
+}
+
+/// Under the lock, which keeps the sleeper and the pool alive until it has been told.
+void pool_state::wake(worker& next) noexcept {
+  sleepers_ = next.below;
+  next.asleep = false;
+  ++waking_;
+  ++stats_.wakeups;
+  next.woken.notify_one();
+}
+
+bool pool_state::out_of_work() const noexcept {
+  return queue_.empty() && busy_ == 0 && work_.load(std::memory_order_relaxed) == 0;
+}
+
+void pool_state::finish() noexcept {
+  stopped_ = true;
+  while (sleepers_ != nullptr) wake(*sleepers_);
+}
+
+void pool_state::stop() noexcept {
+  const std::lock_guard lock(mutex_);
+  finish();
+}
+
+void pool_state::join() {
+  BECK_ASSERT(!running_here(), "a thread_pool was joined by a thread of its own");
+  {
+    const std::lock_guard lock(mutex_);
+    joining_ = true;
+    if (out_of_work()) finish();
+  }
+  for (std::thread& t : threads_) t.join();
+  threads_.clear();
+  std::unique_lock lock(mutex_);
+  detached_.wait(lock, [this] { return attached_ == 0; });
+}
+
+// --- what is given to them
+// -----------------------------------------------------------------------------
+
+void pool_state::post(queue_entry* entry) {
+  const std::lock_guard lock(mutex_);
+  queue_.push(entry);
+  wake_one();
+}
+
+void pool_state::work(long change) noexcept {
+  long seen = work_.load(std::memory_order_relaxed);
+  while (seen + change > 0) {
+    // acq_rel: whoever takes the count to zero is seen to have done what it did before.
+    if (work_.compare_exchange_weak(seen, seen + change, std::memory_order_acq_rel,
+                                    std::memory_order_relaxed)) {
+      return;
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  work_.fetch_add(change, std::memory_order_acq_rel);
+  if (joining_ && out_of_work()) finish();
+}
+
+void pool_state::adopt(owned_tree& tree) noexcept {
+  const std::lock_guard lock(trees_mutex_);
+  tree.older = trees_;
+  tree.link = &trees_;
+  if (trees_ != nullptr) trees_->link = &tree.older;
+  trees_ = &tree;
+}
+
+void pool_state::disown(owned_tree& tree) noexcept {
+  const std::lock_guard lock(trees_mutex_);
+  tree.unlink();
+}
+
+void pool_state::unhandled(std::exception_ptr error) {
+  if (unhandled_handler == nullptr) terminate_unhandled(std::move(error));
+  unhandled_handler(std::move(error), unhandled_data);
+}
+
+thread_pool_stats pool_state::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+// --- the end
+// -------------------------------------------------------------------------------------------
+
+pool_state::~pool_state() {
+  worker last(owner_.get_executor());
+  const runner::binding bound(last.run);
+  destroy_queued();
+  while (trees_ != nullptr) {
+    owned_tree* const tree = trees_;
+    disown(*tree);
+    tree->destroy(tree);
+    destroy_queued();
+  }
+}
+
+void pool_state::destroy_queued() noexcept {
+  for (;;) {
+    queue_entry* entry = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (queue_.empty()) return;
+      entry = queue_.pop();
+    }
+    entry->run(entry, nullptr);
+  }
+}
+
+// --- the public face
+// -----------------------------------------------------------------------------------
+
+namespace {
+pool_state& pool_from(void* self) noexcept { return *static_cast<pool_state*>(self); }
+const pool_state& pool_from(const void* self) noexcept {
+  return *static_cast<const pool_state*>(self);
+}
+std::size_t default_threads() noexcept {
+  return 2 * std::max<std::size_t>(1, std::thread::hardware_concurrency());
+}
+}  // namespace
+
+const executor_table thread_pool::pool_table{
+    [](void* self, queue_entry* entry) { pool_from(self).post(entry); },
+    [](const void* self) noexcept { return pool_from(self).running_here(); },
+    [](void* self, long change) noexcept { pool_from(self).work(change); },
+    [](const void* self) noexcept -> execution_context* { return &pool_from(self).owner(); },
+    nullptr,
+    nullptr,
+    nullptr,
+    [](void* self, owned_tree& tree) noexcept { pool_from(self).adopt(tree); },
+    [](void* self, std::exception_ptr error) { pool_from(self).unhandled(std::move(error)); },
+    [](void* self, owned_tree& tree) noexcept { pool_from(self).disown(tree); },
+    true,
+};
+
+thread_pool::thread_pool() : thread_pool(default_threads()) {}
+
+thread_pool::thread_pool(std::size_t threads) : state_(new pool_state(*this)) {
+  try {
+    state_->add_threads(threads, get_executor());
+  } catch (...) {
+    stop();
+    join();
+    delete state_;
+    throw;
+  }
+}
+
+thread_pool::~thread_pool() {
+  stop();
+  join();
+  delete state_;
+}
+
+void thread_pool::stop() noexcept { state_->stop(); }
+void thread_pool::join() { state_->join(); }
+void thread_pool::attach() { state_->attach(get_executor()); }
+thread_pool_stats thread_pool::stats() const { return state_->stats(); }
+
+void thread_pool::on_unhandled(void (*handler)(std::exception_ptr, void*), void* data) noexcept {
+  state_->unhandled_handler = handler;
+  state_->unhandled_data = data;
+}
+
+system_context& system_pool() {
+  static thread_pool pool;
+  return pool;
+}
+
+}  // namespace beck

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSL-1.0
+// A stack that one operating system thread switches to and from (ucontext). The checker runs each
+// thread of a model on one, so that it alone decides who goes on. AddressSanitizer is told of every
+// switch; ThreadSanitizer is not, and has nothing to find in a single thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include <ucontext.h>
+
+namespace beck::interleavings {
+
+class fiber {
+ public:
+  using function = void (*)(unsigned number);
+  static constexpr std::size_t stack_bytes = 256 * 1024;
+
+  fiber() = default;
+  fiber(const fiber&) = delete;
+  fiber& operator=(const fiber&) = delete;
+
+  /// The next switch to it calls `body(number)`, which never returns. What it was in the middle of
+  /// is forgotten, without destructors.
+  void begin(function body, unsigned number);
+  bool begun() const noexcept { return stack_ != nullptr; }
+
+  /// Leaves `from`, which is running, for `to`. Returns when something switches to `from`.
+  static void change(fiber& from, fiber& to) noexcept;
+
+ private:
+  static void enter() noexcept;
+  void arrive() noexcept;
+
+  ucontext_t context_{};
+  std::unique_ptr<char[]> stack_;  // none: the thread's own stack
+  function body_ = nullptr;
+  unsigned number_ = 0;
+  // For AddressSanitizer.
+  void* fake_stack_ = nullptr;
+  const void* bottom_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace beck::interleavings
