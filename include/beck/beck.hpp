@@ -22,9 +22,11 @@
 #include <beck/coro/shared_mutex.hpp>
 #include <beck/coro/task.hpp>
 #include <beck/coro/this_coro.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/io/completion_condition.hpp>
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/io_context.hpp>
+#include <beck/io/io_pool.hpp>
 #include <beck/io/read_until.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/io/signal_set.hpp>
@@ -41,4 +43,5 @@
 #include <beck/run/post.hpp>
 #include <beck/run/redirect_error.hpp>
 #include <beck/run/strand.hpp>
+#include <beck/run/thread_pool.hpp>
 #include <beck/run/work_guard.hpp>

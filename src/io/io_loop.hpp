@@ -294,6 +294,8 @@ class io_loop::slot {
   slot(const slot&) = delete;
   slot& operator=(const slot&) = delete;
 
+  bool nested() const noexcept { return nested_; }
+
  private:
   io_loop& loop_;
   bool nested_;  // a handler polls its own context

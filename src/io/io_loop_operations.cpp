@@ -365,6 +365,13 @@ bool start_operation_immediate(io_op& op) noexcept {
   return loop.start_immediate(op);
 }
 
+void cancel_operation(io_op& op) noexcept {
+  const bool done = loop_of(op).as_runner([&op](io_loop& loop) { loop.cancel(op, false); });
+  BECK_ASSERT(done,
+              "a cancellation_signal was emitted outside of the context that runs what "
+              "listens to it");
+}
+
 void complete_later(io_op& op, int result) noexcept {
   op.result = result;
   op.run = op.complete;

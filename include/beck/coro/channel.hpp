@@ -55,17 +55,19 @@ class channel_receive;
 ///   beck::channel<std::string> lines(16);
 ///   auto r = co_await lines.async_send(std::move(line));    lines.async_send(text, token);
 ///   auto line = co_await lines.async_receive();             -> (error_code, std::string)
-/// Requires: values that are movable without throwing, and default-constructible.
-/// Errors: channel_closed; operation_aborted.
-/// Cancellation: a send that ends with an error was not sent, and its value is destroyed with the
-/// operation (keep a copy, or use try_send, which leaves its arguments alone); a receive that ends
-/// with an error has taken nothing.
-/// Thread: one at a time; with beck::concurrent any, values are then moved under its spin lock.
-/// Memory: none but the ring of values, which grows up to the capacity. Lifetime: as beck::mutex;
-/// values that are still in it are destroyed with it.
+/// Requires: values that are movable without throwing, and default-constructible (a socket goes
+/// into a std::optional). Errors: channel_closed; operation_aborted. Cancellation: a send that ends
+/// with an error was not sent, and its value is destroyed with the operation (keep a copy, or use
+/// try_send, which leaves its arguments alone); a receive that ends with an error has taken
+/// nothing. Thread: one at a time; with beck::concurrent any, values are then moved under its spin
+/// lock. Memory: none but the ring of values, which grows up to the capacity. Lifetime: as
+/// beck::mutex; values that are still in it are destroyed with it.
 template <class... T>
 class channel : public channel_base {
   static_assert(sizeof...(T) <= 2, "a channel carries at most two values: put more into a class");
+  static_assert((std::is_default_constructible_v<T> && ...),
+                "a failed receive gives default-constructed values: put others, such as sockets, "
+                "into a std::optional");
 
  public:
   /// What one set of values counts in a channel with a byte cap; the same each time it is asked.

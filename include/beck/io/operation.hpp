@@ -145,6 +145,10 @@ void start_operation(io_op& op) noexcept;
 /// queued: the caller delivers it. Only for callers that are on the runner and may continue inline.
 bool start_operation_immediate(io_op& op) noexcept;
 
+/// Asks for the end of `op`, which was started and not delivered; a result that is there wins. By
+/// the runner of its context, or while nobody runs that.
+void cancel_operation(io_op& op) noexcept;
+
 /// Queues the completion of an operation whose result is known without any I/O. Any thread.
 void complete_later(io_op& op, int result) noexcept;
 
