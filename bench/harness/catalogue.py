@@ -112,11 +112,34 @@ BENCHES = {
             cases(["chain", "chains64"], LIBRARIES + ("raw",)),
         ),
         Bench(
+            "strand",
+            "handler",
+            "a handler that posts itself to its strand, an idle socket is registered",
+            300,
+            cases(["chain"], LIBRARIES + ("raw",)),
+        ),
+        Bench(
             "spawn",
             "coroutine",
             "spawn and run a trivial coroutine; await a child of another translation unit; await a post",
             300,
             cases(["co_spawn", "nested", "co_post"], LIBRARIES + ("raw",)),
+        ),
+        Bench(
+            "threads",
+            "operation",
+            "posts to a loop on another thread; two contexts on two threads, and two processes",
+            400,
+            (
+                Case("post_stream", BECK + ("asio-epoll", "raw")),
+                Case("pool_2", BECK + ("asio-epoll",)),
+                Case("processes_2", BECK + ("asio-epoll",)),
+            ),
+            (
+                "post_stream: an operation is a post; the CPU time is that of both threads together.",
+                "pool_2, processes_2: an operation is a 64-byte message; each context has 50 pairs of sockets.",
+                "  Compare the wall time: both use two CPUs.",
+            ),
         ),
         Bench(
             "timer",

@@ -15,6 +15,8 @@ MOOD_MAX = 1.5
 RAW_REFERENCE_NS = {
     ("read_until", "coroutine"): 3.8,
     ("post", "chain"): 2.0,
+    ("strand", "chain"): 1.6,
+    ("threads", "post_stream"): 17.5,
     ("spawn", "co_spawn"): 10.5,
     ("spawn", "nested"): 10.0,
     ("timer", "create_cancel"): 24.2,
@@ -126,10 +128,25 @@ def post(results):
         yield from time_check(results, "P5", "chain", peer, 10)
 
 
+def strand(results):
+    for peer in BECK:
+        yield from time_check(results, "P5", "chain", peer, 15)
+
+
 def spawn(results):
     for peer in BECK:
         yield from time_check(results, "P5", "co_spawn", peer, 40)
         yield from time_check(results, "P5", "nested", peer, 15)
+
+
+def threads(results):
+    for peer in BECK:
+        yield from time_check(results, "P7", "post_stream", peer, 60)
+        both = [(case, peer) for case in ("pool_2", "processes_2")]
+        if all(key in results.samples for key in both):
+            ratio = results.ratio(*both, metric="wall_ns_per_op")
+            what = f"pool_2 / processes_2: {peer}, wall"
+            yield Check("P8", what, ratio.median, 1 / 0.9, interval=(ratio.low, ratio.high))
 
 
 def timer(results):
@@ -164,7 +181,9 @@ CHECKS = {
     "echo": echo,
     "read_until": read_until,
     "post": post,
+    "strand": strand,
     "spawn": spawn,
+    "threads": threads,
     "timer": timer,
     "channel": channel,
     "compile": compile_time,

@@ -26,8 +26,10 @@
 #include <beck/io/completion_condition.hpp>
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/io_context.hpp>
+#include <beck/io/io_pool.hpp>
 #include <beck/io/read_until.hpp>
 #include <beck/io/read_write.hpp>
+#include <beck/io/signal_set.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/io/sync_wait.hpp>
 #include <beck/io/system_timer.hpp>
@@ -41,4 +43,5 @@
 #include <beck/run/post.hpp>
 #include <beck/run/redirect_error.hpp>
 #include <beck/run/strand.hpp>
+#include <beck/run/thread_pool.hpp>
 #include <beck/run/work_guard.hpp>

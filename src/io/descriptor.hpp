@@ -71,10 +71,10 @@ inline bool worth_attempting(const descriptor& d, const direction& q, op_kind ki
   return !is_receive(kind) || q.predictor < 2 || !d.registered;
 }
 
+static_assert(op_kind::wait_error < op_kind::wait_timer && op_kind::wait_timer < op_kind::raw);
+
 /// Whether operations of this kind queue for a direction of their descriptor.
-inline bool has_direction(op_kind kind) noexcept {
-  return kind != op_kind::wait_timer && kind != op_kind::raw;
-}
+inline bool has_direction(op_kind kind) noexcept { return kind < op_kind::wait_timer; }
 
 inline unsigned direction_of(op_kind kind) noexcept {
   switch (kind) {
@@ -90,6 +90,7 @@ inline unsigned direction_of(op_kind kind) noexcept {
       return direction_out;
     case op_kind::wait_error:
     case op_kind::wait_timer:
+    case op_kind::wait_signal:
     case op_kind::raw:
       return direction_error;
   }
@@ -113,6 +114,7 @@ inline const char* name_of(op_kind kind) noexcept {
     case op_kind::wait_write:
     case op_kind::wait_error:
     case op_kind::wait_timer:
+    case op_kind::wait_signal:
       return "wait";
     case op_kind::raw:
       return "a raw entry";

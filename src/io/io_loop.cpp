@@ -56,7 +56,7 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
     }
     if (!mail_.empty()) continue;
     if (out_of_work()) {
-      end_.stop_here();
+      if (!running.nested()) end_.stop_here();  // else the handler around this call is work
       break;
     }
     if (blocking) {

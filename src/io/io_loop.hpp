@@ -27,7 +27,9 @@
 
 namespace beck {
 
+class signal_wait;
 class timer_operation;
+struct signal_state;
 
 /// A timer's part on the runner's side: the waits that are in flight.
 struct timer_state {
@@ -134,6 +136,9 @@ class io_loop {
   /// Asks for the end of one operation, wherever it is in its life; a result that is there wins.
   /// `try_first`: one that was never tried is tried once before it ends.
   void cancel(io_op& op, bool try_first) noexcept;
+  void cancel_signal_waits(signal_state& set) noexcept;
+  /// Takes a wait out of its set.
+  void end_signal_wait(signal_wait& op, int result) noexcept;
   /// For whoever waits for a point in time without being an operation: it holds no outstanding
   /// work.
   timer_queue& timers() noexcept { return timers_; }
@@ -163,6 +168,7 @@ class io_loop {
     return chunks_[chunk].load(std::memory_order_acquire)[index - chunk_begin(chunk)];
   }
   timer_state& no_timer() noexcept { return no_timer_; }
+  signal_state& no_signals() noexcept { return *no_signals_; }
   context_stats& counters() noexcept { return counters_; }
   context_stats stats() const noexcept;
   void log(const char* line) noexcept;
@@ -234,6 +240,9 @@ class io_loop {
   friend struct testing::context_seam;
   void start_wait(timer_operation& op) noexcept;
   void start_timer(timer_operation& op) noexcept;
+  bool start_undirected(io_op& op) noexcept;
+  void start_signal_wait(signal_wait& op) noexcept;
+  void cancel_all_signal_waits() noexcept;
   [[gnu::noinline]] void start_rare_wait(timer_operation& op) noexcept;
   void end_wait(timer_operation& op, int result) noexcept;
   void cancel_wait(timer_operation& op) noexcept;
@@ -263,6 +272,8 @@ class io_loop {
   scope ambient_;
   descriptor no_descriptor_;
   timer_state no_timer_;
+  const std::unique_ptr<signal_state> no_signals_;
+  signal_state* signal_sets_ = nullptr;  // those with waits
 
   std::mutex table_mutex_;  // the descriptor table: objects are made and dropped on any thread
   std::array<std::atomic<descriptor*>, chunks_max>
@@ -282,6 +293,8 @@ class io_loop::slot {
   ~slot();
   slot(const slot&) = delete;
   slot& operator=(const slot&) = delete;
+
+  bool nested() const noexcept { return nested_; }
 
  private:
   io_loop& loop_;

@@ -10,6 +10,7 @@
 
 #include "io/backend_select.hpp"
 #include "io/io_loop.hpp"
+#include "io/signal_state.hpp"
 #include "run/terminate.hpp"
 
 namespace beck {
@@ -22,7 +23,8 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
       wall_timers_(*this),
       context_(context),
       ambient_(executor()),
-      no_timer_(*this, executor(), clock_kind::steady) {
+      no_timer_(*this, executor(), clock_kind::steady),
+      no_signals_(std::make_unique<signal_state>(*this, executor())) {
   runner_.ambient = &ambient_;
   generation_mark_.loop = this;
   generation_mark_.run = [](queue_entry* entry, runner*) {
@@ -85,6 +87,7 @@ void io_loop::cancel_everything() noexcept {
   take_mail();
   resume_acceptors();
   while (timer_entry* entry = timers_.take_any()) entry->expired(*entry, *this, true);
+  cancel_all_signal_waits();
   for (std::uint32_t chunk = 0; chunk < chunks_max && chunks_[chunk] != nullptr; ++chunk) {
     for (std::uint32_t i = 0; i < chunk_size(chunk); ++i) {
       descriptor& d = chunks_[chunk][i];

@@ -10,6 +10,7 @@
 #include "io/io_loop.hpp"
 #include "io/lent_buffers.hpp"
 #include "io/perform.hpp"
+#include "io/signal_state.hpp"
 #include "io/transitions.hpp"
 
 namespace beck {
@@ -30,20 +31,31 @@ void io_loop::start(io_op& op) noexcept {
   }
 }
 
-bool io_loop::start_immediate(io_op& op) noexcept {
+/// What waits for no descriptor of its own.
+bool io_loop::start_undirected(io_op& op) noexcept {
   if (op.kind == op_kind::wait_timer) {
     start_timer(static_cast<timer_operation&>(op));
     return false;
   }
-  descriptor& d = *op.target;
-  if (closing_ || (op.kind != op_kind::raw && (d.fd < 0 || d.closing))) {
-    op.result = closing_ ? -ECANCELED : -EBADF;
+  if (op.kind == op_kind::wait_signal) {
+    start_signal_wait(static_cast<signal_wait&>(op));
+    return false;
+  }
+  if (closing_) {
+    op.result = -ECANCELED;
     return true;
   }
-  if (op.kind == op_kind::raw) {
-    ++outstanding_;
-    hand_over(op);
-    return false;
+  ++outstanding_;
+  hand_over(op);
+  return false;
+}
+
+bool io_loop::start_immediate(io_op& op) noexcept {
+  if (!has_direction(op.kind)) return start_undirected(op);
+  descriptor& d = *op.target;
+  if (closing_ || d.fd < 0 || d.closing) {
+    op.result = closing_ ? -ECANCELED : -EBADF;
+    return true;
   }
   direction& q = d.queue[direction_of(op.kind)];
   if (q.current != nullptr) {
@@ -265,6 +277,10 @@ void io_loop::cancel(io_op& op, bool try_first) noexcept {
     if (op.state == op_state::parked) cancel_wait(static_cast<timer_operation&>(op));
     return;
   }
+  if (op.kind == op_kind::wait_signal) {
+    if (op.state == op_state::parked) end_signal_wait(static_cast<signal_wait&>(op), -ECANCELED);
+    return;
+  }
   if (op.state == op_state::waiting) {
     direction& q = op.target->queue[direction_of(op.kind)];
     q.waiting.remove(&op);
@@ -311,7 +327,10 @@ io_loop& loop_of(const io_op& op) noexcept {
   return op.kind == op_kind::wait_timer ? *op.timer->loop : *op.target->loop;
 }
 
+signal_state& set_of(const io_op& op) noexcept { return *static_cast<const signal_wait&>(op).set; }
+
 object_use use_for(io_op& op) noexcept {
+  if (op.kind == op_kind::wait_signal) return use_of(set_of(op), "wait");
   return op.kind == op_kind::wait_timer ? use_of(*op.timer, "wait")
                                         : use_of(*op.target, name_of(op.kind));
 }
@@ -346,6 +365,13 @@ bool start_operation_immediate(io_op& op) noexcept {
   return loop.start_immediate(op);
 }
 
+void cancel_operation(io_op& op) noexcept {
+  const bool done = loop_of(op).as_runner([&op](io_loop& loop) { loop.cancel(op, false); });
+  BECK_ASSERT(done,
+              "a cancellation_signal was emitted outside of the context that runs what "
+              "listens to it");
+}
+
 void complete_later(io_op& op, int result) noexcept {
   op.result = result;
   op.run = op.complete;
@@ -353,6 +379,7 @@ void complete_later(io_op& op, int result) noexcept {
 }
 
 const any_io_executor& default_executor(const io_op& op) noexcept {
+  if (op.kind == op_kind::wait_signal) return set_of(op).executor;
   return op.kind == op_kind::wait_timer ? op.timer->executor : op.target->executor;
 }
 

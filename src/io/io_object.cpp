@@ -31,6 +31,14 @@ void expect_alone(descriptor& d, const char* function) noexcept {
   const object_use inside = use_of(d, function);
 }
 
+/// Whether something is under way on it, or has its completion still in the run queue.
+bool has_operations(const descriptor& d) noexcept {
+  for (const direction& q : d.queue) {
+    if (q.current != nullptr || q.undelivered != nullptr) return true;
+  }
+  return false;
+}
+
 /// Frees itself; the slot may have a new owner by then.
 struct cancel_order : loop_order {
   explicit cancel_order(descriptor& slot) noexcept
@@ -133,6 +141,36 @@ int io_object::release(error_code& ec) {
   descriptor_->loop->as_runner([&](io_loop& l) { result = l.release(*descriptor_); });
   ec = make_error(result);
   return result < 0 ? -1 : result;
+}
+
+void io_object::move_to_executor(const any_io_executor& executor, error_code& ec) {
+  descriptor& from = *descriptor_;
+  const object_use inside = use_of(from, "move_to");
+  io_loop& loop = loop_of(executor);
+  if (loop.drv().kind() == backend::sim || from.loop->drv().kind() == backend::sim) {
+    ec = error::make_error_code(error::operation_not_supported);
+    return;
+  }
+  descriptor* const to = loop.allocate_descriptor(executor);
+  to->user_non_blocking = from.user_non_blocking;
+  int fd = -EBUSY;  // also if somebody else runs the context
+  const auto take_out = [&](io_loop& l) {
+    if (from.fd < 0) {
+      fd = -EBADF;
+    } else if (!has_operations(from)) {
+      fd = l.release(from);
+    }
+  };
+  if (!from.loop->as_runner(take_out) || fd < 0) {
+    to->orphaned = true;
+    loop.free_descriptor(*to);
+    ec = make_error(fd);
+    return;
+  }
+  ec = error_code();
+  loop.open_descriptor(*to, fd);
+  descriptor_ = to;
+  drop(from);
 }
 
 bool io_object::non_blocking() const noexcept { return descriptor_->user_non_blocking; }

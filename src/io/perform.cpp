@@ -56,6 +56,7 @@ std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
     case op_kind::wait_error:
       return poll_now(sys, fd, op.kind);
     case op_kind::wait_timer:
+    case op_kind::wait_signal:
     case op_kind::raw:
       break;
   }
@@ -77,6 +78,7 @@ unsigned awaited_events(op_kind kind) noexcept {
     case op_kind::wait_error:
       return poll_priority;
     case op_kind::wait_timer:
+    case op_kind::wait_signal:
     case op_kind::raw:
       break;
   }

@@ -33,6 +33,8 @@ class posix_system : public system {
   int accept(int fd) noexcept override;
   int connect(int fd, const void* address, std::size_t bytes) noexcept override;
   int pending_error(int fd) noexcept override;
+  int watch_signal(int number, signal_sink& sink) noexcept override;
+  void unwatch_signal(int number, signal_sink& sink) noexcept override;
   int poll(int fd, unsigned events, std::int64_t deadline) noexcept override;
 };
 

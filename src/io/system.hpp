@@ -9,6 +9,7 @@
 
 namespace beck {
 
+class signal_sink;
 struct io_vector;  // io/vector_operation.hpp: laid out as struct iovec
 
 /// Readiness as poll(2) names it, without its header.
@@ -60,6 +61,12 @@ class system {
   virtual int connect(int fd, const void* address, std::size_t bytes) noexcept = 0;
   /// The pending error of a socket (SO_ERROR): 0 or -errno.
   virtual int pending_error(int fd) noexcept = 0;
+
+  /// From now on every signal `number` (1 to 64) goes to `sink` too, whichever thread it arrives
+  /// in.
+  virtual int watch_signal(int number, signal_sink& sink) noexcept = 0;
+  /// Ends it; when this returns the sink gets no further one. Requires that it is watched.
+  virtual void unwatch_signal(int number, signal_sink& sink) noexcept = 0;
 
   /// Which of `events` (and error, hang-up) hold now; waits until `deadline` on the steady clock
   /// for one (INT64_MIN: not at all). The simulator asserts where it would have to wait.

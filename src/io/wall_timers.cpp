@@ -16,21 +16,21 @@ bool wall_timers::add(timer_entry& entry) noexcept {
   const std::int64_t earliest = waits_.earliest();
   if (!waits_.add(entry)) return false;
   if (look_.is_armed() && earliest <= entry.deadline) return true;
-  if (arm_look()) return true;
+  if (arm_look(loop_.sys().wall_now())) return true;
   waits_.remove(entry);
   return false;
 }
 
 void wall_timers::remove(timer_entry& entry) noexcept {
   waits_.remove(entry);
-  if (waits_.empty()) loop_.timers().remove(look_);
+  if (waits_.empty() && look_.is_armed()) loop_.timers().remove(look_);
 }
 
-bool wall_timers::arm_look() noexcept {
+bool wall_timers::arm_look(std::int64_t date) noexcept {
   if (look_.is_armed()) loop_.timers().remove(look_);
   const std::int64_t earliest = waits_.earliest();
   std::int64_t wait = 0;
-  if (const std::int64_t date = loop_.sys().wall_now(); earliest > date) {
+  if (earliest > date) {
     wait = std::min<std::int64_t>((duration(earliest) - duration(date)).nanoseconds(), look_ns_max);
   }
   // Never is never, whatever the date.
@@ -49,7 +49,7 @@ void wall_timers::look(timer_entry& entry, io_loop& loop, bool shutting_down) no
   }
   if (self.waits_.empty()) return;
   // Its place in the steady timers has only just become free.
-  const bool armed = self.arm_look();
+  const bool armed = self.arm_look(date);
   BECK_ASSERT(armed, "no place for the next look at the date");
 }
 

@@ -32,7 +32,8 @@ class wall_timers {
   };
 
   static void look(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
-  bool arm_look() noexcept;
+  /// `date` is now.
+  bool arm_look(std::int64_t date) noexcept;
 
   io_loop& loop_;
   timer_queue waits_;

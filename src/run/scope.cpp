@@ -49,7 +49,9 @@ int scope::stop_result() noexcept {
   return reason_ == stop_reason::deadline ? timeout_result : cancelled_result;
 }
 
-int scope::explain(int result) noexcept { return result == cancelled_result ? stop_result() : result; }
+int scope::explain(int result) noexcept {
+  return result == cancelled_result ? stop_result() : result;
+}
 
 // --- what belongs to another context
 // -------------------------------------------------------------------

@@ -8,6 +8,7 @@
 
 namespace beck {
 
+/// Carries one stop request from the thread that makes it to the executor of a scope.
 class stop_relay final : private stop_registration, private queue_entry {
  public:
   static stop_relay* connect(scope& to, const stop_token& token) {
@@ -55,17 +56,17 @@ class stop_relay final : private stop_registration, private queue_entry {
   bool arrived_ = false;
 };
 
-token_scope::~token_scope() {
-  if (relay_ != nullptr) relay_->disconnect();
+void stop_link::connect(scope& to, const stop_token& token) {
+  if (to.stop_requested()) return;
+  if (token.stop_requested()) {
+    to.stop();
+  } else if (token.stop_possible()) {
+    relay_ = stop_relay::connect(to, token);
+  }
 }
 
-void token_scope::stop_with(const stop_token& token) {
-  if (stop_requested()) return;
-  if (token.stop_requested()) {
-    stop();
-  } else if (token.stop_possible()) {
-    relay_ = stop_relay::connect(*this, token);
-  }
+void stop_link::disconnect() noexcept {
+  if (relay_ != nullptr) std::exchange(relay_, nullptr)->disconnect();
 }
 
 }  // namespace beck

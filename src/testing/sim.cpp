@@ -59,6 +59,8 @@ void host::inject(fault which, unsigned times) noexcept {
   simulated_->world().faults().inject(static_cast<sim_fault>(which), *simulated_, times);
 }
 
+bool host::raise_signal(int number, int value) { return simulated_->raise_signal(number, value); }
+
 system_time_point host::date() const noexcept {
   return system_time_point(duration(simulated_->date()));
 }

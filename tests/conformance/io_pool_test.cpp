@@ -155,7 +155,8 @@ CONFORMANCE_ON(kernel, "an echo server on two contexts whose sockets are handed 
         for (int i = 0; i < clients; ++i) {
           io_context& home = pool.at(static_cast<std::size_t>(i) % 2);
           tcp::socket accepted(home);
-          if (!co_await acceptor.async_accept(accepted)) co_return;
+          auto result = co_await acceptor.async_accept(accepted);
+          if (!result) co_return;
           ++sessions[i % 2];
           beck::co_spawn(home, echo(std::move(accepted)), beck::detached);
         }

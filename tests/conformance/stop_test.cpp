@@ -3,9 +3,9 @@
 // Stop requests: from the same thread and from others, before, during and after what they end; what
 // finished first wins, and no byte is lost.
 #include <beck/coro/co_spawn.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/coro/within.hpp>
 #include <beck/io/sync_wait.hpp>
-#include <beck/coro/timeout.hpp>
 #include <beck/net/tcp.hpp>
 #include <chrono>
 #include <ostream>

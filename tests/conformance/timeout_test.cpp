@@ -2,8 +2,8 @@
 //
 // Time limits: what they end, what they leave alone, which error says so, and what they cost.
 #include <beck/coro/co_spawn.hpp>
-#include <beck/io/read_until.hpp>
 #include <beck/coro/timeout.hpp>
+#include <beck/io/read_until.hpp>
 #include <beck/net/tcp.hpp>
 #include <beck/run/op.hpp>
 #include <chrono>

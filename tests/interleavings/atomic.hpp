@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "interleavings/world.hpp"
 
@@ -187,10 +189,18 @@ class wake_counter {
   }
   void wait(const place& where = place::current()) {
     world& w = world::now();
-    w.wait_until([this] { return edge_; }, "the wake descriptor", where);
+    w.wait_until([this] { return edge_ || events_ != 0; }, "the wake descriptor", where);
     edge_ = false;
     w.note("wakes up", where);
   }
+  /// Another descriptor becomes ready, which ends a wait as well.
+  void raise_event(const place& where = place::current()) {
+    world::now().point();
+    ++events_;
+    world::now().note("an event", where);
+  }
+  /// How many there were, for whoever returned from a wait.
+  int take_events() noexcept { return std::exchange(events_, 0); }
   /// Waits until it was written to `total` times.
   void drain(std::uint64_t total, const place& where = place::current()) {
     world& w = world::now();
@@ -207,8 +217,43 @@ class wake_counter {
  private:
   std::uint64_t count_ = 0;
   bool edge_ = false;
+  int events_ = 0;
   bool closed_ = false;
   view released_;
+};
+
+/// Those who wait at a futex. Which of them a wake-up reaches is a choice.
+class futex_queue {
+ public:
+  /// False: the time is up, which is a choice too.
+  bool wait(const atomic<std::uint32_t>& word, std::uint32_t expected, bool limited,
+            const place& where = place::current()) {
+    world& w = world::now();
+    w.point();
+    if (word.newest() != expected) return true;
+    if (limited && w.choose(2) == 1) {
+      w.note("its time is up", where);
+      return false;
+    }
+    bool woken = false;
+    waiting_.push_back(&woken);
+    const auto ready = [](void* flag) { return *static_cast<bool*>(flag); };
+    w.block(ready, &woken, "the futex", where);
+    return true;
+  }
+  void wake(unsigned count, const place& where = place::current()) {
+    world& w = world::now();
+    w.point();
+    w.note("wakes at the futex", where);
+    for (; count != 0 && !waiting_.empty(); --count) {
+      const auto which = waiting_.begin() + w.choose(static_cast<unsigned>(waiting_.size()));
+      **which = true;
+      waiting_.erase(which);
+    }
+  }
+
+ private:
+  std::vector<bool*> waiting_;
 };
 
 /// What real_atomics is to the library (src/base/atomics.hpp).

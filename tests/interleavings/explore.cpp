@@ -3,8 +3,12 @@
 #include "interleavings/explore.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace beck::interleavings {
+namespace {
+constexpr std::uint64_t progress_every = 2'000'000;
+}
 
 outcome explore(const std::function<scenario*()>& make, const bounds& limits,
                 const defect& planted) {
@@ -13,15 +17,23 @@ outcome explore(const std::function<scenario*()>& make, const bounds& limits,
   w.places = &result.places;
   choices path;
   do {
-    w.execute(make, path, limits, planted, false);
-    ++result.executions;
+    {
+      const leaks_allowed while_it_runs;
+      w.execute(make, path, limits, planted, false);
+    }
+    if (++result.executions % progress_every == 0) {
+      std::printf("interleavings: %llu so far\n",
+                  static_cast<unsigned long long>(result.executions));
+      std::fflush(stdout);
+    }
     if (w.failure().empty()) continue;
+    const leaks_allowed again;
     w.execute(make, path, limits, planted, true);
     result.failed = true;
     result.failure = w.failure();
     result.trace = w.trace();
     break;
-  } while (path.advance());
+  } while (result.executions < limits.executions_max && path.advance());
   w.places = nullptr;
   std::sort(result.places.begin(), result.places.end());
   return result;

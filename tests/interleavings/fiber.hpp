@@ -42,4 +42,14 @@ class fiber {
   std::size_t bytes_ = 0;
 };
 
+/// While it lives, nothing that is allocated counts as leaked: what an execution that failed was in
+/// the middle of is never freed.
+class leaks_allowed {
+ public:
+  leaks_allowed() noexcept;
+  ~leaks_allowed();
+  leaks_allowed(const leaks_allowed&) = delete;
+  leaks_allowed& operator=(const leaks_allowed&) = delete;
+};
+
 }  // namespace beck::interleavings

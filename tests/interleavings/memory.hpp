@@ -12,8 +12,8 @@
 namespace beck::interleavings {
 
 /// Thread 0 sets up and checks; the model's own are 1 and up.
-inline constexpr unsigned threads_max = 7;
-inline constexpr unsigned locations_max = 24;
+inline constexpr unsigned threads_max = 6;
+inline constexpr unsigned locations_max = 16;
 /// Values that are remembered of one location in one execution.
 inline constexpr unsigned stores_max = 200;
 

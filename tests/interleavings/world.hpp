@@ -41,6 +41,7 @@ struct bounds {
   unsigned old_depth_max = 3;    ///< how many values back a load may look
   unsigned spurious_max = 1;     ///< weak compare-and-swaps that fail without a reason
   unsigned steps_max = 400;      ///< operations of one execution; more: it does not end
+  std::uint64_t executions_max = UINT64_MAX;
 };
 
 /// A memory order in the code under test that is stronger than relaxed.

@@ -3,9 +3,9 @@
 // and what happens when it throws or is dropped.
 #include <doctest/doctest.h>
 #include <beck/coro/co_spawn.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/io/read_until.hpp>
 #include <beck/io/read_write.hpp>
-#include <beck/coro/timeout.hpp>
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/op.hpp>
@@ -156,9 +156,7 @@ TEST_CASE("a stop calls cancel() of a waiting operation, and the reason becomes 
     CHECK(*late == 0);
   });
   beck::stop_source source;
-  beck::post(context, [&] {
-    beck::post(context, [&] { source.request_stop(); });
-  });
+  beck::post(context, [&] { beck::post(context, [&] { source.request_stop(); }); });
   run_task(context, [&]() -> beck::task<> {
     const auto stopped = co_await beck::with_stop(source.get_token(), cancellable(waiting));
     CHECK(stopped.error() == beck::error::operation_aborted);

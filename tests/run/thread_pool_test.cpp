@@ -181,6 +181,27 @@ TEST_CASE("a coroutine hops between a pool and a context, and each part runs whe
   CHECK(home);
 }
 
+TEST_CASE("a coroutine visits a pool by awaiting co_spawn, and is back on its context then") {
+  beck::io_context ctx;
+  thread_pool pool(2);
+  bool there = false;
+  bool back = false;
+  beck::co_spawn(
+      ctx,
+      [&]() -> beck::task<> {
+        auto computes = [&]() -> beck::task<int> {
+          there = pool.get_executor().running_in_this_thread();
+          co_return 42;
+        };
+        const int value = co_await beck::co_spawn(pool, computes, beck::use_awaitable);
+        back = value == 42 && ctx.get_executor().running_in_this_thread();
+      },
+      beck::detached);
+  ctx.run();
+  CHECK(there);
+  CHECK(back);
+}
+
 TEST_CASE("the system's executor is one pool, however many objects name it") {
   const beck::system_executor one;
   const beck::system_executor two;

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Counters around a run, and operator new with a count. The peers are single-threaded.
+// Counters around a run, and operator new with a count. A call that two threads
+// make at the same moment may be counted once.
 #include "counters.hpp"
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
 namespace {
 
-std::uint64_t allocation_count = 0;
+std::atomic<std::uint64_t> allocation_count{0};
 
 void* counted(std::size_t bytes) {
-  ++allocation_count;
+  allocation_count.store(allocation_count.load(std::memory_order_relaxed) + 1,
+                         std::memory_order_relaxed);
   if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
   throw std::bad_alloc();
 }

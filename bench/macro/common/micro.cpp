@@ -20,6 +20,12 @@ void meter::finish(std::uint64_t operations) {
   require(operations > 0, "nothing was done");
 }
 
+void meter::add_cpu(const usage& other) {
+  used_.cpu_ns += other.cpu_ns;
+  used_.user_ns += other.user_ns;
+  used_.system_ns += other.system_ns;
+}
+
 void meter::print() const { report{bench_, options_, operations_, used_, extras_}.print(); }
 
 int run_micro(int argc, char** argv, const char* bench, std::initializer_list<micro_case> cases) {

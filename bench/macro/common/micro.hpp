@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The frame of the benchmarks that need no traffic: read_until, post and spawn. One process does
-// one thing again and again until the meter says stop.
+// The frame of the benchmarks that need no traffic from outside: read_until, post, strand, spawn
+// and threads. One process does one thing again and again until the meter says stop.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,9 @@ class meter {
   void start();
   [[nodiscard]] bool over(std::uint64_t operations) const { return limit_.reached(operations); }
   void finish(std::uint64_t operations);
+
+  // After finish(): CPU time that another process has spent for this run.
+  void add_cpu(const usage& other);
 
   // Adds a figure to the report.
   void note(const char* name, double value) { extras_.push_back({name, value}); }

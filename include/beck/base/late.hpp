@@ -8,13 +8,13 @@
 
 namespace beck {
 
-/// Holds a T or nothing. Moving an owner requires nothing inside, and moves nothing.
+/// Holds a T or nothing. Copying or moving an owner requires nothing inside, and gives nothing.
 template <class T>
 class late {
  public:
   late() noexcept : none_() {}
-  late(late&&) noexcept : none_() {}
-  late& operator=(late&&) = delete;
+  late(const late&) noexcept : none_() {}
+  late& operator=(const late&) = delete;
   ~late() { reset(); }
 
   /// Requires that it is empty.

@@ -10,6 +10,7 @@
 #include <beck/coro/task.hpp>
 #include <beck/run/async_result.hpp>
 #include <beck/run/post.hpp>
+#include <beck/run/token_scope.hpp>
 
 namespace beck {
 
@@ -39,6 +40,7 @@ class task_root : public queue_entry, private owned_tree {
     promise_ = &promise;
   }
   const any_io_executor& executor() const noexcept { return scope_.executor(); }
+  scope& environment() noexcept { return scope_; }
 
  public:
   /// Queues the start. Any thread.
@@ -121,6 +123,41 @@ struct settled_handler {
   explicit settled_handler(const any_io_executor&) noexcept {}
 };
 
+/// What a root needs if its handler has a cancellation slot.
+class slot_stop {
+ public:
+  template <class Handler>
+  void start(scope& root, const Handler& handler) {
+    const cancellation_slot slot = get_associated_cancellation_slot(handler);
+    if (!slot.is_connected()) return;
+    const stop_source source;
+    link_.connect(root, source.get_token());
+    slot.assign([source](cancellation_type type) {
+      if (!!(type & cancellation_type::terminal)) source.request_stop();
+    });
+    listening_ = true;
+  }
+  /// The root ends: requests are heard, but have nothing to stop.
+  void leave_root() noexcept { link_.disconnect(); }
+  /// Before the handler is called, moved or destroyed.
+  template <class Handler>
+  void stop(const Handler& handler) noexcept {
+    if (std::exchange(listening_, false)) get_associated_cancellation_slot(handler).clear();
+  }
+
+ private:
+  stop_link link_;
+  bool listening_ = false;
+};
+class no_slot_stop {
+ public:
+  template <class Handler>
+  static void start(scope&, const Handler&) noexcept {}
+  static void leave_root() noexcept {}
+  template <class Handler>
+  static void stop(const Handler&) noexcept {}
+};
+
 template <class Work, class Handler>
 class spawned_root final : public task_root {
   using task_type = typename work_traits<Work>::task_type;
@@ -134,7 +171,9 @@ class spawned_root final : public task_root {
       : task_root(static_cast<any_io_executor&&>(executor), table),
         work_(static_cast<W&&>(work)),
         handler_(static_cast<H&&>(handler)),
-        travel_(get_associated_executor(handler_, this->executor())) {}
+        travel_(get_associated_executor(handler_, this->executor())) {
+    stop_.start(this->environment(), handler_);
+  }
 
  private:
   static void make(task_root& base) {
@@ -159,6 +198,7 @@ class spawned_root final : public task_root {
           return;
         }
       }
+      self.stop_.stop(self.handler_);
       Handler handler(static_cast<Handler&&>(self.handler_));
       discard(self);  // the root is freed before the handler is called
       ++where.counters.delivered;
@@ -171,6 +211,7 @@ class spawned_root final : public task_root {
   void send_away(result_type&& result) {
     travel_.result.return_value(static_cast<result_type&&>(result));
     destroy_frame();
+    stop_.leave_root();
     static_cast<void>(Work(static_cast<Work&&>(work_)));  // the callable's captures go with it
     this->run = &arrive;
     const any_io_executor target = travel_.target.executor();
@@ -180,6 +221,7 @@ class spawned_root final : public task_root {
   static void arrive(queue_entry* entry, runner* where) {
     auto& self = *static_cast<spawned_root*>(entry);
     if (where == nullptr) return discard(self);
+    self.stop_.stop(self.handler_);
     Handler handler(static_cast<Handler&&>(self.handler_));
     result_type result(self.travel_.result.take());
     discard(self);
@@ -195,6 +237,7 @@ class spawned_root final : public task_root {
 
   static void discard(task_root& base) noexcept {
     auto& self = static_cast<spawned_root&>(base);
+    self.stop_.stop(self.handler_);
     self.destroy_frame();  // before the callable, whose captures the frame may use
     self.~spawned_root();
     free_block(&self);
@@ -207,6 +250,8 @@ class spawned_root final : public task_root {
   std::coroutine_handle<typename task_type::promise_type> frame_;
   [[no_unique_address]] std::conditional_t<travels, travelling_handler<value_type>, settled_handler>
       travel_;
+  [[no_unique_address]] std::conditional_t<has_cancellation_slot<Handler>, slot_stop, no_slot_stop>
+      stop_;
 };
 
 template <class Work, class Handler>

@@ -54,6 +54,8 @@ class io_object {
   const any_io_executor& object_executor() const noexcept;
   /// Takes an open descriptor over. error::already_open if this object is open.
   void assign_handle(int fd, error_code& ec) noexcept;
+  /// As basic_socket::move_to().
+  void move_to_executor(const any_io_executor& executor, error_code& ec);
   /// A synchronous operation: attempted until it has a result; waits in between unless
   /// non_blocking(). The result as in io_op.
   int perform_now(io_op& op) const noexcept;

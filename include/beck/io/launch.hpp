@@ -29,6 +29,7 @@ class callback_operation final : public Op {
   /// inside this call (the runner bounds how deep).
   static void launch(callback_operation* self) {
     if (self->foreign_) self->executor_.on_work_started();
+    self->listening_.start(self->handler_);
     if constexpr (has_immediate_executor<Handler>) {
       runner* const where = runner::current();
       if (where != nullptr && where->descend_immediate()) {
@@ -55,6 +56,7 @@ class callback_operation final : public Op {
   /// On the handler's executor.
   static void upcall(queue_entry* entry, runner* where) {
     auto* self = static_cast<callback_operation*>(static_cast<io_op*>(entry));
+    self->listening_.stop(self->handler_);
     Handler handler(static_cast<Handler&&>(self->handler_));
     const outstanding_work work(static_cast<any_io_executor&&>(self->executor_), self->foreign_);
     auto result = self->await_resume();
@@ -65,6 +67,7 @@ class callback_operation final : public Op {
   }
 
   void call_immediate() {
+    listening_.stop(handler_);
     Handler handler(static_cast<Handler&&>(handler_));
     const outstanding_work work(static_cast<any_io_executor&&>(executor_), foreign_);
     auto outcome = this->await_resume();
@@ -76,9 +79,23 @@ class callback_operation final : public Op {
     });
   }
 
+  /// Requests through the handler's slot. Of a composed operation the bytes so far cannot be
+  /// undone.
+  class cancel_hook : public cancellation_hook {
+   public:
+    cancel_hook() noexcept
+        : cancellation_hook([](cancellation_hook& self, cancellation_type type) {
+            io_op& op = *static_cast<callback_operation*>(static_cast<cancel_hook&>(self).owner);
+            const bool composed = (op.flags & (io_op::flag_steps | io_op::flag_all)) != 0;
+            if (!composed || type != cancellation_type::total) cancel_operation(op);
+          }) {}
+    void* owner = nullptr;
+  };
+
   Handler handler_;
   any_io_executor executor_;
   bool foreign_;  // the handler runs elsewhere than on the operation's own context
+  [[no_unique_address]] handler_listening<Handler, cancel_hook> listening_{this};
 };
 
 /// Inline always: the operation goes from registers into its block (see base/unfused.hpp).

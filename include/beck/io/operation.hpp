@@ -30,6 +30,7 @@ enum class op_kind : std::uint8_t {
   wait_write,      ///< readiness to write
   wait_error,      ///< a pending error or hang-up
   wait_timer,      ///< a point in time
+  wait_signal,     ///< a signal
   raw,             ///< a ring entry that the user fills
 };
 
@@ -143,6 +144,10 @@ void start_operation(io_op& op) noexcept;
 /// The same, but true if it finished within the call, its result is in place and nothing was
 /// queued: the caller delivers it. Only for callers that are on the runner and may continue inline.
 bool start_operation_immediate(io_op& op) noexcept;
+
+/// Asks for the end of `op`, which was started and not delivered; a result that is there wins. By
+/// the runner of its context, or while nobody runs that.
+void cancel_operation(io_op& op) noexcept;
 
 /// Queues the completion of an operation whose result is known without any I/O. Any thread.
 void complete_later(io_op& op, int result) noexcept;

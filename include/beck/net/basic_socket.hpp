@@ -57,6 +57,31 @@ class basic_socket : public Base, public socket_base {
     throw_if(ec, "assign");
   }
 
+  /// Gives the socket to another io_context, with all its options: from then on it belongs to that
+  /// context's thread. Requires that it is open and that no operation of it is under way, and a
+  /// caller who may run the context that has it: inside of it, or while nobody runs it. Errors:
+  /// EBADF, EBUSY (it stays where it was), operation_not_supported in a simulation. Throws
+  /// std::bad_alloc.
+  void move_to(const Executor& executor, error_code& ec) {
+    this->move_to_executor(any_io_executor(executor), ec);
+    if (!ec) typed_ = typed_executor<Executor>(executor);
+  }
+  void move_to(const Executor& executor) {
+    error_code ec;
+    move_to(executor, ec);
+    throw_if(ec, "move_to");
+  }
+  void move_to(io_context& context, error_code& ec)
+    requires std::is_convertible_v<io_context::executor_type, Executor>
+  {
+    move_to(Executor(context.get_executor()), ec);
+  }
+  void move_to(io_context& context)
+    requires std::is_convertible_v<io_context::executor_type, Executor>
+  {
+    move_to(Executor(context.get_executor()));
+  }
+
   void bind(const endpoint_type& endpoint, error_code& ec) noexcept {
     socket_calls::bind(*this->descriptor_, endpoint.data(), endpoint.size(), ec);
   }

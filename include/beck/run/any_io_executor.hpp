@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <beck/base/unfused.hpp>
+#include <beck/base/ref_count.hpp>
 #include <beck/run/block.hpp>
 #include <beck/run/queue_entry.hpp>
 #include <beck/run/runner.hpp>
@@ -253,17 +254,15 @@ class executor_box {
   static bool equal(const void* a, const void* b) noexcept {
     return from(a).executor_ == from(b).executor_;
   }
-  static void retain(void* self) noexcept {
-    __atomic_fetch_add(&from(self).count_, 1, __ATOMIC_RELAXED);
-  }
-  static void release(void* self) noexcept {  // acq_rel: the last one sees every earlier use
-    if (__atomic_sub_fetch(&from(self).count_, 1, __ATOMIC_ACQ_REL) != 0) return;
+  static void retain(void* self) noexcept { from(self).count_.add(); }
+  static void release(void* self) noexcept {
+    if (!from(self).count_.drop()) return;
     from(self).~executor_box();
     free_block(self);
   }
 
   E executor_;
-  long count_ = 1;
+  ref_count count_;
 };
 
 template <class E>

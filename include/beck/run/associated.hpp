@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a completion handler carries besides its call operator: an executor, an allocator, an
-// immediate executor. Asio's names; a handler offers them by members (get_executor, get_allocator,
-// get_immediate_executor), by specialising the traits, or by wrapping a handler that does.
+// immediate executor, a cancellation slot. Asio's names; a handler offers them by members
+// (get_executor, get_allocator, get_immediate_executor, get_cancellation_slot), by specialising the
+// traits, or by wrapping a handler that does.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 
 #include <beck/run/any_io_executor.hpp>
 #include <beck/run/block.hpp>
+#include <beck/run/cancellation.hpp>
 
 namespace beck {
 
@@ -59,6 +61,8 @@ template <class T, class Fallback>
 struct associated_immediate_executor;
 template <class T, class Fallback>
 struct associated_allocator;
+template <class T, class Fallback>
+struct associated_cancellation_slot;
 
 struct executor_query {
   template <class T, class Fallback>
@@ -85,6 +89,15 @@ struct allocator_query {
   }
 };
 
+struct cancellation_slot_query {
+  template <class T, class Fallback>
+  using trait = associated_cancellation_slot<T, Fallback>;
+  template <class T>
+  static auto ask(const T& t) noexcept -> decltype(t.get_cancellation_slot()) {
+    return t.get_cancellation_slot();
+  }
+};
+
 /// The executor on which a handler of type T wants to be called.
 template <class T, class Fallback = any_io_executor>
 struct associated_executor : association<executor_query, T, Fallback> {};
@@ -94,6 +107,10 @@ struct associated_immediate_executor : association<immediate_executor_query, T, 
 /// The allocator for the memory that an operation needs while it waits to call the handler.
 template <class T, class Fallback = recycling_allocator<>>
 struct associated_allocator : association<allocator_query, T, Fallback> {};
+
+/// The slot through which the operation can be cancelled.
+template <class T, class Fallback = cancellation_slot>
+struct associated_cancellation_slot : association<cancellation_slot_query, T, Fallback> {};
 
 template <class T, class F = any_io_executor>
 auto get_associated_executor(const T& handler, const F& fallback = F()) noexcept {
@@ -106,6 +123,11 @@ auto get_associated_immediate_executor(const T& handler, const F& fallback = F()
 template <class T, class F = recycling_allocator<>>
 auto get_associated_allocator(const T& handler, const F& fallback = F()) noexcept {
   return associated_allocator<T, F>::get(handler, fallback);
+}
+
+template <class T, class F = cancellation_slot>
+auto get_associated_cancellation_slot(const T& handler, const F& fallback = F()) noexcept {
+  return associated_cancellation_slot<T, F>::get(handler, fallback);
 }
 
 template <class T, class F = any_io_executor>
@@ -137,6 +159,38 @@ template <class T>
 concept has_immediate_executor = answers<immediate_executor_query, T, any_io_executor>;
 template <class T>
 concept has_associated_allocator = answers<allocator_query, T, recycling_allocator<>>;
+template <class T>
+concept has_cancellation_slot = answers<cancellation_slot_query, T, cancellation_slot>;
+
+/// An operation's hook in the slot of its handler; nothing if the handler has none.
+template <class Handler, class Hook>
+class handler_listening {
+ public:
+  explicit handler_listening(void*) noexcept {}
+  static void start(const Handler&) noexcept {}
+  static void stop(const Handler&) noexcept {}
+};
+template <has_cancellation_slot Handler, class Hook>
+class handler_listening<Handler, Hook> {
+ public:
+  /// `owner` is for the hook's function.
+  explicit handler_listening(void* owner) noexcept { hook_.owner = owner; }
+
+  void start(const Handler& handler) noexcept {
+    const cancellation_slot slot = get_associated_cancellation_slot(handler);
+    if (!slot.is_connected()) return;
+    slot.connect(hook_);
+    listening_ = true;
+  }
+  /// Before the handler is called, moved or destroyed.
+  void stop(const Handler& handler) noexcept {
+    if (std::exchange(listening_, false)) get_associated_cancellation_slot(handler).clear();
+  }
+
+ private:
+  Hook hook_;
+  bool listening_ = false;
+};
 
 /// True for handlers that only keep the result for somebody else (a waiting coroutine, a future):
 /// calling one runs no user code, so it may also be called inside the function that started the

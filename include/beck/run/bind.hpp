@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// bind_executor, bind_immediate_executor, bind_allocator: tokens and handlers that answer one query
-// themselves and leave the others to what they wrap. With Asio's names and meaning.
+// bind_executor, bind_immediate_executor, bind_allocator, bind_cancellation_slot: tokens and
+// handlers that answer one query themselves and leave the others to what they wrap. With Asio's
+// names and meaning.
 #pragma once
 
 #include <beck/run/token_adapter.hpp>
@@ -40,12 +41,25 @@ class bound_allocator : public association_adapter {
   Allocator allocator_;
 };
 
+class bound_cancellation_slot : public association_adapter {
+ public:
+  using cancellation_slot_type = cancellation_slot;
+  explicit bound_cancellation_slot(cancellation_slot slot) noexcept : slot_(slot) {}
+  cancellation_slot get_cancellation_slot() const noexcept { return slot_; }
+
+ private:
+  cancellation_slot slot_;
+};
+
 template <class T, class Executor>
 using executor_binder = token_adapter<bound_executor<Executor>, T>;
 template <class T, class Executor>
 using immediate_executor_binder = token_adapter<bound_immediate_executor<Executor>, T>;
 template <class T, class Allocator>
 using allocator_binder = token_adapter<bound_allocator<Allocator>, T>;
+
+template <class T>
+using cancellation_slot_binder = token_adapter<bound_cancellation_slot, T>;
 
 /// The executor of something that is one or has one.
 template <executor_like E>
@@ -82,6 +96,15 @@ auto bind_allocator(const Allocator& allocator, T&& token) {
                                                       static_cast<T&&>(token));
 }
 
+/// The operation listens to `slot`: its signal can cancel it. For a coroutine that is spawned so, a
+/// terminal request stops its scope. Reads and writes of one step accept every type of request,
+/// composed ones terminal and partial.
+template <class T>
+auto bind_cancellation_slot(cancellation_slot slot, T&& token) {
+  return cancellation_slot_binder<std::decay_t<T>>(bound_cancellation_slot(slot),
+                                                   static_cast<T&&>(token));
+}
+
 /// Without a token: for the default one.
 template <class Where>
 auto bind_executor(Where&& where) {
@@ -90,6 +113,9 @@ auto bind_executor(Where&& where) {
 template <class Where>
 auto bind_immediate_executor(Where&& where) {
   return beck::bind_immediate_executor(static_cast<Where&&>(where), deferred);
+}
+inline auto bind_cancellation_slot(cancellation_slot slot) {
+  return beck::bind_cancellation_slot(slot, deferred);
 }
 template <class Allocator>
 auto bind_allocator(const Allocator& allocator) {

@@ -3,6 +3,7 @@
 // users write. The result waits in the awaiting frame; nothing is allocated for it.
 #pragma once
 
+#include <beck/base/late.hpp>
 #include <beck/run/async_result.hpp>
 #include <beck/run/launch.hpp>
 #include <beck/run/result_slot.hpp>
@@ -22,8 +23,9 @@ class [[nodiscard]] deferred_operation<void(A...), Throwing, Launch> {
   using throwing_form = deferred_operation<void(A...), true, Launch>;
 
   explicit deferred_operation(Launch launch) : launch_(static_cast<Launch&&>(launch)) {}
-  explicit deferred_operation(deferred_operation<void(A...), false, Launch>&& other)
-    requires Throwing
+  template <bool OtherThrows>
+    requires(Throwing && !OtherThrows)
+  explicit deferred_operation(deferred_operation<void(A...), OtherThrows, Launch>&& other)
       : launch_(static_cast<Launch&&>(other.launch_)) {}
 
   /// Starts it with another token.
@@ -32,31 +34,22 @@ class [[nodiscard]] deferred_operation<void(A...), Throwing, Launch> {
     return async_initiate<Token, signature>(static_cast<Launch&&>(launch_), token);
   }
 
-  class awaiter {
-   public:
-    explicit awaiter(Launch&& launch) : launch_(static_cast<Launch&&>(launch)) {}
-    bool await_ready() const noexcept { return false; }
-    template <class Promise>
-    bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-      return suspend_in(coroutine, scope_of(coroutine));
-    }
-    bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
-      return slot_.suspend(coroutine, environment, static_cast<Launch&&>(launch_));
-    }
-    auto await_resume() { return slot_.template take<Throwing>(); }
-
-   private:
-    Launch launch_;
-    awaiting_slot<A...> slot_;
-  };
-  awaiter operator co_await() && { return awaiter(static_cast<Launch&&>(launch_)); }
-  awaiter operator co_await() & { return awaiter(static_cast<Launch&&>(launch_)); }
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> coroutine) {
+    return suspend_in(coroutine, scope_of(coroutine));
+  }
+  bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+    return slot_.emplace().suspend(coroutine, environment, static_cast<Launch&&>(launch_));
+  }
+  auto await_resume() { return slot_->template take<Throwing>(); }
 
  private:
   template <class, bool, class>
   friend class deferred_operation;
 
   Launch launch_;
+  late<awaiting_slot<A...>> slot_;
 };
 
 template <class Signature, bool Throwing, class Initiation, class... Args>

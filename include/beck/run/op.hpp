@@ -34,12 +34,13 @@ namespace beck {
 /// completes on `get_executor()` of the derived class, if there is one, else on the current
 /// executor.
 ///
-/// Cancellation: if Derived has `void cancel() noexcept` and gives an error_code first, a stop of
-/// the coroutine's scope calls it, once, on the coroutine's executor, before the coroutine goes on:
-/// perhaps after `done`, also on another thread. It makes the operation call `done` soon, if it has
-/// not, with operation_aborted if nothing better is there (the scope turns that into error::timeout
-/// where a time limit was the reason). `done` may be called inside. Derived's other values must be
-/// default-constructible.
+/// Cancellation: `done` has a cancellation slot, so operations that it is given to are cancelled
+/// when the coroutine's scope is stopped, or when the slot of a handler asks for it. Where that is
+/// not enough Derived has `void cancel() noexcept` and gives an error_code first; then cancel() is
+/// called instead, inside the executor of what waits. It makes the operation call `done` soon, with
+/// operation_aborted if nothing better is there (a scope turns that into error::timeout where a
+/// time limit was the reason); `done` may be called inside. If `done` has been called already
+/// cancel() does nothing. Derived's other values must be default-constructible.
 ///
 /// Requires: Derived is not final, and is moved only before it starts. From then on it stays where
 /// it is, so initiate() may hand out `this`, until `done` is called or destroyed. Memory: none when
@@ -80,13 +81,10 @@ class op<Derived, void(A...)> : public result_slot<A...> {
       home.post(this);
       return true;
     }
-    this->begin(home, &resume_entry);
-    if constexpr (has_cancel()) {
-      waiting_place place(environment, this);
-      return place.keep(initiate_here());
-    } else {
-      return initiate_here();
-    }
+    this->begin(home, &resume_entry, signal_.slot());
+    scope_wait waiting(environment, this, &cancel_wait);
+    return waiting.keep(this->initiate_suspended(
+        [this](handler done) { self().initiate(static_cast<handler&&>(done)); }));
   }
   auto await_resume() { return this->template resume_with<false>(); }
 
@@ -114,7 +112,7 @@ class op<Derived, void(A...)> : public result_slot<A...> {
     if (where == nullptr) return;  // the frame belongs to its tree, which destroys it
     ++where->counters.delivered;
     auto* self = static_cast<op*>(entry);
-    if constexpr (has_cancel()) self->explain();
+    self->explain(*self->scope_);
     self->scope_->resume(self->coroutine_, *where);
   }
 
@@ -128,33 +126,8 @@ class op<Derived, void(A...)> : public result_slot<A...> {
     return declared;
   }
 
-  bool initiate_here() {
-    return this->initiate_suspended(
-        [this](handler done) { self().initiate(static_cast<handler&&>(done)); });
-  }
-
-  /// The scope waits for the operation, unless that does not suspend or does not begin.
-  class waiting_place {
-   public:
-    waiting_place(scope& environment, op* leaf) noexcept : environment_(&environment) {
-      environment.wait_at(leaf, &cancel_wait);
-    }
-    ~waiting_place() {
-      if (environment_ != nullptr) environment_->stop_waiting();
-    }
-    waiting_place(const waiting_place&) = delete;
-    waiting_place& operator=(const waiting_place&) = delete;
-    bool keep(bool suspended) noexcept {
-      if (suspended) environment_ = nullptr;  // the frame, and the scope in it, may be gone
-      return suspended;
-    }
-
-   private:
-    scope* environment_;
-  };
-
   static scope* cancel_wait(void* leaf, scope&) noexcept {
-    static_cast<op*>(leaf)->self().cancel();
+    static_cast<op*>(leaf)->cancel_this(cancellation_type::all);
     return nullptr;
   }
   /// Its scope was stopped before it began: it ends behind what is queued.
@@ -167,19 +140,25 @@ class op<Derived, void(A...)> : public result_slot<A...> {
   void set_refused(error_code ec, void (*)(error_code, Values...)) {
     this->set(ec, Values()...);
   }
-  /// A cancelled operation says why.
-  void explain() noexcept {
-    if (!scope_->stop_requested()) return;
-    auto&& result = this->get();
-    if (result.error_ == make_error(cancelled_result))
-      result.error_ = make_error(scope_->stop_result());
-  }
-
   Derived& self() noexcept { return static_cast<Derived&>(*this); }
 
+ protected:
+  /// A request to cancel: to cancel(), if there is one, else to what initiate() gave its handler
+  /// to.
+  void cancel_this(cancellation_type type) {
+    if constexpr (has_cancel()) {
+      if (!!type) self().cancel();
+    } else {
+      signal_.emit(type);
+    }
+  }
+  cancellation_slot own_slot() noexcept { return signal_.slot(); }
+
+ private:
   bool asked_ = false;
   std::coroutine_handle<> coroutine_;
   scope* scope_;
+  cancellation_signal signal_;
 };
 
 template <class Derived, class Signature>
@@ -212,7 +191,8 @@ class op_callback final : public Op {
       if (self->ready()) {
         call.end_with(initiating_call::outcome::completed);
       } else {
-        self->begin(self->executor_, &upcall);
+        self->begin(self->executor_, &upcall, self->own_slot());
+        self->listening_.start(self->handler_);
         counted = true;
         self->initiate(typename Op::handler(*self));
       }
@@ -256,6 +236,7 @@ class op_callback final : public Op {
   }
 
   static void discard(op_callback* self) noexcept {
+    self->listening_.stop(self->handler_);
     Handler handler(static_cast<Handler&&>(self->handler_));
     release_for_handler(self, handler);
   }
@@ -263,6 +244,7 @@ class op_callback final : public Op {
   static void upcall(queue_entry* entry, runner* where) {
     auto* self = static_cast<op_callback*>(entry);
     if (where == nullptr) return discard(self);
+    self->listening_.stop(self->handler_);
     auto result = static_cast<typename Op::result_type&&>(self->get());
     Handler handler(static_cast<Handler&&>(self->handler_));
     release_for_handler(self, handler);
@@ -270,8 +252,19 @@ class op_callback final : public Op {
     call_with_result(static_cast<Handler&&>(handler), static_cast<decltype(result)&&>(result));
   }
 
+  /// Requests through the handler's slot.
+  class cancel_hook : public cancellation_hook {
+   public:
+    cancel_hook() noexcept
+        : cancellation_hook([](cancellation_hook& self, cancellation_type type) {
+            static_cast<op_callback*>(static_cast<cancel_hook&>(self).owner)->cancel_this(type);
+          }) {}
+    void* owner = nullptr;
+  };
+
   Handler handler_;
   any_io_executor executor_;
+  [[no_unique_address]] handler_listening<Handler, cancel_hook> listening_{this};
 };
 
 /// True for classes that derive from op.

@@ -4,8 +4,10 @@
 // delivering never allocates, because the slot is its own queue entry.
 #pragma once
 
+#include <beck/base/error.hpp>
 #include <beck/base/unfused.hpp>
 #include <beck/run/awaited_result.hpp>
+#include <beck/run/cancellation.hpp>
 #include <beck/run/initiating_call.hpp>
 #include <beck/run/scope.hpp>
 #include <coroutine>
@@ -24,15 +26,19 @@ class completion_slot : public queue_entry {
 
   /// Where the result is delivered.
   const any_io_executor& executor() const noexcept { return *executor_; }
+  /// Through which the operations that the handler was given to can be cancelled.
+  cancellation_slot cancellation() const noexcept { return cancellation_; }
 
  protected:
   /// Before the initiation: counts outstanding work on `executor`, which must live as long as the
   /// slot. The initiation runs inside an initiating_call of the slot; if that is still pending
   /// afterwards, the slot belongs to the handler and may be gone already. Else it is the
   /// initiation's again, and settle() ends the work.
-  void begin(const any_io_executor& executor, run_function deliver) noexcept {
+  void begin(const any_io_executor& executor, run_function deliver,
+             cancellation_slot cancellation) noexcept {
     run = deliver;
     executor_ = &executor;
+    cancellation_ = cancellation;
     executor.on_work_started();
   }
   void settle() noexcept { executor_->on_work_finished(); }
@@ -51,6 +57,7 @@ class completion_slot : public queue_entry {
   bool continue_at_once(const initiating_call& call);
 
   const any_io_executor* executor_ = nullptr;
+  cancellation_slot cancellation_;
 };
 
 template <class... A>
@@ -74,6 +81,14 @@ class result_slot : public completion_slot {
     full_ = true;
   }
   result_type&& get() noexcept { return static_cast<result_type&&>(result_); }
+  /// A result that a stop of `environment` has cancelled says why.
+  void explain(scope& environment) noexcept {
+    if constexpr (is_io_result<result_type>) {
+      if (environment.stop_requested() && result_.error_ == make_error(cancelled_result)) {
+        result_.error_ = make_error(environment.stop_result());
+      }
+    }
+  }
 
   /// Runs the initiation of a coroutine's operation, after begin(). True: the coroutine stays
   /// suspended. What the initiation throws passes through, and the handler forgets the slot.
@@ -149,6 +164,10 @@ class result_handler {
   executor_type get_executor() const noexcept {
     return slot_ != nullptr ? slot_->executor() : executor_type();
   }
+  /// And how they can be cancelled.
+  cancellation_slot get_cancellation_slot() const noexcept {
+    return slot_ != nullptr ? slot_->cancellation() : cancellation_slot();
+  }
 
   /// Does nothing if what waited is gone (its context was destroyed).
   void operator()(A... a) {
@@ -168,6 +187,41 @@ class result_handler {
   result_slot<A...>* slot_;
 };
 
+/// While an operation is being initiated: the scope waits for it, unless it does not suspend, or
+/// does not begin. If the scope was stopped before, it is cancelled as soon as it has begun.
+class scope_wait {
+ public:
+  scope_wait(scope& environment, void* leaf, scope::cancel_function cancel) noexcept
+      : environment_(&environment),
+        leaf_(leaf),
+        cancel_(cancel),
+        late_(environment.stop_requested()) {
+    environment.wait_at(leaf, cancel);
+  }
+  ~scope_wait() {
+    if (environment_ != nullptr) environment_->stop_waiting();
+  }
+  scope_wait(const scope_wait&) = delete;
+  scope_wait& operator=(const scope_wait&) = delete;
+
+  bool keep(bool suspended) noexcept {
+    if (!suspended) return false;
+    scope& environment = *std::exchange(environment_, nullptr);
+    // Where entries run one after another the operation cannot have been delivered yet.
+    if (late_ && !environment.executor().table()->concurrent) {
+      environment.stop_waiting();
+      cancel_(leaf_, environment);
+    }
+    return true;
+  }
+
+ private:
+  scope* environment_;
+  void* leaf_;
+  scope::cancel_function cancel_;
+  bool late_;
+};
+
 /// The slot in the frame of a coroutine that awaits.
 template <class... A>
 class awaiting_slot : public result_slot<A...> {
@@ -177,8 +231,9 @@ class awaiting_slot : public result_slot<A...> {
   bool suspend(std::coroutine_handle<> coroutine, scope& environment, Initiation&& initiation) {
     coroutine_ = coroutine;
     scope_ = &environment;
-    this->begin(environment.executor(), &resume_entry);
-    return this->initiate_suspended(static_cast<Initiation&&>(initiation));
+    this->begin(environment.executor(), &resume_entry, signal_.slot());
+    scope_wait waiting(environment, this, &cancel_wait);
+    return waiting.keep(this->initiate_suspended(static_cast<Initiation&&>(initiation)));
   }
   template <bool Throwing>
   auto take() {
@@ -190,11 +245,17 @@ class awaiting_slot : public result_slot<A...> {
     if (where == nullptr) return;  // the frame belongs to its tree, which destroys it
     ++where->counters.delivered;
     auto* self = static_cast<awaiting_slot*>(entry);
+    self->explain(*self->scope_);
     self->scope_->resume(self->coroutine_, *where);
+  }
+  static scope* cancel_wait(void* leaf, scope&) noexcept {
+    static_cast<awaiting_slot*>(leaf)->signal_.emit(cancellation_type::all);
+    return nullptr;
   }
 
   std::coroutine_handle<> coroutine_;
   scope* scope_;
+  cancellation_signal signal_;
 };
 
 }  // namespace beck

@@ -7,20 +7,35 @@
 
 namespace beck {
 
-/// Carries one stop request from the thread that makes it to the executor of a scope.
 class stop_relay;
 
-/// Stopped with the outer scope, or when a stop is requested through the token.
-class token_scope : public inner_scope {
+/// Ties a scope to a stop_token: a request stops the scope, inside its executor. It ends before the
+/// scope does. Thread: who runs inside the executor.
+class stop_link {
  public:
-  explicit token_scope(scope& outer) noexcept : inner_scope(outer) {}
-  ~token_scope();
+  stop_link() noexcept = default;
+  ~stop_link() { disconnect(); }
+  stop_link(const stop_link&) = delete;
+  stop_link& operator=(const stop_link&) = delete;
 
-  /// From here on the token counts. Throws std::bad_alloc.
-  void stop_with(const stop_token& token);
+  /// Stops at once if that was requested before. Throws std::bad_alloc.
+  void connect(scope& to, const stop_token& token);
+  void disconnect() noexcept;
 
  private:
   stop_relay* relay_ = nullptr;
+};
+
+/// Stopped with the outer scope, or when a stop is requested through a token.
+class token_scope : public inner_scope {
+ public:
+  explicit token_scope(scope& outer) noexcept : inner_scope(outer) {}
+
+  /// From here on the token counts. Throws std::bad_alloc.
+  void stop_with(const stop_token& token) { link_.connect(*this, token); }
+
+ private:
+  stop_link link_;
 };
 
 }  // namespace beck

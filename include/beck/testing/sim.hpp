@@ -105,6 +105,10 @@ class host {
   /// The next `times` occasions for this fault here strike for sure: packets that this host sends,
   /// connects and accepts of its programs, and so on. clock_jump has none on a host.
   void inject(fault which, unsigned times = 1) noexcept;
+  /// Its programs get a signal, as by sigqueue(3): every signal_set of a context here that holds
+  /// it. False: none does, and nothing happens.
+  bool raise_signal(int number, int value = 0);
+
   /// What system_now() gives to its programs: at first the world's now() after 1 January 2026,
   /// 00:00 UTC.
   system_time_point date() const noexcept;

@@ -40,6 +40,24 @@ sim_system::~sim_system() { --world().contexts; }
 
 // --- sockets -----------------------------------------------------------------------------------
 
+int sim_system::watch_signal(int number, signal_sink& sink) noexcept {
+  constexpr int kill_number = 9, stop_number = 19;  // nobody can catch these
+  if (number == kill_number || number == stop_number) return -EINVAL;
+  if (!is_alive()) return -EIO;
+  try {
+    host_->signal_watchers.push_back({number, &sink});
+  } catch (const std::bad_alloc&) {
+    return -ENOMEM;
+  }
+  return 0;
+}
+
+void sim_system::unwatch_signal(int number, signal_sink& sink) noexcept {
+  std::erase_if(host_->signal_watchers, [&](const sim_host::signal_watcher& watcher) {
+    return watcher.number == number && watcher.sink == &sink;
+  });
+}
+
 std::int64_t sim_system::wall_now() noexcept {
   sim_faults& faults = world().faults();
   if (faults.strikes(sim_fault::date_set, host_)) {

@@ -47,6 +47,8 @@ class sim_system final : public system {
   int accept(int fd) noexcept override;
   int connect(int fd, const void* address, std::size_t bytes) noexcept override;
   int pending_error(int fd) noexcept override;
+  int watch_signal(int number, signal_sink& sink) noexcept override;
+  void unwatch_signal(int number, signal_sink& sink) noexcept override;
   /// Where it would have to wait, virtual time passes and the network goes on; if nothing can ever
   /// happen, the program ends with a message.
   int poll(int fd, unsigned events, std::int64_t deadline) noexcept override;

@@ -45,6 +45,8 @@ const char* to_text(sim_note what) noexcept {
       return "poll";
     case sim_note::query:
       return "query";
+    case sim_note::signal:
+      return "signal";
     case sim_note::event:
     case sim_note::time:
     case sim_note::fault:

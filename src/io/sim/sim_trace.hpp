@@ -29,6 +29,7 @@ enum class sim_note : std::uint32_t {
   event = 100,
   time,
   fault,
+  signal,
 };
 
 class sim_trace {

@@ -8,6 +8,8 @@
 #include <beck/base/assert.hpp>
 #include <beck/base/duration.hpp>
 
+#include "io/signal_sink.hpp"
+
 namespace beck {
 
 // --- a host ------------------------------------------------------------------------------------
@@ -53,9 +55,22 @@ void sim_host::set_date(std::int64_t ns) noexcept {
   date_offset_ns_ = (duration(ns) - duration(world_.clock().now())).nanoseconds();
 }
 
+bool sim_host::raise_signal(int number, int value) {
+  bool taken = false;
+  for (const signal_watcher& watcher : signal_watchers) {
+    if (watcher.number != number) continue;
+    constexpr int by_sigqueue = -1;
+    watcher.sink->signalled(signal_info{number, by_sigqueue, value, 0});
+    taken = true;
+  }
+  world_.note(*this, sim_note::signal, number, value);
+  return taken;
+}
+
 void sim_host::crash() {
   if (!up_) return;
   up_ = false;
+  signal_watchers.clear();
   world_.scheduler().stop(*this);
   world_.network().vanish(*this);
   lowest_free_ = 0;

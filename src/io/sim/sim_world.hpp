@@ -21,6 +21,8 @@
 
 namespace beck {
 
+class signal_sink;
+
 /// What the draws of a world range over.
 struct sim_profile {
   std::int64_t delay_ns_min = 1'000;
@@ -76,6 +78,15 @@ class sim_host {
   /// as it was set.
   std::int64_t date() const noexcept;
   void set_date(std::int64_t ns) noexcept;
+
+  /// Programs that wait for a signal, in the order in which they began.
+  struct signal_watcher {
+    int number;
+    signal_sink* sink;
+  };
+  std::vector<signal_watcher> signal_watchers;
+  /// Gives a signal to everybody who waits for it here; false: nobody does.
+  bool raise_signal(int number, int value);
 
   /// Faults that somebody wants to strike here next.
   sim_fault_table<unsigned> injected{};

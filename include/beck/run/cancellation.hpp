@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSL-1.0
+// Asio's cancellation of single operations: a signal, the slot through which an operation listens
+// to it, and the state that a composed operation keeps. Tasks are cancelled through scopes
+// (run/scope.hpp); where a coroutine awaits an operation that is started with a handler, its scope
+// drives such a signal.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <beck/run/block.hpp>
+
+namespace beck {
+
+/// What a request to cancel may leave behind. A request names what the requester accepts, an
+/// operation acts on it if it can guarantee one of these.
+enum class cancellation_type : unsigned {
+  none = 0,
+  terminal = 1,  ///< the object may only be closed or destroyed afterwards
+  partial = 2,   ///< side effects are known: what was transferred is reported
+  total = 4,     ///< no side effects
+  all = 7,
+};
+constexpr cancellation_type operator|(cancellation_type a, cancellation_type b) noexcept {
+  return static_cast<cancellation_type>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+constexpr cancellation_type operator&(cancellation_type a, cancellation_type b) noexcept {
+  return static_cast<cancellation_type>(static_cast<unsigned>(a) & static_cast<unsigned>(b));
+}
+constexpr bool operator!(cancellation_type a) noexcept { return a == cancellation_type::none; }
+
+/// What listens to a signal: embedded in an operation, or a block around a user's callable.
+class cancellation_hook {
+ public:
+  using call_function = void (*)(cancellation_hook& self, cancellation_type type);
+  using destroy_function = void (*)(cancellation_hook& self) noexcept;
+
+  explicit cancellation_hook(call_function call, destroy_function destroy = nullptr) noexcept
+      : call_(call), destroy_(destroy) {}
+  cancellation_hook(const cancellation_hook&) = delete;
+  cancellation_hook& operator=(const cancellation_hook&) = delete;
+
+ protected:
+  ~cancellation_hook() = default;
+
+ private:
+  friend class cancellation_signal;
+
+  call_function call_;
+  destroy_function destroy_;  // null: it belongs to somebody else
+};
+
+class cancellation_slot;
+
+/// The requester's half. It outlives the operations that listen to it. Thread: that of the
+/// operation that listens; emit() inside the executor of its handler.
+class cancellation_signal {
+ public:
+  cancellation_signal() noexcept = default;
+  cancellation_signal(const cancellation_signal&) = delete;
+  cancellation_signal& operator=(const cancellation_signal&) = delete;
+  ~cancellation_signal() { clear(); }
+
+  /// Asks what listens to end, if anything does.
+  void emit(cancellation_type type) {
+    if (hook_ != nullptr) hook_->call_(*hook_, type);
+  }
+  cancellation_slot slot() noexcept;
+
+ private:
+  friend class cancellation_slot;
+
+  void clear() noexcept {
+    cancellation_hook* const gone = std::exchange(hook_, nullptr);
+    if (gone != nullptr && gone->destroy_ != nullptr) gone->destroy_(*gone);
+  }
+
+  cancellation_hook* hook_ = nullptr;
+};
+
+/// The listener's half: one handler at a time. A copyable handle; disconnected if
+/// default-constructed.
+class cancellation_slot {
+ public:
+  constexpr cancellation_slot() noexcept = default;
+
+  bool is_connected() const noexcept { return signal_ != nullptr; }
+  bool has_handler() const noexcept { return signal_ != nullptr && signal_->hook_ != nullptr; }
+
+  /// `handler(type)` is called for each request from here on, in place of what was there; gives the
+  /// stored handler. Throws std::bad_alloc. Requires: is_connected().
+  template <class Handler>
+  std::decay_t<Handler>& assign(Handler&& handler) const {
+    return emplace<std::decay_t<Handler>>(static_cast<Handler&&>(handler));
+  }
+  template <class Handler, class... Args>
+  Handler& emplace(Args&&... args) const;
+
+  /// An operation listens with what it has; clear() before that ends.
+  void connect(cancellation_hook& hook) const noexcept {
+    signal_->clear();
+    signal_->hook_ = &hook;
+  }
+  void clear() const noexcept {
+    if (signal_ != nullptr) signal_->clear();
+  }
+
+  friend bool operator==(const cancellation_slot&, const cancellation_slot&) noexcept = default;
+
+ private:
+  friend class cancellation_signal;
+
+  explicit constexpr cancellation_slot(cancellation_signal* signal) noexcept : signal_(signal) {}
+
+  cancellation_signal* signal_ = nullptr;
+};
+
+inline cancellation_slot cancellation_signal::slot() noexcept { return cancellation_slot(this); }
+
+/// A user's callable behind a slot.
+template <class Handler>
+class assigned_handler final : public cancellation_hook {
+ public:
+  template <class... Args>
+  explicit assigned_handler(Args&&... args)
+      : cancellation_hook(
+            [](cancellation_hook& self, cancellation_type type) {
+              static_cast<assigned_handler&>(self).handler_(type);
+            },
+            [](cancellation_hook& self) noexcept {
+              auto& gone = static_cast<assigned_handler&>(self);
+              gone.~assigned_handler();
+              free_block(&gone);
+            }),
+        handler_(static_cast<Args&&>(args)...) {}
+  Handler& handler() noexcept { return handler_; }
+
+ private:
+  Handler handler_;
+};
+
+template <class Handler, class... Args>
+Handler& cancellation_slot::emplace(Args&&... args) const {
+  using stored = assigned_handler<Handler>;
+  struct guard {
+    void* block;
+    ~guard() {
+      if (block != nullptr) free_block(block);
+    }
+  } unwinding{allocate_block(sizeof(stored))};
+  auto* made = ::new (unwinding.block) stored(static_cast<Args&&>(args)...);
+  unwinding.block = nullptr;
+  connect(*made);
+  return made->handler();
+}
+
+/// What a composed operation keeps: it listens to the slot of its handler, remembers what was asked
+/// for, and passes it on to the operation that it is in. Copies share one state; empty if
+/// default-constructed or made of a disconnected slot.
+class cancellation_state {
+ public:
+  /// Which requests are passed on, and as what. The default: terminal ones only.
+  using filter_function = cancellation_type (*)(cancellation_type type);
+  static cancellation_type terminal_only(cancellation_type type) noexcept {
+    return type & cancellation_type::terminal;
+  }
+
+  cancellation_state() noexcept = default;
+  /// Throws std::bad_alloc.
+  explicit cancellation_state(cancellation_slot slot, filter_function filter = &terminal_only)
+      : shared_(slot.is_connected() ? &slot.emplace<shared>(filter) : nullptr) {}
+
+  /// For the operations inside.
+  cancellation_slot slot() const noexcept {
+    return shared_ != nullptr ? shared_->signal.slot() : cancellation_slot();
+  }
+  /// What was asked for so far.
+  cancellation_type cancelled() const noexcept {
+    return shared_ != nullptr ? shared_->asked : cancellation_type::none;
+  }
+  /// Forgets it (some of it).
+  void clear(cancellation_type mask = cancellation_type::all) noexcept {
+    if (shared_ == nullptr) return;
+    const auto kept = ~static_cast<unsigned>(mask) & static_cast<unsigned>(shared_->asked);
+    shared_->asked = static_cast<cancellation_type>(kept);
+  }
+
+ private:
+  /// Lives behind the outer slot, until that is cleared.
+  struct shared {
+    explicit shared(filter_function f) noexcept : filter(f) {}
+    void operator()(cancellation_type type) {
+      const cancellation_type passed = filter(type);
+      asked = asked | passed;
+      if (!!passed) signal.emit(passed);
+    }
+    cancellation_signal signal;
+    filter_function filter;
+    cancellation_type asked = cancellation_type::none;
+  };
+
+  shared* shared_ = nullptr;
+};
+
+}  // namespace beck

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a port from Asio relies on around run() and its relations: when a context counts as stopped,
+// what the calls return then, and what calls inside of handlers change.
+#include <beck/coro/co_spawn.hpp>
+#include <beck/io/steady_timer.hpp>
+#include <chrono>
+#include <stdexcept>
+#include <vector>
+
+#include "support/context_options.hpp"
+
+using namespace std::chrono_literals;
+using beck::post;
+
+CONFORMANCE("a handler that polls its own context does not stop the run around it") {
+  beck::io_context ctx(context_options());
+  std::vector<int> order;
+  post(ctx, [&] {
+    order.push_back(1);
+    CHECK(ctx.poll() == 1);
+    CHECK_FALSE(ctx.stopped());
+    CHECK(ctx.poll() == 0);
+    CHECK_FALSE(ctx.stopped());  // this handler is work
+    post(ctx, [&] { order.push_back(3); });
+  });
+  post(ctx, [&] { order.push_back(2); });
+  CHECK(ctx.run() == 3);
+  CHECK(order == std::vector{1, 2, 3});
+}
+
+CONFORMANCE("a handler that runs its own context comes back when everything else has run") {
+  beck::io_context ctx(context_options());
+  std::vector<int> order;
+  post(ctx, [&] {
+    CHECK(ctx.run_one() == 1);
+    order.push_back(2);
+    CHECK(ctx.run() == 1);
+    order.push_back(4);
+    post(ctx, [&] { order.push_back(5); });
+  });
+  post(ctx, [&] { order.push_back(1); });
+  post(ctx, [&] { order.push_back(3); });
+  ctx.run();
+  CHECK(order == std::vector{1, 2, 3, 4, 5});
+}
+
+CONFORMANCE("a stop inside a nested poll ends the run around it too") {
+  beck::io_context ctx(context_options());
+  int ran = 0;
+  post(ctx, [&] {
+    ctx.poll();
+    ++ran;
+  });
+  post(ctx, [&] {
+    ctx.stop();
+    ++ran;
+  });
+  post(ctx, [&] { ran += 100; });
+  ctx.run();
+  CHECK(ran == 2);
+  CHECK(ctx.stopped());
+  ctx.restart();
+  CHECK(ctx.run() == 1);
+}
+
+CONFORMANCE("run_for that gives up leaves the context running, and run goes on without restart") {
+  beck::io_context ctx(context_options());
+  beck::steady_timer timer(ctx, 20ms);
+  bool fired = false;
+  timer.async_wait([&](beck::error_code) { fired = true; });
+  CHECK(ctx.run_for(1ms) == 0);
+  CHECK_FALSE(ctx.stopped());
+  CHECK(ctx.run_one_for(1ms) == 0);
+  CHECK_FALSE(ctx.stopped());
+  CHECK(ctx.run() == 1);
+  CHECK(fired);
+  CHECK(ctx.stopped());
+}
+
+CONFORMANCE("run_one without work gives 0 and stops, as run does") {
+  beck::io_context ctx(context_options());
+  CHECK(ctx.run_one() == 0);
+  CHECK(ctx.stopped());
+  ctx.restart();
+  post(ctx, [] {});
+  CHECK(ctx.run_one() == 1);
+  CHECK_FALSE(ctx.stopped());  // nobody has looked yet
+  CHECK(ctx.run_one() == 0);
+  CHECK(ctx.stopped());
+}
+
+CONFORMANCE("poll beside a work guard gives 0 and does not stop") {
+  beck::io_context ctx(context_options());
+  auto guard = beck::make_work_guard(ctx);
+  CHECK(ctx.poll() == 0);
+  CHECK(ctx.poll_one() == 0);
+  CHECK_FALSE(ctx.stopped());
+  guard.reset();
+  CHECK(ctx.poll() == 0);
+  CHECK(ctx.stopped());
+}
+
+CONFORMANCE("an operation in flight is work: poll does not stop beside it") {
+  beck::io_context ctx(context_options());
+  beck::steady_timer timer(ctx, 1h);
+  timer.async_wait([](beck::error_code) {});
+  CHECK(ctx.poll() == 0);
+  CHECK_FALSE(ctx.stopped());
+  timer.cancel();
+  CHECK(ctx.poll() == 1);
+  CHECK(ctx.stopped());
+}
+
+CONFORMANCE("restart of a context that was not stopped changes nothing") {
+  beck::io_context ctx(context_options());
+  int ran = 0;
+  post(ctx, [&] { ++ran; });
+  ctx.restart();
+  CHECK_FALSE(ctx.stopped());
+  CHECK(ctx.run() == 1);
+  ctx.restart();
+  ctx.restart();
+  CHECK(ctx.run() == 0);
+  CHECK(ran == 1);
+}
+
+CONFORMANCE("what was posted while the context was stopped runs after restart, in order") {
+  beck::io_context ctx(context_options());
+  std::vector<int> order;
+  post(ctx, [&] { order.push_back(1); });
+  ctx.stop();
+  post(ctx, [&] { order.push_back(2); });
+  CHECK(ctx.poll() == 0);
+  ctx.restart();
+  post(ctx, [&] { order.push_back(3); });
+  CHECK(ctx.poll() == 3);
+  CHECK(order == std::vector{1, 2, 3});
+}
+
+CONFORMANCE("an exception out of run_one and poll_one takes its handler only") {
+  beck::io_context ctx(context_options());
+  int ran = 0;
+  for (int i = 0; i < 2; ++i) {
+    post(ctx, [] { throw std::runtime_error("one"); });
+    post(ctx, [&] { ++ran; });
+  }
+  CHECK_THROWS_AS(ctx.run_one(), std::runtime_error);
+  CHECK(ctx.run_one() == 1);
+  CHECK_THROWS_AS(ctx.poll_one(), std::runtime_error);
+  CHECK_FALSE(ctx.stopped());
+  CHECK(ctx.poll_one() == 1);
+  CHECK(ran == 2);
+}
+
+CONFORMANCE(
+    "run counts a coroutine's start and each of its resumptions, but what went on inline not") {
+  beck::io_context ctx(context_options());
+  auto child = []() -> beck::task<> { co_return; };
+  beck::co_spawn(
+      ctx,
+      [&]() -> beck::task<> {
+        co_await child();
+        co_await post(ctx);
+        co_await child();
+        co_await dispatch(ctx);
+      },
+      beck::detached);
+  CHECK(ctx.run() == 2);
+}
+
+CONFORMANCE("a handler count ends between two handlers that were ready together") {
+  beck::io_context ctx(context_options());
+  std::vector<int> order;
+  beck::steady_timer timers[3] = {beck::steady_timer(ctx, 0ms), beck::steady_timer(ctx, 0ms),
+                                  beck::steady_timer(ctx, 0ms)};
+  for (int i = 0; i < 3; ++i) {
+    timers[i].async_wait([&order, i](beck::error_code) { order.push_back(i); });
+  }
+  CHECK(ctx.run_one() == 1);
+  CHECK(order == std::vector{0});
+  CHECK(ctx.run_one() == 1);
+  CHECK(order == std::vector{0, 1});
+  CHECK(ctx.run() == 1);
+  CHECK(order == std::vector{0, 1, 2});
+}
