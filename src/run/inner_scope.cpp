@@ -4,7 +4,8 @@
 
 namespace beck {
 
-inner_scope::inner_scope(scope& outer) noexcept : scope(outer.executor()), outer_(outer) {
+inner_scope::inner_scope(scope& outer) noexcept
+    : scope(outer.executor(), outer.locals()), outer_(outer) {
   if (outer.stop_requested()) {
     stop(outer.reason());
   } else {
