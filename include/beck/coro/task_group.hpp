@@ -66,13 +66,7 @@ class task_group : private join_point {
   /// once if a deadline is the reason). The callable is kept until the end; with captures that have
   /// destructors name it first (docs/coroutines.md).
   template <class Body>
-  static task<> run(Body body, group_options how = group_options()) {
-    scope& here = co_await current_scope();
-    task_group group(here, how);
-    task<> work = body(group);
-    co_await joining(group, work);
-    group.rethrow_if_failed();
-  }
+  static task<> run(Body body, group_options how = group_options());
 
   task_group(const task_group&) = delete;
   task_group& operator=(const task_group&) = delete;
@@ -190,6 +184,15 @@ class task_group::joining {
   task_group& group_;
   task<>& body_;
 };
+
+template <class Body>
+task<> task_group::run(Body body, group_options how) {
+  scope& here = co_await current_scope();
+  task_group group(here, how);
+  task<> work = body(group);
+  co_await joining(group, work);
+  group.rethrow_if_failed();
+}
 
 /// Waits for a place in a full group.
 class task_group::place_waiter {
