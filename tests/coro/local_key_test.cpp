@@ -111,7 +111,7 @@ TEST_CASE("what is spawned does not see the values of who spawns it") {
   run_next(context, [&]() -> task<> {
     const auto child = [&]() -> task<> { text = co_await seen(); };
     const auto work = [&]() -> task<> {
-      beck::co_spawn(context, child(), beck::detached);
+      beck::co_spawn(context, child, beck::detached);
       co_return;
     };
     co_await name.with("x", work());
