@@ -54,7 +54,10 @@ void join_point::ended(branch& b, runner& where) noexcept {
   scope& outer = *outer_;
   if (b.interrupted() && outer.stop_requested()) outer.note_interrupted();
   const std::coroutine_handle<> parent = coroutine_;
-  on_end_(*this, b);  // the branch may be gone after it
+  {
+    const state_guard guard(lock());
+    on_end_(*this, b);  // the branch may be gone after it
+  }
   // acq_rel: the last one has seen what all others did.
   if (__atomic_sub_fetch(&running_, 1u, __ATOMIC_ACQ_REL) != 0) return;
   outer.resume_next(parent, where);
@@ -62,7 +65,7 @@ void join_point::ended(branch& b, runner& where) noexcept {
 
 bool join_point::wait(std::coroutine_handle<> coroutine, scope::cancel_function stop) noexcept {
   coroutine_ = coroutine;
-  if (!outer_->stop_requested()) outer_->wait_at(this, stop);
+  if (!outer_->wait_at(this, stop)) stop(this, *outer_);
   if (__atomic_sub_fetch(&running_, 1u, __ATOMIC_ACQ_REL) != 0) return true;
   outer_->stop_waiting();
   return false;

@@ -23,11 +23,14 @@ void task_group::check_room() const {
 
 void task_group::adopt(group_child& made, std::coroutine_handle<> frame,
                        task_promise_base& promise) {
-  made.older_ = newest_;
-  if (newest_ != nullptr) newest_->newer_ = &made;
-  newest_ = &made;
-  ++children_;
-  if (stopped_ != stop_reason::none) made.environment().stop(stopped_);
+  {
+    const state_guard guard(lock());
+    made.older_ = newest_;
+    if (newest_ != nullptr) newest_->newer_ = &made;
+    newest_ = &made;
+    ++children_;
+    if (stopped_ != stop_reason::none) made.environment().stop(stopped_);
+  }
   start_later(made, frame, promise);
 }
 
@@ -63,6 +66,7 @@ void task_group::on_end(join_point& join, branch& ended) noexcept {
 
 scope* task_group::on_stop(void* leaf, scope& from) noexcept {
   auto& self = static_cast<task_group&>(*static_cast<join_point*>(leaf));
+  const state_guard guard(self.lock());
   self.body_->environment().stop(from.reason());
   if (self.how_.drains_ && from.reason() == stop_reason::stop) {
     self.start_draining();

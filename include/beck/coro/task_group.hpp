@@ -58,7 +58,25 @@ class group_child : public branch {
 };
 
 /// Thread: who runs inside the executor of the coroutine that awaits run(); all children run there.
+/// On a thread_pool that is several threads at once: then limits are not exact, and async_spawn()
+/// is for the body alone.
 class task_group : private join_point {
+  /// Awaits the end of body and children.
+  class joining {
+   public:
+    joining(task_group& group, task<>& body) noexcept : group_(group), body_(body) {}
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> coroutine) {
+      return group_.wait(coroutine, body_);
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    task_group& group_;
+    task<>& body_;
+  };
+
  public:
   /// Awaits `body(group)` and all children that it spawned, directly or not. The first exception,
   /// of the body or a child, stops the others at once and is thrown when all have ended. A stop of
@@ -93,7 +111,10 @@ class task_group : private join_point {
   auto async_spawn(task<T, Throwing> work);
 
   /// Stops the body and all children.
-  void stop() noexcept { stop_all(stop_reason::stop); }
+  void stop() noexcept {
+    const state_guard guard(lock());
+    stop_all(stop_reason::stop);
+  }
 
   /// Children that have not ended.
   std::size_t size() const noexcept { return children_; }
@@ -103,7 +124,6 @@ class task_group : private join_point {
   template <class Task>
   class spawn_operation;
   class place_waiter;
-  class joining;
   template <class Work>
   class child;
 
@@ -168,31 +188,6 @@ class task_group::child final : public group_child {
   Work work_;
   typename work_traits<Work>::task_type task_;
 };
-
-/// Awaits the end of body and children.
-class task_group::joining {
- public:
-  joining(task_group& group, task<>& body) noexcept : group_(group), body_(body) {}
-  bool await_ready() const noexcept { return false; }
-  template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-    return group_.wait(coroutine, body_);
-  }
-  void await_resume() const noexcept {}
-
- private:
-  task_group& group_;
-  task<>& body_;
-};
-
-template <class Body>
-task<> task_group::run(Body body, group_options how) {
-  scope& here = co_await current_scope();
-  task_group group(here, how);
-  task<> work = body(group);
-  co_await joining(group, work);
-  group.rethrow_if_failed();
-}
 
 /// Waits for a place in a full group.
 class task_group::place_waiter {

@@ -181,7 +181,9 @@ class [[nodiscard]] branches_operation : private join_point {
     open(environment);
     branches_.start(*this, decided_);
     return wait(coroutine, [](void* leaf, scope& from) noexcept -> scope* {
-      of(*static_cast<join_point*>(leaf)).branches_.stop(from.reason());
+      auto& self = of(*static_cast<join_point*>(leaf));
+      const state_guard guard(self.lock());
+      self.branches_.stop(from.reason());
       return nullptr;
     });
   }

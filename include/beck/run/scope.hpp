@@ -8,6 +8,7 @@
 #include <coroutine>
 
 #include <beck/run/any_io_executor.hpp>
+#include <beck/run/concurrency.hpp>
 
 namespace beck {
 
@@ -22,6 +23,7 @@ class local_value;
 
 /// The environment of a tree of tasks. Never copied and never moved; frames point to it.
 /// Thread: everything by who runs inside executor(); stop_source is the door for other threads.
+/// Where that executor runs entries side by side (a thread_pool) a spin lock guards the scope.
 class scope {
  public:
   /// Cancels what is waited for. Called at most once for each wait; runs no user code and resumes
@@ -30,7 +32,9 @@ class scope {
   using cancel_function = scope* (*)(void* leaf, scope& from) noexcept;
 
   explicit scope(any_io_executor executor, const local_value* locals = nullptr) noexcept
-      : executor_(std::move(executor)), locals_(locals) {}
+      : executor_(std::move(executor)),
+        locals_(locals),
+        lock_(executor_ && executor_.table()->concurrent) {}
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
 
@@ -40,8 +44,11 @@ class scope {
   /// The innermost of the values that everything below sees (coro/local_key.hpp), or nullptr.
   const local_value* locals() const noexcept { return locals_; }
 
-  stop_reason reason() const noexcept { return reason_; }
-  bool stop_requested() const noexcept { return reason_ != stop_reason::none; }
+  stop_reason reason() const noexcept {
+    // Relaxed: a request that is seen late is late.
+    return static_cast<stop_reason>(__atomic_load_n(&reason_, __ATOMIC_RELAXED));
+  }
+  bool stop_requested() const noexcept { return reason() != stop_reason::none; }
 
   /// Asks everything below to end: what is awaited is cancelled, later awaits end at once. Runs no
   /// user code. The first request decides the reason; false: there was one before.
@@ -50,16 +57,24 @@ class scope {
   // --- for what suspends coroutines
   // ------------------------------------------------------------
 
-  /// A coroutine waits from here on; `cancel` ends that early. Requires !stop_requested().
-  void wait_at(void* leaf, cancel_function cancel) noexcept {
+  /// A coroutine waits from here on; `cancel` ends that early. False: the scope was stopped before,
+  /// and will not tell.
+  [[nodiscard]] bool wait_at(void* leaf, cancel_function cancel) noexcept {
+    const state_guard guard(lock_);
+    if (stop_requested()) [[unlikely]]
+      return false;
     leaf_ = leaf;
     cancel_ = cancel;
+    return true;
   }
-  void stop_waiting() noexcept { leaf_ = nullptr; }
+  void stop_waiting() noexcept {
+    const state_guard guard(lock_);
+    leaf_ = nullptr;
+  }
 
   /// The wait is over: resumes the coroutine, as soon as a stop has left what it waited for alone.
   void resume(std::coroutine_handle<> coroutine, runner& where) {
-    leaf_ = nullptr;
+    stop_waiting();
     if (stop_requested()) [[unlikely]] {
       resume_stopped(coroutine, where);
     } else {
@@ -76,8 +91,8 @@ class scope {
   /// `result`, but a cancelled one says why.
   int explain(int result) noexcept;
   /// Whether something below has ended because of the stop; else it came too late to matter.
-  bool interrupted() const noexcept { return interrupted_; }
-  void note_interrupted() noexcept { interrupted_ = true; }
+  bool interrupted() const noexcept { return __atomic_load_n(&interrupted_, __ATOMIC_RELAXED); }
+  void note_interrupted() noexcept { __atomic_store_n(&interrupted_, true, __ATOMIC_RELAXED); }
 
   /// For a cancel_function whose leaf belongs to another executor: calls `there(leaf)` inside that.
   /// resume() waits until it has been, so the leaf stays.
@@ -101,9 +116,11 @@ class scope {
   const local_value* locals_;
   void* leaf_ = nullptr;
   cancel_function cancel_;
-  stop_reason reason_ = stop_reason::none;
-  bool interrupted_ = false;
+  state_lock lock_;
+  unsigned char reason_ = 0;         // atomic; a stop_reason
+  bool interrupted_ = false;         // atomic
   bool away_ = false;                // the message is out
+  scope* held_ = nullptr;            // for stop(): the scope around this one
   std::coroutine_handle<> pending_;  // what resume() had to keep meanwhile
   visit_message message_;
 };
