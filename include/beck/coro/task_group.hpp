@@ -84,7 +84,13 @@ class task_group : private join_point {
   /// once if a deadline is the reason). The callable is kept until the end; with captures that have
   /// destructors name it first (docs/coroutines.md).
   template <class Body>
-  static task<> run(Body body, group_options how = group_options());
+  static task<> run(Body body, group_options how = group_options()) {
+    scope& here = co_await current_scope();
+    task_group group(here, how);
+    task<> work = body(group);
+    co_await joining(group, work);
+    group.rethrow_if_failed();
+  }
 
   task_group(const task_group&) = delete;
   task_group& operator=(const task_group&) = delete;
