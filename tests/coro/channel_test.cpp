@@ -18,8 +18,8 @@
 #include "support/allocations.hpp"
 #include "support/report.hpp"
 #include "support/scale.hpp"
-#include "support/small_random.hpp"
 #include "support/settle.hpp"
+#include "support/small_random.hpp"
 
 using namespace std::chrono_literals;
 using beck::channel;

@@ -3,8 +3,8 @@
 // every face of an operation, their own end and that of a context, and a stack that does not grow.
 #include <doctest/doctest.h>
 #include <beck/coro/co_spawn.hpp>
-#include <beck/interop/use_future.hpp>
 #include <beck/coro/timeout.hpp>
+#include <beck/interop/use_future.hpp>
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/bind.hpp>
 #include <chrono>
@@ -20,9 +20,9 @@
 #include "support/primitives.hpp"
 #include "support/report.hpp"
 #include "support/scale.hpp"
+#include "support/settle.hpp"
 #include "support/small_random.hpp"
 #include "support/small_stack.hpp"
-#include "support/settle.hpp"
 
 using namespace std::chrono_literals;
 using beck::error::operation_aborted;

@@ -109,9 +109,9 @@ struct scoped_result<io_result<T...>> {
   using type = io_result<T...>;
 };
 
-/// A task inside a scope of its own: gives io_result<T>, or the task's own if that is one. If a stop
-/// of the scope interrupted it, the error says so, beside the value that the task gave all the same;
-/// if the task ended by throwing that error, the value is a default-constructed one. Other
+/// A task inside a scope of its own: gives io_result<T>, or the task's own if that is one. If a
+/// stop of the scope interrupted it, the error says so, beside the value that the task gave all the
+/// same; if the task ended by throwing that error, the value is a default-constructed one. Other
 /// exceptions pass through.
 template <class T, bool Throwing, class Limit>
 class [[nodiscard]] scoped_task : public scoped_operation<task<T, Throwing>, Limit> {
