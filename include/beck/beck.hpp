@@ -17,6 +17,7 @@
 #include <beck/coro/event.hpp>
 #include <beck/coro/generator.hpp>
 #include <beck/coro/latch.hpp>
+#include <beck/coro/local_key.hpp>
 #include <beck/coro/mutex.hpp>
 #include <beck/coro/semaphore.hpp>
 #include <beck/coro/shared_mutex.hpp>

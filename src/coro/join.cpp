@@ -6,7 +6,8 @@
 
 namespace beck {
 
-branch::branch(join_point& join) noexcept : scope_(join.outer().executor()), join_(join) {
+branch::branch(join_point& join) noexcept
+    : scope_(join.outer().executor(), join.outer().locals()), join_(join) {
   if (join.outer().stop_requested()) scope_.stop(join.outer().reason());
 }
 

@@ -179,7 +179,7 @@ class no_limit {
  public:
   using scope_type = scope;
   static void enter(void* place, scope& outer) noexcept {
-    ::new (place) scope(any_io_executor(outer.executor()));
+    ::new (place) scope(any_io_executor(outer.executor()), outer.locals());
   }
   static void set_on(scope&) noexcept {}
 };

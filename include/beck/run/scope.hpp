@@ -19,6 +19,8 @@ enum class stop_reason : unsigned char {
   deadline,  ///< its time has passed: they end with error::timeout
 };
 
+class local_value;
+
 /// The environment of a tree of tasks. Never copied and never moved; frames point to it.
 /// Thread: everything by who runs inside executor(); stop_source is the door for other threads.
 /// Where that executor runs entries side by side (a thread_pool) a spin lock guards the scope.
@@ -29,13 +31,18 @@ class scope {
   /// chain of scopes needs no stack.
   using cancel_function = scope* (*)(void* leaf, scope& from) noexcept;
 
-  explicit scope(any_io_executor executor) noexcept
-      : executor_(std::move(executor)), lock_(executor_ && executor_.table()->concurrent) {}
+  explicit scope(any_io_executor executor, const local_value* locals = nullptr) noexcept
+      : executor_(std::move(executor)),
+        locals_(locals),
+        lock_(executor_ && executor_.table()->concurrent) {}
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
 
   /// Where the coroutines below this scope run.
   const any_io_executor& executor() const noexcept { return executor_; }
+
+  /// The innermost of the values that everything below sees (coro/local_key.hpp), or nullptr.
+  const local_value* locals() const noexcept { return locals_; }
 
   stop_reason reason() const noexcept {
     // Relaxed: a request that is seen late is late.
@@ -91,6 +98,9 @@ class scope {
   /// resume() waits until it has been, so the leaf stays.
   void visit(const any_io_executor& other, void (*there)(void* leaf) noexcept, void* leaf) noexcept;
 
+ protected:
+  void show(const local_value& innermost) noexcept { locals_ = &innermost; }
+
  private:
   struct visit_message : queue_entry {
     scope* owner;
@@ -103,6 +113,7 @@ class scope {
   static void come_home(queue_entry* entry, runner* where);
 
   any_io_executor executor_;
+  const local_value* locals_;
   void* leaf_ = nullptr;
   cancel_function cancel_;
   state_lock lock_;
