@@ -43,7 +43,12 @@ void task_group::unlink(group_child& gone) noexcept {
 bool task_group::wait(std::coroutine_handle<> coroutine, task<>& body) {
   const auto frame = body.frame();
   join_point& here = *this;
-  start(body_.emplace(here), frame, frame.promise());
+  branch* made = nullptr;
+  {
+    const state_guard guard(lock());
+    made = &body_.emplace(here);
+  }
+  start(*made, frame, frame.promise());
   return join_point::wait(coroutine, &on_stop);
 }
 
