@@ -17,7 +17,7 @@ task_group::~task_group() {
 
 void task_group::check_room() const {
   if (!is_full()) return;
-  throw std::length_error("beck::task_group: " + std::to_string(children_) +
+  throw std::length_error("beck::task_group: " + std::to_string(size()) +
                           " children already, which is the limit of this group");
 }
 
@@ -28,7 +28,7 @@ void task_group::adopt(group_child& made, std::coroutine_handle<> frame,
     made.older_ = newest_;
     if (newest_ != nullptr) newest_->newer_ = &made;
     newest_ = &made;
-    ++children_;
+    __atomic_store_n(&children_, children_ + 1, __ATOMIC_RELAXED);
     if (stopped_ != stop_reason::none) made.environment().stop(stopped_);
   }
   start_later(made, frame, promise);
@@ -37,7 +37,7 @@ void task_group::adopt(group_child& made, std::coroutine_handle<> frame,
 void task_group::unlink(group_child& gone) noexcept {
   (gone.newer_ != nullptr ? gone.newer_->older_ : newest_) = gone.older_;
   if (gone.older_ != nullptr) gone.older_->newer_ = gone.newer_;
-  --children_;
+  __atomic_store_n(&children_, children_ - 1, __ATOMIC_RELAXED);
 }
 
 bool task_group::wait(std::coroutine_handle<> coroutine, task<>& body) {

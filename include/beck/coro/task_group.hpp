@@ -123,8 +123,8 @@ class task_group : private join_point {
   }
 
   /// Children that have not ended.
-  std::size_t size() const noexcept { return children_; }
-  bool is_full() const noexcept { return children_ >= how_.children_max_; }
+  std::size_t size() const noexcept { return __atomic_load_n(&children_, __ATOMIC_RELAXED); }
+  bool is_full() const noexcept { return size() >= how_.children_max_; }
 
  private:
   template <class Task>
@@ -168,7 +168,7 @@ class task_group : private join_point {
   group_options how_;
   late<branch> body_;
   group_child* newest_ = nullptr;
-  std::size_t children_ = 0;
+  std::size_t children_ = 0;                 // atomic; changes under the lock
   stop_reason stopped_ = stop_reason::none;  // what new children start with
   std::exception_ptr error_;
   place_waiter* first_waiter_ = nullptr;
