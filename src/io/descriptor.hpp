@@ -8,8 +8,8 @@
 
 #include <beck/io/operation.hpp>
 
+#include <beck/run/loop_order.hpp>
 #include "base/use_check.hpp"
-#include "io/loop_order.hpp"
 
 namespace beck {
 

@@ -100,6 +100,9 @@ class io_loop {
   /// otherwise.
   template <class Action>
   bool as_runner(Action&& action) noexcept;
+  /// Orders in the mail do not wait for the next run(): if nobody runs the loop now, the caller
+  /// carries them out.
+  void carry_out_orders() noexcept;
 
   // --- the runner
   // ------------------------------------------------------------------------------------

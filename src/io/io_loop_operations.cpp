@@ -365,11 +365,36 @@ bool start_operation_immediate(io_op& op) noexcept {
   return loop.start_immediate(op);
 }
 
-void cancel_operation(io_op& op) noexcept {
-  const bool done = loop_of(op).as_runner([&op](io_loop& loop) { loop.cancel(op, false); });
-  BECK_ASSERT(done,
+bool cancel_operation(io_op& op) noexcept {
+  return loop_of(op).as_runner([&op](io_loop& loop) { loop.cancel(op, false); });
+}
+
+// --- from the executor of a handler to another context, and back
+
+void remote_cancel::request(io_op& op, const any_io_executor& home) noexcept {
+  if (cancel_operation(op) || message_) return;
+  BECK_ASSERT(home.target() != &loop_of(op),
               "a cancellation_signal was emitted outside of the context that runs what "
               "listens to it");
+  io_loop& loop = loop_of(op);
+  message_.emplace(&act_there, this);
+  op_ = &op;
+  home_ = &home;
+  loop.mail().push(&*message_);
+  loop.carry_out_orders();
+}
+
+void remote_cancel::act_there(void* self) noexcept {
+  auto& request = *static_cast<remote_cancel*>(self);
+  loop_of(*request.op_).cancel(*request.op_, false);
+  request.message_->run = &come_home;
+  request.home_->post(&*request.message_);
+}
+
+void remote_cancel::come_home(queue_entry* entry, runner* where) {
+  auto& request = *static_cast<remote_cancel*>(static_cast<loop_order*>(entry)->subject);
+  request.message_.reset();
+  if (request.delivery_ != nullptr) request.delivery_->run(request.delivery_, where);
 }
 
 void complete_later(io_op& op, int result) noexcept {
@@ -410,8 +435,10 @@ bool operation::wait_in(std::coroutine_handle<> coroutine, scope& environment) n
     complete = &resume_elsewhere;
     environment.executor().on_work_started();
   }
-  if (environment.wait_at(this, &cancel_wait)) [[likely]]
+  environment.wait_at_start(this, &cancel_wait);
+  if (!environment.stop_requested()) [[likely]]
     return true;
+  environment.stop_waiting();
   complete_later(*this, environment.stop_result());
   return false;
 }
@@ -419,17 +446,14 @@ bool operation::wait_in(std::coroutine_handle<> coroutine, scope& environment) n
 scope* operation::cancel_wait(void* leaf, scope& from) noexcept {
   auto& op = *static_cast<operation*>(leaf);
   io_loop& loop = loop_of(op);
-  if (loop.on_runner()) {
-    loop.cancel(op, from.reason() == stop_reason::deadline);
-    return nullptr;
-  }
-  from.visit(
-      loop.executor(),
-      [](void* there) noexcept {
-        auto& arrived = *static_cast<operation*>(there);
-        loop_of(arrived).cancel(arrived, false);
-      },
-      leaf);
+  const bool try_first = from.reason() == stop_reason::deadline && loop.on_runner();
+  if (loop.as_runner([&](io_loop& here) { here.cancel(op, try_first); })) return nullptr;
+  const auto cancel_there = [](void* there) noexcept {
+    auto& arrived = *static_cast<operation*>(there);
+    loop_of(arrived).cancel(arrived, false);
+  };
+  from.visit(loop.executor(), cancel_there, leaf);
+  loop.carry_out_orders();
   return nullptr;
 }
 

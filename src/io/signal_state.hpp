@@ -9,8 +9,8 @@
 
 #include <beck/io/signal_set.hpp>
 
+#include <beck/run/loop_order.hpp>
 #include "base/use_check.hpp"
-#include "io/loop_order.hpp"
 #include "io/signal_inbox.hpp"
 
 namespace beck {

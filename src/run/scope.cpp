@@ -27,7 +27,7 @@ bool scope::stop(stop_reason why) noexcept {
     if (at->stop_requested()) break;
     first = true;
     __atomic_store_n(&at->reason_, static_cast<unsigned char>(why), __ATOMIC_RELAXED);
-    void* const leaf = std::exchange(at->leaf_, nullptr);
+    void* const leaf = at->starting_ ? nullptr : std::exchange(at->leaf_, nullptr);
     at = leaf != nullptr ? at->cancel_(leaf, *at) : nullptr;
   }
   // An inner scope ends only after it has told the one around it: that is held as long.
@@ -39,16 +39,31 @@ bool scope::stop(stop_reason why) noexcept {
   return first;
 }
 
-/// Unless the stop has not left the leaf alone yet.
-void scope::resume_stopped(std::coroutine_handle<> coroutine, runner& where) {
+/// Where entries run side by side the wait may be over by now, and the coroutine kept back.
+void scope::make_up_for_start() noexcept {
+  const state_guard guard(lock_);
+  starting_ = false;
+  void* const leaf = stop_requested() ? std::exchange(leaf_, nullptr) : nullptr;
+  if (leaf != nullptr) {
+    const scope* const inner = cancel_(leaf, *this);
+    BECK_ASSERT(inner == nullptr, "a scope is not started");
+  }
+  if (!pending_ || message_) return;
+  message_.emplace(*this, &act_there);
+  message_->run = &come_home;
+  executor_.post(&*message_);  // it takes the lock, so this stays until the guard has gone
+}
+
+void scope::resume_carefully(std::coroutine_handle<> coroutine, runner& where) {
   {
     const state_guard guard(lock_);
-    if (away_) {
+    leaf_ = nullptr;
+    if (starting_ || message_) {
       pending_ = coroutine;
       return;
     }
   }
-  forbid_inline(&where);
+  if (stop_requested()) forbid_inline(&where);
   where.resume(coroutine);
 }
 
@@ -73,22 +88,20 @@ int scope::explain(int result) noexcept {
 
 void scope::visit(const any_io_executor& other, void (*there)(void* leaf) noexcept,
                   void* leaf) noexcept {
-  BECK_ASSERT(!away_, "a stop visits two executors at once");
-  away_ = true;
-  message_.run = &act_there;
-  message_.owner = this;
-  message_.leaf = leaf;
-  message_.there = there;
+  BECK_ASSERT(!message_, "a stop visits two executors at once");
+  message_.emplace(*this, &act_there);
+  message_->leaf = leaf;
+  message_->there = there;
   executor_.on_work_started();
-  other.post(&message_);
+  other.post(&*message_);
 }
 
-void scope::act_there(queue_entry* entry, runner* where) {
-  auto& message = *static_cast<visit_message*>(entry);
-  if (where != nullptr) message.there(message.leaf);
+void scope::act_there(void* subject) noexcept {
+  auto& message = *static_cast<visit_message*>(subject);
+  message.there(message.leaf);
   message.run = &come_home;
   const any_io_executor home = message.owner->executor_;
-  home.post(entry);  // from here on the scope may be gone
+  home.post(&message);  // from here on the scope may be gone
   home.on_work_finished();
 }
 
@@ -97,11 +110,11 @@ void scope::come_home(queue_entry* entry, runner* where) {
   std::coroutine_handle<> pending;
   {
     const state_guard guard(self.lock_);
-    self.away_ = false;
+    self.message_.reset();
     pending = std::exchange(self.pending_, nullptr);
   }
   if (where == nullptr || !pending) return;
-  forbid_inline(where);
+  if (self.stop_requested()) forbid_inline(where);
   where->resume(pending);
 }
 

@@ -23,6 +23,32 @@
 
 namespace {
 
+/// Lets a request to stop arrive while it is being started, and ends when it is cancelled.
+class slow_to_start : public beck::op<slow_to_start, void(beck::error_code)> {
+ public:
+  slow_to_start(beck::thread_pool& pool, const beck::stop_source& source, int& cancels)
+      : pool_(&pool), source_(&source), cancels_(&cancels) {}
+
+  void initiate(handler done) {
+    source_->request_stop();
+    std::atomic<bool> arrived{false};  // the pool's other thread takes one entry after the other
+    beck::post(*pool_, [&] { arrived = true; });
+    while (!arrived) std::this_thread::yield();
+    CHECK(*cancels_ == 0);
+    done_ = std::move(done);
+  }
+  void cancel() noexcept {
+    ++*cancels_;
+    done_(beck::error::operation_aborted);
+  }
+
+ private:
+  beck::thread_pool* pool_;
+  const beck::stop_source* source_;
+  int* cancels_;
+  handler done_;
+};
+
 beck::task<int> hop(int times) {
   auto executor = co_await beck::this_coro::executor;
   for (int i = 0; i < times; ++i) co_await beck::post(executor);
@@ -107,6 +133,49 @@ TEST_CASE("a full group on a pool says that it cannot be waited for") {
     };
     co_await beck::task_group::run(body, beck::group_options().limit(1));
   });
+}
+
+TEST_CASE("a stop that comes while an operation is being started cancels it when it has") {
+  beck::thread_pool pool(2);
+  for (int round = 0; round < beck::test::scaled(20); ++round) {
+    beck::stop_source source;
+    int cancels = 0;
+    beck::sync_wait(pool, [&]() -> beck::task<> {
+      const auto wait = [&]() -> beck::task<beck::error_code> {
+        const auto ended = co_await slow_to_start(pool, source, cancels);
+        co_return ended.error();
+      };
+      const auto ended = co_await beck::with_stop(source.get_token(), wait());
+      CHECK(ended.value_ == beck::error::operation_aborted);
+    });
+    CHECK(cancels == 1);
+  }
+}
+
+TEST_CASE("an operation that ends while it is being started is waited for once") {
+  class at_once_elsewhere : public beck::op<at_once_elsewhere, void(beck::error_code)> {
+   public:
+    explicit at_once_elsewhere(beck::thread_pool& pool) : pool_(&pool) {}
+    void initiate(handler done) {
+      done_ = std::move(done);
+      std::atomic<bool> ended{false};
+      beck::post(*pool_, [&] {
+        done_(beck::error_code());
+        ended = true;
+      });
+      while (!ended) std::this_thread::yield();
+    }
+
+   private:
+    beck::thread_pool* pool_;
+    handler done_;
+  };
+  beck::thread_pool pool(3);
+  for (int round = 0; round < beck::test::scaled(300); ++round) {
+    beck::sync_wait(pool, [&]() -> beck::task<> {
+      for (int i = 0; i < 10; ++i) CHECK_FALSE((co_await at_once_elsewhere(pool)).error());
+    });
+  }
 }
 
 TEST_CASE("a stop races with tasks of a pool that wait for a mutex, a socket, or nothing") {

@@ -18,7 +18,9 @@ class [[nodiscard]] composed_transfer : public vector_operation {
     suspend_in(coroutine, scope_of(coroutine));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
-    if (wait_in(coroutine, environment)) begin();
+    if (!wait_in(coroutine, environment)) return;
+    begin();
+    environment.started();
   }
   void begin() noexcept;
   bool begin_immediate() noexcept;

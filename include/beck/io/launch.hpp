@@ -56,6 +56,7 @@ class callback_operation final : public Op {
   /// On the handler's executor.
   static void upcall(queue_entry* entry, runner* where) {
     auto* self = static_cast<callback_operation*>(static_cast<io_op*>(entry));
+    if (self->listening_.keep_back(entry)) return;
     self->listening_.stop(self->handler_);
     Handler handler(static_cast<Handler&&>(self->handler_));
     const outstanding_work work(static_cast<any_io_executor&&>(self->executor_), self->foreign_);
@@ -84,12 +85,18 @@ class callback_operation final : public Op {
   class cancel_hook : public cancellation_hook {
    public:
     cancel_hook() noexcept
-        : cancellation_hook([](cancellation_hook& self, cancellation_type type) {
-            io_op& op = *static_cast<callback_operation*>(static_cast<cancel_hook&>(self).owner);
+        : cancellation_hook([](cancellation_hook& base, cancellation_type type) {
+            auto& self = static_cast<cancel_hook&>(base);
+            auto& op = *static_cast<callback_operation*>(self.owner);
             const bool composed = (op.flags & (io_op::flag_steps | io_op::flag_all)) != 0;
-            if (!composed || type != cancellation_type::total) cancel_operation(op);
+            if (!composed || type != cancellation_type::total)
+              self.remote_.request(op, op.executor_);
           }) {}
+    bool keep_back(queue_entry* delivery) noexcept { return remote_.keep_back(delivery); }
     void* owner = nullptr;
+
+   private:
+    remote_cancel remote_;
   };
 
   Handler handler_;

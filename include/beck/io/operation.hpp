@@ -112,7 +112,9 @@ class operation : public io_op {
     suspend_in(coroutine, scope_of(coroutine));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
-    if (wait_in(coroutine, environment)) begin();
+    if (!wait_in(coroutine, environment)) return;
+    begin();
+    environment.started();
   }
 
   /// Starts it; `complete` is set. Composed operations have their own.
@@ -124,8 +126,8 @@ class operation : public io_op {
 
  protected:
   /// Completion resumes `coroutine` on its scope's executor, and a stop of the scope cancels the
-  /// operation. False: the scope was stopped before; the operation must not start, and ends with
-  /// the scope's reason.
+  /// operation, from environment.started() on. False: the scope was stopped before; the operation
+  /// must not start, and ends with the scope's reason.
   [[nodiscard]] bool wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept;
 
  private:
@@ -145,9 +147,31 @@ void start_operation(io_op& op) noexcept;
 /// queued: the caller delivers it. Only for callers that are on the runner and may continue inline.
 bool start_operation_immediate(io_op& op) noexcept;
 
-/// Asks for the end of `op`, which was started and not delivered; a result that is there wins. By
-/// the runner of its context, or while nobody runs that.
-void cancel_operation(io_op& op) noexcept;
+/// Asks for the end of `op`, which was started and not delivered; a result that is there wins.
+/// False: another thread runs its context.
+bool cancel_operation(io_op& op) noexcept;
+
+/// Requests to cancel an operation, from inside the executor of its handler. If another thread runs
+/// the operation's context a message goes there and back, and what it knows stays that long.
+class remote_cancel {
+ public:
+  /// Requires that the handler, whose executor is `home`, was not delivered.
+  void request(io_op& op, const any_io_executor& home) noexcept;
+  /// True: the message is out, and `delivery` is run when it has come home.
+  bool keep_back(queue_entry* delivery) noexcept {
+    if (message_) delivery_ = delivery;
+    return static_cast<bool>(message_);
+  }
+
+ private:
+  static void act_there(void* self) noexcept;
+  static void come_home(queue_entry* entry, runner* where);
+
+  late<loop_order> message_;
+  io_op* op_;
+  const any_io_executor* home_;
+  queue_entry* delivery_ = nullptr;
+};
 
 /// Queues the completion of an operation whose result is known without any I/O. Any thread.
 void complete_later(io_op& op, int result) noexcept;

@@ -63,7 +63,9 @@ class [[nodiscard]] read_until_operation : public transfer_operation {
     suspend_in(coroutine, scope_of(coroutine));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
-    if (wait_in(coroutine, environment)) begin();
+    if (!wait_in(coroutine, environment)) return;
+    begin();
+    environment.started();
   }
   void begin() noexcept;
   bool begin_immediate() noexcept;

@@ -65,7 +65,9 @@ class [[nodiscard]] accept_into_operation : public void_operation {
     suspend_in(coroutine, scope_of(coroutine));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
-    if (this->wait_in(coroutine, environment)) start_operation(*this);
+    if (!this->wait_in(coroutine, environment)) return;
+    start_operation(*this);
+    environment.started();
   }
   void begin() noexcept {
     if (refuse()) {

@@ -27,7 +27,9 @@ class [[nodiscard]] connect_operation : public void_operation {
     suspend_in(coroutine, scope_of(coroutine));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
-    if (this->wait_in(coroutine, environment)) begin();
+    if (!this->wait_in(coroutine, environment)) return;
+    begin();
+    environment.started();
   }
   void begin() noexcept {
     if (const int refused = prepare(); refused < 0) {

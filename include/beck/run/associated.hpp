@@ -169,6 +169,7 @@ class handler_listening {
   explicit handler_listening(void*) noexcept {}
   static void start(const Handler&) noexcept {}
   static void stop(const Handler&) noexcept {}
+  static bool keep_back(queue_entry*) noexcept { return false; }
 };
 template <has_cancellation_slot Handler, class Hook>
 class handler_listening<Handler, Hook> {
@@ -186,6 +187,8 @@ class handler_listening<Handler, Hook> {
   void stop(const Handler& handler) noexcept {
     if (std::exchange(listening_, false)) get_associated_cancellation_slot(handler).clear();
   }
+  /// For hooks that send messages: true if one is out; `delivery` is run when it is back.
+  bool keep_back(queue_entry* delivery) noexcept { return listening_ && hook_.keep_back(delivery); }
 
  private:
   Hook hook_;

@@ -22,6 +22,8 @@ class state_lock {
   state_lock(const state_lock&) = delete;
   state_lock& operator=(const state_lock&) = delete;
 
+  bool is_concurrent() const noexcept { return concurrent_; }
+
   void lock() noexcept {
     if (concurrent_) lock_shared_state();
   }

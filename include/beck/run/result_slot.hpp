@@ -38,7 +38,8 @@ class completion_slot : public queue_entry {
              cancellation_slot cancellation) noexcept {
     run = deliver;
     executor_ = &executor;
-    cancellation_ = cancellation;
+    // Where entries run side by side a request would race with what ends the operation.
+    if (!executor.table()->concurrent) cancellation_ = cancellation;
     executor.on_work_started();
   }
   void settle() noexcept { executor_->on_work_finished(); }
@@ -192,10 +193,9 @@ class result_handler {
 class scope_wait {
  public:
   scope_wait(scope& environment, void* leaf, scope::cancel_function cancel) noexcept
-      : environment_(&environment),
-        leaf_(leaf),
-        cancel_(cancel),
-        late_(!environment.wait_at(leaf, cancel)) {}
+      : environment_(&environment) {
+    environment.wait_at_start(leaf, cancel);
+  }
   ~scope_wait() {
     if (environment_ != nullptr) environment_->stop_waiting();
   }
@@ -203,22 +203,12 @@ class scope_wait {
   scope_wait& operator=(const scope_wait&) = delete;
 
   bool keep(bool suspended) noexcept {
-    if (!suspended) return false;
-    scope& environment = *std::exchange(environment_, nullptr);
-    // Where entries run one after another the operation cannot have been delivered yet; elsewhere
-    // the request is lost on it.
-    if (late_ && !environment.executor().table()->concurrent) {
-      environment.stop_waiting();
-      cancel_(leaf_, environment);
-    }
-    return true;
+    if (suspended) std::exchange(environment_, nullptr)->started();
+    return suspended;
   }
 
  private:
   scope* environment_;
-  void* leaf_;
-  scope::cancel_function cancel_;
-  bool late_;
 };
 
 /// The slot in the frame of a coroutine that awaits.

@@ -7,8 +7,10 @@
 
 #include <coroutine>
 
+#include <beck/base/late.hpp>
 #include <beck/run/any_io_executor.hpp>
 #include <beck/run/concurrency.hpp>
+#include <beck/run/loop_order.hpp>
 
 namespace beck {
 
@@ -67,17 +69,37 @@ class scope {
     cancel_ = cancel;
     return true;
   }
+  /// The same for a leaf that has yet to be started, also in a scope that was stopped. Until
+  /// started() a stop leaves it alone and the coroutine is not resumed; both are made up for then.
+  /// stop_waiting() if it does not start.
+  void wait_at_start(void* leaf, cancel_function cancel) noexcept {
+    const state_guard guard(lock_);
+    leaf_ = leaf;
+    cancel_ = cancel;
+    starting_ = true;
+  }
+  /// Afterwards this may be gone, if entries run side by side. Requires a call from inside
+  /// executor(), and that the coroutine suspends.
+  void started() noexcept {
+    if (lock_.is_concurrent() || stop_requested()) [[unlikely]] {
+      make_up_for_start();
+    } else {
+      starting_ = false;
+    }
+  }
   void stop_waiting() noexcept {
     const state_guard guard(lock_);
     leaf_ = nullptr;
+    starting_ = false;
   }
 
-  /// The wait is over: resumes the coroutine, as soon as a stop has left what it waited for alone.
+  /// The wait is over: resumes the coroutine, as soon as those who started and who stop what it
+  /// waited for have left that alone.
   void resume(std::coroutine_handle<> coroutine, runner& where) {
-    stop_waiting();
-    if (stop_requested()) [[unlikely]] {
-      resume_stopped(coroutine, where);
+    if (lock_.is_concurrent() || stop_requested()) [[unlikely]] {
+      resume_carefully(coroutine, where);
     } else {
+      leaf_ = nullptr;
       where.resume(coroutine);
     }
   }
@@ -94,22 +116,24 @@ class scope {
   bool interrupted() const noexcept { return __atomic_load_n(&interrupted_, __ATOMIC_RELAXED); }
   void note_interrupted() noexcept { __atomic_store_n(&interrupted_, true, __ATOMIC_RELAXED); }
 
-  /// For a cancel_function whose leaf belongs to another executor: calls `there(leaf)` inside that.
-  /// resume() waits until it has been, so the leaf stays.
+  /// For a cancel_function whose leaf belongs to a loop that is not the executor: calls
+  /// `there(leaf)` inside that. resume() waits until it has been, so the leaf stays.
   void visit(const any_io_executor& other, void (*there)(void* leaf) noexcept, void* leaf) noexcept;
 
  protected:
   void show(const local_value& innermost) noexcept { locals_ = &innermost; }
 
  private:
-  struct visit_message : queue_entry {
+  struct visit_message : loop_order {
+    visit_message(scope& from, function act) noexcept : loop_order(act, this), owner(&from) {}
     scope* owner;
     void* leaf;
     void (*there)(void* leaf) noexcept;
   };
 
-  void resume_stopped(std::coroutine_handle<> coroutine, runner& where);
-  static void act_there(queue_entry* entry, runner* where);
+  void make_up_for_start() noexcept;
+  void resume_carefully(std::coroutine_handle<> coroutine, runner& where);
+  static void act_there(void* message) noexcept;
   static void come_home(queue_entry* entry, runner* where);
 
   any_io_executor executor_;
@@ -119,10 +143,10 @@ class scope {
   state_lock lock_;
   unsigned char reason_ = 0;         // atomic; a stop_reason
   bool interrupted_ = false;         // atomic
-  bool away_ = false;                // the message is out
+  bool starting_ = false;            // what is waited for
   scope* held_ = nullptr;            // for stop(): the scope around this one
   std::coroutine_handle<> pending_;  // what resume() had to keep meanwhile
-  visit_message message_;
+  late<visit_message> message_;      // while it is out
 };
 
 /// The scope of what runs on this thread when no task of ours surrounds it (a foreign coroutine

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What another thread asks of a loop besides starting an operation: cancel, close, let go. Orders
+// What is asked of a loop from outside besides starting an operation: cancel, close, let go. Orders
 // are carried out when the mail is taken, in its order, as starts are; queued behind other entries
 // they would meet operations that were started after them.
 #pragma once
