@@ -121,9 +121,9 @@ BENCHES = {
         Bench(
             "spawn",
             "coroutine",
-            "spawn and run a trivial coroutine; await a child of another translation unit; await a post",
+            "spawn and run a trivial coroutine; await a child of another translation unit, or two; await a post",
             300,
-            cases(["co_spawn", "nested", "co_post"], LIBRARIES + ("raw",)),
+            cases(["co_spawn", "nested", "co_post"], LIBRARIES + ("raw",)) + cases(["when_all"], LIBRARIES),
         ),
         Bench(
             "threads",
@@ -159,8 +159,12 @@ BENCHES = {
             "exchange",
             "a send and a receive that are ready; to another coroutine and back; an uncontended lock and unlock",
             300,
-            cases(["send_receive", "ping", "mutex"], LIBRARIES),
-            ("Asio has no mutex for coroutines: its peer is a channel with one place, sent to and try_received.",),
+            cases(["send_receive", "receive_timeout", "ping", "mutex"], LIBRARIES),
+            (
+                "receive_timeout is send_receive with a limit of one second on each receive: what the limit costs is",
+                "  the difference (Asio: operator|| with a timer).",
+                "Asio has no mutex for coroutines: its peer is a channel with one place, sent to and try_received.",
+            ),
         ),
         Bench(
             "compile",

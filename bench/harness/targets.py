@@ -161,6 +161,10 @@ def channel(results):
     for peer in BECK:
         yield from time_check(results, "sync", "send_receive", peer, 25)
         yield from time_check(results, "sync", "mutex", peer, 6)
+        with_limit, without = ((case, peer) for case in ("receive_timeout", "send_receive"))
+        if with_limit in results.samples and without in results.samples:
+            price = results.summary(with_limit).median - results.summary(without).median
+            yield Check("scope", f"receive_timeout - send_receive: {peer}", price, 40, "ns")
 
 
 def compile_time(results):

@@ -103,7 +103,7 @@ TEST_CASE("when_all of two ready tasks allocates their frames only") {
       CHECK(a == b);
     }
     const auto before = beck::test::allocations();
-    auto [a, b] = co_await when_all(ready(1), ready(2));
+    const auto [a, b] = co_await when_all(ready(1), ready(2));
     CHECK(a + b == 3);
     CHECK(beck::test::allocations() <= before + 2);
   });

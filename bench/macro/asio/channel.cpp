@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Channels with Asio: a send and a receive that are ready, values from one coroutine to another and
-// back. Asio has no mutex for coroutines: the case is a channel with one place, as its users write
-// it. An idle socket waits for data.
+// Channels with Asio: a send and a receive that are ready, the receive with a time limit too,
+// values from one coroutine to another and back. Asio has no mutex for coroutines: the case is a
+// channel with one place, as its users write it. An idle socket waits for data.
 #include <asio/awaitable.hpp>
 #include <asio/buffer.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
+#include <asio/experimental/awaitable_operators.hpp>
 #include <asio/experimental/channel.hpp>
 #include <asio/io_context.hpp>
 #include <asio/local/stream_protocol.hpp>
+#include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
+#include <chrono>
+#include <variant>
 
 #include "../common/micro.hpp"
 
@@ -53,6 +57,27 @@ void send_receive(bench::meter& m) {
   scene s(m);
   channel c(s.context, 16);
   asio::co_spawn(s.context, send_and_receive(s, c), asio::detached);
+  s.run();
+}
+
+asio::awaitable<void> send_and_receive_in_time(scene& s, channel& c) {
+  using namespace asio::experimental::awaitable_operators;
+  asio::steady_timer timer(s.context);
+  while (!s.meter.over(s.done)) {
+    co_await c.async_send(asio::error_code(), s.done, asio::use_awaitable);
+    timer.expires_after(std::chrono::seconds(1));
+    const auto first =
+        co_await (c.async_receive(asio::use_awaitable) || timer.async_wait(asio::use_awaitable));
+    bench::require(first.index() == 0 && std::get<0>(first) == s.done, "a wrong value");
+    ++s.done;
+  }
+  s.context.stop();
+}
+
+void receive_timeout(bench::meter& m) {
+  scene s(m);
+  channel c(s.context, 16);
+  asio::co_spawn(s.context, send_and_receive_in_time(s, c), asio::detached);
   s.run();
 }
 
@@ -102,5 +127,8 @@ void mutex(bench::meter& m) {
 
 int main(int argc, char** argv) {
   return bench::run_micro(argc, argv, "channel",
-                          {{"send_receive", send_receive}, {"ping", ping}, {"mutex", mutex}});
+                          {{"send_receive", send_receive},
+                           {"receive_timeout", receive_timeout},
+                           {"ping", ping},
+                           {"mutex", mutex}});
 }

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Coroutines with Asio: spawning, awaiting a child, and hopping through the queue. The cases that
+// Coroutines with Asio: spawning, awaiting a child, or two at once, and hopping through the queue.
+// The cases that
 // run inside one loop have an idle socket that waits for data.
 #include <asio/awaitable.hpp>
 #include <asio/buffer.hpp>
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
+#include <asio/experimental/awaitable_operators.hpp>
 #include <asio/io_context.hpp>
 #include <asio/local/stream_protocol.hpp>
 #include <asio/post.hpp>
 #include <asio/use_awaitable.hpp>
+#include <tuple>
 
 #include "../common/micro.hpp"
 #include "spawn_child.hpp"
@@ -71,6 +74,25 @@ void nested(bench::meter& m) {
   m.finish(done);
 }
 
+asio::awaitable<void> both_parent(bench::meter& m, asio::io_context& context, std::uint64_t& done) {
+  using namespace asio::experimental::awaitable_operators;
+  while (!m.over(done)) {
+    const auto [next, after] = co_await (add_one(done) && add_one(done + 1));
+    bench::require(next == done + 1 && after == done + 2, "wrong result");
+    done = next;
+  }
+  context.stop();
+}
+
+void when_all(bench::meter& m) {
+  watched_context w;
+  std::uint64_t done = 0;
+  asio::co_spawn(w.context, both_parent(m, w.context, done), asio::detached);
+  m.start();
+  w.context.run();
+  m.finish(done);
+}
+
 asio::awaitable<void> poster(bench::meter& m, asio::io_context& context, std::uint64_t& done) {
   while (!m.over(done)) {
     co_await asio::post(context, asio::use_awaitable);
@@ -91,6 +113,7 @@ void co_post(bench::meter& m) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::run_micro(argc, argv, "spawn",
-                          {{"co_spawn", co_spawn}, {"nested", nested}, {"co_post", co_post}});
+  return bench::run_micro(
+      argc, argv, "spawn",
+      {{"co_spawn", co_spawn}, {"nested", nested}, {"when_all", when_all}, {"co_post", co_post}});
 }

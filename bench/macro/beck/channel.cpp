@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Channels and a mutex with beck: a send and a receive that are ready, values from one coroutine to
-// another and back, an uncontended lock. An idle socket waits for data.
+// Channels and a mutex with beck: a send and a receive that are ready, the receive with a time
+// limit too, values from one coroutine to another and back, an uncontended lock. An idle socket
+// waits for data.
 #include <beck/coro/channel.hpp>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/mutex.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/net/local.hpp>
+#include <chrono>
 
 #include "../common/micro.hpp"
 #include "counters.hpp"
@@ -52,6 +55,25 @@ void send_receive(bench::meter& m) {
   scene s(m);
   channel c(16);
   beck::co_spawn(s.context, send_and_receive(s, c), beck::detached);
+  s.run();
+}
+
+beck::task<> send_and_receive_in_time(scene& s, channel& c) {
+  while (!s.meter.over(s.done)) {
+    const auto sent = co_await c.async_send(s.done);
+    bench::require(!sent.error(), "a send failed");
+    auto in_time = beck::timeout(c.async_receive(), std::chrono::seconds(1));
+    const auto [error, value] = co_await std::move(in_time);
+    bench::require(!error && value == s.done, "a wrong value");
+    ++s.done;
+  }
+  s.context.stop();
+}
+
+void receive_timeout(bench::meter& m) {
+  scene s(m);
+  channel c(16);
+  beck::co_spawn(s.context, send_and_receive_in_time(s, c), beck::detached);
   s.run();
 }
 
@@ -105,5 +127,8 @@ void mutex(bench::meter& m) {
 
 int main(int argc, char** argv) {
   return bench::run_micro(argc, argv, "channel",
-                          {{"send_receive", send_receive}, {"ping", ping}, {"mutex", mutex}});
+                          {{"send_receive", send_receive},
+                           {"receive_timeout", receive_timeout},
+                           {"ping", ping},
+                           {"mutex", mutex}});
 }

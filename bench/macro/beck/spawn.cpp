@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Coroutines with beck: spawning, awaiting a child, and hopping through the queue. The cases that
+// Coroutines with beck: spawning, awaiting a child, or two at once, and hopping through the queue.
+// The cases that
 // run inside one loop have an idle socket that waits for data.
 #include <beck/coro/co_spawn.hpp>
+#include <beck/coro/when_all.hpp>
 #include <beck/net/local.hpp>
 #include <beck/run/post.hpp>
 
@@ -79,6 +81,18 @@ beck::task<> nested_parent(bench::meter& m, beck::io_context& context, std::uint
 
 void nested(bench::meter& m) { run_one(m, nested_parent); }
 
+beck::task<> both_parent(bench::meter& m, beck::io_context& context, std::uint64_t& done) {
+  while (!m.over(done)) {
+    auto both = beck::when_all(add_one(done), add_one(done + 1));
+    const auto [next, after] = co_await std::move(both);
+    bench::require(next == done + 1 && after == done + 2, "wrong result");
+    done = next;
+  }
+  context.stop();
+}
+
+void when_all(bench::meter& m) { run_one(m, both_parent); }
+
 beck::task<> poster(bench::meter& m, beck::io_context& context, std::uint64_t& done) {
   while (!m.over(done)) {
     co_await beck::post(context);
@@ -92,6 +106,7 @@ void co_post(bench::meter& m) { run_one(m, poster); }
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::run_micro(argc, argv, "spawn",
-                          {{"co_spawn", co_spawn}, {"nested", nested}, {"co_post", co_post}});
+  return bench::run_micro(
+      argc, argv, "spawn",
+      {{"co_spawn", co_spawn}, {"nested", nested}, {"when_all", when_all}, {"co_post", co_post}});
 }

@@ -42,6 +42,10 @@ class result_pack<First, Rest...> {
     }
   }
   template <std::size_t I>
+  const auto& get() const& noexcept {
+    return const_cast<result_pack&>(*this).template get<I>();
+  }
+  template <std::size_t I>
   auto&& get() && noexcept {
     return std::move(this->template get<I>());
   }
