@@ -132,6 +132,7 @@ void io_loop::destroy_trees() noexcept {
 }
 
 void io_loop::adopt(owned_tree& tree) noexcept {
+  tree.number = ++trees_adopted_;
   tree.older = trees_;
   tree.link = &trees_;
   if (trees_ != nullptr) trees_->link = &tree.older;

@@ -28,7 +28,7 @@ bool scope::stop(stop_reason why) noexcept {
     first = true;
     __atomic_store_n(&at->reason_, static_cast<unsigned char>(why), __ATOMIC_RELAXED);
     void* const leaf = std::exchange(at->leaf_, nullptr);
-    at = leaf != nullptr ? at->cancel_(leaf, *at) : nullptr;
+    at = leaf != nullptr ? at->kind_->cancel(leaf, *at) : nullptr;
   }
   // An inner scope ends only after it has told the one around it: that is held as long.
   while (innermost != nullptr) {

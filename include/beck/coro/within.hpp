@@ -48,8 +48,9 @@ class [[nodiscard]] scoped_operation {
 
   bool await_ready() { return op_.await_ready(); }
   template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-    return suspend(coroutine, scope_of(coroutine));
+  bool await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    return suspend(coroutine, scope_of(coroutine, at));
   }
   bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     return suspend(coroutine, environment);

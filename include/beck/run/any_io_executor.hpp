@@ -33,6 +33,7 @@ struct owned_tree {
   owned_tree* older;
   owned_tree** link;  ///< what points to this one; null while it is not adopted
   void (*destroy)(owned_tree* self);
+  std::uint64_t number;  ///< of its context's trees; its name in a dump
 
   void unlink() noexcept {
     if (link == nullptr) return;

@@ -33,12 +33,14 @@ class [[nodiscard]] hop_operation : public queue_entry {
            runner::current()->spend(runner::memory_weight);
   }
   template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> coroutine) {
-    suspend_in(coroutine, scope_of(coroutine));
+  void await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    suspend_in(coroutine, scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& home) {
     coroutine_ = coroutine;
     home_ = &home;
+    static_cast<void>(home.wait_at(this, waits_in_queue));  // a stop changes nothing
     if (through_ == home.executor()) {
       run = &resume;
       through_.post(this);
@@ -54,6 +56,8 @@ class [[nodiscard]] hop_operation : public queue_entry {
   }
 
  private:
+  static const wait_kind waits_in_queue;
+
   void take_detour();
   static void resume(queue_entry* entry, runner* where);
   static void go_home(queue_entry* entry, runner* where);

@@ -191,11 +191,11 @@ class result_handler {
 /// does not begin. If the scope was stopped before, it is cancelled as soon as it has begun.
 class scope_wait {
  public:
-  scope_wait(scope& environment, void* leaf, scope::cancel_function cancel) noexcept
+  scope_wait(scope& environment, void* leaf, const wait_kind& kind) noexcept
       : environment_(&environment),
         leaf_(leaf),
-        cancel_(cancel),
-        late_(!environment.wait_at(leaf, cancel)) {}
+        kind_(kind),
+        late_(!environment.wait_at(leaf, kind)) {}
   ~scope_wait() {
     if (environment_ != nullptr) environment_->stop_waiting();
   }
@@ -209,7 +209,7 @@ class scope_wait {
     // the request is lost on it.
     if (late_ && !environment.executor().table()->concurrent) {
       environment.stop_waiting();
-      cancel_(leaf_, environment);
+      kind_.cancel(leaf_, environment);
     }
     return true;
   }
@@ -217,7 +217,7 @@ class scope_wait {
  private:
   scope* environment_;
   void* leaf_;
-  scope::cancel_function cancel_;
+  const wait_kind& kind_;
   bool late_;
 };
 
@@ -231,7 +231,8 @@ class awaiting_slot : public result_slot<A...> {
     coroutine_ = coroutine;
     scope_ = &environment;
     this->begin(environment.executor(), &resume_entry, signal_.slot());
-    scope_wait waiting(environment, this, &cancel_wait);
+    static constexpr wait_kind kind{&cancel_wait, "an operation with a handler"};
+    scope_wait waiting(environment, this, kind);
     return waiting.keep(this->initiate_suspended(static_cast<Initiation&&>(initiation)));
   }
   template <bool Throwing>
