@@ -126,7 +126,7 @@ void io_loop::destroy_trees() noexcept {
     trees_ = tree->older;
     if (trees_ != nullptr) trees_->link = &trees_;
     tree->link = nullptr;
-    tree->destroy(tree);
+    tree->kind->destroy(tree);
     destroy_queued();
   }
 }

@@ -5,9 +5,6 @@
 
 namespace beck {
 
-const wait_kind hop_operation::waits_in_queue{
-    [](void*, scope&) noexcept -> scope* { return nullptr; }, "its turn in a queue"};
-
 void hop_operation::take_detour() {
   run = &go_home;
   home_->executor().on_work_started();

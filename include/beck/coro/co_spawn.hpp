@@ -26,7 +26,12 @@ class task_root : public queue_entry, private owned_tree {
   /// What the template does: `make` gives the frame (it may throw), `done` ends the root when the
   /// frame has finished or could not be made (`error`), `discard` frees everything without running
   /// user code.
-  struct behaviour {
+  struct behaviour : tree_kind {
+    constexpr behaviour(void (*makes)(task_root&),
+                        void (*does_at_end)(task_root&, runner&, std::exception_ptr),
+                        void (*discards)(task_root&) noexcept) noexcept
+        : tree_kind{&destroy_tree}, make(makes), done(does_at_end), discard(discards) {}
+
     void (*make)(task_root& self);
     void (*done)(task_root& self, runner& where, std::exception_ptr error);
     void (*discard)(task_root& self) noexcept;
@@ -34,13 +39,22 @@ class task_root : public queue_entry, private owned_tree {
 
   task_root(any_io_executor executor, const behaviour& what,
             const std::source_location& spawned_at) noexcept
-      : scope_(static_cast<any_io_executor&&>(executor)), what_(&what), spawned_at_(spawned_at) {}
+      : scope_(static_cast<any_io_executor&&>(executor)), spawned_at_(spawned_at) {
+    kind = &what;
+  }
   ~task_root() = default;
 
   void set_frame(std::coroutine_handle<> frame, task_promise_base& promise) noexcept {
     frame_ = frame;
     promise_ = &promise;
   }
+  /// With all frames below it that it is suspended in.
+  void destroy_frame() noexcept {
+    if (!frame_) return;
+    promise_->destroy_children();
+    std::exchange(frame_, nullptr).destroy();
+  }
+  std::coroutine_handle<> frame() const noexcept { return frame_; }
   const any_io_executor& executor() const noexcept { return scope_.executor(); }
   scope& environment() noexcept { return scope_; }
 
@@ -54,9 +68,9 @@ class task_root : public queue_entry, private owned_tree {
   static void begin(queue_entry* entry, runner* where);
   static void end(queue_entry* entry, runner* where);
   static void destroy_tree(owned_tree* tree);
+  const behaviour& what() const noexcept { return static_cast<const behaviour&>(*kind); }
 
   scope scope_;
-  const behaviour* what_;
   std::coroutine_handle<> frame_;
   task_promise_base* promise_ = nullptr;
   std::source_location spawned_at_;
@@ -183,8 +197,7 @@ class spawned_root final : public task_root {
  private:
   static void make(task_root& base) {
     auto& self = static_cast<spawned_root&>(base);
-    auto frame = work_traits<Work>::make(self.work_).release();
-    self.frame_ = frame;
+    const auto frame = work_traits<Work>::make(self.work_).release();
     self.set_frame(frame, frame.promise());
   }
 
@@ -196,7 +209,7 @@ class spawned_root final : public task_root {
       if (error) [[unlikely]]
         report_unhandled(executor, static_cast<std::exception_ptr&&>(error));
     } else {
-      result_type result(static_cast<std::exception_ptr&&>(error), self.frame_);
+      result_type result(static_cast<std::exception_ptr&&>(error), self.typed_frame());
       if constexpr (travels) {
         if (self.travel_.target.executor() != self.executor()) {
           self.send_away(static_cast<result_type&&>(result));
@@ -234,10 +247,9 @@ class spawned_root final : public task_root {
     result.give(static_cast<Handler&&>(handler));
   }
 
-  void destroy_frame() noexcept {
-    if (!frame_) return;
-    frame_.promise().destroy_children();
-    std::exchange(frame_, nullptr).destroy();
+  auto typed_frame() const noexcept {
+    return std::coroutine_handle<typename task_type::promise_type>::from_address(
+        this->frame().address());
   }
 
   static void discard(task_root& base) noexcept {
@@ -252,7 +264,6 @@ class spawned_root final : public task_root {
 
   [[no_unique_address]] Work work_;
   [[no_unique_address]] Handler handler_;
-  std::coroutine_handle<typename task_type::promise_type> frame_;
   [[no_unique_address]] std::conditional_t<travels, travelling_handler<value_type>, settled_handler>
       travel_;
   [[no_unique_address]] std::conditional_t<has_cancellation_slot<Handler>, slot_stop, no_slot_stop>

@@ -40,7 +40,6 @@ class [[nodiscard]] hop_operation : public queue_entry {
   void suspend_in(std::coroutine_handle<> coroutine, scope& home) {
     coroutine_ = coroutine;
     home_ = &home;
-    static_cast<void>(home.wait_at(this, waits_in_queue));  // a stop changes nothing
     if (through_ == home.executor()) {
       run = &resume;
       through_.post(this);
@@ -56,8 +55,6 @@ class [[nodiscard]] hop_operation : public queue_entry {
   }
 
  private:
-  static const wait_kind waits_in_queue;
-
   void take_detour();
   static void resume(queue_entry* entry, runner* where);
   static void go_home(queue_entry* entry, runner* where);

@@ -133,12 +133,14 @@ class scope {
   const local_value* locals_;
   void* leaf_ = nullptr;
   const wait_kind* kind_;
-  std::int64_t since_;  // when the wait began, as far as the runner knew
   state_lock lock_;
   unsigned char reason_ = 0;         // atomic; a stop_reason
   bool interrupted_ = false;         // atomic
   bool away_ = false;                // the message is out
-  scope* held_ = nullptr;            // for stop(): the scope around this one
+  union {
+    std::int64_t since_;  // while there is a leaf: when the wait began, as far as the runner knew
+    scope* held_;         // for stop(): the scope around this one
+  };
   std::coroutine_handle<> pending_;  // what resume() had to keep meanwhile
   visit_message message_;
 };
