@@ -65,12 +65,10 @@ class task_group : private join_point {
   /// Awaits the end of body and children.
   class joining {
    public:
-    joining(task_group& group, task<>& body, const std::source_location& at) noexcept
-        : group_(group), body_(body), at_(at) {}
+    joining(task_group& group, task<>& body) noexcept : group_(group), body_(body) {}
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-      static_cast<void>(scope_of(coroutine, at_));
       return group_.wait(coroutine, body_);
     }
     void await_resume() const noexcept {}
@@ -78,7 +76,6 @@ class task_group : private join_point {
    private:
     task_group& group_;
     task<>& body_;
-    const std::source_location& at_;
   };
 
  public:
@@ -88,12 +85,11 @@ class task_group : private join_point {
   /// once if a deadline is the reason). The callable is kept until the end; with captures that have
   /// destructors name it first (docs/coroutines.md).
   template <class Body>
-  static task<> run(Body body, group_options how = group_options(),
-                    std::source_location at = std::source_location::current()) {
+  static task<> run(Body body, group_options how = group_options()) {
     scope& here = co_await current_scope();
     task_group group(here, how);
     task<> work = body(group);
-    co_await joining(group, work, at);
+    co_await joining(group, work);
     group.rethrow_if_failed();
   }
 

@@ -55,6 +55,8 @@ class [[nodiscard]] hop_operation : public queue_entry {
   }
 
  private:
+  friend struct dump_access;
+
   void take_detour();
   static void resume(queue_entry* entry, runner* where);
   static void go_home(queue_entry* entry, runner* where);
