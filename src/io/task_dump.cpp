@@ -291,8 +291,8 @@ void task_dump::print(text_sink sink, std::size_t groups_max) noexcept {
             memory_ == nullptr ? "memory" : "room", " to keep account\n");
   }
   if (joins_cut_ != 0) {
-    out.put("and what ", joins_cut_, tasks_word(joins_cut_), " wait for below ",
-            std::uint64_t{levels_max}, " levels\n");
+    out.put("and what ", joins_cut_, joins_cut_ == 1 ? " task waits" : " tasks wait",
+            " for below ", std::uint64_t{levels_max}, " levels\n");
   }
 }
 
