@@ -84,17 +84,22 @@ text_view readable_file(text_view path) noexcept {
   return view(before == whole.npos ? whole : whole.substr(before + 1));
 }
 
-number_text readable_number(std::uint64_t number) noexcept {
+namespace {
+number_text digits_of(std::uint64_t number, bool grouped) noexcept {
   std::array<char, 32> digits;
   std::size_t first = digits.size();
   for (unsigned n = 0; n == 0 || number != 0; ++n, number /= 10) {
-    if (n != 0 && n % 3 == 0) digits[--first] = ',';
+    if (grouped && n != 0 && n % 3 == 0) digits[--first] = ',';
     digits[--first] = static_cast<char>('0' + number % 10);
   }
   number_text result;
   result.put({digits.data() + first, digits.size() - first});
   return result;
 }
+}  // namespace
+
+number_text readable_number(std::uint64_t number) noexcept { return digits_of(number, true); }
+number_text plain_number(std::uint64_t number) noexcept { return digits_of(number, false); }
 
 number_text readable_age(std::int64_t nanoseconds) noexcept {
   const auto ms = static_cast<std::uint64_t>(std::max<std::int64_t>(nanoseconds, 0) / 1'000'000);
@@ -118,13 +123,7 @@ number_text readable_age(std::int64_t nanoseconds) noexcept {
 
 void dump_writer::put_place(const std::source_location& at) noexcept {
   if (at.line() == 0) return put("?");
-  number_text line;
-  std::array<char, 12> digits;
-  std::size_t first = digits.size();
-  for (std::uint32_t left = at.line(); left != 0; left /= 10) {
-    digits[--first] = static_cast<char>('0' + left % 10);
-  }
-  line.put({digits.data() + first, digits.size() - first});
+  const number_text line = plain_number(at.line());
   put(readable_file(at.file_name()), ":", line, " in ", readable_function(at.function_name()));
 }
 

@@ -38,6 +38,8 @@ function_text readable_wait(text_view name) noexcept;
 text_view readable_file(text_view path) noexcept;
 /// "10,000"
 number_text readable_number(std::uint64_t number) noexcept;
+/// "10000"
+number_text plain_number(std::uint64_t number) noexcept;
 /// "250 ms", "1.5 s", "12 min", "30 h"; less than nothing is "0 ms".
 number_text readable_age(std::int64_t nanoseconds) noexcept;
 

@@ -226,10 +226,10 @@ task_dump::group* task_dump::find(std::uint64_t hash) noexcept {
 void task_dump::note_example(group& g, const task_view& task, const path& where) const noexcept {
   example& e = g.example_of[g.examples++];
   e.name.put("#");
-  e.name.put(readable_number(where.root).text());
+  e.name.put(plain_number(where.root).text());
   for (unsigned i = 0; i < where.level; ++i) {
     e.name.put(".");
-    e.name.put(readable_number(where.number[i]).text());
+    e.name.put(plain_number(where.number[i]).text());
   }
   const wait_view wait = wait_of(task);
   if (join_point* const join = join_of(wait)) {
@@ -250,7 +250,7 @@ void task_dump::note_example(group& g, const task_view& task, const path& where)
   } else if (has_direction(op->kind)) {
     const int fd = op->target->fd;
     e.detail.put(fd < 0 ? "closed" : "fd ");
-    if (fd >= 0) e.detail.put(readable_number(static_cast<std::uint64_t>(fd)).text());
+    if (fd >= 0) e.detail.put(plain_number(static_cast<std::uint64_t>(fd)).text());
   }
 }
 

@@ -77,15 +77,16 @@ class waits {
     ctx.restart();
     ctx.poll();
     const std::string text = dump_of(ctx);
-    const std::string number = ": #" + std::to_string(++tasks_);
-    const auto end = text.find(number);
-    REQUIRE(end != text.npos);
-    const auto line = text.rfind('\n', end) + 1;
+    const std::string number = "#" + std::to_string(++tasks_);
+    const auto at = text.find(number);
+    REQUIRE(at != text.npos);
+    const auto line = text.rfind('\n', at) + 1;  // it may name others that wait for the same
     const std::string words = "  waiting T for ";
     CHECK(text.substr(line, words.size()) == words);
-    const auto after = end + number.size();
-    return text.substr(line + words.size(), end - line - words.size()) +
-           text.substr(after, text.find('\n', after) - after);
+    const auto name = line + words.size();
+    const auto detail = at + number.size();
+    return text.substr(name, text.find(": #", name) - name) +
+           text.substr(detail, text.find_first_of(",\n", detail) - detail);
   }
 
  private:

@@ -129,7 +129,7 @@ CONFORMANCE("tasks at the same places are one group, and the largest group comes
   CHECK(text.find("1,504 tasks in 3 groups\n1,500 tasks, spawned at ") == 0);
   const auto first = text.find("waiting T for event: #4, #5, #6, ...\n3 tasks, spawned at ");
   const auto second = text.find("waiting T for event: #1, #2, #3\n1 task, spawned at ");
-  const auto third = text.find("waiting T for event: #1,504\n");
+  const auto third = text.find("waiting T for event: #1504\n");
   CHECK(first < second);
   CHECK(second < third);
   CHECK(third != text.npos);
