@@ -13,14 +13,14 @@
 using namespace std::chrono_literals;
 using beck::local::stream_protocol;
 
-beck::task<bool> read_request(stream_protocol::socket& peer, std::string& text) {
+beck::task<bool> read_request(stream_protocol::socket& peer) {
+  std::string text;
   auto read = co_await beck::async_read_until(peer, beck::dynamic_buffer(text), '\n');
   co_return !read.error();
 }
 
 beck::task<> serve(std::shared_ptr<stream_protocol::socket> peer) {
-  std::string text;
-  while (co_await read_request(*peer, text)) text.clear();
+  for (bool more = true; more;) more = co_await read_request(*peer);
 }
 
 beck::task<> keep_time(beck::io_context& ctx, beck::duration period) {
@@ -32,9 +32,7 @@ beck::task<> keep_time(beck::io_context& ctx, beck::duration period) {
   }
 }
 
-beck::task<> update(beck::mutex& book) {
-  beck::ignore(co_await book.scoped_lock());
-}
+beck::task<> update(beck::mutex& book) { beck::ignore(co_await book.scoped_lock()); }
 
 beck::task<> work_off(beck::channel<int>& jobs) {
   for (;;) {

@@ -7,9 +7,7 @@
 namespace beck {
 
 branch::branch(join_point& join, const std::source_location& spawned_at) noexcept
-    : scope_(join.outer().executor(), join.outer().locals()),
-      join_(join),
-      spawned_at_(spawned_at) {
+    : scope_(join.outer().executor(), join.outer().locals()), join_(join), spawned_at_(spawned_at) {
   if (join.outer().stop_requested()) scope_.stop(join.outer().reason());
 }
 

@@ -278,7 +278,7 @@ class io_loop {
   std::uint64_t entries_since_visit_ = 0;
   owned_tree* trees_ = nullptr;  // newest first
   std::uint64_t trees_adopted_ = 0;
-  entry_queue paused_;           // accepts that ran out of descriptors
+  entry_queue paused_;  // accepts that ran out of descriptors
   std::int64_t accept_pause_ns_ = 0;
   std::int64_t accept_retry_at_ = no_deadline;
   io_context& context_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Writing text for people to a file descriptor: to the end if it takes it, and never waiting for
 // one that does not block.
-#include <cerrno>
 #include <unistd.h>
+#include <cerrno>
 
 #include <beck/base/text_sink.hpp>
 

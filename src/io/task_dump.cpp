@@ -46,8 +46,8 @@ const task_promise_base* next_placed(const task_promise_base* frame) noexcept {
   return frame;
 }
 
-/// Calls `see(place, frames)` from the outermost frame on; those that follow one another at the same
-/// place (a recursion) are one.
+/// Calls `see(place, frames)` from the outermost frame on; those that follow one another at the
+/// same place (a recursion) are one.
 template <class See>
 void each_place(const task_promise_base& outermost, See&& see) noexcept {
   const task_promise_base* at = next_placed(&outermost);
@@ -163,8 +163,7 @@ void task_dump::collect_tree(const owned_tree& tree) noexcept {
         ++joins_cut_;
       }
     }
-    while (where.level != 0 &&
-           levels[where.level - 1].next == levels[where.level - 1].end) {
+    while (where.level != 0 && levels[where.level - 1].next == levels[where.level - 1].end) {
       --where.level;
     }
     if (where.level == 0) return;
@@ -184,10 +183,11 @@ void task_dump::add(const task_view& task, const path& where) noexcept {
   hash.add(task.spawned_at);
   hash.add(task.started ? 1u : 0u);
   if (task.started) {
-    each_place(*task.promise, [&](const std::source_location& place, std::uint64_t frames) noexcept {
-      hash.add(place);
-      hash.add(&frames, sizeof frames);
-    });
+    each_place(*task.promise,
+               [&](const std::source_location& place, std::uint64_t frames) noexcept {
+                 hash.add(place);
+                 hash.add(&frames, sizeof frames);
+               });
     hash.add(wait.stopped ? 1u : 0u);
     if (wait.kind != nullptr) hash.add(wait.kind->name);
     if (const io_op* const op = operation_of(wait)) {
@@ -259,6 +259,16 @@ void task_dump::note_example(group& g, const task_view& task, const path& where)
 
 namespace {
 text_view tasks_word(std::uint64_t count) noexcept { return count == 1 ? " task" : " tasks"; }
+text_view without_unit(const number_text& age) noexcept {
+  std::size_t bytes = 0;
+  while (age.text()[bytes] != ' ') ++bytes;
+  return {age.text().data(), bytes};
+}
+text_view unit_of(const number_text& age) noexcept {
+  text_view unit = age.text();
+  unit.remove_prefix(without_unit(age).size());
+  return unit;
+}
 text_view groups_word(std::size_t count) noexcept { return count == 1 ? " group" : " groups"; }
 }  // namespace
 
@@ -291,8 +301,8 @@ void task_dump::print(text_sink sink, std::size_t groups_max) noexcept {
             memory_ == nullptr ? "memory" : "room", " to keep account\n");
   }
   if (joins_cut_ != 0) {
-    out.put("and what ", joins_cut_, joins_cut_ == 1 ? " task waits" : " tasks wait",
-            " for below ", std::uint64_t{levels_max}, " levels\n");
+    out.put("and what ", joins_cut_, joins_cut_ == 1 ? " task waits" : " tasks wait", " for below ",
+            std::uint64_t{levels_max}, " levels\n");
   }
 }
 
@@ -329,8 +339,9 @@ void task_dump::print_ages(dump_writer& out, const group& g) noexcept {
   if (g.age_max < 0) return;
   const number_text youngest = readable_age(g.age_min);
   const number_text oldest = readable_age(g.age_max);
-  out.put(" ", youngest);
-  if (youngest.text() != oldest.text()) out.put(" to ", oldest);
+  if (youngest.text() == oldest.text()) return out.put(" ", oldest);
+  const bool same_unit = unit_of(youngest) == unit_of(oldest);
+  out.put(" ", same_unit ? without_unit(youngest) : youngest.text(), " to ", oldest);
 }
 
 void task_dump::print_wait(dump_writer& out, const group& g) const noexcept {

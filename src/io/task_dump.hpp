@@ -73,8 +73,8 @@ class task_dump {
   std::size_t size_;
   std::size_t groups_ = 0;
   std::uint64_t tasks_ = 0;
-  std::uint64_t ungrouped_ = 0;     // tasks for which there was no slot
-  std::uint64_t joins_cut_ = 0;     // join points whose branches were left out
+  std::uint64_t ungrouped_ = 0;  // tasks for which there was no slot
+  std::uint64_t joins_cut_ = 0;  // join points whose branches were left out
 };
 
 }  // namespace beck

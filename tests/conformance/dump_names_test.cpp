@@ -98,7 +98,7 @@ class waits {
 CONFORMANCE("a dump names the operation that a task waits for, and its descriptor") {
   waits here;
   beck::ip::tcp::acceptor acceptor(here.ctx,
-                               beck::ip::tcp::endpoint(beck::ip::address_v4::loopback(), 0));
+                                   beck::ip::tcp::endpoint(beck::ip::address_v4::loopback(), 0));
   stream_pair some(here.ctx);
   stream_pair whole(here.ctx);
   stream_pair line(here.ctx);
@@ -127,6 +127,9 @@ CONFORMANCE("a dump names timers and says when they are due") {
   beck::signal_set signals(here.ctx, SIGUSR2);
   CHECK(here.name_of(timer.async_wait()) == "timer (due in T)");
   CHECK(here.name_of(beck::timeout(timer.async_wait(), 2h)) == "timer (due in T)");
+  waits shielded;
+  beck::steady_timer other(shielded.ctx, 1h);
+  CHECK(shielded.name_of(beck::shield(other.async_wait())) == "timer (due in T)");
   CHECK(here.name_of(date.async_wait()) == "timer");
   CHECK(here.name_of(signals.async_wait()) == "signal");
 }
@@ -172,9 +175,8 @@ CONFORMANCE("an operation that exists only as a handler is said to be one") {
   beck::manual_reset_event event;
   waits here;
   auto started = [&event](auto handler) {
-    event.wait()([handler = std::move(handler)](beck::error_code ec) mutable {
-      std::move(handler)(ec);
-    });
+    event.wait()(
+        [handler = std::move(handler)](beck::error_code ec) mutable { std::move(handler)(ec); });
   };
   beck::deferred_t token;
   auto operation = beck::async_initiate<beck::deferred_t, void(beck::error_code)>(started, token);
@@ -193,6 +195,19 @@ CONFORMANCE("a descriptor of another context is not looked at") {
   here.ctx.restart();
   here.ctx.poll();
   CHECK(dump_of(here.ctx) == "no tasks\n");
+}
+
+CONFORMANCE("a task that goes through another executor is said to") {
+  beck::io_context other(context_options());
+  beck::io_context ctx(context_options());
+  auto work = [&other]() -> beck::task<> { co_await beck::post(other); };
+  beck::co_spawn(ctx, work, beck::detached);
+  ctx.poll();
+  CHECK(dump_of(ctx).find("  waiting T for its turn on another executor: #1\n") !=
+        std::string::npos);
+  other.poll();
+  ctx.run();
+  CHECK(dump_of(ctx) == "no tasks\n");
 }
 
 // --- where it goes

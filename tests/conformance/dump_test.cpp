@@ -31,10 +31,8 @@ using beck::test::stream_pair;
 
 namespace {
 
-constexpr unsigned wait_line = __LINE__ + 2;
-beck::task<> wait_for(beck::manual_reset_event& event) {
-  beck::ignore(co_await event.wait());
-}
+constexpr unsigned wait_line = __LINE__ + 1;
+beck::task<> wait_for(beck::manual_reset_event& event) { beck::ignore(co_await event.wait()); }
 const std::string in_wait_for = "    " + line_of(wait_line) + " in wait_for\n";
 
 constexpr unsigned nest_line = __LINE__ + 3;
@@ -310,7 +308,6 @@ CONFORMANCE_ON(beck::test::sim, "the age of a wait is the time since the task su
   std::string text;
   ctx.dump(text);
   CHECK(text.find("  waiting 3 min for event: #1\n") != text.npos);
-  CHECK(text.find("  waiting 90.0 s to 3 min for event: #2, #3\n") == text.npos);
-  CHECK(text.find("  waiting 1 min to 3 min for event: #2, #3\n") != text.npos);
+  CHECK(text.find("  waiting 1 to 3 min for event: #2, #3\n") != text.npos);
   finish(ctx, event);
 }

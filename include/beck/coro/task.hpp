@@ -125,7 +125,7 @@ class task_promise_base {
   std::exception_ptr exception_;
   task_base* child_ = nullptr;
   task_promise_base* parent_promise_ = nullptr;  // if the parent is a task and waits for this one
-  std::source_location awaits_at_;  // the last co_await that suspended it
+  std::source_location awaits_at_;               // the last co_await that suspended it
   phase phase_ = phase::fresh;
 
  protected:

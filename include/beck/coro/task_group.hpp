@@ -185,7 +185,9 @@ class task_group::child final : public group_child {
  public:
   template <class W>
   child(task_group& group, W&& work, const std::source_location& at)
-      : group_child(group, at), work_(static_cast<W&&>(work)), task_(work_traits<Work>::make(work_)) {
+      : group_child(group, at),
+        work_(static_cast<W&&>(work)),
+        task_(work_traits<Work>::make(work_)) {
     this->destroy_ = [](group_child& self) noexcept {
       static_cast<child&>(self).~child();
       free_block(&self);

@@ -171,10 +171,8 @@ class token_limit {
 /// The limit of shield(): a scope that hears of no stop.
 class no_limit {
  public:
-  using scope_type = scope;
-  static void enter(late<scope>& place, scope& outer) noexcept {
-    place.emplace(any_io_executor(outer.executor()), outer.locals());
-  }
+  using scope_type = shielding_scope;
+  static void enter(late<shielding_scope>& place, scope& outer) noexcept { place.emplace(outer); }
   static void set_on(scope&) noexcept {}
 };
 

@@ -201,8 +201,8 @@ class io_context : public execution_context {
   /// Thread: any. While another thread runs the context, that one prints, between two handlers, and
   /// the caller waits for it; so not with a lock that a handler may wait for. Simulated contexts:
   /// only the thread that runs them.
-  /// Not listed: handlers without a task, and tasks that live on a thread_pool or a user's executor,
-  /// or are on their way here from other threads or strands and have not begun.
+  /// Not listed: handlers without a task, and tasks that live on a thread_pool or a user's
+  /// executor, or are on their way here from other threads or strands and have not begun.
   void dump(text_sink out, std::size_t groups_max = dump_groups) const;
   static constexpr std::size_t dump_groups = 50;
 

@@ -134,9 +134,9 @@ class scope {
   void* leaf_ = nullptr;
   const wait_kind* kind_;
   state_lock lock_;
-  unsigned char reason_ = 0;         // atomic; a stop_reason
-  bool interrupted_ = false;         // atomic
-  bool away_ = false;                // the message is out
+  unsigned char reason_ = 0;  // atomic; a stop_reason
+  bool interrupted_ = false;  // atomic
+  bool away_ = false;         // the message is out
   union {
     std::int64_t since_;  // while there is a leaf: when the wait began, as far as the runner knew
     scope* held_;         // for stop(): the scope around this one
@@ -165,7 +165,8 @@ scope& scope_of(std::coroutine_handle<Promise> coroutine) noexcept {
 /// and only where a coroutine suspends.
 template <class Promise>
 scope& scope_of(std::coroutine_handle<Promise> coroutine, const std::source_location& at) noexcept {
-  if constexpr (requires { coroutine.promise().note_await(at); }) coroutine.promise().note_await(at);
+  if constexpr (requires { coroutine.promise().note_await(at); })
+    coroutine.promise().note_await(at);
   return scope_of(coroutine);
 }
 
