@@ -182,6 +182,19 @@ class Dump(unittest.TestCase):
                 self.assertEqual(done.returncode, 0)
                 self.check(done.stdout)
 
+    def test_the_readme_shows_a_part_of_it(self):
+        def lines(text):  # ages and descriptors depend on the machine
+            text = re.sub(r"(waiting|due in) ([\d.]+( m?s)? to )?[\d.]+ (m?s|h)", r"\1 T", text)
+            return re.sub(r"\(fd \d+\)", "(fd N)", text).splitlines()
+
+        readme = (Path(__file__).parents[2] / "README.md").read_text()
+        shown = re.search(r"dump_tasks\.cpp\)\):\n\n```text\n(.*?)```", readme, re.S)[1]
+        done = subprocess.run([folder / "dump_tasks"], stdout=subprocess.PIPE, text=True, timeout=LIMIT_S)
+        seen = lines(done.stdout)
+        for line in lines(shown):
+            if line != "...":
+                self.assertIn(line, seen)
+
     def test_a_signal_prints_them_again(self):
         for backend in backends():
             environment = os.environ | {"BECK_BACKEND": backend}
