@@ -14,21 +14,20 @@ void report_unhandled(const any_io_executor& executor, std::exception_ptr error)
 void task_root::start() {
   run = &begin;
   link = nullptr;
-  destroy = &destroy_tree;
   scope_.executor().post(this);
 }
 
 void task_root::begin(queue_entry* entry, runner* where) {
   auto& self = *static_cast<task_root*>(entry);
   if (where == nullptr) {
-    self.what_->discard(self);
+    self.what().discard(self);
     return;
   }
   ++where->counters.delivered;
   try {
-    self.what_->make(self);
+    self.what().make(self);
   } catch (...) {
-    self.what_->done(self, *where, std::current_exception());
+    self.what().done(self, *where, std::current_exception());
     return;
   }
   const any_io_executor& executor = self.scope_.executor();
@@ -40,12 +39,12 @@ void task_root::begin(queue_entry* entry, runner* where) {
 void task_root::end(queue_entry* entry, runner* where) {
   auto& self = *static_cast<task_root*>(entry);
   disown(self.scope_.executor(), self);
-  self.what_->done(self, *where, self.promise_->take_exception());
+  self.what().done(self, *where, self.promise_->take_exception());
 }
 
 void task_root::destroy_tree(owned_tree* tree) {
   auto& self = *static_cast<task_root*>(tree);
-  self.what_->discard(self);
+  self.what().discard(self);
 }
 
 }  // namespace beck

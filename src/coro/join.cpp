@@ -6,8 +6,8 @@
 
 namespace beck {
 
-branch::branch(join_point& join) noexcept
-    : scope_(join.outer().executor(), join.outer().locals()), join_(join) {
+branch::branch(join_point& join, const std::source_location& spawned_at) noexcept
+    : scope_(join.outer().executor(), join.outer().locals()), join_(join), spawned_at_(spawned_at) {
   if (join.outer().stop_requested()) scope_.stop(join.outer().reason());
 }
 
@@ -15,6 +15,11 @@ void join_point::add(branch& b, std::coroutine_handle<> frame,
                      task_promise_base& promise) noexcept {
   b.frame_ = frame;
   b.promise_ = &promise;
+  {
+    const state_guard guard(lock());
+    b.number_ = ++numbers_;
+    branches_.push_back(b);
+  }
   __atomic_fetch_add(&running_, 1u, __ATOMIC_RELAXED);
 }
 
@@ -55,6 +60,7 @@ void join_point::ended(branch& b, runner& where) noexcept {
   if (b.interrupted() && outer.stop_requested()) outer.note_interrupted();
   {
     const state_guard guard(lock());
+    branches_.erase(b);
     on_end_(*this, b);  // the branch may be gone after it
   }
   // acq_rel: the last one has seen what all others did, wait() among them. Only for that one this
@@ -63,9 +69,9 @@ void join_point::ended(branch& b, runner& where) noexcept {
   outer.resume_next(coroutine_, where);
 }
 
-bool join_point::wait(std::coroutine_handle<> coroutine, scope::cancel_function stop) noexcept {
+bool join_point::wait(std::coroutine_handle<> coroutine, const wait_kind& kind) noexcept {
   coroutine_ = coroutine;
-  if (!outer_->wait_at(this, stop)) stop(this, *outer_);
+  if (!outer_->wait_at(this, kind)) kind.cancel(this, *outer_);
   if (__atomic_sub_fetch(&running_, 1u, __ATOMIC_ACQ_REL) != 0) return true;
   outer_->stop_waiting();
   return false;

@@ -7,6 +7,8 @@
 
 namespace beck {
 
+const wait_kind task_group::waits_for_children{&on_stop, "task_group", wait_kind::leaf::join};
+
 task_group::~task_group() {
   while (newest_ != nullptr) {
     group_child& gone = *newest_;
@@ -49,7 +51,7 @@ bool task_group::wait(std::coroutine_handle<> coroutine, task<>& body) {
     made = &body_.emplace(here);
   }
   start(*made, frame, frame.promise());
-  return join_point::wait(coroutine, &on_stop);
+  return join_point::wait(coroutine, waits_for_children);
 }
 
 void task_group::on_end(join_point& join, branch& ended) noexcept {

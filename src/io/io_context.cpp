@@ -92,5 +92,8 @@ void io_context::on_log(void (*sink)(const char*, void*), void* data) noexcept {
 backend io_context::backend_in_use() const noexcept { return loop_->drv().kind(); }
 const char* io_context::backend_report() const noexcept { return loop_->drv().report(); }
 context_stats io_context::stats() const noexcept { return loop_->stats(); }
+void io_context::dump(text_sink out, std::size_t groups_max) const {
+  loop_->dump_from_anywhere(out, groups_max);
+}
 
 }  // namespace beck

@@ -43,6 +43,7 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
   const std::uint64_t before = runner_.counters.delivered;
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
   runner_.delivered_max = most;
+  runner_.read_at = system_->now();
   while (!stopped()) {
     ++counters_.turns;
     take_mail();
@@ -75,6 +76,7 @@ std::size_t io_loop::step(std::size_t handlers) {
   const slot running(*this);
   const std::uint64_t before = runner_.counters.delivered;
   runner_.delivered_max = before + handlers;
+  runner_.read_at = system_->now();
   ++counters_.turns;
   take_mail();
   expire_timers();
@@ -100,6 +102,7 @@ void io_loop::run_generation(std::uint64_t delivered_max) {
     if (stopped() || runner_.counters.delivered >= delivered_max) break;
     if (n % generation_entries_min != 0) continue;
     const std::int64_t now = system_->now();  // short generations never read the clock
+    runner_.read_at = now;
     if (started == 0) started = now;
     if (now - started > generation_ns_max) break;
   }
@@ -109,6 +112,7 @@ void io_loop::visit(turn_mode mode, std::int64_t deadline) noexcept {
   BECK_ASSERT(!inherited() || driver_->wake_handle() < 0,
               "an io_context was run in a child of fork; it belongs to the parent");
   driver_->turn(mode, deadline);
+  if (mode != turn_mode::busy) runner_.read_at = system_->now();  // it may have slept
   entries_since_visit_ = 0;
   if (!generation_over_ || queue_.empty()) return;
   generation_over_ = false;

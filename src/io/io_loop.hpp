@@ -179,6 +179,18 @@ class io_loop {
   static const executor_table& executor_table_of_loops() noexcept { return io_context::loop_table; }
   io_context& context() noexcept { return context_; }
 
+  /// For dumps: what is in the queue, and the trees, oldest first.
+  template <class See>
+  void each_queued(See&& see) const noexcept {
+    for (queue_entry* at = queue_.front(); at != nullptr; at = at->next) see(*at);
+  }
+  template <class See>
+  void each_tree(See&& see) const noexcept;
+  /// Prints what tasks there are; see io_context::dump().
+  void dump(text_sink out, std::size_t groups_max) noexcept;
+  /// The same from any thread; waits for who runs the loop.
+  void dump_from_anywhere(text_sink out, std::size_t groups_max);
+
   /// Owns a tree of tasks until it has finished.
   void adopt(owned_tree& tree) noexcept;
   void unhandled(std::exception_ptr error);
@@ -268,7 +280,8 @@ class io_loop {
   loop_entry nudge_;
   std::uint64_t entries_since_visit_ = 0;
   owned_tree* trees_ = nullptr;  // newest first
-  entry_queue paused_;           // accepts that ran out of descriptors
+  std::uint64_t trees_adopted_ = 0;
+  entry_queue paused_;  // accepts that ran out of descriptors
   std::int64_t accept_pause_ns_ = 0;
   std::int64_t accept_retry_at_ = no_deadline;
   io_context& context_;
@@ -322,6 +335,17 @@ bool io_loop::as_runner(Action&& action) noexcept {
   }
   slot_.leave();
   return true;
+}
+
+template <class See>
+void io_loop::each_tree(See&& see) const noexcept {
+  const owned_tree* at = trees_;
+  while (at != nullptr && at->older != nullptr) at = at->older;
+  while (at != nullptr) {
+    see(*at);
+    // What points to a tree is the first member of the next newer one, or `trees_`.
+    at = at->link == &trees_ ? nullptr : reinterpret_cast<const owned_tree*>(at->link);
+  }
 }
 
 /// A function of an object is running; with NDEBUG nothing. Moved-from objects share a slot.

@@ -126,12 +126,13 @@ void io_loop::destroy_trees() noexcept {
     trees_ = tree->older;
     if (trees_ != nullptr) trees_->link = &trees_;
     tree->link = nullptr;
-    tree->destroy(tree);
+    tree->kind->destroy(tree);
     destroy_queued();
   }
 }
 
 void io_loop::adopt(owned_tree& tree) noexcept {
+  tree.number = ++trees_adopted_;
   tree.older = trees_;
   tree.link = &trees_;
   if (trees_ != nullptr) trees_->link = &tree.older;

@@ -429,19 +429,27 @@ bool operation::await_ready() noexcept {
 bool operation::wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept {
   coroutine_ = coroutine;
   scope_ = &environment;
+  const wait_kind* waits = &own_wait;
   if (runs_operations_of(environment.executor(), *this)) {
     complete = &resume;
   } else {
     complete = &resume_elsewhere;
     environment.executor().on_work_started();
+    if (environment.executor().context_or_null() != &loop_of(*this).context()) {
+      waits = &wait_elsewhere;
+    }
   }
-  environment.wait_at_start(this, &cancel_wait);
+  environment.wait_at_start(this, *waits);
   if (!environment.stop_requested()) [[likely]]
     return true;
   environment.stop_waiting();
   complete_later(*this, environment.stop_result());
   return false;
 }
+
+const wait_kind operation::own_wait{&cancel_wait, "", wait_kind::leaf::operation};
+const wait_kind operation::wait_elsewhere{&cancel_wait, "an operation of another context",
+                                          wait_kind::leaf::operation_elsewhere};
 
 scope* operation::cancel_wait(void* leaf, scope& from) noexcept {
   auto& op = *static_cast<operation*>(leaf);

@@ -17,6 +17,8 @@ void signal_state::signalled(const signal_info& info) noexcept {
 void signal_state::look(void* self) noexcept {
   auto& set = *static_cast<signal_state*>(self);
   set.noticed.exchange(false, std::memory_order_acq_rel);  // before the look: see signalled()
+  if (set.dumps_to >= 0) [[unlikely]]
+    return set.dump();
   set.deliver();
 }
 

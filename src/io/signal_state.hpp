@@ -26,12 +26,15 @@ struct signal_state final : signal_sink {
   void signalled(const signal_info& info) noexcept override;
   /// Gives signals to waits, as long as there are both.
   void deliver() noexcept;
+  /// Prints the context's tasks if there was a signal; see dump_on_signal.
+  void dump() noexcept;
   static void look(void* self) noexcept;
 
   io_loop* loop;
   any_io_executor executor;
   std::unique_ptr<signal_inbox> inbox;  ///< none: of moved-from objects
   std::uint64_t held = 0;               ///< bit n - 1 for signal n
+  int dumps_to = -1;                    ///< a file descriptor: instead of giving signals to waits
   signal_wait* first = nullptr;         ///< oldest
   signal_wait* last = nullptr;
   signal_state* next = nullptr;  ///< of the loop's sets with waits

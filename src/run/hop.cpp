@@ -4,10 +4,17 @@
 #include <beck/run/hop.hpp>
 
 namespace beck {
+namespace {
+
+constexpr wait_kind waits_elsewhere{[](void*, scope&) noexcept -> scope* { return nullptr; },
+                                    "its turn on another executor"};
+
+}  // namespace
 
 void hop_operation::take_detour() {
   run = &go_home;
   home_->executor().on_work_started();
+  static_cast<void>(home_->wait_at(this, waits_elsewhere));  // a stop changes nothing
   through_.post(this);
 }
 

@@ -3,12 +3,25 @@
 #include <beck/run/inner_scope.hpp>
 
 namespace beck {
+namespace {
+
+constexpr wait_kind waits_for_scope{
+    [](void* leaf, scope&) noexcept -> scope* { return static_cast<scope*>(leaf); }, "",
+    wait_kind::leaf::inner_scope};
+
+constexpr wait_kind waits_for_shielded{[](void*, scope&) noexcept -> scope* { return nullptr; }, "",
+                                       wait_kind::leaf::inner_scope};
+
+}  // namespace
 
 inner_scope::inner_scope(scope& outer) noexcept
     : scope(outer.executor(), outer.locals()), outer_(outer) {
-  const bool waits = outer.wait_at(
-      this, [](void* leaf, scope&) noexcept -> scope* { return static_cast<inner_scope*>(leaf); });
-  if (!waits) stop(outer.reason());
+  if (!outer.wait_at(static_cast<scope*>(this), waits_for_scope)) stop(outer.reason());
+}
+
+shielding_scope::shielding_scope(scope& outer) noexcept
+    : scope(outer.executor(), outer.locals()), outer_(outer) {
+  static_cast<void>(outer.wait_at(static_cast<scope*>(this), waits_for_shielded));
 }
 
 inner_scope::~inner_scope() {

@@ -28,7 +28,7 @@ bool scope::stop(stop_reason why) noexcept {
     first = true;
     __atomic_store_n(&at->reason_, static_cast<unsigned char>(why), __ATOMIC_RELAXED);
     void* const leaf = at->starting_ ? nullptr : std::exchange(at->leaf_, nullptr);
-    at = leaf != nullptr ? at->cancel_(leaf, *at) : nullptr;
+    at = leaf != nullptr ? at->kind_->cancel(leaf, *at) : nullptr;
   }
   // An inner scope ends only after it has told the one around it: that is held as long.
   while (innermost != nullptr) {
@@ -45,7 +45,7 @@ void scope::make_up_for_start() noexcept {
   starting_ = false;
   void* const leaf = stop_requested() ? std::exchange(leaf_, nullptr) : nullptr;
   if (leaf != nullptr) {
-    const scope* const inner = cancel_(leaf, *this);
+    const scope* const inner = kind_->cancel(leaf, *this);
     BECK_ASSERT(inner == nullptr, "a scope is not started");
   }
   if (!pending_ || message_) return;

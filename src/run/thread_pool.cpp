@@ -171,7 +171,7 @@ pool_state::~pool_state() {
   while (trees_ != nullptr) {
     owned_tree* const tree = trees_;
     disown(*tree);
-    tree->destroy(tree);
+    tree->kind->destroy(tree);
     destroy_queued();
   }
 }

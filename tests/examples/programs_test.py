@@ -153,6 +153,71 @@ class Proxy(unittest.TestCase):
                 self.assertEqual(proxy.wait(LIMIT_S), 0)
 
 
+class Dump(unittest.TestCase):
+    """Ten thousand tasks, readable."""
+
+    def check(self, text):
+        lines = text.splitlines()
+        total, groups = re.fullmatch(r"([\d,]+) tasks in (\d+) groups", lines[0]).groups()
+        self.assertEqual(total, "10,000")
+        heads = [re.match(r"([\d,]+) tasks?, .*spawned at \S+:\d+ in \S+$", line) for line in lines]
+        counts = [int(head[1].replace(",", "")) for head in heads if head]
+        self.assertEqual(sum(counts), 10_000)
+        self.assertEqual(len(counts), int(groups))
+        self.assertEqual(counts, sorted(counts, reverse=True))
+        self.assertLess(len(lines), 40)
+        self.assertLess(max(map(len, lines)), 120)
+        for what in ("read", "timer", "mutex", "channel receive", "when_all", "task_group"):
+            self.assertRegex(text, rf"  waiting ([\d.]+( m?s)? to )?[\d.]+ m?s for {what}: #")
+        self.assertRegex(text, r"dump_tasks\.cpp:\d+ in serve\n    .*dump_tasks\.cpp:\d+ in read_request\n")
+        self.assertNotIn("0x", text)
+
+    def test_ten_thousand_tasks_are_a_page(self):
+        for backend in backends():
+            with self.subTest(backend=backend):
+                environment = os.environ | {"BECK_BACKEND": backend}
+                done = subprocess.run(
+                    [folder / "dump_tasks"], env=environment, stdout=subprocess.PIPE, text=True, timeout=LIMIT_S
+                )
+                self.assertEqual(done.returncode, 0)
+                self.check(done.stdout)
+
+    def test_the_readme_shows_a_part_of_it(self):
+        def lines(text):  # ages and descriptors depend on the machine
+            text = re.sub(r"(waiting|due in) ([\d.]+( m?s)? to )?[\d.]+ (m?s|h)", r"\1 T", text)
+            return re.sub(r"\(fd \d+\)", "(fd N)", text).splitlines()
+
+        readme = (Path(__file__).parents[2] / "README.md").read_text()
+        shown = re.search(r"dump_tasks\.cpp\)\):\n\n```text\n(.*?)```", readme, re.S)[1]
+        done = subprocess.run([folder / "dump_tasks"], stdout=subprocess.PIPE, text=True, timeout=LIMIT_S)
+        seen = lines(done.stdout)
+        for line in lines(shown):
+            if line != "...":
+                self.assertIn(line, seen)
+
+    def test_a_signal_prints_them_again(self):
+        for backend in backends():
+            environment = os.environ | {"BECK_BACKEND": backend}
+            command = [str(folder / "dump_tasks"), "stay"]
+            with self.subTest(backend=backend), subprocess.Popen(
+                command, env=environment, stdout=subprocess.PIPE, text=True
+            ) as started:
+                lines = self.lines_of_a_dump(environment)
+                first = [started.stdout.readline() for _ in range(lines)]
+                started.send_signal(signal.SIGUSR1)
+                again = [started.stdout.readline() for _ in range(lines)]
+                started.send_signal(signal.SIGINT)
+                self.assertEqual(started.wait(LIMIT_S), 0)
+                self.check("".join(first))
+                self.check("".join(again))
+
+    def lines_of_a_dump(self, environment):
+        done = subprocess.run(
+            [folder / "dump_tasks"], env=environment, stdout=subprocess.PIPE, text=True, timeout=LIMIT_S
+        )
+        return len(done.stdout.splitlines())
+
+
 if __name__ == "__main__":
     folder = Path(sys.argv.pop(1))
     unittest.main()

@@ -56,6 +56,7 @@ class intrusive_list {
   /// Stays valid while its element stays in the list.
   class iterator {
    public:
+    iterator() noexcept : at_(nullptr) {}  // of no list
     T& operator*() const noexcept { return *owner(at_); }
     T* operator->() const noexcept { return owner(at_); }
     iterator& operator++() noexcept {

@@ -260,6 +260,7 @@ class [[nodiscard]] channel_send : public op<channel_send<T...>, void(error_code
 
  public:
   using typename base::handler;
+  static constexpr const char* waits_for = "channel send";
 
   template <class... U>
   explicit channel_send(channel<T...>& to, U&&... values)
@@ -320,6 +321,7 @@ class [[nodiscard]] channel_receive : public op<channel_receive<T...>, void(erro
 
  public:
   using typename base::handler;
+  static constexpr const char* waits_for = "channel receive";
 
   explicit channel_receive(channel<T...>& from) noexcept : channel_(&from) {}
   /// Moves an inert one.

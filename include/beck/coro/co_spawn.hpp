@@ -5,6 +5,7 @@
 #pragma once
 
 #include <exception>
+#include <source_location>
 #include <type_traits>
 
 #include <beck/coro/task.hpp>
@@ -25,20 +26,35 @@ class task_root : public queue_entry, private owned_tree {
   /// What the template does: `make` gives the frame (it may throw), `done` ends the root when the
   /// frame has finished or could not be made (`error`), `discard` frees everything without running
   /// user code.
-  struct behaviour {
+  struct behaviour : tree_kind {
+    constexpr behaviour(void (*makes)(task_root&),
+                        void (*does_at_end)(task_root&, runner&, std::exception_ptr),
+                        void (*discards)(task_root&) noexcept) noexcept
+        : tree_kind{&destroy_tree}, make(makes), done(does_at_end), discard(discards) {}
+
     void (*make)(task_root& self);
     void (*done)(task_root& self, runner& where, std::exception_ptr error);
     void (*discard)(task_root& self) noexcept;
   };
 
-  task_root(any_io_executor executor, const behaviour& what) noexcept
-      : scope_(static_cast<any_io_executor&&>(executor)), what_(&what) {}
+  task_root(any_io_executor executor, const behaviour& what,
+            const std::source_location& spawned_at) noexcept
+      : scope_(static_cast<any_io_executor&&>(executor)), spawned_at_(spawned_at) {
+    kind = &what;
+  }
   ~task_root() = default;
 
   void set_frame(std::coroutine_handle<> frame, task_promise_base& promise) noexcept {
     frame_ = frame;
     promise_ = &promise;
   }
+  /// With all frames below it that it is suspended in.
+  void destroy_frame() noexcept {
+    if (!frame_) return;
+    promise_->destroy_children();
+    std::exchange(frame_, nullptr).destroy();
+  }
+  std::coroutine_handle<> frame() const noexcept { return frame_; }
   const any_io_executor& executor() const noexcept { return scope_.executor(); }
   scope& environment() noexcept { return scope_; }
 
@@ -47,14 +63,17 @@ class task_root : public queue_entry, private owned_tree {
   void start();
 
  private:
+  friend struct dump_access;
+
   static void begin(queue_entry* entry, runner* where);
   static void end(queue_entry* entry, runner* where);
   static void destroy_tree(owned_tree* tree);
+  const behaviour& what() const noexcept { return static_cast<const behaviour&>(*kind); }
 
   scope scope_;
-  const behaviour* what_;
   std::coroutine_handle<> frame_;
   task_promise_base* promise_ = nullptr;
+  std::source_location spawned_at_;
 };
 
 /// An exception that nobody takes: to the context's handler, by default the end of the program.
@@ -167,8 +186,8 @@ class spawned_root final : public task_root {
 
  public:
   template <class W, class H>
-  spawned_root(any_io_executor executor, W&& work, H&& handler)
-      : task_root(static_cast<any_io_executor&&>(executor), table),
+  spawned_root(any_io_executor executor, W&& work, H&& handler, const std::source_location& at)
+      : task_root(static_cast<any_io_executor&&>(executor), table, at),
         work_(static_cast<W&&>(work)),
         handler_(static_cast<H&&>(handler)),
         travel_(get_associated_executor(handler_, this->executor())) {
@@ -178,8 +197,7 @@ class spawned_root final : public task_root {
  private:
   static void make(task_root& base) {
     auto& self = static_cast<spawned_root&>(base);
-    auto frame = work_traits<Work>::make(self.work_).release();
-    self.frame_ = frame;
+    const auto frame = work_traits<Work>::make(self.work_).release();
     self.set_frame(frame, frame.promise());
   }
 
@@ -191,7 +209,7 @@ class spawned_root final : public task_root {
       if (error) [[unlikely]]
         report_unhandled(executor, static_cast<std::exception_ptr&&>(error));
     } else {
-      result_type result(static_cast<std::exception_ptr&&>(error), self.frame_);
+      result_type result(static_cast<std::exception_ptr&&>(error), self.typed_frame());
       if constexpr (travels) {
         if (self.travel_.target.executor() != self.executor()) {
           self.send_away(static_cast<result_type&&>(result));
@@ -229,10 +247,9 @@ class spawned_root final : public task_root {
     result.give(static_cast<Handler&&>(handler));
   }
 
-  void destroy_frame() noexcept {
-    if (!frame_) return;
-    frame_.promise().destroy_children();
-    std::exchange(frame_, nullptr).destroy();
+  auto typed_frame() const noexcept {
+    return std::coroutine_handle<typename task_type::promise_type>::from_address(
+        this->frame().address());
   }
 
   static void discard(task_root& base) noexcept {
@@ -247,7 +264,6 @@ class spawned_root final : public task_root {
 
   [[no_unique_address]] Work work_;
   [[no_unique_address]] Handler handler_;
-  std::coroutine_handle<typename task_type::promise_type> frame_;
   [[no_unique_address]] std::conditional_t<travels, travelling_handler<value_type>, settled_handler>
       travel_;
   [[no_unique_address]] std::conditional_t<has_cancellation_slot<Handler>, slot_stop, no_slot_stop>
@@ -255,7 +271,8 @@ class spawned_root final : public task_root {
 };
 
 template <class Work, class Handler>
-void spawn_root(const any_io_executor& executor, Work&& work, Handler&& handler) {
+void spawn_root(const any_io_executor& executor, Work&& work, Handler&& handler,
+                const std::source_location& at) {
   using root = spawned_root<std::decay_t<Work>, std::decay_t<Handler>>;
   struct block_guard {
     void* block;
@@ -264,7 +281,7 @@ void spawn_root(const any_io_executor& executor, Work&& work, Handler&& handler)
     }
   } guard{allocate_block(sizeof(root))};
   auto* made = ::new (guard.block)
-      root(executor, static_cast<Work&&>(work), static_cast<Handler&&>(handler));
+      root(executor, static_cast<Work&&>(work), static_cast<Handler&&>(handler), at);
   guard.block = nullptr;
   made->start();
 }
@@ -286,31 +303,34 @@ struct spawn_signature<Work> {
 /// other tokens get (std::exception_ptr[, value]); then value must be default-constructible. Throws
 /// std::bad_alloc; nothing has started then. Any thread. Lifetime: the context owns the tree; if it
 /// is destroyed first, so are the frames, newest tree first.
+/// `at`, here and below, is what io_context::dump() says of the task: leave it to the compiler.
 template <executor_like E, spawnable Work, class Token>
-auto co_spawn(const E& executor, Work&& work, Token&& token) {
+auto co_spawn(const E& executor, Work&& work, Token&& token,
+              std::source_location at = std::source_location::current()) {
   const any_io_executor target(executor);
   if constexpr (std::is_same_v<std::decay_t<Token>, detached_t>) {
-    spawn_root(target, static_cast<Work&&>(work), detached);
+    spawn_root(target, static_cast<Work&&>(work), detached, at);
   } else {
     return async_initiate<Token, typename spawn_signature<std::decay_t<Work>>::type>(
-        [target](auto&& handler, auto&& kept) {
+        [target, at](auto&& handler, auto&& kept) {
           spawn_root(target, static_cast<decltype(kept)&&>(kept),
-                     static_cast<decltype(handler)&&>(handler));
+                     static_cast<decltype(handler)&&>(handler), at);
         },
         token, static_cast<Work&&>(work));
   }
 }
 template <has_executor C, spawnable Work, class Token>
-auto co_spawn(C& context, Work&& work, Token&& token) {
+auto co_spawn(C& context, Work&& work, Token&& token,
+              std::source_location at = std::source_location::current()) {
   return co_spawn(any_io_executor(context.get_executor()), static_cast<Work&&>(work),
-                  static_cast<Token&&>(token));
+                  static_cast<Token&&>(token), at);
 }
 
 /// Starts a task detached on the current context. Unlike co_spawn(co_await this_coro::executor,
 /// ...) there is no co_await among its arguments, which g++ 12 miscompiles.
 template <spawnable Work>
-void spawn(Work&& work) {
-  spawn_root(current_executor(), static_cast<Work&&>(work), detached);
+void spawn(Work&& work, std::source_location at = std::source_location::current()) {
+  spawn_root(current_executor(), static_cast<Work&&>(work), detached, at);
 }
 
 }  // namespace beck

@@ -62,6 +62,8 @@ class condition_waiter : private waiter {
 class [[nodiscard]] condition_wait : public op<condition_wait, void(error_code)>,
                                      private condition_waiter {
  public:
+  static constexpr const char* waits_for = "condition_variable";
+
   condition_wait(condition_variable& condition, mutex& held) noexcept
       : condition_waiter(condition, held) {}
   condition_wait(condition_wait&&) = default;
@@ -85,6 +87,7 @@ class [[nodiscard]] predicate_wait : public op<predicate_wait<Predicate>, void(e
 
  public:
   using typename base::handler;
+  static constexpr const char* waits_for = "condition_variable";
 
   predicate_wait(condition_variable& condition, mutex& held, Predicate predicate)
       : condition_waiter(condition, held), predicate_(static_cast<Predicate&&>(predicate)) {}

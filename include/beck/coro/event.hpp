@@ -14,6 +14,7 @@ class manual_reset_event {
   class wait_access {
    public:
     using primitive = manual_reset_event;
+    static constexpr const char* waits_for = "event";
     static bool try_take(manual_reset_event& e) noexcept { return e.is_set(); }
     static bool join(manual_reset_event& e, waiter& one) noexcept;
     static bool leave(manual_reset_event& e, waiter& one) noexcept;
@@ -52,6 +53,7 @@ class auto_reset_event {
   class wait_access {
    public:
     using primitive = auto_reset_event;
+    static constexpr const char* waits_for = "event";
     static bool try_take(auto_reset_event& e) noexcept { return e.try_wait(); }
     static bool join(auto_reset_event& e, waiter& one) noexcept;
     static bool leave(auto_reset_event& e, waiter& one) noexcept;

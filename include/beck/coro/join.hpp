@@ -3,6 +3,7 @@
 // when the last of them has ended. What when_all, when_any and task_group are made of.
 #pragma once
 
+#include <beck/base/intrusive_list.hpp>
 #include <beck/base/late.hpp>
 #include <beck/coro/task.hpp>
 
@@ -29,7 +30,9 @@ class current_scope {
 /// A task that runs beside others. It stays where it is from its start to its end.
 class branch : private queue_entry {
  public:
-  explicit branch(join_point& join) noexcept;
+  /// `spawned_at`: if not where its join point is awaited; for dumps.
+  explicit branch(join_point& join,
+                  const std::source_location& spawned_at = std::source_location()) noexcept;
   branch(const branch&) = delete;
   branch& operator=(const branch&) = delete;
 
@@ -41,6 +44,7 @@ class branch : private queue_entry {
 
  private:
   friend class join_point;
+  friend struct dump_access;
 
   static void begin(queue_entry* entry, runner* where);
   static void end(queue_entry* entry, runner* where);
@@ -49,6 +53,9 @@ class branch : private queue_entry {
   join_point& join_;
   std::coroutine_handle<> frame_;
   task_promise_base* promise_ = nullptr;
+  list_hook hook_;
+  unsigned number_ = 0;  // of its join point's branches
+  std::source_location spawned_at_;
 };
 
 /// The place where a coroutine waits for its branches. A stop of the coroutine's scope stops them
@@ -76,11 +83,13 @@ class join_point {
   /// Starts it behind what is queued. The coroutine waits already, or will.
   void start_later(branch& b, std::coroutine_handle<> frame, task_promise_base& promise);
 
-  /// The coroutine waits until all branches have ended; `stop` stops them. False: they have.
-  bool wait(std::coroutine_handle<> coroutine, scope::cancel_function stop) noexcept;
+  /// The coroutine waits until all branches have ended; to cancel that is to stop them. False: they
+  /// have.
+  bool wait(std::coroutine_handle<> coroutine, const wait_kind& kind) noexcept;
 
  private:
   friend class branch;
+  friend struct dump_access;
 
   void add(branch& b, std::coroutine_handle<> frame, task_promise_base& promise) noexcept;
   void ended(branch& b, runner& where) noexcept;
@@ -89,6 +98,8 @@ class join_point {
   late<state_lock> lock_;
   end_function on_end_;
   std::coroutine_handle<> coroutine_;
+  intrusive_list<branch, &branch::hook_> branches_;  // that have not ended, oldest first
+  unsigned numbers_ = 0;
   unsigned running_ = 1;  // atomic; one more until wait()
 };
 

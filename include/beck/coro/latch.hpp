@@ -14,6 +14,7 @@ class latch {
   class wait_access {
    public:
     using primitive = latch;
+    static constexpr const char* waits_for = "latch";
     static bool try_take(latch& l) noexcept { return l.try_wait(); }
     static bool join(latch& l, waiter& one) noexcept;
     static bool leave(latch& l, waiter& one) noexcept;

@@ -51,6 +51,7 @@ class mutex {
   class lock_access {
    public:
     using primitive = mutex;
+    static constexpr const char* waits_for = "mutex";
     static bool try_take(mutex& m) noexcept { return m.try_lock(); }
     static bool join(mutex& m, waiter& one) noexcept;
     static bool leave(mutex& m, waiter& one) noexcept;

@@ -15,6 +15,7 @@ class semaphore {
   class acquire_access {
    public:
     using primitive = semaphore;
+    static constexpr const char* waits_for = "semaphore";
     static bool try_take(semaphore& s) noexcept { return s.try_acquire(); }
     static bool join(semaphore& s, waiter& one) noexcept;
     static bool leave(semaphore& s, waiter& one) noexcept;

@@ -47,6 +47,7 @@ class shared_mutex {
   class access {
    public:
     using primitive = shared_mutex;
+    static constexpr const char* waits_for = "shared_mutex";
     static bool try_take(shared_mutex& m) noexcept {
       return Shared ? m.try_lock_shared() : m.try_lock();
     }

@@ -11,6 +11,7 @@
 #include <coroutine>
 #include <exception>
 #include <new>
+#include <source_location>
 #include <type_traits>
 
 #include <beck/run/block.hpp>
@@ -30,6 +31,7 @@ class task_base {
 
  private:
   friend class task_promise_base;
+  friend struct dump_access;
 
   task_promise_base* promise_;  // of frame_; set while the parent is suspended in it
 };
@@ -55,6 +57,8 @@ class task_promise_base {
   void unhandled_exception() noexcept { exception_ = std::current_exception(); }
 
   scope& current_scope() const noexcept { return *scope_; }
+  /// Where this coroutine is being suspended.
+  void note_await(const std::source_location& at) noexcept { awaits_at_ = at; }
 
   /// Runs the task inside the caller's await_suspend. False: it has finished and the caller goes
   /// on.
@@ -96,6 +100,8 @@ class task_promise_base {
   }
 
  private:
+  friend struct dump_access;
+
   enum class phase : unsigned char {
     fresh,      // not started
     inlined,    // running inside start_inline
@@ -119,6 +125,7 @@ class task_promise_base {
   std::exception_ptr exception_;
   task_base* child_ = nullptr;
   task_promise_base* parent_promise_ = nullptr;  // if the parent is a task and waits for this one
+  std::source_location awaits_at_;               // the last co_await that suspended it
   phase phase_ = phase::fresh;
 
  protected:
@@ -170,8 +177,13 @@ class throwing_awaiter {
   explicit throwing_awaiter(Op& op) noexcept : op_(op) {}
   bool await_ready() { return op_.await_ready(); }
   template <class Promise>
-  auto await_suspend(std::coroutine_handle<Promise> coroutine) {
-    return op_.await_suspend(coroutine);
+  auto await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    if constexpr (requires { op_.await_suspend(coroutine, at); }) {
+      return op_.await_suspend(coroutine, at);
+    } else {
+      return op_.await_suspend(coroutine);
+    }
   }
   auto await_resume() { return op_.await_resume().value(); }
 
@@ -235,9 +247,10 @@ class [[nodiscard]] task : private task_base {
   // The task is its own awaiter: one object less in every frame that awaits one.
   bool await_ready() const noexcept { return false; }
   template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> parent) {
+  bool await_suspend(std::coroutine_handle<Promise> parent,
+                     std::source_location at = std::source_location::current()) {
     if constexpr (std::is_base_of_v<task_promise_base, Promise>) {
-      return suspend_in(parent, scope_of(parent), &parent.promise());
+      return suspend_in(parent, scope_of(parent, at), &parent.promise());
     } else {
       return suspend_in(parent, scope_of(parent));
     }

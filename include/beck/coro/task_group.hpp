@@ -44,7 +44,8 @@ inline group_options drain(duration time) noexcept { return group_options().drai
 /// A child of a group: a block of its own, freed when it has ended.
 class group_child : public branch {
  public:
-  explicit group_child(join_point& join) noexcept : branch(join) {}
+  group_child(join_point& join, const std::source_location& spawned_at) noexcept
+      : branch(join, spawned_at) {}
 
  protected:
   ~group_child() = default;
@@ -101,20 +102,21 @@ class task_group : private join_point {
   /// is dropped. If the group is ending, it starts stopped. Throws std::bad_alloc, what the
   /// callable throws, and std::length_error if the group is full; nothing has started then.
   template <spawnable Work>
-  void spawn(Work&& work) {
+  void spawn(Work&& work, std::source_location at = std::source_location::current()) {
     check_room();
-    add_child(static_cast<Work&&>(work));
+    add_child(static_cast<Work&&>(work), at);
   }
   /// As spawn(); false if the group is full.
   template <spawnable Work>
-  bool try_spawn(Work&& work) {
+  bool try_spawn(Work&& work, std::source_location at = std::source_location::current()) {
     if (is_full()) return false;
-    add_child(static_cast<Work&&>(work));
+    add_child(static_cast<Work&&>(work), at);
     return true;
   }
   /// As spawn(), but waits for a place; in the order of the waiting.
   template <class T, bool Throwing>
-  auto async_spawn(task<T, Throwing> work);
+  auto async_spawn(task<T, Throwing> work,
+                   std::source_location at = std::source_location::current());
 
   /// Stops the body and all children.
   void stop() noexcept {
@@ -138,7 +140,7 @@ class task_group : private join_point {
   }
 
   template <class Work>
-  void add_child(Work&& work) {
+  void add_child(Work&& work, const std::source_location& at) {
     using kind = child<std::decay_t<Work>>;
     struct block_guard {
       void* block;
@@ -146,7 +148,7 @@ class task_group : private join_point {
         if (block != nullptr) free_block(block);
       }
     } guard{allocate_block(sizeof(kind))};
-    auto* made = ::new (guard.block) kind(*this, static_cast<Work&&>(work));
+    auto* made = ::new (guard.block) kind(*this, static_cast<Work&&>(work), at);
     guard.block = nullptr;
     const auto frame = made->frame();
     adopt(*made, frame, frame.promise());
@@ -163,6 +165,7 @@ class task_group : private join_point {
   void unlink(group_child& gone) noexcept;
   void give_place() noexcept;
   static void on_end(join_point& join, branch& ended) noexcept;
+  static const wait_kind waits_for_children;
   static scope* on_stop(void* leaf, scope& from) noexcept;
 
   group_options how_;
@@ -181,8 +184,10 @@ template <class Work>
 class task_group::child final : public group_child {
  public:
   template <class W>
-  child(task_group& group, W&& work)
-      : group_child(group), work_(static_cast<W&&>(work)), task_(work_traits<Work>::make(work_)) {
+  child(task_group& group, W&& work, const std::source_location& at)
+      : group_child(group, at),
+        work_(static_cast<W&&>(work)),
+        task_(work_traits<Work>::make(work_)) {
     this->destroy_ = [](group_child& self) noexcept {
       static_cast<child&>(self).~child();
       free_block(&self);
@@ -225,17 +230,20 @@ class task_group::spawn_operation : public op<spawn_operation<Task>, void(error_
   using base = op<spawn_operation<Task>, void(error_code)>;
 
  public:
-  spawn_operation(task_group& group, Task&& work)
-      : group_(&group), work_(static_cast<Task&&>(work)) {}
+  static constexpr const char* waits_for = "a place in a task_group";
+
+  spawn_operation(task_group& group, Task&& work, const std::source_location& at)
+      : group_(&group), work_(static_cast<Task&&>(work)), at_(at) {}
   spawn_operation(spawn_operation&& other)
       : base(static_cast<base&&>(other)),
         place_waiter(static_cast<place_waiter&&>(other)),
         group_(other.group_),
-        work_(static_cast<Task&&>(other.work_)) {}
+        work_(static_cast<Task&&>(other.work_)),
+        at_(other.at_) {}
 
   bool ready() {
     if (group_->is_full() || group_->first_waiter_ != nullptr) return false;
-    group_->add_child(static_cast<Task&&>(work_));
+    group_->add_child(static_cast<Task&&>(work_), at_);
     return this->finish(error_code());
   }
   void initiate(typename base::handler done) {
@@ -252,7 +260,7 @@ class task_group::spawn_operation : public op<spawn_operation<Task>, void(error_
  private:
   void take_place() noexcept {
     try {
-      group_->add_child(static_cast<Task&&>(work_));
+      group_->add_child(static_cast<Task&&>(work_), at_);
     } catch (const std::bad_alloc&) {
       return end(error::make_error_code(error::no_memory));
     }
@@ -265,12 +273,13 @@ class task_group::spawn_operation : public op<spawn_operation<Task>, void(error_
 
   task_group* group_;
   Task work_;
+  std::source_location at_;
   typename base::handler done_;
 };
 
 template <class T, bool Throwing>
-auto task_group::async_spawn(task<T, Throwing> work) {
-  return spawn_operation<task<T, Throwing>>(*this, static_cast<task<T, Throwing>&&>(work));
+auto task_group::async_spawn(task<T, Throwing> work, std::source_location at) {
+  return spawn_operation<task<T, Throwing>>(*this, static_cast<task<T, Throwing>&&>(work), at);
 }
 
 }  // namespace beck

@@ -112,6 +112,7 @@ class waiter_list {
 ///   static bool try_take(primitive&) noexcept          at once, unless somebody is before it
 ///   static bool join(primitive&, waiter&) noexcept     true: it has it at once, and did not join
 ///   static bool leave(primitive&, waiter&) noexcept    as waiter_list::leave()
+///   static constexpr const char* waits_for = ...       its name in a dump
 /// Cancellation: leaves the list, with operation_aborted. What was handed over before that is kept:
 /// the completion is the truth.
 template <class Access, class... Guard>
@@ -123,6 +124,7 @@ class [[nodiscard]] wait_operation
 
  public:
   using typename base::handler;
+  static constexpr const char* waits_for = Access::waits_for;
 
   explicit wait_operation(primitive_type& primitive) noexcept : primitive_(&primitive) {}
   /// Moves an inert one.

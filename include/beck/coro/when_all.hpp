@@ -182,18 +182,15 @@ class [[nodiscard]] branches_operation : private join_point {
 
   bool await_ready() const noexcept { return false; }
   template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-    return suspend_in(coroutine, scope_of(coroutine));
+  bool await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    return suspend_in(coroutine, scope_of(coroutine, at));
   }
   bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     open(environment);
     branches_.start(*this, decided_);
-    return wait(coroutine, [](void* leaf, scope& from) noexcept -> scope* {
-      auto& self = of(*static_cast<join_point*>(leaf));
-      const state_guard guard(self.lock());
-      self.branches_.stop(from.reason());
-      return nullptr;
-    });
+    static constexpr wait_kind kind{&stop_all, Decisive::waits_for, wait_kind::leaf::join};
+    return wait(coroutine, kind);
   }
 
  protected:
@@ -208,6 +205,12 @@ class [[nodiscard]] branches_operation : private join_point {
   static branches_operation& of(join_point& join) noexcept {
     return static_cast<branches_operation&>(join);
   }
+  static scope* stop_all(void* leaf, scope& from) noexcept {
+    auto& self = of(*static_cast<join_point*>(leaf));
+    const state_guard guard(self.lock());
+    self.branches_.stop(from.reason());
+    return nullptr;
+  }
   static void on_end(join_point& join, branch& ended) noexcept {
     auto& self = of(join);
     if (self.decided_ || !Decisive()(ended)) return;
@@ -221,9 +224,11 @@ class [[nodiscard]] branches_operation : private join_point {
 };
 
 struct failure_decides {
+  static constexpr const char* waits_for = "when_all";
   bool operator()(const branch& ended) const noexcept { return ended.failed(); }
 };
 struct any_end_decides {
+  static constexpr const char* waits_for = "when_any";
   bool operator()(const branch&) const noexcept { return true; }
 };
 

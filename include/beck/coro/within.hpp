@@ -48,8 +48,9 @@ class [[nodiscard]] scoped_operation {
 
   bool await_ready() { return op_.await_ready(); }
   template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-    return suspend(coroutine, scope_of(coroutine));
+  bool await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    return suspend(coroutine, scope_of(coroutine, at));
   }
   bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     return suspend(coroutine, environment);
@@ -170,10 +171,8 @@ class token_limit {
 /// The limit of shield(): a scope that hears of no stop.
 class no_limit {
  public:
-  using scope_type = scope;
-  static void enter(late<scope>& place, scope& outer) noexcept {
-    place.emplace(any_io_executor(outer.executor()), outer.locals());
-  }
+  using scope_type = shielding_scope;
+  static void enter(late<shielding_scope>& place, scope& outer) noexcept { place.emplace(outer); }
   static void set_on(scope&) noexcept {}
 };
 

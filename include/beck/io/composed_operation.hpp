@@ -14,8 +14,9 @@ class [[nodiscard]] composed_transfer : public vector_operation {
  public:
   bool await_ready() noexcept;
   template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> coroutine) {
-    suspend_in(coroutine, scope_of(coroutine));
+  void await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    suspend_in(coroutine, scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     if (!wait_in(coroutine, environment)) return;

@@ -8,7 +8,7 @@
 #include <exception>
 
 #include <beck/base/duration.hpp>
-#include <beck/base/text_view.hpp>
+#include <beck/base/text_sink.hpp>
 #include <beck/run/any_io_executor.hpp>
 #include <beck/run/post.hpp>
 #include <beck/run/work_guard.hpp>
@@ -192,6 +192,19 @@ class io_context : public execution_context {
 
   /// By the runner's thread, or while nobody runs the context.
   context_stats stats() const noexcept;
+
+  /// Prints the tasks that live here, for people (the form may change): where each was spawned, the
+  /// co_awaits in which it stands, what it waits for and since when. Tasks that stand at the same
+  /// places are counted together; the largest `groups_max` groups are printed (at most 384 are told
+  /// apart). `out` is a file descriptor, a std::string, a std::ostream, or is called with pieces of
+  /// text; it must not use the context, and what it throws is dropped.
+  /// Thread: any. While another thread runs the context, that one prints, between two handlers, and
+  /// the caller waits for it; so not with a lock that a handler may wait for. Simulated contexts:
+  /// only the thread that runs them.
+  /// Not listed: handlers without a task, and tasks that live on a thread_pool or a user's
+  /// executor, or are on their way here from other threads or strands and have not begun.
+  void dump(text_sink out, std::size_t groups_max = dump_groups) const;
+  static constexpr std::size_t dump_groups = 50;
 
  private:
   friend class io_loop;

@@ -108,8 +108,9 @@ class operation : public io_op {
   /// descriptor is known to be ready and the budget allows it).
   bool await_ready() noexcept;
   template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> coroutine) {
-    suspend_in(coroutine, scope_of(coroutine));
+  void await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    suspend_in(coroutine, scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     if (!wait_in(coroutine, environment)) return;
@@ -131,6 +132,9 @@ class operation : public io_op {
   [[nodiscard]] bool wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept;
 
  private:
+  static const wait_kind own_wait;
+  static const wait_kind wait_elsewhere;
+
   static scope* cancel_wait(void* leaf, scope& from) noexcept;
   static void resume(queue_entry* entry, runner* where);
   static void resume_elsewhere(queue_entry* entry, runner* where);

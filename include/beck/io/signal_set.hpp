@@ -10,6 +10,7 @@
 
 namespace beck {
 
+class dump_on_signal;
 struct signal_state;
 
 /// One signal, as its sender gave it. Source: sigaction(2), siginfo_t.
@@ -127,6 +128,8 @@ class signal_set {
   }
 
  private:
+  friend class dump_on_signal;
+
   signal_state* state_;
 };
 

@@ -72,14 +72,15 @@ using task_value_t = typename work_traits<std::decay_t<Work>>::task_type::value_
 /// std::logic_error if it can never finish: it waits, and nothing is left that could wake it.
 /// Thread: any; inside a context's run() it blocks that context.
 template <spawnable Work>
-task_value_t<Work> sync_wait(Work&& work) {
+task_value_t<Work> sync_wait(Work&& work,
+                             std::source_location at = std::source_location::current()) {
   task_value<task_value_t<Work>> value;
   sync_event event;
   {
     io_context context;
     event.stop_at_end(context);
     co_spawn(context, keep_value(work_traits<std::decay_t<Work>>::make(work), value),
-             sync_event::handler(event));
+             sync_event::handler(event), at);
     context.run();
   }  // what is left of the tree is destroyed here
   event.rethrow_if_failed();
@@ -90,13 +91,14 @@ task_value_t<Work> sync_wait(Work&& work) {
 /// another thread runs). Throws std::logic_error if that context was destroyed before. Asserts on a
 /// thread that is inside `where`: it would wait for itself.
 template <execution_place P, spawnable Work>
-task_value_t<Work> sync_wait(P&& where, Work&& work) {
+task_value_t<Work> sync_wait(P&& where, Work&& work,
+                             std::source_location at = std::source_location::current()) {
   const any_io_executor executor(executor_at(where));
   check_may_block_on(executor);
   task_value<task_value_t<Work>> value;
   sync_event event;
   co_spawn(executor, keep_value(work_traits<std::decay_t<Work>>::make(work), value),
-           sync_event::handler(event));
+           sync_event::handler(event), at);
   event.wait();
   event.rethrow_if_failed();
   return value.take();

@@ -61,8 +61,9 @@ class [[nodiscard]] accept_into_operation : public void_operation {
 
   bool await_ready() noexcept { return refuse() || void_operation::await_ready(); }
   template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> coroutine) {
-    suspend_in(coroutine, scope_of(coroutine));
+  void await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    suspend_in(coroutine, scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     if (!this->wait_in(coroutine, environment)) return;

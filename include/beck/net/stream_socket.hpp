@@ -23,8 +23,9 @@ class [[nodiscard]] connect_operation : public void_operation {
     return where != nullptr && where->spend(runner::memory_weight);
   }
   template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> coroutine) {
-    suspend_in(coroutine, scope_of(coroutine));
+  void await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    suspend_in(coroutine, scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     if (!this->wait_in(coroutine, environment)) return;

@@ -28,11 +28,19 @@ class execution_context {
   virtual ~execution_context();
 };
 
+struct owned_tree;
+
+/// What trees of one kind have in common.
+struct tree_kind {
+  void (*destroy)(owned_tree* self);
+};
+
 /// A tree of tasks as its context sees it: linked newest first, and destroyed with the context.
 struct owned_tree {
   owned_tree* older;
   owned_tree** link;  ///< what points to this one; null while it is not adopted
-  void (*destroy)(owned_tree* self);
+  const tree_kind* kind;
+  std::uint64_t number;  ///< of its context's trees; its name in a dump
 
   void unlink() noexcept {
     if (link == nullptr) return;

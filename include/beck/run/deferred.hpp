@@ -36,8 +36,9 @@ class [[nodiscard]] deferred_operation<void(A...), Throwing, Launch> {
 
   bool await_ready() const noexcept { return false; }
   template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-    return suspend_in(coroutine, scope_of(coroutine));
+  bool await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    return suspend_in(coroutine, scope_of(coroutine, at));
   }
   bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     return slot_.emplace().suspend(coroutine, environment, static_cast<Launch&&>(launch_));

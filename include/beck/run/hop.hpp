@@ -33,8 +33,9 @@ class [[nodiscard]] hop_operation : public queue_entry {
            runner::current()->spend(runner::memory_weight);
   }
   template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> coroutine) {
-    suspend_in(coroutine, scope_of(coroutine));
+  void await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    suspend_in(coroutine, scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& home) {
     coroutine_ = coroutine;
@@ -54,6 +55,8 @@ class [[nodiscard]] hop_operation : public queue_entry {
   }
 
  private:
+  friend struct dump_access;
+
   void take_detour();
   static void resume(queue_entry* entry, runner* where);
   static void go_home(queue_entry* entry, runner* where);

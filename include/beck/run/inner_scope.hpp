@@ -17,4 +17,14 @@ class inner_scope : public scope {
   scope& outer_;
 };
 
+/// Not stopped with the outer scope, which still knows what its coroutine waits for.
+class shielding_scope : public scope {
+ public:
+  explicit shielding_scope(scope& outer) noexcept;
+  ~shielding_scope() { outer_.stop_waiting(); }
+
+ private:
+  scope& outer_;
+};
+
 }  // namespace beck

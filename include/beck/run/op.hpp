@@ -42,6 +42,9 @@ namespace beck {
 /// time limit was the reason); `done` may be called inside. If `done` has been called already
 /// cancel() does nothing. Derived's other values must be default-constructible.
 ///
+/// io_context::dump() names what waits for it after the class, or as Derived says:
+/// `static constexpr const char* waits_for = "a line";`.
+///
 /// Requires: Derived is not final, and is moved only before it starts. From then on it stays where
 /// it is, so initiate() may hand out `this`, until `done` is called or destroyed. Memory: none when
 /// awaited; one recycled block with a handler.
@@ -63,8 +66,9 @@ class op<Derived, void(A...)> : public result_slot<A...> {
     return true;
   }
   template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-    return suspend_in(coroutine, scope_of(coroutine));
+  bool await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    return suspend_in(coroutine, scope_of(coroutine, at));
   }
   bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     const any_io_executor& home = environment.executor();
@@ -82,7 +86,8 @@ class op<Derived, void(A...)> : public result_slot<A...> {
       return true;
     }
     this->begin(home, &resume_entry, signal_.slot());
-    scope_wait waiting(environment, this, &cancel_wait);
+    static constexpr wait_kind kind{&cancel_wait, name_of_wait()};
+    scope_wait waiting(environment, this, kind);
     return waiting.keep(this->initiate_suspended(
         [this](handler done) { self().initiate(static_cast<handler&&>(done)); }));
   }
@@ -126,6 +131,14 @@ class op<Derived, void(A...)> : public result_slot<A...> {
     return declared;
   }
 
+  /// What a dump calls it: what Derived says, else the type's name.
+  static constexpr const char* name_of_wait() noexcept {
+    if constexpr (requires { Derived::waits_for; }) {
+      return Derived::waits_for;
+    } else {
+      return __PRETTY_FUNCTION__;
+    }
+  }
   static scope* cancel_wait(void* leaf, scope&) noexcept {
     static_cast<op*>(leaf)->cancel_this(cancellation_type::all);
     return nullptr;

@@ -22,6 +22,8 @@ struct queue_entry {
 class entry_queue {
  public:
   bool empty() const noexcept { return head_ == nullptr; }
+  /// The next to be popped, or nullptr; entries are linked by `next`.
+  queue_entry* front() const noexcept { return head_; }
 
   void push(queue_entry* entry) noexcept {
     entry->next = nullptr;

@@ -192,9 +192,9 @@ class result_handler {
 /// does not begin. If the scope was stopped before, it is cancelled as soon as it has begun.
 class scope_wait {
  public:
-  scope_wait(scope& environment, void* leaf, scope::cancel_function cancel) noexcept
+  scope_wait(scope& environment, void* leaf, const wait_kind& kind) noexcept
       : environment_(&environment) {
-    environment.wait_at_start(leaf, cancel);
+    environment.wait_at_start(leaf, kind);
   }
   ~scope_wait() {
     if (environment_ != nullptr) environment_->stop_waiting();
@@ -221,7 +221,8 @@ class awaiting_slot : public result_slot<A...> {
     coroutine_ = coroutine;
     scope_ = &environment;
     this->begin(environment.executor(), &resume_entry, signal_.slot());
-    scope_wait waiting(environment, this, &cancel_wait);
+    static constexpr wait_kind kind{&cancel_wait, "an operation with a handler"};
+    scope_wait waiting(environment, this, kind);
     return waiting.keep(this->initiate_suspended(static_cast<Initiation&&>(initiation)));
   }
   template <bool Throwing>

@@ -156,6 +156,8 @@ class runner {
   /// The scope of whatever runs here outside of every task; set by the context that owns the
   /// runner.
   scope* ambient = nullptr;
+  /// When the context that owns the runner last read its clock, in nanoseconds; 0: it has none.
+  std::int64_t read_at = 0;
 
  private:
   void continue_unwound();

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <coroutine>
+#include <cstdint>
+#include <source_location>
 
 #include <beck/base/late.hpp>
 #include <beck/run/any_io_executor.hpp>
@@ -22,17 +24,31 @@ enum class stop_reason : unsigned char {
 };
 
 class local_value;
+class scope;
+
+/// What a coroutine can wait for: how that is ended, and what io_context::dump() says of it. One
+/// constant for each kind.
+struct wait_kind {
+  enum class leaf : unsigned char {
+    other,                ///< something that has only its name
+    operation,            ///< an operation of the context where the coroutine runs
+    operation_elsewhere,  ///< of another one: only that may look at it
+    inner_scope,          ///< a scope
+    join,                 ///< a join_point
+  };
+  /// Cancels what is waited for. Called at most once for each wait; runs no user code and resumes
+  /// nobody. If that is another scope of the same executor it is given back, and stopped next: so a
+  /// chain of scopes needs no stack.
+  scope* (*cancel)(void* leaf, scope& from) noexcept;
+  const char* name;  ///< "mutex"; or a function's signature that names the type (see op.hpp)
+  leaf what = leaf::other;
+};
 
 /// The environment of a tree of tasks. Never copied and never moved; frames point to it.
 /// Thread: everything by who runs inside executor(); stop_source is the door for other threads.
 /// Where that executor runs entries side by side (a thread_pool) a spin lock guards the scope.
 class scope {
  public:
-  /// Cancels what is waited for. Called at most once for each wait; runs no user code and resumes
-  /// nobody. If that is another scope of the same executor it is given back, and stopped next: so a
-  /// chain of scopes needs no stack.
-  using cancel_function = scope* (*)(void* leaf, scope& from) noexcept;
-
   explicit scope(any_io_executor executor, const local_value* locals = nullptr) noexcept
       : executor_(std::move(executor)),
         locals_(locals),
@@ -59,23 +75,20 @@ class scope {
   // --- for what suspends coroutines
   // ------------------------------------------------------------
 
-  /// A coroutine waits from here on; `cancel` ends that early. False: the scope was stopped before,
-  /// and will not tell.
-  [[nodiscard]] bool wait_at(void* leaf, cancel_function cancel) noexcept {
+  /// A coroutine waits from here on. False: the scope was stopped before, and will not tell.
+  [[nodiscard]] bool wait_at(void* leaf, const wait_kind& kind) noexcept {
     const state_guard guard(lock_);
     if (stop_requested()) [[unlikely]]
       return false;
-    leaf_ = leaf;
-    cancel_ = cancel;
+    wait_for(leaf, kind);
     return true;
   }
   /// The same for a leaf that has yet to be started, also in a scope that was stopped. Until
   /// started() a stop leaves it alone and the coroutine is not resumed; both are made up for then.
   /// stop_waiting() if it does not start.
-  void wait_at_start(void* leaf, cancel_function cancel) noexcept {
+  void wait_at_start(void* leaf, const wait_kind& kind) noexcept {
     const state_guard guard(lock_);
-    leaf_ = leaf;
-    cancel_ = cancel;
+    wait_for(leaf, kind);
     starting_ = true;
   }
   /// Afterwards this may be gone, if entries run side by side. Requires a call from inside
@@ -124,6 +137,7 @@ class scope {
   void show(const local_value& innermost) noexcept { locals_ = &innermost; }
 
  private:
+  friend struct dump_access;
   struct visit_message : loop_order {
     visit_message(scope& from, function act) noexcept : loop_order(act, this), owner(&from) {}
     scope* owner;
@@ -131,6 +145,11 @@ class scope {
     void (*there)(void* leaf) noexcept;
   };
 
+  void wait_for(void* leaf, const wait_kind& kind) noexcept {
+    leaf_ = leaf;
+    kind_ = &kind;
+    if (const runner* const where = runner::current()) since_ = where->read_at;
+  }
   void make_up_for_start() noexcept;
   void resume_carefully(std::coroutine_handle<> coroutine, runner& where);
   static void act_there(void* message) noexcept;
@@ -139,12 +158,15 @@ class scope {
   any_io_executor executor_;
   const local_value* locals_;
   void* leaf_ = nullptr;
-  cancel_function cancel_;
+  const wait_kind* kind_;
   state_lock lock_;
-  unsigned char reason_ = 0;         // atomic; a stop_reason
-  bool interrupted_ = false;         // atomic
-  bool starting_ = false;            // what is waited for
-  scope* held_ = nullptr;            // for stop(): the scope around this one
+  unsigned char reason_ = 0;  // atomic; a stop_reason
+  bool interrupted_ = false;  // atomic
+  bool starting_ = false;     // what is waited for
+  union {
+    std::int64_t since_;  // while there is a leaf: when the wait began, as far as the runner knew
+    scope* held_;         // for stop(): the scope around this one
+  };
   std::coroutine_handle<> pending_;  // what resume() had to keep meanwhile
   late<visit_message> message_;      // while it is out
 };
@@ -162,6 +184,16 @@ scope& scope_of(std::coroutine_handle<Promise> coroutine) noexcept {
   } else {
     return ambient_scope();
   }
+}
+
+/// The same, of one that is being suspended in a co_await at `at`: where it stands, in a dump. What
+/// can be awaited takes `at` as a default argument of await_suspend(), so noting it costs one store
+/// and only where a coroutine suspends.
+template <class Promise>
+scope& scope_of(std::coroutine_handle<Promise> coroutine, const std::source_location& at) noexcept {
+  if constexpr (requires { coroutine.promise().note_await(at); })
+    coroutine.promise().note_await(at);
+  return scope_of(coroutine);
 }
 
 }  // namespace beck

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSL-1.0
+// The words of a dump: numbers, ages, and what compilers call functions and types, made readable
+// and equal on all of them. Nothing here allocates.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+
+#include <beck/base/text_sink.hpp>
+
+namespace beck {
+
+/// Text in a bounded place; what does not fit is cut.
+template <std::size_t Bytes>
+class short_text {
+ public:
+  void put(text_view more) noexcept {
+    for (const char c : more) {
+      if (size_ < Bytes) text_[size_++] = c;
+    }
+  }
+  text_view text() const noexcept { return {text_.data(), size_}; }
+
+ private:
+  std::array<char, Bytes> text_;
+  std::size_t size_ = 0;
+};
+using function_text = short_text<96>;
+using number_text = short_text<32>;
+
+/// "serve", "task_list::show", "main::lambda" of what std::source_location calls a function.
+function_text readable_function(text_view signature) noexcept;
+/// The name of a kind of wait: itself, or the type that a function's signature has as `Derived`.
+function_text readable_wait(text_view name) noexcept;
+/// The last two parts of a path.
+text_view readable_file(text_view path) noexcept;
+/// "10,000"
+number_text readable_number(std::uint64_t number) noexcept;
+/// "10000"
+number_text plain_number(std::uint64_t number) noexcept;
+/// "250 ms", "1.5 s", "12 min", "30 h"; less than nothing is "0 ms".
+number_text readable_age(std::int64_t nanoseconds) noexcept;
+
+/// Collects text and hands it on in large pieces. What the sink throws ends the writing.
+class dump_writer {
+ public:
+  explicit dump_writer(text_sink out) noexcept : out_(out) {}
+  ~dump_writer() { flush(); }
+  dump_writer(const dump_writer&) = delete;
+  dump_writer& operator=(const dump_writer&) = delete;
+
+  template <class... Parts>
+  void put(const Parts&... parts) noexcept {
+    (put_one(parts), ...);
+  }
+  /// "examples/echo.cpp:12 in serve"
+  void put_place(const std::source_location& at) noexcept;
+
+ private:
+  void put_one(text_view text) noexcept;
+  template <std::size_t Bytes>
+  void put_one(const short_text<Bytes>& text) noexcept {
+    put_one(text.text());
+  }
+  void put_one(std::uint64_t number) noexcept { put_one(readable_number(number)); }
+  void flush() noexcept;
+
+  text_sink out_;
+  std::array<char, 1024> pending_;
+  std::size_t size_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace beck

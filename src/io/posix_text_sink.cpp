@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSL-1.0
+// Writing text for people to a file descriptor: to the end if it takes it, and never waiting for
+// one that does not block.
+#include <unistd.h>
+#include <cerrno>
+
+#include <beck/base/text_sink.hpp>
+
+namespace beck {
+
+void text_sink::write_to_descriptor(void* self, text_view piece) {
+  const int fd = static_cast<text_sink*>(self)->fd_;
+  while (!piece.empty()) {
+    const ssize_t written = ::write(fd, piece.data(), piece.size());
+    if (written > 0) {
+      piece.remove_prefix(static_cast<std::size_t>(written));
+    } else if (written == 0 || errno != EINTR) {
+      return;
+    }
+  }
+}
+
+}  // namespace beck
