@@ -26,6 +26,7 @@
 #include <beck/coro/this_coro.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/coro/when_all.hpp>
+#include <beck/io/cancel_after.hpp>
 #include <beck/io/completion_condition.hpp>
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/io_context.hpp>

@@ -9,6 +9,7 @@
 
 #include "io/io_loop.hpp"
 #include "io/lent_buffers.hpp"
+#include "io/loop_access.hpp"
 #include "io/perform.hpp"
 #include "io/signal_state.hpp"
 #include "io/transitions.hpp"
@@ -323,10 +324,6 @@ void io_loop::abandon(direction& q) noexcept {
 // ---------------------------------------------------------------------------------
 
 namespace {
-io_loop& loop_of(const io_op& op) noexcept {
-  return op.kind == op_kind::wait_timer ? *op.timer->loop : *op.target->loop;
-}
-
 signal_state& set_of(const io_op& op) noexcept { return *static_cast<const signal_wait&>(op).set; }
 
 object_use use_for(io_op& op) noexcept {

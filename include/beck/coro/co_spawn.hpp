@@ -269,6 +269,21 @@ void spawn_root(const any_io_executor& executor, Work&& work, Handler&& handler)
   made->start();
 }
 
+/// What starts a root for tokens.
+class spawn_initiation {
+ public:
+  using executor_type = any_io_executor;
+  explicit spawn_initiation(const any_io_executor& executor) noexcept : executor_(executor) {}
+  executor_type get_executor() const noexcept { return executor_; }
+  template <class Handler, class Work>
+  void operator()(Handler&& handler, Work&& work) const {
+    spawn_root(executor_, static_cast<Work&&>(work), static_cast<Handler&&>(handler));
+  }
+
+ private:
+  any_io_executor executor_;
+};
+
 template <class Work>
 struct spawn_signature {
   using value = typename work_traits<Work>::task_type::value_type;
@@ -293,11 +308,7 @@ auto co_spawn(const E& executor, Work&& work, Token&& token) {
     spawn_root(target, static_cast<Work&&>(work), detached);
   } else {
     return async_initiate<Token, typename spawn_signature<std::decay_t<Work>>::type>(
-        [target](auto&& handler, auto&& kept) {
-          spawn_root(target, static_cast<decltype(kept)&&>(kept),
-                     static_cast<decltype(handler)&&>(handler));
-        },
-        token, static_cast<Work&&>(work));
+        spawn_initiation(target), token, static_cast<Work&&>(work));
   }
 }
 template <has_executor C, spawnable Work, class Token>
