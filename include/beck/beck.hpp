@@ -25,6 +25,7 @@
 #include <beck/coro/task_group.hpp>
 #include <beck/coro/this_coro.hpp>
 #include <beck/coro/timeout.hpp>
+#include <beck/coro/via.hpp>
 #include <beck/coro/when_all.hpp>
 #include <beck/io/cancel_after.hpp>
 #include <beck/io/completion_condition.hpp>

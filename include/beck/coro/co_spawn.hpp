@@ -317,6 +317,47 @@ auto co_spawn(C& context, Work&& work, Token&& token) {
                   static_cast<Token&&>(token));
 }
 
+/// A handler that takes only the value of a task.
+template <class Handler>
+class value_handler {
+ public:
+  template <class H>
+  explicit value_handler(H&& handler) : handler_(static_cast<H&&>(handler)) {}
+  const Handler& wrapped_handler() const noexcept { return handler_; }
+  template <class... T>
+  void operator()(std::exception_ptr error, T&&... value) {
+    if (error) [[unlikely]] {
+      report_unhandled(own_executor(handler_), static_cast<std::exception_ptr&&>(error));
+    } else {
+      static_cast<Handler&&>(handler_)(static_cast<T&&>(value)...);
+    }
+  }
+
+ private:
+  Handler handler_;
+};
+
+/// Starts the task as the root of a tree of its own on an executor, or on the current one, and
+/// calls `handler(std::exception_ptr[, value])` when it has ended; or `handler([value])`, then an
+/// exception goes to the context's handler, as with `detached`. As co_spawn(), without tokens.
+template <class T, bool Throwing>
+template <class Where, class Handler>
+void task<T, Throwing>::start(Where&& where, Handler&& handler) && {
+  using handler_type = std::decay_t<Handler>;
+  const any_io_executor target = executor_at(where);
+  if constexpr (accepts_signature<handler_type, typename spawn_signature<task>::type>) {
+    spawn_root(target, static_cast<task&&>(*this), static_cast<Handler&&>(handler));
+  } else {
+    spawn_root(target, static_cast<task&&>(*this),
+               value_handler<handler_type>(static_cast<Handler&&>(handler)));
+  }
+}
+template <class T, bool Throwing>
+template <class Handler>
+void task<T, Throwing>::start(Handler&& handler) && {
+  static_cast<task&&>(*this).start(current_executor(), static_cast<Handler&&>(handler));
+}
+
 /// Starts a task detached on the current context. Unlike co_spawn(co_await this_coro::executor,
 /// ...) there is no co_await among its arguments, which g++ 12 miscompiles.
 template <spawnable Work>

@@ -256,6 +256,15 @@ class [[nodiscard]] task : private task_base {
     return promise().take();
   }
 
+  /// `co_await std::move(work).via(executor)`: coro/via.hpp.
+  template <class Where>
+  auto via(Where&& where) &&;
+  /// Starts it as a root, with a callback: coro/co_spawn.hpp.
+  template <class Where, class Handler>
+  void start(Where&& where, Handler&& handler) &&;
+  template <class Handler>
+  void start(Handler&& handler) &&;
+
   /// The frame, for what runs tasks (co_spawn); the caller owns it from here on.
   std::coroutine_handle<promise_type> release() noexcept {
     const auto frame = typed_frame();

@@ -9,6 +9,7 @@
 
 #include <beck/run/any_io_executor.hpp>
 #include <beck/run/concurrency.hpp>
+#include <beck/run/stop_token.hpp>
 
 namespace beck {
 
@@ -50,8 +51,12 @@ class scope {
   }
   bool stop_requested() const noexcept { return reason() != stop_reason::none; }
 
+  /// A token that hears of a stop of this scope, for its whole life. Throws std::bad_alloc.
+  stop_token token();
+
   /// Asks everything below to end: what is awaited is cancelled, later awaits end at once. Runs no
-  /// user code. The first request decides the reason; false: there was one before.
+  /// user code but callbacks of tokens that were taken from the scopes it stops. The first request
+  /// decides the reason; false: there was one before.
   bool stop(stop_reason why = stop_reason::stop) noexcept;
 
   // --- for what suspends coroutines
@@ -123,6 +128,7 @@ class scope {
   scope* held_ = nullptr;            // for stop(): the scope around this one
   std::coroutine_handle<> pending_;  // what resume() had to keep meanwhile
   visit_message message_;
+  stop_source told_{nostopstate};  // what token() has given tokens of
 };
 
 /// The scope of what runs on this thread when no task of ours surrounds it (a foreign coroutine
