@@ -13,6 +13,7 @@
 #include <beck/base/version.hpp>
 #include <beck/coro/channel.hpp>
 #include <beck/coro/co_spawn.hpp>
+#include <beck/coro/collect_windowed.hpp>
 #include <beck/coro/condition_variable.hpp>
 #include <beck/coro/event.hpp>
 #include <beck/coro/generator.hpp>
