@@ -92,7 +92,6 @@ CONFORMANCE("a window runs so many tasks at a time and gives their values in ord
 
 CONFORMANCE("the window slides: a slow task does not hold the others back") {
   beck::io_context ctx(context_options());
-  load seen;
   run_task(ctx, [&]() -> beck::task<> {
     beck::steady_timer gate(ctx, 24h);
     int quick = 0;
