@@ -13,6 +13,7 @@
 #include <beck/base/version.hpp>
 #include <beck/coro/channel.hpp>
 #include <beck/coro/co_spawn.hpp>
+#include <beck/coro/collect_windowed.hpp>
 #include <beck/coro/condition_variable.hpp>
 #include <beck/coro/event.hpp>
 #include <beck/coro/generator.hpp>
@@ -25,7 +26,9 @@
 #include <beck/coro/task_group.hpp>
 #include <beck/coro/this_coro.hpp>
 #include <beck/coro/timeout.hpp>
+#include <beck/coro/via.hpp>
 #include <beck/coro/when_all.hpp>
+#include <beck/io/cancel_after.hpp>
 #include <beck/io/completion_condition.hpp>
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/io_context.hpp>

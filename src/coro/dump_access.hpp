@@ -8,6 +8,7 @@
 
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/join.hpp>
+#include <beck/coro/via.hpp>
 #include <beck/run/hop.hpp>
 
 namespace beck {
@@ -31,7 +32,9 @@ struct wait_view {
 /// Thread: the runner of the context of which all this is; nothing of it runs meanwhile.
 struct dump_access {
   static task_view view(const owned_tree& tree) noexcept {
-    return view(static_cast<const task_root&>(tree));
+    if (!tree.kind->visits) return view(static_cast<const task_root&>(tree));
+    const auto& guest = static_cast<const via_step&>(tree);
+    return {guest.promise_, true, guest.spawned_at_, nullptr};
   }
   static task_view view(const task_root& root) noexcept {
     return {root.promise_, root.promise_ != nullptr, root.spawned_at_, nullptr};

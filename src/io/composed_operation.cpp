@@ -73,7 +73,7 @@ void composed_transfer::step(queue_entry* entry, runner* where) {
     self->failed_ = self->result < 0;
     if (self->finished()) break;
     if ((self->flags & flag_cancelled) != 0) {
-      self->result = -ECANCELED;
+      self->result = cancelled_result_of(*self);
       self->failed_ = true;
       static_cast<void>(self->finished());
       break;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include <beck/io/operation.hpp>
+#include <beck/run/timer_entry.hpp>
 
 #include <beck/run/loop_order.hpp>
 #include "base/use_check.hpp"
@@ -38,6 +39,13 @@ struct direction {
 /// Directions of a descriptor: reading and accepting, writing and connecting, and errors.
 enum : unsigned { direction_in, direction_out, direction_error, directions };
 
+struct descriptor;
+
+/// The point in time at which what is under way on a descriptor has to end.
+struct descriptor_expiry : timer_entry {
+  descriptor* owner = nullptr;
+};
+
 struct descriptor {
   io_loop* loop = nullptr;
   any_io_executor executor;  ///< of the object; handlers that name none complete there
@@ -47,6 +55,7 @@ struct descriptor {
   direction queue[directions];
   bool hung_up = false;            ///< an end or an error was seen: reads never have to wait again
   bool closing = false;            ///< close(2) waits for operations in the kernel
+  bool expired = false;            ///< its time has passed: nothing starts until there is a new one
   bool detaching = false;          ///< detach() is on the stack: it sees for itself what came back
   bool orphaned = false;           ///< its object is gone: the slot is free after the close
   bool registered = false;         ///< the driver watches it
@@ -57,7 +66,13 @@ struct descriptor {
   use_mark used;                   ///< by the thread that is inside one of its object's functions
   descriptor* next = nullptr;      ///< free list, or one of the driver's lists
   loop_order close_order;          ///< carries a close to the runner
+  descriptor_expiry expiry;
 };
+
+/// The result of an operation that was cancelled.
+inline int cancelled_result_of(const io_op& op) noexcept {
+  return (op.flags & io_op::flag_timed_out) != 0 ? timeout_result : cancelled_result;
+}
 
 inline bool is_receive(op_kind kind) noexcept {
   return kind == op_kind::receive || kind == op_kind::receive_vector;

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include <beck/base/assert.hpp>
+#include <beck/io/alarmed_operation.hpp>
 
 #include "base/test_build.hpp"
 #include "io/backend_select.hpp"
@@ -125,7 +126,8 @@ void io_loop::take_mail() noexcept {
   counters_.mail += mail_.take(mail);
   while (!mail.empty()) {
     queue_entry* entry = mail.pop();
-    if (entry->run == &start_entry || entry->run == &loop_order::run_order) {
+    if (entry->run == &start_entry || entry->run == &operation_alarm::start_entry ||
+        entry->run == &loop_order::run_order) {
       // Runs no user code: at once, in the order of the mail.
       entry->run(entry, &runner_);
     } else {

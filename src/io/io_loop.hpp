@@ -122,6 +122,8 @@ class io_loop {
   /// The result of an operation is known: queues its completion and starts the next of its
   /// direction.
   void finish(io_op& op, int result) noexcept;
+  /// Everything on `d` has to end at `when`; never: without a limit. False if there is no memory.
+  bool expire_at(descriptor& d, std::int64_t when) noexcept;
   /// Asks for the end of everything in flight on `d` (cancel()); what had finished keeps its
   /// result.
   std::size_t cancel_all(descriptor& d) noexcept;
@@ -209,7 +211,9 @@ class io_loop {
   bool out_of_work() const noexcept;
   void hold_direction(io_op& op) noexcept;
   void leave_direction(io_op& op) noexcept;
-  static std::size_t mark_cancelled(entry_queue& waiting) noexcept;
+  static std::size_t mark_cancelled(entry_queue& waiting,
+                                    std::uint8_t how = io_op::flag_cancelled) noexcept;
+  static void end_of_time(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
   void complete_with(io_op& op, int result) noexcept;
   void abandon(direction& q) noexcept;
   void close_now(descriptor& d) noexcept;

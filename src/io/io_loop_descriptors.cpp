@@ -21,6 +21,7 @@ descriptor* io_loop::allocate_descriptor(const any_io_executor& executor) {
       descriptor& d = made[i - 1];
       d.index = chunk_begin(chunk) + i - 1;
       d.loop = this;
+      d.expiry.owner = &d;
       d.next = free_descriptors_;
       free_descriptors_ = &d;
     }
@@ -59,6 +60,7 @@ void io_loop::free_descriptor(descriptor& d) noexcept {
 
 void io_loop::close(descriptor& d) noexcept {
   leave_to_parent();
+  expire_at(d, no_deadline);
   if (d.fd >= 0 && !d.closing) {
     d.closing = true;
     for (direction& q : d.queue) abandon(q);
@@ -90,6 +92,7 @@ int io_loop::release(descriptor& d) noexcept {
     return -EBUSY;  // the kernel still works for an operation on this descriptor
   const int fd = d.fd;
   d.fd = -1;
+  expire_at(d, no_deadline);
   ++d.generation;
   return fd;
 }

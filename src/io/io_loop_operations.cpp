@@ -9,6 +9,7 @@
 
 #include "io/io_loop.hpp"
 #include "io/lent_buffers.hpp"
+#include "io/loop_access.hpp"
 #include "io/perform.hpp"
 #include "io/signal_state.hpp"
 #include "io/transitions.hpp"
@@ -53,8 +54,8 @@ bool io_loop::start_undirected(io_op& op) noexcept {
 bool io_loop::start_immediate(io_op& op) noexcept {
   if (!has_direction(op.kind)) return start_undirected(op);
   descriptor& d = *op.target;
-  if (closing_ || d.fd < 0 || d.closing) {
-    op.result = closing_ ? -ECANCELED : -EBADF;
+  if (closing_ || d.fd < 0 || (d.closing | d.expired)) {
+    op.result = closing_ ? -ECANCELED : d.fd < 0 || d.closing ? -EBADF : timeout_result;
     return true;
   }
   direction& q = d.queue[direction_of(op.kind)];
@@ -102,13 +103,13 @@ void io_loop::attempt_entry(queue_entry* entry, runner* where) {
   const bool last = (op.flags & io_op::flag_last_attempt) != 0;
   if (last) op.target->queue[direction_of(op.kind)].ready = readiness::known;
   if ((op.flags & io_op::flag_cancelled) != 0) {
-    op.result = -ECANCELED;
+    op.result = cancelled_result_of(op);
   } else if (!loop.attempt(op)) {
     if (!last) {
       if (!loop.pause_if_exhausted(op)) loop.hand_over(op);
       return;
     }
-    op.result = -ECANCELED;
+    op.result = cancelled_result_of(op);
   }
   if (last) op.flags |= io_op::flag_cancelled;  // no step follows this one
   loop.deliver_here(op, where);
@@ -155,7 +156,7 @@ void fill_raw(io_op& op, io_uring_sqe& entry) noexcept {
 
 void io_loop::complete_with(io_op& op, int result) noexcept {
   return_buffers(op);
-  op.result = result;
+  op.result = result != cancelled_result ? result : cancelled_result_of(op);
   advance(op, op_event::finish);
   --outstanding_;
   if (has_direction(op.kind)) {
@@ -250,12 +251,12 @@ void io_loop::cancel_one(io_op& op) noexcept {
 }
 
 /// What waits ends behind the current one, in the order of its start: see leave_direction().
-std::size_t io_loop::mark_cancelled(entry_queue& waiting) noexcept {
+std::size_t io_loop::mark_cancelled(entry_queue& waiting, std::uint8_t how) noexcept {
   std::size_t count = 0;
   entry_queue marked;
   for (; !waiting.empty(); ++count) {
     auto* op = static_cast<io_op*>(waiting.pop());
-    op->flags |= io_op::flag_cancelled;
+    op->flags |= how;
     marked.push(op);
   }
   waiting = marked;
@@ -323,10 +324,6 @@ void io_loop::abandon(direction& q) noexcept {
 // ---------------------------------------------------------------------------------
 
 namespace {
-io_loop& loop_of(const io_op& op) noexcept {
-  return op.kind == op_kind::wait_timer ? *op.timer->loop : *op.target->loop;
-}
-
 signal_state& set_of(const io_op& op) noexcept { return *static_cast<const signal_wait&>(op).set; }
 
 object_use use_for(io_op& op) noexcept {
@@ -418,7 +415,7 @@ bool operation::await_ready() noexcept {
   io_loop& loop = *d.loop;
   // Off the runner the slot may not even be looked at.
   if (!loop.on_runner() || loop.run_state().budget() == 0) return false;
-  if (d.fd < 0 || d.closing || q.current != nullptr) return false;
+  if (d.fd < 0 || (d.closing | d.expired) || q.current != nullptr) return false;
   if (q.undelivered != nullptr || !worth_attempting(d, q, kind)) return false;
   const object_use inside = use_for(*this);
   if (!loop.attempt(*this)) return false;

@@ -12,4 +12,9 @@ namespace beck {
 /// none.
 io_loop& loop_of(const any_io_executor& executor);
 
+/// The loop that runs an operation.
+inline io_loop& loop_of(const io_op& op) noexcept {
+  return op.kind == op_kind::wait_timer ? *op.timer->loop : *op.target->loop;
+}
+
 }  // namespace beck

@@ -167,7 +167,8 @@ void read_until_operation::step(queue_entry* entry, runner* where) {
     for (;;) {
       self->buffer_.shrink(self->length - self->transferred);
       if (self->result != 0 || self->search()) break;
-      self->result = (self->flags & flag_cancelled) != 0 ? -ECANCELED : self->grow();
+      self->result =
+          (self->flags & flag_cancelled) != 0 ? cancelled_result_of(*self) : self->grow();
       if (self->result != 0) break;
       if (!loop.step_again(*self)) return;
     }

@@ -21,12 +21,15 @@ bool scope::stop(stop_reason why) noexcept {
   forbid_inline(runner::current());  // perhaps a coroutine of this scope is running
   bool first = false;
   scope* innermost = nullptr;
+  stop_chain told;
   for (scope* at = this; at != nullptr;) {
     at->lock_.lock();
     at->held_ = std::exchange(innermost, at);
     if (at->stop_requested()) break;
     first = true;
     __atomic_store_n(&at->reason_, static_cast<unsigned char>(why), __ATOMIC_RELAXED);
+    if (at->told_.stop_possible()) [[unlikely]]
+      told.add(at->told_);
     void* const leaf = at->starting_ ? nullptr : std::exchange(at->leaf_, nullptr);
     at = leaf != nullptr ? at->kind_->cancel(leaf, *at) : nullptr;
   }
@@ -36,7 +39,18 @@ bool scope::stop(stop_reason why) noexcept {
     innermost->lock_.unlock();
     innermost = around;
   }
+  told.request_all();
   return first;
+}
+
+stop_token scope::token() {
+  if (!told_.stop_possible()) {
+    stop_source made;
+    const state_guard guard(lock_);  // a stop that comes meanwhile sees this, or is seen
+    if (stop_requested()) made.request_stop();
+    told_ = static_cast<stop_source&&>(made);
+  }
+  return told_.get_token();
 }
 
 /// Where entries run side by side the wait may be over by now, and the coroutine kept back.

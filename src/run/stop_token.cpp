@@ -19,6 +19,7 @@ struct stop_state {
   stop_registration* first = nullptr;
   stop_registration* running = nullptr;
   std::thread::id runner;
+  stop_state* next_in_chain = nullptr;
 
   static stop_state* make() { return ::new (allocate_block(sizeof(stop_state))) stop_state; }
   void retain() noexcept { references.fetch_add(1, std::memory_order_relaxed); }
@@ -112,8 +113,7 @@ stop_source::stop_source(const stop_source& other) noexcept : state_(other.state
   state_->retain();
   state_->sources.fetch_add(1, std::memory_order_relaxed);
 }
-stop_source::~stop_source() {
-  if (state_ == nullptr) return;
+void stop_source::release() noexcept {
   state_->sources.fetch_sub(1, std::memory_order_release);
   state_->release();
 }
@@ -122,6 +122,20 @@ bool stop_source::request_stop() const noexcept {
   if (state_ == nullptr) return false;
   const stop_token kept = get_token();  // a call may drop the last source
   return kept.state_->request();
+}
+
+void stop_chain::add(const stop_source& source) noexcept {
+  source.state_->retain();
+  source.state_->next_in_chain = first_;
+  first_ = source.state_;
+}
+
+void stop_chain::request_all() noexcept {
+  while (stop_state* const state = first_) {
+    first_ = state->next_in_chain;
+    state->request();
+    state->release();
+  }
 }
 
 // --- registrations

@@ -92,6 +92,7 @@ struct work_traits<task<T, Throwing>> {
 };
 template <class Work>
 concept spawnable =
+    (is_task<std::decay_t<Work>> || std::is_invocable_v<std::decay_t<Work>&>) &&
     requires { requires is_task<typename work_traits<std::decay_t<Work>>::task_type>; };
 
 /// What a handler of co_spawn is given. After an exception the value is a default-constructed one.
@@ -286,6 +287,23 @@ void spawn_root(const any_io_executor& executor, Work&& work, Handler&& handler,
   made->start();
 }
 
+/// What starts a root for tokens.
+class spawn_initiation {
+ public:
+  using executor_type = any_io_executor;
+  spawn_initiation(const any_io_executor& executor, const std::source_location& at) noexcept
+      : executor_(executor), at_(at) {}
+  executor_type get_executor() const noexcept { return executor_; }
+  template <class Handler, class Work>
+  void operator()(Handler&& handler, Work&& work) const {
+    spawn_root(executor_, static_cast<Work&&>(work), static_cast<Handler&&>(handler), at_);
+  }
+
+ private:
+  any_io_executor executor_;
+  std::source_location at_;
+};
+
 template <class Work>
 struct spawn_signature {
   using value = typename work_traits<Work>::task_type::value_type;
@@ -312,11 +330,7 @@ auto co_spawn(const E& executor, Work&& work, Token&& token,
     spawn_root(target, static_cast<Work&&>(work), detached, at);
   } else {
     return async_initiate<Token, typename spawn_signature<std::decay_t<Work>>::type>(
-        [target, at](auto&& handler, auto&& kept) {
-          spawn_root(target, static_cast<decltype(kept)&&>(kept),
-                     static_cast<decltype(handler)&&>(handler), at);
-        },
-        token, static_cast<Work&&>(work));
+        spawn_initiation(target, at), token, static_cast<Work&&>(work));
   }
 }
 template <has_executor C, spawnable Work, class Token>
@@ -324,6 +338,47 @@ auto co_spawn(C& context, Work&& work, Token&& token,
               std::source_location at = std::source_location::current()) {
   return co_spawn(any_io_executor(context.get_executor()), static_cast<Work&&>(work),
                   static_cast<Token&&>(token), at);
+}
+
+/// A handler that takes only the value of a task.
+template <class Handler>
+class value_handler {
+ public:
+  template <class H>
+  explicit value_handler(H&& handler) : handler_(static_cast<H&&>(handler)) {}
+  const Handler& wrapped_handler() const noexcept { return handler_; }
+  template <class... T>
+  void operator()(std::exception_ptr error, T&&... value) {
+    if (error) [[unlikely]] {
+      report_unhandled(own_executor(handler_), static_cast<std::exception_ptr&&>(error));
+    } else {
+      static_cast<Handler&&>(handler_)(static_cast<T&&>(value)...);
+    }
+  }
+
+ private:
+  Handler handler_;
+};
+
+/// Starts the task as the root of a tree of its own on an executor, or on the current one, and
+/// calls `handler(std::exception_ptr[, value])` when it has ended; or `handler([value])`, then an
+/// exception goes to the context's handler, as with `detached`. As co_spawn(), without tokens.
+template <class T, bool Throwing>
+template <class Where, class Handler>
+void task<T, Throwing>::start(Where&& where, Handler&& handler, std::source_location at) && {
+  using handler_type = std::decay_t<Handler>;
+  const any_io_executor target = executor_at(where);
+  if constexpr (accepts_signature<handler_type, typename spawn_signature<task>::type>) {
+    spawn_root(target, static_cast<task&&>(*this), static_cast<Handler&&>(handler), at);
+  } else {
+    spawn_root(target, static_cast<task&&>(*this),
+               value_handler<handler_type>(static_cast<Handler&&>(handler)), at);
+  }
+}
+template <class T, bool Throwing>
+template <class Handler>
+void task<T, Throwing>::start(Handler&& handler, std::source_location at) && {
+  static_cast<task&&>(*this).start(current_executor(), static_cast<Handler&&>(handler), at);
 }
 
 /// Starts a task detached on the current context. Unlike co_spawn(co_await this_coro::executor,

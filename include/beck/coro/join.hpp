@@ -66,6 +66,9 @@ class join_point {
   using end_function = void (*)(join_point& self, branch& ended) noexcept;
 
   explicit join_point(end_function on_end) noexcept : on_end_(on_end) {}
+  ~join_point() {
+    while (branches_.pop_front() != nullptr) {}  // a context dies: they go later than this
+  }
   join_point(const join_point&) = delete;
   join_point& operator=(const join_point&) = delete;
 

@@ -269,6 +269,16 @@ class [[nodiscard]] task : private task_base {
     return promise().take();
   }
 
+  /// `co_await std::move(work).via(executor)`: coro/via.hpp.
+  template <class Where>
+  auto via(Where&& where, std::source_location at = std::source_location::current()) &&;
+  /// Starts it as a root, with a callback: coro/co_spawn.hpp.
+  template <class Where, class Handler>
+  void start(Where&& where, Handler&& handler,
+             std::source_location at = std::source_location::current()) &&;
+  template <class Handler>
+  void start(Handler&& handler, std::source_location at = std::source_location::current()) &&;
+
   /// The frame, for what runs tasks (co_spawn); the caller owns it from here on.
   std::coroutine_handle<promise_type> release() noexcept {
     const auto frame = typed_frame();

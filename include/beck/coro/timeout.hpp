@@ -27,6 +27,16 @@ class time_limit {
       inner.stop_at(after_);
     }
   }
+  /// For what is no scope.
+  time_point from(time_point now) const noexcept { return absolute_ ? at_ : now + after_; }
+  void arm(alarm& clock, const any_io_executor& executor, void (*ring)(void* data) noexcept,
+           void* data) const {
+    if (absolute_) {
+      clock.arm(executor, at_, ring, data);
+    } else {
+      clock.arm(executor, after_, ring, data);
+    }
+  }
 
  private:
   union {

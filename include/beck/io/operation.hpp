@@ -59,6 +59,8 @@ struct io_op : queue_entry {
       32;  ///< one step of several: it keeps its direction in between
   static constexpr std::uint8_t flag_last_attempt =
       64;  ///< its time has passed: if the queued attempt finds nothing, it ends
+  static constexpr std::uint8_t flag_timed_out =
+      128;  ///< the time of its object has passed: cancelled, it says so
 
   /// Leaves everything but the request uninitialised: an awaiter that finishes in await_ready()
   /// never touches the rest.

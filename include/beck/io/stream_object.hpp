@@ -70,6 +70,17 @@ class stream_object : public io_object {
     return bytes;
   }
 
+  /// The operations on this stream have to end by then: what is under way when the time has passed
+  /// ends with error::timeout, and what is started afterwards does at once, until there is a new
+  /// limit. It holds for all of them together, reads, writes, waits and connects, and for whole
+  /// composed ones. The completion is the truth: bytes that were not delivered are still there, and
+  /// the stream stays open. A new limit replaces the old one; close(), release() and move_to()
+  /// forget it. Not for synchronous calls. Keeps no run() from returning.
+  /// Memory: none by the runner. Throws std::bad_alloc; then there is no limit.
+  void expires_after(duration after);
+  void expires_at(time_point at);
+  void expires_never();
+
   /// Bytes that can be read without waiting.
   std::size_t available(error_code& ec) const noexcept;
   std::size_t available() const;

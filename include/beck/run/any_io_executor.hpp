@@ -33,6 +33,7 @@ struct owned_tree;
 /// What trees of one kind have in common.
 struct tree_kind {
   void (*destroy)(owned_tree* self);
+  bool visits = false;  ///< a task that a coroutine elsewhere awaits (coro/via.hpp)
 };
 
 /// A tree of tasks as its context sees it: linked newest first, and destroyed with the context.

@@ -9,6 +9,10 @@
 
 namespace beck {
 
+/// Throws std::logic_error if the executor has no clock (only io_contexts and strands over them
+/// have one).
+void check_clock(const any_io_executor& executor);
+
 /// An alarm on an executor's clock. Thread: who runs inside the executor.
 class alarm : private timer_entry {
  public:

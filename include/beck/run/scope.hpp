@@ -13,6 +13,7 @@
 #include <beck/run/any_io_executor.hpp>
 #include <beck/run/concurrency.hpp>
 #include <beck/run/loop_order.hpp>
+#include <beck/run/stop_token.hpp>
 
 namespace beck {
 
@@ -68,8 +69,12 @@ class scope {
   }
   bool stop_requested() const noexcept { return reason() != stop_reason::none; }
 
+  /// A token that hears of a stop of this scope, for its whole life. Throws std::bad_alloc.
+  stop_token token();
+
   /// Asks everything below to end: what is awaited is cancelled, later awaits end at once. Runs no
-  /// user code. The first request decides the reason; false: there was one before.
+  /// user code but callbacks of tokens that were taken from the scopes it stops. The first request
+  /// decides the reason; false: there was one before.
   bool stop(stop_reason why = stop_reason::stop) noexcept;
 
   // --- for what suspends coroutines
@@ -169,6 +174,7 @@ class scope {
   };
   std::coroutine_handle<> pending_;  // what resume() had to keep meanwhile
   late<visit_message> message_;      // while it is out
+  stop_source told_{nostopstate};    // what token() has given tokens of
 };
 
 /// The scope of what runs on this thread when no task of ours surrounds it (a foreign coroutine

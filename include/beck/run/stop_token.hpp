@@ -41,28 +41,59 @@ class stop_token {
   stop_state* state_ = nullptr;
 };
 
+/// For a stop_source without a state.
+struct nostopstate_t {
+  explicit constexpr nostopstate_t() noexcept {}
+};
+inline constexpr nostopstate_t nostopstate{};
+
 /// Makes stop requests. Copies share one state, made by the constructor (throws std::bad_alloc).
 /// Any thread.
 class stop_source {
  public:
   stop_source();
+  /// Nothing can be requested through it.
+  explicit stop_source(nostopstate_t) noexcept : state_(nullptr) {}
   stop_source(const stop_source& other) noexcept;
   stop_source(stop_source&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
   stop_source& operator=(stop_source other) noexcept {
     std::swap(state_, other.state_);
     return *this;
   }
-  ~stop_source();
+  ~stop_source() {
+    if (state_ != nullptr) release();
+  }
 
   stop_token get_token() const noexcept { return stop_token(state_); }
   bool stop_requested() const noexcept { return get_token().stop_requested(); }
+  /// False for one without a state.
+  bool stop_possible() const noexcept { return state_ != nullptr; }
 
   /// Calls what is registered, on this thread; tasks are stopped where they run. False: it was
   /// requested before.
   bool request_stop() const noexcept;
 
  private:
+  friend class stop_chain;
+
+  void release() noexcept;
+
   stop_state* state_;
+};
+
+/// Requests to be made later, when the locks are given back under which they were decided.
+class stop_chain {
+ public:
+  stop_chain() noexcept = default;
+  stop_chain(const stop_chain&) = delete;
+  stop_chain& operator=(const stop_chain&) = delete;
+
+  /// Requires that it has a state, and is in no chain and never will be in another one.
+  void add(const stop_source& source) noexcept;
+  void request_all() noexcept;
+
+ private:
+  stop_state* first_ = nullptr;
 };
 
 /// What a stop calls: the base of stop_callback and of what ties a scope to a token. It stays where

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: BSL-1.0
+// collect_windowed and for_each_limited: many tasks, of which so many run at a time. The window
+// slides: where one has ended the next one starts. Everything has ended before the parent goes on.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <beck/base/error.hpp>
+#include <beck/base/late.hpp>
+#include <beck/coro/join.hpp>
+#include <beck/run/block.hpp>
+
+namespace beck {
+
+/// The values of several tasks, in the order of the tasks. Move-only.
+template <class T>
+class result_list {
+ public:
+  using value_type = T;
+
+  result_list() noexcept = default;
+  /// Takes over a block that begins with so many values.
+  result_list(T* values, std::size_t count) noexcept : values_(values), count_(count) {}
+  result_list(result_list&& other) noexcept
+      : values_(std::exchange(other.values_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+  result_list& operator=(result_list&& other) noexcept {
+    std::swap(values_, other.values_);
+    std::swap(count_, other.count_);
+    return *this;
+  }
+  ~result_list() {
+    for (std::size_t i = 0; i < count_; ++i) values_[i].~T();
+    if (values_ != nullptr) free_block(values_);
+  }
+
+  std::size_t size() const noexcept { return count_; }
+  bool empty() const noexcept { return count_ == 0; }
+  T* begin() noexcept { return values_; }
+  T* end() noexcept { return values_ + count_; }
+  const T* begin() const noexcept { return values_; }
+  const T* end() const noexcept { return values_ + count_; }
+  /// Requires i < size().
+  T& operator[](std::size_t i) noexcept { return values_[i]; }
+  const T& operator[](std::size_t i) const noexcept { return values_[i]; }
+
+ private:
+  T* values_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+/// Throws std::invalid_argument.
+[[noreturn]] void refuse_empty_window();
+
+/// Where a task of a window runs; used for one after the other.
+template <class Task>
+class window_slot {
+ public:
+  struct running : branch {
+    running(join_point& join, window_slot& place) noexcept : branch(join), slot(&place) {}
+    window_slot* slot;
+  };
+
+  late<running> branch_;  // outlives the frame, whose own scopes know it
+  late<Task> work_;
+  std::size_t index_ = 0;
+};
+
+/// Slots in memory that the owner provides, and its lifetime.
+template <class Task>
+class slot_array {
+ public:
+  slot_array(void* memory, std::size_t count) noexcept
+      : slots_(static_cast<window_slot<Task>*>(memory)), count_(count) {
+    for (std::size_t i = 0; i < count; ++i) ::new (static_cast<void*>(slots_ + i)) slot();
+  }
+  slot_array(const slot_array&) = delete;
+  slot_array& operator=(const slot_array&) = delete;
+  ~slot_array() {
+    for (slot& one : *this) one.~slot();
+  }
+  window_slot<Task>* begin() noexcept { return slots_; }
+  window_slot<Task>* end() noexcept { return slots_ + count_; }
+
+ private:
+  using slot = window_slot<Task>;
+  slot* slots_;
+  std::size_t count_;
+};
+
+/// The window itself, in the frame of the coroutine that awaits it. Source has
+///   bool more();                            whether there is another task
+///   Task make();                            the next one; may throw
+///   void keep(std::size_t index, Task&);    it has ended with a value; may throw
+template <class Task, class Source>
+class task_window : private join_point {
+ public:
+  class joining {
+   public:
+    explicit joining(task_window& window) noexcept : window_(window) {}
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> coroutine) {
+      return window_.begin(coroutine, scope_of(coroutine));
+    }
+    void await_resume() const { window_.check(); }
+
+   private:
+    task_window& window_;
+  };
+
+  task_window(slot_array<Task>& slots, Source& source) noexcept
+      : join_point(&on_end), slots_(slots), source_(source) {}
+
+ private:
+  using slot = window_slot<Task>;
+
+  bool begin(std::coroutine_handle<> coroutine, scope& environment) {
+    open(environment);
+    {
+      const state_guard guard(lock());
+      for (slot& free : slots_) start_next(free);
+    }
+    static constexpr wait_kind kind{&on_stop, "a window of tasks", wait_kind::leaf::join};
+    return wait(coroutine, kind);
+  }
+
+  void check() {
+    if (error_) std::rethrow_exception(error_);
+    if (cut_) throw_error(make_error(outer().stop_result()), "a window of tasks");
+  }
+
+  void start_next(slot& free) noexcept {
+    if (error_) return;
+    try {
+      if (!source_.more()) return;
+      if (outer().stop_requested()) {
+        cut_ = true;
+        return;
+      }
+      free.index_ = started_++;
+      free.work_.emplace(source_.make());
+    } catch (...) {
+      return fail(std::current_exception());
+    }
+    const auto frame = free.work_->frame();
+    auto& made = free.branch_.emplace(static_cast<join_point&>(*this), free);
+    start_later(made, frame, frame.promise());
+  }
+
+  void fail(std::exception_ptr error) noexcept {
+    error_ = static_cast<std::exception_ptr&&>(error);
+    stop_running(stop_reason::stop);
+  }
+  void stop_running(stop_reason why) noexcept {
+    for (slot& one : slots_) {
+      if (one.branch_) one.branch_->environment().stop(why);
+    }
+  }
+
+  static task_window& of(join_point& join) noexcept { return static_cast<task_window&>(join); }
+
+  static void on_end(join_point& join, branch& ended) noexcept {
+    auto& self = of(join);
+    slot& free = *static_cast<typename slot::running&>(ended).slot;
+    std::exception_ptr error = ended.exception();
+    if (!error) {
+      try {
+        self.source_.keep(free.index_, *free.work_);
+      } catch (...) {
+        error = std::current_exception();
+      }
+    }
+    free.work_.reset();
+    free.branch_.reset();
+    if (error && !self.error_) self.fail(static_cast<std::exception_ptr&&>(error));
+    self.start_next(free);
+  }
+
+  static scope* on_stop(void* leaf, scope& from) noexcept {
+    auto& self = of(*static_cast<join_point*>(leaf));
+    const state_guard guard(self.lock());
+    self.stop_running(from.reason());
+    return nullptr;
+  }
+
+  slot_array<Task>& slots_;
+  Source& source_;
+  std::size_t started_ = 0;
+  std::exception_ptr error_;
+  bool cut_ = false;  // stopped before all had started
+};
+
+/// A block for the time of a coroutine.
+class scratch_block {
+ public:
+  explicit scratch_block(std::size_t bytes) : memory_(allocate_block(bytes)) {}
+  scratch_block(const scratch_block&) = delete;
+  scratch_block& operator=(const scratch_block&) = delete;
+  ~scratch_block() {
+    if (memory_ != nullptr) free_block(memory_);
+  }
+  void* get(std::size_t offset = 0) const noexcept { return static_cast<char*>(memory_) + offset; }
+  void release() noexcept { memory_ = nullptr; }
+
+ private:
+  void* memory_;
+};
+
+/// Tasks of a range.
+template <class Range>
+class task_source {
+ public:
+  using task_type = std::decay_t<decltype(*std::declval<Range&>().begin())>;
+  using value_type = typename task_type::value_type;
+
+  explicit task_source(Range& tasks) : at_(tasks.begin()), end_(tasks.end()) {}
+  bool more() { return at_ != end_; }
+  task_type make() {
+    task_type next(static_cast<task_type&&>(*at_));
+    ++at_;
+    return next;
+  }
+
+ private:
+  decltype(std::declval<Range&>().begin()) at_;
+  decltype(std::declval<Range&>().end()) end_;
+};
+
+/// A source that drops what void tasks give.
+template <class Base>
+class valueless_source : public Base {
+ public:
+  using Base::Base;
+  void keep(std::size_t, typename Base::task_type& ended) { ended.await_resume(); }
+};
+
+/// A source whose values go to a list; those that are there, until then, are destroyed with it.
+template <class Base>
+class keeping_source : public Base {
+ public:
+  using value_type = typename Base::value_type;
+
+  template <class Range>
+  keeping_source(Range& tasks, void* values, bool* done, std::size_t count)
+      : Base(tasks), values_(static_cast<value_type*>(values)), done_(done), count_(count) {
+    for (std::size_t i = 0; i < count; ++i) done[i] = false;
+  }
+  keeping_source(const keeping_source&) = delete;
+  keeping_source& operator=(const keeping_source&) = delete;
+  ~keeping_source() {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (done_[i]) values_[i].~value_type();
+    }
+  }
+
+  void keep(std::size_t index, typename Base::task_type& ended) {
+    ::new (static_cast<void*>(values_ + index)) value_type(ended.await_resume());
+    done_[index] = true;
+  }
+  /// All are there, in a block that begins with them.
+  result_list<value_type> release() noexcept {
+    return result_list<value_type>(values_, std::exchange(count_, 0));
+  }
+
+ private:
+  value_type* values_;
+  bool* done_;
+  std::size_t count_;
+};
+
+constexpr std::size_t aligned_end(std::size_t bytes) noexcept {
+  return (bytes + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) *
+         alignof(std::max_align_t);
+}
+
+/// A range of tasks: vectors, arrays, spans of them.
+template <class R>
+concept task_range = requires(R& range) {
+  range.end();
+  range.size();
+  requires is_task<std::decay_t<decltype(*range.begin())>>;
+};
+template <class R>
+using task_range_value = typename task_source<R>::value_type;
+
+/// Runs the tasks of a range, at most `window` at a time and in their order: the next one starts
+/// when any has ended. Gives their values in the order of the range. If one throws, those that run
+/// are stopped and no other starts; when all have ended the first exception is thrown. A stop of
+/// the awaiting coroutine's scope does the same; if tasks were left over io_error says why
+/// (operation_aborted, timeout). Tasks that never started are destroyed with the range.
+/// Throws std::invalid_argument for a window of 0. Memory: one block for the values and what keeps
+/// the tasks running, besides frames.
+template <task_range Range>
+  requires(!std::is_void_v<task_range_value<Range>>)
+task<result_list<task_range_value<Range>>> collect_windowed(std::size_t window, Range tasks) {
+  using source_type = keeping_source<task_source<Range>>;
+  using task_type = typename source_type::task_type;
+  using value_type = typename source_type::value_type;
+  static_assert(alignof(value_type) <= alignof(std::max_align_t));
+  if (window == 0) refuse_empty_window();
+  const std::size_t count = tasks.size();
+  const std::size_t running_max = window < count ? window : count;
+  const std::size_t slots_at = aligned_end(count * sizeof(value_type));
+  const std::size_t done_at = slots_at + running_max * sizeof(window_slot<task_type>);
+  scratch_block block(done_at + count + 1);
+  source_type source(tasks, block.get(), static_cast<bool*>(block.get(done_at)), count);
+  {
+    slot_array<task_type> slots(block.get(slots_at), running_max);
+    task_window<task_type, source_type> all(slots, source);
+    co_await typename task_window<task_type, source_type>::joining(all);
+  }
+  block.release();
+  co_return source.release();
+}
+
+/// As above, for tasks that give nothing.
+template <task_range Range>
+  requires std::is_void_v<task_range_value<Range>>
+task<> collect_windowed(std::size_t window, Range tasks) {
+  using source_type = valueless_source<task_source<Range>>;
+  using task_type = typename source_type::task_type;
+  if (window == 0) refuse_empty_window();
+  const std::size_t count = tasks.size();
+  const std::size_t running_max = window < count ? window : count;
+  const scratch_block block(running_max * sizeof(window_slot<task_type>) + 1);
+  source_type source(tasks);
+  slot_array<task_type> slots(block.get(), running_max);
+  task_window<task_type, source_type> all(slots, source);
+  co_await typename task_window<task_type, source_type>::joining(all);
+}
+
+/// Elements of a range, and what makes a task of each.
+template <class Range, class F>
+class element_source {
+ public:
+  using task_type = std::decay_t<decltype(std::declval<F&>()(*std::declval<Range&>().begin()))>;
+  static_assert(is_task<task_type> && std::is_void_v<typename task_type::value_type>,
+                "for_each_limited needs a function that gives a task<> for each element");
+
+  element_source(Range& elements, F& function)
+      : at_(elements.begin()), end_(elements.end()), function_(function) {}
+  bool more() { return at_ != end_; }
+  task_type make() {
+    task_type next(function_(*at_));
+    ++at_;
+    return next;
+  }
+
+ private:
+  decltype(std::declval<Range&>().begin()) at_;
+  decltype(std::declval<Range&>().end()) end_;
+  F& function_;
+};
+
+/// Calls `function(element)` for each element of a range (any with begin() and end(), a generator
+/// too) and runs the tasks that it gives, at most `limit` at a time; the next one is made when any
+/// has ended. Range and function are kept until the end. Errors, stops and memory: as
+/// collect_windowed(). Requires a task<> that refers to no element of a range that has it no longer
+/// when the next one was asked for (a generator's).
+template <class Range, class F>
+task<> for_each_limited(std::size_t limit, Range elements, F function) {
+  using source_type = valueless_source<element_source<Range, F>>;
+  using task_type = typename source_type::task_type;
+  if (limit == 0) refuse_empty_window();
+  if constexpr (requires { elements.size(); }) {
+    if (const std::size_t count = elements.size(); count < limit) limit = count;
+  }
+  const scratch_block block(limit * sizeof(window_slot<task_type>) + 1);
+  source_type source(elements, function);
+  slot_array<task_type> slots(block.get(), limit);
+  task_window<task_type, source_type> all(slots, source);
+  co_await typename task_window<task_type, source_type>::joining(all);
+}
+
+}  // namespace beck

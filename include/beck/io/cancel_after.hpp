@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSL-1.0
+// cancel_after and cancel_at: Asio's tokens for an operation that is cancelled when its time is
+// over. Awaited, the limit is a scope in the awaiting frame; with a handler it is an alarm in the
+// handler's block. There is no timer object, and nothing races.
+#pragma once
+
+#include <beck/io/alarmed_operation.hpp>
+#include <beck/run/op.hpp>
+
+namespace beck {
+
+class composed_transfer;
+class read_until_operation;
+
+/// A token and the time after which its operation is cancelled.
+template <class Token>
+class cancel_after_t {
+ public:
+  template <class T>
+  constexpr cancel_after_t(const cancel_limit& limit, T&& token)
+      : limit_(limit), token_(static_cast<T&&>(token)) {}
+  const cancel_limit& limit() const noexcept { return limit_; }
+  Token& get() & noexcept { return token_; }
+  Token&& get() && noexcept { return static_cast<Token&&>(token_); }
+  const Token& get() const& noexcept { return token_; }
+
+ private:
+  cancel_limit limit_;
+  [[no_unique_address]] Token token_;
+};
+
+/// Of an operation that is awaited. A limit that it could not honour never comes.
+template <class Op>
+time_limit limit_of_awaited(const Op& op, const cancel_limit& limit) noexcept {
+  bool composed = false;
+  if constexpr (std::is_base_of_v<composed_transfer, Op> ||
+                std::is_base_of_v<read_until_operation, Op>) {
+    composed = true;
+  } else if constexpr (std::is_base_of_v<io_op, Op>) {
+    composed = (op.flags & io_op::flag_all) != 0;
+  }
+  if (composed ? limit.means_composed() : !!limit.type()) return limit.limit();
+  return time_limit(time_point::max(), stop_reason::stop);
+}
+
+/// An inert operation with a limit: awaited, or called with another token.
+template <class Op>
+class [[nodiscard]] limited_operation : public scoped_operation<Op, time_limit> {
+  using base = scoped_operation<Op, time_limit>;
+
+ public:
+  using signature = typename Op::signature;
+
+  limited_operation(Op&& inert, const cancel_limit& limit)
+      : base(static_cast<Op&&>(inert), limit_of_awaited(inert, limit)), limit_(limit) {}
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return static_cast<Op&&>(this->op_)(
+        cancel_after_t<std::decay_t<Token>>(limit_, static_cast<Token&&>(token)));
+  }
+
+ private:
+  cancel_limit limit_;
+};
+
+/// Any initiation with a limit, as the operation of a user: its block has the alarm.
+template <class Signature, class Launch>
+class limited_start;
+template <class... A, class Launch>
+class limited_start<void(A...), Launch> : public op<limited_start<void(A...), Launch>, void(A...)> {
+  using base = op<limited_start, void(A...)>;
+
+ public:
+  using typename base::handler;
+
+  limited_start(Launch&& launch, const cancel_limit& limit, const any_io_executor& where)
+      : launch_(static_cast<Launch&&>(launch)), limit_(limit), where_(where) {}
+  limited_start(limited_start&& other)
+      : base(static_cast<base&&>(other)),
+        launch_(static_cast<Launch&&>(other.launch_)),
+        limit_(other.limit_),
+        where_(other.where_) {}
+
+  const any_io_executor& get_executor() const noexcept { return where_; }
+
+  void initiate(handler done) {
+    limit_.limit().arm(alarm_, where_, &ring, this);
+    static_cast<Launch&&>(launch_)(static_cast<handler&&>(done));
+  }
+
+ private:
+  static void ring(void* self) noexcept {
+    auto& late = *static_cast<limited_start*>(self);
+    late.cancel_this(late.limit_.type());
+  }
+
+  Launch launch_;
+  cancel_limit limit_;
+  any_io_executor where_;
+  alarm alarm_;  // before the executor it goes
+};
+
+/// A start that has to go to where the alarm is.
+template <class Start, class Handler>
+class travelling_start {
+ public:
+  travelling_start(Start&& start, Handler&& handler)
+      : start_(static_cast<Start&&>(start)), handler_(static_cast<Handler&&>(handler)) {}
+  const Handler& wrapped_handler() const noexcept { return handler_; }
+  void operator()() {
+    start_callback(static_cast<Start&&>(start_), static_cast<Handler&&>(handler_));
+  }
+
+ private:
+  Start start_;
+  Handler handler_;
+};
+
+template <class Launch>
+inline constexpr bool launches_io = false;
+template <class Op>
+inline constexpr bool launches_io<operation_launcher<Op>> = std::is_base_of_v<io_op, Op>;
+
+/// The initiation that the inner token gets.
+template <class Signature, class Launch>
+class limited_initiation {
+ public:
+  limited_initiation(Launch&& launch, const cancel_limit& limit, any_io_executor home)
+      : launch_(static_cast<Launch&&>(launch)),
+        limit_(limit),
+        home_(static_cast<any_io_executor&&>(home)) {}
+
+  /// Empty if the operation does not say.
+  any_io_executor get_executor() const noexcept { return home_; }
+
+  template <class H>
+  void operator()(H&& handler) {
+    if constexpr (launches_io<Launch>) {
+      using op = std::decay_t<decltype(static_cast<Launch&&>(launch_).operation())>;
+      start_callback(alarmed_operation<op>(static_cast<Launch&&>(launch_).operation(), limit_),
+                     static_cast<H&&>(handler));
+    } else {
+      using handler_type = std::decay_t<H>;
+      using start = limited_start<Signature, Launch>;
+      any_io_executor where(get_associated_executor(handler, home_));
+      if (!where && runner::current() != nullptr) where = current_executor();
+      BECK_ASSERT(where, "cancel_after outside of every context, without executor");
+      check_clock(where);
+      start begin(static_cast<Launch&&>(launch_), limit_, where);
+      if (where.running_in_this_thread()) {
+        start_callback(static_cast<start&&>(begin), static_cast<H&&>(handler));
+      } else {
+        post_function(
+            where, travelling_start<start, handler_type>(static_cast<start&&>(begin),
+                                                         handler_type(static_cast<H&&>(handler))));
+      }
+    }
+  }
+
+  auto operation() && {
+    if constexpr (gives_operation<Launch>) {
+      using op = std::decay_t<decltype(static_cast<Launch&&>(launch_).operation())>;
+      return limited_operation<op>(static_cast<Launch&&>(launch_).operation(), limit_);
+    } else {
+      using op = deferred_operation<Signature, false, Launch>;
+      return limited_operation<op>(op(static_cast<Launch&&>(launch_)), limit_);
+    }
+  }
+
+ private:
+  Launch launch_;
+  cancel_limit limit_;
+  any_io_executor home_;
+};
+
+template <class Token, class Signature>
+  requires completion_token_for<Token, Signature>
+class async_result<cancel_after_t<Token>, Signature> {
+ public:
+  template <class Initiation, class Tok, class... Args>
+  static auto initiate(Initiation&& initiation, Tok&& token, Args&&... args) {
+    any_io_executor home;
+    if constexpr (requires { initiation.get_executor(); }) home = initiation.get_executor();
+    if constexpr (sizeof...(Args) == 0) {
+      return start(std::decay_t<Initiation>(static_cast<Initiation&&>(initiation)),
+                   static_cast<any_io_executor&&>(home), static_cast<Tok&&>(token));
+    } else {
+      auto launch = [begin = std::decay_t<Initiation>(static_cast<Initiation&&>(initiation)),
+                     ... kept =
+                         std::decay_t<Args>(static_cast<Args&&>(args))](auto&& handler) mutable {
+        return static_cast<std::decay_t<Initiation>&&>(begin)(
+            static_cast<decltype(handler)&&>(handler), static_cast<std::decay_t<Args>&&>(kept)...);
+      };
+      return start(static_cast<decltype(launch)&&>(launch), static_cast<any_io_executor&&>(home),
+                   static_cast<Tok&&>(token));
+    }
+  }
+
+ private:
+  template <class Launch, class Tok>
+  static auto start(Launch launch, any_io_executor home, Tok&& token) {
+    const cancel_limit limit = token.limit();
+    return async_result<Token, Signature>::initiate(
+        limited_initiation<Signature, Launch>(static_cast<Launch&&>(launch), limit,
+                                              static_cast<any_io_executor&&>(home)),
+        static_cast<Tok&&>(token).get());
+  }
+};
+
+/// The operation is cancelled when `after` is over, and then ends with operation_aborted unless it
+/// has finished: the completion is the truth. The clock starts with the operation. The type says
+/// what the cancellation may leave behind, as for a cancellation_signal: composed operations do not
+/// hear of `total`. Around every token; without one: for the default. A slot of the handler's own
+/// stays connected.
+/// Thread: any that may start the operation. Memory: none beyond the operation's; operations that
+/// are none of the library's objects are started in a block with the alarm, and off their executor
+/// start there.
+/// Errors: std::logic_error where the operation is started if its executor has no clock (only
+/// io_contexts and strands over them have one). Not guaranteed: how late.
+template <class Token>
+cancel_after_t<std::decay_t<Token>> cancel_after(duration after, cancellation_type type,
+                                                 Token&& token) {
+  return {cancel_limit(after, type), static_cast<Token&&>(token)};
+}
+template <class Token>
+  requires(!std::is_same_v<std::decay_t<Token>, cancellation_type>)
+cancel_after_t<std::decay_t<Token>> cancel_after(duration after, Token&& token) {
+  return {cancel_limit(after, cancellation_type::terminal), static_cast<Token&&>(token)};
+}
+inline cancel_after_t<deferred_t> cancel_after(
+    duration after, cancellation_type type = cancellation_type::terminal) noexcept {
+  return {cancel_limit(after, type), deferred};
+}
+
+/// As cancel_after(), at a point in time.
+template <class Token>
+cancel_after_t<std::decay_t<Token>> cancel_at(time_point at, cancellation_type type,
+                                              Token&& token) {
+  return {cancel_limit(at, type), static_cast<Token&&>(token)};
+}
+template <class Token>
+  requires(!std::is_same_v<std::decay_t<Token>, cancellation_type>)
+cancel_after_t<std::decay_t<Token>> cancel_at(time_point at, Token&& token) {
+  return {cancel_limit(at, cancellation_type::terminal), static_cast<Token&&>(token)};
+}
+inline cancel_after_t<deferred_t> cancel_at(
+    time_point at, cancellation_type type = cancellation_type::terminal) noexcept {
+  return {cancel_limit(at, type), deferred};
+}
+
+}  // namespace beck

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSL-1.0
+// require and prefer: the part of Asio's executor properties that programs use. Blocking and
+// outstanding work change an executor; the relationship is a hint that changes nothing here,
+// because post and defer are the same. What is not offered cannot be required, and is ignored where
+// it is only preferred.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+#include <beck/run/post.hpp>
+
+namespace beck {
+namespace execution {
+
+/// May execute() run a callable inside the call? It may, unless `never` was required. Nobody offers
+/// `always`.
+struct blocking_t {
+  struct possibly_t {};
+  struct never_t {};
+  struct always_t {};
+  static constexpr possibly_t possibly{};
+  static constexpr never_t never{};
+  static constexpr always_t always{};
+};
+inline constexpr blocking_t blocking{};
+
+/// Does a callable continue what runs now? A hint.
+struct relationship_t {
+  struct fork_t {};
+  struct continuation_t {};
+  static constexpr fork_t fork{};
+  static constexpr continuation_t continuation{};
+};
+inline constexpr relationship_t relationship{};
+
+/// Does the executor, as long as it or a copy lives, keep its context's run() from returning?
+struct outstanding_work_t {
+  struct untracked_t {};
+  struct tracked_t {};
+  static constexpr untracked_t untracked{};
+  static constexpr tracked_t tracked{};
+};
+inline constexpr outstanding_work_t outstanding_work{};
+
+/// For query(): the executor's execution_context.
+struct context_t {};
+inline constexpr context_t context{};
+
+}  // namespace execution
+
+/// An executor with properties that are not the usual ones. Copyable, comparable; converts to
+/// any_io_executor (one block), which keeps them. Thread: any.
+template <bool NeverBlocks, bool Tracked>
+class configured_executor {
+ public:
+  template <std::same_as<any_io_executor> E>  // exactly: nothing is converted to find this out
+  explicit configured_executor(const E& inner) noexcept : inner_(inner) {
+    start();
+  }
+  configured_executor(const configured_executor& other) noexcept : inner_(other.inner_) { start(); }
+  configured_executor(configured_executor&& other) noexcept
+      : inner_(static_cast<any_io_executor&&>(other.inner_)) {}
+  configured_executor& operator=(configured_executor other) noexcept {
+    std::swap(inner_, other.inner_);
+    return *this;
+  }
+  ~configured_executor() {
+    if constexpr (Tracked) {
+      if (inner_) inner_.on_work_finished();
+    }
+  }
+
+  template <class F>
+  void execute(F&& function) const {
+    start_callback(hop_operation(inner_, !NeverBlocks), static_cast<F&&>(function));
+  }
+
+  void on_work_started() const noexcept { inner_.on_work_started(); }
+  void on_work_finished() const noexcept { inner_.on_work_finished(); }
+  execution_context& context() const noexcept { return inner_.context(); }
+  /// The executor below, with the usual properties.
+  const any_io_executor& get_inner_executor() const noexcept { return inner_; }
+
+  friend bool operator==(const configured_executor& a, const configured_executor& b) noexcept {
+    return a.inner_ == b.inner_;
+  }
+
+ private:
+  void start() const noexcept {
+    if constexpr (Tracked) {
+      if (inner_) inner_.on_work_started();
+    }
+  }
+
+  any_io_executor inner_;
+};
+
+template <bool NeverBlocks, bool Tracked>
+auto configure(const any_io_executor& inner) {
+  if constexpr (NeverBlocks || Tracked) {
+    return configured_executor<NeverBlocks, Tracked>(inner);
+  } else {
+    return inner;
+  }
+}
+
+/// What an executor has.
+template <class E>
+inline constexpr bool never_blocks = false;
+template <bool T>
+inline constexpr bool never_blocks<configured_executor<true, T>> = true;
+template <class E>
+inline constexpr bool tracks_work = false;
+template <bool N>
+inline constexpr bool tracks_work<configured_executor<N, true>> = true;
+
+template <class E>
+const E& plain_executor(const E& executor) noexcept {
+  return executor;
+}
+template <bool N, bool T>
+const any_io_executor& plain_executor(const configured_executor<N, T>& executor) noexcept {
+  return executor.get_inner_executor();
+}
+
+template <executor_like E>
+auto with_property(const E& executor, execution::blocking_t::never_t) {
+  return configure<true, tracks_work<E>>(plain_executor(executor));
+}
+template <executor_like E>
+auto with_property(const E& executor, execution::blocking_t::possibly_t) {
+  return configure<false, tracks_work<E>>(plain_executor(executor));
+}
+template <executor_like E>
+auto with_property(const E& executor, execution::outstanding_work_t::tracked_t) {
+  return configure<never_blocks<E>, true>(plain_executor(executor));
+}
+template <executor_like E>
+auto with_property(const E& executor, execution::outstanding_work_t::untracked_t) {
+  return configure<never_blocks<E>, false>(plain_executor(executor));
+}
+template <executor_like E>
+E with_property(const E& executor, execution::relationship_t::fork_t) {
+  return executor;
+}
+template <executor_like E>
+E with_property(const E& executor, execution::relationship_t::continuation_t) {
+  return executor;
+}
+
+/// Whether require() takes the property.
+template <class E, class Property>
+inline constexpr bool can_require_v =
+    requires(const E& executor, Property property) { with_property(executor, property); };
+
+/// The executor with these properties; one that is not offered is an error.
+template <executor_like E, class Property>
+auto require(const E& executor, Property property) {
+  static_assert(can_require_v<E, Property>, "this executor does not offer the required property");
+  return with_property(executor, property);
+}
+template <executor_like E, class First, class Second, class... More>
+auto require(const E& executor, First first, Second second, More... more) {
+  return beck::require(beck::require(executor, first), second, more...);
+}
+
+/// The executor with those of these properties that it offers.
+template <executor_like E, class Property>
+auto prefer(const E& executor, Property property) {
+  if constexpr (can_require_v<E, Property>) {
+    return with_property(executor, property);
+  } else {
+    return executor;
+  }
+}
+template <executor_like E, class First, class Second, class... More>
+auto prefer(const E& executor, First first, Second second, More... more) {
+  return beck::prefer(beck::prefer(executor, first), second, more...);
+}
+
+/// The execution_context behind an executor. Requires one that has a context.
+template <executor_like E>
+execution_context& query(const E& executor, execution::context_t) noexcept {
+  return any_io_executor(plain_executor(executor)).context();
+}
+
+}  // namespace beck

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+// The time limit of a stream: one entry of the timer queue in its slot. When it is over, what is
+// under way is cancelled and says why; later operations meet a flag beside the one that they look
+// at in any case.
+#include <new>
+
+#include <beck/io/stream_object.hpp>
+
+#include "io/io_loop.hpp"
+
+namespace beck {
+
+bool io_loop::expire_at(descriptor& d, std::int64_t when) noexcept {
+  if (d.expiry.is_armed()) timers_.remove(d.expiry);
+  d.expired = false;
+  if (when == no_deadline || closing_) return true;
+  d.expiry.deadline = when;
+  d.expiry.expired = &end_of_time;
+  return timers_.add(d.expiry);
+}
+
+void io_loop::end_of_time(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {
+  descriptor& d = *static_cast<descriptor_expiry&>(entry).owner;
+  if (shutting_down) return;
+  d.expired = true;
+  for (direction& q : d.queue) {
+    if (q.current == nullptr) continue;
+    mark_cancelled(q.waiting, io_op::flag_cancelled | io_op::flag_timed_out);
+    q.current->flags |= io_op::flag_timed_out;
+    loop.cancel(*q.current, true);
+  }
+}
+
+namespace {
+
+/// A limit that another thread's runner sets. Frees itself; the slot may have a new owner by then.
+struct expiry_order : loop_order {
+  expiry_order(descriptor& slot, std::int64_t at) noexcept
+      : loop_order(&set_limit, this), d(&slot), generation(slot.generation), when(at) {}
+
+  static void set_limit(void* self) noexcept {
+    const expiry_order what = *static_cast<expiry_order*>(self);
+    free_block(self);
+    if (what.d->generation == what.generation) what.d->loop->expire_at(*what.d, what.when);
+  }
+
+  descriptor* d;
+  std::uint32_t generation;
+  std::int64_t when;
+};
+
+void set_limit(descriptor& d, std::int64_t when) {
+  io_loop& loop = *d.loop;
+  if (&d == &loop.no_descriptor()) return;
+  const object_use inside = use_of(d, "expires");
+  bool done = true;
+  if (!loop.as_runner([&](io_loop& l) { done = l.expire_at(d, when); })) {
+    loop.mail().push(::new (allocate_block(sizeof(expiry_order))) expiry_order(d, when));
+  }
+  if (!done) throw std::bad_alloc();
+}
+
+}  // namespace
+
+void stream_object::expires_at(time_point at) { set_limit(*descriptor_, at.nanoseconds()); }
+
+void stream_object::expires_after(duration after) {
+  expires_at(time_point(duration(descriptor_->loop->sys().now())) + after);
+}
+
+void stream_object::expires_never() { expires_at(time_point::max()); }
+
+}  // namespace beck
