@@ -80,7 +80,8 @@ class scope {
       return false;
     leaf_ = leaf;
     kind_ = &kind;
-    if (const runner* const where = runner::current()) since_ = where->read_at;
+    const runner* const where = runner::current();
+    since_ = where != nullptr ? where->read_at : 0;
     return true;
   }
   void stop_waiting() noexcept {
