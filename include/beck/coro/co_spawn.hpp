@@ -273,7 +273,7 @@ class spawned_root final : public task_root {
 
 template <class Work, class Handler>
 void spawn_root(const any_io_executor& executor, Work&& work, Handler&& handler,
-                const std::source_location& at) {
+                const std::source_location& at = std::source_location::current()) {
   using root = spawned_root<std::decay_t<Work>, std::decay_t<Handler>>;
   struct block_guard {
     void* block;

@@ -153,7 +153,8 @@ class scope {
   void wait_for(void* leaf, const wait_kind& kind) noexcept {
     leaf_ = leaf;
     kind_ = &kind;
-    if (const runner* const where = runner::current()) since_ = where->read_at;
+    const runner* const where = runner::current();
+    since_ = where != nullptr ? where->read_at : 0;
   }
   void make_up_for_start() noexcept;
   void resume_carefully(std::coroutine_handle<> coroutine, runner& where);
