@@ -110,31 +110,9 @@ void task_group::stop_children(stop_reason why) noexcept {
   for (group_child* at = newest_; at != nullptr; at = at->older_) at->environment().stop(why);
 }
 
-// --- waiting for a place
-// -------------------------------------------------------------------------------
-
 void task_group::give_place() noexcept {
-  if (first_waiter_ == nullptr || is_full()) return;
-  place_waiter& next = *first_waiter_;
-  next.leave_queue(*this);
-  next.place_given_(next);
-}
-
-void task_group::place_waiter::join_queue(task_group& group) noexcept {
-  next_ = nullptr;
-  queued_ = true;
-  (group.last_waiter_ != nullptr ? group.last_waiter_->next_ : group.first_waiter_) = this;
-  group.last_waiter_ = this;
-}
-
-bool task_group::place_waiter::leave_queue(task_group& group) noexcept {
-  if (!queued_) return false;
-  queued_ = false;
-  place_waiter* before = nullptr;
-  for (place_waiter* at = group.first_waiter_; at != this; at = at->next_) before = at;
-  (before != nullptr ? before->next_ : group.first_waiter_) = next_;
-  if (group.last_waiter_ == this) group.last_waiter_ = before;
-  return true;
+  if (is_full()) return;
+  if (waiter* const next = waiters_.pop()) next->wake(0);
 }
 
 }  // namespace beck

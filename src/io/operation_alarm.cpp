@@ -33,14 +33,15 @@ bool operation_alarm::arm(io_op& op) noexcept {
   io_loop& loop = loop_of(op);
   op_ = &op;
   expired = &ring;
-  deadline = limit_.limit().from(time_point(duration(loop.sys().now()))).nanoseconds();
-  if (deadline == timer_queue::never || loop.timers().add(*this)) return true;
+  const executor_table& clock = io_loop::executor_table_of_loops();
+  deadline = limit_.limit().from(time_point(duration(clock.now(&loop)))).nanoseconds();
+  if (deadline == timer_queue::never || clock.arm(&loop, *this)) return true;
   complete_later(op, -ENOMEM);
   return false;
 }
 
 void operation_alarm::disarm() noexcept {
-  if (is_armed()) loop_of(*op_).timers().remove(*this);
+  if (is_armed()) io_loop::executor_table_of_loops().disarm(&loop_of(*op_), *this);
 }
 
 void operation_alarm::ring(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {

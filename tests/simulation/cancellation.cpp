@@ -6,6 +6,7 @@
 #include <beck/coro/mutex.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/coro/when_all.hpp>
+#include <beck/io/cancel_after.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/net/local.hpp>
@@ -53,13 +54,23 @@ class cancellation {
     beck::ignore(co_await timer.async_wait());
   }
 
+  /// The operation is started with a handler, which a coroutine waits for.
+  template <class Op>
+  auto with_handler(Op op, duration limit) {
+    auto start = [kept = std::move(op), limit](auto&& handler) mutable {
+      std::move(kept)(cancel_after(limit, static_cast<decltype(handler)&&>(handler)));
+    };
+    deferred_t token;
+    return async_initiate<deferred_t, void(error_code, std::size_t)>(std::move(start), token);
+  }
+
   /// Awaits an operation under a limit of some kind, or none; the result is the operation's own.
   template <class Op>
   task<io_result<std::size_t>> cut_short(Op op) {
     ++result_.operations;
     io_result<std::size_t> got;
     const stop_source source;
-    switch (random_.below(5)) {
+    switch (random_.below(8)) {
       case 0:
         got = co_await std::move(op);
         if (got.error()) ++result_.wrong_errors;
@@ -79,6 +90,22 @@ class cancellation {
         auto race = when_any(std::move(op), wait(some_time()));
         auto ended = co_await std::move(race);
         got = std::move(ended).template get<0>().value();
+        break;
+      }
+      case 4: {
+        auto limited = std::move(op)(cancel_after(some_time()));
+        got = co_await std::move(limited);
+        break;
+      }
+      case 5: {
+        auto limited = with_handler(std::move(op), some_time());
+        got = co_await std::move(limited);
+        break;
+      }
+      case 6: {
+        writing_.expires_after(some_time());
+        got = co_await std::move(op);
+        writing_.expires_never();
         break;
       }
       default: {
@@ -162,8 +189,15 @@ class cancellation {
   /// A whole read always has a limit: the writer may have nothing more to say.
   task<io_result<std::size_t>> cut_whole(char* data, std::size_t bytes) {
     ++result_.operations;
-    auto limited = timeout(async_read(reading_, buffer(data, bytes)), some_time());
-    const auto got = co_await std::move(limited);
+    io_result<std::size_t> got;
+    if (random_.chance(0.5)) {
+      auto limited = timeout(async_read(reading_, buffer(data, bytes)), some_time());
+      got = co_await std::move(limited);
+    } else {
+      reading_.expires_after(some_time());
+      got = co_await async_read(reading_, buffer(data, bytes));
+      reading_.expires_never();
+    }
     if (got.error() == error::timeout) ++result_.cancelled;
     if (got.error() && got.error() != error::timeout && got.error() != error::eof)
       ++result_.wrong_errors;

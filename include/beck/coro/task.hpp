@@ -130,6 +130,8 @@ class task_promise_base {
 
  protected:
   task_promise_base() noexcept : parent_(nullptr) {}
+  /// For coroutines that are awaited again after they have finished a step.
+  void start_again() noexcept { phase_ = phase::fresh; }
 };
 
 /// The place of a task's value.

@@ -9,8 +9,8 @@
 #include <beck/base/late.hpp>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/join.hpp>
+#include <beck/coro/waiter.hpp>
 #include <beck/run/deadline_scope.hpp>
-#include <beck/run/op.hpp>
 
 namespace beck {
 
@@ -131,7 +131,6 @@ class task_group : private join_point {
  private:
   template <class Task>
   class spawn_operation;
-  class place_waiter;
   template <class Work>
   class child;
 
@@ -174,8 +173,7 @@ class task_group : private join_point {
   std::size_t children_ = 0;                 // atomic; changes under the lock
   stop_reason stopped_ = stop_reason::none;  // what new children start with
   std::exception_ptr error_;
-  place_waiter* first_waiter_ = nullptr;
-  place_waiter* last_waiter_ = nullptr;
+  waiter_list waiters_;
   alarm drained_;
 };
 
@@ -201,32 +199,9 @@ class task_group::child final : public group_child {
 };
 
 /// Waits for a place in a full group.
-class task_group::place_waiter {
- public:
-  place_waiter() noexcept = default;
-  place_waiter(place_waiter&&) noexcept {}
-  place_waiter& operator=(place_waiter&&) = delete;
-
- protected:
-  ~place_waiter() = default;
-  void join_queue(task_group& group) noexcept;
-  /// False: it was given its place before.
-  bool leave_queue(task_group& group) noexcept;
-
- private:
-  friend class task_group;
-
-  void (*place_given_)(place_waiter& self) noexcept = nullptr;
-  place_waiter* next_ = nullptr;
-  bool queued_ = false;
-
- protected:
-  void on_place(void (*call)(place_waiter& self) noexcept) noexcept { place_given_ = call; }
-};
-
 template <class Task>
 class task_group::spawn_operation : public op<spawn_operation<Task>, void(error_code)>,
-                                    private place_waiter {
+                                    private waiter {
   using base = op<spawn_operation<Task>, void(error_code)>;
 
  public:
@@ -236,13 +211,17 @@ class task_group::spawn_operation : public op<spawn_operation<Task>, void(error_
       : group_(&group), work_(static_cast<Task&&>(work)), at_(at) {}
   spawn_operation(spawn_operation&& other)
       : base(static_cast<base&&>(other)),
-        place_waiter(static_cast<place_waiter&&>(other)),
+        waiter(static_cast<waiter&&>(other)),
         group_(other.group_),
         work_(static_cast<Task&&>(other.work_)),
         at_(other.at_) {}
+  ~spawn_operation() {
+    if (is_listed()) [[unlikely]]
+      group_->waiters_.leave(*this);
+  }
 
   bool ready() {
-    if (group_->is_full() || group_->first_waiter_ != nullptr) return false;
+    if (group_->is_full() || !group_->waiters_.empty()) return false;
     group_->add_child(static_cast<Task&&>(work_), at_);
     return this->finish(error_code());
   }
@@ -250,14 +229,22 @@ class task_group::spawn_operation : public op<spawn_operation<Task>, void(error_
     done_ = static_cast<typename base::handler&&>(done);
     if (group_->outer().executor().table()->concurrent)
       return end(error::make_error_code(error::operation_not_supported));
-    on_place([](place_waiter& self) noexcept { static_cast<spawn_operation&>(self).take_place(); });
-    join_queue(*group_);
+    on_wake(&woken);
+    group_->waiters_.join(*this);
   }
   void cancel() noexcept {
-    if (leave_queue(*group_)) end(error::make_error_code(error::operation_aborted));
+    if (group_->waiters_.leave(*this)) end(error::make_error_code(error::operation_aborted));
   }
 
  private:
+  static void woken(waiter& one, int result) noexcept {
+    auto& self = static_cast<spawn_operation&>(one);
+    if (result == dropped) {
+      const typename base::handler gone(static_cast<typename base::handler&&>(self.done_));
+    } else {
+      self.take_place();
+    }
+  }
   void take_place() noexcept {
     try {
       group_->add_child(static_cast<Task&&>(work_), at_);
