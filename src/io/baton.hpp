@@ -68,6 +68,8 @@ class basic_baton {
   // --- the end; nobody is idle
   /// Waits for writes to the wake descriptor that are still owed; after it that may be closed.
   void finish() noexcept;
+  /// For who shares the wake descriptor with others, and waits for the sum of what all of them owe.
+  std::uint64_t owed() const noexcept { return owed_; }
 
  private:
   template <class T>

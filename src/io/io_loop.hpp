@@ -21,6 +21,7 @@
 #include "io/mailbox.hpp"
 #include "io/run_end.hpp"
 #include "io/runner_slot.hpp"
+#include "io/shared_runners.hpp"
 #include "io/system.hpp"
 #include "io/timer_queue.hpp"
 #include "io/wall_timers.hpp"
@@ -92,7 +93,15 @@ class io_loop {
       mail_.push(entry);
     }
   }
+  /// Whether the caller may touch the loop: it runs an exclusive one, or has the lock of a shared
+  /// one. Handlers of shared loops run without, and find themselves off the runner.
   bool on_runner() const noexcept { return runner::current() == &runner_; }
+  bool is_shared() const noexcept { return shared_ != nullptr; }
+  /// The loop that runs an entry. Of a shared one an operation's target may change until the lock
+  /// is taken.
+  static io_loop& of(runner& where) noexcept {
+    return *static_cast<io_loop*>(where.ambient->executor().target());
+  }
   void work(long change) noexcept;
   descriptor* allocate_descriptor(const any_io_executor& executor);
 
@@ -100,6 +109,21 @@ class io_loop {
   /// otherwise.
   template <class Action>
   bool as_runner(Action&& action) noexcept;
+
+  // --- shared loops, by threads that are off the runner
+  // -----------------------------------------------
+  class shared_lock;
+  void start_shared(io_op& op) noexcept;
+  bool in_handler() const noexcept { return shared_->running_here(); }
+  void adopt_shared(owned_tree& tree) noexcept;
+  void disown_shared(owned_tree& tree) noexcept;
+  /// Around what a driver does without touching the loop.
+  void pause_lock() noexcept {
+    if (is_shared()) shared_->pause_lock();
+  }
+  void resume_lock() noexcept {
+    if (is_shared()) shared_->lock();
+  }
 
   // --- the runner
   // ------------------------------------------------------------------------------------
@@ -114,6 +138,11 @@ class io_loop {
   /// The next step of an operation with flag_steps, whose last step was delivered. True: it has
   /// finished too and nothing was queued. Requires that it was not cancelled.
   bool step_again(io_op& op) noexcept;
+  /// Whether an operation with flag_steps was cancelled after its last step; of a shared loop
+  /// step_again() looks.
+  bool cancelled_between_steps(const io_op& op) const noexcept {
+    return !is_shared() && (op.flags & io_op::flag_cancelled) != 0;
+  }
   /// An operation with flag_steps is over: the next of its direction starts.
   void end_steps(io_op& op) noexcept;
   /// The result of an operation is known: queues its completion and starts the next of its
@@ -172,8 +201,14 @@ class io_loop {
   context_stats& counters() noexcept { return counters_; }
   context_stats stats() const noexcept;
   void log(const char* line) noexcept;
-  any_io_executor executor() noexcept { return any_io_executor(&io_context::loop_table, this); }
+  any_io_executor executor() noexcept {
+    return any_io_executor(is_shared() ? &io_context::shared_loop_table : &io_context::loop_table,
+                           this);
+  }
   static const executor_table& executor_table_of_loops() noexcept { return io_context::loop_table; }
+  static const executor_table& executor_table_of_shared_loops() noexcept {
+    return io_context::shared_loop_table;
+  }
   io_context& context() noexcept { return context_; }
 
   /// Owns a tree of tasks until it has finished.
@@ -187,7 +222,15 @@ class io_loop {
 
  private:
   class slot;
+  friend class shared_runners;
 
+  std::ptrdiff_t perform_shared(io_op& op) noexcept;
+  bool attempt_shared(io_op& op) noexcept;
+  bool try_current(io_op& op) noexcept;
+  bool step_again_shared(io_op& op) noexcept;
+  void end_steps_shared(io_op& op) noexcept;
+  void expect_untried(descriptor& d) noexcept;
+  static void attempt_entry_shared(queue_entry* entry, runner* where);
   void run_generation(std::uint64_t delivered_max);
   void take_mail() noexcept;
   void expire_timers() noexcept;
@@ -254,6 +297,7 @@ class io_loop {
   bool closing_ = false;
   bool left_to_parent_ = false;  // this is a child of fork
   unsigned forks_ = fork_count();
+  const std::unique_ptr<shared_runners> shared_;  // null: exclusive
   const bool speculation_;
   std::uint64_t outstanding_ = 0;  // operations in flight, on the runner's side
   std::unique_ptr<system> system_;
@@ -303,11 +347,31 @@ class io_loop::slot {
   runner::binding bound_;
 };
 
+/// The lock of a shared loop. Who has it is the runner.
+class io_loop::shared_lock {
+ public:
+  explicit shared_lock(io_loop& loop) noexcept
+      : loop_(loop), bound_((loop.shared_->lock(), loop.runner_)) {}
+  ~shared_lock() { loop_.shared_->unlock(); }
+  shared_lock(const shared_lock&) = delete;
+  shared_lock& operator=(const shared_lock&) = delete;
+
+ private:
+  io_loop& loop_;
+  runner::binding bound_;
+};
+
 template <class Action>
 bool io_loop::as_runner(Action&& action) noexcept {
   if (on_runner()) {
     if (!mail_.empty())
       take_mail();  // what other threads have started on the object comes before what happens to it
+    action(*this);
+    return true;
+  }
+  if (is_shared()) {
+    const shared_lock held(*this);
+    take_mail();
     action(*this);
     return true;
   }

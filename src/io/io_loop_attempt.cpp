@@ -47,7 +47,7 @@ bool io_loop::attempt(io_op& op) noexcept {
   if (is_transfer(op.kind)) return attempt_transfer(op, d, q);
   while (worth_attempting(d, q, op.kind) && runner_.spend(runner::call_weight)) {
     ++counters_.attempts;
-    const std::ptrdiff_t r = perform(*system_, op);
+    const std::ptrdiff_t r = is_shared() ? perform_shared(op) : perform(*system_, op);
     if (r == -EAGAIN) {
       ++counters_.wrong_attempts;
       q.ready = readiness::no;
@@ -83,7 +83,7 @@ bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept 
   return_buffers(op);
   while (worth_attempting(d, q, op.kind) && runner_.spend(runner::call_weight)) {
     ++counters_.attempts;
-    const std::ptrdiff_t r = perform_transfer(*system_, op);
+    const std::ptrdiff_t r = is_shared() ? perform_shared(op) : perform_transfer(*system_, op);
     if (r == -EAGAIN) {
       ++counters_.wrong_attempts;
       q.ready = readiness::no;

@@ -59,6 +59,7 @@ void io_loop::free_descriptor(descriptor& d) noexcept {
 
 void io_loop::close(descriptor& d) noexcept {
   leave_to_parent();
+  if (is_shared()) expect_untried(d);
   if (d.fd >= 0 && !d.closing) {
     d.closing = true;
     for (direction& q : d.queue) abandon(q);
@@ -84,6 +85,7 @@ void io_loop::close_detached(descriptor& d) noexcept {
 
 int io_loop::release(descriptor& d) noexcept {
   leave_to_parent();
+  if (is_shared()) expect_untried(d);
   if (d.fd < 0 || d.closing) return -EBADF;
   for (direction& q : d.queue) abandon(q);
   if (!driver_->detach(d))

@@ -87,7 +87,7 @@ void io_loop::start_entry(queue_entry* entry, runner* where) {
 
 void io_loop::queue_attempt(io_op& op) noexcept {
   advance(op, op_event::wake);
-  op.run = &attempt_entry;
+  op.run = is_shared() ? &attempt_entry_shared : &attempt_entry;
   queue_.push(&op);
 }
 
@@ -158,7 +158,7 @@ void io_loop::complete_with(io_op& op, int result) noexcept {
   op.result = result;
   advance(op, op_event::finish);
   --outstanding_;
-  if (has_direction(op.kind)) {
+  if (has_direction(op.kind) && !is_shared()) {
     op.run = &deliver_entry;
     op.target->queue[direction_of(op.kind)].undelivered = &op;
   } else {
@@ -211,6 +211,7 @@ void io_loop::hold_direction(io_op& op) noexcept {
 }
 
 bool io_loop::step_again(io_op& op) noexcept {
+  if (is_shared()) return step_again_shared(op);
   if (attempt(op)) return true;
   ++outstanding_;
   hand_over(op);
@@ -218,6 +219,7 @@ bool io_loop::step_again(io_op& op) noexcept {
 }
 
 void io_loop::end_steps(io_op& op) noexcept {
+  if (is_shared()) return end_steps_shared(op);
   op.flags &= static_cast<std::uint8_t>(~io_op::flag_steps);
   leave_direction(op);
 }
@@ -347,6 +349,7 @@ void start_operation(io_op& op) noexcept {
       return;
     }
   }
+  if (loop.is_shared()) return loop.start_shared(op);
   advance(op, op_event::mail);
   op.run = &io_loop::start_entry;
   loop.mail_.push(&op);
@@ -423,6 +426,10 @@ scope* operation::cancel_wait(void* leaf, scope& from) noexcept {
   io_loop& loop = loop_of(op);
   if (loop.on_runner()) {
     loop.cancel(op, from.reason() == stop_reason::deadline);
+    return nullptr;
+  }
+  if (loop.is_shared()) {
+    loop.as_runner([&op](io_loop& l) { l.cancel(op, false); });
     return nullptr;
   }
   from.visit(

@@ -164,7 +164,9 @@ void epoll_driver::collect(int timeout, std::int64_t deadline) noexcept {
   }
   for (;;) {
     ++loop_.counters().kernel_entries;
+    loop_.pause_lock();
     const int count = wait_for_events(wait);
+    loop_.resume_lock();
     if (count <= 0)
       return;  // a time-out, or EINTR (S9): the loop's next turn recomputes the deadline
     for (int i = 0; i < count; ++i) {
