@@ -17,12 +17,15 @@
 #include <beck/coro/event.hpp>
 #include <beck/coro/generator.hpp>
 #include <beck/coro/latch.hpp>
+#include <beck/coro/local_key.hpp>
 #include <beck/coro/mutex.hpp>
 #include <beck/coro/semaphore.hpp>
 #include <beck/coro/shared_mutex.hpp>
 #include <beck/coro/task.hpp>
+#include <beck/coro/task_group.hpp>
 #include <beck/coro/this_coro.hpp>
 #include <beck/coro/timeout.hpp>
+#include <beck/coro/when_all.hpp>
 #include <beck/io/completion_condition.hpp>
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/io_context.hpp>

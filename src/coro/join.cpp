@@ -6,7 +6,8 @@
 
 namespace beck {
 
-branch::branch(join_point& join) noexcept : scope_(join.outer().executor()), join_(join) {
+branch::branch(join_point& join) noexcept
+    : scope_(join.outer().executor(), join.outer().locals()), join_(join) {
   if (join.outer().stop_requested()) scope_.stop(join.outer().reason());
 }
 
@@ -52,16 +53,19 @@ void branch::end(queue_entry* entry, runner* where) {
 void join_point::ended(branch& b, runner& where) noexcept {
   scope& outer = *outer_;
   if (b.interrupted() && outer.stop_requested()) outer.note_interrupted();
-  const std::coroutine_handle<> parent = coroutine_;
-  on_end_(*this, b);  // the branch may be gone after it
-  // acq_rel: the last one has seen what all others did.
+  {
+    const state_guard guard(lock());
+    on_end_(*this, b);  // the branch may be gone after it
+  }
+  // acq_rel: the last one has seen what all others did, wait() among them. Only for that one this
+  // is still there.
   if (__atomic_sub_fetch(&running_, 1u, __ATOMIC_ACQ_REL) != 0) return;
-  outer.resume_next(parent, where);
+  outer.resume_next(coroutine_, where);
 }
 
 bool join_point::wait(std::coroutine_handle<> coroutine, scope::cancel_function stop) noexcept {
   coroutine_ = coroutine;
-  if (!outer_->stop_requested()) outer_->wait_at(this, stop);
+  if (!outer_->wait_at(this, stop)) stop(this, *outer_);
   if (__atomic_sub_fetch(&running_, 1u, __ATOMIC_ACQ_REL) != 0) return true;
   outer_->stop_waiting();
   return false;

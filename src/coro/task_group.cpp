@@ -17,30 +17,38 @@ task_group::~task_group() {
 
 void task_group::check_room() const {
   if (!is_full()) return;
-  throw std::length_error("beck::task_group: " + std::to_string(children_) +
+  throw std::length_error("beck::task_group: " + std::to_string(size()) +
                           " children already, which is the limit of this group");
 }
 
 void task_group::adopt(group_child& made, std::coroutine_handle<> frame,
                        task_promise_base& promise) {
-  made.older_ = newest_;
-  if (newest_ != nullptr) newest_->newer_ = &made;
-  newest_ = &made;
-  ++children_;
-  if (stopped_ != stop_reason::none) made.environment().stop(stopped_);
+  {
+    const state_guard guard(lock());
+    made.older_ = newest_;
+    if (newest_ != nullptr) newest_->newer_ = &made;
+    newest_ = &made;
+    __atomic_store_n(&children_, children_ + 1, __ATOMIC_RELAXED);
+    if (stopped_ != stop_reason::none) made.environment().stop(stopped_);
+  }
   start_later(made, frame, promise);
 }
 
 void task_group::unlink(group_child& gone) noexcept {
   (gone.newer_ != nullptr ? gone.newer_->older_ : newest_) = gone.older_;
   if (gone.older_ != nullptr) gone.older_->newer_ = gone.newer_;
-  --children_;
+  __atomic_store_n(&children_, children_ - 1, __ATOMIC_RELAXED);
 }
 
 bool task_group::wait(std::coroutine_handle<> coroutine, task<>& body) {
   const auto frame = body.frame();
   join_point& here = *this;
-  start(body_.emplace(here), frame, frame.promise());
+  branch* made = nullptr;
+  {
+    const state_guard guard(lock());
+    made = &body_.emplace(here);
+  }
+  start(*made, frame, frame.promise());
   return join_point::wait(coroutine, &on_stop);
 }
 
@@ -63,6 +71,7 @@ void task_group::on_end(join_point& join, branch& ended) noexcept {
 
 scope* task_group::on_stop(void* leaf, scope& from) noexcept {
   auto& self = static_cast<task_group&>(*static_cast<join_point*>(leaf));
+  const state_guard guard(self.lock());
   self.body_->environment().stop(from.reason());
   if (self.how_.drains_ && from.reason() == stop_reason::stop) {
     self.start_draining();

@@ -413,12 +413,10 @@ bool operation::wait_in(std::coroutine_handle<> coroutine, scope& environment) n
     complete = &resume_elsewhere;
     environment.executor().on_work_started();
   }
-  if (environment.stop_requested()) [[unlikely]] {
-    complete_later(*this, environment.stop_result());
-    return false;
-  }
-  environment.wait_at(this, &cancel_wait);
-  return true;
+  if (environment.wait_at(this, &cancel_wait)) [[likely]]
+    return true;
+  complete_later(*this, environment.stop_result());
+  return false;
 }
 
 scope* operation::cancel_wait(void* leaf, scope& from) noexcept {

@@ -4,14 +4,11 @@
 
 namespace beck {
 
-inner_scope::inner_scope(scope& outer) noexcept : scope(outer.executor()), outer_(outer) {
-  if (outer.stop_requested()) {
-    stop(outer.reason());
-  } else {
-    outer.wait_at(this, [](void* leaf, scope&) noexcept -> scope* {
-      return static_cast<inner_scope*>(leaf);
-    });
-  }
+inner_scope::inner_scope(scope& outer) noexcept
+    : scope(outer.executor(), outer.locals()), outer_(outer) {
+  const bool waits = outer.wait_at(
+      this, [](void* leaf, scope&) noexcept -> scope* { return static_cast<inner_scope*>(leaf); });
+  if (!waits) stop(outer.reason());
 }
 
 inner_scope::~inner_scope() {

@@ -18,35 +18,50 @@ void forbid_inline(runner* where) noexcept {
 }  // namespace
 
 bool scope::stop(stop_reason why) noexcept {
-  if (stop_requested()) return false;
   forbid_inline(runner::current());  // perhaps a coroutine of this scope is running
-  for (scope* at = this; at != nullptr && !at->stop_requested();) {
-    at->reason_ = why;
+  bool first = false;
+  scope* innermost = nullptr;
+  for (scope* at = this; at != nullptr;) {
+    at->lock_.lock();
+    at->held_ = std::exchange(innermost, at);
+    if (at->stop_requested()) break;
+    first = true;
+    __atomic_store_n(&at->reason_, static_cast<unsigned char>(why), __ATOMIC_RELAXED);
     void* const leaf = std::exchange(at->leaf_, nullptr);
     at = leaf != nullptr ? at->cancel_(leaf, *at) : nullptr;
   }
-  return true;
+  // An inner scope ends only after it has told the one around it: that is held as long.
+  while (innermost != nullptr) {
+    scope* const around = innermost->held_;
+    innermost->lock_.unlock();
+    innermost = around;
+  }
+  return first;
 }
 
+/// Unless the stop has not left the leaf alone yet.
 void scope::resume_stopped(std::coroutine_handle<> coroutine, runner& where) {
-  if (away_) {
-    pending_ = coroutine;
-    return;
+  {
+    const state_guard guard(lock_);
+    if (away_) {
+      pending_ = coroutine;
+      return;
+    }
   }
   forbid_inline(&where);
   where.resume(coroutine);
 }
 
 void scope::resume_next(std::coroutine_handle<> coroutine, runner& where) noexcept {
-  leaf_ = nullptr;
+  stop_waiting();
   if (stop_requested()) forbid_inline(&where);
   const bool queued = where.resume_next(coroutine);
   BECK_ASSERT(queued, "two coroutines want to continue after one entry");
 }
 
 int scope::stop_result() noexcept {
-  interrupted_ = true;
-  return reason_ == stop_reason::deadline ? timeout_result : cancelled_result;
+  note_interrupted();
+  return reason() == stop_reason::deadline ? timeout_result : cancelled_result;
 }
 
 int scope::explain(int result) noexcept {
@@ -79,9 +94,15 @@ void scope::act_there(queue_entry* entry, runner* where) {
 
 void scope::come_home(queue_entry* entry, runner* where) {
   scope& self = *static_cast<visit_message*>(entry)->owner;
-  self.away_ = false;
-  if (where != nullptr && self.pending_)
-    self.resume_stopped(std::exchange(self.pending_, nullptr), *where);
+  std::coroutine_handle<> pending;
+  {
+    const state_guard guard(self.lock_);
+    self.away_ = false;
+    pending = std::exchange(self.pending_, nullptr);
+  }
+  if (where == nullptr || !pending) return;
+  forbid_inline(where);
+  where->resume(pending);
 }
 
 }  // namespace beck

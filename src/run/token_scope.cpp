@@ -20,12 +20,18 @@ class stop_relay final : private stop_registration, private queue_entry {
   /// By who runs inside the scope's executor: the scope ends.
   void disconnect() noexcept {
     remove();  // from here on nobody sends
-    scope_ = nullptr;
-    if (!sent_ || arrived_) free(this);
+    bool last = false;
+    {
+      const state_guard guard(lock_);
+      scope_ = nullptr;
+      last = !sent_ || arrived_;
+    }
+    if (last) free(this);
   }
 
  private:
-  explicit stop_relay(scope& to) noexcept : scope_(&to), executor_(to.executor()) {}
+  explicit stop_relay(scope& to) noexcept
+      : scope_(&to), executor_(to.executor()), lock_(executor_.table()->concurrent) {}
 
   static void send(stop_registration& base) noexcept {
     auto& self = static_cast<stop_relay&>(base);
@@ -37,12 +43,14 @@ class stop_relay final : private stop_registration, private queue_entry {
 
   static void arrive(queue_entry* entry, runner* where) {
     auto* self = static_cast<stop_relay*>(entry);
-    self->arrived_ = true;
-    if (self->scope_ == nullptr) {
-      free(self);
-    } else if (where != nullptr) {
-      self->scope_->stop();
+    bool last = false;
+    {
+      const state_guard guard(self->lock_);
+      self->arrived_ = true;
+      last = self->scope_ == nullptr;
+      if (!last && where != nullptr) self->scope_->stop();
     }
+    if (last) free(self);
   }
 
   static void free(stop_relay* self) noexcept {
@@ -52,6 +60,7 @@ class stop_relay final : private stop_registration, private queue_entry {
 
   scope* scope_;
   any_io_executor executor_;
+  state_lock lock_;
   bool sent_ = false;
   bool arrived_ = false;
 };

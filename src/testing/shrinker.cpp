@@ -67,9 +67,10 @@ const sim_tape& shrinker::run() {
   for (std::uint64_t before = 0; !exhausted() && before != fingerprint(best_);) {
     before = fingerprint(best_);
     calm_streams();
-    for (std::size_t stream = 0; stream < sim_tape::streams_max; ++stream) cut_tails(stream);
-    for (std::size_t stream = 0; stream < sim_tape::streams_max; ++stream) calm_spans(stream);
-    for (std::size_t stream = 0; stream < sim_tape::streams_max; ++stream) delete_spans(stream);
+    // From the last stream on: the first ones decide what the later ones are asked at all.
+    for (std::size_t stream = sim_tape::streams_max; stream-- > 0;) cut_tails(stream);
+    for (std::size_t stream = sim_tape::streams_max; stream-- > 0;) calm_spans(stream);
+    for (std::size_t stream = sim_tape::streams_max; stream-- > 0;) delete_spans(stream);
     for (std::size_t stream = 0; stream < sim_tape::streams_max; ++stream) lower_values(stream);
   }
   return best_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // signal_set and the process around it: the program's own handlers, other threads, children.
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/sanitizers.hpp"
 #include "support/context_options.hpp"
 
 using beck::signal_info;
@@ -49,6 +51,21 @@ bool is_default(int number) {
   struct sigaction current{};
   ::sigaction(number, nullptr, &current);
   return current.sa_handler == SIG_DFL;
+}
+
+/// Runs `ctx` until then. ThreadSanitizer puts signals off to the next call that it knows: a thread
+/// that sleeps in one that it does not know (io_uring_enter) would not hear of them.
+template <class Done>
+void run_until(beck::io_context& ctx, Done done) {
+  while (!done()) {
+    ctx.restart();
+    if (beck::thread_sanitizer) {
+      ctx.poll();
+      static_cast<void>(::poll(nullptr, 0, 0));  // a call that it knows; does not wait
+    } else {
+      ctx.run_one();
+    }
+  }
 }
 
 void send(int number, int value) {
@@ -119,10 +136,9 @@ CONFORMANCE_ON(kernel, "the sender of a signal is known") {
     ::_exit(0);
   }
   std::vector<signal_info> seen;
-  for (int i = 0; i < 2; ++i) {
+  for (std::size_t i = 1; i <= 2; ++i) {
     set.async_wait_info([&](beck::error_code, signal_info info) { seen.push_back(info); });
-    ctx.restart();
-    ctx.run();
+    run_until(ctx, [&] { return seen.size() == i; });
   }
   ::waitpid(child, nullptr, 0);
   REQUIRE(seen.size() == 2);
@@ -133,6 +149,7 @@ CONFORMANCE_ON(kernel, "the sender of a signal is known") {
 }
 
 CONFORMANCE_ON(kernel, "signals from another thread wake a context that sleeps, and none is lost") {
+  if (beck::thread_sanitizer) SKIP_CASE("ThreadSanitizer keeps one signal of each number");
   constexpr int count = 2000;
   beck::io_context ctx(context_options());
   const int number = SIGRTMIN + 4;
@@ -153,7 +170,7 @@ CONFORMANCE_ON(kernel, "signals from another thread wake a context that sleeps, 
       send(number, i);
     }
   });
-  ctx.run();
+  run_until(ctx, [&] { return seen.load() == count; });
   sender.join();
   REQUIRE(values.size() == count);
   std::vector<bool> once(count);

@@ -1,62 +1,28 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// signal_set: who gets which signal, what becomes of those that nobody waits for, and what is there
-// when the last set is gone.
+// signal_set: who gets which signal, and what becomes of those that nobody waits for.
+#include <unistd.h>
 #include <algorithm>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/io/signal_set.hpp>
 #include <beck/io/steady_timer.hpp>
-
 #include <chrono>
 #include <csignal>
 #include <memory>
 #include <ostream>
-#include <utility>
 #include <vector>
 
-#include "support/handlers.hpp"
 #include "support/machine.hpp"
 #include "support/outcome.hpp"
+#include "support/signal_receiver.hpp"
 
 using namespace std::chrono_literals;
 using beck::signal_info;
 using beck::signal_set;
-using beck::error::operation_aborted;
 using beck::test::machine;
-
-namespace {
-
-/// Notes what its waits are given.
-struct receiver {
-  std::vector<int> numbers;
-  std::vector<int> values;
-  int aborted = 0;
-
-  void wait(signal_set& set) {
-    set.async_wait([this](beck::error_code ec, int number) { note(ec, number, 0); });
-  }
-  void wait_info(signal_set& set) {
-    set.async_wait_info(
-        [this](beck::error_code ec, signal_info info) { note(ec, info.number, info.value); });
-  }
-
- private:
-  void note(beck::error_code ec, int number, int value) {
-    if (ec) {
-      CHECK(ec == operation_aborted);
-      CHECK(number == 0);
-      ++aborted;
-      return;
-    }
-    numbers.push_back(number);
-    values.push_back(value);
-  }
-};
-
-int queued(int n) { return SIGRTMIN + n; }
-
-}  // namespace
+using beck::test::queued;
+using beck::test::receiver;
 
 CONFORMANCE("a set gives the number of a signal that it holds") {
   machine here;
@@ -266,37 +232,6 @@ CONFORMANCE("a signal that has arrived wins against a cancel that comes later") 
   CHECK(got.numbers == std::vector{SIGUSR1});
 }
 
-CONFORMANCE("destroying a set ends its waits with operation_aborted") {
-  machine here;
-  beck::io_context ctx(here.options());
-  receiver got;
-  {
-    signal_set set(ctx, SIGUSR1);
-    got.wait(set);
-    got.wait(set);
-  }
-  beck::post(ctx, [&] {
-    signal_set inside(ctx, SIGUSR2);
-    got.wait(inside);
-  });
-  CHECK(ctx.run() == 4);
-  CHECK(got.aborted == 3);
-}
-
-CONFORMANCE("a set can be destroyed while a signal is on its way to it") {
-  machine here;
-  beck::io_context ctx(here.options());
-  signal_set other(ctx, SIGUSR1);
-  receiver got;
-  got.wait(other);
-  {
-    signal_set set(ctx, SIGUSR1);
-    here.raise(SIGUSR1);
-  }
-  CHECK(ctx.run() == 1);
-  CHECK(got.numbers == std::vector{SIGUSR1});
-}
-
 CONFORMANCE("removing a signal forgets those that were kept, and no others") {
   machine here;
   beck::io_context ctx(here.options());
@@ -381,106 +316,6 @@ CONFORMANCE("numbers that are no signals, and signals that nobody can catch, are
   CHECK_THROWS_AS(set.remove(65), beck::io_error);
 }
 
-CONFORMANCE("a set without signals can be waited for, cancelled and destroyed") {
-  machine here;
-  beck::io_context ctx(here.options());
-  receiver got;
-  {
-    signal_set set(ctx);
-    got.wait(set);
-    CHECK(ctx.poll() == 0);
-    set.cancel();
-    ctx.run();
-    CHECK(got.aborted == 1);
-    got.wait(set);
-  }
-  ctx.restart();
-  ctx.run();
-  CHECK(got.aborted == 2);
-}
-
-CONFORMANCE("moving a set moves its waits and what it has kept") {
-  machine here;
-  beck::io_context ctx(here.options());
-  signal_set source(ctx, SIGUSR1, SIGUSR2);
-  here.raise(SIGUSR1);
-  signal_set target(std::move(source));
-  receiver got;
-  got.wait(target);
-  ctx.run();
-  CHECK(got.numbers == std::vector{SIGUSR1});
-  got.wait(target);
-  ctx.restart();
-  ctx.poll();
-  signal_set last(std::move(target));
-  here.raise(SIGUSR2);
-  ctx.run();
-  CHECK(got.numbers == std::vector{SIGUSR1, SIGUSR2});
-}
-
-CONFORMANCE("assigning to a set ends the waits of the one that was there") {
-  machine here;
-  beck::io_context ctx(here.options());
-  signal_set old(ctx, SIGUSR1), other(ctx, SIGUSR2);
-  receiver of_old, of_other;
-  of_old.wait(old);
-  of_other.wait(other);
-  old = std::move(other);
-  old = std::move(*&old);  // to itself: nothing happens
-  ctx.poll();
-  CHECK(of_old.aborted == 1);
-  here.raise(SIGUSR2);
-  ctx.run();
-  CHECK(of_other.numbers == std::vector{SIGUSR2});
-}
-
-CONFORMANCE("a moved-from set gives errors and takes no part any more") {
-  machine here;
-  beck::io_context ctx(here.options());
-  signal_set source(ctx, SIGUSR1);
-  const signal_set target(std::move(source));
-  // NOLINTBEGIN(bugprone-use-after-move): that is what is asked
-  beck::error_code ec;
-  source.add(SIGUSR2, ec);
-  CHECK(ec == beck::error::bad_descriptor);
-  source.remove(SIGUSR1);
-  source.clear();
-  source.cancel();
-  beck::error_code result;
-  source.async_wait([&](beck::error_code e, int) { result = e; });
-  // NOLINTEND(bugprone-use-after-move)
-  CHECK(ctx.run() == 1);
-  CHECK(result == beck::error::bad_descriptor);
-}
-
-CONFORMANCE("only a wait keeps run going, not a set") {
-  machine here;
-  beck::io_context ctx(here.options());
-  signal_set set(ctx, SIGUSR1);
-  CHECK(ctx.run() == 0);
-  CHECK(ctx.stopped());
-}
-
-CONFORMANCE("destroying the context destroys the handlers of signal waits un-run") {
-  machine here;
-  beck::test::handler_life life;
-  {
-    beck::io_context ctx(here.options());
-    signal_set set(ctx, SIGUSR1), idle(ctx, SIGUSR1);
-    auto waiter = [&]() -> beck::task<> {
-      signal_set inside(ctx, SIGUSR2);
-      beck::ignore(co_await inside.async_wait());
-      CHECK(false);
-    };
-    beck::co_spawn(ctx, waiter, beck::detached);
-    ctx.poll();
-    set.async_wait(beck::test::tracked(life, [](beck::error_code, int) {}));
-    here.raise(SIGUSR1);
-  }
-  CHECK(life.calls == 0);
-  CHECK(life.live == 0);
-}
-
 CONFORMANCE("a time limit ends a wait for a signal, and the set goes on") {
   machine here;
   beck::io_context ctx(here.options());
@@ -515,12 +350,4 @@ CONFORMANCE("a signal ends a wait in the kernel for something far away") {
   });
   CHECK(ctx.run() == 3);
   CHECK(far_ended.aborted());
-}
-
-CONFORMANCE("a set's executor is its context's, and a foreign one is refused") {
-  machine here;
-  beck::io_context ctx(here.options());
-  const signal_set set(ctx);
-  CHECK(set.get_executor() == beck::any_io_executor(ctx.get_executor()));
-  CHECK_THROWS_AS(signal_set{beck::any_io_executor()}, beck::io_error);
 }

@@ -16,9 +16,10 @@
 #include <vector>
 
 #include "support/allocations.hpp"
+#include "support/report.hpp"
 #include "support/scale.hpp"
-#include "support/small_random.hpp"
 #include "support/settle.hpp"
+#include "support/small_random.hpp"
 
 using namespace std::chrono_literals;
 using beck::channel;
@@ -446,7 +447,7 @@ TEST_CASE("values that are still in a channel, or wait to be, go with it") {
 }
 
 TEST_CASE("senders and receivers that come, go and are cancelled lose no value") {
-  const int cases = beck::test::scaled(3000);
+  const int cases = beck::test::scaled(20000);
   for (int seed = 0; seed < cases; ++seed) {
     beck::testing::small_random random(static_cast<std::uint64_t>(seed) + 1);
     channel<int> c(random.below(3));
@@ -483,4 +484,5 @@ TEST_CASE("senders and receivers that come, go and are cancelled lose no value")
     std::sort(received.begin(), received.end());
     CHECK(received == sent);
   }
+  beck::test::report_value("cancel_cases", cases);
 }

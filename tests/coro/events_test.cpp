@@ -17,8 +17,8 @@
 
 #include "base/dies.hpp"
 #include "support/scale.hpp"
-#include "support/small_stack.hpp"
 #include "support/settle.hpp"
+#include "support/small_stack.hpp"
 
 using namespace std::chrono_literals;
 using beck::test::let_settle;

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/condition_variable.hpp>
-#include <beck/io/io_context.hpp>
 #include <beck/coro/timeout.hpp>
+#include <beck/io/io_context.hpp>
 #include <chrono>
 #include <deque>
 #include <memory>

@@ -3,8 +3,8 @@
 // every face of an operation, their own end and that of a context, and a stack that does not grow.
 #include <doctest/doctest.h>
 #include <beck/coro/co_spawn.hpp>
-#include <beck/interop/use_future.hpp>
 #include <beck/coro/timeout.hpp>
+#include <beck/interop/use_future.hpp>
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/bind.hpp>
 #include <chrono>
@@ -18,10 +18,11 @@
 #include "support/handlers.hpp"
 #include "support/manual_executor.hpp"
 #include "support/primitives.hpp"
+#include "support/report.hpp"
 #include "support/scale.hpp"
+#include "support/settle.hpp"
 #include "support/small_random.hpp"
 #include "support/small_stack.hpp"
-#include "support/settle.hpp"
 
 using namespace std::chrono_literals;
 using beck::error::operation_aborted;
@@ -150,7 +151,7 @@ TEST_CASE_TEMPLATE("a wait ends with its time limit", Room, EVERY_PRIMITIVE) {
 
 TEST_CASE_TEMPLATE("waits and cancels in any order lose nothing and give nothing twice", Room,
                    EVERY_PRIMITIVE) {
-  const int cases = beck::test::scaled(500);
+  const int cases = beck::test::scaled(3000);
   for (int seed = 0; seed < cases; ++seed) {
     beck::testing::small_random random(static_cast<std::uint64_t>(seed) + 1);
     queue_of_waiters<Room> line(4);
@@ -191,6 +192,7 @@ TEST_CASE_TEMPLATE("waits and cancels in any order lose nothing and give nothing
     }
     for (std::size_t i = 1; i < line.order.size(); ++i) CHECK(line.order[i - 1] < line.order[i]);
   }
+  beck::test::report_value("cancel_cases", cases);
 }
 
 TEST_CASE_TEMPLATE("handlers, futures and tuples are given the same", Room, EVERY_PRIMITIVE) {

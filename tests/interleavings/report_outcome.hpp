@@ -17,11 +17,17 @@
 
 namespace beck::interleavings {
 
+/// Only the beginning, in builds where every step is slower.
+inline bounds shortened(bounds limits) {
+  if (test::scaled(2) != 2) limits.executions_max = 20'000;
+  return limits;
+}
+
 /// Explores all of it, or the beginning where every step is slower; a failure prints the execution
 /// that fails.
 template <class Scenario>
 outcome expect_sound(const char* name, bounds limits = {}) {
-  if (test::scaled(2) != 2) limits.executions_max = 20'000;
+  limits = shortened(limits);
   outcome o = explore<Scenario>(limits);
   std::printf("interleavings: %s: %llu\n", name, static_cast<unsigned long long>(o.executions));
   test::report_value("interleavings", static_cast<long long>(o.executions));
@@ -53,7 +59,7 @@ std::vector<std::string> needless_orders(std::string_view file, const bounds& li
       if (p.file == file) places.insert(p);
     }
   };
-  (collect(explore<Scenarios>(limits)), ...);
+  (collect(explore<Scenarios>(shortened(limits))), ...);
   CHECK_FALSE(places.empty());
   std::vector<std::string> needless;
   for (const ordered_place& p : places) {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string>
 
+#include "simulation/cancellation.hpp"
 #include "simulation/cluster.hpp"
 #include "simulation/schedule.hpp"
 
@@ -21,6 +22,7 @@ inline constexpr simulated_program simulated_programs[] = {
     {"schedule", schedule_program},
     {"faulty", faulty_schedule_program},
     {"cluster", cluster_program},
+    {"cancellation", cancellation_program},
 };
 inline constexpr std::size_t simulated_program_count = std::size(simulated_programs);
 

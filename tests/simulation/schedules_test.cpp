@@ -13,6 +13,7 @@
 #include "support/report.hpp"
 #include "support/scale.hpp"
 
+using beck::test::cancellation_program;
 using beck::test::cluster_program;
 using beck::test::faulty_schedule_program;
 using beck::test::run_faulty_schedule;
@@ -27,6 +28,7 @@ sim::check_options replayed_by(const char* command) {
 
 constexpr char simulate_schedule[] = "build/release/tests/simulate schedule";
 constexpr char simulate_faulty[] = "build/release/tests/simulate faulty";
+constexpr char simulate_cancellation[] = "build/release/tests/simulate cancellation";
 constexpr char simulate_cluster[] = "build/release/tests/simulate cluster";
 
 }  // namespace
@@ -54,6 +56,20 @@ TEST_CASE("80,000 seeded schedules with faults end, with every byte right up to 
       sim::check(replayed_by(simulate_faulty).seeds(0, wanted), faulty_schedule_program);
   CHECK(outcome.passed);
   beck::test::report_value("schedules", static_cast<long long>(outcome.runs));
+}
+
+TEST_CASE("20,000 seeded programs whose operations are cut short lose no byte and no lock") {
+  const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(20'000));
+  long long cancelled = 0;
+  const sim::check_outcome outcome =
+      sim::check(replayed_by(simulate_cancellation).seeds(0, wanted), cancellation_program);
+  CHECK(outcome.passed);
+  for (std::uint64_t seed = 0; seed < wanted; ++seed) {
+    sim::world world(seed);
+    cancelled += beck::test::run_cancellation(world).cancelled;
+  }
+  CHECK(cancelled > 5 * static_cast<long long>(wanted));
+  beck::test::report_value("cancel_cases", cancelled);
 }
 
 TEST_CASE("most conversations survive the ordinary faults, and some do not") {

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <atomic>
 #include <beck/coro/co_spawn.hpp>
+#include <beck/coro/within.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/run/compose.hpp>
 #include <beck/run/op.hpp>
@@ -102,6 +103,62 @@ TEST_CASE("tasks on strands of a pool never meet") {
   pool.join();
   CHECK(met == 0);
   for (const island& at : islands) CHECK(at.plain == rounds / 10 * 10);
+}
+
+// A coroutine of somebody else's, which has no scope: its children run below the pool's own.
+struct foreign {
+  struct promise_type {
+    foreign get_return_object() noexcept { return {}; }
+    std::suspend_never initial_suspend() const noexcept { return {}; }
+    std::suspend_never final_suspend() const noexcept { return {}; }
+    void return_void() const noexcept {}
+    void unhandled_exception() const noexcept { std::terminate(); }
+  };
+};
+
+TEST_CASE("children of a foreign coroutine on a pool finish once") {
+  thread_pool pool(4);
+  std::atomic<long> sum{0};
+  const int roots = beck::test::scaled(20'000);
+  auto visit = [](thread_pool& on, std::atomic<long>& into) -> foreign {
+    into += co_await hops(on, 4);
+  };
+  for (int i = 0; i < roots; ++i) post(pool, [&] { visit(pool, sum); });
+  pool.join();
+  CHECK(sum == 5L * roots);
+}
+
+TEST_CASE("a task on a pool is stopped by another thread, at any moment") {
+  thread_pool pool(3);
+  beck::io_context ctx;
+  auto guard = beck::make_work_guard(ctx);
+  std::thread io([&] { ctx.run(); });
+  std::atomic<int> ended{0};
+  const int rounds = beck::test::scaled(500);
+  for (int round = 0; round < rounds; ++round) {
+    beck::stop_source source;
+    auto waits = [](beck::io_context& on, thread_pool& through) -> task<> {
+      co_await post(through);
+      for (;;) {
+        beck::steady_timer timer(on, beck::duration(50'000));
+        auto result = co_await timer.async_wait();
+        if (!result) co_return;
+      }
+    };
+    beck::co_spawn(
+        pool,
+        [&, token = source.get_token()]() -> task<> {
+          beck::ignore(co_await beck::with_stop(token, waits(ctx, pool)));
+          ++ended;
+        },
+        beck::detached);
+    for (int i = 0; i < round % 7; ++i) std::this_thread::yield();
+    source.request_stop();
+  }
+  pool.join();
+  guard.reset();
+  io.join();
+  CHECK(ended == rounds);
 }
 
 TEST_CASE("a pool that is destroyed with tasks in flight destroys each frame once") {

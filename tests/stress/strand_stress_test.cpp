@@ -164,7 +164,7 @@ TEST_CASE("strands that die with a pool under fire destroy what they have") {
     thread_pool pool(4);
     auto strand = make_strand(pool);
     for (int i = 0; i < 500; ++i) {
-      post(strand, [&strand, held = life(alive)] { post(strand, [held] {}); });
+      post(strand, [strand, held = life(alive)] { post(strand, [held] {}); });
     }
     pool.stop();
   }

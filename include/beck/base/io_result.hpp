@@ -52,6 +52,10 @@ class [[nodiscard]] io_result<T> {
  public:
   using value_type = T;
 
+  /// Success with a default value.
+  io_result() noexcept(std::is_nothrow_default_constructible_v<T>)
+    requires std::is_default_constructible_v<T>
+      : error_(), value_() {}
   io_result(error_code ec, T value) noexcept(std::is_nothrow_move_constructible_v<T>)
       : error_(ec), value_(std::move(value)) {}
 

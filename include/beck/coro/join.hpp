@@ -3,6 +3,7 @@
 // when the last of them has ended. What when_all, when_any and task_group are made of.
 #pragma once
 
+#include <beck/base/late.hpp>
 #include <beck/coro/task.hpp>
 
 namespace beck {
@@ -62,8 +63,13 @@ class join_point {
   join_point& operator=(const join_point&) = delete;
 
   /// The coroutine's scope, from now on; nothing was started yet.
-  void open(scope& outer) noexcept { outer_ = &outer; }
+  void open(scope& outer) noexcept {
+    outer_ = &outer;
+    lock_.emplace(outer.executor().table()->concurrent);
+  }
   scope& outer() const noexcept { return *outer_; }
+  /// Where the executor runs entries side by side, branches may end, spawn and be stopped at once.
+  state_lock& lock() noexcept { return *lock_; }
 
   /// Starts a branch inside the calling coroutine, or behind what is queued if the stack is deep.
   void start(branch& b, std::coroutine_handle<> frame, task_promise_base& promise);
@@ -80,6 +86,7 @@ class join_point {
   void ended(branch& b, runner& where) noexcept;
 
   scope* outer_ = nullptr;
+  late<state_lock> lock_;
   end_function on_end_;
   std::coroutine_handle<> coroutine_;
   unsigned running_ = 1;  // atomic; one more until wait()

@@ -58,7 +58,25 @@ class group_child : public branch {
 };
 
 /// Thread: who runs inside the executor of the coroutine that awaits run(); all children run there.
+/// On a thread_pool that is several threads at once: then limits are not exact, and async_spawn()
+/// is for the body alone.
 class task_group : private join_point {
+  /// Awaits the end of body and children.
+  class joining {
+   public:
+    joining(task_group& group, task<>& body) noexcept : group_(group), body_(body) {}
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> coroutine) {
+      return group_.wait(coroutine, body_);
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    task_group& group_;
+    task<>& body_;
+  };
+
  public:
   /// Awaits `body(group)` and all children that it spawned, directly or not. The first exception,
   /// of the body or a child, stops the others at once and is thrown when all have ended. A stop of
@@ -99,17 +117,19 @@ class task_group : private join_point {
   auto async_spawn(task<T, Throwing> work);
 
   /// Stops the body and all children.
-  void stop() noexcept { stop_all(stop_reason::stop); }
+  void stop() noexcept {
+    const state_guard guard(lock());
+    stop_all(stop_reason::stop);
+  }
 
   /// Children that have not ended.
-  std::size_t size() const noexcept { return children_; }
-  bool is_full() const noexcept { return children_ >= how_.children_max_; }
+  std::size_t size() const noexcept { return __atomic_load_n(&children_, __ATOMIC_RELAXED); }
+  bool is_full() const noexcept { return size() >= how_.children_max_; }
 
  private:
   template <class Task>
   class spawn_operation;
   class place_waiter;
-  class joining;
   template <class Work>
   class child;
 
@@ -148,7 +168,7 @@ class task_group : private join_point {
   group_options how_;
   late<branch> body_;
   group_child* newest_ = nullptr;
-  std::size_t children_ = 0;
+  std::size_t children_ = 0;                 // atomic; changes under the lock
   stop_reason stopped_ = stop_reason::none;  // what new children start with
   std::exception_ptr error_;
   place_waiter* first_waiter_ = nullptr;
@@ -173,22 +193,6 @@ class task_group::child final : public group_child {
  private:
   Work work_;
   typename work_traits<Work>::task_type task_;
-};
-
-/// Awaits the end of body and children.
-class task_group::joining {
- public:
-  joining(task_group& group, task<>& body) noexcept : group_(group), body_(body) {}
-  bool await_ready() const noexcept { return false; }
-  template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-    return group_.wait(coroutine, body_);
-  }
-  void await_resume() const noexcept {}
-
- private:
-  task_group& group_;
-  task<>& body_;
 };
 
 /// Waits for a place in a full group.

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <beck/base/intrusive_list.hpp>
-#include <beck/coro/concurrency.hpp>
+#include <beck/run/concurrency.hpp>
 #include <beck/run/op.hpp>
 #include <cstdint>
 

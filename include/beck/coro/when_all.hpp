@@ -114,9 +114,13 @@ class branch_list<task<T, Throwing>, Rest...> {
   /// What starts when it is `decided` already starts stopped.
   void start(join_point& join, const bool& decided) {
     const auto frame = work_.frame();
-    branch& made = branch_.emplace(join);
-    if (decided) made.environment().stop();
-    join.start(made, frame, frame.promise());
+    branch* made = nullptr;
+    {
+      const state_guard guard(join.lock());  // another branch may have ended already
+      made = &branch_.emplace(join);
+      if (decided) made->environment().stop();
+    }
+    join.start(*made, frame, frame.promise());
     rest_.start(join, decided);
   }
   void stop(stop_reason why) noexcept {
@@ -181,7 +185,9 @@ class [[nodiscard]] branches_operation : private join_point {
     open(environment);
     branches_.start(*this, decided_);
     return wait(coroutine, [](void* leaf, scope& from) noexcept -> scope* {
-      of(*static_cast<join_point*>(leaf)).branches_.stop(from.reason());
+      auto& self = of(*static_cast<join_point*>(leaf));
+      const state_guard guard(self.lock());
+      self.branches_.stop(from.reason());
       return nullptr;
     });
   }

@@ -95,15 +95,28 @@ class [[nodiscard]] scoped_operation {
   };
 };
 
-/// A task inside a scope of its own: gives io_result<T>. If a stop of the scope interrupted it, the
-/// error says so, beside the value that the task gave all the same; if the task ended by throwing
-/// that error, the value is a default-constructed one. Other exceptions pass through.
+/// What a task inside a scope of its own gives.
+template <class T>
+struct scoped_result {
+  using type = io_result<T>;
+};
+template <>
+struct scoped_result<void> {
+  using type = io_result<>;
+};
+template <class... T>
+struct scoped_result<io_result<T...>> {
+  using type = io_result<T...>;
+};
+
+/// A task inside a scope of its own: gives io_result<T>, or the task's own if that is one. If a
+/// stop of the scope interrupted it, the error says so, beside the value that the task gave all the
+/// same; if the task ended by throwing that error, the value is a default-constructed one. Other
+/// exceptions pass through.
 template <class T, bool Throwing, class Limit>
 class [[nodiscard]] scoped_task : public scoped_operation<task<T, Throwing>, Limit> {
   using base = scoped_operation<task<T, Throwing>, Limit>;
-  using result_type =
-      typename std::conditional_t<std::is_void_v<T>, std::type_identity<io_result<>>,
-                                  std::type_identity<io_result<T>>>::type;
+  using result_type = typename scoped_result<T>::type;
 
  public:
   using base::base;
@@ -111,21 +124,29 @@ class [[nodiscard]] scoped_task : public scoped_operation<task<T, Throwing>, Lim
   bool await_ready() const noexcept { return false; }
   result_type await_resume() {
     try {
-      if constexpr (std::is_void_v<T>) {
-        this->op_.await_resume();
-        return result_type(this->end_scope());
-      } else {
-        T value = this->op_.await_resume();
-        return result_type(this->end_scope(), static_cast<T&&>(value));
-      }
+      return ended();
     } catch (const std::system_error& failure) {
       const error_code ec = this->end_scope();
       if (!ec || failure.code() != ec) throw;
-      if constexpr (std::is_void_v<T>) {
-        return result_type(ec);
-      } else {
-        return result_type(ec, T());
-      }
+      result_type result;
+      result.error_ = ec;
+      return result;
+    }
+  }
+
+ private:
+  result_type ended() {
+    if constexpr (std::is_void_v<T>) {
+      this->op_.await_resume();
+      return result_type(this->end_scope());
+    } else if constexpr (std::is_same_v<T, result_type>) {
+      result_type result = this->op_.await_resume();
+      const error_code ec = this->end_scope();
+      if (!result.error_) result.error_ = ec;
+      return result;
+    } else {
+      T value = this->op_.await_resume();
+      return result_type(this->end_scope(), static_cast<T&&>(value));
     }
   }
 };
@@ -158,7 +179,7 @@ class no_limit {
  public:
   using scope_type = scope;
   static void enter(void* place, scope& outer) noexcept {
-    ::new (place) scope(any_io_executor(outer.executor()));
+    ::new (place) scope(any_io_executor(outer.executor()), outer.locals());
   }
   static void set_on(scope&) noexcept {}
 };

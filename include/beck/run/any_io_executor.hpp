@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <beck/base/unfused.hpp>
 #include <beck/base/ref_count.hpp>
+#include <beck/base/unfused.hpp>
 #include <beck/run/block.hpp>
 #include <beck/run/queue_entry.hpp>
 #include <beck/run/runner.hpp>

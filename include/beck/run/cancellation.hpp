@@ -5,6 +5,7 @@
 // drives such a signal.
 #pragma once
 
+#include <new>
 #include <type_traits>
 #include <utility>
 

@@ -195,9 +195,7 @@ class scope_wait {
       : environment_(&environment),
         leaf_(leaf),
         cancel_(cancel),
-        late_(environment.stop_requested()) {
-    environment.wait_at(leaf, cancel);
-  }
+        late_(!environment.wait_at(leaf, cancel)) {}
   ~scope_wait() {
     if (environment_ != nullptr) environment_->stop_waiting();
   }
@@ -207,7 +205,8 @@ class scope_wait {
   bool keep(bool suspended) noexcept {
     if (!suspended) return false;
     scope& environment = *std::exchange(environment_, nullptr);
-    // Where entries run one after another the operation cannot have been delivered yet.
+    // Where entries run one after another the operation cannot have been delivered yet; elsewhere
+    // the request is lost on it.
     if (late_ && !environment.executor().table()->concurrent) {
       environment.stop_waiting();
       cancel_(leaf_, environment);

@@ -8,6 +8,7 @@
 #include <coroutine>
 
 #include <beck/run/any_io_executor.hpp>
+#include <beck/run/concurrency.hpp>
 
 namespace beck {
 
@@ -18,8 +19,11 @@ enum class stop_reason : unsigned char {
   deadline,  ///< its time has passed: they end with error::timeout
 };
 
+class local_value;
+
 /// The environment of a tree of tasks. Never copied and never moved; frames point to it.
 /// Thread: everything by who runs inside executor(); stop_source is the door for other threads.
+/// Where that executor runs entries side by side (a thread_pool) a spin lock guards the scope.
 class scope {
  public:
   /// Cancels what is waited for. Called at most once for each wait; runs no user code and resumes
@@ -27,15 +31,24 @@ class scope {
   /// chain of scopes needs no stack.
   using cancel_function = scope* (*)(void* leaf, scope& from) noexcept;
 
-  explicit scope(any_io_executor executor) noexcept : executor_(std::move(executor)) {}
+  explicit scope(any_io_executor executor, const local_value* locals = nullptr) noexcept
+      : executor_(std::move(executor)),
+        locals_(locals),
+        lock_(executor_ && executor_.table()->concurrent) {}
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
 
   /// Where the coroutines below this scope run.
   const any_io_executor& executor() const noexcept { return executor_; }
 
-  stop_reason reason() const noexcept { return reason_; }
-  bool stop_requested() const noexcept { return reason_ != stop_reason::none; }
+  /// The innermost of the values that everything below sees (coro/local_key.hpp), or nullptr.
+  const local_value* locals() const noexcept { return locals_; }
+
+  stop_reason reason() const noexcept {
+    // Relaxed: a request that is seen late is late.
+    return static_cast<stop_reason>(__atomic_load_n(&reason_, __ATOMIC_RELAXED));
+  }
+  bool stop_requested() const noexcept { return reason() != stop_reason::none; }
 
   /// Asks everything below to end: what is awaited is cancelled, later awaits end at once. Runs no
   /// user code. The first request decides the reason; false: there was one before.
@@ -44,16 +57,24 @@ class scope {
   // --- for what suspends coroutines
   // ------------------------------------------------------------
 
-  /// A coroutine waits from here on; `cancel` ends that early. Requires !stop_requested().
-  void wait_at(void* leaf, cancel_function cancel) noexcept {
+  /// A coroutine waits from here on; `cancel` ends that early. False: the scope was stopped before,
+  /// and will not tell.
+  [[nodiscard]] bool wait_at(void* leaf, cancel_function cancel) noexcept {
+    const state_guard guard(lock_);
+    if (stop_requested()) [[unlikely]]
+      return false;
     leaf_ = leaf;
     cancel_ = cancel;
+    return true;
   }
-  void stop_waiting() noexcept { leaf_ = nullptr; }
+  void stop_waiting() noexcept {
+    const state_guard guard(lock_);
+    leaf_ = nullptr;
+  }
 
   /// The wait is over: resumes the coroutine, as soon as a stop has left what it waited for alone.
   void resume(std::coroutine_handle<> coroutine, runner& where) {
-    leaf_ = nullptr;
+    stop_waiting();
     if (stop_requested()) [[unlikely]] {
       resume_stopped(coroutine, where);
     } else {
@@ -70,12 +91,15 @@ class scope {
   /// `result`, but a cancelled one says why.
   int explain(int result) noexcept;
   /// Whether something below has ended because of the stop; else it came too late to matter.
-  bool interrupted() const noexcept { return interrupted_; }
-  void note_interrupted() noexcept { interrupted_ = true; }
+  bool interrupted() const noexcept { return __atomic_load_n(&interrupted_, __ATOMIC_RELAXED); }
+  void note_interrupted() noexcept { __atomic_store_n(&interrupted_, true, __ATOMIC_RELAXED); }
 
   /// For a cancel_function whose leaf belongs to another executor: calls `there(leaf)` inside that.
   /// resume() waits until it has been, so the leaf stays.
   void visit(const any_io_executor& other, void (*there)(void* leaf) noexcept, void* leaf) noexcept;
+
+ protected:
+  void show(const local_value& innermost) noexcept { locals_ = &innermost; }
 
  private:
   struct visit_message : queue_entry {
@@ -89,11 +113,14 @@ class scope {
   static void come_home(queue_entry* entry, runner* where);
 
   any_io_executor executor_;
+  const local_value* locals_;
   void* leaf_ = nullptr;
   cancel_function cancel_;
-  stop_reason reason_ = stop_reason::none;
-  bool interrupted_ = false;
+  state_lock lock_;
+  unsigned char reason_ = 0;         // atomic; a stop_reason
+  bool interrupted_ = false;         // atomic
   bool away_ = false;                // the message is out
+  scope* held_ = nullptr;            // for stop(): the scope around this one
   std::coroutine_handle<> pending_;  // what resume() had to keep meanwhile
   visit_message message_;
 };

@@ -261,10 +261,15 @@ class player {
 };
 
 // Edges that come quickly may be told once or twice, and not every kernel says for every socket
-// that more is there to read.
+// that more is there to read. A cancel still finds what has ended but not been reaped, if the
+// machine is busy: what became of its target is compared there.
 void forget_what_may_differ(outcome& each) {
   std::vector<reaped>& all = each.completions;
-  for (reaped& one : all) one.flags &= IORING_CQE_F_MORE;
+  const bool cancel = each.kind == step_kind::cancel_receive || each.kind == step_kind::cancel_poll;
+  for (reaped& one : all) {
+    one.flags &= IORING_CQE_F_MORE;
+    if (cancel && one.result == -ENOENT) one.result = 0;
+  }
   all.erase(std::unique(all.begin(), all.end()), all.end());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Waiting for a spin lock: its holder is a few instructions from its end, unless the scheduler has
 // taken its processor away; then this thread gives its own up.
-#include <beck/coro/concurrency.hpp>
+#include <beck/run/concurrency.hpp>
 
 #include <sched.h>
 

@@ -17,7 +17,7 @@ inline constexpr concurrent_t concurrent{};
 /// Guards the state of one primitive; nothing at all without the tag.
 class state_lock {
  public:
-  state_lock() noexcept : concurrent_(false) {}
+  explicit state_lock(bool several_threads = false) noexcept : concurrent_(several_threads) {}
   explicit state_lock(concurrent_t) noexcept : concurrent_(true) {}
   state_lock(const state_lock&) = delete;
   state_lock& operator=(const state_lock&) = delete;
