@@ -6,6 +6,7 @@
 #include <barrier>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/task.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/net/local.hpp>
@@ -337,6 +338,41 @@ CONFORMANCE_ON(on_epoll, "a shared context dies with operations in flight, un-ru
     timer.cancel();
   }
   CHECK(held.use_count() == 1);
+}
+
+CONFORMANCE_ON(on_epoll, "a shared context dies with suspended coroutines, each frame once") {
+  auto held = std::make_shared<int>(0);
+  {
+    beck::io_context ctx(for_threads(2));
+    const auto wait = [](beck::io_context& on, std::shared_ptr<int>) -> beck::task<> {
+      stream_pair pair(on);
+      char byte = 0;
+      beck::ignore(co_await pair.a.async_read_some(beck::buffer(&byte, 1)));
+      FAIL("resumed");
+    };
+    for (int i = 0; i < 10; ++i) beck::co_spawn(ctx, wait(ctx, held), beck::detached);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 2; ++i) threads.emplace_back([&] { ctx.poll(); });
+    for (std::thread& t : threads) t.join();
+    CHECK(held.use_count() == 11);
+  }
+  CHECK(held.use_count() == 1);
+}
+
+CONFORMANCE_ON(on_epoll, "a time limit on a shared context is refused with a logic_error") {
+  beck::io_context ctx(for_threads(2));
+  bool refused = false;
+  const auto limited = [&]() -> beck::task<> {
+    beck::steady_timer timer(ctx, 1ms);
+    try {
+      beck::ignore(co_await beck::timeout(timer.async_wait(), 1h));
+    } catch (const std::logic_error&) {
+      refused = true;
+    }
+  };
+  beck::co_spawn(ctx, limited(), beck::detached);
+  ctx.run();
+  CHECK(refused);
 }
 
 CONFORMANCE_ON(on_epoll, "a thread beyond the number waits for a place, and poll does not") {

@@ -164,8 +164,10 @@ class io_context : public execution_context {
   /// Throws io_error if the backend that was asked for is refused (its message is the reason).
   io_context();
   /// For `threads` threads at once; 0 and 1 make an exclusive context. A shared one uses epoll: if
-  /// another backend was asked for, an io_error says so (operation_not_supported). Time limits and
-  /// stop tokens of coroutines need an exclusive context: there they throw std::logic_error.
+  /// another backend was asked for, an io_error says so (operation_not_supported). A coroutine's
+  /// time limits need an exclusive context: on a shared one, and on strands over it, timeout() and
+  /// its like throw std::logic_error. A stop request there is sure to end an operation that is just
+  /// being started only if the coroutine runs on a strand.
   /// Throws std::invalid_argument for less than 0 or more than `threads_max`.
   explicit io_context(int threads);
   io_context(const options& how);  // NOLINT: see options
