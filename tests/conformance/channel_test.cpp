@@ -26,16 +26,12 @@ using beck::channel;
 using beck::task;
 using beck::ip::tcp;
 using beck::test::let_settle;
+using beck::test::pause;
 using beck::test::run_all;
 using beck::test::stream_pair;
 namespace error = beck::error;
 
 namespace {
-
-task<> pause(beck::io_context& ctx, beck::duration time) {
-  beck::steady_timer timer(ctx, time);
-  beck::ignore(co_await timer.async_wait());
-}
 
 // Reads until the end, and passes on what came.
 task<> read_into(beck::test::stream_socket& from, channel<std::string>& to) {

@@ -412,7 +412,8 @@ CONFORMANCE("an idle socket whose peer is gone makes the loop spin neither waiti
   other.a.async_read_some(beck::buffer(space), beck::detached);
   ctx.run_for(3ms);
   const auto after = ctx.stats();
-  CHECK(after.turns - before.turns <= 10);
+  // A loop that spins makes thousands of turns in this time; a busy machine makes a few.
+  CHECK(after.turns - before.turns <= 100);
   CHECK(after.completions - before.completions <= 10);
 }
 

@@ -23,24 +23,11 @@ using namespace std::chrono_literals;
 using beck::buffer;
 using beck::task;
 using beck::test::let_settle;
+using beck::test::pause;
+using beck::test::read_byte;
 using beck::test::run_all;
 using beck::test::stream_pair;
 namespace error = beck::error;
-
-namespace {
-
-task<> pause(beck::io_context& ctx, beck::duration time) {
-  beck::steady_timer timer(ctx, time);
-  beck::ignore(co_await timer.async_wait());
-}
-
-// Reads exactly one byte.
-task<> read_byte(beck::test::stream_socket& from) {
-  char byte = 0;
-  beck::ignore(co_await beck::async_read(from, buffer(&byte, 1)));
-}
-
-}  // namespace
 
 CONFORMANCE("a semaphore bounds how many connections are served at once") {
   beck::io_context ctx(context_options());

@@ -2,6 +2,7 @@
 // Scopes where entries run side by side: stops, branches and groups of coroutines on a thread_pool.
 // What they check beside their CHECKs is for ThreadSanitizer.
 #include <doctest/doctest.h>
+#include <beck/coro/latch.hpp>
 #include <beck/coro/mutex.hpp>
 #include <beck/coro/task_group.hpp>
 #include <beck/coro/this_coro.hpp>
@@ -89,6 +90,23 @@ TEST_CASE("a group on a pool counts its children, whoever spawns them") {
     });
     CHECK(ended == 20);
   }
+}
+
+TEST_CASE("a full group on a pool says that it cannot be waited for") {
+  beck::thread_pool pool(2);
+  beck::sync_wait(pool, [&]() -> beck::task<> {
+    beck::latch open(beck::concurrent, 1);
+    const auto wait = [&]() -> beck::task<> { beck::ignore(co_await open.wait()); };
+    const auto body = [&](beck::task_group& group) -> beck::task<> {
+      const auto placed = co_await group.async_spawn(wait());
+      CHECK_FALSE(placed.error());
+      CHECK(group.is_full());
+      const auto refused = co_await group.async_spawn(wait());
+      CHECK(refused.error() == beck::error::operation_not_supported);
+      open.count_down();
+    };
+    co_await beck::task_group::run(body, beck::group_options().limit(1));
+  });
 }
 
 TEST_CASE("a stop races with tasks of a pool that wait for a mutex, a socket, or nothing") {

@@ -41,6 +41,17 @@ inline task<> until_available(stream_object& stream, io_context& ctx, std::size_
   }
 }
 
+inline task<> pause(io_context& ctx, duration time) {
+  steady_timer timer(ctx, time);
+  beck::ignore(co_await timer.async_wait());
+}
+
+// Reads exactly one byte.
+inline task<> read_byte(stream_socket& from) {
+  char byte = 0;
+  beck::ignore(co_await async_read(from, buffer(&byte, 1)));
+}
+
 // Runs `work`, a task or a callable that gives one, and everything else until nothing is left.
 template <class Work>
 void run_task(io_context& ctx, Work&& work) {

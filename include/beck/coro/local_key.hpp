@@ -47,7 +47,7 @@ class local_limit {
 
   local_limit(const void* key, T&& value) : key_(key), value_(static_cast<T&&>(value)) {}
 
-  static void enter(void* place, scope& outer) noexcept { ::new (place) local_scope(outer); }
+  static void enter(late<local_scope>& place, scope& outer) noexcept { place.emplace(outer); }
   void set_on(local_scope& inner) const noexcept { inner.show_value(key_, &value_); }
 
  private:

@@ -58,8 +58,8 @@ class group_child : public branch {
 };
 
 /// Thread: who runs inside the executor of the coroutine that awaits run(); all children run there.
-/// On a thread_pool that is several threads at once: then limits are not exact, and async_spawn()
-/// is for the body alone.
+/// On a thread_pool that is several threads at once: then limits are not exact, and a full group
+/// cannot be waited for (async_spawn() gives operation_not_supported).
 class task_group : private join_point {
   /// Awaits the end of body and children.
   class joining {
@@ -239,7 +239,9 @@ class task_group::spawn_operation : public op<spawn_operation<Task>, void(error_
     return this->finish(error_code());
   }
   void initiate(typename base::handler done) {
-    done_.emplace(static_cast<typename base::handler&&>(done));
+    done_ = static_cast<typename base::handler&&>(done);
+    if (group_->outer().executor().table()->concurrent)
+      return end(error::make_error_code(error::operation_not_supported));
     on_place([](place_waiter& self) noexcept { static_cast<spawn_operation&>(self).take_place(); });
     join_queue(*group_);
   }
@@ -257,14 +259,13 @@ class task_group::spawn_operation : public op<spawn_operation<Task>, void(error_
     end(error_code());
   }
   void end(error_code ec) noexcept {
-    typename base::handler done(static_cast<typename base::handler&&>(*done_));
-    done_.reset();
+    typename base::handler done(static_cast<typename base::handler&&>(done_));
     done(ec);
   }
 
   task_group* group_;
   Task work_;
-  late<typename base::handler> done_;
+  typename base::handler done_;
 };
 
 template <class T, bool Throwing>

@@ -17,8 +17,8 @@ class time_limit {
   time_limit(duration after, stop_reason why) noexcept : after_(after), why_(why) {}
   time_limit(time_point at, stop_reason why) noexcept : at_(at), why_(why), absolute_(true) {}
 
-  void enter(void* place, scope& outer) const noexcept {
-    ::new (place) deadline_scope(outer, why_);
+  void enter(late<deadline_scope>& place, scope& outer) const noexcept {
+    place.emplace(outer, why_);
   }
   void set_on(deadline_scope& inner) const {
     if (absolute_) {

@@ -158,8 +158,8 @@ class branch_list<task<T, Throwing>, Rest...> {
     return {static_cast<First&&>(first), static_cast<result_pack<More...>&&>(more)};
   }
 
+  late<branch> branch_;  // outlives the frame, whose own scopes know it
   task<T, Throwing> work_;
-  late<branch> branch_;
   [[no_unique_address]] branch_list<Rest...> rest_;
 };
 

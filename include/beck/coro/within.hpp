@@ -5,10 +5,10 @@
 #pragma once
 
 #include <coroutine>
-#include <new>
 #include <type_traits>
 
 #include <beck/base/io_result.hpp>
+#include <beck/base/late.hpp>
 #include <beck/coro/task.hpp>
 #include <beck/run/token_scope.hpp>
 
@@ -43,10 +43,8 @@ class [[nodiscard]] scoped_operation {
   scoped_operation(Op&& inert, Limit limit)
       : op_(static_cast<Op&&>(inert)), limit_(static_cast<Limit&&>(limit)) {}
   /// Moves an inert one.
-  scoped_operation(scoped_operation&& other)
-      : op_(static_cast<Op&&>(other.op_)), limit_(static_cast<Limit&&>(other.limit_)) {}
+  scoped_operation(scoped_operation&& other) = default;
   scoped_operation& operator=(scoped_operation&&) = delete;
-  ~scoped_operation() { end_scope(); }
 
   bool await_ready() { return op_.await_ready(); }
   template <class Promise>
@@ -67,32 +65,27 @@ class [[nodiscard]] scoped_operation {
  protected:
   /// Gives the error if the stop of the scope has interrupted what was awaited.
   error_code end_scope() noexcept {
-    if (!inside_) return error_code();
-    inside_ = false;
-    const error_code ec = scope_.interrupted() ? make_error(scope_.stop_result()) : error_code();
-    scope_.~scope_type();
+    error_code ec;
+    if (scope_ && scope_->interrupted()) ec = make_error(scope_->stop_result());
+    scope_.reset();
     return ec;
   }
 
+ private:
+  late<typename Limit::scope_type> scope_;  // outlives what is awaited, whose own scopes know it
+
+ protected:
   Op op_;
 
  private:
-  using scope_type = typename Limit::scope_type;
-
   template <class Promise>
   bool suspend(std::coroutine_handle<Promise> coroutine, scope& environment) {
-    limit_.enter(&scope_, environment);
-    inside_ = true;
-    limit_.set_on(scope_);
-    return suspend_inside(op_, coroutine, scope_);
+    limit_.enter(scope_, environment);
+    limit_.set_on(*scope_);
+    return suspend_inside(op_, coroutine, *scope_);
   }
 
   Limit limit_;
-  bool inside_ = false;
-  union {
-    char none_ = 0;
-    scope_type scope_;
-  };
 };
 
 /// What a task inside a scope of its own gives.
@@ -167,7 +160,7 @@ class token_limit {
  public:
   using scope_type = token_scope;
   explicit token_limit(stop_token token) noexcept : token_(static_cast<stop_token&&>(token)) {}
-  static void enter(void* place, scope& outer) noexcept { ::new (place) token_scope(outer); }
+  static void enter(late<token_scope>& place, scope& outer) noexcept { place.emplace(outer); }
   void set_on(token_scope& inner) const { inner.stop_with(token_); }
 
  private:
@@ -178,8 +171,8 @@ class token_limit {
 class no_limit {
  public:
   using scope_type = scope;
-  static void enter(void* place, scope& outer) noexcept {
-    ::new (place) scope(any_io_executor(outer.executor()), outer.locals());
+  static void enter(late<scope>& place, scope& outer) noexcept {
+    place.emplace(any_io_executor(outer.executor()), outer.locals());
   }
   static void set_on(scope&) noexcept {}
 };
