@@ -97,8 +97,7 @@ class io_loop {
   /// one. Handlers of shared loops run without, and find themselves off the runner.
   bool on_runner() const noexcept { return runner::current() == &runner_; }
   bool is_shared() const noexcept { return shared_ != nullptr; }
-  /// The loop that runs an entry. Of a shared one an operation's target may change until the lock
-  /// is taken.
+  /// The loop that runs an entry.
   static io_loop& of(runner& where) noexcept {
     return *static_cast<io_loop*>(where.ambient->executor().target());
   }
@@ -112,9 +111,15 @@ class io_loop {
 
   // --- shared loops, by threads that are off the runner
   // -----------------------------------------------
+  // Locks are taken in this order: the loop's, a descriptor's, a private queue's. Whoever has the
+  // loop's may take several descriptors' locks; all others take one.
   class shared_lock;
+  class descriptor_lock;
+  class operation_lock;
   void start_shared(io_op& op) noexcept;
+  bool attempt_inline_shared(io_op& op) noexcept;
   bool in_handler() const noexcept { return shared_->running_here(); }
+  void post_shared(queue_entry* entry) noexcept;
   void adopt_shared(owned_tree& tree) noexcept;
   void disown_shared(owned_tree& tree) noexcept;
   /// Around what a driver does without touching the loop.
@@ -224,6 +229,14 @@ class io_loop {
   class slot;
   friend class shared_runners;
 
+  void lock_descriptor(descriptor& d) const noexcept;
+  void let_go(descriptor& d) noexcept;
+  void take_again(descriptor& d) noexcept;
+  void count_outstanding(int change) noexcept;
+  context_stats& counters_here() noexcept;
+  void enqueue_shared(queue_entry* entry) noexcept;
+  void complete_shared(io_op& op, int result) noexcept;
+  static void deliver_entry_shared(queue_entry* entry, runner* where);
   std::ptrdiff_t perform_shared(io_op& op) noexcept;
   bool attempt_shared(io_op& op) noexcept;
   bool try_current(io_op& op) noexcept;
@@ -345,6 +358,22 @@ class io_loop::slot {
   bool nested_;  // a handler polls its own context
   std::uint64_t delivered_max_;
   runner::binding bound_;
+};
+
+/// The lock of a descriptor of a shared loop; of an exclusive one nothing.
+class io_loop::descriptor_lock {
+ public:
+  descriptor_lock(io_loop& loop, descriptor& d) noexcept : d_(loop.is_shared() ? &d : nullptr) {
+    if (d_ != nullptr) loop.lock_descriptor(*d_);
+  }
+  ~descriptor_lock() {
+    if (d_ != nullptr) d_->lock.unlock();
+  }
+  descriptor_lock(const descriptor_lock&) = delete;
+  descriptor_lock& operator=(const descriptor_lock&) = delete;
+
+ private:
+  descriptor* d_;
 };
 
 /// The lock of a shared loop. Who has it is the runner.
