@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // A file descriptor as the loop sees it: one queue of operations for each direction, what is known
 // about readiness, and a generation that makes stale events harmless. Descriptors belong to their
-// loop, are reused and never freed before it; only the runner touches the queues.
+// loop, are reused and never freed before it; only the runner touches the queues, and of a shared
+// loop whoever has the descriptor's lock.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <beck/io/operation.hpp>
 
 #include <beck/run/loop_order.hpp>
+#include "base/spin_lock.hpp"
 #include "base/use_check.hpp"
 
 namespace beck {
@@ -33,6 +35,8 @@ struct direction {
   /// Saturating: how often waiting was right; from 2 on a read is attempted one turn late instead
   /// of at once.
   std::uint8_t predictor = 0;
+  bool trying = false;      ///< shared: a thread makes its system call
+  bool woken_late = false;  ///< shared: an event came during that
 };
 
 /// Directions of a descriptor: reading and accepting, writing and connecting, and errors.
@@ -57,6 +61,7 @@ struct descriptor {
   use_mark used;                   ///< by the thread that is inside one of its object's functions
   descriptor* next = nullptr;      ///< free list, or one of the driver's lists
   loop_order close_order;          ///< carries a close to the runner
+  spin_lock lock;                  ///< of shared loops only; guards all of the above but `next`
 };
 
 inline bool is_receive(op_kind kind) noexcept {

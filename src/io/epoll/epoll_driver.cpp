@@ -31,6 +31,7 @@ std::uint64_t token_of(const descriptor& d) noexcept {
 
 epoll_driver::epoll_driver(io_loop& loop, const std::string& refused)
     : loop_(loop),
+      counts_(!loop.is_shared()),
       report_(refused.empty() ? "epoll" : "epoll; no io_uring: " + refused),
       events_(events_first) {
   epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
@@ -97,13 +98,13 @@ void epoll_driver::submit(io_op& op) noexcept {
     loop_.queue_attempt(op);
   } else {
     advance(op, op_event::park);
-    ++parked_;
+    if (counts_) ++parked_;
   }
 }
 
 void epoll_driver::cancel(io_op& op) noexcept {
   if (op.state != op_state::parked) return;  // listed: the flag ends it
-  if (!loop_.is_paused(op)) --parked_;
+  if (counts_ && !loop_.is_paused(op)) --parked_;
   loop_.finish(op, -ECANCELED);
 }
 
@@ -124,7 +125,7 @@ void epoll_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
     const std::int64_t now = loop_.sys().now();
     // While nothing waits for an event, speculation finds the data, and edges coalesce until they
     // are asked for.
-    if (now - last_visit_ < (parked_ == 0 ? idle_visit_ns : busy_visit_ns)) return;
+    if (now - last_visit_ < (counts_ && parked_ == 0 ? idle_visit_ns : busy_visit_ns)) return;
     last_visit_ = now;
     collect(0, 0);
   } else if (mode == turn_mode::drain || !due_.empty()) {
@@ -164,7 +165,9 @@ void epoll_driver::collect(int timeout, std::int64_t deadline) noexcept {
   }
   for (;;) {
     ++loop_.counters().kernel_entries;
+    loop_.pause_lock();
     const int count = wait_for_events(wait);
+    loop_.resume_lock();
     if (count <= 0)
       return;  // a time-out, or EINTR (S9): the loop's next turn recomputes the deadline
     for (int i = 0; i < count; ++i) {
@@ -172,8 +175,10 @@ void epoll_driver::collect(int timeout, std::int64_t deadline) noexcept {
       if (event.data.u64 == wake_token) continue;
       ++loop_.counters().completions;
       descriptor& d = loop_.descriptor_at(static_cast<std::uint32_t>(event.data.u64));
+      const io_loop::descriptor_lock held(loop_, d);
       if (token_of(d) != event.data.u64) continue;  // S7: the slot has a new owner
-      parked_ -= note_events(loop_, d, event.events);
+      const unsigned woken = note_events(loop_, d, event.events);
+      if (counts_) parked_ -= woken;
     }
     if (static_cast<std::size_t>(count) < events_.size() || events_.size() >= events_max) return;
     try {  // full: there may be more, and the next batch should fit

@@ -52,6 +52,7 @@ class epoll_driver final : public driver {
   int wait_for_events(const timespec* limit) noexcept;
 
   io_loop& loop_;
+  const bool counts_;  // parked_; of a shared loop several threads would
   std::string report_;
   int epoll_fd_ = -1;
   int wake_fd_ = -1;
