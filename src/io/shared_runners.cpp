@@ -89,9 +89,7 @@ shared_runners::wake_ups_owed shared_runners::changes() noexcept {
   return owed;
 }
 
-baton::wake_up shared_runners::claim(unsigned most) noexcept {
-  return counted(baton_.claim(most));
-}
+baton::wake_up shared_runners::claim(unsigned most) noexcept { return counted(baton_.claim(most)); }
 
 baton::wake_up shared_runners::counted(baton::wake_up owed) noexcept {
   if (owed.sleepers == 0 && owed.wake_fd < 0) return owed;

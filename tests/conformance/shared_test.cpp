@@ -6,7 +6,6 @@
 #include <barrier>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/task.hpp>
-#include <beck/coro/timeout.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/net/local.hpp>
@@ -357,22 +356,6 @@ CONFORMANCE_ON(on_epoll, "a shared context dies with suspended coroutines, each 
     CHECK(held.use_count() == 11);
   }
   CHECK(held.use_count() == 1);
-}
-
-CONFORMANCE_ON(on_epoll, "a time limit on a shared context is refused with a logic_error") {
-  beck::io_context ctx(for_threads(2));
-  bool refused = false;
-  const auto limited = [&]() -> beck::task<> {
-    beck::steady_timer timer(ctx, 1ms);
-    try {
-      beck::ignore(co_await beck::timeout(timer.async_wait(), 1h));
-    } catch (const std::logic_error&) {
-      refused = true;
-    }
-  };
-  beck::co_spawn(ctx, limited(), beck::detached);
-  ctx.run();
-  CHECK(refused);
 }
 
 CONFORMANCE_ON(on_epoll, "a thread beyond the number waits for a place, and poll does not") {
