@@ -20,6 +20,8 @@ constexpr std::int64_t nobody_waits = INT64_MIN;
 constexpr unsigned entries_between_looks = 32;
 /// takes at most so many from there if others are inside too,
 constexpr unsigned batch_max = 32;
+/// tries reads that are due although it has more,
+constexpr unsigned entries_between_rotations = 1024;
 /// and after so many looks helps the others first.
 constexpr unsigned looks_between_helps = 16;
 /// With fewer entries a thread does not wake another one that will look by itself: a wake-up takes
@@ -194,6 +196,8 @@ class shared_runners::presence {
 
  private:
   void leave() noexcept {
+    mine_.fresh.give_back(all_.loop_.queue_);
+    mine_.due.give_back(all_.loop_.queue_);
     mine_.queue.give_back(all_.loop_.queue_);
     if (mine_.active) --all_.active_;
     --all_.inside_;
@@ -250,6 +254,7 @@ bool shared_runners::turn(shared_thread& mine, std::int64_t deadline, bool block
   queue_entry* const entry = mine.queue.pop();
   if (entry == nullptr) return true;  // there was none, or others have taken it
   if (mine.entries_to_look != 0) --mine.entries_to_look;
+  if (mine.entries_to_rotate != 0) --mine.entries_to_rotate;
   ++mine.seen.hops;
   mine.run(entry);
   return !looks || in_time(deadline);
@@ -283,14 +288,25 @@ bool shared_runners::look(shared_thread& mine, std::int64_t deadline, bool block
 bool shared_runners::find_entries(shared_thread& mine) noexcept {
   loop_.take_mail();
   loop_.expire_timers();
-  if (!loop_.queue_.empty() && !visiting_ &&
-      loop_.entries_since_visit_ >= io_loop::generation_entries_min) {
-    visit(turn_mode::busy, 0);
-  }
   take_entries(mine);
   // What lies behind a handler that blocks must not wait until nothing else is left.
   if (++mine.looks % looks_between_helps == 0) steal(mine, 1);
+  if (mine.queue.count() == 0 || mine.entries_to_rotate == 0) rotate(mine);
+  if (mine.queue.count() != 0) {
+    if (!visiting_ && loop_.entries_since_visit_ >= io_loop::generation_entries_min)
+      visit(turn_mode::busy, 0);
+  } else if (mine.due.count() != 0) {  // they were listed just now: what has come is before them
+    if (!visiting_) visit(turn_mode::drain, 0);
+    take_entries(mine);
+    if (mine.queue.count() == 0) rotate(mine);
+  }
   return mine.queue.count() != 0;
+}
+
+void shared_runners::rotate(shared_thread& mine) noexcept {
+  mine.entries_to_rotate = entries_between_rotations;
+  mine.queue.append(mine.due);
+  mine.due.append(mine.fresh);
 }
 
 /// There is nothing in the shared queue. False: there is nothing to wait for either.
@@ -328,9 +344,12 @@ void shared_runners::take_entries(shared_thread& mine) noexcept {
 /// From whoever has at least `least` entries.
 void shared_runners::steal(shared_thread& mine, unsigned least) noexcept {
   for (shared_thread* other = threads_; other != nullptr; other = other->next) {
-    if (other == &mine || other->queue.count() < least) continue;
+    if (other == &mine) continue;
+    private_queue* from = &other->queue;
+    if (least == 1 && from->count() == 0) from = other->due.count() != 0 ? &other->due : &other->fresh;
+    if (from->count() < least) continue;
     entry_queue stolen;
-    other->queue.steal(stolen);
+    from->steal(stolen);
     mine.queue.append(stolen, UINT32_MAX);
     if (mine.queue.count() != 0) return;
   }
@@ -363,6 +382,7 @@ void shared_runners::settle_accounts(shared_thread& mine) noexcept {
   all.hops += mine.seen.hops;
   all.attempts += mine.seen.attempts;
   all.wrong_attempts += mine.seen.wrong_attempts;
+  all.speculations += mine.seen.speculations;
   all.retries += mine.seen.retries;
   loop_.entries_since_visit_ += mine.seen.hops;
   loop_.outstanding_ += static_cast<std::uint64_t>(mine.outstanding);

@@ -25,6 +25,8 @@ class io_loop;
 /// A thread inside run().
 struct shared_thread : runner {
   private_queue queue;
+  private_queue due;    ///< reads that are speculated on, when the queue has been run through,
+  private_queue fresh;  ///< and those for the time after that
   context_stats seen;             ///< since its last look at what is shared
   std::int64_t outstanding = 0;   ///< operations started less operations finished, since then
   bool unannounced = false;       ///< it has queued something, and asked nobody to help
@@ -32,6 +34,7 @@ struct shared_thread : runner {
   bool woken = false;             ///< it has slept: a single entry is worth taking from others
   unsigned depth = 0;             ///< of run(), where handlers call it
   unsigned entries_to_look = 0;   ///< until it looks at what is shared, although it has more
+  unsigned entries_to_rotate = 0; ///< until reads that are due are tried, although it has more
   unsigned looks = 0;
   unsigned looks_in_vain = 0;
   unsigned looks_in_vain_max = 0;
@@ -69,6 +72,12 @@ class shared_runners {
   static void queue_here(queue_entry* entry) noexcept {
     shared_thread& mine = here();
     mine.queue.push(entry);
+    mine.unannounced = true;
+  }
+  /// Queues a read that is to be tried when what is here now has been run.
+  static void list_here(queue_entry* entry) noexcept {
+    shared_thread& mine = here();
+    mine.fresh.push(entry);
     mine.unannounced = true;
   }
   /// Sees to it that what this thread has queued does not have to wait for the end of its handler.
@@ -110,6 +119,7 @@ class shared_runners {
   bool find_entries(shared_thread& mine) noexcept;
   bool idle(shared_thread& mine, std::int64_t deadline, bool blocking) noexcept;
   void take_entries(shared_thread& mine) noexcept;
+  void rotate(shared_thread& mine) noexcept;
   void steal(shared_thread& mine, unsigned least) noexcept;
   void begin(shared_thread& mine, wake_ups_owed& owed) noexcept;
   void rest(shared_thread& mine, wake_ups_owed& owed) noexcept;
