@@ -22,12 +22,10 @@ constexpr unsigned entries_between_looks = 32;
 constexpr unsigned batch_max = 32;
 /// tries reads that are due although it has more,
 constexpr unsigned entries_between_rotations = 1024;
-/// and after so many looks helps the others first.
-constexpr unsigned looks_between_helps = 16;
 /// With fewer entries a thread does not wake another one that will look by itself: a wake-up takes
 /// as long as dozens of small handlers.
 constexpr unsigned worth_a_wake_up = 4;
-/// How long entries behind a handler that blocks may have to wait for that look.
+/// How long entries behind a handler that blocks may have to wait until somebody looks.
 constexpr std::int64_t watch_ns = 1'000'000;
 /// While others are active a thread looks so often in vain, at most, before it sleeps.
 constexpr unsigned looks_in_vain_most = 16;
@@ -290,7 +288,8 @@ bool shared_runners::find_entries(shared_thread& mine) noexcept {
   loop_.expire_timers();
   take_entries(mine);
   // What lies behind a handler that blocks must not wait until nothing else is left.
-  if (++mine.looks % looks_between_helps == 0) steal(mine, 1);
+  ++mine.looks;
+  if (inside_ > 1 && loop_.system_->now() >= help_at_) help_who_is_stuck(mine);
   if (mine.queue.count() == 0 || mine.entries_to_rotate == 0) rotate(mine);
   if (mine.queue.count() != 0) {
     if (!visiting_ && loop_.entries_since_visit_ >= io_loop::generation_entries_min)
@@ -344,14 +343,28 @@ void shared_runners::take_entries(shared_thread& mine) noexcept {
 /// From whoever has at least `least` entries.
 void shared_runners::steal(shared_thread& mine, unsigned least) noexcept {
   for (shared_thread* other = threads_; other != nullptr; other = other->next) {
-    if (other == &mine) continue;
-    private_queue* from = &other->queue;
-    if (least == 1 && from->count() == 0) from = other->due.count() != 0 ? &other->due : &other->fresh;
-    if (from->count() < least) continue;
-    entry_queue stolen;
-    from->steal(stolen);
-    mine.queue.append(stolen, UINT32_MAX);
+    if (other != &mine) steal_from(*other, mine, least);
     if (mine.queue.count() != 0) return;
+  }
+}
+
+void shared_runners::steal_from(shared_thread& other, shared_thread& mine,
+                                unsigned least) noexcept {
+  entry_queue stolen;
+  private_queue* from = &other.queue;
+  if (least == 1 && from->count() == 0) from = other.due.count() != 0 ? &other.due : &other.fresh;
+  if (from->count() < least) return;
+  from->steal(stolen);
+  mine.queue.append(stolen, UINT32_MAX);
+}
+
+/// Takes from those that have not looked for that long. From others it would be a loss: what their
+/// processors have in the cache is far away, and stays there if it is left alone.
+void shared_runners::help_who_is_stuck(shared_thread& mine) noexcept {
+  help_at_ = loop_.system_->now() + watch_ns;
+  for (shared_thread* other = threads_; other != nullptr; other = other->next) {
+    if (other != &mine && other->looks == other->looks_before) steal_from(*other, mine, 1);
+    other->looks_before = other->looks;
   }
 }
 

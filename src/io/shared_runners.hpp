@@ -36,6 +36,7 @@ struct shared_thread : runner {
   unsigned entries_to_look = 0;   ///< until it looks at what is shared, although it has more
   unsigned entries_to_rotate = 0; ///< until reads that are due are tried, although it has more
   unsigned looks = 0;
+  unsigned looks_before = 0;      ///< when another thread last asked
   unsigned looks_in_vain = 0;
   unsigned looks_in_vain_max = 0;
   shared_thread* next = nullptr;  ///< inside run() too
@@ -120,7 +121,9 @@ class shared_runners {
   bool idle(shared_thread& mine, std::int64_t deadline, bool blocking) noexcept;
   void take_entries(shared_thread& mine) noexcept;
   void rotate(shared_thread& mine) noexcept;
+  static void steal_from(shared_thread& other, shared_thread& mine, unsigned least) noexcept;
   void steal(shared_thread& mine, unsigned least) noexcept;
+  void help_who_is_stuck(shared_thread& mine) noexcept;
   void begin(shared_thread& mine, wake_ups_owed& owed) noexcept;
   void rest(shared_thread& mine, wake_ups_owed& owed) noexcept;
   void settle_accounts(shared_thread& mine) noexcept;
@@ -140,6 +143,7 @@ class shared_runners {
   sleep_notice sleepers_;
   shared_thread* threads_ = nullptr;     // inside run()
   std::int64_t wait_until_ = INT64_MIN;  // of who waits in the kernel
+  std::int64_t help_at_ = 0;             // when somebody looks who is stuck
   std::uint64_t wake_ups_ = 0;
   unsigned inside_ = 0;     // threads in run()
   unsigned active_ = 0;     // with entries, or inside a handler
