@@ -323,7 +323,8 @@ void io_loop::abandon(direction& q) noexcept {
     return;
   }
   // The run queue or a list of the driver holds it: it ends there, without its descriptor, which
-  // may have another owner by then. Other threads find the lock of a shared loop's descriptor by it.
+  // may have another owner by then. Other threads find the lock of a shared loop's descriptor by
+  // it.
   op->flags |= io_op::flag_cancelled;
   if (!is_shared()) op->target = &no_descriptor_;
   q.current = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Operations of shared loops. A transfer that a handler starts takes its descriptor's lock only, and
-// lets go of that during the system call: its direction is marked as being tried meanwhile. Nobody
-// else tries it then, an event that comes in between is kept, and whoever wants to close the
+// Operations of shared loops. A transfer that a handler starts takes its descriptor's lock only,
+// and lets go of that during the system call: its direction is marked as being tried meanwhile.
+// Nobody else tries it then, an event that comes in between is kept, and whoever wants to close the
 // descriptor waits. Everything else has the loop's lock as well.
 #include <cerrno>
 #include <optional>
@@ -173,8 +173,7 @@ void io_loop::start_shared(io_op& op) noexcept {
   descriptor& d = *op.target;
   const operation_lock held(*this, d, op.kind);
   count_outstanding(1);
-  if (closing_ || d.fd < 0 || d.closing)
-    return complete_shared(op, closing_ ? -ECANCELED : -EBADF);
+  if (closing_ || d.fd < 0 || d.closing) return complete_shared(op, closing_ ? -ECANCELED : -EBADF);
   direction& q = d.queue[direction_of(op.kind)];
   if (q.current != nullptr) {
     advance(op, op_event::queue);
@@ -214,12 +213,7 @@ bool io_loop::attempt_inline_shared(io_op& op) noexcept {
 }
 
 bool io_loop::speculate_shared(io_op& op) noexcept {
-  unsigned queued = 0;
-  if (in_handler()) {
-    const shared_thread& mine = shared_runners::here();
-    queued = mine.queue.count() + mine.due.count() + mine.fresh.count();
-  }
-  const bool later = queued >= late_entries_min;
+  const bool later = in_handler() && shared_runners::here().count() >= late_entries_min;
   if (!later && op.target->queue[direction_of(op.kind)].ready == readiness::no) return false;
   advance(op, op_event::wake);
   op.run = &late_attempt_entry_shared;

@@ -25,6 +25,8 @@ constexpr unsigned entries_between_rotations = 1024;
 /// With fewer entries a thread does not wake another one that will look by itself: a wake-up takes
 /// as long as dozens of small handlers.
 constexpr unsigned worth_a_wake_up = 4;
+/// A thread that has few takes from one that has twice as many and this.
+constexpr unsigned worth_evening_out = 16;
 /// How long entries behind a handler that blocks may have to wait until somebody looks.
 constexpr std::int64_t watch_ns = 1'000'000;
 /// While others are active a thread looks so often in vain, at most, before it sleeps.
@@ -89,9 +91,7 @@ shared_runners::wake_ups_owed shared_runners::changes() noexcept {
   return owed;
 }
 
-baton::wake_up shared_runners::claim(unsigned most) noexcept {
-  return counted(baton_.claim(most));
-}
+baton::wake_up shared_runners::claim(unsigned most) noexcept { return counted(baton_.claim(most)); }
 
 baton::wake_up shared_runners::counted(baton::wake_up owed) noexcept {
   if (owed.sleepers == 0 && owed.wake_fd < 0) return owed;
@@ -289,7 +289,7 @@ bool shared_runners::find_entries(shared_thread& mine) noexcept {
   take_entries(mine);
   // What lies behind a handler that blocks must not wait until nothing else is left.
   ++mine.looks;
-  if (inside_ > 1 && loop_.system_->now() >= help_at_) help_who_is_stuck(mine);
+  if (inside_ > 1 && loop_.system_->now() >= help_at_) help_others(mine);
   if (mine.queue.count() == 0 || mine.entries_to_rotate == 0) rotate(mine);
   if (mine.queue.count() != 0) {
     if (!visiting_ && loop_.entries_since_visit_ >= io_loop::generation_entries_min)
@@ -358,12 +358,14 @@ void shared_runners::steal_from(shared_thread& other, shared_thread& mine,
   mine.queue.append(stolen, UINT32_MAX);
 }
 
-/// Takes from those that have not looked for that long. From others it would be a loss: what their
-/// processors have in the cache is far away, and stays there if it is left alone.
-void shared_runners::help_who_is_stuck(shared_thread& mine) noexcept {
+/// Takes from those that have not looked for that long, or have far more than the caller. From the
+/// others it would be a loss: what their processors have in the cache is far away.
+void shared_runners::help_others(shared_thread& mine) noexcept {
   help_at_ = loop_.system_->now() + watch_ns;
   for (shared_thread* other = threads_; other != nullptr; other = other->next) {
-    if (other != &mine && other->looks == other->looks_before) steal_from(*other, mine, 1);
+    const bool stuck = other->looks == other->looks_before;
+    const bool uneven = other->count() > 2 * mine.count() + worth_evening_out;
+    if (other != &mine && (stuck || uneven)) steal_from(*other, mine, 1);
     other->looks_before = other->looks;
   }
 }

@@ -27,19 +27,21 @@ struct shared_thread : runner {
   private_queue queue;
   private_queue due;    ///< reads that are speculated on, when the queue has been run through,
   private_queue fresh;  ///< and those for the time after that
-  context_stats seen;             ///< since its last look at what is shared
-  std::int64_t outstanding = 0;   ///< operations started less operations finished, since then
-  bool unannounced = false;       ///< it has queued something, and asked nobody to help
-  bool active = false;            ///< it has entries, or is inside a handler
-  bool woken = false;             ///< it has slept: a single entry is worth taking from others
-  unsigned depth = 0;             ///< of run(), where handlers call it
-  unsigned entries_to_look = 0;   ///< until it looks at what is shared, although it has more
-  unsigned entries_to_rotate = 0; ///< until reads that are due are tried, although it has more
+  context_stats seen;   ///< since its last look at what is shared
+  std::int64_t outstanding = 0;    ///< operations started less operations finished, since then
+  bool unannounced = false;        ///< it has queued something, and asked nobody to help
+  bool active = false;             ///< it has entries, or is inside a handler
+  bool woken = false;              ///< it has slept: a single entry is worth taking from others
+  unsigned depth = 0;              ///< of run(), where handlers call it
+  unsigned entries_to_look = 0;    ///< until it looks at what is shared, although it has more
+  unsigned entries_to_rotate = 0;  ///< until reads that are due are tried, although it has more
   unsigned looks = 0;
-  unsigned looks_before = 0;      ///< when another thread last asked
+  unsigned looks_before = 0;  ///< when another thread last asked
   unsigned looks_in_vain = 0;
   unsigned looks_in_vain_max = 0;
   shared_thread* next = nullptr;  ///< inside run() too
+
+  unsigned count() const noexcept { return queue.count() + due.count() + fresh.count(); }
 };
 
 class shared_runners {
@@ -123,7 +125,7 @@ class shared_runners {
   void rotate(shared_thread& mine) noexcept;
   static void steal_from(shared_thread& other, shared_thread& mine, unsigned least) noexcept;
   void steal(shared_thread& mine, unsigned least) noexcept;
-  void help_who_is_stuck(shared_thread& mine) noexcept;
+  void help_others(shared_thread& mine) noexcept;
   void begin(shared_thread& mine, wake_ups_owed& owed) noexcept;
   void rest(shared_thread& mine, wake_ups_owed& owed) noexcept;
   void settle_accounts(shared_thread& mine) noexcept;

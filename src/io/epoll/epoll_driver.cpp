@@ -99,8 +99,7 @@ void epoll_driver::submit(io_op& op) noexcept {
   descriptor& d = *op.target;
   const direction& q = d.queue[direction_of(op.kind)];
   if (!watch(d, op)) return;
-  const bool speculates =
-      is_receive(op.kind) && q.predictor >= 2 && q.ready != readiness::known;
+  const bool speculates = is_receive(op.kind) && q.predictor >= 2 && q.ready != readiness::known;
   if (speculates && !loop_.is_shared()) {
     advance(op, op_event::list);
     fresh_.add(op);
@@ -137,7 +136,9 @@ void epoll_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
     const std::int64_t now = loop_.sys().now();
     // While nothing waits for an event, speculation finds the data, and edges coalesce until they
     // are asked for.
-    if (now - last_visit_ < (parked_.load(std::memory_order_relaxed) == 0 ? idle_visit_ns : busy_visit_ns)) return;
+    if (now - last_visit_ <
+        (parked_.load(std::memory_order_relaxed) == 0 ? idle_visit_ns : busy_visit_ns))
+      return;
     last_visit_ = now;
     collect(0, 0);
   } else if (mode == turn_mode::drain || !due_.empty()) {

@@ -60,8 +60,8 @@ class epoll_driver final : public driver {
   bool nanoseconds_ = true;  // epoll_pwait2 exists
   std::int64_t last_visit_ = 0;
   std::atomic<int> parked_{0};  // operations that only an event can wake
-  lazy_list due_;        // attempted in this turn
-  lazy_list fresh_;      // attempted in the next one
+  lazy_list due_;               // attempted in this turn
+  lazy_list fresh_;             // attempted in the next one
   std::vector<epoll_event> events_;
 };
 
