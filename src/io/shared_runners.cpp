@@ -25,8 +25,9 @@ constexpr unsigned entries_between_rotations = 1024;
 /// With fewer entries a thread does not wake another one that will look by itself: a wake-up takes
 /// as long as dozens of small handlers.
 constexpr unsigned worth_a_wake_up = 4;
-/// A thread that has few takes from one that has twice as many and this.
-constexpr unsigned worth_evening_out = 16;
+/// A thread that has few entries takes from one that has many, although both are at work.
+constexpr unsigned few_entries = 8;
+constexpr unsigned many_entries = 32;
 /// How long entries behind a handler that blocks may have to wait until somebody looks.
 constexpr std::int64_t watch_ns = 1'000'000;
 /// While others are active a thread looks so often in vain, at most, before it sleeps.
@@ -358,13 +359,13 @@ void shared_runners::steal_from(shared_thread& other, shared_thread& mine,
   mine.queue.append(stolen, UINT32_MAX);
 }
 
-/// Takes from those that have not looked for that long, or have far more than the caller. From the
-/// others it would be a loss: what their processors have in the cache is far away.
+/// Takes from those that have not looked for that long, or have many when the caller has few. From
+/// the others it would be a loss: what their processors have in the cache is far away.
 void shared_runners::help_others(shared_thread& mine) noexcept {
   help_at_ = loop_.system_->now() + watch_ns;
   for (shared_thread* other = threads_; other != nullptr; other = other->next) {
     const bool stuck = other->looks == other->looks_before;
-    const bool uneven = other->count() > 2 * mine.count() + worth_evening_out;
+    const bool uneven = mine.count() < few_entries && other->count() > many_entries;
     if (other != &mine && (stuck || uneven)) steal_from(*other, mine, 1);
     other->looks_before = other->looks;
   }
