@@ -314,15 +314,18 @@ class io_loop {
   runner runner_;
   entry_queue queue_;
   bool generation_over_ = true;
+  std::uint64_t outstanding_ = 0;  // operations in flight, on the runner's side
+
+  // What the threads of a shared loop read all the time, apart from what they write.
+  alignas(64) const std::unique_ptr<shared_runners> shared_;  // null: exclusive
+  const bool speculation_;
   bool closing_ = false;
   bool left_to_parent_ = false;  // this is a child of fork
   unsigned forks_ = fork_count();
-  const std::unique_ptr<shared_runners> shared_;  // null: exclusive
-  const bool speculation_;
-  std::uint64_t outstanding_ = 0;  // operations in flight, on the runner's side
   std::unique_ptr<system> system_;
   std::unique_ptr<driver> driver_;
-  timer_queue timers_;
+
+  alignas(64) timer_queue timers_;
   wall_timers wall_timers_;
   context_stats counters_;
   loop_entry generation_mark_;

@@ -23,7 +23,7 @@ namespace beck {
 class io_loop;
 
 /// A thread inside run().
-struct shared_thread : runner {
+struct alignas(64) shared_thread : runner {
   private_queue queue;
   private_queue due;    ///< reads that are speculated on, when the queue has been run through,
   private_queue fresh;  ///< and those for the time after that
@@ -140,9 +140,10 @@ class shared_runners {
   sleep_notice::level who_sleeps() const noexcept;
   wake_ups_owed changes() noexcept;
 
-  io_loop& loop_;
-  baton baton_;
+  alignas(64) io_loop& loop_;  // read all the time, as sleepers_
   sleep_notice sleepers_;
+
+  alignas(64) baton baton_;
   shared_thread* threads_ = nullptr;     // inside run()
   std::int64_t wait_until_ = INT64_MIN;  // of who waits in the kernel
   std::int64_t help_at_ = 0;             // when somebody looks who is stuck
