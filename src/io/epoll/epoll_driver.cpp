@@ -134,11 +134,11 @@ void epoll_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
 
   if (mode == turn_mode::busy) {  // there is no flag to look at: ask now and then
     const std::int64_t now = loop_.sys().now();
+    const std::int64_t busy_ns = loop_.is_shared() ? shared_visit_ns : busy_visit_ns;
     // While nothing waits for an event, speculation finds the data, and edges coalesce until they
     // are asked for.
-    if (now - last_visit_ <
-        (parked_.load(std::memory_order_relaxed) == 0 ? idle_visit_ns : busy_visit_ns))
-      return;
+    const bool idle = parked_.load(std::memory_order_relaxed) == 0;
+    if (now - last_visit_ < (idle ? idle_visit_ns : busy_ns)) return;
     last_visit_ = now;
     collect(0, 0);
   } else if (mode == turn_mode::drain || !due_.empty()) {

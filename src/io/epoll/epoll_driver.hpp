@@ -42,6 +42,8 @@ class epoll_driver final : public driver {
  private:
   /// Visits to the kernel while work is queued: not more often than this.
   static constexpr std::int64_t busy_visit_ns = 100'000;
+  /// The same of a shared loop: what other processors' sockets have to say is dear.
+  static constexpr std::int64_t shared_visit_ns = 200'000;
   /// The same while no operation is parked: only speculated reads are outstanding.
   static constexpr std::int64_t idle_visit_ns = 1'000'000;
   static constexpr std::size_t events_first = 256;
