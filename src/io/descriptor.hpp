@@ -42,7 +42,7 @@ struct direction {
 /// Directions of a descriptor: reading and accepting, writing and connecting, and errors.
 enum : unsigned { direction_in, direction_out, direction_error, directions };
 
-struct descriptor {
+struct alignas(64) descriptor {
   io_loop* loop = nullptr;
   any_io_executor executor;  ///< of the object; handlers that name none complete there
   int fd = -1;

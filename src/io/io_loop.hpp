@@ -54,6 +54,8 @@ class io_loop {
   static constexpr unsigned generation_entries_max = 1024;
   static constexpr std::int64_t generation_ns_max = 100'000;
   static constexpr std::int64_t no_deadline = INT64_MAX;
+  /// Of a shared loop: data may arrive while so many other entries run.
+  static constexpr unsigned late_entries_min = 8;
   /// The descriptor table grows by chunks that double: 64, 128, 256, ...
   static constexpr std::uint32_t chunk_first = 64;
   static constexpr std::size_t chunks_max = 24;
@@ -124,6 +126,9 @@ class io_loop {
   void start_shared(io_op& op) noexcept;
   bool attempt_inline_shared(io_op& op) noexcept;
   bool in_handler() const noexcept { return shared_->running_here(); }
+  /// A read is to be tried without readiness: later, behind what this thread has, or if it has too
+  /// little for that, at once. False: only an event helps.
+  bool speculate_shared(io_op& op) noexcept;
   void post_shared(queue_entry* entry) noexcept;
   void adopt_shared(owned_tree& tree) noexcept;
   void disown_shared(owned_tree& tree) noexcept;
@@ -251,6 +256,8 @@ class io_loop {
   void end_steps_shared(io_op& op) noexcept;
   void expect_untried(descriptor& d) noexcept;
   static void attempt_entry_shared(queue_entry* entry, runner* where);
+  static void late_attempt_entry_shared(queue_entry* entry, runner* where);
+  static void deliver_attempt_shared(io_op& op, runner* where, bool late);
   void run_generation(std::uint64_t delivered_max);
   void take_mail() noexcept;
   void expire_timers() noexcept;
@@ -314,15 +321,18 @@ class io_loop {
   runner runner_;
   entry_queue queue_;
   bool generation_over_ = true;
+  std::uint64_t outstanding_ = 0;  // operations in flight, on the runner's side
+
+  // What the threads of a shared loop read all the time, apart from what they write.
+  alignas(64) const std::unique_ptr<shared_runners> shared_;  // null: exclusive
+  const bool speculation_;
   bool closing_ = false;
   bool left_to_parent_ = false;  // this is a child of fork
   unsigned forks_ = fork_count();
-  const std::unique_ptr<shared_runners> shared_;  // null: exclusive
-  const bool speculation_;
-  std::uint64_t outstanding_ = 0;  // operations in flight, on the runner's side
   std::unique_ptr<system> system_;
   std::unique_ptr<driver> driver_;
-  timer_queue timers_;
+
+  alignas(64) timer_queue timers_;
   wall_timers wall_timers_;
   context_stats counters_;
   loop_entry generation_mark_;

@@ -212,6 +212,15 @@ bool io_loop::attempt_inline_shared(io_op& op) noexcept {
   return done;
 }
 
+bool io_loop::speculate_shared(io_op& op) noexcept {
+  const bool later = in_handler() && shared_runners::here().count() >= late_entries_min;
+  if (!later && op.target->queue[direction_of(op.kind)].ready == readiness::no) return false;
+  advance(op, op_event::wake);
+  op.run = &late_attempt_entry_shared;
+  later ? shared_->list_here(&op) : enqueue_shared(&op);
+  return true;
+}
+
 /// Attempts the current operation of a direction, in state ready. True: it has a result; false: it
 /// waits for its descriptor.
 bool io_loop::try_current(io_op& op) noexcept {
@@ -235,11 +244,30 @@ void io_loop::attempt_entry_shared(queue_entry* entry, runner* where) {
     op.complete(&op, nullptr);
     return;
   }
+  deliver_attempt_shared(op, where, false);
+}
+
+void io_loop::late_attempt_entry_shared(queue_entry* entry, runner* where) {
+  auto& op = *static_cast<io_op*>(entry);
+  if (where == nullptr) return attempt_entry_shared(entry, where);
+  deliver_attempt_shared(op, where, true);
+}
+
+/// `late`: nothing says that there is data, that is what is tried.
+void io_loop::deliver_attempt_shared(io_op& op, runner* where, bool late) {
   io_loop& loop = *op.target->loop;
   {
     const operation_lock held(loop, *op.target, op.kind);
+    direction& q = op.target->queue[direction_of(op.kind)];
+    const std::uint8_t learnt = q.predictor;
+    if (late && (op.flags & io_op::flag_cancelled) == 0) {
+      ++loop.counters_here().speculations;
+      q.ready = readiness::known;
+      q.predictor = 0;  // if it finds nothing
+    }
     const bool last = (op.flags & io_op::flag_last_attempt) != 0;
     if (!loop.try_current(op)) return;
+    q.predictor = learnt;
     if (last) op.flags |= io_op::flag_cancelled;  // no step follows this one
     return_buffers(op);
     advance(op, op_event::finish);

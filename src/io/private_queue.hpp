@@ -56,6 +56,21 @@ class basic_private_queue {
     return moved;
   }
 
+  /// Behind what is here: all of another queue of the same owner.
+  void append(basic_private_queue& other) noexcept {
+    if (other.count() == 0) return;
+    queue taken;
+    other.lock_.lock();
+    const unsigned moved = other.count();
+    taken.append(other.entries_);
+    other.set_count(0);
+    other.lock_.unlock();
+    lock_.lock();
+    entries_.append(taken);
+    set_count(count() + moved);
+    lock_.unlock();
+  }
+
   /// Any other thread: the older half goes behind what is in `into`. Gives how many.
   unsigned steal(queue& into) noexcept {
     lock_.lock();

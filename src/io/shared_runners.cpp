@@ -20,12 +20,15 @@ constexpr std::int64_t nobody_waits = INT64_MIN;
 constexpr unsigned entries_between_looks = 32;
 /// takes at most so many from there if others are inside too,
 constexpr unsigned batch_max = 32;
-/// and after so many looks helps the others first.
-constexpr unsigned looks_between_helps = 16;
+/// tries reads that are due although it has more,
+constexpr unsigned entries_between_rotations = 1024;
 /// With fewer entries a thread does not wake another one that will look by itself: a wake-up takes
 /// as long as dozens of small handlers.
 constexpr unsigned worth_a_wake_up = 4;
-/// How long entries behind a handler that blocks may have to wait for that look.
+/// A thread that has few entries takes from one that has many, although both are at work.
+constexpr unsigned few_entries = 8;
+constexpr unsigned many_entries = 32;
+/// How long entries behind a handler that blocks may have to wait until somebody looks.
 constexpr std::int64_t watch_ns = 1'000'000;
 /// While others are active a thread looks so often in vain, at most, before it sleeps.
 constexpr unsigned looks_in_vain_most = 16;
@@ -192,6 +195,8 @@ class shared_runners::presence {
 
  private:
   void leave() noexcept {
+    mine_.fresh.give_back(all_.loop_.queue_);
+    mine_.due.give_back(all_.loop_.queue_);
     mine_.queue.give_back(all_.loop_.queue_);
     if (mine_.active) --all_.active_;
     --all_.inside_;
@@ -248,6 +253,7 @@ bool shared_runners::turn(shared_thread& mine, std::int64_t deadline, bool block
   queue_entry* const entry = mine.queue.pop();
   if (entry == nullptr) return true;  // there was none, or others have taken it
   if (mine.entries_to_look != 0) --mine.entries_to_look;
+  if (mine.entries_to_rotate != 0) --mine.entries_to_rotate;
   ++mine.seen.hops;
   mine.run(entry);
   return !looks || in_time(deadline);
@@ -281,14 +287,26 @@ bool shared_runners::look(shared_thread& mine, std::int64_t deadline, bool block
 bool shared_runners::find_entries(shared_thread& mine) noexcept {
   loop_.take_mail();
   loop_.expire_timers();
-  if (!loop_.queue_.empty() && !visiting_ &&
-      loop_.entries_since_visit_ >= io_loop::generation_entries_min) {
-    visit(turn_mode::busy, 0);
-  }
   take_entries(mine);
   // What lies behind a handler that blocks must not wait until nothing else is left.
-  if (++mine.looks % looks_between_helps == 0) steal(mine, 1);
+  ++mine.looks;
+  if (inside_ > 1 && loop_.system_->now() >= help_at_) help_others(mine);
+  if (mine.queue.count() == 0 || mine.entries_to_rotate == 0) rotate(mine);
+  if (mine.queue.count() != 0) {
+    if (!visiting_ && loop_.entries_since_visit_ >= io_loop::generation_entries_min)
+      visit(turn_mode::busy, 0);
+  } else if (mine.due.count() != 0) {  // they were listed just now: what has come is before them
+    if (!visiting_) visit(turn_mode::drain, 0);
+    take_entries(mine);
+    if (mine.queue.count() == 0) rotate(mine);
+  }
   return mine.queue.count() != 0;
+}
+
+void shared_runners::rotate(shared_thread& mine) noexcept {
+  mine.entries_to_rotate = entries_between_rotations;
+  mine.queue.append(mine.due);
+  mine.due.append(mine.fresh);
 }
 
 /// There is nothing in the shared queue. False: there is nothing to wait for either.
@@ -326,11 +344,30 @@ void shared_runners::take_entries(shared_thread& mine) noexcept {
 /// From whoever has at least `least` entries.
 void shared_runners::steal(shared_thread& mine, unsigned least) noexcept {
   for (shared_thread* other = threads_; other != nullptr; other = other->next) {
-    if (other == &mine || other->queue.count() < least) continue;
-    entry_queue stolen;
-    other->queue.steal(stolen);
-    mine.queue.append(stolen, UINT32_MAX);
+    if (other != &mine) steal_from(*other, mine, least);
     if (mine.queue.count() != 0) return;
+  }
+}
+
+void shared_runners::steal_from(shared_thread& other, shared_thread& mine,
+                                unsigned least) noexcept {
+  entry_queue stolen;
+  private_queue* from = &other.queue;
+  if (least == 1 && from->count() == 0) from = other.due.count() != 0 ? &other.due : &other.fresh;
+  if (from->count() < least) return;
+  from->steal(stolen);
+  mine.queue.append(stolen, UINT32_MAX);
+}
+
+/// Takes from those that have not looked for that long, or have many when the caller has few. From
+/// the others it would be a loss: what their processors have in the cache is far away.
+void shared_runners::help_others(shared_thread& mine) noexcept {
+  help_at_ = loop_.system_->now() + watch_ns;
+  for (shared_thread* other = threads_; other != nullptr; other = other->next) {
+    const bool stuck = other->looks == other->looks_before;
+    const bool uneven = mine.count() < few_entries && other->count() > many_entries;
+    if (other != &mine && (stuck || uneven)) steal_from(*other, mine, 1);
+    other->looks_before = other->looks;
   }
 }
 
@@ -361,6 +398,7 @@ void shared_runners::settle_accounts(shared_thread& mine) noexcept {
   all.hops += mine.seen.hops;
   all.attempts += mine.seen.attempts;
   all.wrong_attempts += mine.seen.wrong_attempts;
+  all.speculations += mine.seen.speculations;
   all.retries += mine.seen.retries;
   loop_.entries_since_visit_ += mine.seen.hops;
   loop_.outstanding_ += static_cast<std::uint64_t>(mine.outstanding);

@@ -23,19 +23,25 @@ namespace beck {
 class io_loop;
 
 /// A thread inside run().
-struct shared_thread : runner {
+struct alignas(64) shared_thread : runner {
   private_queue queue;
-  context_stats seen;             ///< since its last look at what is shared
-  std::int64_t outstanding = 0;   ///< operations started less operations finished, since then
-  bool unannounced = false;       ///< it has queued something, and asked nobody to help
-  bool active = false;            ///< it has entries, or is inside a handler
-  bool woken = false;             ///< it has slept: a single entry is worth taking from others
-  unsigned depth = 0;             ///< of run(), where handlers call it
-  unsigned entries_to_look = 0;   ///< until it looks at what is shared, although it has more
+  private_queue due;    ///< reads that are speculated on, when the queue has been run through,
+  private_queue fresh;  ///< and those for the time after that
+  context_stats seen;   ///< since its last look at what is shared
+  std::int64_t outstanding = 0;    ///< operations started less operations finished, since then
+  bool unannounced = false;        ///< it has queued something, and asked nobody to help
+  bool active = false;             ///< it has entries, or is inside a handler
+  bool woken = false;              ///< it has slept: a single entry is worth taking from others
+  unsigned depth = 0;              ///< of run(), where handlers call it
+  unsigned entries_to_look = 0;    ///< until it looks at what is shared, although it has more
+  unsigned entries_to_rotate = 0;  ///< until reads that are due are tried, although it has more
   unsigned looks = 0;
+  unsigned looks_before = 0;  ///< when another thread last asked
   unsigned looks_in_vain = 0;
   unsigned looks_in_vain_max = 0;
   shared_thread* next = nullptr;  ///< inside run() too
+
+  unsigned count() const noexcept { return queue.count() + due.count() + fresh.count(); }
 };
 
 class shared_runners {
@@ -69,6 +75,12 @@ class shared_runners {
   static void queue_here(queue_entry* entry) noexcept {
     shared_thread& mine = here();
     mine.queue.push(entry);
+    mine.unannounced = true;
+  }
+  /// Queues a read that is to be tried when what is here now has been run.
+  static void list_here(queue_entry* entry) noexcept {
+    shared_thread& mine = here();
+    mine.fresh.push(entry);
     mine.unannounced = true;
   }
   /// Sees to it that what this thread has queued does not have to wait for the end of its handler.
@@ -110,7 +122,10 @@ class shared_runners {
   bool find_entries(shared_thread& mine) noexcept;
   bool idle(shared_thread& mine, std::int64_t deadline, bool blocking) noexcept;
   void take_entries(shared_thread& mine) noexcept;
+  void rotate(shared_thread& mine) noexcept;
+  static void steal_from(shared_thread& other, shared_thread& mine, unsigned least) noexcept;
   void steal(shared_thread& mine, unsigned least) noexcept;
+  void help_others(shared_thread& mine) noexcept;
   void begin(shared_thread& mine, wake_ups_owed& owed) noexcept;
   void rest(shared_thread& mine, wake_ups_owed& owed) noexcept;
   void settle_accounts(shared_thread& mine) noexcept;
@@ -125,11 +140,13 @@ class shared_runners {
   sleep_notice::level who_sleeps() const noexcept;
   wake_ups_owed changes() noexcept;
 
-  io_loop& loop_;
-  baton baton_;
+  alignas(64) io_loop& loop_;  // read all the time, as sleepers_
   sleep_notice sleepers_;
+
+  alignas(64) baton baton_;
   shared_thread* threads_ = nullptr;     // inside run()
   std::int64_t wait_until_ = INT64_MIN;  // of who waits in the kernel
+  std::int64_t help_at_ = 0;             // when somebody looks who is stuck
   std::uint64_t wake_ups_ = 0;
   unsigned inside_ = 0;     // threads in run()
   unsigned active_ = 0;     // with entries, or inside a handler

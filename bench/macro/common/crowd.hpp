@@ -17,7 +17,7 @@ namespace bench {
 // Work of the same amount at any time and for every peer: 5 microseconds on the machine that the
 // targets were written on.
 inline std::uint64_t compute(std::uint64_t seed) {
-  constexpr int steps = 3'600;  // each waits for the one before it
+  constexpr int steps = 5'300;  // each waits for the one before it
   for (int i = 0; i < steps; ++i) seed = seed * 6364136223846793005 + 1442695040888963407;
   return seed;
 }
