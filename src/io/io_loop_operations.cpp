@@ -68,7 +68,7 @@ bool io_loop::start_immediate(io_op& op) noexcept {
     q.waiting.push(&op);
     return false;
   }
-  if (is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt(op)) return true;
+  if (is_transfer(op.kind) ? attempt_transfer<false>(op, d, q) : attempt(op)) return true;
   ++outstanding_;
   q.current = &op;
   if (!pause_if_exhausted(op)) hand_over(op);
