@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A lock for a few instructions. It costs one atomic change where nobody else wants it; whoever finds it
-// taken for long yields, since its holder has lost its processor.
+// A lock for a few instructions. It costs one atomic change where nobody else wants it; whoever
+// finds it taken for long yields, since its holder has lost its processor.
 #pragma once
 
 #include "base/atomics.hpp"
