@@ -144,8 +144,8 @@ BENCHES = {
                 "post_stream: an operation is a post; the CPU time is that of both threads together.",
                 "pool_2, processes_2: an operation is a 64-byte message; each context has 50 pairs of sockets.",
                 "  Compare the wall time: both use two CPUs.",
-                "shared_N: a context made for two threads, run by N, with 100 pairs; _busy: each message is computed on for",
-                "  5 microseconds. exclusive_1: the same with a context for one thread. Compare the wall time.",
+                "shared_N: a context made for two threads, run by N, with 100 pairs; _busy: each message is computed",
+                "  on for 5 microseconds. exclusive_1: the same with a context for one thread. Compare the wall time.",
             ),
         ),
         Bench(

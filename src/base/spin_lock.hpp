@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A lock for a few instructions. It costs one exchange where nobody else wants it; whoever finds it
-// taken for long yields, since its holder has lost its processor.
+// A lock for a few instructions. It costs one atomic change where nobody else wants it; whoever
+// finds it taken for long yields, since its holder has lost its processor.
 #pragma once
 
 #include "base/atomics.hpp"
@@ -11,7 +11,9 @@ template <class Atomics>
 class basic_spin_lock {
  public:
   bool try_lock() noexcept {
-    return !taken_.exchange(true, std::memory_order_acquire);  // pairs with unlock()
+    bool seen = false;  // acquire: pairs with unlock()
+    return taken_.compare_exchange_strong(seen, true, std::memory_order_acquire,
+                                          std::memory_order_relaxed);
   }
   void lock() noexcept {
     while (!try_lock()) wait();

@@ -296,6 +296,7 @@ class io_loop {
   void deliver_here(io_op& op, runner* where);
   static void deliver_entry(queue_entry* entry, runner* where);
   static void late_attempt_entry(queue_entry* entry, runner* where);
+  template <bool Shared>
   bool attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept;
   static void attempt_entry(queue_entry* entry, runner* where);
   static void start_entry(queue_entry* entry, runner* where);
@@ -320,24 +321,22 @@ class io_loop {
 
   runner runner_;
   entry_queue queue_;
-  bool generation_over_ = true;
   std::uint64_t outstanding_ = 0;  // operations in flight, on the runner's side
-
-  // What the threads of a shared loop read all the time, apart from what they write.
-  alignas(64) const std::unique_ptr<shared_runners> shared_;  // null: exclusive
-  const bool speculation_;
-  bool closing_ = false;
+  std::uint64_t entries_since_visit_ = 0;
+  bool generation_over_ = true;
   bool left_to_parent_ = false;  // this is a child of fork
   unsigned forks_ = fork_count();
+  // The threads of a shared loop read these all the time; what they write is in the lines before.
+  const std::unique_ptr<shared_runners> shared_;  // null: exclusive
+  const bool speculation_;
+  bool closing_ = false;
   std::unique_ptr<system> system_;
   std::unique_ptr<driver> driver_;
-
-  alignas(64) timer_queue timers_;
+  timer_queue timers_;
   wall_timers wall_timers_;
   context_stats counters_;
   loop_entry generation_mark_;
   loop_entry nudge_;
-  std::uint64_t entries_since_visit_ = 0;
   owned_tree* trees_ = nullptr;  // newest first
   entry_queue paused_;           // accepts that ran out of descriptors
   std::int64_t accept_pause_ns_ = 0;

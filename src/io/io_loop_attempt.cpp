@@ -44,7 +44,9 @@ bool is_exhaustion(int result) noexcept {
 bool io_loop::attempt(io_op& op) noexcept {
   descriptor& d = *op.target;
   direction& q = d.queue[direction_of(op.kind)];
-  if (is_transfer(op.kind)) return attempt_transfer(op, d, q);
+  if (is_transfer(op.kind)) {
+    return is_shared() ? attempt_transfer<true>(op, d, q) : attempt_transfer<false>(op, d, q);
+  }
   runner& where = is_shared() ? *runner::current() : runner_;
   context_stats& counters = is_shared() ? counters_here() : counters_;
   while (worth_attempting(d, q, op.kind) && where.spend(runner::call_weight)) {
@@ -74,9 +76,10 @@ bool io_loop::attempt(io_op& op) noexcept {
   return false;
 }
 
+template <bool Shared>
 bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept {
   const bool receiving = is_receive(op.kind);
-  runner& where = is_shared() ? *runner::current() : runner_;
+  runner& where = Shared ? *runner::current() : runner_;
   const std::size_t wanted = wanted_bytes(op);
   if (wanted == 0) {  // a stream moves nothing at once, and not even the kernel is asked
     where.charge(runner::memory_weight);  // but a coroutine that does it for ever must yield
@@ -84,10 +87,10 @@ bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept 
     return true;
   }
   return_buffers(op);
-  context_stats& counters = is_shared() ? counters_here() : counters_;
+  context_stats& counters = Shared ? counters_here() : counters_;
   while (worth_attempting(d, q, op.kind) && where.spend(runner::call_weight)) {
     ++counters.attempts;
-    const std::ptrdiff_t r = is_shared() ? perform_shared(op) : perform_transfer(*system_, op);
+    const std::ptrdiff_t r = Shared ? perform_shared(op) : perform_transfer(*system_, op);
     if (r == -EAGAIN) {
       ++counters.wrong_attempts;
       q.ready = readiness::no;
@@ -107,6 +110,8 @@ bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept 
   }
   return false;
 }
+
+template bool io_loop::attempt_transfer<false>(io_op&, descriptor&, direction&) noexcept;
 
 void io_loop::note_received(const descriptor& d, direction& q, std::size_t asked,
                             std::size_t moved) noexcept {

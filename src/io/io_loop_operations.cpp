@@ -68,7 +68,7 @@ bool io_loop::start_immediate(io_op& op) noexcept {
     q.waiting.push(&op);
     return false;
   }
-  if (is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt(op)) return true;
+  if (is_transfer(op.kind) ? attempt_transfer<false>(op, d, q) : attempt(op)) return true;
   ++outstanding_;
   q.current = &op;
   if (!pause_if_exhausted(op)) hand_over(op);
@@ -431,7 +431,11 @@ bool operation::await_ready() noexcept {
   const direction& q = d.queue[direction_of(kind)];
   io_loop& loop = *d.loop;
   // Off the runner the slot may not even be looked at.
-  if (!loop.on_runner()) return loop.is_shared() && loop.attempt_inline_shared(*this);
+  if (!loop.on_runner()) {
+    if (!loop.is_shared()) return false;
+    const object_use inside = use_for(*this);
+    return loop.attempt_inline_shared(*this);
+  }
   if (loop.run_state().budget() == 0) return false;
   if (d.fd < 0 || d.closing || q.current != nullptr) return false;
   if (q.undelivered != nullptr || !worth_attempting(d, q, kind)) return false;

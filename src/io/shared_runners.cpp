@@ -382,7 +382,7 @@ void shared_runners::begin(shared_thread& mine, wake_ups_owed& owed) noexcept {
   const sleep_notice::level who = who_sleeps();
   if (who == sleep_notice::level::nobody) return;
   const unsigned least = who == sleep_notice::level::watched ? worth_a_wake_up : 2;
-  if (!loop_.queue_.empty() || mine.queue.count() >= least) owed.work = claim(1);
+  if (!loop_.queue_.empty() || mine.count() >= least) owed.work = claim(1);
 }
 
 /// It has none.
