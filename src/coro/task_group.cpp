@@ -67,7 +67,8 @@ void task_group::on_end(join_point& join, branch& ended) noexcept {
   auto& gone = static_cast<group_child&>(ended);
   self.unlink(gone);
   gone.destroy_(gone);
-  if (self.children_ == 0) self.drained_.disarm();
+  // Where a ring comes beside this, it waits for the lock: then the end of the group disarms.
+  if (self.children_ == 0 && !self.lock().is_concurrent()) self.drained_.disarm();
   self.give_place();
 }
 
@@ -91,7 +92,9 @@ void task_group::start_draining() noexcept {
     drained_.arm(
         outer().executor(), how_.drain_,
         [](void* group) noexcept {
-          static_cast<task_group*>(group)->stop_children(stop_reason::stop);
+          auto& self = *static_cast<task_group*>(group);
+          const state_guard guard(self.lock());
+          self.stop_children(stop_reason::stop);
         },
         this);
   } catch (...) {

@@ -61,6 +61,11 @@ class basic_baton {
   static constexpr unsigned everybody = UINT32_MAX;
   /// For what only the one in the kernel must know: an earlier deadline.
   wake_up claim_kernel() noexcept;
+  /// Whether claim() would find somebody.
+  bool anybody_idle() const noexcept {
+    const std::uint32_t state = state_.load(std::memory_order_relaxed);
+    return state >= one_sleeper || (state & kernel_mask) == waiting;
+  }
 
   // --- any thread
   static void deliver(const wake_up& owed) noexcept;
@@ -68,6 +73,8 @@ class basic_baton {
   // --- the end; nobody is idle
   /// Waits for writes to the wake descriptor that are still owed; after it that may be closed.
   void finish() noexcept;
+  /// For who shares the wake descriptor with others, and waits for the sum of what all of them owe.
+  std::uint64_t owed() const noexcept { return owed_; }
 
  private:
   template <class T>

@@ -67,12 +67,12 @@ void composed_transfer::step(queue_entry* entry, runner* where) {
     self->outer_(entry, nullptr);
     return;
   }
-  io_loop& loop = *self->target->loop;
+  io_loop& loop = io_loop::of(*where);
   for (;;) {
     self->total_ += self->transferred;
     self->failed_ = self->result < 0;
     if (self->finished()) break;
-    if ((self->flags & flag_cancelled) != 0) {
+    if (loop.cancelled_between_steps(*self)) {
       self->result = cancelled_result_of(*self);
       self->failed_ = true;
       static_cast<void>(self->finished());

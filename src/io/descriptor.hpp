@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // A file descriptor as the loop sees it: one queue of operations for each direction, what is known
 // about readiness, and a generation that makes stale events harmless. Descriptors belong to their
-// loop, are reused and never freed before it; only the runner touches the queues.
+// loop, are reused and never freed before it; only the runner touches the queues, and of a shared
+// loop whoever has the descriptor's lock.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <beck/run/timer_entry.hpp>
 
 #include <beck/run/loop_order.hpp>
+#include "base/spin_lock.hpp"
 #include "base/use_check.hpp"
 
 namespace beck {
@@ -34,6 +36,8 @@ struct direction {
   /// Saturating: how often waiting was right; from 2 on a read is attempted one turn late instead
   /// of at once.
   std::uint8_t predictor = 0;
+  bool trying = false;      ///< shared: a thread makes its system call
+  bool woken_late = false;  ///< shared: an event came during that
 };
 
 /// Directions of a descriptor: reading and accepting, writing and connecting, and errors.
@@ -46,7 +50,7 @@ struct descriptor_expiry : timer_entry {
   descriptor* owner = nullptr;
 };
 
-struct descriptor {
+struct alignas(64) descriptor {
   io_loop* loop = nullptr;
   any_io_executor executor;  ///< of the object; handlers that name none complete there
   int fd = -1;
@@ -66,7 +70,8 @@ struct descriptor {
   use_mark used;                   ///< by the thread that is inside one of its object's functions
   descriptor* next = nullptr;      ///< free list, or one of the driver's lists
   loop_order close_order;          ///< carries a close to the runner
-  descriptor_expiry expiry;
+  spin_lock lock;                  ///< of shared loops only; guards all of the above but `next`
+  descriptor_expiry expiry;        ///< belongs to the loop's timers
 };
 
 /// The result of an operation that was cancelled.

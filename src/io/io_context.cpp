@@ -18,11 +18,11 @@ std::int64_t after(system& sys, duration time) noexcept {
   return (time_point(duration(sys.now())) + time).nanoseconds();
 }
 
-const io_context::options& checked(const io_context::options& how, int concurrency_hint) {
-  if (concurrency_hint < 0 || concurrency_hint > 1) {
-    throw std::invalid_argument("beck::io_context: concurrency hint " +
-                                std::to_string(concurrency_hint) +
-                                "; this version has exclusive contexts only (0 or 1)");
+const io_context::options& checked(const io_context::options& how, int threads) {
+  if (threads < 0 || threads > io_context::threads_max) {
+    throw std::invalid_argument("beck::io_context: for " + std::to_string(threads) +
+                                " threads; it can be made for 0 to " +
+                                std::to_string(io_context::threads_max));
   }
   return how;
 }
@@ -54,8 +54,10 @@ backend parse_backend(text_view name) {
 }
 
 io_context::io_context() : io_context(options()) {}
-io_context::io_context(int concurrency_hint) : io_context(checked(options(), concurrency_hint)) {}
-io_context::io_context(const options& how) : loop_(new io_loop(*this, how)) {}
+io_context::io_context(int threads) : io_context(options().threads(threads)) {}
+io_context::io_context(const options& how)
+    : loop_(new io_loop(*this, checked(how, how.threads_))),
+      table_(loop_->is_shared() ? &shared_loop_table : &loop_table) {}
 io_context::~io_context() { delete loop_; }
 
 std::size_t io_context::run() { return loop_->run(SIZE_MAX, io_loop::no_deadline, true); }
@@ -91,7 +93,15 @@ void io_context::on_log(void (*sink)(const char*, void*), void* data) noexcept {
 
 backend io_context::backend_in_use() const noexcept { return loop_->drv().kind(); }
 const char* io_context::backend_report() const noexcept { return loop_->drv().report(); }
-context_stats io_context::stats() const noexcept { return loop_->stats(); }
+context_stats io_context::stats() const noexcept {
+  context_stats result;
+  if (loop_->is_shared()) {
+    loop_->as_runner([&result](io_loop& loop) { result = loop.stats(); });
+  } else {
+    result = loop_->stats();
+  }
+  return result;
+}
 void io_context::dump(text_sink out, std::size_t groups_max) const {
   loop_->dump_from_anywhere(out, groups_max);
 }

@@ -40,6 +40,7 @@ io_loop::slot::~slot() {
 }
 
 std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
+  if (is_shared()) return shared_->run(handlers, deadline, blocking);
   const slot running(*this);
   const std::uint64_t before = runner_.counters.delivered;
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
@@ -121,7 +122,7 @@ void io_loop::visit(turn_mode mode, std::int64_t deadline) noexcept {
 }
 
 void io_loop::take_mail() noexcept {
-  if (mail_.empty()) return;
+  if (!mail_.has_mail()) return;
   entry_queue mail;
   counters_.mail += mail_.take(mail);
   while (!mail.empty()) {
@@ -144,7 +145,7 @@ void io_loop::carry_out_orders() noexcept {
 }
 
 bool io_loop::out_of_work() const noexcept {
-  return outstanding_ == 0 && !end_.has_work() && mail_.empty();
+  return outstanding_ == 0 && !end_.has_work() && !mail_.has_mail();
 }
 
 void io_loop::stop() noexcept {
@@ -153,12 +154,13 @@ void io_loop::stop() noexcept {
     runner_.delivered_max = 0;
     return;
   }
+  if (is_shared() && in_handler()) runner::current()->delivered_max = 0;
   end_.stop([this] { mail_.push(&nudge_); });
 }
 
 void io_loop::work(long change) noexcept {
-  if (change > 0 || on_runner()) {
-    end_.count_work(change);
+  if (change > 0 || runs_here()) {
+    end_.count_work(change);  // who is inside run() looks at it before it waits
   } else {
     end_.end_work(change, [this] { mail_.push(&nudge_); });
   }
@@ -179,7 +181,7 @@ context_stats io_loop::stats() const noexcept {
   s.budget_stops = runner_.counters.budget_stops;
   s.depth_max = runner_.counters.depth_max;
   s.outstanding = outstanding_;
-  s.wakeups = mail_.wakeups();
+  s.wakeups = mail_.wakeups() + (is_shared() ? shared_->wake_ups() : 0);
   s.block_misses = block_misses();
   driver_->add_stats(s);
   return s;

@@ -21,6 +21,7 @@
 #include "io/mailbox.hpp"
 #include "io/run_end.hpp"
 #include "io/runner_slot.hpp"
+#include "io/shared_runners.hpp"
 #include "io/system.hpp"
 #include "io/timer_queue.hpp"
 #include "io/wall_timers.hpp"
@@ -53,6 +54,8 @@ class io_loop {
   static constexpr unsigned generation_entries_max = 1024;
   static constexpr std::int64_t generation_ns_max = 100'000;
   static constexpr std::int64_t no_deadline = INT64_MAX;
+  /// Of a shared loop: data may arrive while so many other entries run.
+  static constexpr unsigned late_entries_min = 8;
   /// The descriptor table grows by chunks that double: 64, 128, 256, ...
   static constexpr std::uint32_t chunk_first = 64;
   static constexpr std::size_t chunks_max = 24;
@@ -92,7 +95,16 @@ class io_loop {
       mail_.push(entry);
     }
   }
+  /// Whether the caller may touch the loop: it runs an exclusive one, or has the lock of a shared
+  /// one. Handlers of shared loops run without, and find themselves off the runner.
   bool on_runner() const noexcept { return runner::current() == &runner_; }
+  bool is_shared() const noexcept { return shared_ != nullptr; }
+  /// Whether the caller is inside run(): its loop goes on, whatever it does here.
+  bool runs_here() const noexcept { return on_runner() || (is_shared() && in_handler()); }
+  /// The loop that runs an entry.
+  static io_loop& of(runner& where) noexcept {
+    return *static_cast<io_loop*>(where.ambient->executor().target());
+  }
   void work(long change) noexcept;
   descriptor* allocate_descriptor(const any_io_executor& executor);
 
@@ -103,6 +115,32 @@ class io_loop {
   /// Orders in the mail do not wait for the next run(): if nobody runs the loop now, the caller
   /// carries them out.
   void carry_out_orders() noexcept;
+
+  // --- shared loops, by threads that are off the runner
+  // -----------------------------------------------
+  // Locks are taken in this order: the loop's, a descriptor's, a private queue's. Whoever has the
+  // loop's may take several descriptors' locks; all others take one.
+  class shared_lock;
+  class descriptor_lock;
+  class operation_lock;
+  void start_shared(io_op& op) noexcept;
+  bool attempt_inline_shared(io_op& op) noexcept;
+  bool in_handler() const noexcept { return shared_->running_here(); }
+  /// A read is to be tried without readiness: later, behind what this thread has, or if it has too
+  /// little for that, at once. False: only an event helps.
+  bool speculate_shared(io_op& op) noexcept;
+  void post_shared(queue_entry* entry) noexcept;
+  void adopt_shared(owned_tree& tree) noexcept;
+  void disown_shared(owned_tree& tree) noexcept;
+  bool arm_shared(timer_entry& entry) noexcept;
+  void disarm_shared(timer_entry& entry) noexcept;
+  /// Around what a driver does without touching the loop.
+  void pause_lock() noexcept {
+    if (is_shared()) shared_->pause_lock();
+  }
+  void resume_lock() noexcept {
+    if (is_shared()) shared_->lock();
+  }
 
   // --- the runner
   // ------------------------------------------------------------------------------------
@@ -117,6 +155,11 @@ class io_loop {
   /// The next step of an operation with flag_steps, whose last step was delivered. True: it has
   /// finished too and nothing was queued. Requires that it was not cancelled.
   bool step_again(io_op& op) noexcept;
+  /// Whether an operation with flag_steps was cancelled after its last step; of a shared loop
+  /// step_again() looks.
+  bool cancelled_between_steps(const io_op& op) const noexcept {
+    return !is_shared() && (op.flags & io_op::flag_cancelled) != 0;
+  }
   /// An operation with flag_steps is over: the next of its direction starts.
   void end_steps(io_op& op) noexcept;
   /// The result of an operation is known: queues its completion and starts the next of its
@@ -177,8 +220,14 @@ class io_loop {
   context_stats& counters() noexcept { return counters_; }
   context_stats stats() const noexcept;
   void log(const char* line) noexcept;
-  any_io_executor executor() noexcept { return any_io_executor(&io_context::loop_table, this); }
+  any_io_executor executor() noexcept {
+    return any_io_executor(is_shared() ? &io_context::shared_loop_table : &io_context::loop_table,
+                           this);
+  }
   static const executor_table& executor_table_of_loops() noexcept { return io_context::loop_table; }
+  static const executor_table& executor_table_of_shared_loops() noexcept {
+    return io_context::shared_loop_table;
+  }
   io_context& context() noexcept { return context_; }
 
   /// For dumps: what is in the queue, and the trees, oldest first.
@@ -204,7 +253,25 @@ class io_loop {
 
  private:
   class slot;
+  friend class shared_runners;
 
+  void lock_descriptor(descriptor& d) const noexcept;
+  void let_go(descriptor& d) noexcept;
+  void take_again(descriptor& d) noexcept;
+  void count_outstanding(int change) noexcept;
+  context_stats& counters_here() noexcept;
+  void enqueue_shared(queue_entry* entry) noexcept;
+  void complete_shared(io_op& op, int result) noexcept;
+  static void deliver_entry_shared(queue_entry* entry, runner* where);
+  std::ptrdiff_t perform_shared(io_op& op) noexcept;
+  bool attempt_shared(io_op& op) noexcept;
+  bool try_current(io_op& op) noexcept;
+  bool step_again_shared(io_op& op) noexcept;
+  void end_steps_shared(io_op& op) noexcept;
+  void expect_untried(descriptor& d) noexcept;
+  static void attempt_entry_shared(queue_entry* entry, runner* where);
+  static void late_attempt_entry_shared(queue_entry* entry, runner* where);
+  static void deliver_attempt_shared(io_op& op, runner* where, bool late);
   void run_generation(std::uint64_t delivered_max);
   void take_mail() noexcept;
   void expire_timers() noexcept;
@@ -215,6 +282,7 @@ class io_loop {
                                     std::uint8_t how = io_op::flag_cancelled) noexcept;
   static void end_of_time(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
   void complete_with(io_op& op, int result) noexcept;
+  void cancel_directed(io_op& op, bool try_first) noexcept;
   void abandon(direction& q) noexcept;
   void close_now(descriptor& d) noexcept;
   void visit(turn_mode mode, std::int64_t deadline) noexcept;
@@ -245,6 +313,7 @@ class io_loop {
   void deliver_here(io_op& op, runner* where);
   static void deliver_entry(queue_entry* entry, runner* where);
   static void late_attempt_entry(queue_entry* entry, runner* where);
+  template <bool Shared>
   bool attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept;
   static void attempt_entry(queue_entry* entry, runner* where);
   static void start_entry(queue_entry* entry, runner* where);
@@ -269,12 +338,15 @@ class io_loop {
 
   runner runner_;
   entry_queue queue_;
+  std::uint64_t outstanding_ = 0;  // operations in flight, on the runner's side
+  std::uint64_t entries_since_visit_ = 0;
   bool generation_over_ = true;
-  bool closing_ = false;
   bool left_to_parent_ = false;  // this is a child of fork
   unsigned forks_ = fork_count();
+  // The threads of a shared loop read these all the time; what they write is in the lines before.
+  const std::unique_ptr<shared_runners> shared_;  // null: exclusive
   const bool speculation_;
-  std::uint64_t outstanding_ = 0;  // operations in flight, on the runner's side
+  bool closing_ = false;
   std::unique_ptr<system> system_;
   std::unique_ptr<driver> driver_;
   timer_queue timers_;
@@ -282,7 +354,6 @@ class io_loop {
   context_stats counters_;
   loop_entry generation_mark_;
   loop_entry nudge_;
-  std::uint64_t entries_since_visit_ = 0;
   owned_tree* trees_ = nullptr;  // newest first
   std::uint64_t trees_adopted_ = 0;
   entry_queue paused_;  // accepts that ran out of descriptors
@@ -323,11 +394,47 @@ class io_loop::slot {
   runner::binding bound_;
 };
 
+/// The lock of a descriptor of a shared loop; of an exclusive one nothing.
+class io_loop::descriptor_lock {
+ public:
+  descriptor_lock(io_loop& loop, descriptor& d) noexcept : d_(loop.is_shared() ? &d : nullptr) {
+    if (d_ != nullptr) loop.lock_descriptor(*d_);
+  }
+  ~descriptor_lock() {
+    if (d_ != nullptr) d_->lock.unlock();
+  }
+  descriptor_lock(const descriptor_lock&) = delete;
+  descriptor_lock& operator=(const descriptor_lock&) = delete;
+
+ private:
+  descriptor* d_;
+};
+
+/// The lock of a shared loop. Who has it is the runner.
+class io_loop::shared_lock {
+ public:
+  explicit shared_lock(io_loop& loop) noexcept
+      : loop_(loop), bound_((loop.shared_->lock(), loop.runner_)) {}
+  ~shared_lock() { loop_.shared_->unlock(); }
+  shared_lock(const shared_lock&) = delete;
+  shared_lock& operator=(const shared_lock&) = delete;
+
+ private:
+  io_loop& loop_;
+  runner::binding bound_;
+};
+
 template <class Action>
 bool io_loop::as_runner(Action&& action) noexcept {
   if (on_runner()) {
     if (!mail_.empty())
       take_mail();  // what other threads have started on the object comes before what happens to it
+    action(*this);
+    return true;
+  }
+  if (is_shared()) {
+    const shared_lock held(*this);
+    take_mail();
     action(*this);
     return true;
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A dump that is asked for from anywhere: printed by who runs the loop, or by the caller while
 // nobody does.
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -17,15 +16,9 @@ class dump_order : public loop_order {
   dump_order(io_loop& loop, text_sink out, std::size_t groups_max) noexcept
       : loop_order(&print, this), loop_(loop), out_(out), groups_max_(groups_max) {}
 
-  /// Between two looks the runner may have left without taking its mail: then the caller takes it.
   void wait() {
-    constexpr std::chrono::milliseconds between_looks(2);
     std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, between_looks, [this] { return done_; })) {
-      lock.unlock();
-      static_cast<void>(loop_.as_runner([](io_loop&) {}));
-      lock.lock();
-    }
+    changed_.wait(lock, [this] { return done_; });
   }
 
  private:
@@ -49,6 +42,10 @@ class dump_order : public loop_order {
 
 void io_loop::dump(text_sink out, std::size_t groups_max) noexcept {
   if (closing_) return;
+  if (is_shared() && shared_->is_inside()) {
+    out.write("tasks of a context for several threads are listed while none runs it\n");
+    return;
+  }
   task_dump tasks(*this);
   tasks.collect();
   tasks.print(out, groups_max);
@@ -58,6 +55,7 @@ void io_loop::dump_from_anywhere(text_sink out, std::size_t groups_max) {
   if (as_runner([&](io_loop& self) { self.dump(out, groups_max); })) return;
   dump_order order(*this, out, groups_max);
   mail_.push(&order);
+  carry_out_orders();
   order.wait();
 }
 

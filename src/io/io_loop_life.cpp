@@ -19,7 +19,10 @@ constexpr duration reap_time(30'000'000'000);
 }
 
 io_loop::io_loop(io_context& context, const io_context::options& how)
-    : speculation_(how.speculation_),
+    : shared_(how.threads_ > 1
+                  ? std::make_unique<shared_runners>(*this, static_cast<unsigned>(how.threads_))
+                  : nullptr),
+      speculation_(how.speculation_),
       wall_timers_(*this),
       context_(context),
       ambient_(executor()),
@@ -38,12 +41,14 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
   no_descriptor_.executor = executor();
   backend_selection::open(*this, how, system_, driver_);
   mail_.open(driver_->wake_handle());
+  if (is_shared()) shared_->open(driver_->wake_handle());
 }
 
 io_loop::~io_loop() {
   // In a child of fork nobody runs it: threads are not inherited.
   const bool taken = inherited() || slot_.take(runner_slot::holder::runner);
-  BECK_ASSERT(taken, "an io_context was destroyed while a thread runs it");
+  BECK_ASSERT(taken && (!is_shared() || inherited() || !shared_->is_inside()),
+              "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);
   if (!empty_out()) {
     log("io_context destroyed: the kernel did not give an operation back within 30 s; its memory "
@@ -56,7 +61,7 @@ io_loop::~io_loop() {
   if (!left_to_parent_) {  // else the writers are the parent's threads
     end_.settle();
     take_mail();
-    mail_.settle();
+    mail_.settle(is_shared() ? shared_->owed() : 0);
   }
   for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
 }

@@ -69,7 +69,7 @@ bool io_loop::start_immediate(io_op& op) noexcept {
     q.waiting.push(&op);
     return false;
   }
-  if (is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt(op)) return true;
+  if (is_transfer(op.kind) ? attempt_transfer<false>(op, d, q) : attempt(op)) return true;
   ++outstanding_;
   q.current = &op;
   if (!pause_if_exhausted(op)) hand_over(op);
@@ -88,6 +88,11 @@ void io_loop::start_entry(queue_entry* entry, runner* where) {
 
 void io_loop::queue_attempt(io_op& op) noexcept {
   advance(op, op_event::wake);
+  if (is_shared()) {
+    op.run = &attempt_entry_shared;
+    enqueue_shared(&op);
+    return;
+  }
   op.run = &attempt_entry;
   queue_.push(&op);
 }
@@ -155,6 +160,7 @@ void fill_raw(io_op& op, io_uring_sqe& entry) noexcept {
 // -----------------------------------------------------------------------------------------
 
 void io_loop::complete_with(io_op& op, int result) noexcept {
+  if (is_shared()) return complete_shared(op, result);
   return_buffers(op);
   op.result = result != cancelled_result ? result : cancelled_result_of(op);
   advance(op, op_event::finish);
@@ -212,6 +218,7 @@ void io_loop::hold_direction(io_op& op) noexcept {
 }
 
 bool io_loop::step_again(io_op& op) noexcept {
+  if (is_shared()) return step_again_shared(op);
   if (attempt(op)) return true;
   ++outstanding_;
   hand_over(op);
@@ -219,6 +226,7 @@ bool io_loop::step_again(io_op& op) noexcept {
 }
 
 void io_loop::end_steps(io_op& op) noexcept {
+  if (is_shared()) return end_steps_shared(op);
   op.flags &= static_cast<std::uint8_t>(~io_op::flag_steps);
   leave_direction(op);
 }
@@ -265,6 +273,7 @@ std::size_t io_loop::mark_cancelled(entry_queue& waiting, std::uint8_t how) noex
 
 std::size_t io_loop::cancel_all(descriptor& d) noexcept {
   std::size_t count = 0;
+  const descriptor_lock held(*this, d);
   for (direction& q : d.queue) {
     if (q.current == nullptr) continue;
     count += 1 + mark_cancelled(q.waiting);
@@ -282,6 +291,11 @@ void io_loop::cancel(io_op& op, bool try_first) noexcept {
     if (op.state == op_state::parked) end_signal_wait(static_cast<signal_wait&>(op), -ECANCELED);
     return;
   }
+  const descriptor_lock held(*this, *op.target);
+  cancel_directed(op, try_first);
+}
+
+void io_loop::cancel_directed(io_op& op, bool try_first) noexcept {
   if (op.state == op_state::waiting) {
     direction& q = op.target->queue[direction_of(op.kind)];
     q.waiting.remove(&op);
@@ -313,9 +327,11 @@ void io_loop::abandon(direction& q) noexcept {
     finish(*op, -ECANCELED);
     return;
   }
-  // The run queue or a list of the driver holds it: it ends there, without its descriptor.
+  // The run queue or a list of the driver holds it: it ends there, without its descriptor, which
+  // may have another owner by then. Other threads find the lock of a shared loop's descriptor by
+  // it.
   op->flags |= io_op::flag_cancelled;
-  op->target = &no_descriptor_;
+  if (!is_shared()) op->target = &no_descriptor_;
   q.current = nullptr;
   while (!q.waiting.empty()) complete_with(*static_cast<io_op*>(q.waiting.pop()), -ECANCELED);
 }
@@ -339,6 +355,7 @@ void start_operation(io_op& op) noexcept {
   op.flags &= io_op::flag_all | io_op::flag_tried | io_op::flag_steps;
   {
     const object_use inside = use_for(op);
+    if (loop.is_shared()) return loop.start_shared(op);
     if (loop.on_runner()) {
       loop.start(op);
       return;
@@ -397,7 +414,8 @@ void remote_cancel::come_home(queue_entry* entry, runner* where) {
 void complete_later(io_op& op, int result) noexcept {
   op.result = result;
   op.run = op.complete;
-  loop_of(op).post(&op);
+  io_loop& loop = loop_of(op);
+  loop.is_shared() ? loop.post_shared(&op) : loop.post(&op);
 }
 
 const any_io_executor& default_executor(const io_op& op) noexcept {
@@ -414,7 +432,12 @@ bool operation::await_ready() noexcept {
   const direction& q = d.queue[direction_of(kind)];
   io_loop& loop = *d.loop;
   // Off the runner the slot may not even be looked at.
-  if (!loop.on_runner() || loop.run_state().budget() == 0) return false;
+  if (!loop.on_runner()) {
+    if (!loop.is_shared()) return false;
+    const object_use inside = use_for(*this);
+    return loop.attempt_inline_shared(*this);
+  }
+  if (loop.run_state().budget() == 0) return false;
   if (d.fd < 0 || (d.closing | d.expired) || q.current != nullptr) return false;
   if (q.undelivered != nullptr || !worth_attempting(d, q, kind)) return false;
   const object_use inside = use_for(*this);
@@ -451,7 +474,7 @@ const wait_kind operation::wait_elsewhere{&cancel_wait, "an operation of another
 scope* operation::cancel_wait(void* leaf, scope& from) noexcept {
   auto& op = *static_cast<operation*>(leaf);
   io_loop& loop = loop_of(op);
-  const bool try_first = from.reason() == stop_reason::deadline && loop.on_runner();
+  const bool try_first = from.reason() == stop_reason::deadline && loop.runs_here();
   if (loop.as_runner([&](io_loop& here) { here.cancel(op, try_first); })) return nullptr;
   const auto cancel_there = [](void* there) noexcept {
     auto& arrived = *static_cast<operation*>(there);

@@ -7,7 +7,8 @@
 namespace beck {
 
 io_loop& loop_of(const any_io_executor& executor) {
-  if (executor.table() == &io_loop::executor_table_of_loops()) {
+  if (executor.table() == &io_loop::executor_table_of_loops() ||
+      executor.table() == &io_loop::executor_table_of_shared_loops()) {
     return *static_cast<io_loop*>(executor.target());
   }
   auto* context = executor ? dynamic_cast<io_context*>(executor.context_or_null()) : nullptr;

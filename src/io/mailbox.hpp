@@ -51,6 +51,13 @@ class basic_mailbox {
 
   bool empty() const noexcept { return head_.load(std::memory_order_relaxed) == nullptr; }
 
+  /// Whether take() would give something. While the loop sleeps, others may hold its lock (a shared
+  /// one): they must leave the mark where it is.
+  bool has_mail() const noexcept {
+    entry* const head = head_.load(std::memory_order_relaxed);
+    return head != nullptr && head != Parts::asleep();
+  }
+
   /// Takes everything, oldest first; gives the number taken.
   unsigned take(queue& into) noexcept;
 
@@ -61,8 +68,9 @@ class basic_mailbox {
   /// Ends what sleep() began.
   void awake() noexcept;
 
-  /// Waits for wake-ups that posters still owe; after it the wake descriptor may be closed.
-  void settle() noexcept;
+  /// Waits for wake-ups that posters still owe, and for those of `others` who write to the same
+  /// descriptor; after it that may be closed.
+  void settle(std::uint64_t others = 0) noexcept;
 
   /// How many times a poster woke the loop.
   std::uint64_t wakeups() const noexcept { return owed_; }
@@ -134,8 +142,8 @@ void basic_mailbox<Parts>::awake() noexcept {
 }
 
 template <class Parts>
-void basic_mailbox<Parts>::settle() noexcept {
-  if (owed_ != 0) Parts::drain(wake_fd_, owed_);
+void basic_mailbox<Parts>::settle(std::uint64_t others) noexcept {
+  if (owed_ + others != 0) Parts::drain(wake_fd_, owed_ + others);
   owed_ = 0;
 }
 

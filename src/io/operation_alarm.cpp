@@ -11,11 +11,16 @@ namespace beck {
 bool operation_alarm::on_runner(const io_op& op) noexcept { return loop_of(op).on_runner(); }
 
 void operation_alarm::mail(io_op& op, begin_function begin) noexcept {
+  io_loop& loop = loop_of(op);
+  if (loop.is_shared()) {  // the caller may be its runner for a moment
+    loop.as_runner([&op, begin](io_loop&) { begin(op); });
+    return;
+  }
   op.state = op_state::inert;
   order_.run = &start_entry;
   order_.op = &op;
   order_.begin = begin;
-  loop_of(op).mail().push(&order_);
+  loop.mail().push(&order_);
 }
 
 void operation_alarm::start_entry(queue_entry* entry, runner* where) {
@@ -41,7 +46,12 @@ bool operation_alarm::arm(io_op& op) noexcept {
 }
 
 void operation_alarm::disarm() noexcept {
-  if (is_armed()) io_loop::executor_table_of_loops().disarm(&loop_of(*op_), *this);
+  io_loop& loop = loop_of(*op_);
+  if (loop.is_shared()) {
+    loop.disarm_shared(*this);
+  } else if (is_armed()) {
+    io_loop::executor_table_of_loops().disarm(&loop, *this);
+  }
 }
 
 void operation_alarm::ring(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {

@@ -163,12 +163,12 @@ bool read_until_operation::begin_immediate() noexcept {
 void read_until_operation::step(queue_entry* entry, runner* where) {
   auto* self = static_cast<read_until_operation*>(static_cast<io_op*>(entry));
   if (where != nullptr) {
-    io_loop& loop = *self->target->loop;
+    io_loop& loop = io_loop::of(*where);
     for (;;) {
       self->buffer_.shrink(self->length - self->transferred);
       if (self->result != 0 || self->search()) break;
       self->result =
-          (self->flags & flag_cancelled) != 0 ? cancelled_result_of(*self) : self->grow();
+          loop.cancelled_between_steps(*self) ? cancelled_result_of(*self) : self->grow();
       if (self->result != 0) break;
       if (!loop.step_again(*self)) return;
     }

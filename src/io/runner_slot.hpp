@@ -31,6 +31,17 @@ class basic_runner_slot {
     }
   }
 
+  /// Once, without waiting. For who comes back at once.
+  bool try_take(holder as) noexcept {
+    holder seen = holder::nobody;  // acquire: as take()
+    return holder_.compare_exchange_strong(seen, as, std::memory_order_acquire,
+                                           std::memory_order_relaxed);
+  }
+  /// Says when the next try_take() is worth it, and orders nothing.
+  bool looks_free() const noexcept {
+    return holder_.load(std::memory_order_relaxed) == holder::nobody;
+  }
+
   /// Requires that the caller holds it.
   void leave() noexcept {
     holder_.store(holder::nobody, std::memory_order_release);  // pairs with the next take()

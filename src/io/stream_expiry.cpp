@@ -22,12 +22,13 @@ bool io_loop::expire_at(descriptor& d, std::int64_t when) noexcept {
 void io_loop::end_of_time(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {
   descriptor& d = *static_cast<descriptor_expiry&>(entry).owner;
   if (shutting_down) return;
+  const descriptor_lock held(loop, d);
   d.expired = true;
   for (direction& q : d.queue) {
     if (q.current == nullptr) continue;
     mark_cancelled(q.waiting, io_op::flag_cancelled | io_op::flag_timed_out);
     q.current->flags |= io_op::flag_timed_out;
-    loop.cancel(*q.current, true);
+    loop.cancel_directed(*q.current, true);
   }
 }
 
@@ -41,6 +42,7 @@ struct expiry_order : loop_order {
   static void set_limit(void* self) noexcept {
     const expiry_order what = *static_cast<expiry_order*>(self);
     free_block(self);
+    const io_loop::descriptor_lock held(*what.d->loop, *what.d);
     if (what.d->generation == what.generation) what.d->loop->expire_at(*what.d, what.when);
   }
 
@@ -54,7 +56,11 @@ void set_limit(descriptor& d, std::int64_t when) {
   if (&d == &loop.no_descriptor()) return;
   const object_use inside = use_of(d, "expires");
   bool done = true;
-  if (!loop.as_runner([&](io_loop& l) { done = l.expire_at(d, when); })) {
+  const auto set_here = [&](io_loop& l) {
+    const io_loop::descriptor_lock held(l, d);
+    done = l.expire_at(d, when);
+  };
+  if (!loop.as_runner(set_here)) {
     loop.mail().push(::new (allocate_block(sizeof(expiry_order))) expiry_order(d, when));
   }
   if (!done) throw std::bad_alloc();

@@ -2,8 +2,10 @@
 // Alarms on the clocks of executors, and the scopes that they stop.
 #include <beck/run/deadline_scope.hpp>
 
+#include <beck/run/block.hpp>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 namespace beck {
 namespace {
@@ -20,6 +22,65 @@ const executor_table& clock_of(const any_io_executor& executor) {
 }  // namespace
 
 void check_clock(const any_io_executor& executor) { static_cast<void>(clock_of(executor)); }
+/// Where timers expire beside the executor's entries, the end of an alarm and its ring may meet. So
+/// a block of its own waits, goes through the executor, and sees whether the alarm is still there.
+class alarm::courier final : private timer_entry, private queue_entry {
+ public:
+  static courier* arm(alarm& owner) {
+    auto* made = ::new (allocate_block(sizeof(courier))) courier(owner);
+    if (made->home_.table()->arm(made->home_.target(), *made)) return made;
+    free(made);
+    throw std::bad_alloc();
+  }
+
+  void disarm() noexcept {
+    home_.table()->disarm(home_.target(), *this);  // from here on it is sent, or never will be
+    bool last = false;
+    {
+      const state_guard guard(lock_);
+      owner_ = nullptr;
+      last = !sent_ || arrived_;
+    }
+    if (last) free(this);
+  }
+
+ private:
+  explicit courier(alarm& owner) noexcept : owner_(&owner), home_(*owner.executor_) {
+    deadline = owner.deadline;
+    expired = &send;
+  }
+
+  static void send(timer_entry& entry, io_loop&, bool shutting_down) noexcept {
+    auto& self = static_cast<courier&>(entry);
+    if (shutting_down) return;
+    self.sent_ = true;
+    self.run = &arrive;
+    self.home_.post(&self);
+  }
+
+  static void arrive(queue_entry* entry, runner* where) {
+    auto* self = static_cast<courier*>(entry);
+    bool last = false;
+    {
+      const state_guard guard(self->lock_);
+      self->arrived_ = true;
+      last = self->owner_ == nullptr;
+      if (!last && where != nullptr) self->owner_->ring_(self->owner_->data_);
+    }
+    if (last) free(self);
+  }
+
+  static void free(courier* self) noexcept {
+    self->~courier();
+    free_block(self);
+  }
+
+  alarm* owner_;
+  any_io_executor home_;
+  state_lock lock_{concurrent};
+  bool sent_ = false;
+  bool arrived_ = false;
+};
 
 void alarm::arm(const any_io_executor& executor, time_point when, void (*ring)(void* data) noexcept,
                 void* data) {
@@ -29,6 +90,10 @@ void alarm::arm(const any_io_executor& executor, time_point when, void (*ring)(v
   ring_ = ring;
   data_ = data;
   deadline = when.nanoseconds();
+  if (clock.expires_beside) {
+    courier_ = courier::arm(*this);
+    return;
+  }
   expired = &ring_now;
   if (!clock.arm(executor.target(), *this)) throw std::bad_alloc();
 }
@@ -40,7 +105,11 @@ void alarm::arm(const any_io_executor& executor, duration after, void (*ring)(vo
 }
 
 void alarm::disarm() noexcept {
-  if (is_armed()) executor_->table()->disarm(executor_->target(), *this);
+  if (courier_ != nullptr) {
+    std::exchange(courier_, nullptr)->disarm();
+  } else if (timer_entry::is_armed()) {
+    executor_->table()->disarm(executor_->target(), *this);
+  }
 }
 
 void alarm::ring_now(timer_entry& entry, io_loop&, bool shutting_down) noexcept {

@@ -133,13 +133,23 @@ constexpr executor_table without_clock(executor_table table) noexcept {
 }
 const executor_table strand_table_without_clock = without_clock(strand_table);
 
+constexpr executor_table over_several_threads(executor_table table) noexcept {
+  table.expires_beside = true;
+  return table;
+}
+const executor_table strand_table_over_several_threads = over_several_threads(strand_table);
+
+const executor_table& table_for(const any_io_executor& inner) noexcept {
+  if (inner.table()->now == nullptr) return strand_table_without_clock;
+  return inner.table()->expires_beside ? strand_table_over_several_threads : strand_table;
+}
+
 }  // namespace
 
 any_io_executor make_strand_executor(any_io_executor inner) {
-  const bool has_clock = inner.table()->now != nullptr;
+  const executor_table& table = table_for(inner);
   void* const block = allocate_block(sizeof(strand_state));
-  return any_io_executor(has_clock ? &strand_table : &strand_table_without_clock,
-                         ::new (block) strand_state(static_cast<any_io_executor&&>(inner)));
+  return any_io_executor(&table, ::new (block) strand_state(static_cast<any_io_executor&&>(inner)));
 }
 
 }  // namespace beck

@@ -72,10 +72,15 @@ struct context_stats {
 };
 
 /// An event loop. Constructed without a number of threads it is exclusive: one thread at a time
-/// runs it, any thread may post to it and start operations.
+/// runs it, any thread may post to it and start operations. Constructed for several it is shared:
+/// handlers run on any of the threads inside run*, several at once, and only a strand keeps two of
+/// them apart. An exclusive context is the fast form, and an io_pool of them the way to use many
+/// cores; shared ones are for handlers that block or compute, and for programs that come from Asio.
 ///
 /// Thread: run*, poll* by one thread at a time (threads may take turns; a second one at the same
-/// moment gets std::logic_error). post, stop, get_executor and starting operations: any thread.
+/// moment gets std::logic_error); of a shared context by as many as it was made for, and one too
+/// many waits for a place (poll* then gives 0). post, stop, get_executor and starting operations:
+/// any thread.
 /// Destruction: from any thread that does not run it, with operations in flight: they are cancelled
 /// and reaped, their handlers are destroyed un-run, then the tasks that still live, newest first.
 class io_context : public execution_context {
@@ -95,6 +100,11 @@ class io_context : public execution_context {
     /// The seed of a private simulated world (backend::sim without a host).
     options& seed(std::uint64_t seed) noexcept {
       seed_ = seed;
+      return *this;
+    }
+    /// How many threads may be inside run* and poll* at once: see io_context(int).
+    options& threads(int most) noexcept {
+      threads_ = most;
       return *this;
     }
     /// For measuring a mechanism against its absence (docs/mechanisms.md). The default is the fast
@@ -119,6 +129,7 @@ class io_context : public execution_context {
     beck::backend backend_ = beck::backend::automatic;
     receive_arming arming_ = receive_arming::lazy;
     bool speculation_ = true;
+    int threads_ = 1;
     std::uint64_t seed_ = 1;
     sim_host* host_ = nullptr;
     uring::ring_kernel* kernel_ = nullptr;  // the library's tests put a scripted one below the ring
@@ -139,7 +150,7 @@ class io_context : public execution_context {
       any_io_executor(*this).execute(static_cast<F&&>(function));
     }
 
-    const executor_table* table() const noexcept { return &loop_table; }
+    const executor_table* table() const noexcept { return context_->table_; }
     void* target() const noexcept { return context_->loop_; }
     friend bool operator==(const executor_type&, const executor_type&) noexcept = default;
 
@@ -147,11 +158,16 @@ class io_context : public execution_context {
     io_context* context_;
   };
 
-  /// Throws io_error if the backend that was asked for is refused (its message is the reason), and
-  /// std::invalid_argument for a concurrency hint that is not 0 or 1 (contexts for several threads
-  /// come with a later version).
+  /// The most threads that a context can be made for.
+  static constexpr int threads_max = 1024;
+
+  /// Throws io_error if the backend that was asked for is refused (its message is the reason).
   io_context();
-  explicit io_context(int concurrency_hint);
+  /// For `threads` threads at once; 0 and 1 make an exclusive context. A shared one uses epoll: if
+  /// another backend was asked for, an io_error says so (operation_not_supported). There a time
+  /// limit of a coroutine allocates a block, and stops reach composed operations only on strands.
+  /// Throws std::invalid_argument for less than 0 or more than `threads_max`.
+  explicit io_context(int threads);
   io_context(const options& how);  // NOLINT: see options
   /// Cancels and reaps what is in flight, then destroys un-run handlers and, newest first, the
   /// tasks that live here. Thread: any that does not run it, and no other uses it. Requires: no
@@ -209,8 +225,10 @@ class io_context : public execution_context {
  private:
   friend class io_loop;
   static const executor_table loop_table;
+  static const executor_table shared_loop_table;
 
   io_loop* loop_;
+  const executor_table* table_;
 };
 
 }  // namespace beck

@@ -75,6 +75,9 @@ struct executor_table {
   std::int64_t (*now)(void* self) noexcept = nullptr;
   bool (*arm)(void* self, timer_entry& entry) noexcept = nullptr;  ///< false: there is no memory
   void (*disarm)(void* self, timer_entry& entry) noexcept = nullptr;
+  /// Whether entries expire on any thread and beside the executor's entries; then disarm() is for
+  /// those that have expired, too.
+  bool expires_beside = false;
 };
 
 class any_io_executor;

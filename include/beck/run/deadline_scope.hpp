@@ -21,8 +21,9 @@ class alarm : private timer_entry {
   alarm(const alarm&) = delete;
   alarm& operator=(const alarm&) = delete;
 
-  /// Calls `ring(data)` at `when`: inside the executor's turn, between two of its entries; it runs
-  /// no user code. time_point::max() is never. Requires that it is not armed. Throws
+  /// Calls `ring(data)` at `when`: inside the executor's turn, between two of its entries (in a
+  /// shared context beside them, as an entry of its own); it runs no user code and does not disarm.
+  /// time_point::max() is never. Requires that it is not armed. Throws
   /// std::logic_error if the executor has no clock (only io_contexts and strands over them do),
   /// std::bad_alloc.
   void arm(const any_io_executor& executor, time_point when, void (*ring)(void* data) noexcept,
@@ -30,14 +31,17 @@ class alarm : private timer_entry {
   void arm(const any_io_executor& executor, duration after, void (*ring)(void* data) noexcept,
            void* data);
   void disarm() noexcept;
-  using timer_entry::is_armed;
+  bool is_armed() const noexcept { return timer_entry::is_armed() || courier_ != nullptr; }
 
  private:
+  class courier;
+
   static void ring_now(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
 
   const any_io_executor* executor_ = nullptr;
   void (*ring_)(void* data) noexcept = nullptr;
   void* data_ = nullptr;
+  courier* courier_ = nullptr;
 };
 
 /// Stopped with the outer scope, or by the clock.

@@ -65,6 +65,9 @@ class runner {
     entry->run(entry, this);
   }
 
+  /// A full budget, by an executor that spends it outside of every entry.
+  void refill() noexcept { budget_ = budget_per_entry; }
+
   /// Asks for `weight` before an attempt; false: the budget is spent, queue instead. An attempt may
   /// overdraw once, so that a large weight is never refused for ever.
   bool spend(unsigned weight) noexcept {
