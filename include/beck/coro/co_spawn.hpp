@@ -92,6 +92,7 @@ struct work_traits<task<T, Throwing>> {
 };
 template <class Work>
 concept spawnable =
+    (is_task<std::decay_t<Work>> || std::is_invocable_v<std::decay_t<Work>&>) &&
     requires { requires is_task<typename work_traits<std::decay_t<Work>>::task_type>; };
 
 /// What a handler of co_spawn is given. After an exception the value is a default-constructed one.
