@@ -15,22 +15,28 @@ void join_point::add(branch& b, std::coroutine_handle<> frame,
                      task_promise_base& promise) noexcept {
   b.frame_ = frame;
   b.promise_ = &promise;
-  {
-    const state_guard guard(lock());
-    b.number_ = ++numbers_;
-    branches_.push_back(b);
-  }
+  b.number_ = ++numbers_;
+  branches_.push_back(b);
   __atomic_fetch_add(&running_, 1u, __ATOMIC_RELAXED);
 }
 
 void join_point::start_later(branch& b, std::coroutine_handle<> frame, task_promise_base& promise) {
+  const state_guard guard(lock());
+  start_later_locked(b, frame, promise);
+}
+
+void join_point::start_later_locked(branch& b, std::coroutine_handle<> frame,
+                                    task_promise_base& promise) {
   add(b, frame, promise);
   b.run = &branch::begin;
   outer_->executor().post(&b);
 }
 
 void join_point::start(branch& b, std::coroutine_handle<> frame, task_promise_base& promise) {
-  add(b, frame, promise);
+  {
+    const state_guard guard(lock());
+    add(b, frame, promise);
+  }
   runner* const where = runner::current();
   BECK_ASSERT(where != nullptr, "a branch was started outside of every executor");
   if (!where->descend()) [[unlikely]] {

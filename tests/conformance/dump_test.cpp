@@ -106,6 +106,29 @@ CONFORMANCE("members and lambdas have the names that their authors gave them") {
   finish(ctx, event);
 }
 
+CONFORMANCE("an awaitable shows the same") {
+  beck::io_context ctx(context_options());
+  beck::manual_reset_event event;
+  const unsigned await_line = __LINE__ + 2;
+  const auto lambda = [&]() -> beck::awaitable<> {
+    co_await event.wait();
+    co_await wait_for(event);
+  };
+  beck::co_spawn(ctx, lambda, beck::detached);
+  ctx.poll();
+  std::string text = dump_of(ctx);
+  CHECK(text.find("    " + line_of(await_line) + " in ") != text.npos);
+  CHECK(text.find("  waiting T for event: #1\n") != text.npos);
+  event.set();
+  event.reset();
+  ctx.restart();
+  ctx.poll();
+  text = dump_of(ctx);
+  CHECK(text.find("    " + line_of(await_line + 1) + " in ") != text.npos);
+  CHECK(text.find(in_wait_for + "  waiting T for event: #1\n") != text.npos);
+  finish(ctx, event);
+}
+
 CONFORMANCE("a recursion is one line, and a long chain shows both of its ends") {
   beck::io_context ctx(context_options());
   beck::manual_reset_event event;

@@ -148,7 +148,7 @@ class task_window : private join_point {
     }
     const auto frame = free.work_->frame();
     auto& made = free.branch_.emplace(static_cast<join_point&>(*this), free);
-    start_later(made, frame, frame.promise());
+    start_later_locked(made, frame, frame.promise());
   }
 
   void fail(std::exception_ptr error) noexcept {

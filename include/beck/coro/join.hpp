@@ -85,6 +85,8 @@ class join_point {
   void start(branch& b, std::coroutine_handle<> frame, task_promise_base& promise);
   /// Starts it behind what is queued. The coroutine waits already, or will.
   void start_later(branch& b, std::coroutine_handle<> frame, task_promise_base& promise);
+  /// The same by who holds the lock.
+  void start_later_locked(branch& b, std::coroutine_handle<> frame, task_promise_base& promise);
 
   /// The coroutine waits until all branches have ended; to cancel that is to stop them. False: they
   /// have.

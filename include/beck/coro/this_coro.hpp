@@ -89,7 +89,7 @@ class cancellation_state_t {
   constexpr cancellation_state_t() noexcept {}
   cancellation_state_query operator co_await() const noexcept { return cancellation_state_query(); }
 };
-/// `if ((co_await this_coro::cancellation_state).cancelled() != cancellation_type::none) ...`
+/// `auto state = co_await this_coro::cancellation_state;`, then `state.cancelled()` at any time.
 inline constexpr cancellation_state_t cancellation_state{};
 
 }  // namespace beck::this_coro
