@@ -148,7 +148,7 @@ class io_loop {
   void start(io_op& op) noexcept;
   /// Tries at once if readiness, the queue and the budget allow it. True: the result is in `op`,
   /// which was not queued anywhere. Requires that `op` is the current one of its direction or that
-  /// there is none.
+  /// there is none. Transfers of shared loops: attempt_shared().
   bool attempt(io_op& op) noexcept;
   /// As start(), but true if it finished and nothing was queued.
   bool start_immediate(io_op& op) noexcept;

@@ -44,9 +44,7 @@ bool is_exhaustion(int result) noexcept {
 bool io_loop::attempt(io_op& op) noexcept {
   descriptor& d = *op.target;
   direction& q = d.queue[direction_of(op.kind)];
-  if (is_transfer(op.kind)) {
-    return is_shared() ? attempt_transfer<true>(op, d, q) : attempt_transfer<false>(op, d, q);
-  }
+  if (is_transfer(op.kind)) return attempt_transfer<false>(op, d, q);
   runner& where = is_shared() ? *runner::current() : runner_;
   context_stats& counters = is_shared() ? counters_here() : counters_;
   while (worth_attempting(d, q, op.kind) && where.spend(runner::call_weight)) {
@@ -112,6 +110,7 @@ bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept 
 }
 
 template bool io_loop::attempt_transfer<false>(io_op&, descriptor&, direction&) noexcept;
+template bool io_loop::attempt_transfer<true>(io_op&, descriptor&, direction&) noexcept;
 
 void io_loop::note_received(const descriptor& d, direction& q, std::size_t asked,
                             std::size_t moved) noexcept {

@@ -88,7 +88,7 @@ void io_loop::start_entry(queue_entry* entry, runner* where) {
 
 void io_loop::queue_attempt(io_op& op) noexcept {
   advance(op, op_event::wake);
-  if (is_shared()) {
+  if (is_shared()) [[unlikely]] {
     op.run = &attempt_entry_shared;
     enqueue_shared(&op);
     return;
@@ -160,7 +160,8 @@ void fill_raw(io_op& op, io_uring_sqe& entry) noexcept {
 // -----------------------------------------------------------------------------------------
 
 void io_loop::complete_with(io_op& op, int result) noexcept {
-  if (is_shared()) return complete_shared(op, result);
+  if (is_shared()) [[unlikely]]
+    return complete_shared(op, result);
   return_buffers(op);
   op.result = result != cancelled_result ? result : cancelled_result_of(op);
   advance(op, op_event::finish);
@@ -427,16 +428,19 @@ bool runs_operations_of(const any_io_executor& executor, const io_op& op) noexce
   return executor.target() == &loop_of(op);
 }
 
+namespace {
+[[gnu::noinline]] bool is_ready_off_runner(io_loop& loop, io_op& op) noexcept {
+  const object_use inside = use_for(op);
+  return loop.attempt_inline_shared(op);
+}
+}  // namespace
+
 bool operation::await_ready() noexcept {
   const descriptor& d = *target;
   const direction& q = d.queue[direction_of(kind)];
   io_loop& loop = *d.loop;
   // Off the runner the slot may not even be looked at.
-  if (!loop.on_runner()) {
-    if (!loop.is_shared()) return false;
-    const object_use inside = use_for(*this);
-    return loop.attempt_inline_shared(*this);
-  }
+  if (!loop.on_runner()) return loop.is_shared() && is_ready_off_runner(loop, *this);
   if (loop.run_state().budget() == 0) return false;
   if (d.fd < 0 || (d.closing | d.expired) || q.current != nullptr) return false;
   if (q.undelivered != nullptr || !worth_attempting(d, q, kind)) return false;

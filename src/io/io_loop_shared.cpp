@@ -145,7 +145,7 @@ std::ptrdiff_t io_loop::perform_shared(io_op& op) noexcept {
 /// As attempt().
 bool io_loop::attempt_shared(io_op& op) noexcept {
   direction& q = op.target->queue[direction_of(op.kind)];
-  const bool done = attempt(op);
+  const bool done = is_transfer(op.kind) ? attempt_transfer<true>(op, *op.target, q) : attempt(op);
   if (q.woken_late) q.ready = readiness::known;
   q.woken_late = false;
   return done;

@@ -411,7 +411,7 @@ void shared_runners::settle_accounts(shared_thread& mine) noexcept {
 
 /// Until there is something to look at.
 void shared_runners::sleep(shared_thread& mine, std::int64_t deadline) noexcept {
-  // The lock was let go of since the last look at these, and who ends it wakes those who sleep.
+  // While this one asked the kernel, the last of the others may have ended; nobody would wake it.
   if (loop_.stopped() || out_of_work(mine)) return;
   const bool kernel = !in_kernel_;
   if (kernel) watched_ = active_ != 0;

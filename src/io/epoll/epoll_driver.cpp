@@ -84,7 +84,7 @@ bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
 
 /// Relaxed: it only says how soon the next visit should be.
 inline void epoll_driver::count_parked(int change) noexcept {
-  if (loop_.is_shared()) {
+  if (loop_.is_shared()) [[unlikely]] {
     parked_.fetch_add(change, std::memory_order_relaxed);
   } else {
     parked_.store(parked_.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
