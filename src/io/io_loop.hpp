@@ -97,6 +97,14 @@ class io_loop {
   /// one. Handlers of shared loops run without, and find themselves off the runner.
   bool on_runner() const noexcept { return runner::current() == &runner_; }
   bool is_shared() const noexcept { return shared_ != nullptr; }
+  /// Of a shared loop.
+  unsigned threads_max() const noexcept { return shared_->threads_max(); }
+  /// run() by one of a driver's own threads.
+  std::size_t run_as_thread(std::size_t handlers, std::int64_t deadline, bool blocking) {
+    return shared_->run_as_thread(handlers, deadline, blocking);
+  }
+  /// Whoever waits inside run() looks round.
+  void call_everybody() noexcept { shared_->call_everybody(); }
   /// The loop that runs an entry. Of a shared one an operation's target may change until the lock
   /// is taken.
   static io_loop& of(runner& where) noexcept {

@@ -28,7 +28,9 @@ std::ptrdiff_t io_loop::perform_shared(io_op& op) noexcept {
     q.ready = readiness::no;
     q.trying = true;
     shared_->pause_lock();
+    shared_->meet_others();
     const std::ptrdiff_t r = perform(*system_, op);
+    shared_->meet_others();
     shared_->lock();
     runner_.charge(runner::budget_per_entry - budget_left);
     q.trying = false;
@@ -56,7 +58,7 @@ void io_loop::expect_untried(descriptor& d) noexcept {
   };
   while (is_tried() && !inherited()) {
     shared_->pause_lock();
-    real_atomics::yield();
+    shared_->yield();
     shared_->lock();
   }
 }

@@ -10,6 +10,7 @@
 #include <beck/base/assert.hpp>
 
 #include "io/io_loop.hpp"
+#include "io/virtual_threads.hpp"
 
 namespace beck {
 namespace {
@@ -19,6 +20,40 @@ constexpr std::int64_t nobody_waits = INT64_MIN;
 constexpr unsigned entries_between_looks = 16;
 
 }  // namespace
+
+void shared_runners::open(int wake_fd, virtual_threads* threads) noexcept {
+  constexpr int called_by_name = 0;  // virtual threads wait for no descriptor
+  threads_ = threads;
+  baton_.open(threads == nullptr ? wake_fd : called_by_name);
+}
+
+void shared_runners::wake_ups::deliver(virtual_threads* threads) const noexcept {
+  for (const baton::wake_up& owed : {work, other}) {
+    if (threads == nullptr) {
+      baton::deliver(owed);
+      continue;
+    }
+    if (owed.sleepers != 0) threads->wake_sleepers(owed.word, owed.sleepers);
+    if (owed.wake_fd >= 0) threads->wake_kernel();
+  }
+}
+
+void shared_runners::meet_others() noexcept {
+  if (threads_ != nullptr) threads_->meet();
+}
+
+void shared_runners::yield() noexcept {
+  if (threads_ == nullptr) return real_atomics::yield();
+  threads_->spin();
+}
+
+void shared_runners::call_everybody() noexcept {
+  lock();
+  wake_ups owed;
+  owed.work = baton_.claim(baton::everybody);
+  loop_.slot_.leave();
+  owed.deliver(threads_);
+}
 
 // --- the lock
 // ------------------------------------------------------------------------------------------
@@ -41,8 +76,9 @@ void shared_runners::pause_lock() noexcept { loop_.slot_.leave(); }
 
 void shared_runners::unlock() noexcept {
   const wake_ups owed = changes();
+  virtual_threads* const threads = threads_;
   loop_.slot_.leave();  // from here on the loop may be gone
-  owed.deliver();
+  owed.deliver(threads);
 }
 
 /// Whom new work and new deadlines concern.
@@ -126,8 +162,9 @@ class shared_runners::presence {
       owed.other = all_.baton_.hand_on();
       if (!all_.loop_.queue_.empty() || all_.out_of_work()) owed.work = all_.baton_.claim(1);
     }
+    virtual_threads* const threads = all_.threads_;
     all_.loop_.slot_.leave();
-    owed.deliver();
+    owed.deliver(threads);
   }
   presence(const presence&) = delete;
   presence& operator=(const presence&) = delete;
@@ -155,6 +192,12 @@ class shared_runners::presence {
 
 std::size_t shared_runners::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
   if (running_here()) return serve(*runner::current(), handlers, deadline, blocking);
+  if (threads_ != nullptr) return threads_->run(handlers, deadline, blocking);
+  return run_as_thread(handlers, deadline, blocking);
+}
+
+std::size_t shared_runners::run_as_thread(std::size_t handlers, std::int64_t deadline,
+                                          bool blocking) {
   const place mine(*this, deadline, blocking);
   if (!mine) return 0;
   scope ambient(loop_.executor());
@@ -173,6 +216,7 @@ std::size_t shared_runners::serve(runner& where, std::size_t handlers, std::int6
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
   where.delivered_max = most;
   while (!loop_.stopped() && where.counters.delivered < most) {
+    if (threads_ != nullptr && !threads_->may_stay()) break;
     if (!turn(where, deadline, blocking)) break;
   }
   return where.counters.delivered - before;
@@ -216,7 +260,8 @@ void shared_runners::run_entry(runner& where) {
   owed.other = baton_.hand_on();
   if (!loop_.queue_.empty()) owed.work = baton_.claim(1);
   loop_.slot_.leave();
-  owed.deliver();
+  owed.deliver(threads_);
+  meet_others();
   const runner::binding bound(where);
   try {
     where.run(entry);
@@ -225,6 +270,7 @@ void shared_runners::run_entry(runner& where) {
     --busy_;
     throw;
   }
+  if (threads_ != nullptr) threads_->end_step();
   lock();
   --busy_;
 }
@@ -232,13 +278,13 @@ void shared_runners::run_entry(runner& where) {
 void shared_runners::wait_for_work(std::int64_t deadline) noexcept {
   if (visiting_ && wait_until_ == nobody_waits && !in_kernel_) {
     pause_lock();  // somebody is just asking the kernel what is ready
-    real_atomics::yield();
+    yield();
     lock();
     return;
   }
   if (baton_.settle() == baton::seat::futex) {
     pause_lock();
-    baton_.sleep(deadline);
+    sleep(deadline);
     lock();
     return;
   }
@@ -248,6 +294,17 @@ void shared_runners::wait_for_work(std::int64_t deadline) noexcept {
   in_kernel_ = false;
   wait_until_ = nobody_waits;
   baton_.leave_kernel();
+}
+
+void shared_runners::sleep(std::int64_t deadline) noexcept {
+  if (threads_ == nullptr) {
+    baton_.sleep(deadline);
+    return;
+  }
+  threads_->meet();
+  baton_.sleep(deadline, [this](const auto& word, std::uint32_t expected, std::int64_t until) {
+    return threads_->sleep(word, expected, until);
+  });
 }
 
 void shared_runners::visit(turn_mode mode, std::int64_t deadline) noexcept {
@@ -260,7 +317,8 @@ void shared_runners::visit(turn_mode mode, std::int64_t deadline) noexcept {
 }
 
 bool shared_runners::out_of_work() const noexcept {
-  return busy_ == 0 && loop_.queue_.empty() && loop_.out_of_work();
+  return busy_ == 0 && loop_.queue_.empty() && loop_.out_of_work() &&
+         (threads_ == nullptr || threads_->may_end());
 }
 
 }  // namespace beck

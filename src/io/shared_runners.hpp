@@ -18,6 +18,7 @@
 namespace beck {
 
 class io_loop;
+class virtual_threads;
 
 class shared_runners {
  public:
@@ -26,10 +27,14 @@ class shared_runners {
   shared_runners(const shared_runners&) = delete;
   shared_runners& operator=(const shared_runners&) = delete;
 
-  void open(int wake_fd) noexcept { baton_.open(wake_fd); }
+  /// `threads`: the driver's own, or nullptr if they are real.
+  void open(int wake_fd, virtual_threads* threads) noexcept;
+  unsigned threads_max() const noexcept { return places_; }
 
   /// io_loop::run() by one of several threads; one too many waits for a place, until `deadline`.
   std::size_t run(std::size_t handlers, std::int64_t deadline, bool blocking);
+  /// The same, by one of the driver's own.
+  std::size_t run_as_thread(std::size_t handlers, std::int64_t deadline, bool blocking);
 
   /// Whether the caller is inside a handler of this loop.
   bool running_here() const noexcept {
@@ -40,7 +45,9 @@ class shared_runners {
   /// Whether a thread is inside run(). Under the lock.
   bool is_inside() const noexcept { return inside_ != 0; }
   /// For the destructor: wake-ups that are still owed to the wake descriptor.
-  std::uint64_t owed() const noexcept { return baton_.owed(); }
+  std::uint64_t owed() const noexcept { return threads_ == nullptr ? baton_.owed() : 0; }
+  /// Wakes all who wait, as stop() does.
+  void call_everybody() noexcept;
 
   // --- the lock
   void lock() noexcept;
@@ -49,15 +56,18 @@ class shared_runners {
   /// Lets go of it, and wakes whom the change that was made concerns.
   void unlock() noexcept;
 
+  // --- without the lock
+  /// Between two tries of something that another thread will do soon.
+  void yield() noexcept;
+  /// Where what other threads do makes a difference: virtual ones may do it here.
+  void meet_others() noexcept;
+
  private:
   /// Wake-ups to deliver without the lock; they name nothing that could be gone by then.
   struct wake_ups {
     baton::wake_up work;
     baton::wake_up other;
-    void deliver() const noexcept {
-      baton::deliver(work);
-      baton::deliver(other);
-    }
+    void deliver(virtual_threads* threads) const noexcept;
   };
   class place;
   class presence;
@@ -67,11 +77,13 @@ class shared_runners {
   void run_entry(runner& where);
   void visit(turn_mode mode, std::int64_t deadline) noexcept;
   void wait_for_work(std::int64_t deadline) noexcept;
+  void sleep(std::int64_t deadline) noexcept;
   bool out_of_work() const noexcept;
   wake_ups changes() noexcept;
 
   io_loop& loop_;
   baton baton_;
+  virtual_threads* threads_ = nullptr;
   std::int64_t wait_until_ = INT64_MIN;  // of who waits in the kernel
   unsigned inside_ = 0;                  // threads in run()
   unsigned busy_ = 0;                    // inside a handler

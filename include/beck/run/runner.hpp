@@ -161,6 +161,8 @@ class runner {
   scope* ambient = nullptr;
 
  private:
+  friend struct fiber_state;  // the simulator's threads have one each
+
   void continue_unwound();
 
   static thread_local constinit runner* current_ [[gnu::tls_model("initial-exec")]];

@@ -24,6 +24,8 @@ std::uint64_t token_of(const descriptor& d) noexcept {
 }  // namespace
 
 sim_driver::sim_driver(io_loop& loop, sim_system& sys) : loop_(loop), sys_(sys) {
+  if (loop_.is_shared())
+    runners_ = std::make_unique<sim_runners>(*this, sys_.world(), loop_.threads_max());
   sys_.world().scheduler().add(*this);
 }
 
@@ -91,7 +93,15 @@ void sim_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
   }
 }
 
+void sim_driver::enter_kernel() noexcept {
+  if (runners_ == nullptr) return;
+  loop_.pause_lock();
+  runners_->meet();
+  loop_.resume_lock();
+}
+
 void sim_driver::pass_time(std::int64_t ns) noexcept {
+  enter_kernel();
   sim_world& world = sys_.world();
   world.clock().advance_to(world.clock().now() + ns);
   world.network().deliver_due();
@@ -100,6 +110,13 @@ void sim_driver::pass_time(std::int64_t ns) noexcept {
 void sim_driver::wait(std::int64_t deadline) noexcept {
   sim_world& world = sys_.world();
   if (!loop_.mail().empty()) return;
+  if (runners_ != nullptr) {
+    loop_.pause_lock();
+    runners_->meet();
+    runners_->wait_in_kernel(deadline);
+    loop_.resume_lock();
+    return world.note(sys_.host(), sim_note::time, 0, 0);
+  }
   while (ready_.entries.empty()) {
     if (world.advance(deadline)) continue;
     if (deadline == INT64_MAX) stuck();
@@ -144,8 +161,28 @@ void sim_driver::collect() noexcept {
 
 bool sim_driver::is_ready() const noexcept {
   if (loop_.stopped()) return false;
+  if (runners_ != nullptr && runners_->are_inside()) return runners_->is_ready();
   return loop_.has_queued() || !loop_.mail().empty() || !ready_.entries.empty() || !due_.empty() ||
          !fresh_.empty() || loop_.next_deadline() <= sys_.world().clock().now();
+}
+
+bool sim_driver::has_news() const noexcept {
+  return !ready_.entries.empty() || loop_.mail().has_mail();
+}
+
+bool sim_driver::has_work() const noexcept {
+  return loop_.has_work() || (runners_ != nullptr && runners_->are_inside() && is_ready());
+}
+
+std::int64_t sim_driver::next_deadline() const noexcept {
+  return runners_ != nullptr && runners_->are_inside() ? runners_->next_deadline()
+                                                       : loop_.next_deadline();
+}
+
+std::size_t sim_driver::end_steps() {
+  if (runners_ == nullptr) return 0;
+  runners_->recall();
+  return runners_->take_count();
 }
 
 void sim_driver::describe_waiting(std::string& text) const {
