@@ -4,6 +4,7 @@
 // in between is kept, and whoever wants to close the descriptor waits.
 #include <cerrno>
 
+#include "base/test_build.hpp"
 #include "io/io_loop.hpp"
 #include "io/lent_buffers.hpp"
 #include "io/perform.hpp"
@@ -34,7 +35,7 @@ std::ptrdiff_t io_loop::perform_shared(io_op& op) noexcept {
     shared_->lock();
     runner_.charge(runner::budget_per_entry - budget_left);
     q.trying = false;
-    const bool woken = q.ready == readiness::known;
+    const bool woken = q.ready == readiness::known && !planted(planted_bug::late_event);
     q.ready = before;
     if (woken && r == -EAGAIN) continue;  // perhaps it is for what came after the attempt
     q.woken_late = woken;
@@ -56,7 +57,7 @@ void io_loop::expect_untried(descriptor& d) noexcept {
   const auto is_tried = [&d] {
     return d.queue[direction_in].trying || d.queue[direction_out].trying;
   };
-  while (is_tried() && !inherited()) {
+  while (is_tried() && !inherited() && !planted(planted_bug::hasty_close)) {
     shared_->pause_lock();
     shared_->yield();
     shared_->lock();

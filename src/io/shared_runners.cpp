@@ -9,6 +9,7 @@
 
 #include <beck/base/assert.hpp>
 
+#include "base/test_build.hpp"
 #include "io/io_loop.hpp"
 #include "io/virtual_threads.hpp"
 
@@ -257,7 +258,7 @@ void shared_runners::run_entry(runner& where) {
   ++loop_.entries_since_visit_;
   ++busy_;
   wake_ups owed;
-  owed.other = baton_.hand_on();
+  if (!planted(planted_bug::kept_baton)) owed.other = baton_.hand_on();
   if (!loop_.queue_.empty()) owed.work = baton_.claim(1);
   loop_.slot_.leave();
   owed.deliver(threads_);

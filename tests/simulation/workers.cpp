@@ -14,6 +14,7 @@ namespace {
 
 using testing::sim::fault;
 
+constexpr unsigned threads_max = workers_result::threads;
 constexpr unsigned stops_max = 3;
 
 class mix {
@@ -41,12 +42,18 @@ class mix {
   bool wanted() { return in_.random.chance(0.5); }
 
   void fill() {
+    blocks_ = in_.random.chance(0.25);
     if (wanted()) talking_.emplace(in_, 1);
     if (wanted()) crowd_.emplace(in_);
     if (wanted()) reader_.emplace(in_);
     if (wanted()) timer_.emplace(in_);
-    if (wanted()) chains_.emplace(in_);
     if (wanted()) mutex_.emplace(in_);
+    if (blocks_) {
+      for (std::uint64_t left = in_.random.below(threads_max); left != 0; --left)
+        blocking_.emplace_back(in_);
+    } else if (wanted()) {
+      chains_.emplace(in_);
+    }
   }
 
   void begin() {
@@ -56,9 +63,11 @@ class mix {
     if (timer_) timer_->start();
     if (chains_) chains_->start();
     if (mutex_) mutex_->start();
+    for (blocking_call& one : blocking_) one.start();
     for (std::uint64_t left = in_.random.below(4); left != 0; --left) {
       post(ctx_, [this] { std::make_shared<short_life>(in_)->start(); });
     }
+    if (blocks_) return;
     for (std::uint64_t left = in_.random.below(stops_max); left != 0; --left) {
       co_spawn(ctx_, stop_later(), detached);
     }
@@ -74,14 +83,14 @@ class mix {
   /// True: work has run out.
   bool run_for_a_while() {
     try {
-      switch (in_.random.below(8)) {
-        case 0:
+      switch (blocks_ ? 0 : in_.random.below(8)) {
+        case 1:
           ctx_.run_one();
           break;
-        case 1:
+        case 2:
           ctx_.poll();
           break;
-        case 2:
+        case 3:
           ctx_.run_for(in_.some_time());
           break;
         default:
@@ -107,6 +116,8 @@ class mix {
   std::optional<shared_timer> timer_;
   std::optional<chains> chains_;
   std::optional<wanted_mutex> mutex_;
+  std::deque<blocking_call> blocking_;
+  bool blocks_ = false;  // threads in handlers: then none may leave the others alone
   unsigned caught_ = 0;
   unsigned stops_ = 0;
   bool stopping_ = false;

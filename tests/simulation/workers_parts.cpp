@@ -340,6 +340,33 @@ void chains::link(unsigned left) {
   }
 }
 
+// --- a blocking call ---------------------------------------------------------------------------
+
+blocking_call::blocking_call(workshop& in) : in_(in), asking_(in.ctx), answering_(in.ctx) {
+  connect_pair(asking_, answering_);
+}
+
+void blocking_call::start() {
+  in_.parts += 1;
+  co_spawn(in_.ctx, ask(), detached);
+  co_spawn(in_.ctx, answer(), detached);
+}
+
+task<> blocking_call::ask() {
+  co_await in_.wait();
+  char byte = 0;
+  error_code ec;
+  asking_.read_some(buffer(&byte, 1), ec);
+  in_.rules.expect(!ec && byte == 'x', "a blocking read got something else");
+  in_.finished();
+}
+
+task<> blocking_call::answer() {
+  co_await in_.wait();
+  const auto wrote = co_await async_write(answering_, buffer("x", 1));
+  in_.rules.expect(!wrote.error(), "a write to somebody who blocks failed");
+}
+
 // --- a mutex -----------------------------------------------------------------------------------
 
 void wanted_mutex::start() {

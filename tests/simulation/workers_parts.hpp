@@ -172,6 +172,21 @@ class chains {
   unsigned running_ = 4;
 };
 
+/// A handler that blocks until another one has done something.
+class blocking_call {
+ public:
+  explicit blocking_call(workshop& in);
+  void start();
+
+ private:
+  task<> ask();
+  task<> answer();
+
+  workshop& in_;
+  stream asking_;
+  stream answering_;
+};
+
 /// A mutex that coroutines on all threads want.
 class wanted_mutex {
  public:

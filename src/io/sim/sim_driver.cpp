@@ -24,12 +24,17 @@ std::uint64_t token_of(const descriptor& d) noexcept {
 }  // namespace
 
 sim_driver::sim_driver(io_loop& loop, sim_system& sys) : loop_(loop), sys_(sys) {
-  if (loop_.is_shared())
+  if (loop_.is_shared()) {
     runners_ = std::make_unique<sim_runners>(*this, sys_.world(), loop_.threads_max());
+    sys_.run_by(runners_.get());
+  }
   sys_.world().scheduler().add(*this);
 }
 
-sim_driver::~sim_driver() { sys_.world().scheduler().remove(*this); }
+sim_driver::~sim_driver() {
+  sys_.run_by(nullptr);
+  sys_.world().scheduler().remove(*this);
+}
 
 void sim_driver::attach(descriptor& d) noexcept {
   d.queue[direction_in].ready = readiness::known;

@@ -16,6 +16,9 @@ namespace {
 
 /// At a place where others may go on.
 constexpr sim_probability meeting(0.25);
+/// Where others go on, it takes some time until this one does.
+constexpr sim_probability pause(0.5);
+constexpr std::uint64_t pause_ns_max = 100'000;
 /// A thread that runs until work runs out, or one that leaves after some handlers and comes back.
 constexpr sim_probability early_leave(0.125);
 constexpr std::uint64_t early_leave_handlers_max = 4;
@@ -152,9 +155,12 @@ void sim_runners::leave_for_others(activity why) noexcept {
 }
 
 void sim_runners::meet() noexcept {
-  if (mine() != nullptr && inside_ > 1 && random_.chance(meeting)) {
-    leave_for_others(activity::going);
-  }
+  virtual_runner* const self = mine();
+  if (self == nullptr || inside_ == 1 || !random_.chance(meeting)) return;
+  if (!random_.chance(pause)) return leave_for_others(activity::going);
+  self->deadline = sim_clock::later(world_.clock().now(),
+                                    static_cast<std::int64_t>(random_.below(pause_ns_max)));
+  leave_for_others(activity::paused);
 }
 
 void sim_runners::end_step() noexcept {
@@ -162,6 +168,9 @@ void sim_runners::end_step() noexcept {
 }
 
 void sim_runners::spin() noexcept {
+  // Takes time, or who is waited for would be paused for ever.
+  world_.clock().advance_to(sim_clock::later(world_.clock().now(), sim_driver::visit_ns));
+  world_.network().deliver_due();
   if (mine() != nullptr) {
     leave_for_others(activity::spinning);
   } else {
@@ -197,6 +206,17 @@ void sim_runners::wait_in_kernel(std::int64_t deadline) noexcept {
   called_ = false;
 }
 
+bool sim_runners::wait_in_call(bool (*may_go_on)(const void* data), const void* data,
+                               std::int64_t deadline) noexcept {
+  virtual_runner* const self = mine();
+  if (self == nullptr) return false;
+  self->may_go_on = may_go_on;
+  self->data = data;
+  self->deadline = deadline;
+  leave_for_others(activity::in_call);
+  return true;
+}
+
 // --- who goes on -------------------------------------------------------------------------------
 
 bool sim_runners::is_ready(const virtual_runner& one) const noexcept {
@@ -207,10 +227,14 @@ bool sim_runners::is_ready(const virtual_runner& one) const noexcept {
     case activity::going:
     case activity::spinning:
       return true;
+    case activity::paused:
+      return one.deadline <= world_.clock().now();
     case activity::at_futex:
       return one.word == nullptr || one.deadline <= world_.clock().now();
     case activity::in_kernel:
       return called_ || driver_.has_news() || one.deadline <= world_.clock().now();
+    case activity::in_call:
+      return one.may_go_on(one.data) || one.deadline <= world_.clock().now();
   }
   return false;
 }
@@ -223,8 +247,7 @@ bool sim_runners::is_ready() const noexcept {
 std::int64_t sim_runners::next_deadline() const noexcept {
   std::int64_t next = INT64_MAX;
   for (const virtual_runner& one : runners_) {
-    if (one.does == activity::at_futex || one.does == activity::in_kernel)
-      next = std::min(next, one.deadline);
+    if (one.does > activity::spinning) next = std::min(next, one.deadline);
   }
   return next;
 }

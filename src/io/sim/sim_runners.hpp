@@ -45,6 +45,10 @@ class sim_runners final : public virtual_threads {
   // --- the driver, without the loop's lock
   /// Until there is news for it, mail or a call, or until the deadline.
   void wait_in_kernel(std::int64_t deadline) noexcept;
+  /// Waits in a handler, until `may_go_on(data)` or the deadline. False: the caller is none of
+  /// these threads.
+  bool wait_in_call(bool (*may_go_on)(const void* data), const void* data,
+                    std::int64_t deadline) noexcept;
 
   // --- whoever runs all contexts of a world
   /// How many handlers have run since it was last asked.
@@ -56,13 +60,24 @@ class sim_runners final : public virtual_threads {
   std::int64_t next_deadline() const noexcept;
 
  private:
-  enum class activity : unsigned char { away, running, going, spinning, at_futex, in_kernel };
+  enum class activity : unsigned char {
+    away,
+    running,
+    going,
+    spinning,
+    paused,  // by a machine that has other things to do
+    at_futex,
+    in_kernel,
+    in_call,  // that blocks
+  };
 
   struct virtual_runner {
     sim_runners* all = nullptr;
     fiber::handle stack;
     activity does = activity::away;
     const void* word = nullptr;  // at the futex; null: it was woken
+    bool (*may_go_on)(const void* data) = nullptr;  // in a call
+    const void* data = nullptr;
     std::int64_t deadline = INT64_MAX;
   };
 
