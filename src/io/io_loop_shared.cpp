@@ -65,6 +65,7 @@ void io_loop::expect_untried(descriptor& d) noexcept {
 }
 
 void io_loop::start_shared(io_op& op) noexcept {
+  shared_->meet_others();
   const shared_lock held(*this);
   descriptor* const d = has_direction(op.kind) ? op.target : nullptr;
   if (d == nullptr || closing_ || d->fd < 0 || d->closing) return start(op);  // attempts nothing

@@ -39,17 +39,20 @@ class mix {
   }
 
  private:
-  bool wanted() { return in_.random.chance(0.5); }
+  /// Around somebody who blocks it is quiet: else another thread is always at hand.
+  bool wanted() { return in_.random.chance(blocks_ ? 0.2 : 0.5); }
 
   void fill() {
     blocks_ = in_.random.chance(0.25);
-    if (wanted()) talking_.emplace(in_, 1);
+    for (std::uint64_t left = wanted() ? 1 + in_.random.below(2) : 0; left != 0; --left)
+      talking_.emplace_back(in_, left);
     if (wanted()) crowd_.emplace(in_);
     if (wanted()) reader_.emplace(in_);
     if (wanted()) timer_.emplace(in_);
     if (wanted()) mutex_.emplace(in_);
+    if (wanted()) values_.emplace(in_);
     if (blocks_) {
-      for (std::uint64_t left = in_.random.below(threads_max); left != 0; --left)
+      for (std::uint64_t left = 1 + in_.random.below(threads_max - 1); left != 0; --left)
         blocking_.emplace_back(in_);
     } else if (wanted()) {
       chains_.emplace(in_);
@@ -57,14 +60,15 @@ class mix {
   }
 
   void begin() {
-    if (talking_) talking_->start();
+    for (conversation& one : talking_) one.start();
     if (crowd_) crowd_->start();
     if (reader_) reader_->start();
     if (timer_) timer_->start();
     if (chains_) chains_->start();
     if (mutex_) mutex_->start();
+    if (values_) values_->start();
     for (blocking_call& one : blocking_) one.start();
-    for (std::uint64_t left = in_.random.below(4); left != 0; --left) {
+    for (std::uint64_t left = wanted() ? in_.random.below(12) : 0; left != 0; --left) {
       post(ctx_, [this] { std::make_shared<short_life>(in_)->start(); });
     }
     if (blocks_) return;
@@ -110,12 +114,13 @@ class mix {
 
   workshop in_;
   io_context& ctx_;
-  std::optional<conversation> talking_;
+  std::deque<conversation> talking_;
   std::optional<crowd> crowd_;
   std::optional<interrupted_reader> reader_;
   std::optional<shared_timer> timer_;
   std::optional<chains> chains_;
   std::optional<wanted_mutex> mutex_;
+  std::optional<values> values_;
   std::deque<blocking_call> blocking_;
   bool blocks_ = false;  // threads in handlers: then none may leave the others alone
   unsigned caught_ = 0;

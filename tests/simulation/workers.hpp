@@ -12,13 +12,13 @@ namespace beck::test {
 struct workers_result {
   static constexpr int threads = 3;
 
-  std::string broken;          ///< the first rule that was, or ""
+  std::string broken;  ///< the first rule that was, or ""
   std::uint64_t operations = 0;
-  unsigned aborted = 0;        ///< of these: ended by a cancel, a close or a stop
+  unsigned aborted = 0;  ///< of these: ended by a cancel, a close or a stop
   unsigned thrown = 0;
   unsigned stops = 0;
   std::uint64_t outstanding = 0;
-  int next_descriptor = 0;     ///< lowest free number: shows what was not closed
+  int next_descriptor = 0;  ///< lowest free number: shows what was not closed
 
   /// Empty, or what is wrong.
   std::string report() const;

@@ -3,6 +3,7 @@
 #include "simulation/workers_parts.hpp"
 
 #include <beck/coro/co_spawn.hpp>
+#include <beck/coro/when_all.hpp>
 #include <beck/coro/within.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/run/bind.hpp>
@@ -86,7 +87,7 @@ task<> conversation::ask() {
   ip::tcp::socket peer(in_.ctx);
   const auto connected = co_await peer.async_connect(where_);
   bool ended = failed(connected.error());
-  for (std::uint64_t left = 1 + in_.random.below(6); left != 0 && !ended; --left) {
+  for (std::uint64_t left = 1 + in_.random.below(10); left != 0 && !ended; --left) {
     const std::size_t bytes = 1 + in_.random.below(bytes_max);
     for (std::size_t i = 0; i < bytes; ++i) sent[i] = there_.byte_at(there_.written() + i);
     there_.wrote(bytes);
@@ -115,7 +116,7 @@ void crowd::start() {
 
 task<> crowd::write(unsigned number) {
   char message[message_bytes];
-  for (std::uint64_t left = 1 + in_.random.below(4); left != 0; --left) {
+  for (std::uint64_t left = 1 + in_.random.below(8); left != 0; --left) {
     for (std::size_t i = 0; i < message_bytes; ++i) {
       message[i] = static_cast<char>(number * 16 + i);
     }
@@ -168,7 +169,7 @@ void interrupted_reader::start() {
 
 task<> interrupted_reader::write() {
   char data[24];
-  for (std::uint64_t left = 1 + in_.random.below(8); left != 0; --left) {
+  for (std::uint64_t left = 1 + in_.random.below(16); left != 0; --left) {
     const std::size_t bytes = 1 + in_.random.below(sizeof data);
     for (std::size_t i = 0; i < bytes; ++i) data[i] = judged_.byte_at(judged_.written() + i);
     judged_.wrote(bytes);
@@ -212,7 +213,7 @@ task<> interrupted_reader::read() {
 
 /// From any thread: a stop request at once, a cancel through the strand.
 task<> interrupted_reader::disturb() {
-  for (std::uint64_t left = in_.random.below(12); left != 0 && !ended_; --left) {
+  for (std::uint64_t left = in_.random.below(24); left != 0 && !ended_; --left) {
     if (in_.random.chance(0.5)) co_await in_.wait();
     post(strand_.on(), [this, stop = in_.random.chance(0.5)] {
       strand_.visit();
@@ -330,7 +331,7 @@ void chains::link(unsigned left) {
       });
     case 2:
       post(in_.ctx, next);
-      if (in_.random.chance(0.1)) {
+      if (in_.random.chance(0.5)) {
         ++in_.thrown;
         throw thrown_by_handler();
       }
@@ -365,6 +366,48 @@ task<> blocking_call::answer() {
   co_await in_.wait();
   const auto wrote = co_await async_write(answering_, buffer("x", 1));
   in_.rules.expect(!wrote.error(), "a write to somebody who blocks failed");
+}
+
+// --- values ------------------------------------------------------------------------------------
+
+void values::start() {
+  in_.parts += 1;
+  co_spawn(in_.ctx, run(), detached);
+}
+
+task<unsigned> values::send(unsigned count) {
+  unsigned sum = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    if (in_.random.chance(0.3)) co_await in_.wait();
+    const auto sent = co_await passing_.async_send(i + 1);
+    in_.rules.expect(!sent.error(), "a value was not sent");
+    sum += i + 1;
+  }
+  co_return sum;
+}
+
+task<unsigned> values::receive() {
+  unsigned sum = 0;
+  for (;;) {
+    const auto [ec, value] = co_await passing_.async_receive();
+    if (ec) break;
+    sum += value;
+    if (in_.random.chance(0.3)) co_await in_.wait();
+  }
+  co_return sum;
+}
+
+task<> values::run() {
+  const auto close_after = [](values& self) -> task<unsigned> {
+    auto both = when_all(self.send(static_cast<unsigned>(self.in_.random.below(6))), self.send(4));
+    auto [one, other] = co_await std::move(both);
+    self.passing_.close();
+    co_return one + other;
+  };
+  auto all = when_all(close_after(*this), receive(), receive());
+  auto [sent, one, other] = co_await std::move(all);
+  in_.rules.expect(sent == one + other, "values were lost in a channel, or came twice");
+  in_.finished();
 }
 
 // --- a mutex -----------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 // thread at a time, or through a strand.
 #pragma once
 
+#include <beck/coro/channel.hpp>
 #include <beck/coro/mutex.hpp>
 #include <beck/coro/task.hpp>
 #include <beck/io/steady_timer.hpp>
@@ -185,6 +186,21 @@ class blocking_call {
   workshop& in_;
   stream asking_;
   stream answering_;
+};
+
+/// Values that go through a small channel, and tasks that wait for several at once.
+class values {
+ public:
+  explicit values(workshop& in) : in_(in), passing_(concurrent, in.random.below(3)) {}
+  void start();
+
+ private:
+  task<unsigned> send(unsigned count);
+  task<unsigned> receive();
+  task<> run();
+
+  workshop& in_;
+  channel<unsigned> passing_;
 };
 
 /// A mutex that coroutines on all threads want.

@@ -75,7 +75,7 @@ class sim_runners final : public virtual_threads {
     sim_runners* all = nullptr;
     fiber::handle stack;
     activity does = activity::away;
-    const void* word = nullptr;  // at the futex; null: it was woken
+    const void* word = nullptr;                     // at the futex; null: it was woken
     bool (*may_go_on)(const void* data) = nullptr;  // in a call
     const void* data = nullptr;
     std::int64_t deadline = INT64_MAX;

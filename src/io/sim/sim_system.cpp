@@ -209,7 +209,8 @@ std::ptrdiff_t sim_system::send_vector(int fd, const io_vector* parts, std::size
 
 // --- waiting -----------------------------------------------------------------------------------
 
-/// Lets a virtual thread of a shared context wait while the others go on. False: the caller is none.
+/// Lets a virtual thread of a shared context wait while the others go on. False: the caller is
+/// none.
 bool sim_system::await(int fd, unsigned events, std::int64_t deadline) noexcept {
   if (runners_ == nullptr) return false;
   struct wanted {
