@@ -166,7 +166,8 @@ void sim_driver::collect() noexcept {
 
 bool sim_driver::is_ready() const noexcept {
   if (loop_.stopped()) return false;
-  if (runners_ != nullptr && runners_->are_inside()) return runners_->is_ready();
+  if (runners_ != nullptr && (runners_->are_inside() || runners_->is_ready()))
+    return runners_->is_ready();
   return loop_.has_queued() || !loop_.mail().empty() || !ready_.entries.empty() || !due_.empty() ||
          !fresh_.empty() || loop_.next_deadline() <= sys_.world().clock().now();
 }
@@ -175,9 +176,11 @@ bool sim_driver::has_news() const noexcept {
   return !ready_.entries.empty() || loop_.mail().has_mail();
 }
 
-bool sim_driver::has_work() const noexcept {
-  return loop_.has_work() || (runners_ != nullptr && runners_->are_inside() && is_ready());
+bool sim_driver::is_busy() const noexcept {
+  return runners_ != nullptr && !loop_.stopped() && runners_->is_busy();
 }
+
+bool sim_driver::has_work() const noexcept { return loop_.has_work() || is_busy(); }
 
 std::int64_t sim_driver::next_deadline() const noexcept {
   return runners_ != nullptr && runners_->are_inside() ? runners_->next_deadline()

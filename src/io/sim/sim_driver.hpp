@@ -45,6 +45,8 @@ class sim_driver final : public driver {
   bool is_ready() const noexcept;
   /// Whether run() would not return at once.
   bool has_work() const noexcept;
+  /// Whether a virtual thread is in the middle of something.
+  bool is_busy() const noexcept;
   /// When waiting has to end at the latest; INT64_MAX: when something happens.
   std::int64_t next_deadline() const noexcept;
   /// A world that has run the context by steps leaves it.

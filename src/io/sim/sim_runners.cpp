@@ -240,8 +240,17 @@ bool sim_runners::is_ready(const virtual_runner& one) const noexcept {
 }
 
 bool sim_runners::is_ready() const noexcept {
-  return std::any_of(runners_.begin(), runners_.end(),
+  return !thrown_.empty() ||
+         std::any_of(runners_.begin(), runners_.end(),
                      [this](const virtual_runner& one) { return is_ready(one); });
+}
+
+bool sim_runners::is_busy() const noexcept {
+  return !thrown_.empty() ||
+         std::any_of(runners_.begin(), runners_.end(), [](const virtual_runner& one) {
+           return one.does != activity::away && one.does != activity::at_futex &&
+                  one.does != activity::in_kernel;
+         });
 }
 
 std::int64_t sim_runners::next_deadline() const noexcept {

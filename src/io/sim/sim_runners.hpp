@@ -55,7 +55,10 @@ class sim_runners final : public virtual_threads {
   std::size_t take_count() noexcept { return std::exchange(ran_, 0); }
   /// Whether any is inside run().
   bool are_inside() const noexcept { return inside_ != 0; }
+  /// Whether one of them could go on, or has thrown what nobody has got yet.
   bool is_ready() const noexcept;
+  /// Whether any is in the middle of something.
+  bool is_busy() const noexcept;
   /// Of those that wait; INT64_MAX: none has one.
   std::int64_t next_deadline() const noexcept;
 

@@ -59,7 +59,7 @@ std::size_t sim_scheduler::run_until_idle() {
     for (;;) {
       if (has_ready()) {
         handlers += step();
-      } else if (world_.network().travelling() == 0 || !wait(INT64_MAX)) {
+      } else if (is_still() || !wait(INT64_MAX)) {
         return;
       }
     }
@@ -97,6 +97,12 @@ std::size_t sim_scheduler::step() {
 bool sim_scheduler::has_ready() const noexcept {
   return std::any_of(contexts_.begin(), contexts_.end(),
                      [](const sim_driver* context) { return context->is_ready(); });
+}
+
+bool sim_scheduler::is_still() const noexcept {
+  return world_.network().travelling() == 0 &&
+         std::none_of(contexts_.begin(), contexts_.end(),
+                      [](const sim_driver* context) { return context->is_busy(); });
 }
 
 bool sim_scheduler::has_work() const noexcept {

@@ -47,6 +47,8 @@ class sim_scheduler {
   std::size_t leave();
   std::size_t step();
   bool has_work() const noexcept;
+  /// Whether nothing is on its way.
+  bool is_still() const noexcept;
   /// Lets time pass until something happens, or until `limit`. False: nothing ever will.
   bool wait(std::int64_t limit);
   [[noreturn]] void stuck() const;
