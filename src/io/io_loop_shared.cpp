@@ -98,6 +98,7 @@ bool io_loop::try_current(io_op& op) noexcept {
 void io_loop::attempt_entry_shared(queue_entry* entry, runner* where) {
   auto& op = *static_cast<io_op*>(entry);
   if (where == nullptr) {
+    return_buffers(op);
     op.complete(&op, nullptr);
     return;
   }
@@ -107,6 +108,7 @@ void io_loop::attempt_entry_shared(queue_entry* entry, runner* where) {
     const bool last = (op.flags & io_op::flag_last_attempt) != 0;
     if (!loop.try_current(op)) return;
     if (last) op.flags |= io_op::flag_cancelled;  // no step follows this one
+    return_buffers(op);
     advance(op, op_event::finish);
     --loop.outstanding_;
     loop.leave_direction(op);
