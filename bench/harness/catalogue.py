@@ -32,6 +32,7 @@ class Case:
     name: str
     peers: tuple
     floor: str = ""  # another case whose peers are rivals of this one too, measured in the same rounds
+    without: str = ""  # why the ring peers of this library take no part; empty: they do, or nobody would expect them
     comparable: bool = True  # False: the peers do different amounts of work, so there are no ratios of CPU time
 
     def candidates(self):
@@ -128,17 +129,23 @@ BENCHES = {
         Bench(
             "threads",
             "operation",
-            "posts to a loop on another thread; two contexts on two threads, and two processes",
+            "posts to a loop on another thread; two contexts on two threads, two processes; one context on two threads",
             400,
             (
                 Case("post_stream", BECK + ("asio-epoll", "raw")),
                 Case("pool_2", BECK + ("asio-epoll",)),
                 Case("processes_2", BECK + ("asio-epoll",)),
+                *(
+                    Case(name, ("beck-epoll", "asio-epoll"), without="contexts for several threads run on epoll")
+                    for name in ("exclusive_1", "shared_1", "shared_2", "shared_1_busy", "shared_2_busy")
+                ),
             ),
             (
                 "post_stream: an operation is a post; the CPU time is that of both threads together.",
                 "pool_2, processes_2: an operation is a 64-byte message; each context has 50 pairs of sockets.",
                 "  Compare the wall time: both use two CPUs.",
+                "shared_N: a context made for two threads, run by N, with 100 pairs; _busy: each message is computed",
+                "  on for 5 microseconds. exclusive_1: the same with a context for one thread. Compare the wall time.",
             ),
         ),
         Bench(

@@ -5,7 +5,7 @@ import sys
 import time
 
 from . import compilation, machine
-from .catalogue import PEERS, RING_PEERS
+from .catalogue import BECK, PEERS, RING_PEERS
 
 TIMEOUT_MARGIN_S = 20
 TIME_LIMIT_S = 285  # for a benchmark with the default number of rounds
@@ -61,6 +61,9 @@ def available(all_slots, how, backend, refusal, say):
     """Leaves out what cannot run here, each with a line that says why; what is not built is an error."""
     chosen = []
     left_out = set()
+    for why in dict.fromkeys(slot.case.without for slot in all_slots if slot.case.without):
+        names = dict.fromkeys(slot.case.name for slot in all_slots if slot.case.without == why)
+        say(f"left out of {', '.join(names)}: {BECK[0]}: {why}")
     for slot in all_slots:
         if slot.peer in RING_PEERS and isinstance(how, Programs) and (backend == "epoll" or refusal):
             left_out.add(slot.peer)

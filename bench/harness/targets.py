@@ -86,6 +86,19 @@ def time_check(results, target, case, peer, limit_ns):
     yield Check(target, f"{case}: {peer}", results.summary(key).median, limit_ns * mood, "ns", note=note)
 
 
+def wall_check(results, key, rival_key, limit, beside=""):
+    """P8: a ratio of wall times. `beside`: a case whose ratio is worth knowing too."""
+    if key not in results.samples or rival_key not in results.samples:
+        return
+    ratio = results.ratio(key, rival_key, metric="wall_ns_per_op")
+    what = f"{key[0]} / {rival_key[0]}: {key[1]}" if key[1] == rival_key[1] else f"{key[0]}: {key[1]} / {rival_key[1]}"
+    note = ""
+    if beside and (beside, key[1]) in results.samples:
+        other = results.ratio(key, (beside, key[1]), metric="wall_ns_per_op")
+        note = f"to {beside}: {ratio_text(other.median)} [{ratio_text(other.low)} {ratio_text(other.high)}]"
+    yield Check("P8", f"{what}, wall", ratio.median, limit, interval=(ratio.low, ratio.high), note=note)
+
+
 def pingpong(results):
     for style in ("callback", "coroutine"):
         yield from ratio_check(results, "P1", style, "beck-uring", "asio-epoll", 1 / 1.5)
@@ -147,6 +160,9 @@ def threads(results):
             ratio = results.ratio(*both, metric="wall_ns_per_op")
             what = f"pool_2 / processes_2: {peer}, wall"
             yield Check("P8", what, ratio.median, 1 / 0.9, interval=(ratio.low, ratio.high))
+    yield from wall_check(results, ("shared_2", "beck-epoll"), ("shared_1", "beck-epoll"), 1.0, beside="exclusive_1")
+    yield from wall_check(results, ("shared_2_busy", "beck-epoll"), ("shared_1_busy", "beck-epoll"), 1 / 1.6)
+    yield from wall_check(results, ("shared_2", "beck-epoll"), ("shared_2", "asio-epoll"), 1 / 1.5)
 
 
 def timer(results):

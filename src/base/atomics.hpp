@@ -17,6 +17,9 @@ struct real_atomics {
   using plain = T;
   /// For whoever spins until another thread has done the rest of something short.
   static void yield() noexcept { std::this_thread::yield(); }
+  /// How often a spin lock is looked at before its holder is taken to have lost its processor.
+  static constexpr unsigned spins_max = 200;
+  static void fence(std::memory_order order) noexcept { std::atomic_thread_fence(order); }
 };
 
 }  // namespace beck

@@ -64,6 +64,11 @@ class basic_baton {
   static constexpr unsigned everybody = UINT32_MAX;
   /// For what only the one in the kernel must know: an earlier deadline.
   wake_up claim_kernel() noexcept;
+  /// Whether claim() would find somebody.
+  bool anybody_idle() const noexcept {
+    const std::uint32_t state = state_.load(std::memory_order_relaxed);
+    return state >= one_sleeper || (state & kernel_mask) == waiting;
+  }
 
   // --- any thread
   static void deliver(const wake_up& owed) noexcept;

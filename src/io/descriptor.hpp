@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // A file descriptor as the loop sees it: one queue of operations for each direction, what is known
 // about readiness, and a generation that makes stale events harmless. Descriptors belong to their
-// loop, are reused and never freed before it; only the runner touches the queues.
+// loop, are reused and never freed before it; only the runner touches the queues, and of a shared
+// loop whoever has the descriptor's lock.
 #pragma once
 
 #include <cstdint>
 
 #include <beck/io/operation.hpp>
 
+#include "base/spin_lock.hpp"
 #include "base/use_check.hpp"
 #include "io/loop_order.hpp"
 
@@ -40,7 +42,7 @@ struct direction {
 /// Directions of a descriptor: reading and accepting, writing and connecting, and errors.
 enum : unsigned { direction_in, direction_out, direction_error, directions };
 
-struct descriptor {
+struct alignas(64) descriptor {
   io_loop* loop = nullptr;
   any_io_executor executor;  ///< of the object; handlers that name none complete there
   int fd = -1;
@@ -59,6 +61,7 @@ struct descriptor {
   use_mark used;                   ///< by the thread that is inside one of its object's functions
   descriptor* next = nullptr;      ///< free list, or one of the driver's lists
   loop_order close_order;          ///< carries a close to the runner
+  spin_lock lock;                  ///< of shared loops only; guards all of the above but `next`
 };
 
 inline bool is_receive(op_kind kind) noexcept {

@@ -170,7 +170,7 @@ context_stats io_loop::stats() const noexcept {
   s.budget_stops = runner_.counters.budget_stops;
   s.depth_max = runner_.counters.depth_max;
   s.outstanding = outstanding_;
-  s.wakeups = mail_.wakeups() + (is_shared() ? shared_->owed() : 0);
+  s.wakeups = mail_.wakeups() + (is_shared() ? shared_->wake_ups() : 0);
   s.block_misses = block_misses();
   driver_->add_stats(s);
   return s;

@@ -54,6 +54,8 @@ class io_loop {
   static constexpr unsigned generation_entries_max = 1024;
   static constexpr std::int64_t generation_ns_max = 100'000;
   static constexpr std::int64_t no_deadline = INT64_MAX;
+  /// Of a shared loop: data may arrive while so many other entries run.
+  static constexpr unsigned late_entries_min = 8;
   /// The descriptor table grows by chunks that double: 64, 128, 256, ...
   static constexpr std::uint32_t chunk_first = 64;
   static constexpr std::size_t chunks_max = 24;
@@ -105,8 +107,7 @@ class io_loop {
   }
   /// Whoever waits inside run() looks round.
   void call_everybody() noexcept { shared_->call_everybody(); }
-  /// The loop that runs an entry. Of a shared one an operation's target may change until the lock
-  /// is taken.
+  /// The loop that runs an entry.
   static io_loop& of(runner& where) noexcept {
     return *static_cast<io_loop*>(where.ambient->executor().target());
   }
@@ -120,9 +121,18 @@ class io_loop {
 
   // --- shared loops, by threads that are off the runner
   // -----------------------------------------------
+  // Locks are taken in this order: the loop's, a descriptor's, a private queue's. Whoever has the
+  // loop's may take several descriptors' locks; all others take one.
   class shared_lock;
+  class descriptor_lock;
+  class operation_lock;
   void start_shared(io_op& op) noexcept;
+  bool attempt_inline_shared(io_op& op) noexcept;
   bool in_handler() const noexcept { return shared_->running_here(); }
+  /// A read is to be tried without readiness: later, behind what this thread has, or if it has too
+  /// little for that, at once. False: only an event helps.
+  bool speculate_shared(io_op& op) noexcept;
+  void post_shared(queue_entry* entry) noexcept;
   void adopt_shared(owned_tree& tree) noexcept;
   void disown_shared(owned_tree& tree) noexcept;
   /// Around what a driver does without touching the loop.
@@ -232,6 +242,14 @@ class io_loop {
   class slot;
   friend class shared_runners;
 
+  void lock_descriptor(descriptor& d) const noexcept;
+  void let_go(descriptor& d) noexcept;
+  void take_again(descriptor& d) noexcept;
+  void count_outstanding(int change) noexcept;
+  context_stats& counters_here() noexcept;
+  void enqueue_shared(queue_entry* entry) noexcept;
+  void complete_shared(io_op& op, int result) noexcept;
+  static void deliver_entry_shared(queue_entry* entry, runner* where);
   std::ptrdiff_t perform_shared(io_op& op) noexcept;
   bool attempt_shared(io_op& op) noexcept;
   bool try_current(io_op& op) noexcept;
@@ -239,6 +257,8 @@ class io_loop {
   void end_steps_shared(io_op& op) noexcept;
   void expect_untried(descriptor& d) noexcept;
   static void attempt_entry_shared(queue_entry* entry, runner* where);
+  static void late_attempt_entry_shared(queue_entry* entry, runner* where);
+  static void deliver_attempt_shared(io_op& op, runner* where, bool late);
   void run_generation(std::uint64_t delivered_max);
   void take_mail() noexcept;
   void expire_timers() noexcept;
@@ -277,6 +297,7 @@ class io_loop {
   void deliver_here(io_op& op, runner* where);
   static void deliver_entry(queue_entry* entry, runner* where);
   static void late_attempt_entry(queue_entry* entry, runner* where);
+  template <bool Shared>
   bool attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept;
   static void attempt_entry(queue_entry* entry, runner* where);
   static void start_entry(queue_entry* entry, runner* where);
@@ -301,13 +322,15 @@ class io_loop {
 
   runner runner_;
   entry_queue queue_;
+  std::uint64_t outstanding_ = 0;  // operations in flight, on the runner's side
+  std::uint64_t entries_since_visit_ = 0;
   bool generation_over_ = true;
-  bool closing_ = false;
   bool left_to_parent_ = false;  // this is a child of fork
   unsigned forks_ = fork_count();
+  // The threads of a shared loop read these all the time; what they write is in the lines before.
   const std::unique_ptr<shared_runners> shared_;  // null: exclusive
   const bool speculation_;
-  std::uint64_t outstanding_ = 0;  // operations in flight, on the runner's side
+  bool closing_ = false;
   std::unique_ptr<system> system_;
   std::unique_ptr<driver> driver_;
   timer_queue timers_;
@@ -315,7 +338,6 @@ class io_loop {
   context_stats counters_;
   loop_entry generation_mark_;
   loop_entry nudge_;
-  std::uint64_t entries_since_visit_ = 0;
   owned_tree* trees_ = nullptr;  // newest first
   entry_queue paused_;           // accepts that ran out of descriptors
   std::int64_t accept_pause_ns_ = 0;
@@ -353,6 +375,22 @@ class io_loop::slot {
   bool nested_;  // a handler polls its own context
   std::uint64_t delivered_max_;
   runner::binding bound_;
+};
+
+/// The lock of a descriptor of a shared loop; of an exclusive one nothing.
+class io_loop::descriptor_lock {
+ public:
+  descriptor_lock(io_loop& loop, descriptor& d) noexcept : d_(loop.is_shared() ? &d : nullptr) {
+    if (d_ != nullptr) loop.lock_descriptor(*d_);
+  }
+  ~descriptor_lock() {
+    if (d_ != nullptr) d_->lock.unlock();
+  }
+  descriptor_lock(const descriptor_lock&) = delete;
+  descriptor_lock& operator=(const descriptor_lock&) = delete;
+
+ private:
+  descriptor* d_;
 };
 
 /// The lock of a shared loop. Who has it is the runner.

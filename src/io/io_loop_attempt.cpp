@@ -44,18 +44,22 @@ bool is_exhaustion(int result) noexcept {
 bool io_loop::attempt(io_op& op) noexcept {
   descriptor& d = *op.target;
   direction& q = d.queue[direction_of(op.kind)];
-  if (is_transfer(op.kind)) return attempt_transfer(op, d, q);
-  while (worth_attempting(d, q, op.kind) && runner_.spend(runner::call_weight)) {
-    ++counters_.attempts;
+  if (is_transfer(op.kind)) {
+    return is_shared() ? attempt_transfer<true>(op, d, q) : attempt_transfer<false>(op, d, q);
+  }
+  runner& where = is_shared() ? *runner::current() : runner_;
+  context_stats& counters = is_shared() ? counters_here() : counters_;
+  while (worth_attempting(d, q, op.kind) && where.spend(runner::call_weight)) {
+    ++counters.attempts;
     const std::ptrdiff_t r = is_shared() ? perform_shared(op) : perform(*system_, op);
     if (r == -EAGAIN) {
-      ++counters_.wrong_attempts;
+      ++counters.wrong_attempts;
       q.ready = readiness::no;
       return false;
     }
     if (op.kind == op_kind::accept) {
       if (is_lost_connection(r)) {
-        ++counters_.retries;
+        ++counters.retries;
         continue;
       }
       if (r >= 0) accept_pause_ns_ = 0;
@@ -72,20 +76,23 @@ bool io_loop::attempt(io_op& op) noexcept {
   return false;
 }
 
+template <bool Shared>
 bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept {
   const bool receiving = is_receive(op.kind);
+  runner& where = Shared ? *runner::current() : runner_;
   const std::size_t wanted = wanted_bytes(op);
   if (wanted == 0) {  // a stream moves nothing at once, and not even the kernel is asked
-    runner_.charge(runner::memory_weight);  // but a coroutine that does it for ever must yield
+    where.charge(runner::memory_weight);  // but a coroutine that does it for ever must yield
     op.result = 0;
     return true;
   }
   return_buffers(op);
-  while (worth_attempting(d, q, op.kind) && runner_.spend(runner::call_weight)) {
-    ++counters_.attempts;
-    const std::ptrdiff_t r = is_shared() ? perform_shared(op) : perform_transfer(*system_, op);
+  context_stats& counters = Shared ? counters_here() : counters_;
+  while (worth_attempting(d, q, op.kind) && where.spend(runner::call_weight)) {
+    ++counters.attempts;
+    const std::ptrdiff_t r = Shared ? perform_shared(op) : perform_transfer(*system_, op);
     if (r == -EAGAIN) {
-      ++counters_.wrong_attempts;
+      ++counters.wrong_attempts;
       q.ready = readiness::no;
       return false;
     }
@@ -94,7 +101,7 @@ bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept 
       return true;
     }
     const auto moved = static_cast<std::size_t>(r);
-    runner_.charge(static_cast<unsigned>(moved / runner::bytes_per_weight));
+    where.charge(static_cast<unsigned>(moved / runner::bytes_per_weight));
     const std::size_t asked = wanted - op.transferred;
     op.transferred += moved;
     op.result = 0;
@@ -103,6 +110,8 @@ bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept 
   }
   return false;
 }
+
+template bool io_loop::attempt_transfer<false>(io_op&, descriptor&, direction&) noexcept;
 
 void io_loop::note_received(const descriptor& d, direction& q, std::size_t asked,
                             std::size_t moved) noexcept {
@@ -137,6 +146,7 @@ void io_loop::resume_acceptors() noexcept {
   paused_ = entry_queue();
   while (!paused.empty()) {
     auto& op = *static_cast<io_op*>(paused.pop());
+    const descriptor_lock held(*this, *op.target);
     op.flags &= static_cast<std::uint8_t>(~io_op::flag_exhausted);
     queue_attempt(op);
   }

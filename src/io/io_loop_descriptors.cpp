@@ -36,6 +36,7 @@ descriptor* io_loop::allocate_descriptor(const any_io_executor& executor) {
 }
 
 void io_loop::open_descriptor(descriptor& d, int fd) noexcept {
+  const descriptor_lock held(*this, d);
   for (direction& q : d.queue) {
     BECK_ASSERT(q.current == nullptr && q.waiting.empty(),
                 "a descriptor was opened with operations in flight");
@@ -59,6 +60,7 @@ void io_loop::free_descriptor(descriptor& d) noexcept {
 
 void io_loop::close(descriptor& d) noexcept {
   leave_to_parent();
+  const descriptor_lock held(*this, d);
   if (is_shared()) expect_untried(d);
   if (d.fd >= 0 && !d.closing) {
     d.closing = true;
@@ -85,6 +87,7 @@ void io_loop::close_detached(descriptor& d) noexcept {
 
 int io_loop::release(descriptor& d) noexcept {
   leave_to_parent();
+  const descriptor_lock held(*this, d);
   if (is_shared()) expect_untried(d);
   if (d.fd < 0 || d.closing) return -EBADF;
   for (direction& q : d.queue) abandon(q);

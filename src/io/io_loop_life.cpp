@@ -23,8 +23,7 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
     : shared_(how.threads_ > 1
                   ? std::make_unique<shared_runners>(*this, static_cast<unsigned>(how.threads_))
                   : nullptr),
-      // A read that is tried a turn later needs turns, and a shared loop has none.
-      speculation_(how.speculation_ && shared_ == nullptr),
+      speculation_(how.speculation_),
       wall_timers_(*this),
       context_(context),
       ambient_(executor()),

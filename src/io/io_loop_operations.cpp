@@ -68,7 +68,7 @@ bool io_loop::start_immediate(io_op& op) noexcept {
     q.waiting.push(&op);
     return false;
   }
-  if (is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt(op)) return true;
+  if (is_transfer(op.kind) ? attempt_transfer<false>(op, d, q) : attempt(op)) return true;
   ++outstanding_;
   q.current = &op;
   if (!pause_if_exhausted(op)) hand_over(op);
@@ -87,7 +87,12 @@ void io_loop::start_entry(queue_entry* entry, runner* where) {
 
 void io_loop::queue_attempt(io_op& op) noexcept {
   advance(op, op_event::wake);
-  op.run = is_shared() ? &attempt_entry_shared : &attempt_entry;
+  if (is_shared()) {
+    op.run = &attempt_entry_shared;
+    enqueue_shared(&op);
+    return;
+  }
+  op.run = &attempt_entry;
   queue_.push(&op);
 }
 
@@ -154,11 +159,12 @@ void fill_raw(io_op& op, io_uring_sqe& entry) noexcept {
 // -----------------------------------------------------------------------------------------
 
 void io_loop::complete_with(io_op& op, int result) noexcept {
+  if (is_shared()) return complete_shared(op, result);
   return_buffers(op);
   op.result = result;
   advance(op, op_event::finish);
   --outstanding_;
-  if (has_direction(op.kind) && !is_shared()) {
+  if (has_direction(op.kind)) {
     op.run = &deliver_entry;
     op.target->queue[direction_of(op.kind)].undelivered = &op;
   } else {
@@ -266,6 +272,7 @@ std::size_t io_loop::mark_cancelled(entry_queue& waiting) noexcept {
 
 std::size_t io_loop::cancel_all(descriptor& d) noexcept {
   std::size_t count = 0;
+  const descriptor_lock held(*this, d);
   for (direction& q : d.queue) {
     if (q.current == nullptr) continue;
     count += 1 + mark_cancelled(q.waiting);
@@ -283,6 +290,7 @@ void io_loop::cancel(io_op& op, bool try_first) noexcept {
     if (op.state == op_state::parked) end_signal_wait(static_cast<signal_wait&>(op), -ECANCELED);
     return;
   }
+  const descriptor_lock held(*this, *op.target);
   if (op.state == op_state::waiting) {
     direction& q = op.target->queue[direction_of(op.kind)];
     q.waiting.remove(&op);
@@ -314,9 +322,11 @@ void io_loop::abandon(direction& q) noexcept {
     finish(*op, -ECANCELED);
     return;
   }
-  // The run queue or a list of the driver holds it: it ends there, without its descriptor.
+  // The run queue or a list of the driver holds it: it ends there, without its descriptor, which
+  // may have another owner by then. Other threads find the lock of a shared loop's descriptor by
+  // it.
   op->flags |= io_op::flag_cancelled;
-  op->target = &no_descriptor_;
+  if (!is_shared()) op->target = &no_descriptor_;
   q.current = nullptr;
   while (!q.waiting.empty()) complete_with(*static_cast<io_op*>(q.waiting.pop()), -ECANCELED);
 }
@@ -378,7 +388,8 @@ void cancel_operation(io_op& op) noexcept {
 void complete_later(io_op& op, int result) noexcept {
   op.result = result;
   op.run = op.complete;
-  loop_of(op).post(&op);
+  io_loop& loop = loop_of(op);
+  loop.is_shared() ? loop.post_shared(&op) : loop.post(&op);
 }
 
 const any_io_executor& default_executor(const io_op& op) noexcept {
@@ -395,7 +406,12 @@ bool operation::await_ready() noexcept {
   const direction& q = d.queue[direction_of(kind)];
   io_loop& loop = *d.loop;
   // Off the runner the slot may not even be looked at.
-  if (!loop.on_runner() || loop.run_state().budget() == 0) return false;
+  if (!loop.on_runner()) {
+    if (!loop.is_shared()) return false;
+    const object_use inside = use_for(*this);
+    return loop.attempt_inline_shared(*this);
+  }
+  if (loop.run_state().budget() == 0) return false;
   if (d.fd < 0 || d.closing || q.current != nullptr) return false;
   if (q.undelivered != nullptr || !worth_attempting(d, q, kind)) return false;
   const object_use inside = use_for(*this);

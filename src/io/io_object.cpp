@@ -32,7 +32,8 @@ void expect_alone(descriptor& d, const char* function) noexcept {
 }
 
 /// Whether something is under way on it, or has its completion still in the run queue.
-bool has_operations(const descriptor& d) noexcept {
+bool has_operations(io_loop& loop, descriptor& d) noexcept {
+  const io_loop::descriptor_lock held(loop, d);
   for (const direction& q : d.queue) {
     if (q.current != nullptr || q.undelivered != nullptr) return true;
   }
@@ -157,7 +158,7 @@ void io_object::move_to_executor(const any_io_executor& executor, error_code& ec
   const auto take_out = [&](io_loop& l) {
     if (from.fd < 0) {
       fd = -EBADF;
-    } else if (!has_operations(from)) {
+    } else if (!has_operations(l, from)) {
       fd = l.release(from);
     }
   };

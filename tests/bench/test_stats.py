@@ -181,6 +181,22 @@ class Targets(unittest.TestCase):
         chosen = catalogue.slots(catalogue.BENCHES["read_until"], ["flooded"])
         self.assertEqual(tuple(slot.peer for slot in chosen), catalogue.LIBRARIES)
 
+    def test_one_context_on_two_threads_is_judged_by_wall_time(self):
+        checks = self.verdicts(
+            "threads",
+            beck_epoll__shared_1=[100] * 9,
+            beck_epoll__shared_2=[90] * 9,
+            beck_epoll__exclusive_1=[60] * 9,
+            asio_epoll__shared_2=[130] * 9,
+            beck_epoll__shared_1_busy=[500] * 9,
+            beck_epoll__shared_2_busy=[320] * 9,
+        )
+        alone = checks["shared_2 / shared_1: beck-epoll, wall"]
+        self.assertTrue(alone.passed)
+        self.assertEqual(alone.note, "to exclusive_1: 1.50 [1.50 1.50]")
+        self.assertFalse(checks["shared_2: beck-epoll / asio-epoll, wall"].passed)
+        self.assertFalse(checks["shared_2_busy / shared_1_busy: beck-epoll, wall"].passed)
+
     def test_without_beck_there_is_nothing_to_judge(self):
         self.assertEqual(self.verdicts("post", asio_epoll=[1], raw=[1]), {})
 
@@ -207,6 +223,17 @@ class Running(unittest.TestCase):
             self.assertFalse({slot.peer for slot in chosen} & catalogue.RING_PEERS)
             self.assertIn(words, said[0])
             self.assertIn("raw-uring-lazy", said[0])
+
+    def test_the_ring_is_left_out_of_shared_contexts_with_a_line_that_says_why(self):
+        how = execute.Programs(catalogue.BENCHES["threads"], Path("/nonexistent"), 1)
+        how.missing = lambda slot: ""
+        said = []
+        chosen = execute.available(catalogue.slots(catalogue.BENCHES["threads"]), how, "", "", said.append)
+        shared = [slot for slot in chosen if slot.case.name == "shared_2"]
+        self.assertEqual([slot.peer for slot in shared], ["beck-epoll", "asio-epoll"])
+        self.assertEqual(len(said), 1)
+        self.assertIn("shared_2", said[0])
+        self.assertIn("beck-uring: contexts for several threads run on epoll", said[0])
 
     def test_unknown_names_are_refused(self):
         for bench, cases, peers in (("post", ["chian"], None), ("post", None, ["asio"]), ("post", None, ["raw-epoll"])):

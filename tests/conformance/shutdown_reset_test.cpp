@@ -7,6 +7,7 @@
 #include <beck/net/local.hpp>
 #include <beck/net/tcp.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <ostream>
 #include <string>
@@ -55,17 +56,22 @@ outcome write_one(beck::io_context& ctx, tcp::socket& to) {
   return sent;
 }
 
-/// How many turns the context takes in some time in which nothing happens.
+/// How many turns the context takes in some time in which nothing happens, at the best of some
+/// tries: a spinning loop takes tens of thousands in each.
 std::uint64_t idle_turns(beck::io_context& ctx) {
-  beck::steady_timer timer(ctx, beck::duration(20'000'000));
-  outcome waited;
-  timer.async_wait(note(waited));
-  const std::uint64_t before = ctx.stats().turns;
-  REQUIRE(beck::test::run_until(ctx, waited));
-  return ctx.stats().turns - before;
+  std::uint64_t least = UINT64_MAX;
+  for (int i = 0; i < 5; ++i) {
+    beck::steady_timer timer(ctx, beck::duration(20'000'000));
+    outcome waited;
+    timer.async_wait(note(waited));
+    const std::uint64_t before = ctx.stats().turns;
+    REQUIRE(beck::test::run_until(ctx, waited));
+    least = std::min(least, ctx.stats().turns - before);
+  }
+  return least;
 }
-/// A spinning loop takes tens of thousands. Not just two: the kernel's clean-up of a ring that an
-/// earlier case closed interrupts the waits of this thread some dozens of times.
+/// Not just two: the kernel's clean-up of a ring that an earlier case closed interrupts the waits
+/// of this thread, for a while.
 constexpr std::uint64_t few_turns = 500;
 
 }  // namespace

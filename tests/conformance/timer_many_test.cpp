@@ -43,6 +43,7 @@ CONFORMANCE("many waits, some of them cancelled later, end in the order of their
     });
     if (i % 7 == 0) ctx.poll();  // some take their place in the heap
   }
+  const std::size_t early = ended.size();  // on a slow machine some have passed already
   int cancelled = 0;
   for (std::size_t i = 0; i < timers.size(); i += 1 + random.below(4)) {
     cancelled += static_cast<int>(timers[i]->cancel());
@@ -51,7 +52,7 @@ CONFORMANCE("many waits, some of them cancelled later, end in the order of their
   ctx.run();
   CHECK(aborted == cancelled);
   CHECK(ended.size() + static_cast<std::size_t>(aborted) == 2000);
-  for (std::size_t i = 1; i < ended.size(); ++i) CHECK(ended[i - 1] <= ended[i]);
+  for (std::size_t i = early + 1; i < ended.size(); ++i) CHECK(ended[i - 1] <= ended[i]);
 }
 
 CONFORMANCE("a wait that is cancelled many turns after it was armed ends once, as cancelled") {

@@ -263,6 +263,10 @@ struct modelled_atomics {
   template <class T>
   using plain = interleavings::plain<T>;
   static void yield(const place& where = place::current()) { world::now().yield(where); }
+  static constexpr unsigned spins_max = 0;
+  static void fence(std::memory_order order, const place& where = place::current()) {
+    world::now().fence(order, where);
+  }
 };
 
 }  // namespace beck::interleavings

@@ -32,7 +32,7 @@ class posted_function : public queue_entry {
 
 /// Queues `function` on `executor` without looking at what is associated with it.
 template <native_executor E, class F>
-void post_function(const E& executor, F&& function) {
+[[gnu::always_inline]] inline void post_function(const E& executor, F&& function) {
   using entry = posted_function<std::decay_t<F>>;
   executor.table()->post(executor.target(),
                          make_for_handler<entry>(function, static_cast<F&&>(function)));
@@ -124,7 +124,7 @@ decltype(auto) native_executor_at(P& where) {
 /// one: `co_await post(where)`. Throws std::bad_alloc for a callable; nothing is queued then. Any
 /// thread.
 template <execution_place P, nullary_token T>
-auto post(P&& where, T&& token) {
+[[gnu::always_inline]] inline auto post(P&& where, T&& token) {
   if constexpr (plain_handler<std::decay_t<T>, void()>) {
     post_function(native_executor_at(where), static_cast<T&&>(token));
   } else {

@@ -82,6 +82,15 @@ bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
   return true;
 }
 
+/// Relaxed: it only says how soon the next visit should be.
+inline void epoll_driver::count_parked(int change) noexcept {
+  if (loop_.is_shared()) {
+    parked_.fetch_add(change, std::memory_order_relaxed);
+  } else {
+    parked_.store(parked_.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
+  }
+}
+
 void epoll_driver::submit(io_op& op) noexcept {
   if (op.kind == op_kind::raw) {  // there is no ring
     loop_.finish(op, -EOPNOTSUPP);
@@ -90,20 +99,23 @@ void epoll_driver::submit(io_op& op) noexcept {
   descriptor& d = *op.target;
   const direction& q = d.queue[direction_of(op.kind)];
   if (!watch(d, op)) return;
-  if (is_receive(op.kind) && q.predictor >= 2 && q.ready != readiness::known) {
+  const bool speculates = is_receive(op.kind) && q.predictor >= 2 && q.ready != readiness::known;
+  if (speculates && !loop_.is_shared()) {
     advance(op, op_event::list);
     fresh_.add(op);
+  } else if (speculates && loop_.speculate_shared(op)) {
+    return;  // each thread has lists of its own
   } else if (q.ready != readiness::no) {
     loop_.queue_attempt(op);
   } else {
     advance(op, op_event::park);
-    ++parked_;
+    count_parked(1);
   }
 }
 
 void epoll_driver::cancel(io_op& op) noexcept {
   if (op.state != op_state::parked) return;  // listed: the flag ends it
-  if (!loop_.is_paused(op)) --parked_;
+  if (!loop_.is_paused(op)) count_parked(-1);
   loop_.finish(op, -ECANCELED);
 }
 
@@ -122,9 +134,11 @@ void epoll_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
 
   if (mode == turn_mode::busy) {  // there is no flag to look at: ask now and then
     const std::int64_t now = loop_.sys().now();
+    const std::int64_t busy_ns = loop_.is_shared() ? shared_visit_ns : busy_visit_ns;
     // While nothing waits for an event, speculation finds the data, and edges coalesce until they
     // are asked for.
-    if (now - last_visit_ < (parked_ == 0 ? idle_visit_ns : busy_visit_ns)) return;
+    const bool idle = parked_.load(std::memory_order_relaxed) == 0;
+    if (now - last_visit_ < (idle ? idle_visit_ns : busy_ns)) return;
     last_visit_ = now;
     collect(0, 0);
   } else if (mode == turn_mode::drain || !due_.empty()) {
@@ -174,8 +188,9 @@ void epoll_driver::collect(int timeout, std::int64_t deadline) noexcept {
       if (event.data.u64 == wake_token) continue;
       ++loop_.counters().completions;
       descriptor& d = loop_.descriptor_at(static_cast<std::uint32_t>(event.data.u64));
+      const io_loop::descriptor_lock held(loop_, d);
       if (token_of(d) != event.data.u64) continue;  // S7: the slot has a new owner
-      parked_ -= note_events(loop_, d, event.events);
+      count_parked(-static_cast<int>(note_events(loop_, d, event.events)));
     }
     if (static_cast<std::size_t>(count) < events_.size() || events_.size() >= events_max) return;
     try {  // full: there may be more, and the next batch should fit

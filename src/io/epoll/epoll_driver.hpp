@@ -4,6 +4,7 @@
 // are attempted then instead of waiting for an event (lazy speculation).
 #pragma once
 
+#include <atomic>
 #include <ctime>
 #include <string>
 #include <vector>
@@ -41,12 +42,15 @@ class epoll_driver final : public driver {
  private:
   /// Visits to the kernel while work is queued: not more often than this.
   static constexpr std::int64_t busy_visit_ns = 100'000;
+  /// The same of a shared loop: what other processors' sockets have to say is dear.
+  static constexpr std::int64_t shared_visit_ns = 200'000;
   /// The same while no operation is parked: only speculated reads are outstanding.
   static constexpr std::int64_t idle_visit_ns = 1'000'000;
   static constexpr std::size_t events_first = 256;
   static constexpr std::size_t events_max = 16384;
 
   bool watch(descriptor& d, io_op& op) noexcept;
+  void count_parked(int change) noexcept;
   /// timeout 0: what is there now; else waits until the deadline.
   void collect(int timeout, std::int64_t deadline) noexcept;
   int wait_for_events(const timespec* limit) noexcept;
@@ -57,9 +61,9 @@ class epoll_driver final : public driver {
   int wake_fd_ = -1;
   bool nanoseconds_ = true;  // epoll_pwait2 exists
   std::int64_t last_visit_ = 0;
-  unsigned parked_ = 0;  // operations that only an event can wake
-  lazy_list due_;        // attempted in this turn
-  lazy_list fresh_;      // attempted in the next one
+  std::atomic<int> parked_{0};  // operations that only an event can wake
+  lazy_list due_;               // attempted in this turn
+  lazy_list fresh_;             // attempted in the next one
   std::vector<epoll_event> events_;
 };
 

@@ -63,9 +63,12 @@ void sim_driver::submit(io_op& op) noexcept {
   descriptor& d = *op.target;
   const direction& q = d.queue[direction_of(op.kind)];
   if (!watch(d, op)) return;
-  if (is_receive(op.kind) && q.predictor >= 2 && q.ready != readiness::known) {
+  const bool speculates = is_receive(op.kind) && q.predictor >= 2 && q.ready != readiness::known;
+  if (speculates && !loop_.is_shared()) {
     advance(op, op_event::list);
     fresh_.add(op);
+  } else if (speculates && loop_.speculate_shared(op)) {
+    return;  // each thread has lists of its own
   } else if (q.ready != readiness::no) {
     loop_.queue_attempt(op);
   } else {
@@ -155,6 +158,7 @@ void sim_driver::collect() noexcept {
     }
     ++loop_.counters().completions;
     descriptor& d = loop_.descriptor_at(static_cast<std::uint32_t>(s.token));
+    const io_loop::descriptor_lock held(loop_, d);
     if (token_of(d) != s.token) continue;  // S7: the slot has a new owner
     sys_.world().note(sys_.host(), sim_note::event, s.fd, events);
     note_events(loop_, d, events);
