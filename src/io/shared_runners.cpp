@@ -463,6 +463,8 @@ void shared_runners::settle_accounts(shared_thread& mine) noexcept {
 
 /// Until there is something to look at.
 void shared_runners::sleep(shared_thread& mine, std::int64_t deadline) noexcept {
+  // While this one asked the kernel, the last of the others may have ended; nobody would wake it.
+  if (loop_.stopped() || out_of_work(mine)) return;
   const bool kernel = !in_kernel_;
   if (kernel) watched_ = active_ != 0;
   sleepers_.set(watched_ ? sleep_notice::level::watched : sleep_notice::level::unwatched);

@@ -238,6 +238,21 @@ TEST_CASE("a read that a cancel ends beside its event gives its buffer back") {
   CHECK(cancelled > 0);
 }
 
+TEST_CASE("all virtual threads return when the last handler has run, whatever they do meanwhile") {
+  for (std::uint64_t seed = 0; seed < 2'000; ++seed) {
+    sim::world world(seed);
+    beck::io_context ctx(threads(world, "one", 3));
+    stream_pair pair(ctx);
+    char byte = 0;
+    pair.a.async_read_some(beck::buffer(&byte, 1), [&](beck::error_code, std::size_t) {
+      beck::post(ctx, [&] { pair.a.close(); });
+    });
+    beck::async_write(pair.b, beck::buffer("x", 1), [](beck::error_code, std::size_t) {});
+    CHECK(ctx.run() == 3);
+    CHECK(ctx.stopped());
+  }
+}
+
 TEST_CASE("one handler at a time can be asked of virtual threads") {
   sim::world world(3);
   beck::io_context ctx(threads(world, "one", 4));
