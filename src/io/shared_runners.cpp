@@ -37,35 +37,6 @@ constexpr unsigned looks_in_vain_most = 16;
 
 }  // namespace
 
-// --- virtual threads
-// ----------------------------------------------------------------------------------
-
-void shared_runners::open(int wake_fd, virtual_threads* threads) noexcept {
-  constexpr int called_by_name = 0;  // virtual threads wait for no descriptor
-  virtual_ = threads;
-  baton_.open(threads == nullptr ? wake_fd : called_by_name);
-}
-
-void shared_runners::wake_ups_owed::deliver(virtual_threads* threads) const noexcept {
-  for (const baton::wake_up* owed : {&work, &other, &outer}) {
-    if (threads == nullptr) {
-      baton::deliver(*owed);
-      continue;
-    }
-    if (owed->sleepers != 0) threads->wake_sleepers(owed->word, owed->sleepers);
-    if (owed->wake_fd >= 0) threads->wake_kernel();
-  }
-}
-
-void shared_runners::meet_others() noexcept {
-  if (virtual_ != nullptr) virtual_->meet();
-}
-
-void shared_runners::yield() noexcept {
-  if (virtual_ == nullptr) return real_atomics::yield();
-  virtual_->spin();
-}
-
 // --- the lock
 // ------------------------------------------------------------------------------------------
 
@@ -484,17 +455,6 @@ void shared_runners::sleep(shared_thread& mine, std::int64_t deadline) noexcept 
     lock();
   }
   sleepers_.set(who_sleeps());
-}
-
-void shared_runners::wait_at_futex(std::int64_t deadline) noexcept {
-  if (virtual_ == nullptr) {
-    baton_.sleep(deadline);
-    return;
-  }
-  virtual_->meet();
-  baton_.sleep(deadline, [this](const auto& word, std::uint32_t expected, std::int64_t until) {
-    return virtual_->sleep(word, expected, until);
-  });
 }
 
 void shared_runners::wait_in_kernel(std::int64_t deadline) noexcept {

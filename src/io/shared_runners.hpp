@@ -110,15 +110,25 @@ class shared_runners {
   /// Between two tries of something that another thread will do soon.
   void yield() noexcept;
   /// Where what other threads do makes a difference: virtual ones may do it here.
-  void meet_others() noexcept;
+  void meet_others() noexcept {
+    if (virtual_ != nullptr) [[unlikely]]
+      meet_virtual_others();
+  }
 
  private:
+  void meet_virtual_others() noexcept;
   /// Wake-ups to deliver without the lock; they name nothing that could be gone by then.
   struct wake_ups_owed {
     baton::wake_up work;
     baton::wake_up other;
     baton::wake_up outer;
-    void deliver(virtual_threads* threads) const noexcept;
+    void deliver(virtual_threads* threads) const noexcept {
+      if (threads != nullptr) return deliver_to(*threads);
+      baton::deliver(work);
+      baton::deliver(other);
+      baton::deliver(outer);
+    }
+    void deliver_to(virtual_threads& threads) const noexcept;
   };
   class place;
   class presence;

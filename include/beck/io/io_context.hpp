@@ -164,8 +164,8 @@ class io_context : public execution_context {
   /// Throws io_error if the backend that was asked for is refused (its message is the reason).
   io_context();
   /// For `threads` threads at once; 0 and 1 make an exclusive context. A shared one uses epoll, or
-  /// in a simulated world virtual threads, which one real thread runs: if io_uring was asked for, an
-  /// io_error says so (operation_not_supported). A coroutine's
+  /// in a simulated world virtual threads, which one real thread runs: if io_uring was asked for,
+  /// an io_error says so (operation_not_supported). A coroutine's
   /// time limits need an exclusive context: on a shared one, and on strands over it, timeout() and
   /// its like throw std::logic_error. A stop request there is sure to end an operation that is just
   /// being started only if the coroutine runs on a strand.
