@@ -20,10 +20,8 @@ struct simulated_program {
 };
 
 inline constexpr simulated_program simulated_programs[] = {
-    {"schedule", schedule_program},
-    {"faulty", faulty_schedule_program},
-    {"cluster", cluster_program},
-    {"cancellation", cancellation_program},
+    {"schedule", schedule_program}, {"faulty", faulty_schedule_program},
+    {"cluster", cluster_program},   {"cancellation", cancellation_program},
     {"workers", workers_program},
 };
 inline constexpr std::size_t simulated_program_count = std::size(simulated_programs);
