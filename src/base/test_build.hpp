@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the library has only where tests build it a second time, with BECK_TEST_BUILD: five known
+// What the library has only where tests build it a second time, with BECK_TEST_BUILD: known
 // bugs of this field that a test can switch on, to see that the others find them, and a look at
 // every transition of an operation. In all other builds these are constants, and nothing of it is
 // left.
@@ -14,8 +14,12 @@ enum class planted_bug : unsigned char {
   stale_event,      ///< an event of a closed descriptor reaches the next owner of its slot
   lost_bytes,       ///< a write that is cancelled after a part of it reports nothing
   early_timer,      ///< a timer ends before its time
+  // of shared loops
+  late_event,   ///< an event that comes during another thread's attempt is forgotten
+  kept_baton,   ///< who leaves the kernel to run a handler wakes nobody to wait there
+  hasty_close,  ///< a descriptor is closed while another thread makes a call on it
 };
-inline constexpr unsigned planted_bugs = 5;
+inline constexpr unsigned planted_bugs = 8;
 
 #ifdef BECK_TEST_BUILD
 

@@ -33,13 +33,13 @@ void backend_selection::open(io_loop& loop, const io_context::options& how,
     }
   }
   if (how.threads_ > 1) {
-    if (wanted != backend::automatic && wanted != backend::epoll) {
+    if (wanted == backend::io_uring) {
       throw_error(error::operation_not_supported,
                   ("io_context for " + std::to_string(how.threads_) +
                    " threads: shared contexts run on epoll, not on " + to_string(wanted))
                       .c_str());
     }
-    wanted = backend::epoll;
+    if (wanted == backend::automatic) wanted = backend::epoll;
   }
   if (wanted == backend::sim) return open_simulation(loop, how.host_, how.seed_, sys, drv);
   sys = std::make_unique<posix_system>();

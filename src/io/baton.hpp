@@ -48,7 +48,10 @@ class basic_baton {
   seat settle() noexcept;
   /// At the futex, until claimed. False: the deadline passed before that, and it is not idle any
   /// more.
-  bool sleep(std::int64_t deadline) noexcept;
+  bool sleep(std::int64_t deadline) noexcept { return sleep(deadline, &Parts::futex_wait); }
+  /// The same, with another futex(2).
+  template <class FutexWait>
+  bool sleep(std::int64_t deadline, FutexWait&& futex_wait) noexcept;
   /// Has returned from the kernel, for whatever reason.
   void leave_kernel() noexcept;
   /// After sleep() or leave_kernel(): one who sleeps is claimed if nobody waits in the kernel.
@@ -113,7 +116,8 @@ typename basic_baton<Parts>::seat basic_baton<Parts>::settle() noexcept {
 }
 
 template <class Parts>
-bool basic_baton<Parts>::sleep(std::int64_t deadline) noexcept {
+template <class FutexWait>
+bool basic_baton<Parts>::sleep(std::int64_t deadline, FutexWait&& futex_wait) noexcept {
   for (;;) {
     std::uint32_t permits = permits_.load(std::memory_order_relaxed);
     while (permits != 0) {
@@ -122,7 +126,7 @@ bool basic_baton<Parts>::sleep(std::int64_t deadline) noexcept {
         return true;
       }
     }
-    if (Parts::futex_wait(permits_, 0, deadline)) continue;
+    if (futex_wait(permits_, 0, deadline)) continue;
     std::uint32_t state = state_.load(std::memory_order_relaxed);
     while (state >= one_sleeper) {
       if (state_.compare_exchange_weak(state, state - one_sleeper, std::memory_order_relaxed,

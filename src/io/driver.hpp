@@ -11,6 +11,7 @@
 namespace beck {
 
 struct descriptor;
+class virtual_threads;
 
 /// How a turn of the driver may wait.
 enum class turn_mode : std::uint8_t {
@@ -60,6 +61,9 @@ class driver {
   /// The descriptor that another thread writes eight bytes to, to end a wait; -1 if there are no
   /// other threads (simulation).
   virtual int wake_handle() const noexcept = 0;
+
+  /// The threads of a shared loop, if the driver plays them; nullptr: they are real.
+  virtual virtual_threads* threads() noexcept { return nullptr; }
 
   /// Operations that the kernel has: quiescent at 0.
   virtual unsigned in_flight() const noexcept = 0;

@@ -13,6 +13,7 @@
 
 #include "base/test_build.hpp"
 #include "io/backend_select.hpp"
+#include "io/virtual_threads.hpp"
 
 namespace beck {
 
@@ -75,6 +76,8 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
 }
 
 std::size_t io_loop::step(std::size_t handlers) {
+  if (virtual_threads* const threads = driver_->threads(); threads != nullptr)
+    return threads->step();
   const slot running(*this);
   const std::uint64_t before = runner_.counters.delivered;
   runner_.delivered_max = before + handlers;

@@ -101,6 +101,14 @@ class io_loop {
   bool is_shared() const noexcept { return shared_ != nullptr; }
   /// Whether the caller is inside run(): its loop goes on, whatever it does here.
   bool runs_here() const noexcept { return on_runner() || (is_shared() && in_handler()); }
+  /// Of a shared loop.
+  unsigned threads_max() const noexcept { return shared_->threads_max(); }
+  /// run() by one of a driver's own threads.
+  std::size_t run_as_thread(std::size_t handlers, std::int64_t deadline, bool blocking) {
+    return shared_->run_as_thread(handlers, deadline, blocking);
+  }
+  /// Whoever waits inside run() looks round.
+  void call_everybody() noexcept { shared_->call_everybody(); }
   /// The loop that runs an entry.
   static io_loop& of(runner& where) noexcept {
     return *static_cast<io_loop*>(where.ambient->executor().target());

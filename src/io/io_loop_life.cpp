@@ -11,6 +11,7 @@
 #include "io/backend_select.hpp"
 #include "io/io_loop.hpp"
 #include "io/signal_state.hpp"
+#include "io/virtual_threads.hpp"
 #include "run/terminate.hpp"
 
 namespace beck {
@@ -41,10 +42,11 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
   no_descriptor_.executor = executor();
   backend_selection::open(*this, how, system_, driver_);
   mail_.open(driver_->wake_handle());
-  if (is_shared()) shared_->open(driver_->wake_handle());
+  if (is_shared()) shared_->open(driver_->wake_handle(), driver_->threads());
 }
 
 io_loop::~io_loop() {
+  if (virtual_threads* const threads = driver_->threads(); threads != nullptr) threads->recall();
   // In a child of fork nobody runs it: threads are not inherited.
   const bool taken = inherited() || slot_.take(runner_slot::holder::runner);
   BECK_ASSERT(taken && (!is_shared() || inherited() || !shared_->is_inside()),

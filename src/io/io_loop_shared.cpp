@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "base/test_build.hpp"
 #include "io/io_loop.hpp"
 #include "io/lent_buffers.hpp"
 #include "io/perform.hpp"
@@ -129,12 +130,14 @@ std::ptrdiff_t io_loop::perform_shared(io_op& op) noexcept {
     q.ready = readiness::no;
     q.trying = true;
     let_go(d);
+    shared_->meet_others();
     const std::ptrdiff_t r = perform(*system_, op);
+    shared_->meet_others();
     take_again(d);
     where.refill();  // others have spent it if it is the loop's
     where.charge(runner::budget_per_entry - budget_left);
     q.trying = false;
-    const bool woken = q.ready == readiness::known;
+    const bool woken = q.ready == readiness::known && !planted(planted_bug::late_event);
     q.ready = before;
     if (woken && r == -EAGAIN) continue;  // perhaps it is for what came after the attempt
     q.woken_late = woken;
@@ -156,9 +159,9 @@ void io_loop::expect_untried(descriptor& d) noexcept {
   const auto is_tried = [&d] {
     return d.queue[direction_in].trying || d.queue[direction_out].trying;
   };
-  while (is_tried() && !inherited()) {
+  while (is_tried() && !inherited() && !planted(planted_bug::hasty_close)) {
     let_go(d);
-    real_atomics::yield();
+    shared_->yield();
     take_again(d);
   }
 }
@@ -167,6 +170,7 @@ void io_loop::expect_untried(descriptor& d) noexcept {
 // -----------------------------------------------------------------------------------------
 
 void io_loop::start_shared(io_op& op) noexcept {
+  shared_->meet_others();
   if (!has_direction(op.kind)) {
     as_runner([&op](io_loop& self) { self.start(op); });
     return;

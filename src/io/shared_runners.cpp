@@ -10,7 +10,9 @@
 
 #include <beck/base/assert.hpp>
 
+#include "base/test_build.hpp"
 #include "io/io_loop.hpp"
+#include "io/virtual_threads.hpp"
 
 namespace beck {
 namespace {
@@ -55,8 +57,9 @@ void shared_runners::pause_lock() noexcept { loop_.slot_.leave(); }
 
 void shared_runners::unlock() noexcept {
   const wake_ups_owed owed = changes();
+  virtual_threads* const threads = virtual_;
   loop_.slot_.leave();  // from here on the loop may be gone
-  owed.deliver();
+  owed.deliver(threads);
 }
 
 /// The lock for one look.
@@ -65,8 +68,9 @@ class shared_runners::hold {
   explicit hold(shared_runners& all) noexcept
       : all_(all), bound_((all.lock(), all.loop_.runner_)) {}
   ~hold() {
+    virtual_threads* const threads = all_.virtual_;
     all_.loop_.slot_.leave();
-    owed.deliver();
+    owed.deliver(threads);
   }
   hold(const hold&) = delete;
   hold& operator=(const hold&) = delete;
@@ -109,9 +113,15 @@ sleep_notice::level shared_runners::who_sleeps() const noexcept {
 void shared_runners::call_help(shared_thread& mine, sleep_notice::level who) noexcept {
   if (who == sleep_notice::level::watched && mine.queue.count() < worth_a_wake_up) return;
   lock();
-  const baton::wake_up owed = claim(1);
+  wake_ups_owed owed;
+  owed.work = claim(1);
   loop_.slot_.leave();
-  baton::deliver(owed);
+  owed.deliver(virtual_);
+}
+
+void shared_runners::call_everybody() noexcept {
+  hold held(*this);
+  held.owed.work = claim(baton::everybody);
 }
 
 // --- places
@@ -222,6 +232,12 @@ class shared_runners::presence {
 
 std::size_t shared_runners::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
   if (running_here()) return serve(here(), handlers, deadline, blocking);
+  if (virtual_ != nullptr) return virtual_->run(handlers, deadline, blocking);
+  return run_as_thread(handlers, deadline, blocking);
+}
+
+std::size_t shared_runners::run_as_thread(std::size_t handlers, std::int64_t deadline,
+                                          bool blocking) {
   const place free_place(*this, deadline, blocking);
   if (!free_place) return 0;
   scope ambient(loop_.executor());
@@ -241,6 +257,7 @@ std::size_t shared_runners::serve(shared_thread& mine, std::size_t handlers, std
   mine.delivered_max = most;
   mine.entries_to_look = 0;
   while (!loop_.stopped() && mine.counters.delivered < most) {
+    if (virtual_ != nullptr && !virtual_->may_stay()) break;
     if (!turn(mine, deadline, blocking)) break;
   }
   return mine.counters.delivered - before;
@@ -255,7 +272,13 @@ bool shared_runners::turn(shared_thread& mine, std::int64_t deadline, bool block
   if (mine.entries_to_look != 0) --mine.entries_to_look;
   if (mine.entries_to_rotate != 0) --mine.entries_to_rotate;
   ++mine.seen.hops;
-  mine.run(entry);
+  if (virtual_ == nullptr) {
+    mine.run(entry);
+  } else {
+    virtual_->meet();
+    mine.run(entry);
+    virtual_->end_step();
+  }
   return !looks || in_time(deadline);
 }
 
@@ -327,7 +350,7 @@ bool shared_runners::idle(shared_thread& mine, std::int64_t deadline, bool block
   }
   if (visiting_ && !in_kernel_) {  // somebody is just asking the kernel what is ready
     pause_lock();
-    real_atomics::yield();
+    yield();
     lock();
     return true;
   }
@@ -378,7 +401,7 @@ void shared_runners::begin(shared_thread& mine, wake_ups_owed& owed) noexcept {
   mine.woken = false;
   if (mine.looks_in_vain != 0) mine.looks_in_vain_max = looks_in_vain_most;
   mine.looks_in_vain = 0;
-  owed.other = counted(baton_.hand_on());
+  if (!planted(planted_bug::kept_baton)) owed.other = counted(baton_.hand_on());
   const sleep_notice::level who = who_sleeps();
   if (who == sleep_notice::level::nobody) return;
   const unsigned least = who == sleep_notice::level::watched ? worth_a_wake_up : 2;
@@ -428,7 +451,7 @@ void shared_runners::sleep(shared_thread& mine, std::int64_t deadline) noexcept 
     wait_in_kernel(watched_ ? std::min(deadline, loop_.system_->now() + watch_ns) : deadline);
   } else {
     pause_lock();
-    baton_.sleep(deadline);
+    wait_at_futex(deadline);
     lock();
   }
   sleepers_.set(who_sleeps());
@@ -455,7 +478,8 @@ void shared_runners::visit(turn_mode mode, std::int64_t deadline) noexcept {
 
 bool shared_runners::out_of_work(const shared_thread& mine) const noexcept {
   const bool others_done = active_ == 0 && (outer_ == 0 || mine.depth > 1);
-  return others_done && loop_.queue_.empty() && loop_.out_of_work();
+  return others_done && loop_.queue_.empty() && loop_.out_of_work() &&
+         (virtual_ == nullptr || virtual_->may_end());
 }
 
 }  // namespace beck

@@ -21,6 +21,7 @@
 namespace beck {
 
 class io_loop;
+class virtual_threads;
 
 /// A thread inside run().
 struct alignas(64) shared_thread : runner {
@@ -51,15 +52,21 @@ class shared_runners {
   shared_runners(const shared_runners&) = delete;
   shared_runners& operator=(const shared_runners&) = delete;
 
-  void open(int wake_fd) noexcept { baton_.open(wake_fd); }
+  /// `threads`: the driver's own, or nullptr if they are real.
+  void open(int wake_fd, virtual_threads* threads) noexcept;
+  unsigned threads_max() const noexcept { return places_; }
 
   /// io_loop::run() by one of several threads; one too many waits for a place, until `deadline`.
   std::size_t run(std::size_t handlers, std::int64_t deadline, bool blocking);
+  /// The same, by one of the driver's own.
+  std::size_t run_as_thread(std::size_t handlers, std::int64_t deadline, bool blocking);
 
   /// Whether a thread is inside run(). Under the lock.
   bool is_inside() const noexcept { return inside_ != 0; }
   /// For the destructor: wake-ups that are still owed to the wake descriptor.
-  std::uint64_t owed() const noexcept { return baton_.owed(); }
+  std::uint64_t owed() const noexcept { return virtual_ == nullptr ? baton_.owed() : 0; }
+  /// Wakes all who wait, as stop() does.
+  void call_everybody() noexcept;
   /// How often a thread was woken: at the futex, or in the kernel for something that was queued.
   std::uint64_t wake_ups() const noexcept { return wake_ups_; }
 
@@ -99,17 +106,29 @@ class shared_runners {
   /// Lets go of it, and wakes whom the change that was made concerns.
   void unlock() noexcept;
 
+  // --- without any lock
+  /// Between two tries of something that another thread will do soon.
+  void yield() noexcept;
+  /// Where what other threads do makes a difference: virtual ones may do it here.
+  void meet_others() noexcept {
+    if (virtual_ != nullptr) [[unlikely]]
+      meet_virtual_others();
+  }
+
  private:
+  void meet_virtual_others() noexcept;
   /// Wake-ups to deliver without the lock; they name nothing that could be gone by then.
   struct wake_ups_owed {
     baton::wake_up work;
     baton::wake_up other;
     baton::wake_up outer;
-    void deliver() const noexcept {
+    void deliver(virtual_threads* threads) const noexcept {
+      if (threads != nullptr) return deliver_to(*threads);
       baton::deliver(work);
       baton::deliver(other);
       baton::deliver(outer);
     }
+    void deliver_to(virtual_threads& threads) const noexcept;
   };
   class place;
   class presence;
@@ -131,6 +150,7 @@ class shared_runners {
   void settle_accounts(shared_thread& mine) noexcept;
   bool in_time(std::int64_t deadline) const noexcept;
   void sleep(shared_thread& mine, std::int64_t deadline) noexcept;
+  void wait_at_futex(std::int64_t deadline) noexcept;
   void wait_in_kernel(std::int64_t deadline) noexcept;
   void visit(turn_mode mode, std::int64_t deadline) noexcept;
   bool out_of_work(const shared_thread& mine) const noexcept;
@@ -142,6 +162,7 @@ class shared_runners {
 
   alignas(64) io_loop& loop_;  // read all the time, as sleepers_
   sleep_notice sleepers_;
+  virtual_threads* virtual_ = nullptr;
 
   alignas(64) baton baton_;
   shared_thread* threads_ = nullptr;     // inside run()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Shared contexts: several threads inside run() of one. What one thread may rely on is in the other
-// files; here is what holds when there are more.
+// files; here is what holds when there are more. On the simulator the threads are virtual, and one
+// real thread calls run(); cases whose handlers or threads block for each other stay off it.
 #include <atomic>
 #include <barrier>
 #include <beck/coro/co_spawn.hpp>
@@ -12,6 +13,7 @@
 #include <beck/run/strand.hpp>
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <latch>
 #include <memory>
 #include <stdexcept>
@@ -30,15 +32,41 @@ using beck::test::stream_pair;
 namespace {
 
 constexpr unsigned on_epoll = beck::test::epoll;
+constexpr unsigned on_both = beck::test::epoll | beck::test::sim;
+
+bool is_virtual() { return beck::test::current_backend() == beck::backend::sim; }
 
 beck::io_context::options for_threads(int most) { return context_options().threads(most); }
+
+// Calls `body` on `count` threads at once; on the simulator once, at the end.
+class threads {
+ public:
+  template <class Body>
+  threads(int count, Body body) {
+    if (is_virtual()) {
+      later_ = body;
+      return;
+    }
+    for (int i = 0; i < count; ++i) all_.emplace_back(body);
+  }
+  threads(const threads&) = delete;
+  threads& operator=(const threads&) = delete;
+  ~threads() {
+    for (std::thread& t : all_) t.join();
+    if (later_) later_();
+  }
+
+ private:
+  std::vector<std::thread> all_;
+  std::function<void()> later_;
+};
 
 // Runs `ctx` on `count` threads until all of them have returned; gives the sum of the handlers.
 std::size_t run_on(beck::io_context& ctx, int count) {
   std::atomic<std::size_t> handlers{0};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < count; ++i) threads.emplace_back([&] { handlers += ctx.run(); });
-  for (std::thread& t : threads) t.join();
+  {
+    const threads all(count, [&] { handlers += ctx.run(); });
+  }
   return handlers;
 }
 
@@ -63,7 +91,7 @@ beck::task<> play(beck::test::stream_socket& socket, int rounds, std::atomic<int
 
 }  // namespace
 
-CONFORMANCE_ON(on_epoll, "run on several threads runs every handler once, and the counts add up") {
+CONFORMANCE_ON(on_both, "run on several threads runs every handler once, and the counts add up") {
   for (const int count : {2, 3, 8}) {
     beck::io_context ctx(for_threads(count));
     std::atomic<int> ran{0};
@@ -113,7 +141,7 @@ CONFORMANCE_ON(on_epoll, "a handler may wait for a timer and for a read of the s
   CHECK(byte == 'x');
 }
 
-CONFORMANCE_ON(on_epoll, "pairs of sockets play ping-pong on several threads") {
+CONFORMANCE_ON(on_both, "pairs of sockets play ping-pong on several threads") {
   for (const int count : {2, 4, 8}) {
     beck::io_context ctx(for_threads(count));
     constexpr int pairs = 50;
@@ -131,7 +159,7 @@ CONFORMANCE_ON(on_epoll, "pairs of sockets play ping-pong on several threads") {
   }
 }
 
-CONFORMANCE_ON(on_epoll, "large transfers on several threads keep every byte in its place") {
+CONFORMANCE_ON(on_both, "large transfers on several threads keep every byte in its place") {
   beck::io_context ctx(for_threads(4));
   constexpr std::size_t bytes = 1 << 20;
   const std::string sent = beck::test::pattern(bytes);
@@ -151,7 +179,7 @@ CONFORMANCE_ON(on_epoll, "large transfers on several threads keep every byte in 
   for (const std::string& text : received) CHECK((text == sent));
 }
 
-CONFORMANCE_ON(on_epoll, "a strand never runs two handlers at once under 8 threads") {
+CONFORMANCE_ON(on_both, "a strand never runs two handlers at once under 8 threads") {
   beck::io_context ctx(for_threads(8));
   auto strand = beck::make_strand(ctx);
   const int posts = scaled(20'000);
@@ -172,7 +200,7 @@ CONFORMANCE_ON(on_epoll, "a strand never runs two handlers at once under 8 threa
   CHECK(ran == posts);
 }
 
-CONFORMANCE_ON(on_epoll, "an exception leaves one run, and the others go on") {
+CONFORMANCE_ON(on_both, "an exception leaves one run, and the others go on") {
   beck::io_context ctx(for_threads(4));
   std::atomic<int> ran{0};
   std::atomic<int> caught{0};
@@ -182,9 +210,8 @@ CONFORMANCE_ON(on_epoll, "an exception leaves one run, and the others go on") {
       if (i % 100 == 0) throw std::runtime_error("thrown");
     });
   }
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&] {
+  {
+    const threads all(4, [&] {
       for (;;) {
         try {
           ctx.run();
@@ -195,36 +222,35 @@ CONFORMANCE_ON(on_epoll, "an exception leaves one run, and the others go on") {
       }
     });
   }
-  for (std::thread& t : threads) t.join();
   CHECK(ran == 400);
   CHECK(caught == 4);
 }
 
-CONFORMANCE_ON(on_epoll, "stop ends run on all threads, and restart lets them go on") {
+CONFORMANCE_ON(on_both, "stop ends run on all threads, and restart lets them go on") {
   beck::io_context ctx(for_threads(4));
   auto guard = beck::make_work_guard(ctx);
   for (int round = 0; round < scaled(200); ++round) {
     ctx.restart();
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 4; ++i) threads.emplace_back([&] { ctx.run(); });
-    if (round % 2 == 0) {
-      ctx.stop();
-    } else {
-      beck::post(ctx, [&] { ctx.stop(); });
+    {
+      const threads all(4, [&] { ctx.run(); });
+      if (round % 2 == 0) {
+        ctx.stop();
+      } else {
+        beck::post(ctx, [&] { ctx.stop(); });
+      }
     }
-    for (std::thread& t : threads) t.join();
     CHECK(ctx.stopped());
   }
 }
 
-CONFORMANCE_ON(on_epoll, "run on all threads returns when the last work guard goes") {
+CONFORMANCE_ON(on_both, "run on all threads returns when the last work guard goes") {
   for (int round = 0; round < scaled(200); ++round) {
     beck::io_context ctx(for_threads(3));
     auto guard = beck::make_work_guard(ctx);
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 3; ++i) threads.emplace_back([&] { ctx.run(); });
-    guard.reset();
-    for (std::thread& t : threads) t.join();
+    {
+      const threads all(3, [&] { ctx.run(); });
+      guard.reset();
+    }
     CHECK(ctx.stopped());
   }
 }
@@ -268,8 +294,8 @@ CONFORMANCE_ON(on_epoll, "close and cancel beside running operations end each of
   for (int round = 0; round < scaled(200); ++round) {
     beck::io_context ctx(for_threads(3));
     auto guard = beck::make_work_guard(ctx);
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 2; ++i) threads.emplace_back([&] { ctx.run(); });
+    std::vector<std::thread> running;
+    for (int i = 0; i < 2; ++i) running.emplace_back([&] { ctx.run(); });
     std::atomic<int> ended{0};
     {
       stream_pair pair(ctx);
@@ -298,28 +324,30 @@ CONFORMANCE_ON(on_epoll, "close and cancel beside running operations end each of
     }
     CHECK(ended == 2);
     guard.reset();
-    for (std::thread& t : threads) t.join();
+    for (std::thread& t : running) t.join();
   }
 }
 
-CONFORMANCE_ON(on_epoll, "an operation of a thread that left run ends under another") {
+CONFORMANCE_ON(on_both, "an operation of a thread that left run ends under another") {
   beck::io_context ctx(for_threads(2));
   stream_pair pair(ctx);
   char byte = 0;
   bool read = false;
-  std::thread([&] {
-    beck::post(ctx, [&] {
-      pair.a.async_read_some(beck::buffer(&byte, 1),
-                             [&](beck::error_code ec, std::size_t) { read = !ec; });
+  {
+    const threads one(1, [&] {
+      beck::post(ctx, [&] {
+        pair.a.async_read_some(beck::buffer(&byte, 1),
+                               [&](beck::error_code ec, std::size_t) { read = !ec; });
+      });
+      CHECK(ctx.run_one() == 1);
     });
-    CHECK(ctx.run_one() == 1);
-  }).join();
+  }
   pair.b.write_some(beck::buffer("x", 1));
   CHECK(run_on(ctx, 2) == 1);
   CHECK(read);
 }
 
-CONFORMANCE_ON(on_epoll, "a shared context dies with operations in flight, un-run") {
+CONFORMANCE_ON(on_both, "a shared context dies with operations in flight, un-run") {
   auto held = std::make_shared<int>(0);
   {
     auto ctx = std::make_unique<beck::io_context>(for_threads(2));
@@ -331,7 +359,9 @@ CONFORMANCE_ON(on_epoll, "a shared context dies with operations in flight, un-ru
     timer.async_wait([held](beck::error_code) { FAIL("run"); });
     ctx->poll();
     CHECK(held.use_count() == 3);
-    std::thread([&] { ctx->run_for(beck::duration(0)); }).join();
+    {
+      const threads one(1, [&] { ctx->run_for(beck::duration(0)); });
+    }
     pair.a.close();
     pair.b.close();
     timer.cancel();
@@ -339,7 +369,7 @@ CONFORMANCE_ON(on_epoll, "a shared context dies with operations in flight, un-ru
   CHECK(held.use_count() == 1);
 }
 
-CONFORMANCE_ON(on_epoll, "a shared context dies with suspended coroutines, each frame once") {
+CONFORMANCE_ON(on_both, "a shared context dies with suspended coroutines, each frame once") {
   auto held = std::make_shared<int>(0);
   {
     beck::io_context ctx(for_threads(2));
@@ -350,9 +380,9 @@ CONFORMANCE_ON(on_epoll, "a shared context dies with suspended coroutines, each 
       FAIL("resumed");
     };
     for (int i = 0; i < 10; ++i) beck::co_spawn(ctx, wait(ctx, held), beck::detached);
-    std::vector<std::thread> threads;
-    for (int i = 0; i < 2; ++i) threads.emplace_back([&] { ctx.poll(); });
-    for (std::thread& t : threads) t.join();
+    {
+      const threads all(2, [&] { ctx.poll(); });
+    }
     CHECK(held.use_count() == 11);
   }
   CHECK(held.use_count() == 1);
@@ -368,15 +398,15 @@ CONFORMANCE_ON(on_epoll, "a thread beyond the number waits for a place, and poll
       go_on.wait();
     });
   }
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 2; ++i) threads.emplace_back([&] { ctx.run(); });
+  std::vector<std::thread> running;
+  for (int i = 0; i < 2; ++i) running.emplace_back([&] { ctx.run(); });
   inside.wait();
   beck::post(ctx, [] {});
   CHECK(ctx.poll() == 0);
   CHECK(ctx.run_for(1ms) == 0);
   go_on.count_down();
   CHECK(ctx.run() <= 1);
-  for (std::thread& t : threads) t.join();
+  for (std::thread& t : running) t.join();
 }
 
 CONFORMANCE_ON(on_epoll, "one thread alone runs a shared context as any other") {
@@ -397,8 +427,9 @@ CONFORMANCE_ON(on_epoll, "one thread alone runs a shared context as any other") 
 }
 
 CONFORMANCE(
-    "a shared context runs on epoll; another backend that is asked for is refused by name") {
-  if (where == beck::backend::epoll) {
+    "a shared context runs on epoll and on sim; another backend that is asked for is refused by "
+    "name") {
+  if (where != beck::backend::io_uring) {
     CHECK(beck::io_context(for_threads(2)).backend_in_use() == where);
     return;
   }

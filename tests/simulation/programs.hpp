@@ -10,6 +10,7 @@
 #include "simulation/cancellation.hpp"
 #include "simulation/cluster.hpp"
 #include "simulation/schedule.hpp"
+#include "simulation/workers.hpp"
 
 namespace beck::test {
 
@@ -19,10 +20,9 @@ struct simulated_program {
 };
 
 inline constexpr simulated_program simulated_programs[] = {
-    {"schedule", schedule_program},
-    {"faulty", faulty_schedule_program},
-    {"cluster", cluster_program},
-    {"cancellation", cancellation_program},
+    {"schedule", schedule_program}, {"faulty", faulty_schedule_program},
+    {"cluster", cluster_program},   {"cancellation", cancellation_program},
+    {"workers", workers_program},
 };
 inline constexpr std::size_t simulated_program_count = std::size(simulated_programs);
 

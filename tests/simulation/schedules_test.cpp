@@ -18,6 +18,7 @@ using beck::test::cluster_program;
 using beck::test::faulty_schedule_program;
 using beck::test::run_faulty_schedule;
 using beck::test::schedule_program;
+using beck::test::workers_program;
 namespace sim = beck::testing::sim;
 
 namespace {
@@ -29,6 +30,7 @@ sim::check_options replayed_by(const char* command) {
 constexpr char simulate_schedule[] = "build/release/tests/simulate schedule";
 constexpr char simulate_faulty[] = "build/release/tests/simulate faulty";
 constexpr char simulate_cancellation[] = "build/release/tests/simulate cancellation";
+constexpr char simulate_workers[] = "build/release/tests/simulate workers";
 constexpr char simulate_cluster[] = "build/release/tests/simulate cluster";
 
 }  // namespace
@@ -70,6 +72,37 @@ TEST_CASE("20,000 seeded programs whose operations are cut short lose no byte an
   }
   CHECK(cancelled > 5 * static_cast<long long>(wanted));
   beck::test::report_value("cancel_cases", cancelled);
+}
+
+TEST_CASE("30,000 seeded programs on three virtual threads keep their strands, bytes and counts") {
+  const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(30'000));
+  std::vector<std::uint64_t> hashes;
+  hashes.reserve(wanted);
+  const auto keep = [](std::uint64_t, std::uint64_t hash, void* to) {
+    static_cast<std::vector<std::uint64_t>*>(to)->push_back(hash);
+  };
+  const sim::check_outcome outcome = sim::check(
+      replayed_by(simulate_workers).seeds(0, wanted).on_run(keep, &hashes), workers_program);
+  CHECK(outcome.passed);
+  REQUIRE(hashes.size() == outcome.runs);
+  std::sort(hashes.begin(), hashes.end());
+  const auto distinct = std::unique(hashes.begin(), hashes.end()) - hashes.begin();
+  CHECK(distinct * 100 >= static_cast<std::ptrdiff_t>(wanted) * 97);
+  beck::test::report_value("worker_schedules", static_cast<long long>(outcome.runs));
+}
+
+TEST_CASE("the programs on virtual threads are disturbed in every way") {
+  unsigned aborted = 0, thrown = 0, stops = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    sim::world world(seed);
+    const beck::test::workers_result r = beck::test::run_workers(world);
+    aborted += r.aborted;
+    thrown += r.thrown;
+    stops += r.stops;
+  }
+  CHECK(aborted > 500);
+  CHECK(thrown > 50);
+  CHECK(stops > 50);
 }
 
 TEST_CASE("most conversations survive the ordinary faults, and some do not") {
@@ -116,7 +149,7 @@ TEST_CASE("the same seed gives the same schedule again, and so does its tape") {
 }
 
 TEST_CASE("the same seed has the same faults again, and so has its tape") {
-  for (const auto program : {faulty_schedule_program, cluster_program}) {
+  for (const auto program : {faulty_schedule_program, cluster_program, workers_program}) {
     for (std::uint64_t seed = 0; seed < 32; ++seed) {
       sim::world first(seed, sim::settings().record());
       CHECK(program(first).empty());

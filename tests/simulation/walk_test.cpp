@@ -165,14 +165,15 @@ TEST_CASE("each planted bug is found by the ordinary seeds, and its seed replays
     beck::test::report_value("planted.all", 1);
     INFO(std::string(name));
     const std::string plant = "--plant " + std::string(name);
-    const finding first = walks(plant + " --seeds 2000");
+    const std::string program = beck::test::needs_threads(bug) ? " --workers" : "";
+    const finding first = walks(plant + program + " --seeds 2000");
     CHECK(first.status != 0);
     const std::string seed = seed_in(first.text);
     REQUIRE(seed != "");
-    const finding again = walks(plant + " --seed " + seed);
+    const finding again = walks(plant + program + " --seed " + seed);
     CHECK(again.status != 0);
     CHECK(seed_in(again.text) == seed);
-    CHECK(walks("--seed " + seed).status == 0);
+    CHECK(walks(program + " --seed " + seed).status == 0);
     MESSAGE(std::string(name), ", seed ", seed, ": ", first.text.substr(0, first.text.find('\n')));
     beck::test::report_value("planted.found", first.status != 0 && again.status != 0 ? 1 : 0);
   }

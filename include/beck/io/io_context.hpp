@@ -163,9 +163,10 @@ class io_context : public execution_context {
 
   /// Throws io_error if the backend that was asked for is refused (its message is the reason).
   io_context();
-  /// For `threads` threads at once; 0 and 1 make an exclusive context. A shared one uses epoll: if
-  /// another backend was asked for, an io_error says so (operation_not_supported). There a time
-  /// limit of a coroutine allocates a block, and stops reach composed operations only on strands.
+  /// For `threads` threads at once; 0 and 1 make an exclusive context. A shared one uses epoll, or
+  /// in a simulated world virtual threads, which one real thread runs: if io_uring was asked for,
+  /// an io_error says so (operation_not_supported). There a time limit of a coroutine allocates a
+  /// block, and stops reach composed operations only on strands.
   /// Throws std::invalid_argument for less than 0 or more than `threads_max`.
   explicit io_context(int threads);
   io_context(const options& how);  // NOLINT: see options

@@ -42,6 +42,8 @@ class initiating_call {
   void end_with(outcome result) noexcept { result_ = result; }
 
  private:
+  friend struct fiber_state;  // the simulator's threads have one each
+
   static thread_local constinit initiating_call* innermost_ [[gnu::tls_model("initial-exec")]];
 
   initiating_call* outer_;

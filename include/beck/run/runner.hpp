@@ -163,6 +163,8 @@ class runner {
   std::int64_t read_at = 0;
 
  private:
+  friend struct fiber_state;  // the simulator's threads have one each
+
   void continue_unwound();
 
   static thread_local constinit runner* current_ [[gnu::tls_model("initial-exec")]];

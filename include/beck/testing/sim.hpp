@@ -140,6 +140,8 @@ class host {
 /// restart(); none is stopped for having run out of work, so that it goes on when another one gives
 /// it work. Each gives how many handlers ran; what a handler throws leaves it. Not from a handler.
 /// A context's own run() runs that one alone, while the network goes on and the others stand still.
+/// A shared context, options(host).threads(n), has n virtual threads, of which the seed chooses one
+/// at a time: between handlers, and where one starts operations or waits in a synchronous one.
 class world {
  public:
   explicit world(std::uint64_t seed);

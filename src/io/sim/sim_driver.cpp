@@ -24,10 +24,17 @@ std::uint64_t token_of(const descriptor& d) noexcept {
 }  // namespace
 
 sim_driver::sim_driver(io_loop& loop, sim_system& sys) : loop_(loop), sys_(sys) {
+  if (loop_.is_shared()) {
+    runners_ = std::make_unique<sim_runners>(*this, sys_.world(), loop_.threads_max());
+    sys_.run_by(runners_.get());
+  }
   sys_.world().scheduler().add(*this);
 }
 
-sim_driver::~sim_driver() { sys_.world().scheduler().remove(*this); }
+sim_driver::~sim_driver() {
+  sys_.run_by(nullptr);
+  sys_.world().scheduler().remove(*this);
+}
 
 void sim_driver::attach(descriptor& d) noexcept {
   d.queue[direction_in].ready = readiness::known;
@@ -56,9 +63,12 @@ void sim_driver::submit(io_op& op) noexcept {
   descriptor& d = *op.target;
   const direction& q = d.queue[direction_of(op.kind)];
   if (!watch(d, op)) return;
-  if (is_receive(op.kind) && q.predictor >= 2 && q.ready != readiness::known) {
+  const bool speculates = is_receive(op.kind) && q.predictor >= 2 && q.ready != readiness::known;
+  if (speculates && !loop_.is_shared()) {
     advance(op, op_event::list);
     fresh_.add(op);
+  } else if (speculates && loop_.speculate_shared(op)) {
+    return;  // each thread has lists of its own
   } else if (q.ready != readiness::no) {
     loop_.queue_attempt(op);
   } else {
@@ -91,7 +101,15 @@ void sim_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
   }
 }
 
+void sim_driver::enter_kernel() noexcept {
+  if (runners_ == nullptr) return;
+  loop_.pause_lock();
+  runners_->meet();
+  loop_.resume_lock();
+}
+
 void sim_driver::pass_time(std::int64_t ns) noexcept {
+  enter_kernel();
   sim_world& world = sys_.world();
   world.clock().advance_to(world.clock().now() + ns);
   world.network().deliver_due();
@@ -100,6 +118,13 @@ void sim_driver::pass_time(std::int64_t ns) noexcept {
 void sim_driver::wait(std::int64_t deadline) noexcept {
   sim_world& world = sys_.world();
   if (!loop_.mail().empty()) return;
+  if (runners_ != nullptr) {
+    loop_.pause_lock();
+    runners_->meet();
+    runners_->wait_in_kernel(deadline);
+    loop_.resume_lock();
+    return world.note(sys_.host(), sim_note::time, 0, 0);
+  }
   while (ready_.entries.empty()) {
     if (world.advance(deadline)) continue;
     if (deadline == INT64_MAX) stuck();
@@ -133,6 +158,7 @@ void sim_driver::collect() noexcept {
     }
     ++loop_.counters().completions;
     descriptor& d = loop_.descriptor_at(static_cast<std::uint32_t>(s.token));
+    const io_loop::descriptor_lock held(loop_, d);
     if (token_of(d) != s.token) continue;  // S7: the slot has a new owner
     sys_.world().note(sys_.host(), sim_note::event, s.fd, events);
     note_events(loop_, d, events);
@@ -144,8 +170,31 @@ void sim_driver::collect() noexcept {
 
 bool sim_driver::is_ready() const noexcept {
   if (loop_.stopped()) return false;
+  if (runners_ != nullptr && (runners_->are_inside() || runners_->is_ready()))
+    return runners_->is_ready();
   return loop_.has_queued() || !loop_.mail().empty() || !ready_.entries.empty() || !due_.empty() ||
          !fresh_.empty() || loop_.next_deadline() <= sys_.world().clock().now();
+}
+
+bool sim_driver::has_news() const noexcept {
+  return !ready_.entries.empty() || loop_.mail().has_mail();
+}
+
+bool sim_driver::is_busy() const noexcept {
+  return runners_ != nullptr && !loop_.stopped() && runners_->is_busy();
+}
+
+bool sim_driver::has_work() const noexcept { return loop_.has_work() || is_busy(); }
+
+std::int64_t sim_driver::next_deadline() const noexcept {
+  return runners_ != nullptr && runners_->are_inside() ? runners_->next_deadline()
+                                                       : loop_.next_deadline();
+}
+
+std::size_t sim_driver::end_steps() {
+  if (runners_ == nullptr) return 0;
+  runners_->recall();
+  return runners_->take_count();
 }
 
 void sim_driver::describe_waiting(std::string& text) const {

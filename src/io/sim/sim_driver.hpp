@@ -8,6 +8,7 @@
 
 #include "io/driver.hpp"
 #include "io/lazy_list.hpp"
+#include "io/sim/sim_runners.hpp"
 #include "io/sim/sim_system.hpp"
 
 namespace beck {
@@ -31,6 +32,7 @@ class sim_driver final : public driver {
   void turn(turn_mode mode, std::int64_t deadline) noexcept override;
   void cancel_everything() noexcept override {}
   int wake_handle() const noexcept override { return -1; }
+  virtual_threads* threads() noexcept override { return runners_.get(); }
   unsigned in_flight() const noexcept override { return 0; }
   backend kind() const noexcept override { return backend::sim; }
   const char* report() const noexcept override { return "sim: in memory, virtual time"; }
@@ -41,8 +43,19 @@ class sim_driver final : public driver {
   io_loop& loop() const noexcept { return loop_; }
   /// Whether a turn would find something to do now.
   bool is_ready() const noexcept;
+  /// Whether run() would not return at once.
+  bool has_work() const noexcept;
+  /// Whether a virtual thread is in the middle of something.
+  bool is_busy() const noexcept;
+  /// When waiting has to end at the latest; INT64_MAX: when something happens.
+  std::int64_t next_deadline() const noexcept;
+  /// A world that has run the context by steps leaves it.
+  std::size_t end_steps();
+  /// Whether there are events or mail.
+  bool has_news() const noexcept;
   /// Says what it waits for, for people.
   void describe_waiting(std::string& text) const;
+  [[noreturn]] void stuck() const noexcept;
 
  private:
   bool watch(descriptor& d, io_op& op) noexcept;
@@ -52,14 +65,16 @@ class sim_driver final : public driver {
   /// Turns news into readiness and queued attempts, in drawn order.
   void collect() noexcept;
   void end_whatever_waits(std::uint64_t token) noexcept;
-  [[noreturn]] void stuck() const noexcept;
+  /// Threads meet where they enter the kernel.
+  void enter_kernel() noexcept;
 
   io_loop& loop_;
   sim_system& sys_;
   sim_ready_list ready_;
   sim_ready_list taken_;
-  lazy_list due_;    // attempted in this turn
-  lazy_list fresh_;  // attempted in the next one
+  lazy_list due_;                         // attempted in this turn
+  lazy_list fresh_;                       // attempted in the next one
+  std::unique_ptr<sim_runners> runners_;  // of a shared loop
 };
 
 /// Makes the two halves of a simulated context: on `host`, or alone in a world with this seed.

@@ -13,49 +13,70 @@
 
 namespace beck {
 namespace {
-constexpr std::uint64_t context_stream = 6;
+enum : std::uint64_t { context_stream = 6, runner_stream = 9 };
 }
 
 sim_scheduler::sim_scheduler(sim_world& world, sim_draws& draws) noexcept
-    : world_(world), order_(draws, context_stream) {}
+    : world_(world), order_(draws, context_stream), runner_order_(draws, runner_stream) {}
 
 void sim_scheduler::remove(sim_driver& context) noexcept {
   contexts_.erase(std::find(contexts_.begin(), contexts_.end(), &context));
 }
 
-std::size_t sim_scheduler::run() {
+/// Calls `steps(handlers)`, which takes steps and counts; then no context is inside run().
+template <class Steps>
+std::size_t sim_scheduler::visit(Steps&& steps) {
   std::size_t handlers = 0;
-  while (has_work()) {
-    if (has_ready()) {
-      handlers += step();
-    } else if (!wait(INT64_MAX)) {
-      stuck();
-    }
+  try {
+    steps(handlers);
+  } catch (...) {
+    leave();
+    throw;
   }
+  return handlers + leave();
+}
+
+std::size_t sim_scheduler::leave() {
+  std::size_t handlers = 0;
+  for (std::size_t i = 0; i < contexts_.size(); ++i) handlers += contexts_[i]->end_steps();
   return handlers;
 }
 
-std::size_t sim_scheduler::run_until_idle() {
-  std::size_t handlers = 0;
-  for (;;) {
-    if (has_ready()) {
-      handlers += step();
-    } else if (world_.network().travelling() == 0 || !wait(INT64_MAX)) {
-      return handlers;
+std::size_t sim_scheduler::run() {
+  return visit([this](std::size_t& handlers) {
+    while (has_work()) {
+      if (has_ready()) {
+        handlers += step();
+      } else if (!wait(INT64_MAX)) {
+        stuck();
+      }
     }
-  }
+  });
+}
+
+std::size_t sim_scheduler::run_until_idle() {
+  return visit([this](std::size_t& handlers) {
+    for (;;) {
+      if (has_ready()) {
+        handlers += step();
+      } else if (is_still() || !wait(INT64_MAX)) {
+        return;
+      }
+    }
+  });
 }
 
 std::size_t sim_scheduler::run_until(std::int64_t time) {
   const std::int64_t end = sim_clock::later(std::max(time, world_.clock().now()), overtime_ns);
-  std::size_t handlers = 0;
-  for (;;) {
-    if (has_ready() && world_.clock().now() < end) {
-      handlers += step();
-    } else if (world_.clock().now() >= time || !wait(time)) {
-      return handlers;
+  return visit([this, time, end](std::size_t& handlers) {
+    for (;;) {
+      if (has_ready() && world_.clock().now() < end) {
+        handlers += step();
+      } else if (world_.clock().now() >= time || !wait(time)) {
+        return;
+      }
     }
-  }
+  });
 }
 
 /// One of the contexts that are ready goes on for a moment; the calmest choice is the one whose
@@ -78,15 +99,21 @@ bool sim_scheduler::has_ready() const noexcept {
                      [](const sim_driver* context) { return context->is_ready(); });
 }
 
+bool sim_scheduler::is_still() const noexcept {
+  return world_.network().travelling() == 0 &&
+         std::none_of(contexts_.begin(), contexts_.end(),
+                      [](const sim_driver* context) { return context->is_busy(); });
+}
+
 bool sim_scheduler::has_work() const noexcept {
   return std::any_of(contexts_.begin(), contexts_.end(),
-                     [](const sim_driver* context) { return context->loop().has_work(); });
+                     [](const sim_driver* context) { return context->has_work(); });
 }
 
 bool sim_scheduler::wait(std::int64_t limit) {
   std::int64_t next = limit;
   for (const sim_driver* context : contexts_) {
-    if (!context->loop().stopped()) next = std::min(next, context->loop().next_deadline());
+    if (!context->loop().stopped()) next = std::min(next, context->next_deadline());
   }
   return world_.advance(next) || next != INT64_MAX;
 }
@@ -100,7 +127,7 @@ void sim_scheduler::stop(const sim_host& host) noexcept {
 void sim_scheduler::stuck() const {
   std::string text = "simulation: every task waits and nothing can happen";
   for (const sim_driver* context : contexts_) {
-    if (context->loop().has_work()) context->describe_waiting(text);
+    if (context->has_work()) context->describe_waiting(text);
   }
   assertion_failed(__FILE__, __LINE__, "an event, a deadline or mail", text.c_str());
 }

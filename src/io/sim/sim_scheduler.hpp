@@ -33,20 +33,29 @@ class sim_scheduler {
   /// Until everything has happened that is due at `time`.
   std::size_t run_until(std::int64_t time);
 
+  /// The draws of shared contexts: which of their virtual threads goes on.
+  sim_random& runner_order() noexcept { return runner_order_; }
+
   /// Stops the contexts of a host.
   void stop(const sim_host& host) noexcept;
   /// Whether any context could go on now.
   bool has_ready() const noexcept;
 
  private:
+  template <class Steps>
+  std::size_t visit(Steps&& steps);
+  std::size_t leave();
   std::size_t step();
   bool has_work() const noexcept;
+  /// Whether nothing is on its way.
+  bool is_still() const noexcept;
   /// Lets time pass until something happens, or until `limit`. False: nothing ever will.
   bool wait(std::int64_t limit);
   [[noreturn]] void stuck() const;
 
   sim_world& world_;
   sim_random order_;
+  sim_random runner_order_;
   std::vector<sim_driver*> contexts_;  // in the order of their making
   std::size_t next_ = 0;               // whose turn it is if nobody draws
 };

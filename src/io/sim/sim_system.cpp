@@ -9,6 +9,8 @@
 #include <beck/base/assert.hpp>
 #include <beck/io/vector_operation.hpp>
 
+#include "io/sim/sim_runners.hpp"
+
 namespace beck {
 
 template <class Action>
@@ -207,11 +209,31 @@ std::ptrdiff_t sim_system::send_vector(int fd, const io_vector* parts, std::size
 
 // --- waiting -----------------------------------------------------------------------------------
 
+/// Lets a virtual thread of a shared context wait while the others go on. False: the caller is
+/// none.
+bool sim_system::await(int fd, unsigned events, std::int64_t deadline) noexcept {
+  if (runners_ == nullptr) return false;
+  struct wanted {
+    const sim_system* system;
+    int fd;
+    unsigned events;
+  };
+  const wanted what{this, fd, events};
+  const auto is_there = [](const void* data) {
+    const auto& w = *static_cast<const wanted*>(data);
+    const sim_socket* const s = w.system->find(w.fd);
+    return s == nullptr || (sim_network::levels(*s) & w.events) != 0;
+  };
+  return runners_->wait_in_call(is_there, &what, deadline);
+}
+
 int sim_system::poll(int fd, unsigned events, std::int64_t deadline) noexcept {
+  const unsigned any = events | poll_error | poll_hang_up;
+  const bool waited = deadline != INT64_MIN && await(fd, any, deadline);
   return on(sim_note::poll, fd, [&](sim_socket& s) {
     for (;;) {
-      const unsigned seen = sim_network::levels(s) & (events | poll_error | poll_hang_up);
-      if (seen != 0 || deadline == INT64_MIN) return static_cast<int>(seen);
+      const unsigned seen = sim_network::levels(s) & any;
+      if (seen != 0 || waited || deadline == INT64_MIN) return static_cast<int>(seen);
       if (world().advance(deadline)) continue;
       if (deadline != INT64_MAX) return 0;
       char message[160];

@@ -9,6 +9,8 @@
 
 namespace beck {
 
+class sim_runners;
+
 class sim_system final : public system {
  public:
   /// A context on a host of a world that others share.
@@ -21,6 +23,8 @@ class sim_system final : public system {
   /// nullptr: no such descriptor, or of a host that has crashed since.
   sim_socket* find(int fd) const noexcept { return is_alive() ? host_->find(fd) : nullptr; }
   sim_world& world() const noexcept { return host_->world(); }
+  /// Who may wait in synchronous calls of a shared context.
+  void run_by(sim_runners* runners) noexcept { runners_ = runners; }
 
   std::int64_t now() noexcept override { return world().clock().now(); }
   std::int64_t wall_now() noexcept override;
@@ -57,10 +61,12 @@ class sim_system final : public system {
   template <class Action>
   auto on(sim_note what, int fd, Action&& action) noexcept;
   sim_network& network() const noexcept { return world().network(); }
+  bool await(int fd, unsigned events, std::int64_t deadline) noexcept;
   bool is_alive() const noexcept { return host_->is_up() && host_->boot() == boot_; }
 
   std::unique_ptr<sim_world> own_;
   sim_host* host_;
+  sim_runners* runners_ = nullptr;
   std::uint32_t boot_;  // of the host, when this was made
 };
 

@@ -50,6 +50,7 @@ const char* to_text(sim_note what) noexcept {
     case sim_note::event:
     case sim_note::time:
     case sim_note::fault:
+    case sim_note::runner:
       break;
   }
   return "event";
@@ -87,7 +88,9 @@ void sim_trace::note(std::int64_t now, const sim_host& host, sim_note what, int 
                      std::int64_t result) const {
   if (what == sim_note::time) return;
   std::string text = host.name();
-  if (what == sim_note::event) {
+  if (what == sim_note::runner) {
+    text += " runner " + std::to_string(fd) + ":";
+  } else if (what == sim_note::event) {
     text += " event(" + std::to_string(fd) + "):" + events_text(result);
   } else {
     text += std::string(" ") + to_text(what) + "(" + std::to_string(fd) + ") = ";

@@ -30,6 +30,7 @@ enum class sim_note : std::uint32_t {
   time,
   fault,
   signal,
+  runner,
 };
 
 class sim_trace {
