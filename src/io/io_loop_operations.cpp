@@ -82,8 +82,7 @@ void io_loop::start_entry(queue_entry* entry, runner* where) {
     op->complete(op, nullptr);
     return;
   }
-  io_loop& loop = op->kind == op_kind::wait_timer ? *op->timer->loop : *op->target->loop;
-  loop.start(*op);
+  loop_of(*op).start(*op);
 }
 
 void io_loop::queue_attempt(io_op& op) noexcept {
@@ -369,6 +368,7 @@ void start_operation(io_op& op) noexcept {
 
 bool start_operation_immediate(io_op& op) noexcept {
   io_loop& loop = loop_of(op);
+  if (op.kind == op_kind::wait_timer) op.address = &loop;
   if (!loop.on_runner() ||
       (has_direction(op.kind) && op.target->queue[direction_of(op.kind)].undelivered != nullptr)) {
     start_operation(op);

@@ -32,6 +32,7 @@ void leave(timer_state& timer, timer_operation& op) noexcept {
 
 void timer_operation::begin() noexcept {
   io_loop& loop = *timer->loop;
+  address = &loop;
   if (!loop.on_runner()) return start_operation(*this);
   const object_use inside = use_of(*timer, "wait");
   state = op_state::inert;
@@ -55,12 +56,10 @@ inline void io_loop::start_wait(timer_operation& op) noexcept {
 void io_loop::start_rare_wait(timer_operation& op) noexcept {
   timer_state& timer = *op.timer;
   ++outstanding_;
-  op.timer = &no_timer_;
   if (closing_) return complete_with(op, -ECANCELED);
   if (&timer == &no_timer_) return complete_with(op, -EBADF);
   const bool added = timer.clock == clock_kind::steady ? timers_.add(op) : wall_timers_.add(op);
   if (!added) return complete_with(op, -ENOMEM);
-  op.timer = &timer;
   join(timer, op);
 }
 
@@ -70,7 +69,6 @@ void io_loop::start_timer(timer_operation& op) noexcept { start_wait(op); }
 /// It is no longer in any queue of timers.
 void io_loop::end_wait(timer_operation& op, int result) noexcept {
   leave(*op.timer, op);
-  op.timer = &no_timer_;  // its own may be gone before this is delivered
   op.result = result;
   advance(op, op_event::finish);
   --outstanding_;

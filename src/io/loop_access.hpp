@@ -12,9 +12,11 @@ namespace beck {
 /// none.
 io_loop& loop_of(const any_io_executor& executor);
 
-/// The loop that runs an operation.
+/// The loop that runs an operation. A wait that was started keeps it, because its timer may go
+/// before the end is delivered; descriptors stay.
 inline io_loop& loop_of(const io_op& op) noexcept {
-  return op.kind == op_kind::wait_timer ? *op.timer->loop : *op.target->loop;
+  if (op.kind != op_kind::wait_timer) return *op.target->loop;
+  return op.address != nullptr ? *static_cast<io_loop*>(op.address) : *op.timer->loop;
 }
 
 }  // namespace beck
