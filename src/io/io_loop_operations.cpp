@@ -351,6 +351,7 @@ object_use use_for(io_op& op) noexcept {
 
 void start_operation(io_op& op) noexcept {
   io_loop& loop = loop_of(op);
+  if (op.kind == op_kind::wait_timer) op.address = &loop;
   op.state = op_state::inert;
   op.flags &= io_op::flag_all | io_op::flag_tried | io_op::flag_steps;
   {
