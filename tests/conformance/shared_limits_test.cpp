@@ -13,6 +13,7 @@
 #include <chrono>
 #include <memory>
 #include <ostream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -191,4 +192,20 @@ CONFORMANCE_ON(on_epoll,
     }
     CHECK(held.use_count() == 1);
   }
+}
+
+CONFORMANCE_ON(on_epoll, "a shared context lists its tasks while no thread runs it") {
+  beck::io_context ctx(for_threads(2));
+  beck::steady_timer timer(ctx, 1ms);
+  std::string inside;
+  std::string outside;
+  const auto wait = [&]() -> beck::task<> {
+    ctx.dump(inside);
+    beck::ignore(co_await timer.async_wait());
+  };
+  beck::co_spawn(ctx, wait(), beck::detached);
+  ctx.dump(outside);
+  CHECK(outside.starts_with("1 task"));
+  run_on(ctx, 2);
+  CHECK(inside == "tasks of a context for several threads are listed while none runs it\n");
 }
