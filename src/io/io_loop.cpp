@@ -20,8 +20,8 @@ namespace beck {
 io_loop::slot::slot(io_loop& loop)
     : loop_(loop),
       nested_(loop.on_runner()),
-      delivered_max_(loop.runner_.delivered_max),
-      bound_(loop.runner_) {
+      delivered_max_(loop.runner_.delivered_max) {
+  bound_.emplace(loop.runner_);
   if (!nested_ && !loop_.slot_.take(runner_slot::holder::runner)) {
     throw std::logic_error(
         "beck::io_context: another thread is running this context; a context for several threads "
@@ -36,6 +36,7 @@ io_loop::slot::~slot() {
   loop_.runner_.delivered_max = loop_.stopped() ? 0 : delivered_max_;
   if (nested_) return;
   loop_.mail_.run_by(nullptr);
+  bound_.reset();  // it is not the runner any more
   loop_.slot_.leave();
   loop_.carry_out_orders();
 }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 
+#include <beck/base/late.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/io/operation.hpp>
 #include <beck/run/runner.hpp>
@@ -399,7 +400,7 @@ class io_loop::slot {
   io_loop& loop_;
   bool nested_;  // a handler polls its own context
   std::uint64_t delivered_max_;
-  runner::binding bound_;
+  late<runner::binding> bound_;
 };
 
 /// The lock of a descriptor of a shared loop; of an exclusive one nothing.
