@@ -180,8 +180,8 @@ CONFORMANCE_ON(on_epoll,
     auto held = std::make_shared<int>(0);
     {
       beck::io_context ctx(for_threads(2));
-      stream_pair pair(ctx);
       const auto one = [&, held]() -> beck::task<> {
+        stream_pair pair(ctx);
         char byte = 0;
         beck::ignore(co_await beck::timeout(read_byte(pair.a, byte), 1h));
       };

@@ -31,10 +31,10 @@ TEST_CASE("blocking.never posts where the executor alone would run at once") {
   beck::io_context context;
   int inside = 0;
   int later = 0;
+  bool returned = false;
   beck::post(context, [&] {
     const auto executor = context.get_executor();
     const auto never = require(executor, execution::blocking.never);
-    bool returned = false;
     never.execute([&] { later += returned; });
     beck::any_io_executor(never).execute([&] { later += returned; });
     beck::dispatch(never, [&] { later += returned; });
