@@ -18,9 +18,7 @@
 namespace beck {
 
 io_loop::slot::slot(io_loop& loop)
-    : loop_(loop),
-      nested_(loop.on_runner()),
-      delivered_max_(loop.runner_.delivered_max) {
+    : loop_(loop), nested_(loop.on_runner()), delivered_max_(loop.runner_.delivered_max) {
   bound_.emplace(loop.runner_);
   if (!nested_ && !loop_.slot_.take(runner_slot::holder::runner)) {
     throw std::logic_error(
