@@ -36,7 +36,10 @@ struct signal_state;
 /// A timer's part on the runner's side: the waits that are in flight.
 struct timer_state {
   timer_state(io_loop& where, any_io_executor how, clock_kind which) noexcept
-      : loop(&where), executor(std::move(how)), clock(which) {}
+      : executor(std::move(how)), clock(which) {
+    // A store of its own: fused with its neighbour it would delay the loads that come next.
+    __atomic_store_n(&loop, &where, __ATOMIC_RELAXED);
+  }
 
   io_loop* loop;
   any_io_executor executor;
