@@ -32,20 +32,26 @@ constexpr std::size_t signals_at_once = 16;
 
 /// A control block, its buffer, and the piece that it copies.
 struct slot {
-  aiocb control = {};
   piece part;
   std::size_t have = 0;     // bytes in the buffer
   std::size_t written = 0;  // of those
   bool writing = false;
   bool busy = false;
   std::byte* buffer = nullptr;
+  aiocb* control = nullptr;
 };
 
 class aio_copy {
  public:
   explicit aio_copy(transfer& work)
-      : work_(work), slots_(work.is_stream() ? 1 : work.depth), memory_(work.block, slots_.size()) {
-    for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].buffer = memory_.at(i);
+      : work_(work),
+        slots_(work.is_stream() ? 1 : work.depth),
+        controls_(slots_.size()),
+        memory_(work.block, slots_.size()) {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      slots_[i].buffer = memory_.at(i);
+      slots_[i].control = &controls_[i];
+    }
     check_limit();
     take_signal();
   }
@@ -86,29 +92,29 @@ class aio_copy {
 
   void read(slot& one) {
     one.writing = false;
-    one.control = {};
-    one.control.aio_fildes = work_.from.fd();
-    one.control.aio_buf = one.buffer + one.have;
-    one.control.aio_nbytes = work_.padded(one.part.length - one.have);
-    one.control.aio_offset = static_cast<off_t>(work_.from.base() + one.part.offset + one.have);
+    *one.control = {};
+    one.control->aio_fildes = work_.from.fd();
+    one.control->aio_buf = one.buffer + one.have;
+    one.control->aio_nbytes = work_.padded(one.part.length - one.have);
+    one.control->aio_offset = static_cast<off_t>(work_.from.base() + one.part.offset + one.have);
     start(one, ::aio_read);
   }
 
   void write(slot& one) {
     one.writing = true;
-    one.control = {};
-    one.control.aio_fildes = work_.to.fd();
-    one.control.aio_buf = one.buffer + one.written;
-    one.control.aio_nbytes = work_.padded(one.have - one.written);
-    one.control.aio_offset = static_cast<off_t>(work_.to.base() + one.part.offset + one.written);
+    *one.control = {};
+    one.control->aio_fildes = work_.to.fd();
+    one.control->aio_buf = one.buffer + one.written;
+    one.control->aio_nbytes = work_.padded(one.have - one.written);
+    one.control->aio_offset = static_cast<off_t>(work_.to.base() + one.part.offset + one.written);
     start(one, ::aio_write);
   }
 
   void start(slot& one, int (*call)(aiocb*)) {
-    one.control.aio_sigevent.sigev_notify = SIGEV_SIGNAL;
-    one.control.aio_sigevent.sigev_signo = SIGRTMIN;
-    one.control.aio_sigevent.sigev_value.sival_ptr = &one;
-    if (call(&one.control) != 0) return fail(one.writing ? "aio_write" : "aio_read", errno);
+    one.control->aio_sigevent.sigev_notify = SIGEV_SIGNAL;
+    one.control->aio_sigevent.sigev_signo = SIGRTMIN;
+    one.control->aio_sigevent.sigev_value.sival_ptr = &one;
+    if (call(one.control) != 0) return fail(one.writing ? "aio_write" : "aio_read", errno);
     one.busy = true;
     ++busy_;
   }
@@ -128,13 +134,13 @@ class aio_copy {
   /// What a signal says may be known already, after a lost one.
   void complete(slot& one) {
     if (!one.busy) return;
-    const int error = ::aio_error(&one.control);
+    const int error = ::aio_error(one.control);
     if (error == EINPROGRESS) return;
-    const ssize_t result = ::aio_return(&one.control);
+    const ssize_t result = ::aio_return(one.control);
     one.busy = false;
     --busy_;
     if (error == EAGAIN && work_.is_stream()) {
-      wait_ready(one.control.aio_fildes, one.writing ? POLLOUT : POLLIN);
+      wait_ready(one.control->aio_fildes, one.writing ? POLLOUT : POLLIN);
       return one.writing ? write(one) : read(one);
     }
     const auto& name = one.writing ? work_.to.name() : work_.from.name();
@@ -172,6 +178,7 @@ class aio_copy {
 
   transfer& work_;
   std::vector<slot> slots_;
+  std::vector<aiocb> controls_;
   block_memory memory_;
   beck::unique_fd signals_;
   std::size_t busy_ = 0;

@@ -104,7 +104,7 @@ class ring_copy {
       if (error == EAGAIN) wait_ready(from.fd(), POLLIN);
       if (error == EAGAIN || error == EINTR) continue;
       fail("reading " + from.name(), error);
-      co_return 0;
+      co_return std::size_t{0};
     }
   }
 

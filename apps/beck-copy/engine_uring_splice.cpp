@@ -119,7 +119,7 @@ class splice_copy {
       if (error == EAGAIN) wait_ready(to, POLLOUT);
       if (error == EAGAIN || error == EINTR) continue;
       fail(error);
-      co_return 0;
+      co_return std::size_t{0};
     }
   }
 
