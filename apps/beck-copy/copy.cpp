@@ -115,10 +115,14 @@ class one_copy {
     plan pieces(from_, length_, sparse, alignment());
     std::size_t block = asked_.block.value_or(one.block_default);
     block = (block + alignment() - 1) / alignment() * alignment();
-    transfer work{from_, to_, pieces, shown_, block, one.has_depth ? asked_.depth : 1, alignment()};
+    const std::size_t depth = one.depth_default == 1 ? 1 : asked_.depth.value_or(one.depth_default);
+    if (one.has_buffers && block > memory_max / depth)
+      throw failure(fmt::format("--block {} with --depth {}: too large; together at most {}", block,
+                                depth, size_text(memory_max)));
+    transfer work{from_, to_, pieces, shown_, block, depth, alignment()};
     done_.engine = one.name;
     done_.block = block;
-    done_.depth = work.depth;
+    done_.depth = depth;
     one.run(work);
     done_.holes = pieces.holes();
     done_.bytes = pieces.length().value_or(pieces.position());

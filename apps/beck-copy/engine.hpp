@@ -40,8 +40,8 @@ struct engine {
   std::string_view name;
   void (*run)(transfer& work);
   std::size_t block_default;
-  bool has_buffers;  // so that direct transfers work
-  bool has_depth;
+  bool has_buffers;           // so that direct transfers work
+  std::size_t depth_default;  // 1: one block at a time, whatever is asked for
 };
 
 /// All of them, in the order of --help.

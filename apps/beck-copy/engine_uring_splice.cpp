@@ -25,13 +25,16 @@ struct page_pipe {
   std::size_t capacity = 0;
 };
 
+/// As much as fcntl(2) can be asked for.
+constexpr std::size_t pipe_max = std::size_t{1} << 30;
+
 /// Large enough for a block where the kernel allows it (pipe(7), pipe-max-size); else it is filled
 /// more than once.
 page_pipe open_pipe(std::size_t block) {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) throw failure(errno_text("pipe", errno));
   page_pipe made{beck::unique_fd(ends[0]), beck::unique_fd(ends[1])};
-  int size = ::fcntl(ends[1], F_SETPIPE_SZ, static_cast<int>(block));
+  int size = ::fcntl(ends[1], F_SETPIPE_SZ, static_cast<int>(std::min(block, pipe_max)));
   if (size < 0) size = ::fcntl(ends[1], F_GETPIPE_SZ);
   if (size <= 0) throw failure(errno_text("pipe", errno));
   made.capacity = static_cast<std::size_t>(size);

@@ -12,12 +12,12 @@ constexpr std::size_t KiB = 1024;
 constexpr std::size_t MiB = 1024 * KiB;
 
 constexpr engine table[] = {
-    {"sync", &copy_sync, 128 * KiB, true, false},
-    {"posix-aio", &copy_posix_aio, 128 * KiB, true, true},
-    {"uring", &copy_uring, 128 * KiB, true, true},
-    {"uring-splice", &copy_uring_splice, 512 * KiB, false, true},
-    {"sendfile", &copy_sendfile, 16 * MiB, false, false},
-    {"copy-range", &copy_copy_range, 16 * MiB, false, false},
+    {"sync", &copy_sync, 256 * KiB, true, 1},
+    {"posix-aio", &copy_posix_aio, 128 * KiB, true, 8},
+    {"uring", &copy_uring, 128 * KiB, true, 4},
+    {"uring-splice", &copy_uring_splice, 512 * KiB, false, 4},
+    {"sendfile", &copy_sendfile, 16 * MiB, false, 1},
+    {"copy-range", &copy_copy_range, 16 * MiB, false, 1},
 };
 
 }  // namespace

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <fstream>
 
 #include "json_text.hpp"
 #include "sizes.hpp"
@@ -20,13 +22,23 @@ double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
+/// Of this program alone: what getrusage(2) says is at least what the program was that started it.
+std::uint64_t peak_memory(const rusage& used) {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  std::uint64_t kilobytes = static_cast<std::uint64_t>(used.ru_maxrss);
+  while (status >> word)
+    if (word == "VmHWM:") status >> kilobytes;
+  return kilobytes * 1024;
+}
+
 std::string usage_members() {
   rusage used = {};
   ::getrusage(RUSAGE_SELF, &used);
   return fmt::format(
       "\"user_seconds\": {:.6f}, \"system_seconds\": {:.6f}, \"peak_memory_bytes\": {}, "
       "\"context_switches\": {}, \"page_faults\": {}",
-      seconds_of(used.ru_utime), seconds_of(used.ru_stime), used.ru_maxrss * 1024,
+      seconds_of(used.ru_utime), seconds_of(used.ru_stime), peak_memory(used),
       used.ru_nvcsw + used.ru_nivcsw, used.ru_minflt + used.ru_majflt);
 }
 
