@@ -132,6 +132,7 @@ void target::open_hidden(const settings& asked) {
     const beck::unique_fd probe(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
     if (!probe && errno != ETXTBSY) throw failure(errno_text(name_, errno));
   }
+  const interrupt_pause calm;  // until an interrupt knows what to remove
   const int how = O_RDWR | O_CLOEXEC | (asked.direct ? O_DIRECT : 0);
   const mode_t ours = S_IRUSR | S_IWUSR;
   if (::access("/proc/self/fd", X_OK) == 0)

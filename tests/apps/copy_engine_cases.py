@@ -27,7 +27,7 @@ class Mechanism(CopyCase):
         """Which calls touched the source or the target, by name, and how many."""
         names = {}
         for name in MOVERS:
-            on = set(calls.on(self.source, name) + calls.on(f"{self.folder}/#", name))
+            on = [line for line in calls.named(name) if f"<{self.source}" in line or f"<{self.folder}/#" in line]
             if on:
                 names[name] = len(on)
         return names
