@@ -130,7 +130,8 @@ class Automatic(CopyCase):
         self.assertIn("auto took reflink", done.stderr)
         self.assertIn("a reflink:", done.stderr)
         self.assertEqual(calls.on(self.source, "pread64", "copy_file_range", "sendfile"), [])
-        found = json.loads(traced("--json", self.source, self.target, inject=[f"ioctl:retval=0:when={place - 1}+"])[0].stdout)
+        done, _ = traced("--json", self.source, self.target, inject=[f"ioctl:retval=0:when={place - 1}+"])
+        found = json.loads(done.stdout)
         self.assertEqual((found["engine"], found["reflink"]), ("reflink", True))
 
     def test_no_reflink_of_a_part_and_none_for_a_named_engine(self):

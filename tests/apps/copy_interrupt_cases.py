@@ -63,7 +63,10 @@ class Interrupted(CopyCase):
     def copying_from_a_pipe(self, engine, *more):
         """A copy that has begun and waits for more input."""
         started = subprocess.Popen(
-            command("--engine", engine, *more, "-", self.target), stdin=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+            command("--engine", engine, *more, "-", self.target),
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
         )
         started.stdin.write(b"some")
         end = time.monotonic() + LIMIT_S

@@ -154,7 +154,8 @@ class Fifo(CopyCase):
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
         for engine in engines(*STREAMING):
-            with self.subTest(engine=engine), subprocess.Popen(command("--engine", engine, pipe, self.target)) as reader:
+            reading = command("--engine", engine, pipe, self.target)
+            with self.subTest(engine=engine), subprocess.Popen(reading) as reader:
                 self.copies("--engine", engine, self.source, pipe)
                 self.assertEqual(reader.wait(LIMIT_S), 0)
                 self.assertEqual(self.target.read_bytes(), data)
