@@ -212,8 +212,8 @@ BENCHES = {
                 Case("file-file", COPIERS),
             ),
             (
-                "Whole processes, with their start. cp has no part in what has no end (/dev/zero); copy-range copies only",
-                "  files to files. fio reads or writes but does not copy: zero-null and file-null are reads, zero-file",
+                "Whole processes, with their start. cp has no part in what has no end (/dev/zero), copy-range none in",
+                "  what is no file. fio reads or writes but does not copy: zero-null, file-null are reads, zero-file",
                 "  is a write, file-file a read beside a write of other bytes.",
                 "sendfile, copy-range and uring-splice to /dev/null move no bytes, only references to pages.",
                 "zero-file, file-file: into the page cache; the disk comes later, for all alike.",

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """Draws the copies: for each case how fast every peer is, and what CPU time it takes for a GiB. Needs matplotlib."""
 from . import machine
-from .catalogue import PEERS
 from .picture import ASIO_COLOR, BECK_COLOR, FAINT, HALO, INK, RAW_COLOR, plt
 
 CASES = {
@@ -24,7 +23,7 @@ def color_of(peer):
 
 
 def draw_panel(axes, results, case, metric, factor, text):
-    peers = sorted(results.peers(case), key=list(PEERS).index)
+    peers = results.peers(case)
     summaries = [results.summary((case, peer), metric) for peer in peers]
     largest = max(summary.high for summary in summaries) * factor
     for y, (peer, summary) in enumerate(zip(peers, summaries)):
@@ -63,8 +62,8 @@ def draw(results, stem):
     figure.suptitle("Copying with each engine of beck-copy, dd, cp and fio", x=0.02, ha="left", fontsize=13,
                     fontweight="bold", color=INK)
     note = (
-        f"Median of {rounds} interleaved rounds; whiskers: 90 % interval of the median. fio reads or writes, it does not "
-        f"copy. {machine.describe(with_load=False)}."
+        f"Median of {rounds} interleaved rounds; whiskers: 90 % interval of the median. fio reads or writes, "
+        f"it does not copy. {machine.describe(with_load=False)}."
     )
     figure.text(0.02, 0.25 / total, note, fontsize=8, color=FAINT)
     figure.subplots_adjust(left=0.13, right=0.98, top=1 - 0.75 / total, bottom=0.85 / total, hspace=0.42, wspace=0.08)

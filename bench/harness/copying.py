@@ -6,7 +6,6 @@ import os
 import shutil
 from pathlib import Path
 
-from .catalogue import PEERS
 from .machine import RunError, run
 from .results import layout, number
 
@@ -168,7 +167,7 @@ def report(results, size):
         yield f"  {note}"
     for case in results.cases():
         rows = [[f"{case}"] + [head for head, _, _ in COLUMNS] + ["min..max s/GiB"]]
-        for peer in sorted(results.peers(case), key=list(PEERS).index):
+        for peer in results.peers(case):
             wall = results.summary((case, peer), "wall_ns_per_op")
             medians = [text(results.summary((case, peer), metric).median) for _, metric, text in COLUMNS]
             rows.append([peer, *medians, f"{wall.min / 1e9:.3f}..{wall.max / 1e9:.3f}"])
