@@ -10,7 +10,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <new>
 
 #include "failure.hpp"
 
@@ -66,7 +65,7 @@ std::string share(const source& from, const target& to) {
 bool is_shared(const target& to) {
   // A request is a head with the extents behind it.
   alignas(fiemap) unsigned char room[sizeof(fiemap) + sizeof(fiemap_extent)] = {};
-  auto* const request = new (room) fiemap{};
+  auto* const request = reinterpret_cast<fiemap*>(room);
   request->fm_length = FIEMAP_MAX_OFFSET;
   request->fm_extent_count = 1;
   if (::ioctl(to.fd(), FS_IOC_FIEMAP, request) != 0 || request->fm_mapped_extents == 0)
