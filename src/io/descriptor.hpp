@@ -44,6 +44,7 @@ struct direction {
 enum : unsigned { direction_in, direction_out, direction_error, directions };
 
 struct descriptor;
+class file_operation;
 
 /// The point in time at which what is under way on a descriptor has to end.
 struct descriptor_expiry : timer_entry {
@@ -66,7 +67,12 @@ struct alignas(64) descriptor {
   bool arming = false;             ///< the driver is about to
   bool unwatching = false;         ///< the driver is about to ask for the end of it
   bool user_non_blocking = false;  ///< synchronous calls give would_block instead of waiting
-  std::uint16_t in_kernel = 0;     ///< operations that the kernel has
+  std::uint32_t in_kernel = 0;     ///< operations that the kernel or a blocking thread has
+  file_operation* files = nullptr;  ///< calls on it that run beside each other, newest first
+  std::uint64_t position = 0;       ///< where the next file_in_order begins
+  std::uint32_t memory_alignment = 0;  ///< of direct transfers; 0: it makes none
+  std::uint32_t offset_alignment = 0;
+  int sync_error = 0;              ///< of a sync that has failed: those after it fail too
   use_mark used;                   ///< by the thread that is inside one of its object's functions
   descriptor* next = nullptr;      ///< free list, or one of the driver's lists
   loop_order close_order;          ///< carries a close to the runner
@@ -91,7 +97,11 @@ inline bool worth_attempting(const descriptor& d, const direction& q, op_kind ki
   return !is_receive(kind) || q.predictor < 2 || !d.registered;
 }
 
-static_assert(op_kind::wait_error < op_kind::wait_timer && op_kind::wait_timer < op_kind::raw);
+static_assert(op_kind::file_in_order < op_kind::wait_timer && op_kind::wait_timer < op_kind::file);
+
+inline bool is_file(op_kind kind) noexcept {
+  return kind == op_kind::file || kind == op_kind::file_in_order;
+}
 
 /// Whether operations of this kind queue for a direction of their descriptor.
 inline bool has_direction(op_kind kind) noexcept { return kind < op_kind::wait_timer; }
@@ -102,6 +112,7 @@ inline unsigned direction_of(op_kind kind) noexcept {
     case op_kind::receive_vector:
     case op_kind::accept:
     case op_kind::wait_read:
+    case op_kind::file_in_order:
       return direction_in;
     case op_kind::send:
     case op_kind::send_vector:
@@ -111,6 +122,7 @@ inline unsigned direction_of(op_kind kind) noexcept {
     case op_kind::wait_error:
     case op_kind::wait_timer:
     case op_kind::wait_signal:
+    case op_kind::file:
     case op_kind::raw:
       return direction_error;
   }
@@ -136,6 +148,9 @@ inline const char* name_of(op_kind kind) noexcept {
     case op_kind::wait_timer:
     case op_kind::wait_signal:
       return "wait";
+    case op_kind::file:
+    case op_kind::file_in_order:
+      return "a call on a file";
     case op_kind::raw:
       return "a raw entry";
   }

@@ -189,8 +189,13 @@ class io_loop {
   /// Takes the descriptor number out of `d` without closing it.
   int release(descriptor& d) noexcept;
   void free_descriptor(descriptor& d) noexcept;
-  /// From a driver: the last operation of a detached descriptor has come back.
-  void close_detached(descriptor& d) noexcept;
+  /// From a driver: an operation of a descriptor that is being closed has come back, perhaps the
+  /// last.
+  void close_if_idle(descriptor& d) noexcept;
+  /// From a driver: what a call on a file gave. Goes on with it, or finishes it.
+  void take_file_result(file_operation& op, std::ptrdiff_t r) noexcept;
+  /// As open_descriptor(), for files.
+  void open_file(descriptor& d, int fd) noexcept;
 
   std::size_t cancel_waits(timer_state& timer, std::size_t most) noexcept;
   /// Asks for the end of one operation, wherever it is in its life; a result that is there wins.
@@ -296,6 +301,11 @@ class io_loop {
   void complete_with(io_op& op, int result) noexcept;
   void cancel_directed(io_op& op, bool try_first) noexcept;
   void abandon(direction& q) noexcept;
+  void abandon_all(descriptor& d) noexcept;
+  bool start_undirected(io_op& op) noexcept;
+  bool start_file(file_operation& op) noexcept;
+  void unlink_file(file_operation& op) noexcept;
+  int take_opened(file_operation& op, int fd) noexcept;
   void close_now(descriptor& d) noexcept;
   void visit(turn_mode mode, std::int64_t deadline) noexcept;
   /// Whether this process forked off the one that made the loop.
@@ -340,7 +350,6 @@ class io_loop {
   friend struct testing::context_seam;
   void start_wait(timer_operation& op) noexcept;
   void start_timer(timer_operation& op) noexcept;
-  bool start_undirected(io_op& op) noexcept;
   void start_signal_wait(signal_wait& op) noexcept;
   void cancel_all_signal_waits() noexcept;
   [[gnu::noinline]] void start_rare_wait(timer_operation& op) noexcept;

@@ -99,7 +99,7 @@ void io_loop::cancel_everything() noexcept {
     for (std::uint32_t i = 0; i < chunk_size(chunk); ++i) {
       descriptor& d = chunks_[chunk][i];
       if (d.fd < 0 || d.closing) continue;  // closing ones were asked already
-      for (direction& q : d.queue) abandon(q);
+      abandon_all(d);
       driver_->detach(d);
     }
   }

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include <beck/base/assert.hpp>
+#include <beck/io/file_operation.hpp>
 #include <beck/io/timer_object.hpp>
 #include <beck/io/uring_submit.hpp>
 
@@ -18,6 +19,9 @@ namespace beck {
 
 void io_loop::hand_over(io_op& op) noexcept {
   lend_buffers(op);
+  if (op.kind == op_kind::file_in_order) {  // those before it have moved the position
+    static_cast<file_operation&>(op).offset = op.target->position;
+  }
   driver_->submit(op);
 }
 
@@ -42,6 +46,7 @@ bool io_loop::start_undirected(io_op& op) noexcept {
     start_signal_wait(static_cast<signal_wait&>(op));
     return false;
   }
+  if (op.kind == op_kind::file) return start_file(static_cast<file_operation&>(op));
   if (closing_) {
     op.result = -ECANCELED;
     return true;
@@ -189,7 +194,10 @@ void io_loop::finish(io_op& op, int result) noexcept {
 }
 
 void io_loop::leave_direction(io_op& op) noexcept {
-  if (op.kind == op_kind::raw) return;
+  if (!has_direction(op.kind)) {
+    if (op.kind == op_kind::file) unlink_file(static_cast<file_operation&>(op));
+    return;
+  }
   if ((op.flags & io_op::flag_steps) != 0 && !op.target->closing && !op.target->detaching) return;
   direction& q = op.target->queue[direction_of(op.kind)];
   if (q.current != &op) return;  // its descriptor was closed meanwhile
@@ -279,6 +287,11 @@ std::size_t io_loop::cancel_all(descriptor& d) noexcept {
     count += 1 + mark_cancelled(q.waiting);
     cancel_one(*q.current);
   }
+  for (file_operation* op = d.files; op != nullptr; ++count) {
+    file_operation* const older = op->older;
+    cancel_one(*op);
+    op = older;
+  }
   return count;
 }
 
@@ -302,7 +315,8 @@ void io_loop::cancel_directed(io_op& op, bool try_first) noexcept {
     complete_with(op, -ECANCELED);
     return;
   }
-  if (!try_first || op.kind == op_kind::raw || op.kind == op_kind::connect) return cancel_one(op);
+  const bool untried = !has_direction(op.kind) || op.kind == op_kind::file_in_order;
+  if (!try_first || untried || op.kind == op_kind::connect) return cancel_one(op);
   if (op.state == op_state::listed && driver_->unlist(op)) {
     queue_attempt(op);
   }

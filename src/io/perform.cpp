@@ -57,6 +57,8 @@ std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
       return poll_now(sys, fd, op.kind);
     case op_kind::wait_timer:
     case op_kind::wait_signal:
+    case op_kind::file:
+    case op_kind::file_in_order:
     case op_kind::raw:
       break;
   }
@@ -79,6 +81,8 @@ unsigned awaited_events(op_kind kind) noexcept {
       return poll_priority;
     case op_kind::wait_timer:
     case op_kind::wait_signal:
+    case op_kind::file:
+    case op_kind::file_in_order:
     case op_kind::raw:
       break;
   }

@@ -26,6 +26,20 @@ class posix_system : public system {
   int get_option(int fd, int level, int name, void* value, std::size_t& bytes) noexcept override;
   int available(int fd) noexcept override;
 
+  int open_file(const char* path, unsigned flags, unsigned mode) noexcept override;
+  std::ptrdiff_t read_at(int fd, void* data, std::size_t bytes,
+                         std::uint64_t offset) noexcept override;
+  std::ptrdiff_t write_at(int fd, const void* data, std::size_t bytes,
+                          std::uint64_t offset) noexcept override;
+  std::ptrdiff_t read_vector_at(int fd, const io_vector* parts, std::size_t count,
+                                std::uint64_t offset) noexcept override;
+  std::ptrdiff_t write_vector_at(int fd, const io_vector* parts, std::size_t count,
+                                 std::uint64_t offset) noexcept override;
+  int sync_file(int fd, bool data_only) noexcept override;
+  int resize_file(int fd, std::uint64_t bytes) noexcept override;
+  std::int64_t file_size(int fd) noexcept override;
+  void direct_alignment(int fd, std::uint32_t& memory, std::uint32_t& offset) noexcept override;
+
   std::ptrdiff_t receive(int fd, void* data, std::size_t bytes) noexcept override;
   std::ptrdiff_t receive_vector(int fd, io_vector* parts, std::size_t count) noexcept override;
   std::ptrdiff_t send(int fd, const void* data, std::size_t bytes) noexcept override;

@@ -50,6 +50,25 @@ class system {
   /// Bytes that can be read without waiting.
   virtual int available(int fd) noexcept = 0;
 
+  // Calls on files (open(2), pread(2), pwrite(2), fsync(2), ...). These wait for the device.
+  /// `flags`: O_ values; O_CLOEXEC comes on top.
+  virtual int open_file(const char* path, unsigned flags, unsigned mode) noexcept = 0;
+  virtual std::ptrdiff_t read_at(int fd, void* data, std::size_t bytes,
+                                 std::uint64_t offset) noexcept = 0;
+  virtual std::ptrdiff_t write_at(int fd, const void* data, std::size_t bytes,
+                                  std::uint64_t offset) noexcept = 0;
+  virtual std::ptrdiff_t read_vector_at(int fd, const io_vector* parts, std::size_t count,
+                                        std::uint64_t offset) noexcept = 0;
+  virtual std::ptrdiff_t write_vector_at(int fd, const io_vector* parts, std::size_t count,
+                                         std::uint64_t offset) noexcept = 0;
+  virtual int sync_file(int fd, bool data_only) noexcept = 0;
+  virtual int resize_file(int fd, std::uint64_t bytes) noexcept = 0;
+  /// In bytes, or -errno.
+  virtual std::int64_t file_size(int fd) noexcept = 0;
+  /// What direct transfers have to be aligned to, in bytes; 0 and 0: the file was not opened for
+  /// them.
+  virtual void direct_alignment(int fd, std::uint32_t& memory, std::uint32_t& offset) noexcept = 0;
+
   virtual std::ptrdiff_t receive(int fd, void* data, std::size_t bytes) noexcept = 0;
   virtual std::ptrdiff_t receive_vector(int fd, io_vector* parts, std::size_t count) noexcept = 0;
   virtual std::ptrdiff_t send(int fd, const void* data, std::size_t bytes) noexcept = 0;

@@ -11,6 +11,7 @@
 #include "base/test_build.hpp"
 #include "io/io_loop.hpp"
 #include "io/perform.hpp"
+#include "io/perform_file.hpp"
 #include "io/readiness.hpp"
 #include "io/transitions.hpp"
 
@@ -44,7 +45,7 @@ void sim_driver::attach(descriptor& d) noexcept {
 bool sim_driver::detach(descriptor& d) noexcept {
   if (sim_socket* s = sys_.find(d.fd); s != nullptr && d.registered) sim_network::unwatch(*s);
   d.registered = false;
-  return true;
+  return d.in_kernel == 0;
 }
 
 bool sim_driver::watch(descriptor& d, io_op& op) noexcept {
@@ -60,6 +61,7 @@ bool sim_driver::watch(descriptor& d, io_op& op) noexcept {
 }
 
 void sim_driver::submit(io_op& op) noexcept {
+  if (is_file(op.kind)) return loop_.run_blocking(op);
   descriptor& d = *op.target;
   const direction& q = d.queue[direction_of(op.kind)];
   if (!watch(d, op)) return;
@@ -77,6 +79,7 @@ void sim_driver::submit(io_op& op) noexcept {
 }
 
 void sim_driver::cancel(io_op& op) noexcept {
+  if (is_on_thread(op)) return loop_.cancel_blocking(op);
   if (op.state == op_state::parked) loop_.finish(op, -ECANCELED);  // listed: the flag ends it
 }
 

@@ -30,6 +30,9 @@ constexpr sim_fault_table<const char*> names = {
     "spurious_event",
     "clock_jump",
     "date_set",
+    "device_error",
+    "disk_full",
+    "sync_failed",
 };
 
 }  // namespace

@@ -96,6 +96,7 @@ int sim_system::open_pair(int family, int type, int protocol, int (&pair)[2]) no
 }
 
 int sim_system::close(int fd) noexcept {
+  if (sim_files::owns(fd)) return close_file(fd);
   return on(sim_note::close, fd, [this](sim_socket& s) {
     network().close(s);
     return world().faults().strikes(sim_fault::close_interrupted, host_) ? -EINTR : 0;

@@ -13,6 +13,7 @@
 
 namespace beck {
 
+class file_operation;
 class io_loop;
 
 /// How a driver is made; tests put a scripted kernel below it.
@@ -65,7 +66,7 @@ class uring_driver final : public driver {
   void take(const io_uring_cqe& completion) noexcept;
   void take_poll(const io_uring_cqe& completion) noexcept;
   void take_operation(io_op& op, const io_uring_cqe& completion) noexcept;
-  void close_if_idle(descriptor& d) noexcept;
+  void take_file(file_operation& op, int result) noexcept;
   void end_operation(io_op& op, descriptor& d, int result) noexcept;
   void start_over(io_op& op, descriptor& d, int result) noexcept;
   void received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept;
