@@ -23,9 +23,9 @@ unsigned open_flags_of(file_object::flags how) noexcept {
     int theirs;
   };
   constexpr pair pairs[] = {
-      {file_object::write_only, O_WRONLY},        {file_object::read_write, O_RDWR},
-      {file_object::append, O_APPEND},            {file_object::create, O_CREAT},
-      {file_object::exclusive, O_EXCL},           {file_object::truncate, O_TRUNC},
+      {file_object::write_only, O_WRONLY},      {file_object::read_write, O_RDWR},
+      {file_object::append, O_APPEND},          {file_object::create, O_CREAT},
+      {file_object::exclusive, O_EXCL},         {file_object::truncate, O_TRUNC},
       {file_object::sync_all_on_write, O_SYNC}, {file_object::direct, O_DIRECT},
   };
   int flags = O_RDONLY;
@@ -47,8 +47,7 @@ int open_path(descriptor& d, text_view path, file_object::flags how) noexcept {
   char text[path_bytes_max + 1];
   if (!path.empty()) std::memcpy(text, path.data(), path.size());
   text[path.size()] = 0;
-  const int fd =
-      sys_of(d).open_file(text, open_flags_of(how), file_object::creation_mode_default);
+  const int fd = sys_of(d).open_file(text, open_flags_of(how), file_object::creation_mode_default);
   if (fd < 0) return fd;
   d.loop->open_file(d, fd);
   return 0;

@@ -68,16 +68,16 @@ struct alignas(64) descriptor {
   bool unwatching = false;         ///< the driver is about to ask for the end of it
   bool user_non_blocking = false;  ///< synchronous calls give would_block instead of waiting
   std::uint32_t in_kernel = 0;     ///< operations that the kernel or a blocking thread has
-  file_operation* files = nullptr;  ///< calls on it that run beside each other, newest first
-  std::uint64_t position = 0;       ///< where the next file_in_order begins
+  file_operation* files = nullptr;     ///< calls on it that run beside each other, newest first
+  std::uint64_t position = 0;          ///< where the next file_in_order begins
   std::uint32_t memory_alignment = 0;  ///< of direct transfers; 0: it makes none
   std::uint32_t offset_alignment = 0;
-  int sync_error = 0;              ///< of a sync that has failed: those after it fail too
-  use_mark used;                   ///< by the thread that is inside one of its object's functions
-  descriptor* next = nullptr;      ///< free list, or one of the driver's lists
-  loop_order close_order;          ///< carries a close to the runner
-  spin_lock lock;                  ///< of shared loops only; guards all of the above but `next`
-  descriptor_expiry expiry;        ///< belongs to the loop's timers
+  int sync_error = 0;          ///< of a sync that has failed: those after it fail too
+  use_mark used;               ///< by the thread that is inside one of its object's functions
+  descriptor* next = nullptr;  ///< free list, or one of the driver's lists
+  loop_order close_order;      ///< carries a close to the runner
+  spin_lock lock;              ///< of shared loops only; guards all of the above but `next`
+  descriptor_expiry expiry;    ///< belongs to the loop's timers
 };
 
 /// The result of an operation that was cancelled.
@@ -124,6 +124,7 @@ inline unsigned direction_of(op_kind kind) noexcept {
     case op_kind::wait_signal:
     case op_kind::file:
     case op_kind::raw:
+    case op_kind::job:
       return direction_error;
   }
   return direction_error;
@@ -153,6 +154,8 @@ inline const char* name_of(op_kind kind) noexcept {
       return "a call on a file";
     case op_kind::raw:
       return "a raw entry";
+    case op_kind::job:
+      return "a job";
   }
   return "";
 }

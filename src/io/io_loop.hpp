@@ -19,12 +19,14 @@
 #include "io/descriptor.hpp"
 #include "io/driver.hpp"
 #include "io/fork_count.hpp"
+#include "io/loop_jobs.hpp"
 #include "io/mailbox.hpp"
 #include "io/run_end.hpp"
 #include "io/runner_slot.hpp"
 #include "io/shared_runners.hpp"
 #include "io/system.hpp"
 #include "io/timer_queue.hpp"
+#include "io/timer_state.hpp"
 #include "io/wall_timers.hpp"
 
 namespace beck {
@@ -32,23 +34,6 @@ namespace beck {
 class signal_wait;
 class timer_operation;
 struct signal_state;
-
-/// A timer's part on the runner's side: the waits that are in flight.
-struct timer_state {
-  timer_state(io_loop& where, any_io_executor how, clock_kind which) noexcept
-      : executor(std::move(how)), clock(which) {
-    // A store of its own: fused with its neighbour it would delay the loads that come next.
-    __atomic_store_n(&loop, &where, __ATOMIC_RELAXED);
-  }
-
-  io_loop* loop;
-  any_io_executor executor;
-  clock_kind clock;
-  timer_operation* first = nullptr;  ///< oldest
-  timer_operation* last = nullptr;
-  loop_order release_order{};  ///< carries the end of its object to the runner
-  use_mark used{};
-};
 
 class io_loop {
  public:
@@ -208,6 +193,10 @@ class io_loop {
   /// work.
   timer_queue& timers() noexcept { return timers_; }
 
+  /// As loop_jobs::run() and cancel(), for drivers.
+  void run_blocking(io_op& op) noexcept { jobs_.run(op); }
+  void cancel_blocking(io_op& op) noexcept { jobs_.cancel(op); }
+
   /// Queues an attempt of `op`.
   void queue_attempt(io_op& op) noexcept;
   /// Queues an attempt of a read that was listed, although nothing says that it will find data.
@@ -225,6 +214,7 @@ class io_loop {
   driver& drv() noexcept { return *driver_; }
   runner& run_state() noexcept { return runner_; }
   mailbox& mail() noexcept { return mail_; }
+  loop_jobs& jobs() noexcept { return jobs_; }
   /// The descriptor of objects that are closed for ever: moved-from objects, and operations without
   /// one.
   descriptor& no_descriptor() noexcept { return no_descriptor_; }
@@ -271,6 +261,7 @@ class io_loop {
  private:
   class slot;
   friend class shared_runners;
+  friend class loop_jobs;
 
   void lock_descriptor(descriptor& d) const noexcept;
   void let_go(descriptor& d) noexcept;
@@ -304,6 +295,8 @@ class io_loop {
   void abandon_all(descriptor& d) noexcept;
   bool start_undirected(io_op& op) noexcept;
   bool start_file(file_operation& op) noexcept;
+  bool attempt_in_order(file_operation& op) noexcept;
+  bool attempt_cached(file_operation& op) noexcept;
   void unlink_file(file_operation& op) noexcept;
   int take_opened(file_operation& op, int fd) noexcept;
   void close_now(descriptor& d) noexcept;
@@ -391,6 +384,8 @@ class io_loop {
   std::array<std::atomic<descriptor*>, chunks_max>
       chunks_{};  // release/acquire: read without the mutex
   descriptor* free_descriptors_ = nullptr;
+
+  loop_jobs jobs_{*this};
 
   alignas(64) runner_slot slot_;
   run_end end_;

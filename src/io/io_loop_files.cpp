@@ -33,6 +33,32 @@ void io_loop::unlink_file(file_operation& op) noexcept {
   op.newer = op.older = nullptr;
 }
 
+/// Reads what is in memory, where it would take a thread otherwise. True: the result is in place.
+bool io_loop::attempt_cached(file_operation& op) noexcept {
+  if (needs_no_call(op)) return true;
+  if (!is_file_read(op.call) || driver_->makes_file_calls()) return false;
+  while (runner_.spend(runner::call_weight)) {
+    ++counters_.attempts;
+    const std::ptrdiff_t r = perform_cached(*system_, op);
+    if (r == -EAGAIN) {
+      ++counters_.wrong_attempts;
+      return false;
+    }
+    op.result = result_of_call(op, r);
+    if (r > 0) runner_.charge(static_cast<unsigned>(r / runner::bytes_per_weight));
+    if (op.result < 0 || (op.flags & io_op::flag_all) == 0 || bytes_left(op) == 0) return true;
+  }
+  return false;
+}
+
+bool io_loop::attempt_in_order(file_operation& op) noexcept {
+  descriptor& d = *op.target;
+  op.offset = d.position;
+  if (!attempt_cached(op)) return false;
+  d.position = op.offset + op.transferred;
+  return true;
+}
+
 /// True: it needs no call, its result is in place.
 bool io_loop::start_file(file_operation& op) noexcept {
   const descriptor& d = *op.target;
@@ -43,7 +69,7 @@ bool io_loop::start_file(file_operation& op) noexcept {
   } else {
     op.result = d.fd < 0 || d.closing ? -EBADF : 0;
   }
-  if (op.result < 0 || needs_no_call(op)) return true;
+  if (op.result < 0 || attempt_cached(op)) return true;
   ++outstanding_;
   link(op);
   hand_over(op);

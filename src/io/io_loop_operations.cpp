@@ -6,7 +6,6 @@
 #include <beck/base/assert.hpp>
 #include <beck/io/file_operation.hpp>
 #include <beck/io/timer_object.hpp>
-#include <beck/io/uring_submit.hpp>
 
 #include "io/io_loop.hpp"
 #include "io/lent_buffers.hpp"
@@ -52,7 +51,11 @@ bool io_loop::start_undirected(io_op& op) noexcept {
     return true;
   }
   ++outstanding_;
-  hand_over(op);
+  if (op.kind == op_kind::job) {
+    run_blocking(op);
+  } else {
+    hand_over(op);
+  }
   return false;
 }
 
@@ -149,15 +152,6 @@ void io_loop::deliver_here(io_op& op, runner* where) {
   --outstanding_;
   leave_direction(op);
   op.complete(&op, where);  // in this entry: nothing would be gained by queueing once more
-}
-
-raw_operation::raw_operation(io_context& context, fill_function how) noexcept
-    : operation(op_kind::raw, nullptr, nullptr, 0), fill_(how) {
-  target = &static_cast<io_loop*>(context.get_executor().target())->no_descriptor();
-}
-
-void fill_raw(io_op& op, io_uring_sqe& entry) noexcept {
-  static_cast<raw_operation&>(op).fill(entry);
 }
 
 // --- finishing
@@ -304,6 +298,7 @@ void io_loop::cancel(io_op& op, bool try_first) noexcept {
     if (op.state == op_state::parked) end_signal_wait(static_cast<signal_wait&>(op), -ECANCELED);
     return;
   }
+  if (op.kind == op_kind::job) return cancel_blocking(op);
   const descriptor_lock held(*this, *op.target);
   cancel_directed(op, try_first);
 }

@@ -60,6 +60,7 @@ std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
     case op_kind::file:
     case op_kind::file_in_order:
     case op_kind::raw:
+    case op_kind::job:
       break;
   }
   return -EOPNOTSUPP;
@@ -84,6 +85,7 @@ unsigned awaited_events(op_kind kind) noexcept {
     case op_kind::file:
     case op_kind::file_in_order:
     case op_kind::raw:
+    case op_kind::job:
       break;
   }
   return 0;

@@ -59,6 +59,14 @@ std::ptrdiff_t perform_file(system& sys, const file_operation& op) noexcept {
   return -EOPNOTSUPP;
 }
 
+std::ptrdiff_t perform_cached(system& sys, const file_operation& op) noexcept {
+  const std::uint64_t at = op.offset + op.transferred;
+  if (is_vector(op.call)) return sys.read_cached(op.target->fd, parts_of_file(op), op.length, at);
+  const io_vector whole{static_cast<char*>(op.address) + op.transferred,
+                        op.length - op.transferred};
+  return sys.read_cached(op.target->fd, &whole, 1, at);
+}
+
 std::size_t bytes_left(const file_operation& op) noexcept {
   if (!is_file_transfer(op.call)) return 0;
   if (!is_vector(op.call)) return op.length - op.transferred;

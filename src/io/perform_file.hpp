@@ -16,6 +16,9 @@ namespace beck {
 /// reads.
 std::ptrdiff_t perform_file(system& sys, const file_operation& op) noexcept;
 
+/// As much of a read as is in memory already; -EAGAIN: nothing, or nobody knows. Never waits.
+std::ptrdiff_t perform_cached(system& sys, const file_operation& op) noexcept;
+
 inline bool is_file_read(file_call call) noexcept {
   return call == file_call::read || call == file_call::read_vector;
 }

@@ -36,7 +36,8 @@ int posix_system::open_file(const char* path, unsigned flags, unsigned mode) noe
 
 std::ptrdiff_t posix_system::read_at(int fd, void* data, std::size_t bytes,
                                      std::uint64_t offset) noexcept {
-  return retried([=] { return ::pread(fd, data, std::min(bytes, transfer_max), as_offset(offset)); });
+  return retried(
+      [=] { return ::pread(fd, data, std::min(bytes, transfer_max), as_offset(offset)); });
 }
 
 std::ptrdiff_t posix_system::write_at(int fd, const void* data, std::size_t bytes,
@@ -55,6 +56,14 @@ std::ptrdiff_t posix_system::write_vector_at(int fd, const io_vector* parts, std
                                              std::uint64_t offset) noexcept {
   return retried(
       [=] { return ::pwritev(fd, as_vectors(parts), static_cast<int>(count), as_offset(offset)); });
+}
+
+std::ptrdiff_t posix_system::read_cached(int fd, const io_vector* parts, std::size_t count,
+                                         std::uint64_t offset) noexcept {
+  const std::ptrdiff_t r = retried([=] {
+    return ::preadv2(fd, as_vectors(parts), static_cast<int>(count), as_offset(offset), RWF_NOWAIT);
+  });
+  return r == -EOPNOTSUPP ? -EAGAIN : r;  // before Linux 4.14, and file systems that cannot tell
 }
 
 int posix_system::sync_file(int fd, bool data_only) noexcept {

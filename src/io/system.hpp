@@ -61,6 +61,9 @@ class system {
                                         std::uint64_t offset) noexcept = 0;
   virtual std::ptrdiff_t write_vector_at(int fd, const io_vector* parts, std::size_t count,
                                          std::uint64_t offset) noexcept = 0;
+  /// As read_vector_at(), but waits for nothing: -EAGAIN if that is not certain (RWF_NOWAIT).
+  virtual std::ptrdiff_t read_cached(int fd, const io_vector* parts, std::size_t count,
+                                     std::uint64_t offset) noexcept = 0;
   virtual int sync_file(int fd, bool data_only) noexcept = 0;
   virtual int resize_file(int fd, std::uint64_t bytes) noexcept = 0;
   /// In bytes, or -errno.

@@ -153,8 +153,7 @@ CONFORMANCE("a cancelled read of a stream file moves the position only by what i
   std::size_t moved = 0;
   char data[4][2];
   for (auto& two : data) {
-    file.async_read_some(beck::buffer(two),
-                         [&](beck::error_code, std::size_t n) { moved += n; });
+    file.async_read_some(beck::buffer(two), [&](beck::error_code, std::size_t n) { moved += n; });
   }
   file.cancel();
   ctx.run();

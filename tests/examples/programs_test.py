@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import unittest
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -51,6 +52,24 @@ def receive_exactly(stream, size):
 def backends():
     forced = os.environ.get("BECK_BACKEND", "automatic")
     return [forced] if forced != "automatic" else ["epoll", "automatic"]
+
+
+class Checksum(unittest.TestCase):
+    def test_the_sum_of_files_of_many_sizes(self):
+        for backend in backends():
+            with self.subTest(backend=backend), tempfile.TemporaryDirectory() as there:
+                expected = []
+                for size in (0, 1, 65535, 65536, 65537, 8 * 65536 + 3, 3_000_000):
+                    data = bytes((i * 31 + size) % 251 for i in range(size))
+                    path = Path(there) / f"file{size}"
+                    path.write_bytes(data)
+                    expected.append(f"{sum(data)} {size} {path}")
+                paths = [line.split(" ")[2] for line in expected]
+                command = [folder / "checksum", *paths, f"{there}/missing"]
+                environment = os.environ | {"BECK_BACKEND": backend}
+                done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_S)
+                self.assertEqual(sorted(done.stdout.splitlines()), sorted(expected))
+                self.assertIn("missing: No such file", done.stderr)
 
 
 class Chat(unittest.TestCase):

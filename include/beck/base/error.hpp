@@ -72,8 +72,7 @@ enum misc_errors : int {
   timeout =
       4,  // a deadline given to the library passed; equal to errc::timed_out, not to timed_out
   channel_closed = 5,  // nothing is sent through a channel any more, and all that was is received
-  misaligned = 6,      // the memory, offset or size of a direct transfer is not a multiple of what the
-                       // file asks for: see file_object::direct_alignment()
+  misaligned = 6,      // a direct transfer does not fit the file's direct_alignment()
 };
 
 inline error_code make_error_code(basic_errors e) noexcept {

@@ -36,8 +36,8 @@ class basic_random_access_file : public basic_file<Executor> {
   /// Reads at least one byte, or reports: eof at or behind the end, 0 at once for an empty buffer.
   /// Source: pread(2), preadv(2).
   file_transfer async_read_some_at(std::uint64_t offset, mutable_buffer buffer) noexcept {
-    return {op_kind::file, file_call::read, this->descriptor_, offset, buffer.data(),
-            buffer.size()};
+    return {op_kind::file, file_call::read, this->descriptor_,
+            offset,        buffer.data(),   buffer.size()};
   }
   template <mutable_buffer_sequence B>
     requires(!single_mutable_buffer<B>)

@@ -124,8 +124,7 @@ auto async_write_at(D& device, std::uint64_t offset, const B& buffers, C conditi
 template <async_random_access_write_device D, const_buffer_sequence B, class Token = deferred_t>
   requires(!completion_condition<std::decay_t<Token>>)
 auto async_write_at(D& device, std::uint64_t offset, const B& buffers, Token&& token = Token()) {
-  return beck::async_write_at(device, offset, buffers, transfer_all(),
-                              static_cast<Token&&>(token));
+  return beck::async_write_at(device, offset, buffers, transfer_all(), static_cast<Token&&>(token));
 }
 
 /// The synchronous forms.

@@ -48,8 +48,8 @@ class basic_stream_file : public basic_file<Executor> {
 
   /// Reads at least one byte, or reports: eof at the end, 0 at once for an empty buffer.
   file_transfer async_read_some(mutable_buffer buffer) noexcept {
-    return {op_kind::file_in_order, file_call::read, this->descriptor_, 0, buffer.data(),
-            buffer.size()};
+    return {op_kind::file_in_order, file_call::read, this->descriptor_, 0,
+            buffer.data(),          buffer.size()};
   }
   template <mutable_buffer_sequence B>
     requires(!single_mutable_buffer<B>)
@@ -64,12 +64,8 @@ class basic_stream_file : public basic_file<Executor> {
   /// Writes at least one byte, or reports. With `append` the position plays no part, and is moved
   /// all the same.
   file_transfer async_write_some(const_buffer buffer) noexcept {
-    return {op_kind::file_in_order,
-            file_call::write,
-            this->descriptor_,
-            0,
-            const_cast<void*>(buffer.data()),
-            buffer.size()};
+    return {op_kind::file_in_order,           file_call::write, this->descriptor_, 0,
+            const_cast<void*>(buffer.data()), buffer.size()};
   }
   template <const_buffer_sequence B>
     requires(!single_buffer<B>)

@@ -53,6 +53,8 @@ class sim_system final : public system {
                                 std::uint64_t offset) noexcept override;
   std::ptrdiff_t write_vector_at(int fd, const io_vector* parts, std::size_t count,
                                  std::uint64_t offset) noexcept override;
+  std::ptrdiff_t read_cached(int fd, const io_vector* parts, std::size_t count,
+                             std::uint64_t offset) noexcept override;
   int sync_file(int fd, bool data_only) noexcept override;
   int resize_file(int fd, std::uint64_t bytes) noexcept override;
   std::int64_t file_size(int fd) noexcept override;

@@ -59,6 +59,10 @@ std::ptrdiff_t sim_system::write_vector_at(int fd, const io_vector* parts, std::
                   [&](sim_files& files) { return files.write(fd, parts, count, offset); });
 }
 
+std::ptrdiff_t sim_system::read_cached(int, const io_vector*, std::size_t, std::uint64_t) noexcept {
+  return -EAGAIN;  // every read takes its time
+}
+
 int sim_system::sync_file(int fd, bool) noexcept {
   return static_cast<int>(on_files(
       sim_note::file_sync, fd, [&](sim_files& files) { return std::ptrdiff_t{files.sync(fd)}; }));

@@ -36,6 +36,7 @@ enum class sim_note : std::uint32_t {
   fault,
   signal,
   runner,
+  job,
 };
 
 class sim_trace {

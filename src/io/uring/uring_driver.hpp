@@ -36,6 +36,7 @@ class uring_driver final : public driver {
   bool detach(descriptor& d) noexcept override;
   void submit(io_op& op) noexcept override;
   void cancel(io_op& op) noexcept override;
+  bool makes_file_calls() const noexcept override { return true; }
   bool unlist(io_op& op) noexcept override {
     return due_.remove(op) || fresh_.remove(op) || now_.remove(op);
   }
