@@ -112,6 +112,7 @@ inline unsigned direction_of(op_kind kind) noexcept {
     case op_kind::wait_timer:
     case op_kind::wait_signal:
     case op_kind::raw:
+    case op_kind::job:
       return direction_error;
   }
   return direction_error;
@@ -138,6 +139,8 @@ inline const char* name_of(op_kind kind) noexcept {
       return "wait";
     case op_kind::raw:
       return "a raw entry";
+    case op_kind::job:
+      return "a job";
   }
   return "";
 }

@@ -10,6 +10,7 @@
 
 namespace beck {
 
+class blocking_jobs;
 struct descriptor;
 class virtual_threads;
 
@@ -64,6 +65,9 @@ class driver {
 
   /// The threads of a shared loop, if the driver plays them; nullptr: they are real.
   virtual virtual_threads* threads() noexcept { return nullptr; }
+
+  /// Who makes calls that block, if the driver plays that; nullptr: threads, which are the loop's.
+  virtual blocking_jobs* jobs() noexcept { return nullptr; }
 
   /// Operations that the kernel has: quiescent at 0.
   virtual unsigned in_flight() const noexcept = 0;

@@ -19,6 +19,7 @@
 #include "io/descriptor.hpp"
 #include "io/driver.hpp"
 #include "io/fork_count.hpp"
+#include "io/loop_jobs.hpp"
 #include "io/mailbox.hpp"
 #include "io/run_end.hpp"
 #include "io/runner_slot.hpp"
@@ -203,6 +204,10 @@ class io_loop {
   /// work.
   timer_queue& timers() noexcept { return timers_; }
 
+  /// As loop_jobs::run() and cancel(), for drivers.
+  void run_blocking(io_op& op) noexcept { jobs_.run(op); }
+  void cancel_blocking(io_op& op) noexcept { jobs_.cancel(op); }
+
   /// Queues an attempt of `op`.
   void queue_attempt(io_op& op) noexcept;
   /// Queues an attempt of a read that was listed, although nothing says that it will find data.
@@ -220,6 +225,7 @@ class io_loop {
   driver& drv() noexcept { return *driver_; }
   runner& run_state() noexcept { return runner_; }
   mailbox& mail() noexcept { return mail_; }
+  loop_jobs& jobs() noexcept { return jobs_; }
   /// The descriptor of objects that are closed for ever: moved-from objects, and operations without
   /// one.
   descriptor& no_descriptor() noexcept { return no_descriptor_; }
@@ -266,6 +272,7 @@ class io_loop {
  private:
   class slot;
   friend class shared_runners;
+  friend class loop_jobs;
 
   void lock_descriptor(descriptor& d) const noexcept;
   void let_go(descriptor& d) noexcept;
@@ -382,6 +389,8 @@ class io_loop {
   std::array<std::atomic<descriptor*>, chunks_max>
       chunks_{};  // release/acquire: read without the mutex
   descriptor* free_descriptors_ = nullptr;
+
+  loop_jobs jobs_{*this};
 
   alignas(64) runner_slot slot_;
   run_end end_;

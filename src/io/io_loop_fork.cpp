@@ -29,6 +29,7 @@ void io_loop::leave_to_parent() noexcept {
     }
   }
   driver_->leave_to_parent();
+  jobs_.leave_to_parent();
 }
 
 }  // namespace beck

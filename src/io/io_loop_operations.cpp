@@ -47,7 +47,11 @@ bool io_loop::start_undirected(io_op& op) noexcept {
     return true;
   }
   ++outstanding_;
-  hand_over(op);
+  if (op.kind == op_kind::job) {
+    run_blocking(op);
+  } else {
+    hand_over(op);
+  }
   return false;
 }
 
@@ -189,7 +193,7 @@ void io_loop::finish(io_op& op, int result) noexcept {
 }
 
 void io_loop::leave_direction(io_op& op) noexcept {
-  if (op.kind == op_kind::raw) return;
+  if (!has_direction(op.kind)) return;
   if ((op.flags & io_op::flag_steps) != 0 && !op.target->closing && !op.target->detaching) return;
   direction& q = op.target->queue[direction_of(op.kind)];
   if (q.current != &op) return;  // its descriptor was closed meanwhile
@@ -291,6 +295,7 @@ void io_loop::cancel(io_op& op, bool try_first) noexcept {
     if (op.state == op_state::parked) end_signal_wait(static_cast<signal_wait&>(op), -ECANCELED);
     return;
   }
+  if (op.kind == op_kind::job) return cancel_blocking(op);
   const descriptor_lock held(*this, *op.target);
   cancel_directed(op, try_first);
 }

@@ -58,6 +58,7 @@ std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
     case op_kind::wait_timer:
     case op_kind::wait_signal:
     case op_kind::raw:
+    case op_kind::job:
       break;
   }
   return -EOPNOTSUPP;
@@ -80,6 +81,7 @@ unsigned awaited_events(op_kind kind) noexcept {
     case op_kind::wait_timer:
     case op_kind::wait_signal:
     case op_kind::raw:
+    case op_kind::job:
       break;
   }
   return 0;

@@ -110,6 +110,8 @@ const char* words_for(const io_op& op) noexcept {
       return "signal";
     case op_kind::raw:
       return "raw operation";
+    case op_kind::job:
+      return "a blocking call";
   }
   return "";
 }

@@ -32,6 +32,7 @@ enum class op_kind : std::uint8_t {
   wait_timer,      ///< a point in time
   wait_signal,     ///< a signal
   raw,             ///< a ring entry that the user fills
+  job,             ///< a call that blocks, by a thread of the context's pool
 };
 
 /// Where an operation is in its life; io/transitions.hpp has the table of what may follow what.

@@ -106,6 +106,7 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
     case op_kind::wait_error:
     case op_kind::wait_timer:
     case op_kind::wait_signal:
+    case op_kind::job:
       break;
   }
   // A one-shot poll: what it waited for may be tried.

@@ -64,6 +64,7 @@ void fill(io_uring_sqe& sqe, io_op& op) noexcept {
     case op_kind::wait_read:
     case op_kind::wait_timer:
     case op_kind::wait_signal:
+    case op_kind::job:
       break;
   }
   BECK_ASSERT(false, "an operation without a ring entry reached the ring");
