@@ -22,6 +22,14 @@ enum poll_events : unsigned {
   poll_read_hang_up = 0x2000,
 };
 
+/// What a descriptor stands for: which calls move its bytes, and what a short read says.
+enum class descriptor_nature : std::uint8_t {
+  socket,    ///< receive() and send()
+  own_pipe,  ///< read() and write(); a short read has emptied it
+  pipe,      ///< made elsewhere: a short read may have met the end of a packet (pipe2(2), O_DIRECT)
+  other,     ///< a terminal, an eventfd, a device: a short read says nothing, and no SIGPIPE
+};
+
 /// Synchronous and non-blocking; every call gives its value or -errno, and retries EINTR itself
 /// (never for close). Interfaces hold no data. Thread: any, on distinct descriptors.
 class system {
@@ -55,6 +63,17 @@ class system {
   virtual std::ptrdiff_t send(int fd, const void* data, std::size_t bytes) noexcept = 0;
   virtual std::ptrdiff_t send_vector(int fd, const io_vector* parts,
                                      std::size_t count) noexcept = 0;
+
+  /// Both ends, non-blocking and close-on-exec; the first is the one to read from.
+  virtual int open_pipe(int (&ends)[2]) noexcept = 0;
+  /// As adopt(), for what need not be a socket; gives its descriptor_nature. -EPERM: nobody can wait
+  /// for it (regular files, directories, block devices).
+  virtual int adopt_any(int fd) noexcept = 0;
+  /// Of what is no socket. A pipe without readers gives -EPIPE and no signal.
+  virtual std::ptrdiff_t read(int fd, io_vector* parts, std::size_t count) noexcept = 0;
+  virtual std::ptrdiff_t write(int fd, descriptor_nature what, const io_vector* parts,
+                               std::size_t count) noexcept = 0;
+
   /// The new descriptor, non-blocking and close-on-exec.
   virtual int accept(int fd) noexcept = 0;
   /// 0, -EINPROGRESS, or an error.

@@ -47,6 +47,8 @@ const char* to_text(sim_note what) noexcept {
       return "query";
     case sim_note::signal:
       return "signal";
+    case sim_note::pipe:
+      return "pipe";
     case sim_note::event:
     case sim_note::time:
     case sim_note::fault:

@@ -31,6 +31,7 @@ enum class sim_note : std::uint32_t {
   fault,
   signal,
   runner,
+  pipe,
 };
 
 class sim_trace {
