@@ -66,8 +66,8 @@ class system {
 
   /// Both ends, non-blocking and close-on-exec; the first is the one to read from.
   virtual int open_pipe(int (&ends)[2]) noexcept = 0;
-  /// As adopt(), for what need not be a socket; gives its descriptor_nature. -EPERM: nobody can wait
-  /// for it (regular files, directories, block devices).
+  /// As adopt(), for what need not be a socket; gives its descriptor_nature. -EPERM: nobody can
+  /// wait for it (regular files, directories, block devices).
   virtual int adopt_any(int fd) noexcept = 0;
   /// Of what is no socket. A pipe without readers gives -EPIPE and no signal.
   virtual std::ptrdiff_t read(int fd, io_vector* parts, std::size_t count) noexcept = 0;

@@ -13,8 +13,8 @@ struct descriptor_base {
 };
 
 /// A byte stream in one or both directions, as the handle allows: the other gives bad_descriptor.
-/// Reads and writes are read(2) and write(2), so the handle's own rules hold: a terminal gives lines,
-/// an eventfd eight bytes. Writing never raises SIGPIPE. Regular files are for file objects.
+/// Reads and writes are read(2) and write(2), so the handle's own rules hold: a terminal gives
+/// lines, an eventfd eight bytes. Writing never raises SIGPIPE. Regular files are for file objects.
 template <class Executor = any_io_executor>
 class basic_stream_descriptor : public basic_descriptor_stream<Executor>, public descriptor_base {
   using base = basic_descriptor_stream<Executor>;

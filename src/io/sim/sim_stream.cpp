@@ -44,7 +44,8 @@ std::ptrdiff_t sim_network::room(sim_socket& s, std::size_t bytes) noexcept {
     return -EAGAIN;
   }
   const std::size_t taken = std::min(bytes, free);
-  if (taken < 2 || whole || !strikes(sim_fault::short_write, s)) return static_cast<std::ptrdiff_t>(taken);
+  if (taken < 2 || whole || !strikes(sim_fault::short_write, s))
+    return static_cast<std::ptrdiff_t>(taken);
   // As a signal would: there is room for more, and epoll(7) wants news of it.
   schedule(event_kind::news, s, 0, sim_clock::later(world_.clock().now(), drawn_delay()));
   return static_cast<std::ptrdiff_t>(taken - 1 - world_.faults().random().below(taken - 1));
