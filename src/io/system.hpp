@@ -10,7 +10,10 @@
 namespace beck {
 
 class signal_sink;
+class exit_status;
 struct io_vector;  // io/vector_operation.hpp: laid out as struct iovec
+struct spawn_request;
+struct spawned_child;
 
 /// Readiness as poll(2) names it, without its header.
 enum poll_events : unsigned {
@@ -86,6 +89,16 @@ class system {
   virtual int watch_signal(int number, signal_sink& sink) noexcept = 0;
   /// Ends it; when this returns the sink gets no further one. Requires that it is watched.
   virtual void unwatch_signal(int number, signal_sink& sink) noexcept = 0;
+
+  /// Starts a child process, or says why its program cannot run. Waits for the kernel to load it.
+  virtual int spawn(const spawn_request& what, spawned_child& child) noexcept = 0;
+  /// The end of a child, once: 0, -EAGAIN while it runs, -ECHILD if somebody else took it. `known`:
+  /// it has ended, and only a debugger may still hold it back; that is waited for.
+  virtual int collect_child(int handle, bool known, exit_status& status) noexcept = 0;
+  virtual int signal_child(int handle, int number) noexcept = 0;
+  /// Nobody will collect it: that happens by the way when it has ended. `handle` stays the
+  /// caller's.
+  virtual void leave_child(int handle) noexcept = 0;
 
   /// Which of `events` (and error, hang-up) hold now; waits until `deadline` on the steady clock
   /// for one (INT64_MIN: not at all). The simulator asserts where it would have to wait.

@@ -60,6 +60,12 @@ void sim_system::unwatch_signal(int number, signal_sink& sink) noexcept {
   });
 }
 
+// No program of another kind runs on a simulated host.
+int sim_system::spawn(const spawn_request&, spawned_child&) noexcept { return -EOPNOTSUPP; }
+int sim_system::collect_child(int, bool, exit_status&) noexcept { return -EOPNOTSUPP; }
+int sim_system::signal_child(int, int) noexcept { return -EOPNOTSUPP; }
+void sim_system::leave_child(int) noexcept {}
+
 std::int64_t sim_system::wall_now() noexcept {
   sim_faults& faults = world().faults();
   if (faults.strikes(sim_fault::date_set, host_)) {

@@ -58,6 +58,10 @@ class sim_system final : public system {
   int pending_error(int fd) noexcept override;
   int watch_signal(int number, signal_sink& sink) noexcept override;
   void unwatch_signal(int number, signal_sink& sink) noexcept override;
+  int spawn(const spawn_request& what, spawned_child& child) noexcept override;
+  int collect_child(int handle, bool known, exit_status& status) noexcept override;
+  int signal_child(int handle, int number) noexcept override;
+  void leave_child(int handle) noexcept override;
   /// Where it would have to wait, virtual time passes and the network goes on; if nothing can ever
   /// happen, the program ends with a message.
   int poll(int fd, unsigned events, std::int64_t deadline) noexcept override;
