@@ -13,6 +13,7 @@
 #include <beck/run/loop_order.hpp>
 #include "base/spin_lock.hpp"
 #include "base/use_check.hpp"
+#include "io/system.hpp"
 
 namespace beck {
 
@@ -57,8 +58,11 @@ struct alignas(64) descriptor {
   int fd = -1;
   std::uint32_t index = 0;       ///< in the loop's table
   std::uint32_t generation = 0;  ///< counts the lives of this slot
+  descriptor_nature nature = descriptor_nature::socket;
   direction queue[directions];
-  bool hung_up = false;            ///< an end or an error was seen: reads never have to wait again
+  /// An end or an error was seen: reads never have to wait again. Also where a short read says
+  /// nothing: after one that gave something the next is tried at once.
+  bool hung_up = false;
   bool closing = false;            ///< close(2) waits for operations in the kernel
   bool expired = false;            ///< its time has passed: nothing starts until there is a new one
   bool detaching = false;          ///< detach() is on the stack: it sees for itself what came back
@@ -79,6 +83,10 @@ struct alignas(64) descriptor {
   spin_lock lock;              ///< of shared loops only; guards all of the above but `next`
   descriptor_expiry expiry;    ///< belongs to the loop's timers
 };
+
+inline bool is_socket(const descriptor& d) noexcept {
+  return d.nature == descriptor_nature::socket;
+}
 
 /// The result of an operation that was cancelled.
 inline int cancelled_result_of(const io_op& op) noexcept {

@@ -170,7 +170,8 @@ class io_loop {
   /// Ends everything on `d` and closes it, at once or when the kernel has given back what it holds.
   void close(descriptor& d) noexcept;
   /// Gives an open, non-blocking descriptor number to `d`.
-  void open_descriptor(descriptor& d, int fd) noexcept;
+  void open_descriptor(descriptor& d, int fd,
+                       descriptor_nature nature = descriptor_nature::socket) noexcept;
   /// Takes the descriptor number out of `d` without closing it.
   int release(descriptor& d) noexcept;
   void free_descriptor(descriptor& d) noexcept;

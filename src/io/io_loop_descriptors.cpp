@@ -36,7 +36,7 @@ descriptor* io_loop::allocate_descriptor(const any_io_executor& executor) {
   return d;
 }
 
-void io_loop::open_descriptor(descriptor& d, int fd) noexcept {
+void io_loop::open_descriptor(descriptor& d, int fd, descriptor_nature nature) noexcept {
   const descriptor_lock held(*this, d);
   for (direction& q : d.queue) {
     BECK_ASSERT(q.current == nullptr && q.waiting.empty(),
@@ -44,7 +44,8 @@ void io_loop::open_descriptor(descriptor& d, int fd) noexcept {
     q.ready = readiness::no;
     q.predictor = 0;
   }
-  d.hung_up = false;
+  d.nature = nature;
+  d.hung_up = nature == descriptor_nature::pipe || nature == descriptor_nature::other;
   d.registered = false;
   d.arming = false;
   d.fd = fd;

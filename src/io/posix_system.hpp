@@ -46,11 +46,20 @@ class posix_system : public system {
   std::ptrdiff_t receive_vector(int fd, io_vector* parts, std::size_t count) noexcept override;
   std::ptrdiff_t send(int fd, const void* data, std::size_t bytes) noexcept override;
   std::ptrdiff_t send_vector(int fd, const io_vector* parts, std::size_t count) noexcept override;
+  int open_pipe(int (&ends)[2]) noexcept override;
+  int adopt_any(int fd) noexcept override;
+  std::ptrdiff_t read(int fd, io_vector* parts, std::size_t count) noexcept override;
+  std::ptrdiff_t write(int fd, descriptor_nature what, const io_vector* parts,
+                       std::size_t count) noexcept override;
   int accept(int fd) noexcept override;
   int connect(int fd, const void* address, std::size_t bytes) noexcept override;
   int pending_error(int fd) noexcept override;
   int watch_signal(int number, signal_sink& sink) noexcept override;
   void unwatch_signal(int number, signal_sink& sink) noexcept override;
+  int spawn(const spawn_request& what, spawned_child& child) noexcept override;
+  int collect_child(int handle, bool known, exit_status& status) noexcept override;
+  int signal_child(int handle, int number) noexcept override;
+  void leave_child(int handle) noexcept override;
   int poll(int fd, unsigned events, std::int64_t deadline) noexcept override;
 };
 

@@ -76,7 +76,12 @@ bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
   event.data.u64 = token_of(d);
   if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, d.fd, &event) < 0) {
     const int error = errno;
-    loop_.finish(op, -error);
+    // EPERM: it has no readiness (/dev/null), so what the budget has put off may go on.
+    if (error == EPERM && d.queue[direction_of(op.kind)].ready != readiness::no) {
+      loop_.queue_attempt(op);
+    } else {
+      loop_.finish(op, -error);
+    }
     return false;
   }
   d.registered = true;

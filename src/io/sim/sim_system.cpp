@@ -60,6 +60,12 @@ void sim_system::unwatch_signal(int number, signal_sink& sink) noexcept {
   });
 }
 
+// No program of another kind runs on a simulated host.
+int sim_system::spawn(const spawn_request&, spawned_child&) noexcept { return -EOPNOTSUPP; }
+int sim_system::collect_child(int, bool, exit_status&) noexcept { return -EOPNOTSUPP; }
+int sim_system::signal_child(int, int) noexcept { return -EOPNOTSUPP; }
+void sim_system::leave_child(int) noexcept {}
+
 std::int64_t sim_system::wall_now() noexcept {
   sim_faults& faults = world().faults();
   if (faults.strikes(sim_fault::date_set, host_)) {
@@ -105,6 +111,24 @@ int sim_system::close(int fd) noexcept {
 
 int sim_system::adopt(int fd) noexcept {
   return on(sim_note::query, fd, [](sim_socket&) { return 0; });
+}
+
+int sim_system::open_pipe(int (&ends)[2]) noexcept {
+  int result = -ENOMEM;
+  if (!is_alive()) return -EIO;
+  try {
+    result = network().open_pipe(*host_, ends);
+  } catch (const std::bad_alloc&) {  // the result says so already
+  }
+  world().note(*host_, sim_note::pipe, result < 0 ? -1 : ends[0], result);
+  return result;
+}
+
+int sim_system::adopt_any(int fd) noexcept {
+  return on(sim_note::query, fd, [](sim_socket& s) {
+    return static_cast<int>(s.pipe_end == sim_pipe_end::none ? descriptor_nature::socket
+                                                             : descriptor_nature::own_pipe);
+  });
 }
 
 int sim_system::bind(int fd, const void* address, std::size_t bytes) noexcept {
@@ -206,6 +230,15 @@ std::ptrdiff_t sim_system::send_vector(int fd, const io_vector* parts, std::size
     network().put_done(s, first_byte, asked);
     return result;
   });
+}
+
+std::ptrdiff_t sim_system::read(int fd, io_vector* parts, std::size_t count) noexcept {
+  return receive_vector(fd, parts, count);
+}
+
+std::ptrdiff_t sim_system::write(int fd, descriptor_nature, const io_vector* parts,
+                                 std::size_t count) noexcept {
+  return send_vector(fd, parts, count);
 }
 
 // --- waiting -----------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ enum class sim_note : std::uint32_t {
   signal,
   runner,
   job,
+  pipe,
 };
 
 class sim_trace {

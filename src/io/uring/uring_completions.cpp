@@ -92,6 +92,7 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
       received(op, d, completion);
       return;
     case op_kind::send:
+      if (!is_socket(d)) break;
       sent(op, d, completion.res);
       return;
     case op_kind::file:

@@ -59,8 +59,8 @@ void uring_driver::add_stats(context_stats& stats) const noexcept {
 }
 
 void uring_driver::attach(descriptor& d) noexcept {
-  d.queue[direction_in].ready =
-      readiness::no;  // arming finds what is there, for the price of asking
+  // Arming finds what is there, for the price of asking; what is no socket is never armed.
+  d.queue[direction_in].ready = is_socket(d) ? readiness::no : readiness::known;
   d.queue[direction_out].ready = readiness::known;
 }
 

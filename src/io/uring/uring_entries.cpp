@@ -79,6 +79,7 @@ void fill(io_uring_sqe& sqe, io_op& op) noexcept {
       sqe.len = static_cast<std::uint32_t>(op.length - op.transferred);
       return;
     case op_kind::send:
+      if (!is_socket(*op.target)) return fill_poll(sqe, fd, POLLOUT);
       sqe.opcode = IORING_OP_SEND;
       sqe.fd = fd;
       sqe.addr = reinterpret_cast<std::uint64_t>(static_cast<char*>(op.address) + op.transferred);
@@ -131,7 +132,7 @@ bool uring_driver::write_operation(io_op& op) noexcept {
 
 /// Only receives into one small buffer go to the ring; the others that were listed are attempted.
 bool uring_driver::may_be_armed(const io_op& op) const noexcept {
-  return op.kind == op_kind::receive &&
+  return op.kind == op_kind::receive && is_socket(*op.target) &&
          op.length - op.transferred <= options_.small_receive_bytes_max;
 }
 
