@@ -24,6 +24,8 @@ enum class op_kind : std::uint8_t {
   send,            ///< send(2) from one buffer
   receive_vector,  ///< recvmsg(2) into an array of buffers
   send_vector,     ///< sendmsg(2) from an array of buffers
+  receive_message,  ///< recvmsg(2) of a datagram, or recvmmsg(2) of several
+  send_message,     ///< sendmsg(2) of a datagram, or sendmmsg(2) of several
   accept,          ///< accept4(2)
   connect,         ///< connect(2); the address is the operation's buffer
   wait_read,       ///< readiness to read, without transfer
