@@ -176,7 +176,7 @@ BENCHES = {
         Bench(
             "udp",
             "datagram",
-            "bursts of 64 datagrams of 512 bytes between two UDP sockets on the loopback, sent and received",
+            "bursts of 64 datagrams of 1000 bytes between two UDP sockets on the loopback, sent and received",
             300,
             (
                 Case("one_by_one", LIBRARIES + ("raw-epoll",)),

@@ -17,7 +17,7 @@ namespace bench {
 class datagrams {
  public:
   // A burst is one message of segmentation offload: at most 64 segments and 64 KiB.
-  static constexpr std::size_t size = 512;
+  static constexpr std::size_t size = 1000;
   static constexpr std::size_t burst = 64;
 
   explicit datagrams(meter& m);

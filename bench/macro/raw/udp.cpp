@@ -29,9 +29,10 @@ void run(bench::meter& m, frame& f, Send send, Receive receive) {
   const int poller = watch(f.receiver());
   m.start();
   while (!f.over()) {
+    const std::uint64_t end = f.received() + frame::burst;
     f.number();
     send();
-    while (!f.burst_complete() || f.received() == 0) {
+    while (f.received() < end) {
       epoll_event e{};
       if (epoll_wait(poller, &e, 1, -1) < 0 && errno == EINTR) continue;
       while (receive()) {
