@@ -39,7 +39,7 @@ UNITS = {"ratio": "", "ns": " ns", "us": " us", "s": " s", "lines": " lines"}
 
 @dataclass(frozen=True)
 class Check:
-    target: str  # P1, P2, ... of performance.md; sync
+    target: str  # P1, P2, ... of performance.md; sync, udp
     what: str
     measured: float
     limit: float
@@ -196,6 +196,13 @@ def compile_time(results):
             yield Check("P10", f"{case}: user time above the base file", above, 0.30, "s")
 
 
+def udp(results):
+    """CPU time of a datagram: in batches and with segmentation offload against Asio's one by one."""
+    for peer in BECK:
+        yield from ratio_check(results, "udp", "batch", peer, "asio-epoll", 1 / 1.25)
+        yield from ratio_check(results, "udp", "gso_gro", peer, "asio-epoll", 1 / 10)
+
+
 CHECKS = {
     "pingpong": pingpong,
     "echo": echo,
@@ -206,6 +213,7 @@ CHECKS = {
     "threads": threads,
     "timer": timer,
     "channel": channel,
+    "udp": udp,
     "compile": compile_time,
 }
 

@@ -97,6 +97,11 @@ inline bool is_receive(op_kind kind) noexcept {
   return kind == op_kind::receive || kind == op_kind::receive_vector;
 }
 
+/// Datagrams: what one of them finds says nothing about the next.
+inline bool is_message(op_kind kind) noexcept {
+  return kind == op_kind::receive_message || kind == op_kind::send_message;
+}
+
 /// Whether a direct system call is likely to find something. After a read that filled its buffer
 /// there is "perhaps" more: worth a try for everything but a read under a warm predictor, which
 /// finds the data more often by waiting one turn than by trying now.
@@ -118,12 +123,14 @@ inline unsigned direction_of(op_kind kind) noexcept {
   switch (kind) {
     case op_kind::receive:
     case op_kind::receive_vector:
+    case op_kind::receive_message:
     case op_kind::accept:
     case op_kind::wait_read:
     case op_kind::file_in_order:
       return direction_in;
     case op_kind::send:
     case op_kind::send_vector:
+    case op_kind::send_message:
     case op_kind::connect:
     case op_kind::wait_write:
       return direction_out;
@@ -147,6 +154,10 @@ inline const char* name_of(op_kind kind) noexcept {
     case op_kind::send:
     case op_kind::send_vector:
       return "write";
+    case op_kind::receive_message:
+      return "receive";
+    case op_kind::send_message:
+      return "send";
     case op_kind::accept:
       return "accept";
     case op_kind::connect:

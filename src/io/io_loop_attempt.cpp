@@ -40,6 +40,14 @@ bool is_exhaustion(int result) noexcept {
   return result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -ENOBUFS;
 }
 
+/// A batch costs as much as its datagrams, and one that was not filled has found the last of them:
+/// what comes after it is news.
+void note_messages(const io_op& op, direction& q, runner& where) noexcept {
+  if (op.address == nullptr || op.transferred == 0) return;
+  where.charge(static_cast<unsigned>(op.transferred - 1));
+  if (op.kind == op_kind::receive_message && op.transferred < op.length) q.ready = readiness::no;
+}
+
 }  // namespace
 
 bool io_loop::attempt(io_op& op) noexcept {
@@ -70,6 +78,7 @@ bool io_loop::attempt(io_op& op) noexcept {
         return false;
       }
     }
+    if (is_message(op.kind)) note_messages(op, q, where);
     op.result = static_cast<int>(r);
     return true;
   }

@@ -59,6 +59,9 @@ std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
       return sys.receive_vector(fd, parts_of(op), op.length);
     case op_kind::send_vector:
       return sys.send_vector(fd, parts_of(op), op.length);
+    case op_kind::receive_message:
+    case op_kind::send_message:
+      return perform_messages(sys, op);
     case op_kind::accept:
       return sys.accept(fd);
     case op_kind::connect:
@@ -82,11 +85,13 @@ unsigned awaited_events(op_kind kind) noexcept {
   switch (kind) {
     case op_kind::receive:
     case op_kind::receive_vector:
+    case op_kind::receive_message:
     case op_kind::accept:
     case op_kind::wait_read:
       return poll_in | poll_read_hang_up;
     case op_kind::send:
     case op_kind::send_vector:
+    case op_kind::send_message:
     case op_kind::connect:
     case op_kind::wait_write:
       return poll_out;

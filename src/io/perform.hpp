@@ -12,6 +12,9 @@ namespace beck {
 /// Value or -errno; -EAGAIN: not now. Never waits.
 std::ptrdiff_t perform(system& sys, io_op& op) noexcept;
 
+/// The same for datagrams (perform_messages.cpp).
+std::ptrdiff_t perform_messages(system& sys, io_op& op) noexcept;
+
 /// The same for transfers; the two most frequent ones of sockets without a detour.
 inline std::ptrdiff_t perform_transfer(system& sys, io_op& op) noexcept {
   char* const at = static_cast<char*>(op.address) + op.transferred;

@@ -21,6 +21,8 @@ std::ptrdiff_t perform_blocking(system& sys, io_op& op) noexcept {
     case op_kind::send:
     case op_kind::receive_vector:
     case op_kind::send_vector:
+    case op_kind::receive_message:
+    case op_kind::send_message:
     case op_kind::accept:
     case op_kind::connect:
     case op_kind::wait_read:

@@ -11,9 +11,10 @@ namespace beck {
 
 class signal_sink;
 class exit_status;
-struct io_vector;  // io/vector_operation.hpp: laid out as struct iovec
 struct spawn_request;
 struct spawned_child;
+struct io_vector;       // io/vector_operation.hpp: laid out as struct iovec
+struct message_header;  // io/message_operation.hpp: laid out as struct mmsghdr
 
 /// Readiness as poll(2) names it, without its header.
 enum poll_events : unsigned {
@@ -99,6 +100,16 @@ class system {
   virtual std::ptrdiff_t write(int fd, descriptor_nature what, const io_vector* parts,
                                std::size_t count) noexcept = 0;
 
+  /// One message with its address and control data: its bytes, 0 if it is empty. The header says
+  /// how much of each was written, and `message.flags` whether something did not fit.
+  virtual std::ptrdiff_t receive_message(int fd, message_header& message, int flags) noexcept = 0;
+  virtual std::ptrdiff_t send_message(int fd, const message_header& message,
+                                      int flags) noexcept = 0;
+  /// Several: how many, at least one; the error of a later one comes with the next call.
+  virtual std::ptrdiff_t receive_messages(int fd, message_header* messages,
+                                          std::size_t count) noexcept = 0;
+  virtual std::ptrdiff_t send_messages(int fd, message_header* messages,
+                                       std::size_t count) noexcept = 0;
   /// The new descriptor, non-blocking and close-on-exec.
   virtual int accept(int fd) noexcept = 0;
   /// 0, -EINPROGRESS, or an error.

@@ -35,6 +35,7 @@ enum class sim_fault : std::uint8_t {
   spurious_event,
   clock_jump,
   date_set,
+  duplication,
   device_error,
   disk_full,
   sync_failed,

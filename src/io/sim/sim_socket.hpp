@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// A simulated stream socket, as the kernel keeps it: it outlives its descriptor until the peer is
+// A simulated socket, as the kernel keeps it: it outlives its descriptor until the peer is
 // gone too. Plain data; sim_network owns all of them and is the only one to change them.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
+#include "io/sim/sim_datagram.hpp"
 #include "io/sim/sim_name.hpp"
 #include "io/sim/sim_options.hpp"
 #include "io/sim/sim_pipe.hpp"
@@ -72,6 +74,15 @@ struct sim_socket {
 
   std::vector<sim_socket*> backlog;  ///< connections to be accepted
   std::size_t backlog_max = 0;
+
+  // Of datagram sockets:
+  bool datagram = false;
+  std::deque<sim_datagram> inbox;
+  std::size_t inbox_bytes = 0;
+  std::vector<sim_address> groups;  ///< that it has joined
+  sim_socket* target = nullptr;     ///< UNIX: whom it is connected to, if that still lives
+  std::uint32_t target_generation = 0;
+  bool awaited = false;  ///< UNIX: somebody has found its queue full
 
   bool bound = false;
   sim_name local;

@@ -195,6 +195,7 @@ void sim_network::tell(sim_socket& to, bool receive_ended, bool send_ended, int 
 
 int sim_network::shutdown(sim_socket& s, int how) {
   if (how < SHUT_RD || how > SHUT_RDWR) return -EINVAL;
+  if (s.datagram) return shutdown_datagram(s, how);
   const bool reading = how != SHUT_WR;
   const bool writing = how != SHUT_RD;
   if (s.family != AF_UNIX && s.phase != sim_phase::connected) return shutdown_early(s, reading);

@@ -7,7 +7,7 @@
 #include <new>
 
 #include <beck/base/assert.hpp>
-#include <beck/io/vector_operation.hpp>
+#include <beck/io/message_operation.hpp>
 
 #include "io/sim/sim_runners.hpp"
 
@@ -177,6 +177,7 @@ int sim_system::get_option(int fd, int level, int name, void* value, std::size_t
 
 int sim_system::available(int fd) noexcept {
   return on(sim_note::query, fd, [](sim_socket& s) {
+    if (s.datagram) return s.inbox.empty() ? 0 : static_cast<int>(s.inbox.front().bytes.size());
     return s.phase == sim_phase::listening ? -EINVAL : static_cast<int>(s.in.readable());
   });
 }
@@ -239,6 +240,55 @@ std::ptrdiff_t sim_system::read(int fd, io_vector* parts, std::size_t count) noe
 std::ptrdiff_t sim_system::write(int fd, descriptor_nature, const io_vector* parts,
                                  std::size_t count) noexcept {
   return send_vector(fd, parts, count);
+}
+
+std::ptrdiff_t sim_system::receive_message(int fd, message_header& message, int flags) noexcept {
+  const sim_socket* const socket = find(fd);
+  if (socket != nullptr && !socket->datagram) {
+    message.address_bytes = 0;
+    message.control_bytes = 0;
+    message.flags = 0;
+    return receive_vector(fd, message.parts, message.part_count);
+  }
+  return on(sim_note::receive, fd,
+            [&](sim_socket& s) { return network().receive_datagram(s, message, flags); });
+}
+
+std::ptrdiff_t sim_system::send_message(int fd, const message_header& message, int) noexcept {
+  const sim_socket* const socket = find(fd);
+  if (socket != nullptr && !socket->datagram) {
+    return send_vector(fd, message.parts, message.part_count);
+  }
+  return on(sim_note::send, fd, [&](sim_socket& s) { return network().send_datagram(s, message); });
+}
+
+/// As recvmmsg(2): an error after the first one comes with the next call.
+std::ptrdiff_t sim_system::receive_messages(int fd, message_header* messages,
+                                            std::size_t count) noexcept {
+  std::size_t done = 0;
+  while (done < count) {
+    const std::ptrdiff_t r = receive_message(fd, messages[done], 0);
+    if (r < 0 && done == 0) return r;
+    if (r < 0) {
+      sim_socket* const s = find(fd);
+      if (r != -EAGAIN && s != nullptr) s->error = static_cast<int>(-r);
+      break;
+    }
+    messages[done++].bytes = static_cast<std::uint32_t>(r);
+  }
+  return static_cast<std::ptrdiff_t>(done);
+}
+
+std::ptrdiff_t sim_system::send_messages(int fd, message_header* messages,
+                                         std::size_t count) noexcept {
+  std::size_t done = 0;
+  for (; done < count; ++done) {
+    const std::ptrdiff_t r = send_message(fd, messages[done], 0);
+    if (r < 0 && done == 0) return r;
+    if (r < 0) break;  // it fails again if it is asked for again
+    messages[done].bytes = static_cast<std::uint32_t>(r);
+  }
+  return static_cast<std::ptrdiff_t>(done);
 }
 
 // --- waiting -----------------------------------------------------------------------------------

@@ -69,6 +69,12 @@ class sim_system final : public system {
   std::ptrdiff_t read(int fd, io_vector* parts, std::size_t count) noexcept override;
   std::ptrdiff_t write(int fd, descriptor_nature what, const io_vector* parts,
                        std::size_t count) noexcept override;
+  std::ptrdiff_t receive_message(int fd, message_header& message, int flags) noexcept override;
+  std::ptrdiff_t send_message(int fd, const message_header& message, int flags) noexcept override;
+  std::ptrdiff_t receive_messages(int fd, message_header* messages,
+                                  std::size_t count) noexcept override;
+  std::ptrdiff_t send_messages(int fd, message_header* messages,
+                               std::size_t count) noexcept override;
   int accept(int fd) noexcept override;
   int connect(int fd, const void* address, std::size_t bytes) noexcept override;
   int pending_error(int fd) noexcept override;

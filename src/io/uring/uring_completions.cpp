@@ -105,6 +105,8 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
       return;
     case op_kind::receive_vector:
     case op_kind::send_vector:
+    case op_kind::receive_message:
+    case op_kind::send_message:
     case op_kind::accept:
     case op_kind::connect:
     case op_kind::wait_read:

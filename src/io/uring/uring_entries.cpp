@@ -89,6 +89,7 @@ void fill(io_uring_sqe& sqe, io_op& op) noexcept {
       if ((op.flags & io_op::flag_all) != 0) sqe.msg_flags |= MSG_WAITALL;
       return;
     case op_kind::send_vector:
+    case op_kind::send_message:
     case op_kind::connect:
     case op_kind::wait_write:
       fill_poll(sqe, fd, POLLOUT);
@@ -104,6 +105,7 @@ void fill(io_uring_sqe& sqe, io_op& op) noexcept {
       fill_raw(op, sqe);
       return;
     case op_kind::receive_vector:
+    case op_kind::receive_message:
     case op_kind::accept:
     case op_kind::wait_read:
     case op_kind::wait_timer:
