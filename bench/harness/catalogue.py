@@ -188,6 +188,21 @@ BENCHES = {
             ),
         ),
         Bench(
+            "udp",
+            "datagram",
+            "bursts of 64 datagrams of 1000 bytes between two UDP sockets on the loopback, sent and received",
+            300,
+            (
+                Case("one_by_one", LIBRARIES + ("raw-epoll",)),
+                Case("batch", BECK + ("raw-epoll",), "one_by_one"),
+                Case("gso_gro", BECK + ("raw-epoll",), "one_by_one"),
+            ),
+            (
+                "batch: sendmmsg and recvmmsg of 64. gso_gro: a burst is one send with UDP_SEGMENT and one receive",
+                "  with UDP_GRO. Asio has neither; its one_by_one is what both are compared with.",
+            ),
+        ),
+        Bench(
             "compile",
             "compilation",
             "compile an echo server, g++ -O2; user CPU time of the compiler",

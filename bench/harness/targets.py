@@ -40,7 +40,7 @@ UNITS = {"ratio": "", "ns": " ns", "us": " us", "s": " s", "lines": " lines", "M
 
 @dataclass(frozen=True)
 class Check:
-    target: str  # P1, P2, ... of performance.md; sync
+    target: str  # P1, P2, ... of performance.md; sync, udp
     what: str
     measured: float
     limit: float
@@ -217,6 +217,13 @@ def copy(results):
     yield from ratio_check(results, "P9", "zero-null", "beck-uring", "beck-sync", 1.25)
 
 
+def udp(results):
+    """CPU time of a datagram: in batches and with segmentation offload against Asio's one by one."""
+    for peer in BECK:
+        yield from ratio_check(results, "udp", "batch", peer, "asio-epoll", 1 / 1.25)
+        yield from ratio_check(results, "udp", "gso_gro", peer, "asio-epoll", 1 / 10)
+
+
 CHECKS = {
     "copy": copy,
     "pingpong": pingpong,
@@ -228,6 +235,7 @@ CHECKS = {
     "threads": threads,
     "timer": timer,
     "channel": channel,
+    "udp": udp,
     "compile": compile_time,
 }
 

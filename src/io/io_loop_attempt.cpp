@@ -9,6 +9,7 @@
 #include "io/io_loop.hpp"
 #include "io/lent_buffers.hpp"
 #include "io/perform.hpp"
+#include "io/perform_file.hpp"
 #include "io/transitions.hpp"
 
 namespace beck {
@@ -39,12 +40,21 @@ bool is_exhaustion(int result) noexcept {
   return result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -ENOBUFS;
 }
 
+/// A batch costs as much as its datagrams, and one that was not filled has found the last of them:
+/// what comes after it is news.
+void note_messages(const io_op& op, direction& q, runner& where) noexcept {
+  if (op.address == nullptr || op.transferred == 0) return;
+  where.charge(static_cast<unsigned>(op.transferred - 1));
+  if (op.kind == op_kind::receive_message && op.transferred < op.length) q.ready = readiness::no;
+}
+
 }  // namespace
 
 bool io_loop::attempt(io_op& op) noexcept {
   descriptor& d = *op.target;
   direction& q = d.queue[direction_of(op.kind)];
   if (is_transfer(op.kind)) return attempt_transfer<false>(op, d, q);
+  if (op.kind == op_kind::file_in_order) return attempt_in_order(static_cast<file_operation&>(op));
   runner& where = is_shared() ? *runner::current() : runner_;
   context_stats& counters = is_shared() ? counters_here() : counters_;
   while (worth_attempting(d, q, op.kind) && where.spend(runner::call_weight)) {
@@ -68,6 +78,7 @@ bool io_loop::attempt(io_op& op) noexcept {
         return false;
       }
     }
+    if (is_message(op.kind)) note_messages(op, q, where);
     op.result = static_cast<int>(r);
     return true;
   }

@@ -17,8 +17,10 @@ namespace {
 
 /// The others look and change at what they share with a cancel, or are rare.
 bool may_run_unlocked(op_kind kind) noexcept {
-  return is_transfer(kind) || kind == op_kind::accept;
+  return is_transfer(kind) || is_message(kind) || kind == op_kind::accept;
 }
+
+bool moves_bytes(op_kind kind) noexcept { return is_transfer(kind) || is_message(kind); }
 
 }  // namespace
 
@@ -48,7 +50,7 @@ class io_loop::operation_lock {
  public:
   operation_lock(io_loop& loop, descriptor& d, op_kind kind) noexcept : loop_(loop), d_(d) {
     // An accept may have to pause, and waits and connects are rare.
-    const bool inside = is_transfer(kind) && loop.in_handler();
+    const bool inside = moves_bytes(kind) && loop.in_handler();
     if (!inside && !loop.on_runner()) all_.emplace(loop);
     loop.lock_descriptor(d);
   }
@@ -194,7 +196,7 @@ void io_loop::start_shared(io_op& op) noexcept {
 
 /// For a coroutine that has not suspended yet. True: it has a result.
 bool io_loop::attempt_inline_shared(io_op& op) noexcept {
-  if (!is_transfer(op.kind) || !in_handler() || runner::current()->budget() == 0) return false;
+  if (!moves_bytes(op.kind) || !in_handler() || runner::current()->budget() == 0) return false;
   descriptor& d = *op.target;
   const operation_lock held(*this, d, op.kind);
   direction& q = d.queue[direction_of(op.kind)];

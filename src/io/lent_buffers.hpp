@@ -6,8 +6,20 @@
 #include <beck/io/vector_operation.hpp>
 
 #include "base/sanitizers.hpp"
+#include "io/perform_file.hpp"
 
 namespace beck {
+
+template <class Action>
+void each_file_buffer(const file_operation& op, Action&& action) noexcept {
+  if (op.call == file_call::read) {
+    action(op.address, op.length);
+  } else if (op.call == file_call::read_vector) {
+    for (std::size_t i = 0; i < op.length; ++i) {
+      action(parts_of_file(op)[i].data, parts_of_file(op)[i].bytes);
+    }
+  }
+}
 
 template <class Action>
 void each_receive_buffer(const io_op& op, Action&& action) noexcept {
@@ -17,6 +29,8 @@ void each_receive_buffer(const io_op& op, Action&& action) noexcept {
     } else if (op.kind == op_kind::receive_vector) {
       const io_vector* const parts = parts_of(op);
       for (std::size_t i = 0; i < op.length; ++i) action(parts[i].data, parts[i].bytes);
+    } else if (is_file(op.kind)) {
+      each_file_buffer(static_cast<const file_operation&>(op), action);
     }
   }
 }

@@ -94,6 +94,10 @@ const char* words_for(const io_op& op) noexcept {
     case op_kind::send:
     case op_kind::send_vector:
       return whole ? "write" : "write_some";
+    case op_kind::receive_message:
+      return "receive";
+    case op_kind::send_message:
+      return "send";
     case op_kind::accept:
       return "accept";
     case op_kind::connect:
@@ -108,8 +112,13 @@ const char* words_for(const io_op& op) noexcept {
       return "timer";
     case op_kind::wait_signal:
       return "signal";
+    case op_kind::file:
+    case op_kind::file_in_order:
+      return "a file";
     case op_kind::raw:
       return "raw operation";
+    case op_kind::job:
+      return "a blocking call";
   }
   return "";
 }

@@ -123,11 +123,21 @@ io_context& socket_calls::context_of(const descriptor& d) noexcept { return d.lo
 
 void socket_calls::close_number(descriptor& d, int fd) noexcept { sys_of(d).close(fd); }
 
-std::size_t stream_object::available(error_code& ec) const noexcept {
-  const descriptor& d = *descriptor_;
+int socket_calls::family_of(const descriptor& d, error_code& ec) noexcept {
+  constexpr int socket_level = 1, domain = 39;  // SOL_SOCKET, SO_DOMAIN
+  int family = 0;
+  get_option(d, socket_level, domain, &family, sizeof family, ec);
+  return family;
+}
+
+std::size_t socket_calls::available(const descriptor& d, error_code& ec) noexcept {
   const int bytes = d.fd < 0 ? -EBADF : sys_of(d).available(d.fd);
   ec = make_error(bytes);
   return bytes < 0 ? 0 : static_cast<std::size_t>(bytes);
+}
+
+std::size_t stream_object::available(error_code& ec) const noexcept {
+  return socket_calls::available(*descriptor_, ec);
 }
 
 std::size_t stream_object::available() const {

@@ -4,8 +4,11 @@
 
 #include <cstddef>
 
+#include <beck/net/multicast.hpp>
+
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <netinet/udp.h>
 #include <sys/socket.h>
 
 namespace beck {
@@ -30,5 +33,19 @@ static_assert(tcp_options::keep_alive_count::name() == TCP_KEEPCNT);
 static_assert(tcp_options::user_timeout::name() == TCP_USER_TIMEOUT);
 static_assert(tcp_options::quick_ack::name() == TCP_QUICKACK);
 static_assert(ip::v6_only::name() == IPV6_V6ONLY);
+static_assert(IPPROTO_UDP == 17 && IPPROTO_IP == 0 && AF_INET == 2 && AF_INET6 == 10);
+static_assert(udp_options::send_segment_size::name() == UDP_SEGMENT);
+static_assert(udp_options::receive_coalesced::name() == UDP_GRO);
+static_assert(ip::receive_packet_info::name(AF_INET) == IP_PKTINFO);
+static_assert(ip::receive_packet_info::name(AF_INET6) == IPV6_RECVPKTINFO);
+static_assert(ip::unicast::hops::name(AF_INET) == IP_TTL);
+static_assert(ip::unicast::hops::name(AF_INET6) == IPV6_UNICAST_HOPS);
+static_assert(ip::multicast::hops::name(AF_INET) == IP_MULTICAST_TTL);
+static_assert(ip::multicast::hops::name(AF_INET6) == IPV6_MULTICAST_HOPS);
+static_assert(ip::multicast::enable_loopback::name(AF_INET) == IP_MULTICAST_LOOP);
+static_assert(ip::multicast::enable_loopback::name(AF_INET6) == IPV6_MULTICAST_LOOP);
+static_assert(IP_ADD_MEMBERSHIP == 35 && IP_DROP_MEMBERSHIP == 36 && IPV6_JOIN_GROUP == 20 &&
+              IPV6_LEAVE_GROUP == 21 && IP_MULTICAST_IF == 32 && IPV6_MULTICAST_IF == 17);
+static_assert(sizeof(ip_mreq) == 8 && sizeof(ipv6_mreq) == 20);
 
 }  // namespace beck

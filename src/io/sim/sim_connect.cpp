@@ -11,16 +11,17 @@
 #include "io/sim/sim_world.hpp"
 
 namespace beck {
-namespace {
-
-constexpr std::uint16_t ephemeral_first = 32'768;  // net.ipv4.ip_local_port_range
-constexpr std::uint16_t ephemeral_count = 28'232;
 
 bool covers(const sim_socket& s, const sim_address& address) noexcept {
   if (!is_any(s.local.address)) return s.local.address == address;
   if (is_v4(s.local.address)) return is_v4(address);
   return !is_v4(address) || !s.options.v6_only();
 }
+
+namespace {
+
+constexpr std::uint16_t ephemeral_first = 32'768;  // net.ipv4.ip_local_port_range
+constexpr std::uint16_t ephemeral_count = 28'232;
 
 bool overlaps(const sim_socket& a, const sim_socket& b, const sim_address& b_address) noexcept {
   if (!is_any(b_address)) return covers(a, b_address);
@@ -41,7 +42,7 @@ bool sim_network::port_taken(const sim_socket& s, const sim_address& address,
   const auto [first, last] = s.host->ports.equal_range(port);
   return std::any_of(first, last, [&](const auto& entry) {
     const sim_socket& other = *entry.second;
-    if (&other == &s || !overlaps(other, s, address)) return false;
+    if (&other == &s || other.datagram != s.datagram || !overlaps(other, s, address)) return false;
     const bool shared = s.options.reuse_port() && other.options.reuse_port();
     const bool reused = s.options.reuse_address() && other.options.reuse_address() &&
                         other.phase != sim_phase::listening;
@@ -125,6 +126,7 @@ int sim_network::bind_path(sim_socket& s, const sim_name& name) {
 // --- connections -------------------------------------------------------------------------------
 
 int sim_network::listen(sim_socket& s, int backlog) {
+  if (s.datagram) return -EOPNOTSUPP;
   if (s.phase != sim_phase::fresh && s.phase != sim_phase::listening) return -EINVAL;
   if (!s.bound) {
     if (s.family == AF_UNIX) return -EINVAL;
@@ -151,6 +153,7 @@ int sim_network::listen(sim_socket& s, int backlog) {
 int sim_network::connect(sim_socket& s, const void* address, std::size_t bytes) {
   sim_name name;
   if (const int refused = parse_name(s.family, address, bytes, name); refused != 0) return refused;
+  if (s.datagram) return connect_datagram(s, name);
   if (s.family == AF_UNIX) return connect_path(s, name);
   if (s.connect_failed) {  // the failed one has to be reported before the next may start
     s.connect_failed = false;
@@ -199,6 +202,7 @@ int sim_network::connect_path(sim_socket& s, const sim_name& name) {
   const auto found = s.host->paths.find(name.path);
   if (found == s.host->paths.end()) return name.path.front() == '\0' ? -ECONNREFUSED : -ENOENT;
   sim_socket* listener = found->second;
+  if (listener != nullptr && listener->datagram) return -EPROTOTYPE;
   if (listener == nullptr || listener->phase != sim_phase::listening) return -ECONNREFUSED;
   if (strikes(sim_fault::connect_refused, s)) return -ECONNREFUSED;
   if (listener->backlog.size() > listener->backlog_max || strikes(sim_fault::backlog_full, s)) {
@@ -225,7 +229,7 @@ sim_socket* sim_network::find_listener(sim_host& host, const sim_socket& from) c
 }
 
 sim_socket& sim_network::make_child(sim_socket& listener, sim_socket& client) {
-  sim_socket& child = make(*listener.host, listener.family);
+  sim_socket& child = make(*listener.host, listener.family, SOCK_STREAM);
   listener.backlog.push_back(&child);
   child.phase = sim_phase::connected;
   child.options = listener.options;
@@ -304,7 +308,7 @@ void sim_network::connect_timeout(sim_socket& client, std::uint64_t value) {
   if (!is_current(client, value)) return;
   std::erase_if(parked_, [&client](const parked& p) { return p.what.socket == &client; });
   if (client.peer != nullptr) {  // the answer was lost: the listener's side has nobody any more
-    sim_socket& nobody = make(*client.host, client.family);
+    sim_socket& nobody = make(*client.host, client.family, SOCK_STREAM);
     nobody.gone = nobody.forgotten = true;
     join(nobody, *client.peer);
     client.peer = nullptr;

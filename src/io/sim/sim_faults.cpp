@@ -30,6 +30,10 @@ constexpr sim_fault_table<const char*> names = {
     "spurious_event",
     "clock_jump",
     "date_set",
+    "duplication",
+    "device_error",
+    "disk_full",
+    "sync_failed",
 };
 
 }  // namespace

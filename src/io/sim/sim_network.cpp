@@ -21,8 +21,9 @@ enum : std::uint64_t { delay_stream = 1, split_stream, order_stream, port_stream
 
 int check_kind(int family, int type, int protocol) noexcept {
   if (family != AF_INET && family != AF_INET6 && family != AF_UNIX) return -EAFNOSUPPORT;
-  if (type != SOCK_STREAM) return -ESOCKTNOSUPPORT;
-  const bool known = protocol == 0 || (family != AF_UNIX && protocol == IPPROTO_TCP);
+  if (type != SOCK_STREAM && type != SOCK_DGRAM) return -ESOCKTNOSUPPORT;
+  const int own = type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
+  const bool known = protocol == 0 || (family != AF_UNIX && protocol == own);
   return known ? 0 : -EPROTONOSUPPORT;
 }
 
@@ -37,7 +38,7 @@ sim_network::sim_network(sim_world& world, sim_draws& draws) noexcept
 
 // --- sockets -----------------------------------------------------------------------------------
 
-sim_socket& sim_network::make(sim_host& host, int family) {
+sim_socket& sim_network::make(sim_host& host, int family, int type) {
   const sim_profile& profile = world_.profile();
   sim_socket* s = nullptr;
   if (free_.empty()) {
@@ -51,6 +52,7 @@ sim_socket& sim_network::make(sim_host& host, int family) {
   }
   s->host = &host;
   s->family = family;
+  s->datagram = type == SOCK_DGRAM;
   s->local.address = any_address(family);
   return *s;
 }
@@ -76,7 +78,7 @@ void sim_network::join(sim_socket& a, sim_socket& b) noexcept {
 
 int sim_network::open(sim_host& host, int family, int type, int protocol) {
   if (const int refused = check_kind(family, type, protocol); refused != 0) return refused;
-  sim_socket& s = make(host, family);
+  sim_socket& s = make(host, family, type);
   const int fd = host.install(s);
   if (fd < 0) {
     recycle(s);
@@ -98,10 +100,28 @@ int sim_network::open_pair(sim_host& host, int family, int type, int protocol, i
   }
   sim_socket& a = *host.find(first);
   sim_socket& b = *host.find(second);
-  join(a, b);
+  if (a.datagram) {
+    a.target = &b;
+    b.target = &a;
+    a.target_generation = b.generation;
+    b.target_generation = a.generation;
+  } else {
+    join(a, b);
+  }
   a.phase = b.phase = sim_phase::connected;
   pair[0] = first;
   pair[1] = second;
+  return 0;
+}
+
+int sim_network::open_pipe(sim_host& host, int (&ends)[2]) {
+  const int result = open_pair(host, AF_UNIX, SOCK_STREAM, 0, ends);
+  if (result < 0) return result;
+  for (const int fd : ends) {
+    sim_socket& s = *host.find(fd);
+    s.options.resize_buffers(pipe_bytes / 2, pipe_bytes / 2);
+    s.pipe_end = fd == ends[0] ? sim_pipe_end::reading : sim_pipe_end::writing;
+  }
   return 0;
 }
 
@@ -111,6 +131,7 @@ void sim_network::close(sim_socket& s) {
   leave_names(s);
   if (s.phase == sim_phase::listening) abort_backlog(s);
   close_stream(s);
+  if (s.datagram) tell_room(s);
   s.gone = true;
   release(s);
 }
@@ -130,6 +151,10 @@ int sim_network::remote_name(const sim_socket& s, void* address,
 int sim_network::set_option(sim_socket& s, int level, int name, const void* value,
                             std::size_t bytes) {
   if (level == IPPROTO_IPV6 && name == IPV6_V6ONLY && s.bound) return -EINVAL;
+  const bool group =
+      (level == IPPROTO_IP && (name == IP_ADD_MEMBERSHIP || name == IP_DROP_MEMBERSHIP)) ||
+      (level == IPPROTO_IPV6 && (name == IPV6_JOIN_GROUP || name == IPV6_LEAVE_GROUP));
+  if (group && s.datagram) return change_group(s, level, name, value, bytes);
   return s.options.set(s.family, level, name, value, bytes);
 }
 
@@ -139,11 +164,11 @@ int sim_network::get_option(sim_socket& s, int level, int name, void* value,
   if (level == SOL_SOCKET && name == SO_ERROR) {
     number = take_error(s);
   } else if (level == SOL_SOCKET && name == SO_TYPE) {
-    number = SOCK_STREAM;
+    number = s.datagram ? SOCK_DGRAM : SOCK_STREAM;
   } else if (level == SOL_SOCKET && name == SO_DOMAIN) {
     number = s.family;
   } else if (level == SOL_SOCKET && name == SO_PROTOCOL) {
-    number = s.family == AF_UNIX ? 0 : IPPROTO_TCP;
+    number = s.family == AF_UNIX ? 0 : s.datagram ? IPPROTO_UDP : IPPROTO_TCP;
   } else if (level == SOL_SOCKET && name == SO_ACCEPTCONN) {
     number = s.phase == sim_phase::listening ? 1 : 0;
   } else {
@@ -188,7 +213,22 @@ bool sim_network::sever(sim_socket& s, sim_fault how) {
 
 // --- readiness (net/ipv4/tcp.c: tcp_poll; net/unix/af_unix.c: unix_poll) -----------------------
 
+namespace {
+
+/// fs/pipe.c: pipe_poll.
+unsigned pipe_levels(const sim_socket& s) noexcept {
+  if (s.pipe_end == sim_pipe_end::reading) {
+    return (s.in.readable() != 0 ? poll_in : 0u) | (s.receive_ended ? poll_hang_up : 0u);
+  }
+  if (s.send_ended) return poll_out | poll_error;
+  return s.blocked ? 0u : poll_out;
+}
+
+}  // namespace
+
 unsigned sim_network::levels(const sim_socket& s) noexcept {
+  if (s.pipe_end != sim_pipe_end::none) return pipe_levels(s);
+  if (s.datagram) return datagram_levels(s);
   if (s.phase == sim_phase::listening) return s.backlog.empty() ? 0u : poll_in;
   if (s.phase == sim_phase::connecting) return 0;
   unsigned seen = s.error != 0 ? poll_error : 0u;
@@ -256,6 +296,10 @@ void sim_network::happen(const event& e) {
       return window(s);
     case event_kind::news:
       return wake(s);
+    case event_kind::datagram:
+      return land(e.value);
+    case event_kind::unreachable:
+      return unreachable(s, e.value);
     case event_kind::syn_again:
       if (is_current(s, e.value)) transmit(event_kind::syn, s, e.value);
       return;

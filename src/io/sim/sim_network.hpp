@@ -18,6 +18,10 @@
 namespace beck {
 
 class sim_world;
+struct message_header;
+
+/// Whether what is sent to `address` is for a socket with the name of `s`.
+bool covers(const sim_socket& s, const sim_address& address) noexcept;
 
 /// Thread: one. Results as in system.hpp: a value or -errno; nothing waits.
 class sim_network {
@@ -51,6 +55,7 @@ class sim_network {
   // --- calls (sim_network.cpp, sim_connect.cpp, sim_stream.cpp) --------------------------------
   int open(sim_host& host, int family, int type, int protocol);
   int open_pair(sim_host& host, int family, int type, int protocol, int (&pair)[2]);
+  int open_pipe(sim_host& host, int (&ends)[2]);
   void close(sim_socket& s);
 
   int bind(sim_socket& s, const void* address, std::size_t bytes);
@@ -70,6 +75,10 @@ class sim_network {
   void take(sim_socket& s, char* data, std::size_t bytes) noexcept { s.in.receive(data, bytes); }
   void take_done(sim_socket& s, std::size_t asked, std::size_t taken);
   int shutdown(sim_socket& s, int how);
+
+  /// Datagrams (sim_datagrams.cpp).
+  std::ptrdiff_t send_datagram(sim_socket& s, const message_header& message);
+  std::ptrdiff_t receive_datagram(sim_socket& s, message_header& message, int flags);
 
   /// The pending error, which is no longer pending then: 0 or more.
   static int take_error(sim_socket& s) noexcept;
@@ -112,8 +121,10 @@ class sim_network {
     arrival,     ///< of the bytes up to position `value`
     fin,
     reset,
-    window,  ///< the peer has read
-    news,    ///< of what has changed already
+    window,       ///< the peer has read
+    news,         ///< of what has changed already
+    datagram,     ///< `value`: its number in flying_; it is nobody's yet
+    unreachable,  ///< nobody had the port `value`
     // TCP's timers:
     syn_again,        ///< `value`: as that of syn
     connect_timeout,  ///< `value`: as that of syn
@@ -150,7 +161,7 @@ class sim_network {
   int abort_first(sim_socket& listener);
   void send_pieces(sim_socket& to, std::uint64_t begin, std::uint64_t end);
 
-  sim_socket& make(sim_host& host, int family);
+  sim_socket& make(sim_host& host, int family, int type);
   void recycle(sim_socket& s) noexcept;
   /// Frees what no program has any more; also the peer, once both are gone.
   void release(sim_socket& s) noexcept;
@@ -175,6 +186,26 @@ class sim_network {
   std::int64_t drawn_delay(const sim_path& path) noexcept;
   void send_timeout(sim_socket& sender, std::uint64_t lost_since);
   static void wake(sim_socket& s);
+
+  // Datagrams (sim_datagrams.cpp).
+  std::ptrdiff_t send_unix(sim_socket& s, const message_header& message);
+  int find_unix(const sim_socket& s, const sim_name& name, sim_socket*& to) const;
+  sim_address source_for(const sim_socket& s, const sim_address& to) const noexcept;
+  int choose_way(const sim_socket& s, sim_name& to) noexcept;
+  void launch_datagram(sim_socket& s, sim_datagram d);
+  void fly(sim_datagram d, std::int64_t time);
+  void land(std::uint64_t number);
+  void land_in_group(const sim_datagram& d);
+  sim_socket* find_receiver(const sim_datagram& d) const noexcept;
+  void queue_datagram(sim_socket& s, sim_datagram d);
+  static void unreachable(sim_socket& s, std::uint64_t port);
+  void release_held();
+  void drop_first(sim_socket& s);
+  void tell_room(sim_socket& s);
+  int connect_datagram(sim_socket& s, const sim_name& name);
+  static int shutdown_datagram(sim_socket& s, int how);
+  static int change_group(sim_socket& s, int level, int name, const void* value, std::size_t bytes);
+  static unsigned datagram_levels(const sim_socket& s) noexcept;
 
   // Names and connections (sim_connect.cpp).
   int bind_ip(sim_socket& s, const sim_name& name);
@@ -221,8 +252,12 @@ class sim_network {
   std::uint64_t scheduled_ = 0;
   std::size_t travelling_ = 0;
   sim_links links_;
-  std::vector<parked> parked_;  // in the order of their sending
-  bool disturbed_ = false;      // a path was asked for, or a host has crashed
+  std::vector<parked> parked_;        // in the order of their sending
+  sim_socket nowhere_{0, 0, 0};       // what flies is no socket's yet
+  std::vector<sim_datagram> flying_;  // by number
+  std::vector<std::uint64_t> free_flights_;
+  std::vector<sim_datagram> held_;  // by links that are clogged
+  bool disturbed_ = false;          // a path was asked for, or a host has crashed
 };
 
 }  // namespace beck

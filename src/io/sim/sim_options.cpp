@@ -37,6 +37,12 @@ constexpr known_option known_options[] = {
     {IPPROTO_TCP, TCP_KEEPINTVL, 75, 1, 32767, false},
     {IPPROTO_TCP, TCP_KEEPCNT, 9, 1, 127, false},
     {IPPROTO_TCP, TCP_USER_TIMEOUT, 0, 0, INT_MAX, false},
+    {IPPROTO_IP, IP_TTL, 64, 1, 255, false},
+    {IPPROTO_IP, IP_MULTICAST_TTL, 1, 0, 255, false},
+    {IPPROTO_IP, IP_MULTICAST_LOOP, 1, INT_MIN, INT_MAX, true},
+    {IPPROTO_IPV6, IPV6_UNICAST_HOPS, 64, 0, 255, false},
+    {IPPROTO_IPV6, IPV6_MULTICAST_HOPS, 1, 0, 255, false},
+    {IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 1, 0, 1, true},
     {IPPROTO_IPV6, IPV6_V6ONLY, 0, INT_MIN, INT_MAX, true},
 };
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// A simulated stream socket, as the kernel keeps it: it outlives its descriptor until the peer is
+// A simulated socket, as the kernel keeps it: it outlives its descriptor until the peer is
 // gone too. Plain data; sim_network owns all of them and is the only one to change them.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
+#include "io/sim/sim_datagram.hpp"
 #include "io/sim/sim_name.hpp"
 #include "io/sim/sim_options.hpp"
 #include "io/sim/sim_pipe.hpp"
@@ -32,6 +34,13 @@ enum class sim_phase : std::uint8_t {
   ended,       ///< refused, reset, or closed in both directions
 };
 
+/// A pipe is a UNIX pair of which each end has one direction.
+enum class sim_pipe_end : std::uint8_t { none, reading, writing };
+
+/// fifo(7): as much is whole in one write, or not at all; and what a pipe holds.
+inline constexpr std::size_t pipe_atomic_bytes = 4096;
+inline constexpr std::uint32_t pipe_bytes = 65'536;
+
 struct sim_socket {
   sim_socket(std::uint32_t index, std::uint32_t send_buffer, std::uint32_t receive_buffer)
       : slot(index), options(send_buffer, receive_buffer) {}
@@ -43,6 +52,7 @@ struct sim_socket {
   int fd = -1;        ///< -1: closed, or not accepted yet
   bool gone = false;  ///< no program has it any more
   sim_phase phase = sim_phase::fresh;
+  sim_pipe_end pipe_end = sim_pipe_end::none;
 
   int error = 0;                ///< pending (SO_ERROR), positive
   bool receive_ended = false;   ///< what can be read is all there will be
@@ -64,6 +74,15 @@ struct sim_socket {
 
   std::vector<sim_socket*> backlog;  ///< connections to be accepted
   std::size_t backlog_max = 0;
+
+  // Of datagram sockets:
+  bool datagram = false;
+  std::deque<sim_datagram> inbox;
+  std::size_t inbox_bytes = 0;
+  std::vector<sim_address> groups;  ///< that it has joined
+  sim_socket* target = nullptr;     ///< UNIX: whom it is connected to, if that still lives
+  std::uint32_t target_generation = 0;
+  bool awaited = false;  ///< UNIX: somebody has found its queue full
 
   bool bound = false;
   sim_name local;

@@ -7,7 +7,7 @@
 #include <new>
 
 #include <beck/base/assert.hpp>
-#include <beck/io/vector_operation.hpp>
+#include <beck/io/message_operation.hpp>
 
 #include "io/sim/sim_runners.hpp"
 
@@ -60,6 +60,12 @@ void sim_system::unwatch_signal(int number, signal_sink& sink) noexcept {
   });
 }
 
+// No program of another kind runs on a simulated host.
+int sim_system::spawn(const spawn_request&, spawned_child&) noexcept { return -EOPNOTSUPP; }
+int sim_system::collect_child(int, bool, exit_status&) noexcept { return -EOPNOTSUPP; }
+int sim_system::signal_child(int, int) noexcept { return -EOPNOTSUPP; }
+void sim_system::leave_child(int) noexcept {}
+
 std::int64_t sim_system::wall_now() noexcept {
   sim_faults& faults = world().faults();
   if (faults.strikes(sim_fault::date_set, host_)) {
@@ -96,6 +102,7 @@ int sim_system::open_pair(int family, int type, int protocol, int (&pair)[2]) no
 }
 
 int sim_system::close(int fd) noexcept {
+  if (sim_files::owns(fd)) return close_file(fd);
   return on(sim_note::close, fd, [this](sim_socket& s) {
     network().close(s);
     return world().faults().strikes(sim_fault::close_interrupted, host_) ? -EINTR : 0;
@@ -104,6 +111,24 @@ int sim_system::close(int fd) noexcept {
 
 int sim_system::adopt(int fd) noexcept {
   return on(sim_note::query, fd, [](sim_socket&) { return 0; });
+}
+
+int sim_system::open_pipe(int (&ends)[2]) noexcept {
+  int result = -ENOMEM;
+  if (!is_alive()) return -EIO;
+  try {
+    result = network().open_pipe(*host_, ends);
+  } catch (const std::bad_alloc&) {  // the result says so already
+  }
+  world().note(*host_, sim_note::pipe, result < 0 ? -1 : ends[0], result);
+  return result;
+}
+
+int sim_system::adopt_any(int fd) noexcept {
+  return on(sim_note::query, fd, [](sim_socket& s) {
+    return static_cast<int>(s.pipe_end == sim_pipe_end::none ? descriptor_nature::socket
+                                                             : descriptor_nature::own_pipe);
+  });
 }
 
 int sim_system::bind(int fd, const void* address, std::size_t bytes) noexcept {
@@ -152,6 +177,7 @@ int sim_system::get_option(int fd, int level, int name, void* value, std::size_t
 
 int sim_system::available(int fd) noexcept {
   return on(sim_note::query, fd, [](sim_socket& s) {
+    if (s.datagram) return s.inbox.empty() ? 0 : static_cast<int>(s.inbox.front().bytes.size());
     return s.phase == sim_phase::listening ? -EINVAL : static_cast<int>(s.in.readable());
   });
 }
@@ -205,6 +231,64 @@ std::ptrdiff_t sim_system::send_vector(int fd, const io_vector* parts, std::size
     network().put_done(s, first_byte, asked);
     return result;
   });
+}
+
+std::ptrdiff_t sim_system::read(int fd, io_vector* parts, std::size_t count) noexcept {
+  return receive_vector(fd, parts, count);
+}
+
+std::ptrdiff_t sim_system::write(int fd, descriptor_nature, const io_vector* parts,
+                                 std::size_t count) noexcept {
+  return send_vector(fd, parts, count);
+}
+
+std::ptrdiff_t sim_system::receive_message(int fd, message_header& message, int flags) noexcept {
+  const sim_socket* const socket = find(fd);
+  if (socket != nullptr && !socket->datagram) {
+    message.address_bytes = 0;
+    message.control_bytes = 0;
+    message.flags = 0;
+    return receive_vector(fd, message.parts, message.part_count);
+  }
+  return on(sim_note::receive, fd,
+            [&](sim_socket& s) { return network().receive_datagram(s, message, flags); });
+}
+
+std::ptrdiff_t sim_system::send_message(int fd, const message_header& message, int) noexcept {
+  const sim_socket* const socket = find(fd);
+  if (socket != nullptr && !socket->datagram) {
+    return send_vector(fd, message.parts, message.part_count);
+  }
+  return on(sim_note::send, fd, [&](sim_socket& s) { return network().send_datagram(s, message); });
+}
+
+/// As recvmmsg(2): an error after the first one comes with the next call.
+std::ptrdiff_t sim_system::receive_messages(int fd, message_header* messages,
+                                            std::size_t count) noexcept {
+  std::size_t done = 0;
+  while (done < count) {
+    const std::ptrdiff_t r = receive_message(fd, messages[done], 0);
+    if (r < 0 && done == 0) return r;
+    if (r < 0) {
+      sim_socket* const s = find(fd);
+      if (r != -EAGAIN && s != nullptr) s->error = static_cast<int>(-r);
+      break;
+    }
+    messages[done++].bytes = static_cast<std::uint32_t>(r);
+  }
+  return static_cast<std::ptrdiff_t>(done);
+}
+
+std::ptrdiff_t sim_system::send_messages(int fd, message_header* messages,
+                                         std::size_t count) noexcept {
+  std::size_t done = 0;
+  for (; done < count; ++done) {
+    const std::ptrdiff_t r = send_message(fd, messages[done], 0);
+    if (r < 0 && done == 0) return r;
+    if (r < 0) break;  // it fails again if it is asked for again
+    messages[done].bytes = static_cast<std::uint32_t>(r);
+  }
+  return static_cast<std::ptrdiff_t>(done);
 }
 
 // --- waiting -----------------------------------------------------------------------------------

@@ -140,6 +140,8 @@ void sim_network::lose(const event& e) {
       return;
     case event_kind::window:
     case event_kind::news:
+    case event_kind::datagram:
+    case event_kind::unreachable:
     case event_kind::syn_again:
     case event_kind::connect_timeout:
     case event_kind::send_timeout:
@@ -180,6 +182,7 @@ void sim_network::intercept() {
 }
 
 void sim_network::release_parked() {
+  release_held();
   std::vector<parked> all;
   all.swap(parked_);
   const std::int64_t now = world_.clock().now();
@@ -220,6 +223,15 @@ void sim_network::trace(const event& e) {
       break;
     case event_kind::window:
       what = "window";
+      break;
+    case event_kind::datagram: {
+      const sim_datagram& d = flying_[e.value];
+      return world_.trace().message(world_.clock().now(), d.source->name().c_str(),
+                                    d.target->name().c_str(), "datagram of", -1, d.bytes.size());
+    }
+    case event_kind::unreachable:
+      what = "port unreachable";
+      value = e.value;
       break;
     case event_kind::news:
     case event_kind::syn_again:

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSL-1.0
+// Batches: several datagrams by one visit to the kernel, in memory that the caller keeps and uses
+// again. What comes and goes beside the bytes (segment size, addresses) has types here, so that
+// nobody has to know control messages.
+#pragma once
+
+#include <beck/base/assert.hpp>
+#include <beck/io/message_operation.hpp>
+#include <beck/net/address.hpp>
+
+namespace beck {
+
+/// Room for the control data of one datagram: a segment size and packet information.
+struct alignas(8) message_control {
+  static constexpr std::size_t capacity = 96;
+  unsigned char bytes[capacity];
+};
+
+/// What the control data of a message says, or adds to it. Source: cmsg(3), udp(7), ip(7), ipv6(7).
+struct message_extras {
+  static std::size_t segment_size(const message_header& header) noexcept;
+  static ip::address destination(const message_header& header) noexcept;
+  static unsigned interface_index(const message_header& header) noexcept;
+  static bool truncated(const message_header& header) noexcept;
+  static void add_segment_size(message_header& header, std::size_t bytes) noexcept;
+  static void add_source(message_header& header, const ip::address& source,
+                         unsigned interface) noexcept;
+};
+
+/// The part of a batch that does not depend on its protocol and size.
+class message_batch {
+ public:
+  message_batch(const message_batch&) = delete;
+  message_batch& operator=(const message_batch&) = delete;
+
+ protected:
+  explicit message_batch(message_header* headers) noexcept : headers_(headers) {}
+  ~message_batch() = default;
+
+  message_header* headers_;
+  std::size_t count_ = 0;  // that have a buffer
+  std::size_t moved_ = 0;  // by the last operation
+
+ private:
+  friend class receive_batch_operation;
+  friend class send_batch_operation;
+};
+
+/// One datagram of a receive_batch. A view: valid until the batch is used again.
+template <class Endpoint>
+class received_datagram {
+ public:
+  received_datagram(const message_header& header, const Endpoint& sender) noexcept
+      : header_(&header), sender_(sender) {
+    sender_.resize(header.address_bytes);
+  }
+
+  const Endpoint& sender() const noexcept { return sender_; }
+  /// The bytes, in the buffer that was given for it.
+  const_buffer data() const noexcept { return {header_->parts->data, header_->bytes}; }
+  std::size_t size() const noexcept { return header_->bytes; }
+  /// It was longer than its buffer, and the rest is gone.
+  bool truncated() const noexcept { return message_extras::truncated(*header_); }
+  /// More than 0: these are several datagrams one after the other, of this size but the last, which
+  /// may be shorter (udp_options::receive_coalesced).
+  std::size_t segment_size() const noexcept { return message_extras::segment_size(*header_); }
+  /// Where it was sent to, and the number of the interface that it came by: unspecified and 0
+  /// without ip::receive_packet_info.
+  ip::address destination() const noexcept { return message_extras::destination(*header_); }
+  unsigned interface_index() const noexcept { return message_extras::interface_index(*header_); }
+
+ private:
+  const message_header* header_;
+  Endpoint sender_;
+};
+
+/// Buffers for up to Capacity datagrams, and what was received into them. Neither copied nor moved;
+/// as large as 64 endpoints of it: keep large ones out of small stacks. Thread: its socket's.
+template <class Protocol, std::size_t Capacity>
+class receive_batch : public message_batch {
+  static_assert(Capacity > 0 && Capacity <= 1024, "recvmmsg(2) takes up to 1024");
+
+ public:
+  using endpoint_type = typename Protocol::endpoint;
+
+  receive_batch() noexcept : message_batch(all_) {}
+  /// Divides `memory` into buffers of `each` bytes, as many as there is room for.
+  receive_batch(mutable_buffer memory, std::size_t each) noexcept : receive_batch() {
+    for (; count_ < Capacity && memory.size() >= each && each != 0; memory += each) {
+      add(mutable_buffer(memory.data(), each));
+    }
+  }
+
+  /// A buffer for one more datagram, which stays until the batch is no longer used. Requires that
+  /// there is room for it.
+  void add(mutable_buffer room) noexcept {
+    BECK_ASSERT(count_ < Capacity, "a batch has more buffers than its capacity");
+    parts_[count_] = {room.data(), room.size()};
+    message_header& header = all_[count_];
+    header.parts = &parts_[count_];
+    header.part_count = 1;
+    header.address = senders_[count_].data();
+    if constexpr (has_control) header.control = control_[count_].bytes;
+    renew(header);
+    ++count_;
+  }
+
+  /// How many datagrams the last operation has received, and each of them.
+  std::size_t received() const noexcept { return moved_; }
+  received_datagram<endpoint_type> operator[](std::size_t i) const {
+    BECK_ASSERT(i < moved_, "a batch has not received as many datagrams");
+    return {all_[i], senders_[i]};
+  }
+  /// How many buffers it has.
+  std::size_t room() const noexcept { return count_; }
+  static constexpr std::size_t capacity() noexcept { return Capacity; }
+
+ private:
+  template <class, class>
+  friend class basic_datagram_socket;
+
+  static constexpr bool has_control = Protocol::protocol() != 0;  // of IP
+
+  static void renew(message_header& header) noexcept {
+    header.address_bytes = endpoint_type::capacity();
+    header.control_bytes = has_control ? message_control::capacity : 0;
+    header.flags = 0;
+    header.bytes = 0;
+  }
+  /// What the last operation has written, so that the next one finds all the room again.
+  void renew() noexcept {
+    for (std::size_t i = 0; i < moved_; ++i) renew(all_[i]);
+    moved_ = 0;
+  }
+
+  message_header all_[Capacity];
+  io_vector parts_[Capacity];
+  endpoint_type senders_[Capacity];
+  message_control control_[has_control ? Capacity : 1];
+};
+
+/// What else is to be said of a datagram that was added to a send_batch.
+class sent_datagram {
+ public:
+  explicit sent_datagram(message_header& header) noexcept : header_(&header) {}
+
+  /// Cut below the socket into datagrams of so many bytes; as udp_options::send_segment_size.
+  sent_datagram segment_size(std::size_t bytes) const noexcept {
+    message_extras::add_segment_size(*header_, bytes);
+    return *this;
+  }
+  /// From this address of the host, such as what a request was sent to; by this interface, 0: as
+  /// the routes choose.
+  sent_datagram source(const ip::address& from, unsigned interface = 0) const noexcept {
+    message_extras::add_source(*header_, from, interface);
+    return *this;
+  }
+
+ private:
+  message_header* header_;
+};
+
+/// Up to Capacity datagrams that are sent together. As receive_batch.
+template <class Protocol, std::size_t Capacity>
+class send_batch : public message_batch {
+  static_assert(Capacity > 0 && Capacity <= 1024, "sendmmsg(2) takes up to 1024");
+
+ public:
+  using endpoint_type = typename Protocol::endpoint;
+
+  send_batch() noexcept : message_batch(all_) {}
+
+  /// One more datagram, whose bytes stay until it is sent: to the peer of a connected socket, or to
+  /// `destination`, which is copied. Requires that there is room for it.
+  sent_datagram add(const_buffer bytes) noexcept {
+    const std::size_t at = static_cast<std::size_t>(headers_ - all_) + count_;
+    BECK_ASSERT(at < Capacity, "a batch has more datagrams than its capacity");
+    parts_[at] = {const_cast<void*>(bytes.data()), bytes.size()};
+    message_header& header = all_[at] = message_header();
+    header.parts = &parts_[at];
+    header.part_count = 1;
+    if constexpr (has_control) header.control = control_[at].bytes;
+    ++count_;
+    return sent_datagram(header);
+  }
+  sent_datagram add(const_buffer bytes, const endpoint_type& destination) noexcept {
+    const sent_datagram added = add(bytes);
+    message_header& header = headers_[count_ - 1];
+    endpoint_type& to = destinations_[&header - all_];
+    to = destination;
+    header.address = to.data();
+    header.address_bytes = static_cast<std::uint32_t>(to.size());
+    return added;
+  }
+
+  /// Drops the first n, such as those that were sent.
+  void discard(std::size_t n) noexcept {
+    n = n < count_ ? n : count_;
+    headers_ += n;
+    count_ -= n;
+    if (count_ == 0) headers_ = all_;
+  }
+  void clear() noexcept { discard(count_); }
+
+  /// How many datagrams it holds; sending does not change that.
+  std::size_t size() const noexcept { return count_; }
+  static constexpr std::size_t capacity() noexcept { return Capacity; }
+
+ private:
+  template <class, class>
+  friend class basic_datagram_socket;
+
+  static constexpr bool has_control = Protocol::protocol() != 0;  // of IP
+
+  message_header all_[Capacity];
+  io_vector parts_[Capacity];
+  endpoint_type destinations_[Capacity];
+  message_control control_[has_control ? Capacity : 1];
+};
+
+/// Receives a batch: how many datagrams.
+class [[nodiscard]] receive_batch_operation : public message_operation {
+ public:
+  receive_batch_operation(descriptor* d, message_batch& batch) noexcept
+      : message_operation(op_kind::receive_message, d, batch.headers_, batch.count_),
+        batch_(&batch) {
+    BECK_ASSERT(batch.count_ != 0, "a batch without buffers cannot receive anything");
+  }
+  io_result<std::size_t> await_resume() const noexcept {
+    batch_->moved_ = transferred;
+    return message_operation::await_resume();
+  }
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return launch(static_cast<receive_batch_operation&&>(*this), static_cast<Token&&>(token));
+  }
+
+ private:
+  message_batch* batch_;
+};
+
+/// Sends a batch: how many datagrams.
+class [[nodiscard]] send_batch_operation : public message_operation {
+ public:
+  send_batch_operation(descriptor* d, message_batch& batch) noexcept
+      : message_operation(op_kind::send_message, d, batch.headers_, batch.count_) {}
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return launch(static_cast<send_batch_operation&&>(*this), static_cast<Token&&>(token));
+  }
+};
+
+}  // namespace beck

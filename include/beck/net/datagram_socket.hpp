@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSL-1.0
+// basic_datagram_socket: messages of some protocol, each of them whole, with Asio's interface.
+#pragma once
+
+#include <beck/io/message_operation.hpp>
+#include <beck/net/datagram_batch.hpp>
+#include <beck/net/stream_socket.hpp>
+
+namespace beck {
+
+/// Sends and receives datagrams, to and from anybody or, connected, one peer.
+///
+/// One receive takes one datagram, also an empty one: 0 bytes are no end. What does not fit into
+/// the buffers is gone: the receive ends with error::message_size and the bytes that fit. An error
+/// is that of one datagram, and the socket goes on: connection_refused (of something that was sent
+/// earlier, on a connected socket) is reported once, by whatever comes next; message_size where the
+/// datagram is too large. Receives complete in the order of their start, the first with the first
+/// datagram, and so do sends; a batch counts as one. Sequences of more than 16 buffers that are not
+/// empty end with message_size, and nothing moves.
+/// A UNIX socket that sends to a receiver whose queue is full waits for room if it is connected to
+/// it, and ends with error::no_buffer_space if not: Linux never tells it when there is room.
+/// Thread, cancellation, lifetime: as io_object; cancelled, a datagram that was not delivered is
+/// still there, and of a batch that was being sent the result has how many are gone. shutdown()
+/// ends no receive. Source: udp(7), unix(7), recvmsg(2), sendmsg(2).
+template <class Protocol, class Executor = any_io_executor>
+class basic_datagram_socket : public basic_socket<io_object, Protocol, Executor> {
+  using base = basic_socket<io_object, Protocol, Executor>;
+
+ public:
+  using endpoint_type = typename Protocol::endpoint;
+  using message_flags = int;
+  template <class Other>
+  struct rebind_executor {
+    using other = basic_datagram_socket<Protocol, Other>;
+  };
+
+  static constexpr message_flags message_peek = 2;          ///< leaves the datagram there
+  static constexpr message_flags message_do_not_route = 4;  ///< only to directly connected hosts
+
+  explicit basic_datagram_socket(io_context& context)
+    requires std::is_constructible_v<Executor, io_context::executor_type>
+      : base(Executor(context.get_executor())) {}
+  /// Requires an executor whose context is an io_context.
+  explicit basic_datagram_socket(const Executor& executor) : base(executor) {}
+  /// Driven by `context`, completing on any executor.
+  basic_datagram_socket(io_context& context, const Executor& executor) : base(context, executor) {}
+  basic_datagram_socket(io_context& context, const Protocol& protocol)
+      : basic_datagram_socket(context) {
+    this->open(protocol);
+  }
+  basic_datagram_socket(io_context& context, const endpoint_type& endpoint)
+      : basic_datagram_socket(context) {
+    this->open(endpoint.protocol());
+    this->bind(endpoint);
+  }
+  basic_datagram_socket(io_context& context, const Protocol& protocol, int handle)
+      : basic_datagram_socket(context) {
+    this->assign(protocol, handle);
+  }
+  basic_datagram_socket(basic_datagram_socket&&) noexcept = default;
+  basic_datagram_socket& operator=(basic_datagram_socket&&) noexcept = default;
+  ~basic_datagram_socket() = default;
+
+  /// Options whose number depends on the version of IP (multicast.hpp) find out which one it is.
+  using base::set_option;
+  template <family_option Option>
+  void set_option(const Option& option, error_code& ec) noexcept {
+    socket_calls::set_family_option(*this->descriptor_, option, ec);
+  }
+  template <family_option Option>
+  void set_option(const Option& option) {
+    error_code ec;
+    set_option(option, ec);
+    throw_if(ec, "set_option");
+  }
+
+  using base::get_option;
+  template <family_option Option>
+  void get_option(Option& option, error_code& ec) const noexcept {
+    socket_calls::get_family_option(*this->descriptor_, option, ec);
+  }
+  template <family_option Option>
+  void get_option(Option& option) const {
+    error_code ec;
+    get_option(option, ec);
+    throw_if(ec, "get_option");
+  }
+
+  /// Chooses the only peer: whom send() sends to, and who receive() hears. Again: another one.
+  /// Opens the socket first if it is closed. Sends nothing, and never waits.
+  void connect(const endpoint_type& endpoint, error_code& ec) {
+    ec = error_code();
+    if (!this->is_open()) this->open(endpoint.protocol(), ec);
+    if (ec) return;
+    endpoint_type copy(endpoint);
+    io_op op(op_kind::connect, this->descriptor_, copy.data(), copy.size());
+    ec = make_error(this->perform_now(op));
+  }
+  void connect(const endpoint_type& endpoint) {
+    error_code ec;
+    connect(endpoint, ec);
+    throw_if(ec, "connect");
+  }
+  connect_operation async_connect(const endpoint_type& endpoint) noexcept {
+    const Protocol protocol = endpoint.protocol();
+    return connect_operation(this->descriptor_, endpoint, protocol.family(), protocol.type(),
+                             protocol.protocol());
+  }
+  template <class Token>
+  auto async_connect(const endpoint_type& endpoint, Token&& token) {
+    return launch(async_connect(endpoint), static_cast<Token&&>(token));
+  }
+
+  /// Source: shutdown(2).
+  void shutdown(int what, error_code& ec) noexcept {
+    socket_calls::shutdown(*this->descriptor_, what, ec);
+  }
+  void shutdown(int what) {
+    error_code ec;
+    shutdown(what, ec);
+    throw_if(ec, "shutdown");
+  }
+
+  /// not_connected if there is none.
+  endpoint_type remote_endpoint(error_code& ec) const {
+    endpoint_type endpoint;
+    std::size_t bytes = endpoint.capacity();
+    socket_calls::remote_name(*this->descriptor_, endpoint.data(), bytes, ec);
+    if (!ec) endpoint.resize(bytes);
+    return endpoint;
+  }
+  endpoint_type remote_endpoint() const {
+    error_code ec;
+    const endpoint_type endpoint = remote_endpoint(ec);
+    throw_if(ec, "remote_endpoint");
+    return endpoint;
+  }
+
+  /// The bytes of the next datagram, 0 if there is none (or an empty one).
+  std::size_t available(error_code& ec) const noexcept {
+    return socket_calls::available(*this->descriptor_, ec);
+  }
+  std::size_t available() const {
+    error_code ec;
+    const std::size_t bytes = available(ec);
+    throw_if(ec, "available");
+    return bytes;
+  }
+
+  // --- one datagram ------------------------------------------------------------------------------
+  /// Receives a datagram, and writes to `sender`, which stays until completion, from whom it is.
+  template <mutable_buffer_sequence B>
+  auto async_receive_from(const B& buffers, endpoint_type& sender,
+                          message_flags flags = 0) noexcept {
+    return receive_from_operation<endpoint_type, message_parts<B>>(this->descriptor_, buffers,
+                                                                   sender, flags);
+  }
+  template <mutable_buffer_sequence B, class Token>
+    requires(!std::is_convertible_v<Token, message_flags>)
+  auto async_receive_from(const B& buffers, endpoint_type& sender, Token&& token) {
+    return launch(async_receive_from(buffers, sender), static_cast<Token&&>(token));
+  }
+  template <mutable_buffer_sequence B, class Token>
+  auto async_receive_from(const B& buffers, endpoint_type& sender, message_flags flags,
+                          Token&& token) {
+    return launch(async_receive_from(buffers, sender, flags), static_cast<Token&&>(token));
+  }
+
+  /// The same, from the peer of a connected socket or from anybody.
+  template <mutable_buffer_sequence B>
+  auto async_receive(const B& buffers, message_flags flags = 0) noexcept {
+    return plain_message_operation<message_parts<B>>(op_kind::receive_message, this->descriptor_,
+                                                     buffers, flags);
+  }
+  template <mutable_buffer_sequence B, class Token>
+    requires(!std::is_convertible_v<Token, message_flags>)
+  auto async_receive(const B& buffers, Token&& token) {
+    return launch(async_receive(buffers), static_cast<Token&&>(token));
+  }
+  template <mutable_buffer_sequence B, class Token>
+  auto async_receive(const B& buffers, message_flags flags, Token&& token) {
+    return launch(async_receive(buffers, flags), static_cast<Token&&>(token));
+  }
+
+  /// Sends the buffers as one datagram to `destination`. Success says that it was sent, not that
+  /// it arrives.
+  template <const_buffer_sequence B>
+  auto async_send_to(const B& buffers, const endpoint_type& destination,
+                     message_flags flags = 0) noexcept {
+    return send_to_operation<endpoint_type, message_parts<B>>(this->descriptor_, buffers,
+                                                              destination, flags);
+  }
+  template <const_buffer_sequence B, class Token>
+    requires(!std::is_convertible_v<Token, message_flags>)
+  auto async_send_to(const B& buffers, const endpoint_type& destination, Token&& token) {
+    return launch(async_send_to(buffers, destination), static_cast<Token&&>(token));
+  }
+  template <const_buffer_sequence B, class Token>
+  auto async_send_to(const B& buffers, const endpoint_type& destination, message_flags flags,
+                     Token&& token) {
+    return launch(async_send_to(buffers, destination, flags), static_cast<Token&&>(token));
+  }
+
+  /// The same, to the peer of a connected socket.
+  template <const_buffer_sequence B>
+  auto async_send(const B& buffers, message_flags flags = 0) noexcept {
+    return plain_message_operation<message_parts<B>>(op_kind::send_message, this->descriptor_,
+                                                     buffers, flags);
+  }
+  template <const_buffer_sequence B, class Token>
+    requires(!std::is_convertible_v<Token, message_flags>)
+  auto async_send(const B& buffers, Token&& token) {
+    return launch(async_send(buffers), static_cast<Token&&>(token));
+  }
+  template <const_buffer_sequence B, class Token>
+  auto async_send(const B& buffers, message_flags flags, Token&& token) {
+    return launch(async_send(buffers, flags), static_cast<Token&&>(token));
+  }
+
+  // --- several by one call -----------------------------------------------------------------------
+  /// Receives what is there, at least one datagram and at most as many as the batch has room for:
+  /// how many, which is then also batch.received(). Whether one was cut is said of each; errors are
+  /// the socket's. Requires room for at least one. The batch stays until completion.
+  /// Memory: none.
+  template <std::size_t Capacity>
+  receive_batch_operation async_receive_many(receive_batch<Protocol, Capacity>& batch) noexcept {
+    batch.renew();
+    return receive_batch_operation(this->descriptor_, batch);
+  }
+  template <std::size_t Capacity, class Token>
+  auto async_receive_many(receive_batch<Protocol, Capacity>& batch, Token&& token) {
+    return launch(async_receive_many(batch), static_cast<Token&&>(token));
+  }
+  /// Sends all datagrams of the batch in their order: how many. After an error that many were sent
+  /// and the next one was not; batch.discard(n + 1) drops it too, and the rest can be sent.
+  template <std::size_t Capacity>
+  send_batch_operation async_send_many(send_batch<Protocol, Capacity>& batch) noexcept {
+    return send_batch_operation(this->descriptor_, batch);
+  }
+  template <std::size_t Capacity, class Token>
+  auto async_send_many(send_batch<Protocol, Capacity>& batch, Token&& token) {
+    return launch(async_send_many(batch), static_cast<Token&&>(token));
+  }
+
+  // --- synchronous forms: they wait, unless non_blocking()
+  // ----------------------------------------
+  template <mutable_buffer_sequence B>
+  std::size_t receive_from(const B& buffers, endpoint_type& sender, message_flags flags,
+                           error_code& ec) {
+    return now(async_receive_from(buffers, sender, flags), ec);
+  }
+  template <mutable_buffer_sequence B>
+  std::size_t receive_from(const B& buffers, endpoint_type& sender, message_flags flags = 0) {
+    return or_throw(async_receive_from(buffers, sender, flags), "receive_from");
+  }
+  template <mutable_buffer_sequence B>
+  std::size_t receive(const B& buffers, message_flags flags, error_code& ec) {
+    return now(async_receive(buffers, flags), ec);
+  }
+  template <mutable_buffer_sequence B>
+  std::size_t receive(const B& buffers, message_flags flags = 0) {
+    return or_throw(async_receive(buffers, flags), "receive");
+  }
+  template <const_buffer_sequence B>
+  std::size_t send_to(const B& buffers, const endpoint_type& destination, message_flags flags,
+                      error_code& ec) {
+    return now(async_send_to(buffers, destination, flags), ec);
+  }
+  template <const_buffer_sequence B>
+  std::size_t send_to(const B& buffers, const endpoint_type& destination, message_flags flags = 0) {
+    return or_throw(async_send_to(buffers, destination, flags), "send_to");
+  }
+  template <const_buffer_sequence B>
+  std::size_t send(const B& buffers, message_flags flags, error_code& ec) {
+    return now(async_send(buffers, flags), ec);
+  }
+  template <const_buffer_sequence B>
+  std::size_t send(const B& buffers, message_flags flags = 0) {
+    return or_throw(async_send(buffers, flags), "send");
+  }
+  template <std::size_t Capacity>
+  std::size_t receive_many(receive_batch<Protocol, Capacity>& batch, error_code& ec) {
+    return now(async_receive_many(batch), ec);
+  }
+  template <std::size_t Capacity>
+  std::size_t send_many(send_batch<Protocol, Capacity>& batch, error_code& ec) {
+    return now(async_send_many(batch), ec);
+  }
+
+  /// The slot, for the library's own functions.
+  descriptor* slot() noexcept { return this->descriptor_; }
+
+ private:
+  template <class Op>
+  std::size_t now(Op&& op, error_code& ec) {
+    op.result = this->perform_now(op);
+    const io_result<std::size_t> done = op.await_resume();
+    ec = done.error();
+    return *done;
+  }
+  template <class Op>
+  std::size_t or_throw(Op&& op, const char* what) {
+    error_code ec;
+    const std::size_t moved = now(op, ec);
+    if (ec) throw_error(ec, what, moved);
+    return moved;
+  }
+};
+
+}  // namespace beck

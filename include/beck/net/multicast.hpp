@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+// Options for multicast, with Asio's names: what ip(7) and ipv6(7) have different numbers for.
+#pragma once
+
+#include <beck/net/address.hpp>
+#include <beck/net/socket_option.hpp>
+
+namespace beck::ip {
+
+/// What join_group and leave_group tell the kernel: a group, and the interface that it is for. A
+/// group of IPv4 may also be given to a socket that takes both versions.
+template <int NameV4, int NameV6>
+class group_option {
+ public:
+  /// On the interface that the routes choose.
+  explicit group_option(const address& group) noexcept : v6_(group.is_v6()) {
+    v6_ ? put_v6(group.to_v6(), 0) : put_v4(group.to_v4(), address_v4());
+  }
+  /// On the interface that has this address.
+  explicit group_option(const address_v4& group, const address_v4& interface = {}) noexcept
+      : v6_(false) {
+    put_v4(group, interface);
+  }
+  /// On the interface of this number (if_nametoindex(3)), 0: as the routes choose.
+  explicit group_option(const address_v6& group, unsigned interface = 0) noexcept : v6_(true) {
+    put_v6(group, interface);
+  }
+
+  int level() const noexcept { return v6_ ? 41 : 0; }
+  int name() const noexcept { return v6_ ? NameV6 : NameV4; }
+  const void* data() const noexcept { return bytes_; }
+  std::size_t size() const noexcept { return v6_ ? 20 : 8; }
+
+ private:
+  void put_v4(const address_v4& group, const address_v4& interface) noexcept {
+    const auto of_group = group.to_bytes();
+    const auto of_interface = interface.to_bytes();
+    __builtin_memcpy(bytes_, &of_group, 4);
+    __builtin_memcpy(bytes_ + 4, &of_interface, 4);
+  }
+  void put_v6(const address_v6& group, unsigned interface) noexcept {
+    const auto of_group = group.to_bytes();
+    __builtin_memcpy(bytes_, &of_group, 16);
+    __builtin_memcpy(bytes_ + 16, &interface, 4);
+  }
+
+  bool v6_;
+  alignas(8) unsigned char bytes_[24] = {};  // struct ip_mreq or ipv6_mreq
+};
+
+namespace multicast {
+
+/// Receives what is sent to a group, at the port that the socket is bound to.
+using join_group = group_option<35, 20>;
+using leave_group = group_option<36, 21>;
+/// How many routers what is sent may pass: 1 unless it is set.
+using hops = family_integer_option<0, 33, 41, 18>;
+/// Whether members on this host get what is sent here: yes unless it is set.
+using enable_loopback = family_integer_option<0, 34, 41, 19>;
+
+/// The interface that what is sent leaves by.
+class outbound_interface {
+ public:
+  /// IPv4: by its address.
+  explicit outbound_interface(const address_v4& interface) noexcept : level_(0), name_(32) {
+    const auto bytes = interface.to_bytes();
+    __builtin_memcpy(&value_, &bytes, sizeof value_);
+  }
+  /// IPv6: by its number.
+  explicit outbound_interface(unsigned interface) noexcept
+      : level_(41), name_(17), value_(interface) {}
+
+  int level() const noexcept { return level_; }
+  int name() const noexcept { return name_; }
+  const void* data() const noexcept { return &value_; }
+  static constexpr std::size_t size() noexcept { return sizeof(unsigned); }
+
+ private:
+  int level_;
+  int name_;
+  unsigned value_;
+};
+
+}  // namespace multicast
+
+namespace unicast {
+/// How many routers what is sent to one host may pass.
+using hops = family_integer_option<0, 2, 41, 16>;
+}  // namespace unicast
+
+}  // namespace beck::ip

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+// Control messages, read and written: the only place that knows their layout (cmsg(3)).
+#include <cstring>
+
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <sys/socket.h>
+
+#include <beck/net/datagram_batch.hpp>
+
+namespace beck {
+namespace {
+
+static_assert(message_control::capacity >=
+              CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(in6_pktinfo)));
+static_assert(alignof(message_control) >= alignof(cmsghdr));
+
+/// The value of a control message of that kind, if it is there and whole.
+template <class T>
+bool find(const message_header& header, int level, int type, T& value) noexcept {
+  const auto* const all = static_cast<const unsigned char*>(header.control);
+  std::size_t at = 0;
+  while (at + sizeof(cmsghdr) <= header.control_bytes) {
+    cmsghdr entry;
+    std::memcpy(&entry, all + at, sizeof entry);
+    if (entry.cmsg_len < sizeof entry || entry.cmsg_len > header.control_bytes - at) return false;
+    if (entry.cmsg_level == level && entry.cmsg_type == type &&
+        entry.cmsg_len >= CMSG_LEN(sizeof value)) {
+      std::memcpy(&value, all + at + CMSG_LEN(0), sizeof value);
+      return true;
+    }
+    at += CMSG_ALIGN(entry.cmsg_len);
+  }
+  return false;
+}
+
+template <class T>
+void add(message_header& header, int level, int type, const T& value) noexcept {
+  BECK_ASSERT(header.control != nullptr, "datagrams of this protocol have nothing beside them");
+  BECK_ASSERT(header.control_bytes + CMSG_SPACE(sizeof value) <= message_control::capacity,
+              "a datagram has one segment size and one source");
+  auto* const at = static_cast<unsigned char*>(header.control) + header.control_bytes;
+  std::memset(at, 0, CMSG_SPACE(sizeof value));
+  cmsghdr entry{};
+  entry.cmsg_len = CMSG_LEN(sizeof value);
+  entry.cmsg_level = level;
+  entry.cmsg_type = type;
+  std::memcpy(at, &entry, sizeof entry);
+  std::memcpy(at + CMSG_LEN(0), &value, sizeof value);
+  header.control_bytes += CMSG_SPACE(sizeof value);
+}
+
+}  // namespace
+
+std::size_t message_extras::segment_size(const message_header& header) noexcept {
+  int bytes = 0;
+  return find(header, SOL_UDP, UDP_GRO, bytes) && bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+}
+
+ip::address message_extras::destination(const message_header& header) noexcept {
+  if (in_pktinfo v4{}; find(header, IPPROTO_IP, IP_PKTINFO, v4)) {
+    return ip::address_v4(ntohl(v4.ipi_addr.s_addr));
+  }
+  if (in6_pktinfo v6{}; find(header, IPPROTO_IPV6, IPV6_PKTINFO, v6)) {
+    ip::address_v6::bytes_type bytes;
+    std::memcpy(bytes.data(), &v6.ipi6_addr, bytes.size());
+    return ip::address_v6(bytes);
+  }
+  return ip::address();
+}
+
+unsigned message_extras::interface_index(const message_header& header) noexcept {
+  if (in_pktinfo v4{}; find(header, IPPROTO_IP, IP_PKTINFO, v4)) {
+    return static_cast<unsigned>(v4.ipi_ifindex);
+  }
+  in6_pktinfo v6{};
+  return find(header, IPPROTO_IPV6, IPV6_PKTINFO, v6) ? v6.ipi6_ifindex : 0;
+}
+
+bool message_extras::truncated(const message_header& header) noexcept {
+  return (header.flags & MSG_TRUNC) != 0;
+}
+
+void message_extras::add_segment_size(message_header& header, std::size_t bytes) noexcept {
+  add(header, SOL_UDP, UDP_SEGMENT, static_cast<std::uint16_t>(bytes));
+}
+
+void message_extras::add_source(message_header& header, const ip::address& source,
+                                unsigned interface) noexcept {
+  if (source.is_v4()) {
+    in_pktinfo v4{};
+    v4.ipi_spec_dst.s_addr = htonl(source.to_v4().to_uint());
+    v4.ipi_ifindex = static_cast<int>(interface);
+    add(header, IPPROTO_IP, IP_PKTINFO, v4);
+  } else {
+    in6_pktinfo v6{};
+    const auto bytes = source.to_v6().to_bytes();
+    std::memcpy(&v6.ipi6_addr, bytes.data(), bytes.size());
+    v6.ipi6_ifindex = interface;
+    add(header, IPPROTO_IPV6, IPV6_PKTINFO, v6);
+  }
+}
+
+}  // namespace beck
