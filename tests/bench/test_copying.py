@@ -72,7 +72,8 @@ class Figures(unittest.TestCase):
             self.assertEqual(results.unit(metric), unit)
 
     def test_the_table_has_a_line_for_each_peer(self):
-        found = results.Results(COPY, {("zero-null", "beck-auto"): [sample(0.5, 1)], ("zero-null", "dd"): [sample(1, 2)]})
+        samples = {("zero-null", "beck-auto"): [sample(0.5, 1)], ("zero-null", "dd"): [sample(1, 2)]}
+        found = results.Results(COPY, samples)
         lines = list(copying.report(found, copying.GIB))
         self.assertTrue([line for line in lines if line.split()[:3] == ["beck-auto", "1,024", "0.500"]])
         self.assertTrue([line for line in lines if line.split()[:3] == ["dd", "512", "1.000"]])
