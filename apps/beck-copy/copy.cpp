@@ -196,7 +196,7 @@ class one_copy {
   }
   std::string what_is_left() const {
     if (to_.is_hidden() || (to_.is_regular() && !to_.is_fresh() && shown_.bytes() == 0))
-      return fmt::format("{} is as it was", to_.name());
+      return to_.untouched();
     if (to_.is_regular()) return fmt::format("{} has a part of the copy", to_.name());
     return fmt::format("to {}", to_.name());
   }
