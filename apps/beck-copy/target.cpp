@@ -149,6 +149,9 @@ void target::open_hidden(const settings& asked) {
   }
   if (!fd_ && asked.direct && errno == EINVAL)
     throw failure(fmt::format("--direct: the file system of {} has no direct I/O", name_));
+  if (!fd_ && existed_ && errno == EACCES)
+    throw failure(errno_text("a new file beside " + name_, errno) +
+                  "; --in-place writes the old one itself");
   if (!fd_) throw failure(errno_text(name_, errno));
   if (!existed_) status_.st_mode = S_IFREG | mode_of_new_files();
   seekable_ = fresh_ = hidden_ = true;

@@ -56,7 +56,7 @@ class Mechanism(CopyCase):
         if "uring" not in engines():
             self.skipTest("io_uring is refused here")
         submitted = self.submitted(self.copy_traced("uring", "--depth", BLOCKS))
-        self.assertIn(BLOCKS, submitted)  # all reads in one entry of the kernel
+        self.assertGreaterEqual(max(submitted), BLOCKS)  # all reads with one call
         self.assertGreaterEqual(sum(submitted), 2 * BLOCKS)
 
     def submitted(self, calls):

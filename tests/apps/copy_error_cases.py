@@ -98,8 +98,12 @@ class Ends(CopyCase):
         for more in ((), ("--in-place",)):
             self.fails(*more, self.source, self.target, says=(str(self.target), "Permission denied"), user=NOBODY)
         self.assertEqual(self.target.read_bytes(), b"old")
-        self.target.unlink()
+        self.target.chmod(0o666)
         self.folder.chmod(0o755)
+        says = (f"a new file beside {self.target}: Permission denied", "--in-place")
+        self.fails(self.source, self.target, says=says, user=NOBODY)
+        self.copies("--in-place", self.source, self.target, user=NOBODY)
+        self.target.unlink()
         self.fails(self.source, self.target, says=(str(self.target), "Permission denied"), user=NOBODY)
         self.source.chmod(0)
         self.fails(self.source, self.target, says=(str(self.source), "Permission denied"), user=NOBODY)
