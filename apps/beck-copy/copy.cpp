@@ -195,6 +195,7 @@ class one_copy {
     return length_ ? fmt::format("{} of {}", text, size_text(*length_)) : text;
   }
   std::string what_is_left() const {
+    if (to_.is_published()) return fmt::format("{} is complete", to_.name());
     if (to_.is_hidden() || (to_.is_regular() && !to_.is_fresh() && shown_.bytes() == 0))
       return to_.untouched();
     if (to_.is_regular()) return fmt::format("{} has a part of the copy", to_.name());

@@ -217,6 +217,7 @@ void target::publish(bool durable) {
     temporary_.clear();
   }
   hidden_ = false;
+  published_ = true;
   disarm_interrupt();
   if (!durable) return;
   const beck::unique_fd folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -39,6 +39,8 @@ class target {
   bool is_fresh() const { return fresh_; }
   /// Nobody sees it before publish().
   bool is_hidden() const { return hidden_; }
+  /// publish() has given it its name.
+  bool is_published() const { return published_; }
   /// What direct writes must be aligned to; 1 without --direct.
   std::size_t alignment() const { return alignment_; }
 
@@ -74,6 +76,7 @@ class target {
   bool seekable_ = false;
   bool fresh_ = false;
   bool hidden_ = false;
+  bool published_ = false;
   std::uint64_t base_ = 0;
   std::size_t alignment_ = 1;
 };

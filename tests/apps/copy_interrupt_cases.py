@@ -145,6 +145,19 @@ class Temporary(CopyCase):
         self.assertIn("ENOSPC", done.stderr)
         self.assertEqual(self.names(), [])
 
+    def test_a_folder_that_cannot_be_synchronized_is_an_error_though_the_copy_is_complete(self):
+        done, _ = traced("--size", "9", "--fsync", "/dev/zero", self.target, inject=["fsync:error=EIO:when=2"])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("fsync of the folder", done.stderr)
+        self.assertIn("target is complete", done.stderr)
+        self.assertEqual(self.target.read_bytes(), bytes(9))
+
+    def test_an_fsync_that_fails_leaves_no_copy(self):
+        done, _ = traced("--size", "9", "--fsync", "/dev/zero", self.target, inject=["fsync:error=EIO"])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("EIO", done.stderr)
+        self.assertEqual(self.names(), [])
+
     def test_an_interrupt_removes_it(self):
         fault = self.fault("-")
         with tempfile.TemporaryDirectory() as logs:
