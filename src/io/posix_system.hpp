@@ -35,6 +35,7 @@ class posix_system : public system {
   std::ptrdiff_t read(int fd, io_vector* parts, std::size_t count) noexcept override;
   std::ptrdiff_t write(int fd, descriptor_nature what, const io_vector* parts,
                        std::size_t count) noexcept override;
+  std::ptrdiff_t splice(int from, int to, std::size_t bytes, bool own_reader) noexcept override;
   int accept(int fd) noexcept override;
   int connect(int fd, const void* address, std::size_t bytes) noexcept override;
   int pending_error(int fd) noexcept override;
