@@ -110,6 +110,10 @@ class system {
                                           std::size_t count) noexcept = 0;
   virtual std::ptrdiff_t send_messages(int fd, message_header* messages,
                                        std::size_t count) noexcept = 0;
+  /// Moves bytes inside the system, from or to a pipe. `own_reader`: the reader of the pipe that is
+  /// written to is ours, so no signal can come. Source: splice(2).
+  virtual std::ptrdiff_t splice(int from, int to, std::size_t bytes, bool own_reader) noexcept = 0;
+
   /// The new descriptor, non-blocking and close-on-exec.
   virtual int accept(int fd) noexcept = 0;
   /// 0, -EINPROGRESS, or an error.

@@ -2,6 +2,7 @@
 // From descriptor numbers to simulated sockets, one call each.
 #include "io/sim/sim_system.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <new>
@@ -289,6 +290,31 @@ std::ptrdiff_t sim_system::send_messages(int fd, message_header* messages,
     messages[done].bytes = static_cast<std::uint32_t>(r);
   }
   return static_cast<std::ptrdiff_t>(done);
+}
+
+std::ptrdiff_t sim_system::splice(int from, int to, std::size_t bytes, bool) noexcept {
+  sim_socket* const target = find(to);
+  if (target == nullptr) return -EBADF;
+  return on(sim_note::splice, from, [&](sim_socket& source) -> std::ptrdiff_t {
+    const bool has_pipe =
+        source.pipe_end != sim_pipe_end::none || target->pipe_end != sim_pipe_end::none;
+    if (!has_pipe) return -EINVAL;
+    const std::ptrdiff_t there = network().waiting(source, bytes);
+    if (there <= 0) return there;
+    const std::ptrdiff_t room = network().room(*target, static_cast<std::size_t>(there));
+    if (room <= 0) return room;
+    const std::uint64_t first_byte = target->peer->in.sent();
+    char block[4096];
+    for (auto left = static_cast<std::size_t>(room); left != 0;) {
+      const std::size_t part = std::min(left, sizeof block);
+      network().take(source, block, part);
+      network().put(*target, block, part);
+      left -= part;
+    }
+    network().take_done(source, bytes, static_cast<std::size_t>(room));
+    network().put_done(*target, first_byte, static_cast<std::size_t>(there));
+    return room;
+  });
 }
 
 // --- waiting -----------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ enum class sim_note : std::uint32_t {
   runner,
   job,
   pipe,
+  splice,
 };
 
 class sim_trace {
