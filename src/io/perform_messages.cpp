@@ -66,6 +66,7 @@ message_header& message_operation::prepared_header() noexcept {
   char* const self = reinterpret_cast<char*>(this);
   header_.parts = reinterpret_cast<io_vector*>(self + parts_offset_);
   if (address_offset_ != 0) header_.address = self + address_offset_;
+  if (control_offset_ != 0) header_.control = self + control_offset_;
   header_.address_bytes = address_room_;
   header_.control_bytes = control_room_;
   return header_;
@@ -76,8 +77,8 @@ std::ptrdiff_t perform_messages(system& sys, io_op& op) noexcept {
   const bool receives = op.kind == op_kind::receive_message;
   if (op.address == nullptr) return receives ? receive_one(sys, message) : send_one(sys, message);
   if (!receives) return send_several(sys, message);
-  const std::ptrdiff_t r = sys.receive_messages(
-      op.target->fd, static_cast<message_header*>(op.address), op.length);
+  const std::ptrdiff_t r =
+      sys.receive_messages(op.target->fd, static_cast<message_header*>(op.address), op.length);
   if (r < 0) return r;
   op.transferred = static_cast<std::size_t>(r);
   return 0;

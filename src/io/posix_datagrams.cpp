@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Messages: recvfrom(2), sendto(2), recvmsg(2), sendmsg(2), recvmmsg(2), sendmmsg(2). Descriptors that come with one are
-// close-on-exec from the start.
+// Messages: recvfrom(2), sendto(2), recvmsg(2), sendmsg(2), recvmmsg(2), sendmmsg(2). Descriptors
+// that come with one are close-on-exec from the start.
 #include <cerrno>
 #include <cstddef>
 

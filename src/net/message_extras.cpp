@@ -11,7 +11,8 @@
 namespace beck {
 namespace {
 
-static_assert(message_control::capacity >= CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(in6_pktinfo)));
+static_assert(message_control::capacity >=
+              CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(in6_pktinfo)));
 static_assert(alignof(message_control) >= alignof(cmsghdr));
 
 /// The value of a control message of that kind, if it is there and whole.

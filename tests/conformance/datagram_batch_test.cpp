@@ -263,7 +263,8 @@ CONFORMANCE("packet information exists for IPv6 too, and only where it was asked
   CHECK(batch[0].destination() == ip::address(ip::address_v6::loopback()));
 }
 
-// --- segmentation offload: simulated sockets say that they have none -------------------------------
+// --- segmentation offload: simulated sockets say that they have none
+// -------------------------------
 
 CONFORMANCE_ON(beck::test::sim, "a socket without segmentation offload says so by name") {
   beck::io_context ctx(context_options());
@@ -308,7 +309,8 @@ CONFORMANCE_ON(beck::test::kernel, "a segment size of the socket holds for every
   CHECK(pair.b.receive(buffer(room)) == 10);
 }
 
-CONFORMANCE_ON(beck::test::kernel, "datagrams of one size are received as one that tells the size") {
+CONFORMANCE_ON(beck::test::kernel,
+               "datagrams of one size are received as one that tells the size") {
   beck::io_context ctx(context_options());
   udp_pair pair(ctx);
   pair.b.set_option(udp::receive_coalesced(true));
@@ -330,7 +332,8 @@ CONFORMANCE_ON(beck::test::kernel, "datagrams of one size are received as one th
   CHECK(all == bytes);
 }
 
-// --- multicast -------------------------------------------------------------------------------------
+// --- multicast
+// -------------------------------------------------------------------------------------
 
 CONFORMANCE("members of a group get what is sent to it, others do not") {
   beck::io_context ctx(context_options());

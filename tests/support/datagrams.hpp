@@ -19,8 +19,7 @@ inline udp::endpoint any_port_v6() { return {ip::address_v6::loopback(), 0}; }
 /// Two sockets, each connected to the other.
 struct udp_pair {
   explicit udp_pair(io_context& context) : udp_pair(context, any_port_v4()) {}
-  udp_pair(io_context& context, const udp::endpoint& where)
-      : a(context, where), b(context, where) {
+  udp_pair(io_context& context, const udp::endpoint& where) : a(context, where), b(context, where) {
     a.connect(b.local_endpoint());
     b.connect(a.local_endpoint());
   }

@@ -105,7 +105,8 @@ struct many : session {
 
 struct offloaded : session {
   explicit offloaded(frame& f)
-      : session(f), incoming(beck::buffer(f.incoming(), frame::incoming_size), frame::incoming_size) {
+      : session(f),
+        incoming(beck::buffer(f.incoming(), frame::incoming_size), frame::incoming_size) {
     out.set_option(udp::send_segment_size(int{frame::size}));
     in.set_option(udp::receive_coalesced(true));
   }

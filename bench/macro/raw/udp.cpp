@@ -35,8 +35,7 @@ void run(bench::meter& m, frame& f, Send send, Receive receive) {
     while (f.received() < end) {
       epoll_event e{};
       if (epoll_wait(poller, &e, 1, -1) < 0 && errno == EINTR) continue;
-      while (receive()) {
-      }
+      while (receive()) {}
     }
   }
   m.finish(f.received());
@@ -125,7 +124,6 @@ void gso_gro(bench::meter& m) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::run_micro(
-      argc, argv, "udp",
-      {{"one_by_one", one_by_one}, {"batch", batch}, {"gso_gro", gso_gro}});
+  return bench::run_micro(argc, argv, "udp",
+                          {{"one_by_one", one_by_one}, {"batch", batch}, {"gso_gro", gso_gro}});
 }

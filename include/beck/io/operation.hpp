@@ -20,20 +20,20 @@ struct timer_state;
 
 /// What an operation asks for. Drivers switch over it without a default.
 enum class op_kind : std::uint8_t {
-  receive,         ///< recv(2) into one buffer
-  send,            ///< send(2) from one buffer
-  receive_vector,  ///< recvmsg(2) into an array of buffers
-  send_vector,     ///< sendmsg(2) from an array of buffers
+  receive,          ///< recv(2) into one buffer
+  send,             ///< send(2) from one buffer
+  receive_vector,   ///< recvmsg(2) into an array of buffers
+  send_vector,      ///< sendmsg(2) from an array of buffers
   receive_message,  ///< recvmsg(2) of a datagram, or recvmmsg(2) of several
   send_message,     ///< sendmsg(2) of a datagram, or sendmmsg(2) of several
-  accept,          ///< accept4(2)
-  connect,         ///< connect(2); the address is the operation's buffer
-  wait_read,       ///< readiness to read, without transfer
-  wait_write,      ///< readiness to write
-  wait_error,      ///< a pending error or hang-up
-  wait_timer,      ///< a point in time
-  wait_signal,     ///< a signal
-  raw,             ///< a ring entry that the user fills
+  accept,           ///< accept4(2)
+  connect,          ///< connect(2); the address is the operation's buffer
+  wait_read,        ///< readiness to read, without transfer
+  wait_write,       ///< readiness to write
+  wait_error,       ///< a pending error or hang-up
+  wait_timer,       ///< a point in time
+  wait_signal,      ///< a signal
+  raw,              ///< a ring entry that the user fills
 };
 
 /// Where an operation is in its life; io/transitions.hpp has the table of what may follow what.

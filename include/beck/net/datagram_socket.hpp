@@ -34,8 +34,8 @@ class basic_datagram_socket : public basic_socket<io_object, Protocol, Executor>
     using other = basic_datagram_socket<Protocol, Other>;
   };
 
-  static constexpr message_flags message_peek = 2;            ///< leaves the datagram there
-  static constexpr message_flags message_do_not_route = 4;    ///< only to directly connected hosts
+  static constexpr message_flags message_peek = 2;          ///< leaves the datagram there
+  static constexpr message_flags message_do_not_route = 4;  ///< only to directly connected hosts
 
   explicit basic_datagram_socket(io_context& context)
     requires std::is_constructible_v<Executor, io_context::executor_type>
@@ -242,7 +242,8 @@ class basic_datagram_socket : public basic_socket<io_object, Protocol, Executor>
     return launch(async_send_many(batch), static_cast<Token&&>(token));
   }
 
-  // --- synchronous forms: they wait, unless non_blocking() ----------------------------------------
+  // --- synchronous forms: they wait, unless non_blocking()
+  // ----------------------------------------
   template <mutable_buffer_sequence B>
   std::size_t receive_from(const B& buffers, endpoint_type& sender, message_flags flags,
                            error_code& ec) {
@@ -266,8 +267,7 @@ class basic_datagram_socket : public basic_socket<io_object, Protocol, Executor>
     return now(async_send_to(buffers, destination, flags), ec);
   }
   template <const_buffer_sequence B>
-  std::size_t send_to(const B& buffers, const endpoint_type& destination,
-                      message_flags flags = 0) {
+  std::size_t send_to(const B& buffers, const endpoint_type& destination, message_flags flags = 0) {
     return or_throw(async_send_to(buffers, destination, flags), "send_to");
   }
   template <const_buffer_sequence B>

@@ -145,8 +145,8 @@ struct tcp_options {
   using quick_ack = boolean_option<6, 12>;
 };
 
-/// Options of UDP sockets; ip::udp inherits the names. Source: udp(7). A kernel without them (before
-/// Linux 4.18 and 5.0) and a simulated one give error::no_protocol_option.
+/// Options of UDP sockets; ip::udp inherits the names. Source: udp(7). A kernel without them
+/// (before Linux 4.18 and 5.0) and a simulated one give error::no_protocol_option.
 struct udp_options {
   /// What is sent is cut into datagrams of so many bytes, the last of which may be shorter, below
   /// the socket and all at once: at most 64 of them and 64 KiB. 0: no more. Of one send:

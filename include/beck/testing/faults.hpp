@@ -28,8 +28,8 @@ enum class fault : unsigned char {
   accept_exhausted,   ///< no descriptor for it: EMFILE or ENFILE
   close_interrupted,  ///< close() gives EINTR, and has closed
   spurious_event,     ///< a descriptor is called ready to read and write, whether it is or not
-  clock_jump,  ///< time leaps by up to 8 hours while nothing is ready, as when a machine slept
-  date_set,    ///< the date is set, forward or back by up to an hour, when a program looks at it
+  clock_jump,   ///< time leaps by up to 8 hours while nothing is ready, as when a machine slept
+  date_set,     ///< the date is set, forward or back by up to an hour, when a program looks at it
   duplication,  ///< a datagram arrives twice (UDP)
 };
 

@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::size_t v4_bytes_max = 65'507;
 constexpr std::size_t v6_bytes_max = 65'527;
-constexpr std::size_t unix_queue_max = 10;       // net.unix.max_dgram_qlen
-constexpr std::size_t unix_bytes_min = 2304;     // what always fits (net.core.wmem_min)
-constexpr std::size_t queued_bytes_more = 64;    // what an empty one takes of a buffer
+constexpr std::size_t unix_queue_max = 10;     // net.unix.max_dgram_qlen
+constexpr std::size_t unix_bytes_min = 2304;   // what always fits (net.core.wmem_min)
+constexpr std::size_t queued_bytes_more = 64;  // what an empty one takes of a buffer
 
 bool is_multicast(const sim_address& address) noexcept {
   return is_v4(address) ? (address[12] & 0xf0) == 0xe0 : address[0] == 0xff;
@@ -156,8 +156,7 @@ sim_address sim_network::source_for(const sim_socket& s, const sim_address& to) 
 /// "Any" as a destination is this host. An errno, negative, if there is no way.
 int sim_network::choose_way(const sim_socket& s, sim_name& to) noexcept {
   if (is_any(to.address)) {
-    to.address =
-        is_v4(to.address) || s.family == AF_INET ? mapped_v4(127, 0, 0, 1) : sim_address{};
+    to.address = is_v4(to.address) || s.family == AF_INET ? mapped_v4(127, 0, 0, 1) : sim_address{};
     if (!is_v4(to.address)) to.address[15] = 1;
   }
   const bool v4 = is_v4(to.address);
@@ -169,8 +168,7 @@ int sim_network::choose_way(const sim_socket& s, sim_name& to) noexcept {
 void sim_network::launch_datagram(sim_socket& s, sim_datagram d) {
   sim_faults& faults = world_.faults();
   if (faults.strikes(sim_fault::loss, s.host)) return;
-  sim_path* const path =
-      disturbed_ ? links_.find(s.host->number(), d.target->number()) : nullptr;
+  sim_path* const path = disturbed_ ? links_.find(s.host->number(), d.target->number()) : nullptr;
   const bool twice = faults.strikes(sim_fault::duplication, s.host);
   for (int copies = twice ? 2 : 1; copies != 0; --copies) {
     std::int64_t time = world_.clock().now();
@@ -178,9 +176,10 @@ void sim_network::launch_datagram(sim_socket& s, sim_datagram d) {
     time = sim_clock::later(time, path != nullptr ? drawn_delay(*path) : drawn_delay());
     if (faults.strikes(sim_fault::reordering, s.host)) {
       const std::int64_t most = world_.profile().delay_ns_max;
-      time = sim_clock::later(time, faults.random().between(0, most > INT64_MAX / reordering_delays_max
-                                                                   ? most
-                                                                   : most * reordering_delays_max));
+      time =
+          sim_clock::later(time, faults.random().between(0, most > INT64_MAX / reordering_delays_max
+                                                                ? most
+                                                                : most * reordering_delays_max));
     } else {  // what one socket sends stays in order
       time = std::max(time, sim_clock::later(s.last_arrival_ns, 1));
       s.last_arrival_ns = time;

@@ -120,8 +120,8 @@ class sim_network {
     arrival,     ///< of the bytes up to position `value`
     fin,
     reset,
-    window,  ///< the peer has read
-    news,    ///< of what has changed already
+    window,       ///< the peer has read
+    news,         ///< of what has changed already
     datagram,     ///< `value`: its number in flying_; it is nobody's yet
     unreachable,  ///< nobody had the port `value`
     // TCP's timers:
@@ -203,8 +203,7 @@ class sim_network {
   void tell_room(sim_socket& s);
   int connect_datagram(sim_socket& s, const sim_name& name);
   static int shutdown_datagram(sim_socket& s, int how);
-  static int change_group(sim_socket& s, int level, int name, const void* value,
-                          std::size_t bytes);
+  static int change_group(sim_socket& s, int level, int name, const void* value, std::size_t bytes);
   static unsigned datagram_levels(const sim_socket& s) noexcept;
 
   // Names and connections (sim_connect.cpp).
@@ -252,12 +251,12 @@ class sim_network {
   std::uint64_t scheduled_ = 0;
   std::size_t travelling_ = 0;
   sim_links links_;
-  std::vector<parked> parked_;  // in the order of their sending
-  sim_socket nowhere_{0, 0, 0};            // what flies is no socket's yet
-  std::vector<sim_datagram> flying_;       // by number
+  std::vector<parked> parked_;        // in the order of their sending
+  sim_socket nowhere_{0, 0, 0};       // what flies is no socket's yet
+  std::vector<sim_datagram> flying_;  // by number
   std::vector<std::uint64_t> free_flights_;
-  std::vector<sim_datagram> held_;         // by links that are clogged
-  bool disturbed_ = false;      // a path was asked for, or a host has crashed
+  std::vector<sim_datagram> held_;  // by links that are clogged
+  bool disturbed_ = false;          // a path was asked for, or a host has crashed
 };
 
 }  // namespace beck

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <new>
 
+#include <sys/socket.h>
+
 #include <beck/base/assert.hpp>
 #include <beck/io/message_operation.hpp>
 
@@ -222,11 +224,12 @@ std::ptrdiff_t sim_system::receive_message(int fd, message_header& message, int 
 
 std::ptrdiff_t sim_system::send_message(int fd, const message_header& message, int) noexcept {
   const sim_socket* const socket = find(fd);
+  const bool is_unix = socket != nullptr && socket->family == AF_UNIX;
+  if (is_unix && message.control_bytes != 0) return -EOPNOTSUPP;  // descriptors stay where they are
   if (socket != nullptr && !socket->datagram) {
     return send_vector(fd, message.parts, message.part_count);
   }
-  return on(sim_note::send, fd,
-            [&](sim_socket& s) { return network().send_datagram(s, message); });
+  return on(sim_note::send, fd, [&](sim_socket& s) { return network().send_datagram(s, message); });
 }
 
 /// As recvmmsg(2): an error after the first one comes with the next call.
