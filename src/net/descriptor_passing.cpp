@@ -6,6 +6,8 @@
 
 #include <sys/socket.h>
 
+#include <beck/base/assert.hpp>
+
 namespace beck {
 namespace {
 

@@ -22,6 +22,12 @@ struct message_header {
   std::uint32_t bytes = 0;  ///< of a batch: how many moved
 };
 
+/// Room for the control data of one message: a segment size and packet information, or descriptors.
+struct alignas(8) message_control {
+  static constexpr std::size_t capacity = 96;
+  unsigned char bytes[capacity];
+};
+
 /// What came as control data into memory that the caller keeps.
 struct control_outcome {
   std::size_t bytes = 0;

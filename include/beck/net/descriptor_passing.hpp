@@ -4,7 +4,7 @@
 #pragma once
 
 #include <beck/base/unique_fd.hpp>
-#include <beck/net/datagram_batch.hpp>
+#include <beck/io/message_operation.hpp>
 
 namespace beck {
 
