@@ -263,3 +263,21 @@ CONFORMANCE_ON(beck::test::kernel, "a datagram socket moves to another context a
   CHECK(there.ok());
   CHECK(there.bytes == 2);
 }
+
+CONFORMANCE_ON(beck::test::uring, "the ring tells once of a burst of datagrams, not of each") {
+  beck::io_context ctx(context_options());
+  udp_pair pair(ctx);
+  constexpr int count = 32;
+  int received = 0;
+  auto receive = [&]() -> beck::task<> {
+    char room[10];
+    for (; received < count; ++received) (co_await pair.b.async_receive(buffer(room))).value();
+  };
+  beck::co_spawn(ctx, receive, beck::detached);
+  let_settle(ctx);
+  const auto before = ctx.stats().completions;
+  for (int i = 0; i < count; ++i) pair.a.send(buffer("x", 1));
+  run_all(ctx);
+  CHECK(received == count);
+  CHECK(ctx.stats().completions - before < 4);
+}
