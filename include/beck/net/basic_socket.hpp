@@ -3,6 +3,7 @@
 #pragma once
 
 #include <beck/io/typed_executor.hpp>
+#include <beck/io/launch.hpp>
 #include <beck/net/socket_object.hpp>
 
 namespace beck {

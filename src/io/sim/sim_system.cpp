@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <new>
 
+#include <sys/socket.h>
+
 #include <beck/base/assert.hpp>
 #include <beck/io/message_operation.hpp>
 
@@ -257,6 +259,8 @@ std::ptrdiff_t sim_system::receive_message(int fd, message_header& message, int 
 
 std::ptrdiff_t sim_system::send_message(int fd, const message_header& message, int) noexcept {
   const sim_socket* const socket = find(fd);
+  const bool is_unix = socket != nullptr && socket->family == AF_UNIX;
+  if (is_unix && message.control_bytes != 0) return -EOPNOTSUPP;  // descriptors stay where they are
   if (socket != nullptr && !socket->datagram) {
     return send_vector(fd, message.parts, message.part_count);
   }
