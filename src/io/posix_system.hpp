@@ -35,6 +35,9 @@ class posix_system : public system {
   int pending_error(int fd) noexcept override;
   int watch_signal(int number, signal_sink& sink) noexcept override;
   void unwatch_signal(int number, signal_sink& sink) noexcept override;
+  int look_up(const name_question& question, name_sink& sink) noexcept override;
+  int name_of(const void* address, std::size_t bytes, bool datagrams,
+              name_texts& names) noexcept override;
   int poll(int fd, unsigned events, std::int64_t deadline) noexcept override;
 };
 

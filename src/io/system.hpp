@@ -9,7 +9,10 @@
 
 namespace beck {
 
+class name_sink;
 class signal_sink;
+struct name_question;
+struct name_texts;
 struct io_vector;  // io/vector_operation.hpp: laid out as struct iovec
 
 /// Readiness as poll(2) names it, without its header.
@@ -67,6 +70,14 @@ class system {
   virtual int watch_signal(int number, signal_sink& sink) noexcept = 0;
   /// Ends it; when this returns the sink gets no further one. Requires that it is watched.
   virtual void unwatch_signal(int number, signal_sink& sink) noexcept = 0;
+
+  // Names: these two wait for servers, so they are called in jobs and synchronous functions only.
+  // 0, -errno, or the number of an EAI_ error, positive.
+  /// getaddrinfo(3).
+  virtual int look_up(const name_question& question, name_sink& sink) noexcept = 0;
+  /// getnameinfo(3).
+  virtual int name_of(const void* address, std::size_t bytes, bool datagrams,
+                      name_texts& names) noexcept = 0;
 
   /// Which of `events` (and error, hang-up) hold now; waits until `deadline` on the steady clock
   /// for one (INT64_MIN: not at all). The simulator asserts where it would have to wait.

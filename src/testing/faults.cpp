@@ -13,6 +13,7 @@ static_assert(static_cast<int>(fault::silence) == static_cast<int>(sim_fault::si
 static_assert(static_cast<int>(fault::short_write) == static_cast<int>(sim_fault::short_write));
 static_assert(static_cast<int>(fault::backlog_full) == static_cast<int>(sim_fault::backlog_full));
 static_assert(static_cast<int>(fault::date_set) == static_cast<int>(sim_fault::date_set));
+static_assert(static_cast<int>(fault::call_slow) == static_cast<int>(sim_fault::call_slow));
 
 const char* to_string(fault which) noexcept { return to_text(static_cast<sim_fault>(which)); }
 
@@ -24,6 +25,7 @@ faults::faults() noexcept {
   set(fault::backlog_full, 0.02).set(fault::accept_aborted, 0.02);
   set(fault::accept_exhausted, 0.02).set(fault::close_interrupted, 0.05);
   set(fault::spurious_event, 0.05).set(fault::clock_jump, 0.0005).set(fault::date_set, 0.05);
+  set(fault::lookup_failed, 0.02).set(fault::call_slow, 0.02);
 }
 
 faults faults::none() noexcept {

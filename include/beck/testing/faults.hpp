@@ -28,12 +28,14 @@ enum class fault : unsigned char {
   accept_exhausted,   ///< no descriptor for it: EMFILE or ENFILE
   close_interrupted,  ///< close() gives EINTR, and has closed
   spurious_event,     ///< a descriptor is called ready to read and write, whether it is or not
-  clock_jump,  ///< time leaps by up to 8 hours while nothing is ready, as when a machine slept
-  date_set,    ///< the date is set, forward or back by up to an hour, when a program looks at it
+  clock_jump,     ///< time leaps by up to 8 hours while nothing is ready, as when a machine slept
+  date_set,       ///< the date is set, forward or back by up to an hour, when a program looks at it
+  lookup_failed,  ///< no name server answers: host_not_found_try_again
+  call_slow,      ///< a call that blocks, such as a name lookup, takes up to half a minute
 };
 
 /// How many kinds there are.
-inline constexpr std::size_t fault_kinds = static_cast<std::size_t>(fault::date_set) + 1;
+inline constexpr std::size_t fault_kinds = static_cast<std::size_t>(fault::call_slow) + 1;
 
 /// "loss", "reordering", ...
 const char* to_string(fault which) noexcept;

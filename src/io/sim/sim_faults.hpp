@@ -35,9 +35,11 @@ enum class sim_fault : std::uint8_t {
   spurious_event,
   clock_jump,
   date_set,
+  lookup_failed,
+  call_slow,
 };
 
-inline constexpr std::size_t sim_fault_kinds = static_cast<std::size_t>(sim_fault::date_set) + 1;
+inline constexpr std::size_t sim_fault_kinds = static_cast<std::size_t>(sim_fault::call_slow) + 1;
 
 template <class T>
 using sim_fault_table = std::array<T, sim_fault_kinds>;

@@ -9,6 +9,7 @@
 #include <beck/base/assert.hpp>
 #include <beck/io/vector_operation.hpp>
 
+#include "io/sim/sim_names.hpp"
 #include "io/sim/sim_runners.hpp"
 
 namespace beck {
@@ -205,6 +206,18 @@ std::ptrdiff_t sim_system::send_vector(int fd, const io_vector* parts, std::size
     network().put_done(s, first_byte, asked);
     return result;
   });
+}
+
+int sim_system::look_up(const name_question& question, name_sink& sink) noexcept {
+  const int result = is_alive() ? sim_look_up(*host_, question, sink) : -ENETDOWN;
+  world().note(*host_, sim_note::look_up, question.family, result);
+  return result;
+}
+
+int sim_system::name_of(const void* address, std::size_t bytes, bool, name_texts& names) noexcept {
+  const int result = is_alive() ? sim_name_of(*host_, address, bytes, names) : -ENETDOWN;
+  world().note(*host_, sim_note::look_up, -1, result);
+  return result;
 }
 
 // --- waiting -----------------------------------------------------------------------------------

@@ -49,6 +49,8 @@ const char* to_text(sim_note what) noexcept {
       return "signal";
     case sim_note::job:
       return "blocking_call";
+    case sim_note::look_up:
+      return "look_up";
     case sim_note::event:
     case sim_note::time:
     case sim_note::fault:

@@ -32,6 +32,7 @@ enum class sim_note : std::uint32_t {
   signal,
   runner,
   job,
+  look_up,
 };
 
 class sim_trace {
