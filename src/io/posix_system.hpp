@@ -68,6 +68,9 @@ class posix_system : public system {
   int collect_child(int handle, bool known, exit_status& status) noexcept override;
   int signal_child(int handle, int number) noexcept override;
   void leave_child(int handle) noexcept override;
+  int look_up(const name_question& question, name_sink& sink) noexcept override;
+  int name_of(const void* address, std::size_t bytes, bool datagrams,
+              name_texts& names) noexcept override;
   int poll(int fd, unsigned events, std::int64_t deadline) noexcept override;
 };
 

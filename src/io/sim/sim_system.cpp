@@ -12,6 +12,7 @@
 #include <beck/base/assert.hpp>
 #include <beck/io/message_operation.hpp>
 
+#include "io/sim/sim_names.hpp"
 #include "io/sim/sim_runners.hpp"
 
 namespace beck {
@@ -319,6 +320,18 @@ std::ptrdiff_t sim_system::splice(int from, int to, std::size_t bytes, bool) noe
     network().put_done(*target, first_byte, static_cast<std::size_t>(there));
     return room;
   });
+}
+
+int sim_system::look_up(const name_question& question, name_sink& sink) noexcept {
+  const int result = is_alive() ? sim_look_up(*host_, question, sink) : -ENETDOWN;
+  world().note(*host_, sim_note::look_up, question.family, result);
+  return result;
+}
+
+int sim_system::name_of(const void* address, std::size_t bytes, bool, name_texts& names) noexcept {
+  const int result = is_alive() ? sim_name_of(*host_, address, bytes, names) : -ENETDOWN;
+  world().note(*host_, sim_note::look_up, -1, result);
+  return result;
 }
 
 // --- waiting -----------------------------------------------------------------------------------

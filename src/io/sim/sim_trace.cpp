@@ -63,6 +63,8 @@ const char* to_text(sim_note what) noexcept {
       return "pipe";
     case sim_note::splice:
       return "splice";
+    case sim_note::look_up:
+      return "look_up";
     case sim_note::event:
     case sim_note::time:
     case sim_note::fault:

@@ -39,6 +39,7 @@ enum class sim_note : std::uint32_t {
   job,
   pipe,
   splice,
+  look_up,
 };
 
 class sim_trace {
