@@ -113,7 +113,7 @@ class one_copy {
     // What was not opened by us, or is not new, may have no room for holes.
     const bool sparse = from_.is_regular() && from_.is_ours() && to_.is_fresh();
     plan pieces(from_, length_, sparse, alignment());
-    std::size_t block = asked_.block.value_or(one.block_default);
+    std::size_t block = asked_.block.value_or(asked_.direct ? block_direct : one.block_default);
     block = (block + alignment() - 1) / alignment() * alignment();
     const std::size_t depth = one.depth_default == 1 ? 1 : asked_.depth.value_or(one.depth_default);
     if (one.has_buffers && block > memory_max / depth)
@@ -196,7 +196,7 @@ class one_copy {
   }
   std::string what_is_left() const {
     if (to_.is_hidden() || (to_.is_regular() && !to_.is_fresh() && shown_.bytes() == 0))
-      return fmt::format("{} is as it was", to_.name());
+      return to_.untouched();
     if (to_.is_regular()) return fmt::format("{} has a part of the copy", to_.name());
     return fmt::format("to {}", to_.name());
   }

@@ -35,6 +35,9 @@ struct transfer {
   }
 };
 
+/// The block of direct transfers, which a disk is asked for one by one.
+inline constexpr std::size_t block_direct = std::size_t{1} << 20;
+
 /// A mechanism. run() copies all pieces, or throws failure or refusal.
 struct engine {
   std::string_view name;

@@ -27,27 +27,26 @@ class ring_context {
 /// What a descriptor without offsets takes as one.
 inline constexpr std::uint64_t no_offset = ~std::uint64_t{0};
 
-/// co_await read_entry(...) gives (error_code, bytes); pread(2) on the ring.
-inline auto read_entry(beck::io_context& context, int fd, std::byte* to, std::size_t bytes,
-                       std::uint64_t offset) {
+/// co_await read_entry(...) gives (error_code, bytes); read(2) of a pipe, say, on the ring.
+inline auto read_entry(beck::io_context& context, int fd, std::byte* to, std::size_t bytes) {
   return beck::uring::async_submit(context, [=](io_uring_sqe& entry) {
     entry.opcode = IORING_OP_READ;
     entry.fd = fd;
     entry.addr = reinterpret_cast<std::uintptr_t>(to);
     entry.len = static_cast<std::uint32_t>(bytes);
-    entry.off = offset;
+    entry.off = no_offset;
   });
 }
 
-/// pwrite(2) on the ring.
-inline auto write_entry(beck::io_context& context, int fd, const std::byte* data, std::size_t bytes,
-                        std::uint64_t offset) {
+/// write(2) on the ring.
+inline auto write_entry(beck::io_context& context, int fd, const std::byte* data,
+                        std::size_t bytes) {
   return beck::uring::async_submit(context, [=](io_uring_sqe& entry) {
     entry.opcode = IORING_OP_WRITE;
     entry.fd = fd;
     entry.addr = reinterpret_cast<std::uintptr_t>(data);
     entry.len = static_cast<std::uint32_t>(bytes);
-    entry.off = offset;
+    entry.off = no_offset;
   });
 }
 

@@ -152,7 +152,7 @@ void target::open_hidden(const settings& asked) {
   if (!fd_) throw failure(errno_text(name_, errno));
   if (!existed_) status_.st_mode = S_IFREG | mode_of_new_files();
   seekable_ = fresh_ = hidden_ = true;
-  arm_interrupt(fmt::format("{} is as it was", name_), temporary_);
+  arm_interrupt(untouched(), temporary_);
 }
 
 std::string target::temporary_name() const {
@@ -161,6 +161,11 @@ std::string target::temporary_name() const {
   const std::string name = fmt::format(
       ".{}.beck-copy-{:06x}", path.filename().string().substr(0, 200), random() & 0xffffffu);
   return (std::filesystem::path(folder_) / name).string();
+}
+
+std::string target::untouched() const {
+  const bool new_one = !existed_ && path_ != "-";
+  return name_ + (new_one ? " was not created" : " is as it was");
 }
 
 void target::clear() {

@@ -42,6 +42,9 @@ class target {
   /// What direct writes must be aligned to; 1 without --direct.
   std::size_t alignment() const { return alignment_; }
 
+  /// A sentence about a target that nothing has been done to.
+  std::string untouched() const;
+
   /// Drops what a refused engine may have written. Requires is_fresh().
   void clear();
   /// Sets the length, and the source's permissions if it is new. After the last write.

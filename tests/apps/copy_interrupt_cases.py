@@ -91,8 +91,15 @@ class Interrupted(CopyCase):
                     started.send_signal(number)
                     said = started.stderr.read().decode()
                     self.assertEqual(started.wait(LIMIT_S), -number)
-                    self.assertEqual(said, f"beck-copy: interrupted: {self.target} is as it was\n")
+                    self.assertEqual(said, f"beck-copy: interrupted: {self.target} was not created\n")
                     self.assertEqual(self.names(), [])
+
+    def test_an_old_target_is_as_it_was(self):
+        self.target.write_bytes(b"old")
+        with self.copying_from_a_pipe("sync") as started:
+            started.send_signal(signal.SIGINT)
+            self.assertIn(f"{self.target} is as it was", started.stderr.read().decode())
+        self.assertEqual((self.names(), self.target.read_bytes()), (["target"], b"old"))
 
     def test_in_place_there_is_a_part_and_it_says_so(self):
         with self.copying_from_a_pipe("sync", "--in-place") as started:
@@ -151,7 +158,7 @@ class Temporary(CopyCase):
                 self.assertRegex(self.names()[0], r"^\.target\.beck-copy-[0-9a-f]{6}$")
                 os.kill(child_of(started), signal.SIGTERM)
                 started.wait(LIMIT_S)
-                self.assertIn("is as it was", started.stderr.read().decode())
+                self.assertIn("was not created", started.stderr.read().decode())
         self.assertEqual(self.names(), [])
 
 
@@ -214,6 +221,6 @@ class Terminal(CopyCase):
         with started:
             self.feed_until(started, master, r"/s  0:")
             os.write(master, b"\x03")
-            self.assertIn(f"interrupted: {self.target} is as it was\r\n", self.rest_of(master))
+            self.assertIn(f"interrupted: {self.target} was not created\r\n", self.rest_of(master))
             self.assertEqual(started.wait(LIMIT_S), -signal.SIGINT)
         self.assertEqual(self.names(), [])

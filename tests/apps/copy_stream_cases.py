@@ -50,7 +50,7 @@ class Streams(CopyCase):
 
     def test_a_stream_that_ends_too_early(self):
         for engine in engines(*STREAMING):
-            says = ("standard input ended after 9 bytes; --size wants 10 bytes", "is as it was")
+            says = ("standard input ended after 9 bytes; --size wants 10 bytes", "target was not created")
             self.fails("--engine", engine, "--size", "10", "-", self.target, says=says, input="123456789")
             self.assertEqual(self.names(), [])
 
