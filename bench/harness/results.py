@@ -185,7 +185,7 @@ def report(results, duration_ms):
         yield f"  {note}"
     floors = {bench.case(case).floor for case in results.cases()}
     for case in results.cases():
-        if case in floors:
-            continue  # stands in the tables of the cases that it is the floor of
+        if case in floors and not any(peer in BECK for peer in results.peers(case)):
+            continue  # stands in the tables of the cases that it is the floor of, as rivals
         yield f"\n{bench.name} {case}"
         yield from case_table(results, case)

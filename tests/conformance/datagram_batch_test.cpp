@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <beck/net/datagram_batch.hpp>
 #include <beck/net/multicast.hpp>
 
 #include "support/datagrams.hpp"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Runs the chat server and the proxy as their users would: several clients, slow ones, signals.
+"""Runs the chat server, the proxy and the UDP server as their users would: several clients, slow ones, signals.
 
 usage: programs_test.py EXAMPLES_DIR [unittest options]
 """
@@ -70,6 +70,22 @@ class Checksum(unittest.TestCase):
                 done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_S)
                 self.assertEqual(sorted(done.stdout.splitlines()), sorted(expected))
                 self.assertIn("missing: No such file", done.stderr)
+
+
+class Datagrams(unittest.TestCase):
+    def test_each_datagram_comes_back_whole_to_its_sender(self):
+        for backend in backends():
+            with self.subTest(backend=backend), ExitStack() as stack:
+                _, port = stack.enter_context(program("udp_echo", backend=backend))
+                clients = [stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) for _ in range(3)]
+                for number, client in enumerate(clients):
+                    client.settimeout(LIMIT_S)
+                    client.connect(("127.0.0.1", port))
+                    for size in (0, 1, 1400):
+                        client.send(bytes([number]) * size)
+                for number, client in enumerate(clients):
+                    for size in (0, 1, 1400):
+                        self.assertEqual(client.recv(65536), bytes([number]) * size)
 
 
 class Chat(unittest.TestCase):

@@ -15,8 +15,10 @@ namespace beck {
 bool sim_jobs::begin(io_op& op) noexcept {
   sim_world& world = sys_.world();
   const sim_profile& profile = world.profile();
-  const std::int64_t takes =
+  std::int64_t takes =
       world.scheduler().job_delay().between(profile.delay_ns_min, profile.delay_ns_max);
+  if (world.faults().strikes(sim_fault::call_slow, &sys_.host()))
+    takes += static_cast<std::int64_t>(world.faults().random().below(slow_ns_max));
   try {
     performed_.push_back({sim_clock::later(world.clock().now(), takes), &op});
   } catch (const std::bad_alloc&) {

@@ -15,6 +15,8 @@ class sim_system;
 
 class sim_jobs final : public blocking_jobs {
  public:
+  static constexpr std::uint64_t slow_ns_max = 30'000'000'000;
+
   sim_jobs(io_loop& loop, sim_system& sys) noexcept : loop_(loop), sys_(sys) {}
 
   int submit(io_op& op) noexcept override;
