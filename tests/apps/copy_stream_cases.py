@@ -87,6 +87,16 @@ class Streams(CopyCase):
                     self.fails("--engine", engine, self.source, "-", says="Broken pipe (EPIPE)", stdout=out,
                                stderr=subprocess.PIPE, capture_output=False)
 
+    def test_a_failed_write_does_not_wait_for_more_input(self):
+        for engine in engines("auto", "sync", "posix-aio", "uring"):  # there is no splice to /dev/full
+            arguments = command("--engine", engine, "-", "/dev/full")
+            with self.subTest(engine=engine), subprocess.Popen(
+                arguments, stdin=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+            ) as started:
+                started.stdin.write(b"some")
+                self.assertEqual(started.wait(LIMIT_S), 1)  # while its input is open
+                self.assertIn(b"ENOSPC", started.stderr.read())
+
     def test_descriptors_that_somebody_made_non_blocking(self):
         data = self.fill(MiB)
         for engine in engines(*STREAMING, "sendfile"):
