@@ -97,9 +97,17 @@ void splice_operation::step(queue_entry* entry, runner* where) {
     return;
   }
   if (self->result >= 0) {
-    const bool cancelled = (self->flags & io_op::flag_cancelled) != 0;
-    self->result = cancelled ? cancelled_result_of(*self) : self->move();
-    if (self->result == -EAGAIN) return start_operation(*self);
+    bool waits = false;
+    const auto go_on = [self, &waits](io_loop&) {
+      const bool cancelled = (self->flags & io_op::flag_cancelled) != 0;
+      self->result = cancelled ? cancelled_result_of(*self) : self->move();
+      waits = self->result == -EAGAIN;
+      if (waits) start_operation(*self);
+    };
+    // Of a shared loop with its lock, which a cancel takes too: the side that it waits for changes.
+    io_loop& loop = *self->from_->loop;
+    loop.is_shared() ? static_cast<void>(loop.as_runner(go_on)) : go_on(loop);
+    if (waits) return;
   }
   self->complete = self->outer_;
   self->complete(entry, where);

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -455,6 +456,23 @@ CONFORMANCE_ON(kernel, "a child starts without blocked or ignored signals of our
   }
   ::sigaction(SIGPIPE, &before, nullptr);
   ::pthread_sigmask(SIG_SETMASK, &usual, nullptr);
+}
+
+CONFORMANCE_ON(kernel,
+               "a child of fork that destroys what it inherited ends no process of its parent") {
+  beck::io_context ctx(context_options());
+  auto child = std::make_unique<process>(ctx);
+  writable_pipe input(ctx);
+  child->spawn("cat", {}, process_options().in(input).out(nullptr));
+  const pid_t fork_of_ours = ::fork();
+  if (fork_of_ours == 0) {
+    child.reset();
+    ::_exit(0);
+  }
+  REQUIRE(::waitpid(fork_of_ours, nullptr, 0) == fork_of_ours);
+  CHECK(child->running());
+  input.close();
+  CHECK(end_of(ctx, *child).success());
 }
 
 CONFORMANCE_ON(kernel, "if others collect our children a wait says so") {

@@ -260,6 +260,31 @@ def run(name, *arguments, backend, **how):
     return subprocess.run(command, env=environment, capture_output=True, timeout=LIMIT_S, text=True, **how)
 
 
+class Forward(unittest.TestCase):
+    def test_bytes_go_through_both_ways_and_are_counted(self):
+        for backend in backends():
+            with self.subTest(backend=backend), ExitStack() as stack:
+                upstream = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+                upstream.settimeout(LIMIT_S)
+                forward, port = stack.enter_context(
+                    program("forward", 0, upstream.getsockname()[1], backend=backend)
+                )
+                client = stack.enter_context(connect(port))
+                server, _ = upstream.accept()
+                stack.enter_context(server)
+                server.settimeout(LIMIT_S)
+                client.sendall(b"request" * 10_000)
+                client.shutdown(socket.SHUT_WR)
+                self.assertEqual(receive_exactly(server, 1 << 20), b"request" * 10_000)
+                server.sendall(b"answer" * 1000)
+                server.close()
+                self.assertEqual(receive_exactly(client, 1 << 20), b"answer" * 1000)
+                line = forward.stdout.readline()
+                self.assertEqual(line, "70000 bytes forth by splice, 6000 back by splice: both ended\n")
+                forward.send_signal(signal.SIGINT)
+                self.assertEqual(forward.wait(LIMIT_S), 0)
+
+
 class RunLimited(unittest.TestCase):
     def test_lines_of_both_outputs_are_numbered_and_the_code_is_passed_on(self):
         for backend in backends():
