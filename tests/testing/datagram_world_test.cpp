@@ -242,8 +242,8 @@ TEST_CASE("a tape of datagrams replays what was lost, repeated and overtaken") {
 }
 
 TEST_CASE("the trace of a world shows datagrams as they arrive") {
+  std::string lines;  // outlives the world, which traces to its end
   two_stations net;
-  std::string lines;
   net.world.trace([](const char* line, void* data) { *static_cast<std::string*>(data) += line; },
                   &lines);
   net.send(1);
