@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // UDP sockets as objects: peeking, waiting, cancelling, closing, ports, and what is lost.
+#include <atomic>
+#include <memory>
 #include <ostream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <beck/interop/use_future.hpp>
 #include <beck/io/cancel_after.hpp>
@@ -280,4 +284,39 @@ CONFORMANCE_ON(beck::test::uring, "the ring tells once of a burst of datagrams, 
   run_all(ctx);
   CHECK(received == count);
   CHECK(ctx.stats().completions - before < 4);
+}
+
+CONFORMANCE_ON(beck::test::epoll | beck::test::sim,
+               "threads of a shared context receive and send datagrams at once") {
+  beck::io_context ctx(context_options().threads(2));
+  constexpr unsigned pairs = 4, count = 200;
+  std::atomic<unsigned> right{0};
+  auto bounce = [](udp::socket& s) -> beck::task<> {
+    for (unsigned i = 0; i < count; ++i) {
+      unsigned number = 0;
+      udp::endpoint from;
+      (co_await s.async_receive_from(buffer(&number, sizeof number), from)).value();
+      (co_await s.async_send_to(buffer(&number, sizeof number), from)).value();
+    }
+  };
+  auto ask = [&right](udp::socket& s) -> beck::task<> {
+    for (unsigned i = 0; i < count; ++i) {
+      unsigned number = 0;
+      (co_await s.async_send(buffer(&i, sizeof i))).value();
+      (co_await s.async_receive(buffer(&number, sizeof number))).value();
+      right += number == i ? 1 : 0;
+    }
+  };
+  std::vector<std::unique_ptr<udp_pair>> all;
+  for (unsigned i = 0; i < pairs; ++i) {
+    all.push_back(std::make_unique<udp_pair>(ctx));
+    beck::co_spawn(ctx, bounce(all.back()->b), beck::detached);
+    beck::co_spawn(ctx, ask(all.back()->a), beck::detached);
+  }
+  const bool simulated = ctx.backend_in_use() == beck::backend::sim;  // its threads are virtual
+  std::thread other;
+  if (!simulated) other = std::thread([&ctx] { ctx.run(); });
+  ctx.run();
+  if (!simulated) other.join();
+  CHECK(right == pairs * count);
 }

@@ -9,6 +9,10 @@
 #include <string>
 #include <vector>
 
+#include <beck/coro/co_spawn.hpp>
+#include <beck/io/cancel_after.hpp>
+#include <beck/io/steady_timer.hpp>
+#include <beck/net/local_datagram.hpp>
 #include <beck/net/multicast.hpp>
 #include <beck/net/udp.hpp>
 
@@ -238,10 +242,89 @@ TEST_CASE("a tape of datagrams replays what was lost, repeated and overtaken") {
 }
 
 TEST_CASE("the trace of a world shows datagrams as they arrive") {
+  std::string lines;  // outlives the world, which traces to its end
   two_stations net;
-  std::string lines;
   net.world.trace([](const char* line, void* data) { *static_cast<std::string*>(data) += line; },
                   &lines);
   net.send(1);
   CHECK(lines.find("a -> b: datagram of 4") != std::string::npos);
+}
+
+TEST_CASE("a broadcast reaches every host, and only a socket that may send one sends it") {
+  two_stations net;
+  const udp::endpoint everybody(ip::make_address("255.255.255.255"), port);
+  const unsigned number = 0;
+  error_code ec;
+  net.a.socket().send_to(buffer(&number, sizeof number), everybody, 0, ec);
+  CHECK(ec == error::access_denied);
+  net.a.socket().set_option(udp::socket::broadcast(true));
+  net.a.send(everybody, 0);
+  net.world.run_until_idle();
+  CHECK(net.a.got() == numbers(1));
+  CHECK(net.b.got() == numbers(1));
+}
+
+TEST_CASE("who asks again until there is an answer gets all answers, whatever strikes") {
+  constexpr unsigned questions = 10;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    sim::world world(seed, sim::settings().with(sim::faults()));
+    io_context on_server(world.host("a"));
+    io_context on_client(world.host("b"));
+    udp::socket server(on_server, udp::endpoint(udp::v4(), port));
+    udp::socket client(on_client, udp::endpoint(udp::v4(), 0));
+    client.connect({ip::make_address("10.0.0.1"), port});
+    unsigned answered = 0;
+    const auto serve = [&]() -> task<> {
+      unsigned number = 0;
+      udp::endpoint from;
+      for (;;) {
+        const auto [ec, n] =
+            co_await server.async_receive_from(buffer(&number, sizeof number), from);
+        if (ec == error::operation_aborted) co_return;
+        if (!ec) ignore(co_await server.async_send_to(buffer(&number, n), from));
+      }
+    };
+    const auto ask = [&]() -> task<> {
+      while (answered < questions) {
+        ignore(co_await client.async_send(buffer(&answered, sizeof answered)));
+        unsigned number = 0;
+        const auto [ec, n] = co_await client.async_receive(
+            buffer(&number, sizeof number), cancel_after(duration(50'000'000), deferred));
+        if (!ec && n == sizeof number && number == answered) ++answered;
+      }
+      server.close();
+    };
+    co_spawn(on_server, serve, detached);
+    co_spawn(on_client, ask, detached);
+    world.run();
+    CHECK(answered == questions);
+  }
+}
+
+TEST_CASE("UNIX datagrams arrive, once and in order, whatever strikes") {
+  using protocol = local::datagram_protocol;
+  constexpr unsigned count = 100;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    sim::world world(seed, sim::settings().with(sim::faults()));
+    io_context ctx(world.host("a"));
+    protocol::socket a(ctx), b(ctx);
+    connect_pair(a, b);
+    unsigned right = 0;
+    const auto send = [&]() -> task<> {
+      for (unsigned i = 0; i < count; ++i) {
+        (co_await a.async_send(buffer(&i, sizeof i))).value();
+      }
+    };
+    const auto receive = [&]() -> task<> {
+      for (unsigned i = 0; i < count; ++i) {
+        unsigned number = 0;
+        (co_await b.async_receive(buffer(&number, sizeof number))).value();
+        right += number == i ? 1 : 0;
+      }
+    };
+    co_spawn(ctx, send, detached);
+    co_spawn(ctx, receive, detached);
+    world.run();
+    CHECK(right == count);
+  }
 }
