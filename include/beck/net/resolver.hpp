@@ -21,11 +21,12 @@ class resolver_base {
     passive = 0x1,              ///< without a host: addresses to listen on
     canonical_name = 0x2,       ///< entries have the name that the host calls itself
     numeric_host = 0x4,         ///< ask nobody: anything but an address is host_not_found
-    v4_mapped = 0x8,            ///< v6 asked for and not found: v4 addresses as v6 ones
     all_matching = 0x10,        ///< with v4_mapped: both
     address_configured = 0x20,  ///< only versions of IP that this machine has an address of
     numeric_service = 0x400,    ///< anything but a port number is an error
   };
+  /// v6 asked for and not found: v4 addresses as v6 ones. (There is an ip::v4_mapped, too.)
+  static constexpr flags v4_mapped = static_cast<flags>(0x8);
   friend constexpr flags operator|(flags a, flags b) noexcept {
     return static_cast<flags>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
   }
