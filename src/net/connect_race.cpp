@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <beck/io/steady_timer.hpp>
+#include <beck/net/resolver.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/strand.hpp>
 

@@ -5,6 +5,7 @@
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/net/connect_race.hpp>
+#include <beck/net/name_error.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/strand.hpp>
 
