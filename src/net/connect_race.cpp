@@ -6,11 +6,13 @@
 #include <beck/net/connect_race.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <beck/io/steady_timer.hpp>
+#include <beck/net/resolver.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/strand.hpp>
 
@@ -97,6 +99,7 @@ class connect_race {
   steady_timer timer_;
   ref_count count_;
   stop_entry stop_;
+  std::atomic<bool> stop_asked_{false};  // relaxed: only the first one counts
   done_function done_;
   std::optional<ip::resolve_operation<ip::tcp>> request_;
   std::vector<ip::tcp::endpoint> endpoints_;
@@ -118,6 +121,7 @@ void connect_race::start(done_function done) {
 
 /// The strand may be of another context's threads, or of several.
 void connect_race::request_stop() noexcept {
+  if (stop_asked_.exchange(true, std::memory_order_relaxed)) return;
   count_.add();
   home_.on_work_started();
   strand_.post(&stop_);

@@ -8,7 +8,6 @@
 #include <beck/net/tcp.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/strand.hpp>
-#include <beck/run/thread_pool.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -288,6 +287,33 @@ CONFORMANCE_ON(beck::test::epoll | beck::test::sim,
   m.ctx().run();
   for (std::thread& t : threads) t.join();
   CHECK(ended == 80);
+}
+
+CONFORMANCE_ON(
+    beck::test::epoll,
+    "coroutines of another, shared context look up, with time limits that strike or not") {
+  named_machine m;
+  auto guard = std::make_optional(beck::make_work_guard(m.ctx()));
+  std::thread running([&m] { m.ctx().run(); });
+  std::atomic<int> ended{0};
+  constexpr int coroutines = 6, rounds = 30;
+  const auto body = [](named_machine& on, std::atomic<int>& n, int which) -> beck::task<> {
+    tcp::resolver resolver(on.ctx());
+    for (int i = 0; i < rounds; ++i) {
+      const auto limit = (i + which) % 3 == 0 ? 0us : (i + which) % 3 == 1 ? 50us : 10'000'000us;
+      const auto found = co_await beck::timeout(resolver.async_resolve("there", "80"), limit);
+      CHECK((!found.error() || found.error() == error::timeout));
+      ++n;
+    }
+  };
+  beck::io_context pool(context_options().threads(2));
+  for (int i = 0; i < coroutines; ++i) beck::co_spawn(pool, body(m, ended, i), beck::detached);
+  std::thread helper([&pool] { pool.run(); });
+  pool.run();
+  helper.join();
+  guard.reset();
+  running.join();
+  CHECK(ended == coroutines * rounds);
 }
 
 CONFORMANCE_ON(beck::test::sim, "in a world a lookup takes virtual time, of the seed's choosing") {

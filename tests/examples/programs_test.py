@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Runs the chat server, the proxy and the UDP server as their users would: several clients, slow ones, signals.
+"""Runs the chat server, the proxy, the UDP server and others as their users would: several clients, slow ones, signals.
 
 usage: programs_test.py EXAMPLES_DIR [unittest options]
 """
@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -186,6 +187,37 @@ class Proxy(unittest.TestCase):
                 server.close()
                 self.assertEqual(proxy.stdout.readline(), "bye\n")
                 self.assertEqual(proxy.wait(LIMIT_S), 0)
+
+
+class Names(unittest.TestCase):
+    def run_client(self, *arguments, backend):
+        environment = os.environ | {"BECK_BACKEND": backend}
+        command = [str(folder / "name_client"), *map(str, arguments)]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_S)
+
+    def test_a_client_connects_by_name(self):
+        for backend in backends():
+            with self.subTest(backend=backend), socket.create_server(("127.0.0.1", 0)) as server:
+                port = server.getsockname()[1]
+
+                def answer():
+                    peer, _ = server.accept()
+                    with peer:
+                        peer.sendall(peer.recv(100))
+
+                answering = threading.Thread(target=answer)
+                answering.start()
+                done = self.run_client("localhost", port, "hi", backend=backend)
+                answering.join(LIMIT_S)
+                self.assertEqual(done.stdout, f"connected to 127.0.0.1:{port}\nhi\n", done.stderr)
+                self.assertEqual(done.returncode, 0)
+
+    def test_what_is_not_found_is_an_error_that_says_so(self):
+        for backend in backends():
+            with self.subTest(backend=backend):
+                done = self.run_client("127.0.0.1", "no-such-service", backend=backend)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("127.0.0.1:no-such-service: Service not found", done.stderr)
 
 
 class Dump(unittest.TestCase):

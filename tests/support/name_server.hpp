@@ -24,14 +24,50 @@
 
 namespace beck::test {
 
+/// When a server may answer. It outlives the context that asks.
+class turns {
+ public:
+  void be_silent() {
+    const std::lock_guard lock(mutex_);
+    silent_ = true;
+  }
+  void speak() {
+    const std::lock_guard lock(mutex_);
+    silent_ = false;
+    changed_.notify_all();
+  }
+  void expect_asked(int times) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return asked_ >= times; });
+  }
+  int asked() {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+  void wait_for_one() {
+    std::unique_lock lock(mutex_);
+    ++asked_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !silent_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool silent_ = false;
+  int asked_ = 0;
+};
+
 /// Knows the hosts it was told of, and one service: http.
 class scripted_names final : public posix_system {
  public:
+  explicit scripted_names(turns& when) : turns_(when) {}
+
   std::map<std::string, std::vector<std::string>> hosts;
   int status = 0;  ///< of every answer, if it is not 0
 
   int look_up(const name_question& question, name_sink& sink) noexcept override {
-    wait_for_turn();
+    turns_.wait_for_one();
     if (status != 0) return status;
     if (question.host == nullptr) return -(EAI_NONAME);
     ip::port_type port = 0;
@@ -50,32 +86,7 @@ class scripted_names final : public posix_system {
     return found ? 0 : -(EAI_NONAME);
   }
 
-  // --- a server that says nothing for a while
-  void be_silent() {
-    const std::lock_guard lock(mutex_);
-    silent_ = true;
-  }
-  void speak() {
-    const std::lock_guard lock(mutex_);
-    silent_ = false;
-    changed_.notify_all();
-  }
-  void expect_asked(int times) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return asked_ >= times; });
-  }
-  int asked() {
-    const std::lock_guard lock(mutex_);
-    return asked_;
-  }
-
  private:
-  void wait_for_turn() {
-    std::unique_lock lock(mutex_);
-    ++asked_;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return !silent_; });
-  }
   static int read_service(const name_question& question, ip::port_type& port) {
     if (question.service == nullptr) return 0;
     const std::string text(question.service);
@@ -91,10 +102,7 @@ class scripted_names final : public posix_system {
     return 0;
   }
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool silent_ = false;
-  int asked_ = 0;
+  turns& turns_;
 };
 
 /// A context and its name server. `there` is a host with two addresses, the v6 one first.
@@ -108,7 +116,7 @@ class named_machine {
       v4_ = "10.0.0.2";
       return;
     }
-    auto system = std::make_unique<scripted_names>();
+    auto system = std::make_unique<scripted_names>(turns_);
     script_ = system.get();
     testing::context_seam::replace_system(*ctx_, std::move(system));
     script_->hosts["there"] = {v6_, v4_};
@@ -122,12 +130,10 @@ class named_machine {
 
   /// Lookups from now on take long.
   void be_silent() {
-    if (script_ != nullptr) return script_->be_silent();
+    if (!is_virtual()) return turns_.be_silent();
     here_.host().inject(testing::sim::fault::call_slow, 1000);
   }
-  void speak() {
-    if (script_ != nullptr) script_->speak();
-  }
+  void speak() { turns_.speak(); }
   /// The next answers are this: a number of getaddrinfo(3), positive. In a simulation it can only
   /// be EAI_AGAIN.
   void fail(int status) {
@@ -138,19 +144,19 @@ class named_machine {
     }
   }
   void expect_asked(int times) {
-    if (script_ != nullptr) script_->expect_asked(times);
+    if (!is_virtual()) turns_.expect_asked(times);
   }
-  int asked() { return script_ != nullptr ? script_->asked() : 0; }
+  int asked() { return turns_.asked(); }
 
   /// Destroys the context while a call is inside the name server, which speaks some time later.
   void destroy_context() {
     std::thread speaker([this] { speak(); });
     ctx_.reset();
-    script_ = nullptr;
     speaker.join();
   }
 
  private:
+  turns turns_;
   machine here_;
   std::unique_ptr<io_context> ctx_;
   scripted_names* script_ = nullptr;

@@ -5,7 +5,6 @@
 
 #include <beck/base/duration.hpp>
 #include <beck/net/connect.hpp>
-#include <beck/net/resolver.hpp>
 #include <beck/net/tcp.hpp>
 
 namespace beck {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/blocking_jobs.hpp"
+#include "io/job_line.hpp"
 
 namespace beck {
 
@@ -36,14 +37,14 @@ class sim_jobs final : public blocking_jobs {
     io_op* op;
   };
 
-  bool begin(io_op& op) noexcept;
+  void begin_next() noexcept;
   std::size_t next() const noexcept;
   void perform(std::size_t at) noexcept;
 
   io_loop& loop_;
   sim_system& sys_;
   std::vector<job> performed_;  // in the order of their beginning
-  entry_queue waiting_;
+  job_line line_;
 };
 
 }  // namespace beck
