@@ -53,6 +53,7 @@ bool io_loop::attempt(io_op& op) noexcept {
   descriptor& d = *op.target;
   direction& q = d.queue[direction_of(op.kind)];
   if (is_transfer(op.kind)) return attempt_transfer<false>(op, d, q);
+  return_buffers(op);
   runner& where = is_shared() ? *runner::current() : runner_;
   context_stats& counters = is_shared() ? counters_here() : counters_;
   while (worth_attempting(d, q, op.kind) && where.spend(runner::call_weight)) {
