@@ -33,10 +33,12 @@
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/io/io_pool.hpp>
+#include <beck/io/pipe.hpp>
 #include <beck/io/read_until.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/io/signal_set.hpp>
 #include <beck/io/steady_timer.hpp>
+#include <beck/io/stream_descriptor.hpp>
 #include <beck/io/sync_wait.hpp>
 #include <beck/io/system_timer.hpp>
 #include <beck/io/uring_submit.hpp>

@@ -48,6 +48,8 @@ class misc_category_type final : public std::error_category {
         return "Deadline passed";
       case error::channel_closed:
         return "Channel closed";
+      case error::misaligned:
+        return "Direct transfer not aligned to the file's direct_alignment()";
     }
     return "Unknown error " + std::to_string(value);
   }

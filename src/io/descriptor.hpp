@@ -13,6 +13,7 @@
 #include <beck/run/loop_order.hpp>
 #include "base/spin_lock.hpp"
 #include "base/use_check.hpp"
+#include "io/system.hpp"
 
 namespace beck {
 
@@ -44,6 +45,7 @@ struct direction {
 enum : unsigned { direction_in, direction_out, direction_error, directions };
 
 struct descriptor;
+class file_operation;
 
 /// The point in time at which what is under way on a descriptor has to end.
 struct descriptor_expiry : timer_entry {
@@ -56,8 +58,11 @@ struct alignas(64) descriptor {
   int fd = -1;
   std::uint32_t index = 0;       ///< in the loop's table
   std::uint32_t generation = 0;  ///< counts the lives of this slot
+  descriptor_nature nature = descriptor_nature::socket;
   direction queue[directions];
-  bool hung_up = false;            ///< an end or an error was seen: reads never have to wait again
+  /// An end or an error was seen: reads never have to wait again. Also where a short read says
+  /// nothing: after one that gave something the next is tried at once.
+  bool hung_up = false;
   bool closing = false;            ///< close(2) waits for operations in the kernel
   bool expired = false;            ///< its time has passed: nothing starts until there is a new one
   bool detaching = false;          ///< detach() is on the stack: it sees for itself what came back
@@ -66,13 +71,22 @@ struct alignas(64) descriptor {
   bool arming = false;             ///< the driver is about to
   bool unwatching = false;         ///< the driver is about to ask for the end of it
   bool user_non_blocking = false;  ///< synchronous calls give would_block instead of waiting
-  std::uint16_t in_kernel = 0;     ///< operations that the kernel has
-  use_mark used;                   ///< by the thread that is inside one of its object's functions
-  descriptor* next = nullptr;      ///< free list, or one of the driver's lists
-  loop_order close_order;          ///< carries a close to the runner
-  spin_lock lock;                  ///< of shared loops only; guards all of the above but `next`
-  descriptor_expiry expiry;        ///< belongs to the loop's timers
+  std::uint32_t in_kernel = 0;     ///< operations that the kernel or a blocking thread has
+  file_operation* files = nullptr;     ///< calls on it that run beside each other, newest first
+  std::uint64_t position = 0;          ///< where the next file_in_order begins
+  std::uint32_t memory_alignment = 0;  ///< of direct transfers; 0: it makes none
+  std::uint32_t offset_alignment = 0;
+  int sync_error = 0;          ///< of a sync that has failed: those after it fail too
+  use_mark used;               ///< by the thread that is inside one of its object's functions
+  descriptor* next = nullptr;  ///< free list, or one of the driver's lists
+  loop_order close_order;      ///< carries a close to the runner
+  spin_lock lock;              ///< of shared loops only; guards all of the above but `next`
+  descriptor_expiry expiry;    ///< belongs to the loop's timers
 };
+
+inline bool is_socket(const descriptor& d) noexcept {
+  return d.nature == descriptor_nature::socket;
+}
 
 /// The result of an operation that was cancelled.
 inline int cancelled_result_of(const io_op& op) noexcept {
@@ -96,7 +110,11 @@ inline bool worth_attempting(const descriptor& d, const direction& q, op_kind ki
   return !is_receive(kind) || q.predictor < 2 || !d.registered;
 }
 
-static_assert(op_kind::wait_error < op_kind::wait_timer && op_kind::wait_timer < op_kind::raw);
+static_assert(op_kind::file_in_order < op_kind::wait_timer && op_kind::wait_timer < op_kind::file);
+
+inline bool is_file(op_kind kind) noexcept {
+  return kind == op_kind::file || kind == op_kind::file_in_order;
+}
 
 /// Whether operations of this kind queue for a direction of their descriptor.
 inline bool has_direction(op_kind kind) noexcept { return kind < op_kind::wait_timer; }
@@ -108,6 +126,7 @@ inline unsigned direction_of(op_kind kind) noexcept {
     case op_kind::receive_message:
     case op_kind::accept:
     case op_kind::wait_read:
+    case op_kind::file_in_order:
       return direction_in;
     case op_kind::send:
     case op_kind::send_vector:
@@ -118,7 +137,9 @@ inline unsigned direction_of(op_kind kind) noexcept {
     case op_kind::wait_error:
     case op_kind::wait_timer:
     case op_kind::wait_signal:
+    case op_kind::file:
     case op_kind::raw:
+    case op_kind::job:
       return direction_error;
   }
   return direction_error;
@@ -147,8 +168,13 @@ inline const char* name_of(op_kind kind) noexcept {
     case op_kind::wait_timer:
     case op_kind::wait_signal:
       return "wait";
+    case op_kind::file:
+    case op_kind::file_in_order:
+      return "a call on a file";
     case op_kind::raw:
       return "a raw entry";
+    case op_kind::job:
+      return "a job";
   }
   return "";
 }

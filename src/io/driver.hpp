@@ -10,6 +10,7 @@
 
 namespace beck {
 
+class blocking_jobs;
 struct descriptor;
 class virtual_threads;
 
@@ -43,6 +44,9 @@ class driver {
   /// the kernel says so. A result that is already there wins.
   virtual void cancel(io_op& op) noexcept = 0;
 
+  /// Whether calls on files need no thread.
+  virtual bool makes_file_calls() const noexcept { return false; }
+
   /// Takes a listed operation out of its list; false: it stays there, and its flag ends it.
   virtual bool unlist(io_op& op) noexcept = 0;
 
@@ -64,6 +68,9 @@ class driver {
 
   /// The threads of a shared loop, if the driver plays them; nullptr: they are real.
   virtual virtual_threads* threads() noexcept { return nullptr; }
+
+  /// Who makes calls that block, if the driver plays that; nullptr: threads, which are the loop's.
+  virtual blocking_jobs* jobs() noexcept { return nullptr; }
 
   /// Operations that the kernel has: quiescent at 0.
   virtual unsigned in_flight() const noexcept = 0;

@@ -130,7 +130,7 @@ void io_loop::take_mail() noexcept {
   while (!mail.empty()) {
     queue_entry* entry = mail.pop();
     if (entry->run == &start_entry || entry->run == &operation_alarm::start_entry ||
-        entry->run == &loop_order::run_order) {
+        entry->run == &loop_jobs::performed_entry || entry->run == &loop_order::run_order) {
       // Runs no user code: at once, in the order of the mail.
       entry->run(entry, &runner_);
     } else {

@@ -19,12 +19,14 @@
 #include "io/descriptor.hpp"
 #include "io/driver.hpp"
 #include "io/fork_count.hpp"
+#include "io/loop_jobs.hpp"
 #include "io/mailbox.hpp"
 #include "io/run_end.hpp"
 #include "io/runner_slot.hpp"
 #include "io/shared_runners.hpp"
 #include "io/system.hpp"
 #include "io/timer_queue.hpp"
+#include "io/timer_state.hpp"
 #include "io/wall_timers.hpp"
 
 namespace beck {
@@ -32,23 +34,6 @@ namespace beck {
 class signal_wait;
 class timer_operation;
 struct signal_state;
-
-/// A timer's part on the runner's side: the waits that are in flight.
-struct timer_state {
-  timer_state(io_loop& where, any_io_executor how, clock_kind which) noexcept
-      : executor(std::move(how)), clock(which) {
-    // A store of its own: fused with its neighbour it would delay the loads that come next.
-    __atomic_store_n(&loop, &where, __ATOMIC_RELAXED);
-  }
-
-  io_loop* loop;
-  any_io_executor executor;
-  clock_kind clock;
-  timer_operation* first = nullptr;  ///< oldest
-  timer_operation* last = nullptr;
-  loop_order release_order{};  ///< carries the end of its object to the runner
-  use_mark used{};
-};
 
 class io_loop {
  public:
@@ -185,12 +170,18 @@ class io_loop {
   /// Ends everything on `d` and closes it, at once or when the kernel has given back what it holds.
   void close(descriptor& d) noexcept;
   /// Gives an open, non-blocking descriptor number to `d`.
-  void open_descriptor(descriptor& d, int fd) noexcept;
+  void open_descriptor(descriptor& d, int fd,
+                       descriptor_nature nature = descriptor_nature::socket) noexcept;
   /// Takes the descriptor number out of `d` without closing it.
   int release(descriptor& d) noexcept;
   void free_descriptor(descriptor& d) noexcept;
-  /// From a driver: the last operation of a detached descriptor has come back.
-  void close_detached(descriptor& d) noexcept;
+  /// From a driver: an operation of a descriptor that is being closed has come back, perhaps the
+  /// last.
+  void close_if_idle(descriptor& d) noexcept;
+  /// From a driver: what a call on a file gave. Goes on with it, or finishes it.
+  void take_file_result(file_operation& op, std::ptrdiff_t r) noexcept;
+  /// As open_descriptor(), for files.
+  void open_file(descriptor& d, int fd) noexcept;
 
   std::size_t cancel_waits(timer_state& timer, std::size_t most) noexcept;
   /// Asks for the end of one operation, wherever it is in its life; a result that is there wins.
@@ -202,6 +193,10 @@ class io_loop {
   /// For whoever waits for a point in time without being an operation: it holds no outstanding
   /// work.
   timer_queue& timers() noexcept { return timers_; }
+
+  /// As loop_jobs::run() and cancel(), for drivers.
+  void run_blocking(io_op& op) noexcept { jobs_.run(op); }
+  void cancel_blocking(io_op& op) noexcept { jobs_.cancel(op); }
 
   /// Queues an attempt of `op`.
   void queue_attempt(io_op& op) noexcept;
@@ -220,6 +215,7 @@ class io_loop {
   driver& drv() noexcept { return *driver_; }
   runner& run_state() noexcept { return runner_; }
   mailbox& mail() noexcept { return mail_; }
+  loop_jobs& jobs() noexcept { return jobs_; }
   /// The descriptor of objects that are closed for ever: moved-from objects, and operations without
   /// one.
   descriptor& no_descriptor() noexcept { return no_descriptor_; }
@@ -266,6 +262,7 @@ class io_loop {
  private:
   class slot;
   friend class shared_runners;
+  friend class loop_jobs;
 
   void lock_descriptor(descriptor& d) const noexcept;
   void let_go(descriptor& d) noexcept;
@@ -296,6 +293,13 @@ class io_loop {
   void complete_with(io_op& op, int result) noexcept;
   void cancel_directed(io_op& op, bool try_first) noexcept;
   void abandon(direction& q) noexcept;
+  void abandon_all(descriptor& d) noexcept;
+  bool start_undirected(io_op& op) noexcept;
+  bool start_file(file_operation& op) noexcept;
+  bool attempt_in_order(file_operation& op) noexcept;
+  bool attempt_cached(file_operation& op) noexcept;
+  void unlink_file(file_operation& op) noexcept;
+  int take_opened(file_operation& op, int fd) noexcept;
   void close_now(descriptor& d) noexcept;
   void visit(turn_mode mode, std::int64_t deadline) noexcept;
   /// Whether this process forked off the one that made the loop.
@@ -340,7 +344,6 @@ class io_loop {
   friend struct testing::context_seam;
   void start_wait(timer_operation& op) noexcept;
   void start_timer(timer_operation& op) noexcept;
-  bool start_undirected(io_op& op) noexcept;
   void start_signal_wait(signal_wait& op) noexcept;
   void cancel_all_signal_waits() noexcept;
   [[gnu::noinline]] void start_rare_wait(timer_operation& op) noexcept;
@@ -382,6 +385,8 @@ class io_loop {
   std::array<std::atomic<descriptor*>, chunks_max>
       chunks_{};  // release/acquire: read without the mutex
   descriptor* free_descriptors_ = nullptr;
+
+  loop_jobs jobs_{*this};
 
   alignas(64) runner_slot slot_;
   run_end end_;

@@ -9,6 +9,7 @@
 #include "io/io_loop.hpp"
 #include "io/lent_buffers.hpp"
 #include "io/perform.hpp"
+#include "io/perform_file.hpp"
 #include "io/transitions.hpp"
 
 namespace beck {
@@ -53,6 +54,7 @@ bool io_loop::attempt(io_op& op) noexcept {
   descriptor& d = *op.target;
   direction& q = d.queue[direction_of(op.kind)];
   if (is_transfer(op.kind)) return attempt_transfer<false>(op, d, q);
+  if (op.kind == op_kind::file_in_order) return attempt_in_order(static_cast<file_operation&>(op));
   return_buffers(op);
   runner& where = is_shared() ? *runner::current() : runner_;
   context_stats& counters = is_shared() ? counters_here() : counters_;

@@ -36,7 +36,7 @@ descriptor* io_loop::allocate_descriptor(const any_io_executor& executor) {
   return d;
 }
 
-void io_loop::open_descriptor(descriptor& d, int fd) noexcept {
+void io_loop::open_descriptor(descriptor& d, int fd, descriptor_nature nature) noexcept {
   const descriptor_lock held(*this, d);
   for (direction& q : d.queue) {
     BECK_ASSERT(q.current == nullptr && q.waiting.empty(),
@@ -44,7 +44,8 @@ void io_loop::open_descriptor(descriptor& d, int fd) noexcept {
     q.ready = readiness::no;
     q.predictor = 0;
   }
-  d.hung_up = false;
+  d.nature = nature;
+  d.hung_up = nature == descriptor_nature::pipe || nature == descriptor_nature::other;
   d.registered = false;
   d.arming = false;
   d.fd = fd;
@@ -66,7 +67,7 @@ void io_loop::close(descriptor& d) noexcept {
   if (is_shared()) expect_untried(d);
   if (d.fd >= 0 && !d.closing) {
     d.closing = true;
-    for (direction& q : d.queue) abandon(q);
+    abandon_all(d);
     if (driver_->detach(d)) close_now(d);
   } else if (d.fd < 0 && d.orphaned) {
     free_descriptor(d);
@@ -82,9 +83,8 @@ void io_loop::close_now(descriptor& d) noexcept {
   if (!paused_.empty()) resume_acceptors();  // S1: a descriptor is free again
 }
 
-void io_loop::close_detached(descriptor& d) noexcept {
-  BECK_ASSERT(d.closing && d.in_kernel == 0, "a descriptor came back that was not being closed");
-  close_now(d);
+void io_loop::close_if_idle(descriptor& d) noexcept {
+  if (d.closing && d.in_kernel == 0 && !d.registered && !d.detaching) close_now(d);
 }
 
 int io_loop::release(descriptor& d) noexcept {
@@ -92,7 +92,7 @@ int io_loop::release(descriptor& d) noexcept {
   const descriptor_lock held(*this, d);
   if (is_shared()) expect_untried(d);
   if (d.fd < 0 || d.closing) return -EBADF;
-  for (direction& q : d.queue) abandon(q);
+  abandon_all(d);
   if (!driver_->detach(d))
     return -EBUSY;  // the kernel still works for an operation on this descriptor
   const int fd = d.fd;

@@ -4,6 +4,8 @@
 // exec.
 #include <cerrno>
 
+#include <beck/io/file_operation.hpp>
+
 #include "io/fork_count.hpp"
 #include "io/io_loop.hpp"
 
@@ -23,12 +25,14 @@ void io_loop::leave_to_parent() noexcept {
         abandon(q);
         if (in_kernel) finish(*q.current, -ECANCELED);
       }
+      while (d.files != nullptr) finish(*d.files, -ECANCELED);
       d.in_kernel = 0;
       d.registered = false;
       if (d.closing) close_now(d);  // it waited for a completion that goes to the parent
     }
   }
   driver_->leave_to_parent();
+  jobs_.leave_to_parent();
 }
 
 }  // namespace beck

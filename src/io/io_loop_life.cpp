@@ -60,6 +60,7 @@ io_loop::~io_loop() {
     static_cast<void>(system_.release());
     return;
   }
+  jobs_.end_threads();
   if (!left_to_parent_) {  // else the writers are the parent's threads
     end_.settle();
     take_mail();
@@ -95,11 +96,12 @@ void io_loop::cancel_everything() noexcept {
   resume_acceptors();
   while (timer_entry* entry = timers_.take_any()) entry->expired(*entry, *this, true);
   cancel_all_signal_waits();
+  jobs_.cancel_all();
   for (std::uint32_t chunk = 0; chunk < chunks_max && chunks_[chunk] != nullptr; ++chunk) {
     for (std::uint32_t i = 0; i < chunk_size(chunk); ++i) {
       descriptor& d = chunks_[chunk][i];
       if (d.fd < 0 || d.closing) continue;  // closing ones were asked already
-      for (direction& q : d.queue) abandon(q);
+      abandon_all(d);
       driver_->detach(d);
     }
   }
@@ -111,8 +113,10 @@ bool io_loop::reap() noexcept {
   const std::int64_t give_up = (duration(system_->now()) + reap_time).nanoseconds();
   while (driver_->in_flight() != 0) {
     driver_->turn(turn_mode::wait, give_up);
-    if (system_->now() >= give_up) return false;
+    if (system_->now() >= give_up) break;
   }
+  const bool performed = jobs_.reap(give_up);
+  if (driver_->in_flight() != 0 || !performed) return false;
   driver_->turn(turn_mode::drain, 0);  // what was listed has been marked as cancelled: it ends here
   return true;
 }

@@ -4,8 +4,8 @@
 #include <cerrno>
 
 #include <beck/base/assert.hpp>
+#include <beck/io/file_operation.hpp>
 #include <beck/io/timer_object.hpp>
-#include <beck/io/uring_submit.hpp>
 
 #include "io/io_loop.hpp"
 #include "io/lent_buffers.hpp"
@@ -18,6 +18,9 @@ namespace beck {
 
 void io_loop::hand_over(io_op& op) noexcept {
   lend_buffers(op);
+  if (op.kind == op_kind::file_in_order) {  // those before it have moved the position
+    static_cast<file_operation&>(op).offset = op.target->position;
+  }
   driver_->submit(op);
 }
 
@@ -42,12 +45,17 @@ bool io_loop::start_undirected(io_op& op) noexcept {
     start_signal_wait(static_cast<signal_wait&>(op));
     return false;
   }
+  if (op.kind == op_kind::file) return start_file(static_cast<file_operation&>(op));
   if (closing_) {
     op.result = -ECANCELED;
     return true;
   }
   ++outstanding_;
-  hand_over(op);
+  if (op.kind == op_kind::job) {
+    run_blocking(op);
+  } else {
+    hand_over(op);
+  }
   return false;
 }
 
@@ -146,15 +154,6 @@ void io_loop::deliver_here(io_op& op, runner* where) {
   op.complete(&op, where);  // in this entry: nothing would be gained by queueing once more
 }
 
-raw_operation::raw_operation(io_context& context, fill_function how) noexcept
-    : operation(op_kind::raw, nullptr, nullptr, 0), fill_(how) {
-  target = &static_cast<io_loop*>(context.get_executor().target())->no_descriptor();
-}
-
-void fill_raw(io_op& op, io_uring_sqe& entry) noexcept {
-  static_cast<raw_operation&>(op).fill(entry);
-}
-
 // --- finishing
 // -----------------------------------------------------------------------------------------
 
@@ -189,7 +188,10 @@ void io_loop::finish(io_op& op, int result) noexcept {
 }
 
 void io_loop::leave_direction(io_op& op) noexcept {
-  if (op.kind == op_kind::raw) return;
+  if (!has_direction(op.kind)) {
+    if (op.kind == op_kind::file) unlink_file(static_cast<file_operation&>(op));
+    return;
+  }
   if ((op.flags & io_op::flag_steps) != 0 && !op.target->closing && !op.target->detaching) return;
   direction& q = op.target->queue[direction_of(op.kind)];
   if (q.current != &op) return;  // its descriptor was closed meanwhile
@@ -279,6 +281,11 @@ std::size_t io_loop::cancel_all(descriptor& d) noexcept {
     count += 1 + mark_cancelled(q.waiting);
     cancel_one(*q.current);
   }
+  for (file_operation* op = d.files; op != nullptr; ++count) {
+    file_operation* const older = op->older;
+    cancel_one(*op);
+    op = older;
+  }
   return count;
 }
 
@@ -291,6 +298,7 @@ void io_loop::cancel(io_op& op, bool try_first) noexcept {
     if (op.state == op_state::parked) end_signal_wait(static_cast<signal_wait&>(op), -ECANCELED);
     return;
   }
+  if (op.kind == op_kind::job) return cancel_blocking(op);
   const descriptor_lock held(*this, *op.target);
   cancel_directed(op, try_first);
 }
@@ -302,7 +310,8 @@ void io_loop::cancel_directed(io_op& op, bool try_first) noexcept {
     complete_with(op, -ECANCELED);
     return;
   }
-  if (!try_first || op.kind == op_kind::raw || op.kind == op_kind::connect) return cancel_one(op);
+  const bool untried = !has_direction(op.kind) || op.kind == op_kind::file_in_order;
+  if (!try_first || untried || op.kind == op_kind::connect) return cancel_one(op);
   if (op.state == op_state::listed && driver_->unlist(op)) {
     queue_attempt(op);
   }

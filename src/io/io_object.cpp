@@ -37,7 +37,7 @@ bool has_operations(io_loop& loop, descriptor& d) noexcept {
   for (const direction& q : d.queue) {
     if (q.current != nullptr || q.undelivered != nullptr) return true;
   }
-  return false;
+  return d.files != nullptr;
 }
 
 /// Frees itself; the slot may have a new owner by then.

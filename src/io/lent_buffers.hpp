@@ -6,6 +6,7 @@
 #include <beck/io/message_operation.hpp>
 
 #include "base/sanitizers.hpp"
+#include "io/perform_file.hpp"
 
 namespace beck {
 
@@ -22,6 +23,17 @@ void each_message_buffer(const io_op& op, Action& action) noexcept {
 }
 
 template <class Action>
+void each_file_buffer(const file_operation& op, Action&& action) noexcept {
+  if (op.call == file_call::read) {
+    action(op.address, op.length);
+  } else if (op.call == file_call::read_vector) {
+    for (std::size_t i = 0; i < op.length; ++i) {
+      action(parts_of_file(op)[i].data, parts_of_file(op)[i].bytes);
+    }
+  }
+}
+
+template <class Action>
 void each_receive_buffer(const io_op& op, Action&& action) noexcept {
   if constexpr (address_sanitizer) {
     if (op.kind == op_kind::receive) {
@@ -31,6 +43,8 @@ void each_receive_buffer(const io_op& op, Action&& action) noexcept {
       for (std::size_t i = 0; i < op.length; ++i) action(parts[i].data, parts[i].bytes);
     } else if (op.kind == op_kind::receive_message) {
       each_message_buffer(op, action);
+    } else if (is_file(op.kind)) {
+      each_file_buffer(static_cast<const file_operation&>(op), action);
     }
   }
 }

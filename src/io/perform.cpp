@@ -32,10 +32,22 @@ int connect_step(system& sys, io_op& op) noexcept {
   return -EAGAIN;
 }
 
+/// Pipes, terminals and the like.
+std::ptrdiff_t read_or_write(system& sys, io_op& op) noexcept {
+  const descriptor& d = *op.target;
+  io_vector whole{static_cast<char*>(op.address) + op.transferred, op.length - op.transferred};
+  const bool single = op.kind == op_kind::receive || op.kind == op_kind::send;
+  io_vector* const parts = single ? &whole : parts_of(op);
+  const std::size_t count = single ? 1 : op.length;
+  if (is_receive(op.kind)) return sys.read(d.fd, parts, count);
+  return sys.write(d.fd, d.nature, parts, count);
+}
+
 }  // namespace
 
 std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
   const int fd = op.target->fd;
+  if (!is_socket(*op.target) && is_transfer(op.kind)) return read_or_write(sys, op);
   switch (op.kind) {
     case op_kind::receive:
       return sys.receive(fd, static_cast<char*>(op.address) + op.transferred,
@@ -60,7 +72,10 @@ std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
       return poll_now(sys, fd, op.kind);
     case op_kind::wait_timer:
     case op_kind::wait_signal:
+    case op_kind::file:
+    case op_kind::file_in_order:
     case op_kind::raw:
+    case op_kind::job:
       break;
   }
   return -EOPNOTSUPP;
@@ -84,7 +99,10 @@ unsigned awaited_events(op_kind kind) noexcept {
       return poll_priority;
     case op_kind::wait_timer:
     case op_kind::wait_signal:
+    case op_kind::file:
+    case op_kind::file_in_order:
     case op_kind::raw:
+    case op_kind::job:
       break;
   }
   return 0;

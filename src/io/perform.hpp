@@ -15,12 +15,14 @@ std::ptrdiff_t perform(system& sys, io_op& op) noexcept;
 /// The same for datagrams (perform_messages.cpp).
 std::ptrdiff_t perform_messages(system& sys, io_op& op) noexcept;
 
-/// The same for transfers; the two most frequent ones without a detour.
+/// The same for transfers; the two most frequent ones of sockets without a detour.
 inline std::ptrdiff_t perform_transfer(system& sys, io_op& op) noexcept {
   char* const at = static_cast<char*>(op.address) + op.transferred;
-  if (op.kind == op_kind::send) return sys.send(op.target->fd, at, op.length - op.transferred);
-  if (op.kind == op_kind::receive) {
-    return sys.receive(op.target->fd, at, op.length - op.transferred);
+  if (is_socket(*op.target)) [[likely]] {
+    if (op.kind == op_kind::send) return sys.send(op.target->fd, at, op.length - op.transferred);
+    if (op.kind == op_kind::receive) {
+      return sys.receive(op.target->fd, at, op.length - op.transferred);
+    }
   }
   return perform(sys, op);
 }

@@ -17,6 +17,8 @@
 
 #include <beck/io/vector_operation.hpp>
 
+#include "io/posix_retry.hpp"
+
 namespace beck {
 namespace {
 
@@ -24,19 +26,6 @@ static_assert(poll_in == POLLIN && poll_priority == POLLPRI && poll_out == POLLO
               poll_error == POLLERR && poll_hang_up == POLLHUP && poll_read_hang_up == POLLRDHUP);
 static_assert(sizeof(io_vector) == sizeof(iovec) &&
               offsetof(io_vector, bytes) == offsetof(iovec, iov_len));
-
-/// Linux moves at most this much in one call; asking for more only shortens the answer.
-constexpr std::size_t transfer_max = 0x7ffff000;
-
-template <class Call>
-auto retried(Call call) noexcept -> decltype(call()) {
-  for (;;) {
-    const auto result = call();
-    if (result >= 0) [[likely]]
-      return result;
-    if (errno != EINTR) return static_cast<decltype(call())>(-errno);
-  }
-}
 
 int once(int result) noexcept { return result >= 0 ? result : -errno; }
 

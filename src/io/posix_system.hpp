@@ -26,10 +26,31 @@ class posix_system : public system {
   int get_option(int fd, int level, int name, void* value, std::size_t& bytes) noexcept override;
   int available(int fd) noexcept override;
 
+  int open_file(const char* path, unsigned flags, unsigned mode) noexcept override;
+  std::ptrdiff_t read_at(int fd, void* data, std::size_t bytes,
+                         std::uint64_t offset) noexcept override;
+  std::ptrdiff_t write_at(int fd, const void* data, std::size_t bytes,
+                          std::uint64_t offset) noexcept override;
+  std::ptrdiff_t read_vector_at(int fd, const io_vector* parts, std::size_t count,
+                                std::uint64_t offset) noexcept override;
+  std::ptrdiff_t write_vector_at(int fd, const io_vector* parts, std::size_t count,
+                                 std::uint64_t offset) noexcept override;
+  std::ptrdiff_t read_cached(int fd, const io_vector* parts, std::size_t count,
+                             std::uint64_t offset) noexcept override;
+  int sync_file(int fd, bool data_only) noexcept override;
+  int resize_file(int fd, std::uint64_t bytes) noexcept override;
+  std::int64_t file_size(int fd) noexcept override;
+  void direct_alignment(int fd, std::uint32_t& memory, std::uint32_t& offset) noexcept override;
+
   std::ptrdiff_t receive(int fd, void* data, std::size_t bytes) noexcept override;
   std::ptrdiff_t receive_vector(int fd, io_vector* parts, std::size_t count) noexcept override;
   std::ptrdiff_t send(int fd, const void* data, std::size_t bytes) noexcept override;
   std::ptrdiff_t send_vector(int fd, const io_vector* parts, std::size_t count) noexcept override;
+  int open_pipe(int (&ends)[2]) noexcept override;
+  int adopt_any(int fd) noexcept override;
+  std::ptrdiff_t read(int fd, io_vector* parts, std::size_t count) noexcept override;
+  std::ptrdiff_t write(int fd, descriptor_nature what, const io_vector* parts,
+                       std::size_t count) noexcept override;
   // posix_datagrams.cpp:
   std::ptrdiff_t receive_message(int fd, message_header& message, int flags) noexcept override;
   std::ptrdiff_t send_message(int fd, const message_header& message, int flags) noexcept override;
@@ -37,11 +58,19 @@ class posix_system : public system {
                                   std::size_t count) noexcept override;
   std::ptrdiff_t send_messages(int fd, message_header* messages,
                                std::size_t count) noexcept override;
+  std::ptrdiff_t splice(int from, int to, std::size_t bytes, bool own_reader) noexcept override;
   int accept(int fd) noexcept override;
   int connect(int fd, const void* address, std::size_t bytes) noexcept override;
   int pending_error(int fd) noexcept override;
   int watch_signal(int number, signal_sink& sink) noexcept override;
   void unwatch_signal(int number, signal_sink& sink) noexcept override;
+  int spawn(const spawn_request& what, spawned_child& child) noexcept override;
+  int collect_child(int handle, bool known, exit_status& status) noexcept override;
+  int signal_child(int handle, int number) noexcept override;
+  void leave_child(int handle) noexcept override;
+  int look_up(const name_question& question, name_sink& sink) noexcept override;
+  int name_of(const void* address, std::size_t bytes, bool datagrams,
+              name_texts& names) noexcept override;
   int poll(int fd, unsigned events, std::int64_t deadline) noexcept override;
 };
 

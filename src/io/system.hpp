@@ -9,9 +9,15 @@
 
 namespace beck {
 
+class name_sink;
 class signal_sink;
+class exit_status;
+struct spawn_request;
+struct spawned_child;
 struct io_vector;       // io/vector_operation.hpp: laid out as struct iovec
 struct message_header;  // io/message_operation.hpp: laid out as struct mmsghdr
+struct name_question;
+struct name_texts;
 
 /// Readiness as poll(2) names it, without its header.
 enum poll_events : unsigned {
@@ -21,6 +27,14 @@ enum poll_events : unsigned {
   poll_error = 0x008,
   poll_hang_up = 0x010,
   poll_read_hang_up = 0x2000,
+};
+
+/// What a descriptor stands for: which calls move its bytes, and what a short read says.
+enum class descriptor_nature : std::uint8_t {
+  socket,    ///< receive() and send()
+  own_pipe,  ///< read() and write(); a short read has emptied it
+  pipe,      ///< made elsewhere: a short read may have met the end of a packet (pipe2(2), O_DIRECT)
+  other,     ///< a terminal, an eventfd, a device: a short read says nothing, and no SIGPIPE
 };
 
 /// Synchronous and non-blocking; every call gives its value or -errno, and retries EINTR itself
@@ -51,11 +65,44 @@ class system {
   /// Bytes that can be read without waiting.
   virtual int available(int fd) noexcept = 0;
 
+  // Calls on files (open(2), pread(2), pwrite(2), fsync(2), ...). These wait for the device.
+  /// `flags`: O_ values; O_CLOEXEC comes on top.
+  virtual int open_file(const char* path, unsigned flags, unsigned mode) noexcept = 0;
+  virtual std::ptrdiff_t read_at(int fd, void* data, std::size_t bytes,
+                                 std::uint64_t offset) noexcept = 0;
+  virtual std::ptrdiff_t write_at(int fd, const void* data, std::size_t bytes,
+                                  std::uint64_t offset) noexcept = 0;
+  virtual std::ptrdiff_t read_vector_at(int fd, const io_vector* parts, std::size_t count,
+                                        std::uint64_t offset) noexcept = 0;
+  virtual std::ptrdiff_t write_vector_at(int fd, const io_vector* parts, std::size_t count,
+                                         std::uint64_t offset) noexcept = 0;
+  /// As read_vector_at(), but waits for nothing: -EAGAIN if that is not certain (RWF_NOWAIT).
+  virtual std::ptrdiff_t read_cached(int fd, const io_vector* parts, std::size_t count,
+                                     std::uint64_t offset) noexcept = 0;
+  virtual int sync_file(int fd, bool data_only) noexcept = 0;
+  virtual int resize_file(int fd, std::uint64_t bytes) noexcept = 0;
+  /// In bytes, or -errno.
+  virtual std::int64_t file_size(int fd) noexcept = 0;
+  /// What direct transfers have to be aligned to, in bytes; 0 and 0: the file was not opened for
+  /// them.
+  virtual void direct_alignment(int fd, std::uint32_t& memory, std::uint32_t& offset) noexcept = 0;
+
   virtual std::ptrdiff_t receive(int fd, void* data, std::size_t bytes) noexcept = 0;
   virtual std::ptrdiff_t receive_vector(int fd, io_vector* parts, std::size_t count) noexcept = 0;
   virtual std::ptrdiff_t send(int fd, const void* data, std::size_t bytes) noexcept = 0;
   virtual std::ptrdiff_t send_vector(int fd, const io_vector* parts,
                                      std::size_t count) noexcept = 0;
+
+  /// Both ends, non-blocking and close-on-exec; the first is the one to read from.
+  virtual int open_pipe(int (&ends)[2]) noexcept = 0;
+  /// As adopt(), for what need not be a socket; gives its descriptor_nature. -EPERM: nobody can
+  /// wait for it (regular files, directories, block devices).
+  virtual int adopt_any(int fd) noexcept = 0;
+  /// Of what is no socket. A pipe without readers gives -EPIPE and no signal.
+  virtual std::ptrdiff_t read(int fd, io_vector* parts, std::size_t count) noexcept = 0;
+  virtual std::ptrdiff_t write(int fd, descriptor_nature what, const io_vector* parts,
+                               std::size_t count) noexcept = 0;
+
   /// One message with its address and control data: its bytes, 0 if it is empty. The header says
   /// how much of each was written, and `message.flags` whether something did not fit.
   virtual std::ptrdiff_t receive_message(int fd, message_header& message, int flags) noexcept = 0;
@@ -66,6 +113,10 @@ class system {
                                           std::size_t count) noexcept = 0;
   virtual std::ptrdiff_t send_messages(int fd, message_header* messages,
                                        std::size_t count) noexcept = 0;
+  /// Moves bytes inside the system, from or to a pipe. `own_reader`: the reader of the pipe that is
+  /// written to is ours, so no signal can come. Source: splice(2).
+  virtual std::ptrdiff_t splice(int from, int to, std::size_t bytes, bool own_reader) noexcept = 0;
+
   /// The new descriptor, non-blocking and close-on-exec.
   virtual int accept(int fd) noexcept = 0;
   /// 0, -EINPROGRESS, or an error.
@@ -78,6 +129,23 @@ class system {
   virtual int watch_signal(int number, signal_sink& sink) noexcept = 0;
   /// Ends it; when this returns the sink gets no further one. Requires that it is watched.
   virtual void unwatch_signal(int number, signal_sink& sink) noexcept = 0;
+
+  /// Starts a child process, or says why its program cannot run. Waits for the kernel to load it.
+  virtual int spawn(const spawn_request& what, spawned_child& child) noexcept = 0;
+  /// The end of a child, once: 0, -EAGAIN while it runs, -ECHILD if somebody else took it. `known`:
+  /// it has ended, and only a debugger may still hold it back; that is waited for.
+  virtual int collect_child(int handle, bool known, exit_status& status) noexcept = 0;
+  virtual int signal_child(int handle, int number) noexcept = 0;
+  /// Nobody will collect it: that happens by the way when it has ended. `handle` stays the
+  /// caller's.
+  virtual void leave_child(int handle) noexcept = 0;
+  // Names: these two wait for servers, so they are called in jobs and synchronous functions only.
+  // 0, -errno, or the number of an EAI_ error, positive.
+  /// getaddrinfo(3).
+  virtual int look_up(const name_question& question, name_sink& sink) noexcept = 0;
+  /// getnameinfo(3).
+  virtual int name_of(const void* address, std::size_t bytes, bool datagrams,
+                      name_texts& names) noexcept = 0;
 
   /// Which of `events` (and error, hang-up) hold now; waits until `deadline` on the steady clock
   /// for one (INT64_MIN: not at all). The simulator asserts where it would have to wait.

@@ -112,8 +112,13 @@ const char* words_for(const io_op& op) noexcept {
       return "timer";
     case op_kind::wait_signal:
       return "signal";
+    case op_kind::file:
+    case op_kind::file_in_order:
+      return "a file";
     case op_kind::raw:
       return "raw operation";
+    case op_kind::job:
+      return "a blocking call";
   }
   return "";
 }

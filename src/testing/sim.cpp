@@ -64,6 +64,8 @@ bool host::raise_signal(int number, int value) { return simulated_->raise_signal
 system_time_point host::date() const noexcept {
   return system_time_point(duration(simulated_->date()));
 }
+void host::disk_capacity(std::size_t bytes) noexcept { simulated_->files().set_capacity(bytes); }
+
 void host::set_date(system_time_point to) noexcept { simulated_->set_date(to.nanoseconds()); }
 
 void host::break_connection(int native_handle, fault how) {

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import unittest
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -51,6 +52,24 @@ def receive_exactly(stream, size):
 def backends():
     forced = os.environ.get("BECK_BACKEND", "automatic")
     return [forced] if forced != "automatic" else ["epoll", "automatic"]
+
+
+class Checksum(unittest.TestCase):
+    def test_the_sum_of_files_of_many_sizes(self):
+        for backend in backends():
+            with self.subTest(backend=backend), tempfile.TemporaryDirectory() as there:
+                expected = []
+                for size in (0, 1, 65535, 65536, 65537, 8 * 65536 + 3, 3_000_000):
+                    data = bytes((i * 31 + size) % 251 for i in range(size))
+                    path = Path(there) / f"file{size}"
+                    path.write_bytes(data)
+                    expected.append(f"{sum(data)} {size} {path}")
+                paths = [line.split(" ")[2] for line in expected]
+                command = [folder / "checksum", *paths, f"{there}/missing"]
+                environment = os.environ | {"BECK_BACKEND": backend}
+                done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_S)
+                self.assertEqual(sorted(done.stdout.splitlines()), sorted(expected))
+                self.assertIn("missing: No such file", done.stderr)
 
 
 class Datagrams(unittest.TestCase):
@@ -232,6 +251,91 @@ class Dump(unittest.TestCase):
             [folder / "dump_tasks"], env=environment, stdout=subprocess.PIPE, text=True, timeout=LIMIT_S
         )
         return len(done.stdout.splitlines())
+
+
+def run(name, *arguments, backend, **how):
+    """Runs an example to its end."""
+    environment = os.environ | {"BECK_BACKEND": backend}
+    command = [str(folder / name), *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, timeout=LIMIT_S, text=True, **how)
+
+
+class Forward(unittest.TestCase):
+    def test_bytes_go_through_both_ways_and_are_counted(self):
+        for backend in backends():
+            with self.subTest(backend=backend), ExitStack() as stack:
+                upstream = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+                upstream.settimeout(LIMIT_S)
+                forward, port = stack.enter_context(
+                    program("forward", 0, upstream.getsockname()[1], backend=backend)
+                )
+                client = stack.enter_context(connect(port))
+                server, _ = upstream.accept()
+                stack.enter_context(server)
+                server.settimeout(LIMIT_S)
+                client.sendall(b"request" * 10_000)
+                client.shutdown(socket.SHUT_WR)
+                self.assertEqual(receive_exactly(server, 1 << 20), b"request" * 10_000)
+                server.sendall(b"answer" * 1000)
+                server.close()
+                self.assertEqual(receive_exactly(client, 1 << 20), b"answer" * 1000)
+                line = forward.stdout.readline()
+                self.assertEqual(line, "70000 bytes forth by splice, 6000 back by splice: both ended\n")
+                forward.send_signal(signal.SIGINT)
+                self.assertEqual(forward.wait(LIMIT_S), 0)
+
+
+class RunLimited(unittest.TestCase):
+    def test_lines_of_both_outputs_are_numbered_and_the_code_is_passed_on(self):
+        for backend in backends():
+            with self.subTest(backend=backend):
+                script = "echo one; echo two >&2; printf three; exit 9"
+                done = run("run_limited", 20, "sh", "-c", script, backend=backend)
+                self.assertEqual(done.stdout, "   1  one\n   2  two\n   3  three")
+                self.assertEqual(done.returncode, 9)
+
+    def test_a_program_that_does_not_end_is_ended(self):
+        for backend in backends():
+            with self.subTest(backend=backend):
+                done = run("run_limited", 0, "cat", "/dev/zero", backend=backend)
+                self.assertEqual(done.returncode, 124)
+
+    def test_a_program_that_is_not_there_is_named(self):
+        for backend in backends():
+            with self.subTest(backend=backend):
+                done = run("run_limited", 1, "/no/such/program", backend=backend)
+                self.assertEqual(done.returncode, 127)
+                self.assertIn("/no/such/program", done.stderr)
+                self.assertIn("No such file", done.stderr)
+
+
+class UpperCase(unittest.TestCase):
+    def test_it_filters_between_pipes(self):
+        for backend in backends():
+            with self.subTest(backend=backend):
+                text = "hello world\n" * 20_000
+                done = run("upper_case", backend=backend, input=text)
+                self.assertEqual(done.stdout, text.upper())
+                self.assertEqual(done.returncode, 0)
+
+    def test_it_ends_quietly_when_nobody_reads(self):
+        for backend in backends():
+            with self.subTest(backend=backend):
+                reading, writing = os.pipe()
+                os.close(reading)
+                environment = os.environ | {"BECK_BACKEND": backend}
+                done = subprocess.run(
+                    [folder / "upper_case"], env=environment, input=b"x\n", stdout=writing, timeout=LIMIT_S
+                )
+                os.close(writing)
+                self.assertEqual(done.returncode, 0)
+
+    def test_a_regular_file_is_refused_by_name(self):
+        for backend in backends():
+            with self.subTest(backend=backend), open(__file__) as file:
+                done = run("upper_case", backend=backend, stdin=file)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("cannot be waited for", done.stderr)
 
 
 if __name__ == "__main__":

@@ -72,6 +72,7 @@ enum misc_errors : int {
   timeout =
       4,  // a deadline given to the library passed; equal to errc::timed_out, not to timed_out
   channel_closed = 5,  // nothing is sent through a channel any more, and all that was is received
+  misaligned = 6,      // a direct transfer does not fit the file's direct_alignment()
 };
 
 inline error_code make_error_code(basic_errors e) noexcept {
@@ -92,6 +93,7 @@ inline constexpr int already_open_result = misc_result(error::already_open);
 inline constexpr int eof_result = misc_result(error::eof);
 inline constexpr int not_found_result = misc_result(error::not_found);
 inline constexpr int timeout_result = misc_result(error::timeout);
+inline constexpr int misaligned_result = misc_result(error::misaligned);
 inline constexpr int channel_closed_result = misc_result(error::channel_closed);
 
 /// The failing half of make_error(). Requires: result < 0.

@@ -31,9 +31,12 @@ enum class op_kind : std::uint8_t {
   wait_read,        ///< readiness to read, without transfer
   wait_write,       ///< readiness to write
   wait_error,       ///< a pending error or hang-up
+  file_in_order,    ///< a call on a file, one after the other (io/file_operation.hpp)
   wait_timer,       ///< a point in time
   wait_signal,      ///< a signal
+  file,             ///< a call on a file, beside others
   raw,              ///< a ring entry that the user fills
+  job,              ///< a call that blocks, by a thread of the context's pool
 };
 
 /// Where an operation is in its life; io/transitions.hpp has the table of what may follow what.

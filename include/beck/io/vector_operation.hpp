@@ -13,6 +13,31 @@ struct io_vector {
   std::size_t bytes;
 };
 
+/// Fills `parts` with the parts of `buffers` from byte `skip` on, at most `bytes_max` bytes; empty
+/// parts are left out. Gives how many parts there are, at most `parts_max`.
+template <class S>
+std::size_t gather_parts(io_vector* parts, std::size_t parts_max, const S& buffers,
+                         std::size_t skip, std::size_t bytes_max) noexcept {
+  std::size_t count = 0;
+  const auto end = buffer_sequence_end(buffers);
+  for (auto at = buffer_sequence_begin(buffers); at != end && count < parts_max && bytes_max != 0;
+       ++at) {
+    const const_buffer part(*at);
+    if (skip >= part.size()) {
+      skip -= part.size();
+      continue;
+    }
+    const std::size_t left = part.size() - skip;
+    const std::size_t bytes = left < bytes_max ? left : bytes_max;
+    parts[count].data = const_cast<char*>(static_cast<const char*>(part.data())) + skip;
+    parts[count].bytes = bytes;
+    ++count;
+    bytes_max -= bytes;
+    skip = 0;
+  }
+  return count;
+}
+
 /// A receive_vector or send_vector. A sequence with more parts than fit is cut: "some" moves at
 /// least one byte, never promises all.
 class [[nodiscard]] vector_operation : public transfer_operation {
@@ -34,27 +59,10 @@ class [[nodiscard]] vector_operation : public transfer_operation {
   const io_vector* parts() const noexcept { return parts_; }
 
  protected:
-  /// Takes the parts of `buffers` from byte `skip` on, at most `bytes_max` bytes; empty parts are
-  /// left out.
+  /// As gather_parts().
   template <class S>
   void gather(const S& buffers, std::size_t skip, std::size_t bytes_max) noexcept {
-    length = 0;
-    const auto end = buffer_sequence_end(buffers);
-    for (auto at = buffer_sequence_begin(buffers);
-         at != end && length < parts_max && bytes_max != 0; ++at) {
-      const const_buffer part(*at);
-      if (skip >= part.size()) {
-        skip -= part.size();
-        continue;
-      }
-      const std::size_t left = part.size() - skip;
-      const std::size_t bytes = left < bytes_max ? left : bytes_max;
-      parts_[length].data = const_cast<char*>(static_cast<const char*>(part.data())) + skip;
-      parts_[length].bytes = bytes;
-      ++length;
-      bytes_max -= bytes;
-      skip = 0;
-    }
+    length = gather_parts(parts_, parts_max, buffers, skip, bytes_max);
   }
 
  private:

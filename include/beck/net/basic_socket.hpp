@@ -3,27 +3,10 @@
 #pragma once
 
 #include <beck/io/launch.hpp>
+#include <beck/io/typed_executor.hpp>
 #include <beck/net/socket_object.hpp>
 
 namespace beck {
-
-/// The executor of an object whose type is not any_io_executor; any_io_executor lives in the slot
-/// already.
-template <class Executor>
-class typed_executor {
- public:
-  explicit typed_executor(const Executor& executor) noexcept : executor_(executor) {}
-  Executor get(const any_io_executor&) const noexcept { return executor_; }
-
- private:
-  Executor executor_;
-};
-template <>
-class typed_executor<any_io_executor> {
- public:
-  explicit typed_executor(const any_io_executor&) noexcept {}
-  any_io_executor get(const any_io_executor& own) const noexcept { return own; }
-};
 
 /// Requires: Protocol has endpoint, family(), type(), protocol(). Base is io_object or
 /// stream_object. Thread, cancellation, lifetime: as io_object. Each throwing form throws io_error.

@@ -28,13 +28,20 @@ enum class fault : unsigned char {
   accept_exhausted,   ///< no descriptor for it: EMFILE or ENFILE
   close_interrupted,  ///< close() gives EINTR, and has closed
   spurious_event,     ///< a descriptor is called ready to read and write, whether it is or not
-  clock_jump,   ///< time leaps by up to 8 hours while nothing is ready, as when a machine slept
-  date_set,     ///< the date is set, forward or back by up to an hour, when a program looks at it
-  duplication,  ///< a datagram arrives twice (UDP)
+  clock_jump,     ///< time leaps by up to 8 hours while nothing is ready, as when a machine slept
+  date_set,       ///< the date is set, forward or back by up to an hour, when a program looks at it
+  lookup_failed,  ///< no name server answers: host_not_found_try_again
+  call_slow,      ///< a call that blocks, such as a name lookup, takes up to half a minute
+  duplication,    ///< a datagram arrives twice (UDP)
+
+  // On a disk (files also meet short_read and short_write):
+  device_error,  ///< a read or write fails with EIO, and has moved nothing
+  disk_full,     ///< for a moment there is no room: a write fails with ENOSPC
+  sync_failed,   ///< a sync fails with EIO; what it was to store is lost with the next power cut
 };
 
 /// How many kinds there are.
-inline constexpr std::size_t fault_kinds = static_cast<std::size_t>(fault::duplication) + 1;
+inline constexpr std::size_t fault_kinds = static_cast<std::size_t>(fault::sync_failed) + 1;
 
 /// "loss", "reordering", ...
 const char* to_string(fault which) noexcept;

@@ -109,6 +109,11 @@ class host {
   /// it. False: none does, and nothing happens.
   bool raise_signal(int number, int value = 0);
 
+  /// How many bytes its disk takes, all files together; no limit at first. Files of a host outlive
+  /// its contexts, and crashes, of which the device remembers what was synced, and of what came
+  /// after that each write in full, in part or not at all, as the seed decides.
+  void disk_capacity(std::size_t bytes) noexcept;
+
   /// What system_now() gives to its programs: at first the world's now() after 1 January 2026,
   /// 00:00 UTC.
   system_time_point date() const noexcept;

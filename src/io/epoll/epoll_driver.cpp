@@ -14,6 +14,7 @@
 
 #include "io/io_loop.hpp"
 #include "io/perform.hpp"
+#include "io/perform_file.hpp"
 #include "io/readiness.hpp"
 #include "io/transitions.hpp"
 #include "io/wake.hpp"
@@ -65,7 +66,7 @@ bool epoll_driver::detach(descriptor& d) noexcept {
     ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, d.fd, &unused);
     d.registered = false;
   }
-  return true;
+  return d.in_kernel == 0;
 }
 
 bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
@@ -75,7 +76,12 @@ bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
   event.data.u64 = token_of(d);
   if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, d.fd, &event) < 0) {
     const int error = errno;
-    loop_.finish(op, -error);
+    // EPERM: it has no readiness (/dev/null), so what the budget has put off may go on.
+    if (error == EPERM && d.queue[direction_of(op.kind)].ready != readiness::no) {
+      loop_.queue_attempt(op);
+    } else {
+      loop_.finish(op, -error);
+    }
     return false;
   }
   d.registered = true;
@@ -96,6 +102,7 @@ void epoll_driver::submit(io_op& op) noexcept {
     loop_.finish(op, -EOPNOTSUPP);
     return;
   }
+  if (is_file(op.kind)) return loop_.run_blocking(op);
   descriptor& d = *op.target;
   const direction& q = d.queue[direction_of(op.kind)];
   if (!watch(d, op)) return;
@@ -114,6 +121,7 @@ void epoll_driver::submit(io_op& op) noexcept {
 }
 
 void epoll_driver::cancel(io_op& op) noexcept {
+  if (is_on_thread(op)) return loop_.cancel_blocking(op);
   if (op.state != op_state::parked) return;  // listed: the flag ends it
   if (!loop_.is_paused(op)) count_parked(-1);
   loop_.finish(op, -ECANCELED);

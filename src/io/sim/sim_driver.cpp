@@ -2,6 +2,7 @@
 // Turns under virtual time.
 #include "io/sim/sim_driver.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/test_build.hpp"
 #include "io/io_loop.hpp"
 #include "io/perform.hpp"
+#include "io/perform_file.hpp"
 #include "io/readiness.hpp"
 #include "io/transitions.hpp"
 
@@ -23,7 +25,7 @@ std::uint64_t token_of(const descriptor& d) noexcept {
 
 }  // namespace
 
-sim_driver::sim_driver(io_loop& loop, sim_system& sys) : loop_(loop), sys_(sys) {
+sim_driver::sim_driver(io_loop& loop, sim_system& sys) : loop_(loop), sys_(sys), jobs_(loop, sys) {
   if (loop_.is_shared()) {
     runners_ = std::make_unique<sim_runners>(*this, sys_.world(), loop_.threads_max());
     sys_.run_by(runners_.get());
@@ -44,7 +46,7 @@ void sim_driver::attach(descriptor& d) noexcept {
 bool sim_driver::detach(descriptor& d) noexcept {
   if (sim_socket* s = sys_.find(d.fd); s != nullptr && d.registered) sim_network::unwatch(*s);
   d.registered = false;
-  return true;
+  return d.in_kernel == 0;
 }
 
 bool sim_driver::watch(descriptor& d, io_op& op) noexcept {
@@ -60,6 +62,7 @@ bool sim_driver::watch(descriptor& d, io_op& op) noexcept {
 }
 
 void sim_driver::submit(io_op& op) noexcept {
+  if (is_file(op.kind)) return loop_.run_blocking(op);
   descriptor& d = *op.target;
   const direction& q = d.queue[direction_of(op.kind)];
   if (!watch(d, op)) return;
@@ -77,6 +80,7 @@ void sim_driver::submit(io_op& op) noexcept {
 }
 
 void sim_driver::cancel(io_op& op) noexcept {
+  if (is_on_thread(op)) return loop_.cancel_blocking(op);
   if (op.state == op_state::parked) loop_.finish(op, -ECANCELED);  // listed: the flag ends it
 }
 
@@ -121,13 +125,14 @@ void sim_driver::wait(std::int64_t deadline) noexcept {
   if (runners_ != nullptr) {
     loop_.pause_lock();
     runners_->meet();
-    runners_->wait_in_kernel(deadline);
+    runners_->wait_in_kernel(deadline);  // or until a job is over
     loop_.resume_lock();
     return world.note(sys_.host(), sim_note::time, 0, 0);
   }
+  const std::int64_t limit = std::min(deadline, jobs_.next_end());
   while (ready_.entries.empty()) {
-    if (world.advance(deadline)) continue;
-    if (deadline == INT64_MAX) stuck();
+    if (world.advance(limit)) continue;
+    if (limit == INT64_MAX) stuck();
     break;
   }
   world.note(sys_.host(), sim_note::time, 0, 0);
@@ -140,6 +145,7 @@ void sim_driver::end_whatever_waits(std::uint64_t token) noexcept {
 }
 
 void sim_driver::collect() noexcept {
+  jobs_.end_due();
   sim_random& order = sys_.world().network().order();
   std::swap(taken_.entries, ready_.entries);
   for (std::size_t left = taken_.entries.size(); left != 0; --left) {
@@ -173,22 +179,28 @@ bool sim_driver::is_ready() const noexcept {
   if (runners_ != nullptr && (runners_->are_inside() || runners_->is_ready()))
     return runners_->is_ready();
   return loop_.has_queued() || !loop_.mail().empty() || !ready_.entries.empty() || !due_.empty() ||
-         !fresh_.empty() || loop_.next_deadline() <= sys_.world().clock().now();
+         !fresh_.empty() || next_deadline() <= sys_.world().clock().now();
 }
 
 bool sim_driver::has_news() const noexcept {
-  return !ready_.entries.empty() || loop_.mail().has_mail();
+  return !ready_.entries.empty() || loop_.mail().has_mail() ||
+         jobs_.next_end() <= sys_.world().clock().now();
 }
 
 bool sim_driver::is_busy() const noexcept {
   return runners_ != nullptr && !loop_.stopped() && runners_->is_busy();
 }
 
+bool sim_driver::performs_jobs() const noexcept {
+  return !loop_.stopped() && jobs_.next_end() != INT64_MAX;
+}
+
 bool sim_driver::has_work() const noexcept { return loop_.has_work() || is_busy(); }
 
 std::int64_t sim_driver::next_deadline() const noexcept {
-  return runners_ != nullptr && runners_->are_inside() ? runners_->next_deadline()
-                                                       : loop_.next_deadline();
+  return runners_ != nullptr && runners_->are_inside()
+             ? runners_->next_deadline()
+             : std::min(loop_.next_deadline(), jobs_.next_end());
 }
 
 std::size_t sim_driver::end_steps() {

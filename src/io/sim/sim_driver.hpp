@@ -8,6 +8,7 @@
 
 #include "io/driver.hpp"
 #include "io/lazy_list.hpp"
+#include "io/sim/sim_jobs.hpp"
 #include "io/sim/sim_runners.hpp"
 #include "io/sim/sim_system.hpp"
 
@@ -33,6 +34,7 @@ class sim_driver final : public driver {
   void cancel_everything() noexcept override {}
   int wake_handle() const noexcept override { return -1; }
   virtual_threads* threads() noexcept override { return runners_.get(); }
+  blocking_jobs* jobs() noexcept override { return &jobs_; }
   unsigned in_flight() const noexcept override { return 0; }
   backend kind() const noexcept override { return backend::sim; }
   const char* report() const noexcept override { return "sim: in memory, virtual time"; }
@@ -47,6 +49,10 @@ class sim_driver final : public driver {
   bool has_work() const noexcept;
   /// Whether a virtual thread is in the middle of something.
   bool is_busy() const noexcept;
+  /// Whether a call that blocks is on its way, which takes time and then ends by itself.
+  bool performs_jobs() const noexcept;
+  /// When the next one ends; INT64_MAX: there is none.
+  std::int64_t next_job() const noexcept { return jobs_.next_end(); }
   /// When waiting has to end at the latest; INT64_MAX: when something happens.
   std::int64_t next_deadline() const noexcept;
   /// A world that has run the context by steps leaves it.
@@ -72,6 +78,7 @@ class sim_driver final : public driver {
   sim_system& sys_;
   sim_ready_list ready_;
   sim_ready_list taken_;
+  sim_jobs jobs_;
   lazy_list due_;                         // attempted in this turn
   lazy_list fresh_;                       // attempted in the next one
   std::unique_ptr<sim_runners> runners_;  // of a shared loop

@@ -30,7 +30,12 @@ constexpr sim_fault_table<const char*> names = {
     "spurious_event",
     "clock_jump",
     "date_set",
+    "lookup_failed",
+    "call_slow",
     "duplication",
+    "device_error",
+    "disk_full",
+    "sync_failed",
 };
 
 }  // namespace

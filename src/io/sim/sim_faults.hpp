@@ -35,10 +35,15 @@ enum class sim_fault : std::uint8_t {
   spurious_event,
   clock_jump,
   date_set,
+  lookup_failed,
+  call_slow,
   duplication,
+  device_error,
+  disk_full,
+  sync_failed,
 };
 
-inline constexpr std::size_t sim_fault_kinds = static_cast<std::size_t>(sim_fault::duplication) + 1;
+inline constexpr std::size_t sim_fault_kinds = static_cast<std::size_t>(sim_fault::sync_failed) + 1;
 
 template <class T>
 using sim_fault_table = std::array<T, sim_fault_kinds>;

@@ -114,6 +114,17 @@ int sim_network::open_pair(sim_host& host, int family, int type, int protocol, i
   return 0;
 }
 
+int sim_network::open_pipe(sim_host& host, int (&ends)[2]) {
+  const int result = open_pair(host, AF_UNIX, SOCK_STREAM, 0, ends);
+  if (result < 0) return result;
+  for (const int fd : ends) {
+    sim_socket& s = *host.find(fd);
+    s.options.resize_buffers(pipe_bytes / 2, pipe_bytes / 2);
+    s.pipe_end = fd == ends[0] ? sim_pipe_end::reading : sim_pipe_end::writing;
+  }
+  return 0;
+}
+
 void sim_network::close(sim_socket& s) {
   if (s.fd >= 0) s.host->remove(s);
   unwatch(s);
@@ -202,7 +213,21 @@ bool sim_network::sever(sim_socket& s, sim_fault how) {
 
 // --- readiness (net/ipv4/tcp.c: tcp_poll; net/unix/af_unix.c: unix_poll) -----------------------
 
+namespace {
+
+/// fs/pipe.c: pipe_poll.
+unsigned pipe_levels(const sim_socket& s) noexcept {
+  if (s.pipe_end == sim_pipe_end::reading) {
+    return (s.in.readable() != 0 ? poll_in : 0u) | (s.receive_ended ? poll_hang_up : 0u);
+  }
+  if (s.send_ended) return poll_out | poll_error;
+  return s.blocked ? 0u : poll_out;
+}
+
+}  // namespace
+
 unsigned sim_network::levels(const sim_socket& s) noexcept {
+  if (s.pipe_end != sim_pipe_end::none) return pipe_levels(s);
   if (s.datagram) return datagram_levels(s);
   if (s.phase == sim_phase::listening) return s.backlog.empty() ? 0u : poll_in;
   if (s.phase == sim_phase::connecting) return 0;

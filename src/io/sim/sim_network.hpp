@@ -55,6 +55,7 @@ class sim_network {
   // --- calls (sim_network.cpp, sim_connect.cpp, sim_stream.cpp) --------------------------------
   int open(sim_host& host, int family, int type, int protocol);
   int open_pair(sim_host& host, int family, int type, int protocol, int (&pair)[2]);
+  int open_pipe(sim_host& host, int (&ends)[2]);
   void close(sim_socket& s);
 
   int bind(sim_socket& s, const void* address, std::size_t bytes);

@@ -257,6 +257,7 @@ std::int64_t sim_runners::next_deadline() const noexcept {
   std::int64_t next = INT64_MAX;
   for (const virtual_runner& one : runners_) {
     if (one.does > activity::spinning) next = std::min(next, one.deadline);
+    if (one.does == activity::in_kernel) next = std::min(next, driver_.next_job());
   }
   return next;
 }

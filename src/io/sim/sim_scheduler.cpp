@@ -13,11 +13,14 @@
 
 namespace beck {
 namespace {
-enum : std::uint64_t { context_stream = 6, runner_stream = 9 };
+enum : std::uint64_t { context_stream = 6, runner_stream = 9, job_stream = 13 };
 }
 
 sim_scheduler::sim_scheduler(sim_world& world, sim_draws& draws) noexcept
-    : world_(world), order_(draws, context_stream), runner_order_(draws, runner_stream) {}
+    : world_(world),
+      order_(draws, context_stream),
+      runner_order_(draws, runner_stream),
+      job_delay_(draws, job_stream) {}
 
 void sim_scheduler::remove(sim_driver& context) noexcept {
   contexts_.erase(std::find(contexts_.begin(), contexts_.end(), &context));
@@ -101,8 +104,9 @@ bool sim_scheduler::has_ready() const noexcept {
 
 bool sim_scheduler::is_still() const noexcept {
   return world_.network().travelling() == 0 &&
-         std::none_of(contexts_.begin(), contexts_.end(),
-                      [](const sim_driver* context) { return context->is_busy(); });
+         std::none_of(contexts_.begin(), contexts_.end(), [](const sim_driver* context) {
+           return context->is_busy() || context->performs_jobs();
+         });
 }
 
 bool sim_scheduler::has_work() const noexcept {

@@ -35,6 +35,8 @@ class sim_scheduler {
 
   /// The draws of shared contexts: which of their virtual threads goes on.
   sim_random& runner_order() noexcept { return runner_order_; }
+  /// How long calls take that block.
+  sim_random& job_delay() noexcept { return job_delay_; }
 
   /// Stops the contexts of a host.
   void stop(const sim_host& host) noexcept;
@@ -56,6 +58,7 @@ class sim_scheduler {
   sim_world& world_;
   sim_random order_;
   sim_random runner_order_;
+  sim_random job_delay_;
   std::vector<sim_driver*> contexts_;  // in the order of their making
   std::size_t next_ = 0;               // whose turn it is if nobody draws
 };

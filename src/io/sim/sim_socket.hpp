@@ -34,6 +34,13 @@ enum class sim_phase : std::uint8_t {
   ended,       ///< refused, reset, or closed in both directions
 };
 
+/// A pipe is a UNIX pair of which each end has one direction.
+enum class sim_pipe_end : std::uint8_t { none, reading, writing };
+
+/// fifo(7): as much is whole in one write, or not at all; and what a pipe holds.
+inline constexpr std::size_t pipe_atomic_bytes = 4096;
+inline constexpr std::uint32_t pipe_bytes = 65'536;
+
 struct sim_socket {
   sim_socket(std::uint32_t index, std::uint32_t send_buffer, std::uint32_t receive_buffer)
       : slot(index), options(send_buffer, receive_buffer) {}
@@ -45,6 +52,7 @@ struct sim_socket {
   int fd = -1;        ///< -1: closed, or not accepted yet
   bool gone = false;  ///< no program has it any more
   sim_phase phase = sim_phase::fresh;
+  sim_pipe_end pipe_end = sim_pipe_end::none;
 
   int error = 0;                ///< pending (SO_ERROR), positive
   bool receive_ended = false;   ///< what can be read is all there will be

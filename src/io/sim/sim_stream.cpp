@@ -25,6 +25,7 @@ std::uint64_t capacity_of(const sim_socket& s) noexcept {
 
 std::ptrdiff_t sim_network::room(sim_socket& s, std::size_t bytes) noexcept {
   const bool tcp = s.family != AF_UNIX;
+  if (s.pipe_end == sim_pipe_end::reading) return -EBADF;
   if (tcp && s.phase == sim_phase::connecting) return -EAGAIN;
   if (!tcp && s.peer == nullptr) return -ENOTCONN;
   if (s.phase != sim_phase::connected || s.send_ended || (tcp && s.error != 0)) {
@@ -37,12 +38,14 @@ std::ptrdiff_t sim_network::room(sim_socket& s, std::size_t bytes) noexcept {
   const std::uint64_t capacity = capacity_of(s);
   const std::uint64_t used = std::min(out.unacknowledged(), capacity);
   const auto free = static_cast<std::size_t>(capacity - used);
-  if (free == 0 && bytes != 0) {
+  const bool whole = s.pipe_end != sim_pipe_end::none && bytes <= pipe_atomic_bytes;
+  if ((free == 0 && bytes != 0) || (whole && bytes > free)) {
     s.blocked = true;
     return -EAGAIN;
   }
   const std::size_t taken = std::min(bytes, free);
-  if (taken < 2 || !strikes(sim_fault::short_write, s)) return static_cast<std::ptrdiff_t>(taken);
+  if (taken < 2 || whole || !strikes(sim_fault::short_write, s))
+    return static_cast<std::ptrdiff_t>(taken);
   // As a signal would: there is room for more, and epoll(7) wants news of it.
   schedule(event_kind::news, s, 0, sim_clock::later(world_.clock().now(), drawn_delay()));
   return static_cast<std::ptrdiff_t>(taken - 1 - world_.faults().random().below(taken - 1));
@@ -107,6 +110,7 @@ void sim_network::window(sim_socket& s) {
 
 std::ptrdiff_t sim_network::waiting(sim_socket& s, std::size_t bytes) noexcept {
   const bool tcp = s.family != AF_UNIX;
+  if (s.pipe_end == sim_pipe_end::writing) return -EBADF;
   if (!tcp && s.phase != sim_phase::connected) return -EINVAL;
   if (tcp && (s.phase == sim_phase::fresh || s.phase == sim_phase::listening)) return -ENOTCONN;
   if (const std::size_t there = s.in.readable(); there != 0) {

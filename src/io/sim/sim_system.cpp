@@ -2,6 +2,7 @@
 // From descriptor numbers to simulated sockets, one call each.
 #include "io/sim/sim_system.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <new>
@@ -11,6 +12,7 @@
 #include <beck/base/assert.hpp>
 #include <beck/io/message_operation.hpp>
 
+#include "io/sim/sim_names.hpp"
 #include "io/sim/sim_runners.hpp"
 
 namespace beck {
@@ -62,6 +64,12 @@ void sim_system::unwatch_signal(int number, signal_sink& sink) noexcept {
   });
 }
 
+// No program of another kind runs on a simulated host.
+int sim_system::spawn(const spawn_request&, spawned_child&) noexcept { return -EOPNOTSUPP; }
+int sim_system::collect_child(int, bool, exit_status&) noexcept { return -EOPNOTSUPP; }
+int sim_system::signal_child(int, int) noexcept { return -EOPNOTSUPP; }
+void sim_system::leave_child(int) noexcept {}
+
 std::int64_t sim_system::wall_now() noexcept {
   sim_faults& faults = world().faults();
   if (faults.strikes(sim_fault::date_set, host_)) {
@@ -98,6 +106,7 @@ int sim_system::open_pair(int family, int type, int protocol, int (&pair)[2]) no
 }
 
 int sim_system::close(int fd) noexcept {
+  if (sim_files::owns(fd)) return close_file(fd);
   return on(sim_note::close, fd, [this](sim_socket& s) {
     network().close(s);
     return world().faults().strikes(sim_fault::close_interrupted, host_) ? -EINTR : 0;
@@ -106,6 +115,24 @@ int sim_system::close(int fd) noexcept {
 
 int sim_system::adopt(int fd) noexcept {
   return on(sim_note::query, fd, [](sim_socket&) { return 0; });
+}
+
+int sim_system::open_pipe(int (&ends)[2]) noexcept {
+  int result = -ENOMEM;
+  if (!is_alive()) return -EIO;
+  try {
+    result = network().open_pipe(*host_, ends);
+  } catch (const std::bad_alloc&) {  // the result says so already
+  }
+  world().note(*host_, sim_note::pipe, result < 0 ? -1 : ends[0], result);
+  return result;
+}
+
+int sim_system::adopt_any(int fd) noexcept {
+  return on(sim_note::query, fd, [](sim_socket& s) {
+    return static_cast<int>(s.pipe_end == sim_pipe_end::none ? descriptor_nature::socket
+                                                             : descriptor_nature::own_pipe);
+  });
 }
 
 int sim_system::bind(int fd, const void* address, std::size_t bytes) noexcept {
@@ -210,6 +237,15 @@ std::ptrdiff_t sim_system::send_vector(int fd, const io_vector* parts, std::size
   });
 }
 
+std::ptrdiff_t sim_system::read(int fd, io_vector* parts, std::size_t count) noexcept {
+  return receive_vector(fd, parts, count);
+}
+
+std::ptrdiff_t sim_system::write(int fd, descriptor_nature, const io_vector* parts,
+                                 std::size_t count) noexcept {
+  return send_vector(fd, parts, count);
+}
+
 std::ptrdiff_t sim_system::receive_message(int fd, message_header& message, int flags) noexcept {
   const sim_socket* const socket = find(fd);
   if (socket != nullptr && !socket->datagram) {
@@ -259,6 +295,43 @@ std::ptrdiff_t sim_system::send_messages(int fd, message_header* messages,
     messages[done].bytes = static_cast<std::uint32_t>(r);
   }
   return static_cast<std::ptrdiff_t>(done);
+}
+
+std::ptrdiff_t sim_system::splice(int from, int to, std::size_t bytes, bool) noexcept {
+  sim_socket* const target = find(to);
+  if (target == nullptr) return -EBADF;
+  return on(sim_note::splice, from, [&](sim_socket& source) -> std::ptrdiff_t {
+    const bool has_pipe =
+        source.pipe_end != sim_pipe_end::none || target->pipe_end != sim_pipe_end::none;
+    if (!has_pipe) return -EINVAL;
+    const std::ptrdiff_t there = network().waiting(source, bytes);
+    if (there <= 0) return there;
+    const std::ptrdiff_t room = network().room(*target, static_cast<std::size_t>(there));
+    if (room <= 0) return room;
+    const std::uint64_t first_byte = target->peer->in.sent();
+    char block[4096];
+    for (auto left = static_cast<std::size_t>(room); left != 0;) {
+      const std::size_t part = std::min(left, sizeof block);
+      network().take(source, block, part);
+      network().put(*target, block, part);
+      left -= part;
+    }
+    network().take_done(source, bytes, static_cast<std::size_t>(room));
+    network().put_done(*target, first_byte, static_cast<std::size_t>(there));
+    return room;
+  });
+}
+
+int sim_system::look_up(const name_question& question, name_sink& sink) noexcept {
+  const int result = is_alive() ? sim_look_up(*host_, question, sink) : -ENETDOWN;
+  world().note(*host_, sim_note::look_up, question.family, result);
+  return result;
+}
+
+int sim_system::name_of(const void* address, std::size_t bytes, bool, name_texts& names) noexcept {
+  const int result = is_alive() ? sim_name_of(*host_, address, bytes, names) : -ENETDOWN;
+  world().note(*host_, sim_note::look_up, -1, result);
+  return result;
 }
 
 // --- waiting -----------------------------------------------------------------------------------

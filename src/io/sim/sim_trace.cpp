@@ -45,8 +45,26 @@ const char* to_text(sim_note what) noexcept {
       return "poll";
     case sim_note::query:
       return "query";
+    case sim_note::file_open:
+      return "open";
+    case sim_note::file_read:
+      return "pread";
+    case sim_note::file_write:
+      return "pwrite";
+    case sim_note::file_sync:
+      return "fsync";
+    case sim_note::file_resize:
+      return "ftruncate";
     case sim_note::signal:
       return "signal";
+    case sim_note::job:
+      return "blocking_call";
+    case sim_note::pipe:
+      return "pipe";
+    case sim_note::splice:
+      return "splice";
+    case sim_note::look_up:
+      return "look_up";
     case sim_note::event:
     case sim_note::time:
     case sim_note::fault:

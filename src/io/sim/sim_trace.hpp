@@ -26,11 +26,20 @@ enum class sim_note : std::uint32_t {
   pending_error,
   poll,
   query,
+  file_open,
+  file_read,
+  file_write,
+  file_sync,
+  file_resize,
   event = 100,
   time,
   fault,
   signal,
   runner,
+  job,
+  pipe,
+  splice,
+  look_up,
 };
 
 class sim_trace {

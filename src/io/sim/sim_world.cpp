@@ -73,6 +73,7 @@ void sim_host::crash() {
   signal_watchers.clear();
   world_.scheduler().stop(*this);
   world_.network().vanish(*this);
+  files_.crash(world_.faults().random());
   lowest_free_ = 0;
 }
 

@@ -14,6 +14,7 @@
 #include "io/sim/sim_digest.hpp"
 #include "io/sim/sim_draws.hpp"
 #include "io/sim/sim_faults.hpp"
+#include "io/sim/sim_files.hpp"
 #include "io/sim/sim_network.hpp"
 #include "io/sim/sim_random.hpp"
 #include "io/sim/sim_scheduler.hpp"
@@ -88,6 +89,8 @@ class sim_host {
   /// Gives a signal to everybody who waits for it here; false: nobody does.
   bool raise_signal(int number, int value);
 
+  sim_files& files() noexcept { return files_; }
+
   /// Faults that somebody wants to strike here next.
   sim_fault_table<unsigned> injected{};
 
@@ -106,6 +109,7 @@ class sim_host {
   std::int64_t date_offset_ns_ = 1'767'225'600'000'000'000;
   sim_address v4_;
   sim_address v6_;
+  sim_files files_{*this};
   std::vector<sim_socket*> descriptors_;
   std::size_t lowest_free_ = 0;  // no number below it is free
 };

@@ -42,6 +42,9 @@ constexpr named_opcode needed_opcodes[] = {
     {IORING_OP_NOP, "NOP"},           {IORING_OP_RECV, "RECV"},
     {IORING_OP_SEND, "SEND"},         {IORING_OP_READ, "READ"},
     {IORING_OP_POLL_ADD, "POLL_ADD"}, {IORING_OP_ASYNC_CANCEL, "ASYNC_CANCEL"},
+    {IORING_OP_WRITE, "WRITE"},       {IORING_OP_READV, "READV"},
+    {IORING_OP_WRITEV, "WRITEV"},     {IORING_OP_FSYNC, "FSYNC"},
+    {IORING_OP_OPENAT, "OPENAT"},
 };
 
 constexpr named_flag needed_features[] = {

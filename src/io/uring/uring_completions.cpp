@@ -6,6 +6,7 @@
 #include "base/sanitizers.hpp"
 #include "io/io_loop.hpp"
 #include "io/perform.hpp"
+#include "io/perform_file.hpp"
 #include "io/readiness.hpp"
 #include "io/transitions.hpp"
 #include "io/uring/token.hpp"
@@ -59,7 +60,7 @@ void uring_driver::take_poll(const io_uring_cqe& completion) noexcept {
   }
   if (d.closing) {
     if (!more && !d.detaching) --closing_polls_;
-    close_if_idle(d);
+    loop_.close_if_idle(d);
     return;
   }
   if (completion.res > 0) note_events(loop_, d, static_cast<unsigned>(completion.res));
@@ -91,7 +92,12 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
       received(op, d, completion);
       return;
     case op_kind::send:
+      if (!is_socket(d)) break;
       sent(op, d, completion.res);
+      return;
+    case op_kind::file:
+    case op_kind::file_in_order:
+      take_file(static_cast<file_operation&>(op), completion.res);
       return;
     case op_kind::raw:
       if (is_orphaned(op, completion.res) && completion.res == -EINTR) break;
@@ -108,6 +114,7 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
     case op_kind::wait_error:
     case op_kind::wait_timer:
     case op_kind::wait_signal:
+    case op_kind::job:
       break;
   }
   // A one-shot poll: what it waited for may be tried.
@@ -123,15 +130,21 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
   }
 }
 
+void uring_driver::take_file(file_operation& op, int result) noexcept {
+  if (!is_orphaned(op, result) || op.target->closing) {
+    loop_.take_file_result(op, result == -EINTR ? -ECANCELED : result);
+  } else if (result == -ECANCELED || result == -EINTR) {
+    submit(op);  // its thread has ended
+  } else {
+    loop_.run_blocking(op);  // a direct call tells whether the thread was gone or the memory is
+  }
+}
+
 void uring_driver::end_operation(io_op& op, descriptor& d, int result) noexcept {
   // A cancel interrupts what has got onto a kernel worker thread; unrequested, EINTR was
   // resubmitted.
   loop_.finish(op, result == -EINTR ? -ECANCELED : result);
-  close_if_idle(d);
-}
-
-void uring_driver::close_if_idle(descriptor& d) noexcept {
-  if (d.closing && d.in_kernel == 0 && !d.registered && !d.detaching) loop_.close_detached(d);
+  loop_.close_if_idle(d);
 }
 
 /// Again, because nobody asked for its end. By a direct call after EFAULT: that tells whether the

@@ -13,6 +13,7 @@
 
 #include "io/io_loop.hpp"
 #include "io/perform.hpp"
+#include "io/perform_file.hpp"
 #include "io/transitions.hpp"
 #include "io/uring/probe.hpp"
 #include "io/wake.hpp"
@@ -24,6 +25,9 @@ constexpr std::int64_t back_off_ns_min = 1'000'000;
 constexpr std::int64_t back_off_ns_max = 16'000'000;
 /// Visits in detach() until what was cancelled has come back; the kernel answers in the first one.
 constexpr int detach_visits_max = 4;
+
+/// Whether the ring makes this call; IORING_OP_FTRUNCATE is of Linux 6.9.
+bool has_entry(file_call call) noexcept { return call != file_call::resize; }
 
 }  // namespace
 
@@ -55,13 +59,17 @@ void uring_driver::add_stats(context_stats& stats) const noexcept {
 }
 
 void uring_driver::attach(descriptor& d) noexcept {
-  d.queue[direction_in].ready =
-      readiness::no;  // arming finds what is there, for the price of asking
+  // Arming finds what is there, for the price of asking; what is no socket is never armed.
+  d.queue[direction_in].ready = is_socket(d) ? readiness::no : readiness::known;
   d.queue[direction_out].ready = readiness::known;
 }
 
 void uring_driver::submit(io_op& op) noexcept {
-  if (op.kind == op_kind::raw) {
+  if (is_file(op.kind) && !has_entry(static_cast<file_operation&>(op).call)) {
+    loop_.run_blocking(op);
+    return;
+  }
+  if (op.kind == op_kind::raw || is_file(op.kind)) {
     advance(op, op_event::list);
     now_.add(op);
     return;
@@ -86,7 +94,9 @@ void uring_driver::submit(io_op& op) noexcept {
 }
 
 void uring_driver::cancel(io_op& op) noexcept {
-  if (op.state == op_state::parked) {
+  if (is_on_thread(op)) {
+    loop_.cancel_blocking(op);
+  } else if (op.state == op_state::parked) {
     loop_.finish(op, -ECANCELED);
   } else if (op.state == op_state::in_kernel && (op.flags & io_op::flag_cancel_queued) == 0) {
     op.flags |= io_op::flag_cancel_queued;

@@ -13,6 +13,7 @@
 
 namespace beck {
 
+class file_operation;
 class io_loop;
 
 /// How a driver is made; tests put a scripted kernel below it.
@@ -35,6 +36,7 @@ class uring_driver final : public driver {
   bool detach(descriptor& d) noexcept override;
   void submit(io_op& op) noexcept override;
   void cancel(io_op& op) noexcept override;
+  bool makes_file_calls() const noexcept override { return true; }
   bool unlist(io_op& op) noexcept override {
     return due_.remove(op) || fresh_.remove(op) || now_.remove(op);
   }
@@ -65,7 +67,7 @@ class uring_driver final : public driver {
   void take(const io_uring_cqe& completion) noexcept;
   void take_poll(const io_uring_cqe& completion) noexcept;
   void take_operation(io_op& op, const io_uring_cqe& completion) noexcept;
-  void close_if_idle(descriptor& d) noexcept;
+  void take_file(file_operation& op, int result) noexcept;
   void end_operation(io_op& op, descriptor& d, int result) noexcept;
   void start_over(io_op& op, descriptor& d, int result) noexcept;
   void received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept;

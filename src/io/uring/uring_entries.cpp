@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -13,6 +14,7 @@
 #include "base/sanitizers.hpp"
 #include "io/io_loop.hpp"
 #include "io/perform.hpp"
+#include "io/perform_file.hpp"
 #include "io/transitions.hpp"
 #include "io/uring/token.hpp"
 #include "io/uring/uring_driver.hpp"
@@ -22,6 +24,43 @@ namespace {
 
 /// At the end of a context; with the longest back-off between two tries more than ten seconds.
 constexpr int cancel_tries_max = 1000;
+
+void fill_file(io_uring_sqe& sqe, const file_operation& op) noexcept {
+  const std::size_t left = op.length - op.transferred;
+  sqe.fd = op.target->fd;
+  sqe.off = op.offset + op.transferred;
+  sqe.addr = reinterpret_cast<std::uint64_t>(op.address);
+  switch (op.call) {
+    case file_call::read:
+    case file_call::write:
+      sqe.opcode = op.call == file_call::read ? IORING_OP_READ : IORING_OP_WRITE;
+      sqe.addr += op.transferred;
+      sqe.len = static_cast<std::uint32_t>(std::min<std::size_t>(left, uring::transfer_bytes_max));
+      return;
+    case file_call::read_vector:
+    case file_call::write_vector:
+      sqe.opcode = op.call == file_call::read_vector ? IORING_OP_READV : IORING_OP_WRITEV;
+      sqe.addr = reinterpret_cast<std::uint64_t>(parts_of_file(op));
+      sqe.len = static_cast<std::uint32_t>(op.length);
+      return;
+    case file_call::sync_all:
+    case file_call::sync_data:
+      sqe.opcode = IORING_OP_FSYNC;
+      sqe.off = 0;
+      sqe.fsync_flags = op.call == file_call::sync_data ? IORING_FSYNC_DATASYNC : 0;
+      return;
+    case file_call::open:
+      sqe.opcode = IORING_OP_OPENAT;
+      sqe.fd = AT_FDCWD;
+      sqe.off = 0;
+      sqe.len = op.creation_mode;
+      sqe.open_flags = static_cast<std::uint32_t>(op.length);
+      return;
+    case file_call::resize:
+      break;
+  }
+  BECK_ASSERT(false, "a call on a file without a ring entry reached the ring");
+}
 
 void fill_poll(io_uring_sqe& sqe, int fd, unsigned events) noexcept {
   sqe.opcode = IORING_OP_POLL_ADD;
@@ -40,6 +79,7 @@ void fill(io_uring_sqe& sqe, io_op& op) noexcept {
       sqe.len = static_cast<std::uint32_t>(op.length - op.transferred);
       return;
     case op_kind::send:
+      if (!is_socket(*op.target)) return fill_poll(sqe, fd, POLLOUT);
       sqe.opcode = IORING_OP_SEND;
       sqe.fd = fd;
       sqe.addr = reinterpret_cast<std::uint64_t>(static_cast<char*>(op.address) + op.transferred);
@@ -57,6 +97,10 @@ void fill(io_uring_sqe& sqe, io_op& op) noexcept {
     case op_kind::wait_error:
       fill_poll(sqe, fd, POLLPRI);
       return;
+    case op_kind::file:
+    case op_kind::file_in_order:
+      fill_file(sqe, static_cast<file_operation&>(op));
+      return;
     case op_kind::raw:
       fill_raw(op, sqe);
       return;
@@ -66,6 +110,7 @@ void fill(io_uring_sqe& sqe, io_op& op) noexcept {
     case op_kind::wait_read:
     case op_kind::wait_timer:
     case op_kind::wait_signal:
+    case op_kind::job:
       break;
   }
   BECK_ASSERT(false, "an operation without a ring entry reached the ring");
@@ -89,7 +134,7 @@ bool uring_driver::write_operation(io_op& op) noexcept {
 
 /// Only receives into one small buffer go to the ring; the others that were listed are attempted.
 bool uring_driver::may_be_armed(const io_op& op) const noexcept {
-  return op.kind == op_kind::receive &&
+  return op.kind == op_kind::receive && is_socket(*op.target) &&
          op.length - op.transferred <= options_.small_receive_bytes_max;
 }
 

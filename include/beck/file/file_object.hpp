@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSL-1.0
+// What stream_file and random_access_file share: opening, size, syncing, and how the library waits
+// for the device. Not a template.
+#pragma once
+
+#include <beck/io/file_operation.hpp>
+#include <beck/io/io_object.hpp>
+#include <beck/io/typed_executor.hpp>
+
+namespace beck {
+
+/// What direct transfers of a file have to be multiples of, in bytes; all 0 if it makes none.
+struct file_alignment {
+  std::uint32_t memory = 0;  ///< of the address of each buffer
+  std::uint32_t offset = 0;  ///< of the offset, and of the size of each buffer
+};
+
+/// A regular file, a block device, or anything else that pread(2) and pwrite(2) work on; not a
+/// pipe, a terminal or a socket, whose calls might never return (see posix::stream_descriptor).
+/// Thread, lifetime: as io_object. Cancellation: cancel() and close() end what has not begun; a
+/// call that the device works for gives its result, because that cannot be undone. close() waits
+/// for none of them: the file is closed when the last one has come back.
+/// io_uring: in the kernel. epoll: on a few threads of the context's own. Simulation: in memory.
+class file_object : public io_object {
+ public:
+  /// How to open; combine with |. One of the first three is needed.
+  enum flags : unsigned {
+    read_only = 1,
+    write_only = 2,
+    read_write = 4,
+    append = 8,               ///< every write goes to the end, whatever its offset
+    create = 16,              ///< makes the file if there is none
+    exclusive = 32,           ///< with create: there must be none
+    truncate = 64,            ///< drops what was in it
+    sync_all_on_write = 128,  ///< a write ends when the device has it
+    direct = 256,             ///< past the page cache (O_DIRECT): see direct_alignment()
+  };
+  friend constexpr flags operator|(flags a, flags b) noexcept {
+    return static_cast<flags>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+  }
+  enum seek_basis { seek_set, seek_cur, seek_end };
+
+  /// Permissions of a file that is created, before the process's umask.
+  static constexpr std::uint32_t creation_mode_default = 0666;
+
+  /// Opens; waits for the device. Errors: open(2)'s; name_too_long and invalid_argument for a path
+  /// of more than 4,095 bytes or with a NUL in it; already_open.
+  void open(text_view path, flags how, error_code& ec) noexcept;
+  void open(text_view path, flags how);
+  /// Opens without waiting. Requires that `path` stays as it is until the end. A file that was
+  /// opened in spite of a cancel is closed again.
+  file_action async_open(const char* path, flags how) noexcept;
+  template <class Token>
+  auto async_open(const char* path, flags how, Token&& token) {
+    return launch(async_open(path, how), static_cast<Token&&>(token));
+  }
+
+  /// Takes over an open descriptor.
+  void assign(int handle, error_code& ec) noexcept;
+  void assign(int handle);
+
+  /// In bytes. Source: fstat(2).
+  std::uint64_t size(error_code& ec) const noexcept;
+  std::uint64_t size() const;
+  /// Cuts off, or adds zeros. Source: ftruncate(2).
+  void resize(std::uint64_t bytes, error_code& ec) noexcept;
+  void resize(std::uint64_t bytes);
+  file_action async_resize(std::uint64_t bytes) noexcept {
+    return {op_kind::file, file_call::resize, descriptor_, bytes, nullptr, 0};
+  }
+  template <class Token>
+  auto async_resize(std::uint64_t bytes, Token&& token) {
+    return launch(async_resize(bytes), static_cast<Token&&>(token));
+  }
+
+  /// Everything that was written is on the device when it ends. After an error (EIO, ENOSPC,
+  /// EDQUOT) what was written may be lost, and every later sync of this object gives that error
+  /// again until the file is closed. Orders nothing: await the writes first. Source: fsync(2).
+  void sync_all(error_code& ec) noexcept;
+  void sync_all();
+  file_action async_sync_all() noexcept {
+    return {op_kind::file, file_call::sync_all, descriptor_, 0, nullptr, 0};
+  }
+  template <class Token>
+  auto async_sync_all(Token&& token) {
+    return launch(async_sync_all(), static_cast<Token&&>(token));
+  }
+  /// The same without attributes that are not needed to read it back. Source: fdatasync(2).
+  void sync_data(error_code& ec) noexcept;
+  void sync_data();
+  file_action async_sync_data() noexcept {
+    return {op_kind::file, file_call::sync_data, descriptor_, 0, nullptr, 0};
+  }
+  template <class Token>
+  auto async_sync_data(Token&& token) {
+    return launch(async_sync_data(), static_cast<Token&&>(token));
+  }
+
+  /// For files opened with `direct`: transfers that are not aligned so end with error::misaligned
+  /// where the kernel refuses them. Source: statx(2), STATX_DIOALIGN; 4,096 where that is missing.
+  file_alignment direct_alignment() const noexcept;
+
+ protected:
+  using io_object::io_object;
+
+  /// A synchronous call. Gives what moved.
+  std::size_t call_now(file_operation& op, error_code& ec) const noexcept;
+  std::uint64_t seek_to(std::int64_t offset, seek_basis whence, error_code& ec) noexcept;
+};
+
+/// The typed face: executor and constructors.
+template <class Executor>
+class basic_file : public file_object {
+ public:
+  using executor_type = Executor;
+
+  executor_type get_executor() const noexcept { return typed_.get(object_executor()); }
+
+ protected:
+  explicit basic_file(const Executor& executor)
+      : file_object(any_io_executor(executor)), typed_(executor) {}
+  basic_file(io_context& context, const Executor& executor)
+      : file_object(context, any_io_executor(executor)), typed_(executor) {}
+
+ private:
+  [[no_unique_address]] typed_executor<Executor> typed_;
+};
+
+}  // namespace beck

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+// A file that is read and written at offsets. Nothing is ordered: 32 reads started together are 32
+// reads in flight.
+#pragma once
+
+#include <beck/file/file_object.hpp>
+
+namespace beck {
+
+template <class Executor = any_io_executor>
+class basic_random_access_file : public basic_file<Executor> {
+  using base = basic_file<Executor>;
+
+ public:
+  using flags = file_object::flags;
+  template <class Other>
+  struct rebind_executor {
+    using other = basic_random_access_file<Other>;
+  };
+
+  explicit basic_random_access_file(io_context& context)
+    requires std::is_constructible_v<Executor, io_context::executor_type>
+      : base(Executor(context.get_executor())) {}
+  explicit basic_random_access_file(const Executor& executor) : base(executor) {}
+  /// Driven by `context`, completing on any executor.
+  basic_random_access_file(io_context& context, const Executor& executor)
+      : base(context, executor) {}
+  basic_random_access_file(io_context& context, text_view path, flags how)
+      : basic_random_access_file(context) {
+    this->open(path, how);
+  }
+  basic_random_access_file(io_context& context, int handle) : basic_random_access_file(context) {
+    this->assign(handle);
+  }
+
+  /// Reads at least one byte, or reports: eof at or behind the end, 0 at once for an empty buffer.
+  /// Source: pread(2), preadv(2).
+  file_transfer async_read_some_at(std::uint64_t offset, mutable_buffer buffer) noexcept {
+    return {op_kind::file, file_call::read, this->descriptor_,
+            offset,        buffer.data(),   buffer.size()};
+  }
+  template <mutable_buffer_sequence B>
+    requires(!single_mutable_buffer<B>)
+  file_vector_transfer async_read_some_at(std::uint64_t offset, const B& buffers) noexcept {
+    return {op_kind::file, file_call::read_vector, this->descriptor_, offset, buffers};
+  }
+  template <mutable_buffer_sequence B, class Token>
+  auto async_read_some_at(std::uint64_t offset, const B& buffers, Token&& token) {
+    return launch(async_read_some_at(offset, buffers), static_cast<Token&&>(token));
+  }
+
+  /// Writes at least one byte, or reports. Source: pwrite(2), pwritev(2).
+  file_transfer async_write_some_at(std::uint64_t offset, const_buffer buffer) noexcept {
+    return {op_kind::file,
+            file_call::write,
+            this->descriptor_,
+            offset,
+            const_cast<void*>(buffer.data()),
+            buffer.size()};
+  }
+  template <const_buffer_sequence B>
+    requires(!single_buffer<B>)
+  file_vector_transfer async_write_some_at(std::uint64_t offset, const B& buffers) noexcept {
+    return {op_kind::file, file_call::write_vector, this->descriptor_, offset, buffers};
+  }
+  template <const_buffer_sequence B, class Token>
+  auto async_write_some_at(std::uint64_t offset, const B& buffers, Token&& token) {
+    return launch(async_write_some_at(offset, buffers), static_cast<Token&&>(token));
+  }
+
+  /// The synchronous forms; they wait for the device.
+  template <mutable_buffer_sequence B>
+  std::size_t read_some_at(std::uint64_t offset, const B& buffers, error_code& ec) {
+    auto op = async_read_some_at(offset, buffers);
+    return this->call_now(op, ec);
+  }
+  template <mutable_buffer_sequence B>
+  std::size_t read_some_at(std::uint64_t offset, const B& buffers) {
+    error_code ec;
+    const std::size_t bytes = read_some_at(offset, buffers, ec);
+    throw_if(ec, "read_some_at");
+    return bytes;
+  }
+  template <const_buffer_sequence B>
+  std::size_t write_some_at(std::uint64_t offset, const B& buffers, error_code& ec) {
+    auto op = async_write_some_at(offset, buffers);
+    return this->call_now(op, ec);
+  }
+  template <const_buffer_sequence B>
+  std::size_t write_some_at(std::uint64_t offset, const B& buffers) {
+    error_code ec;
+    const std::size_t bytes = write_some_at(offset, buffers, ec);
+    throw_if(ec, "write_some_at");
+    return bytes;
+  }
+};
+
+using random_access_file = basic_random_access_file<>;
+
+}  // namespace beck

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSL-1.0
+// async_read_at and async_write_at: whole buffers at an offset, and the synchronous forms. Over
+// random_access_file, and over every device that offers async_read_some_at or async_write_some_at.
+#pragma once
+
+#include <beck/file/random_access_file.hpp>
+#include <beck/io/composed_operation.hpp>
+#include <beck/io/generic_stream.hpp>
+
+namespace beck {
+
+/// A device that can be read or written at offsets.
+template <class D>
+concept async_random_access_read_device =
+    has_executor<D> && requires(D& device, const mutable_buffer& buffer) {
+      device.async_read_some_at(std::uint64_t{0}, buffer, deferred);
+    };
+template <class D>
+concept async_random_access_write_device =
+    has_executor<D> && requires(D& device, const const_buffer& buffer) {
+      device.async_write_some_at(std::uint64_t{0}, buffer, deferred);
+    };
+
+/// The steps of async_read_at and async_write_at: as transfer_steps.
+template <class Device, class Buffer, class Buffers, class Condition>
+class transfer_at_steps {
+ public:
+  transfer_at_steps(Device& device, std::uint64_t offset, const Buffers& buffers,
+                    Condition condition)
+      : device_(&device),
+        offset_(offset),
+        buffers_(buffers),
+        condition_(static_cast<Condition&&>(condition)) {}
+
+  template <class Self>
+  void operator()(Self& self) {
+    go_on(self, error_code());
+  }
+  template <class Self>
+  void operator()(Self& self, const error_code& ec, std::size_t bytes) {
+    total_ += bytes;
+    if (ec || bytes == 0) {
+      static_cast<void>(bytes_wanted(condition_, ec, total_));  // conditions may count errors
+      self.complete(ec, total_);
+    } else {
+      go_on(self, ec);
+    }
+  }
+
+ private:
+  template <class Self>
+  void go_on(Self& self, const error_code& ec) {
+    const Buffer part =
+        part_of<Buffer>(buffers_.get(), total_, bytes_wanted(condition_, ec, total_));
+    Device& device = *device_;  // `self` takes this object with it
+    const std::uint64_t at = offset_ + total_;
+    if (part.size() == 0) {
+      self.complete(ec, total_);
+    } else if constexpr (std::is_same_v<Buffer, mutable_buffer>) {
+      device.async_read_some_at(at, part, static_cast<Self&&>(self));
+    } else {
+      device.async_write_some_at(at, part, static_cast<Self&&>(self));
+    }
+  }
+
+  Device* device_;
+  std::uint64_t offset_;
+  kept_sequence<Buffers> buffers_;
+  Condition condition_;
+  std::size_t total_ = 0;
+};
+
+/// Reads until the buffers are full, or to the end of the file (eof, with what came before).
+/// Several may be under way.
+template <class Executor>
+file_transfer async_read_at(basic_random_access_file<Executor>& file, std::uint64_t offset,
+                            mutable_buffer buffer) noexcept {
+  file_transfer op = file.async_read_some_at(offset, buffer);
+  op.flags = io_op::flag_all;
+  return op;
+}
+template <class Executor, class Token>
+  requires(!completion_condition<std::decay_t<Token>>)
+auto async_read_at(basic_random_access_file<Executor>& file, std::uint64_t offset,
+                   mutable_buffer buffer, Token&& token) {
+  return launch(async_read_at(file, offset, buffer), static_cast<Token&&>(token));
+}
+template <async_random_access_read_device D, mutable_buffer_sequence B, completion_condition C,
+          class Token = deferred_t>
+auto async_read_at(D& device, std::uint64_t offset, const B& buffers, C condition,
+                   Token&& token = Token()) {
+  using steps = transfer_at_steps<D, mutable_buffer, B, C>;
+  return async_compose<Token, void(error_code, std::size_t)>(
+      steps(device, offset, buffers, static_cast<C&&>(condition)), token, device);
+}
+template <async_random_access_read_device D, mutable_buffer_sequence B, class Token = deferred_t>
+  requires(!completion_condition<std::decay_t<Token>>)
+auto async_read_at(D& device, std::uint64_t offset, const B& buffers, Token&& token = Token()) {
+  return beck::async_read_at(device, offset, buffers, transfer_all(), static_cast<Token&&>(token));
+}
+
+/// Writes everything. Gives how much was written, also with an error.
+template <class Executor>
+file_transfer async_write_at(basic_random_access_file<Executor>& file, std::uint64_t offset,
+                             const_buffer buffer) noexcept {
+  file_transfer op = file.async_write_some_at(offset, buffer);
+  op.flags = io_op::flag_all;
+  return op;
+}
+template <class Executor, class Token>
+  requires(!completion_condition<std::decay_t<Token>>)
+auto async_write_at(basic_random_access_file<Executor>& file, std::uint64_t offset,
+                    const_buffer buffer, Token&& token) {
+  return launch(async_write_at(file, offset, buffer), static_cast<Token&&>(token));
+}
+template <async_random_access_write_device D, const_buffer_sequence B, completion_condition C,
+          class Token = deferred_t>
+auto async_write_at(D& device, std::uint64_t offset, const B& buffers, C condition,
+                    Token&& token = Token()) {
+  using steps = transfer_at_steps<D, const_buffer, B, C>;
+  return async_compose<Token, void(error_code, std::size_t)>(
+      steps(device, offset, buffers, static_cast<C&&>(condition)), token, device);
+}
+template <async_random_access_write_device D, const_buffer_sequence B, class Token = deferred_t>
+  requires(!completion_condition<std::decay_t<Token>>)
+auto async_write_at(D& device, std::uint64_t offset, const B& buffers, Token&& token = Token()) {
+  return beck::async_write_at(device, offset, buffers, transfer_all(), static_cast<Token&&>(token));
+}
+
+/// The synchronous forms.
+template <class Device, mutable_buffer_sequence B>
+std::size_t read_at(Device& device, std::uint64_t offset, const B& buffers, error_code& ec) {
+  ec = error_code();
+  std::size_t total = 0;
+  for (const std::size_t size = buffer_size(buffers); !ec && total < size;) {
+    const auto part = part_of<mutable_buffer>(buffers, total, size - total);
+    total += device.read_some_at(offset + total, part, ec);
+  }
+  return total;
+}
+template <class Device, mutable_buffer_sequence B>
+std::size_t read_at(Device& device, std::uint64_t offset, const B& buffers) {
+  error_code ec;
+  const std::size_t total = read_at(device, offset, buffers, ec);
+  if (ec) throw_error(ec, "read_at", total);
+  return total;
+}
+template <class Device, const_buffer_sequence B>
+std::size_t write_at(Device& device, std::uint64_t offset, const B& buffers, error_code& ec) {
+  ec = error_code();
+  std::size_t total = 0;
+  for (const std::size_t size = buffer_size(buffers); !ec && total < size;) {
+    const auto part = part_of<const_buffer>(buffers, total, size - total);
+    total += device.write_some_at(offset + total, part, ec);
+  }
+  return total;
+}
+template <class Device, const_buffer_sequence B>
+std::size_t write_at(Device& device, std::uint64_t offset, const B& buffers) {
+  error_code ec;
+  const std::size_t total = write_at(device, offset, buffers, ec);
+  if (ec) throw_error(ec, "write_at", total);
+  return total;
+}
+
+}  // namespace beck

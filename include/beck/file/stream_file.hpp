@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSL-1.0
+// A file that is read and written from front to back. The position is the object's own, not the
+// kernel's: it moves by what really was transferred, and no other process can move it.
+#pragma once
+
+#include <beck/file/file_object.hpp>
+
+namespace beck {
+
+/// A stream: async_read, async_write and async_read_until take it (io/generic_stream.hpp).
+/// Operations that are started together run one after the other, in the order of their start.
+template <class Executor = any_io_executor>
+class basic_stream_file : public basic_file<Executor> {
+  using base = basic_file<Executor>;
+
+ public:
+  using flags = file_object::flags;
+  using seek_basis = file_object::seek_basis;
+  template <class Other>
+  struct rebind_executor {
+    using other = basic_stream_file<Other>;
+  };
+
+  explicit basic_stream_file(io_context& context)
+    requires std::is_constructible_v<Executor, io_context::executor_type>
+      : base(Executor(context.get_executor())) {}
+  explicit basic_stream_file(const Executor& executor) : base(executor) {}
+  /// Driven by `context`, completing on any executor.
+  basic_stream_file(io_context& context, const Executor& executor) : base(context, executor) {}
+  basic_stream_file(io_context& context, text_view path, flags how) : basic_stream_file(context) {
+    this->open(path, how);
+  }
+  basic_stream_file(io_context& context, int handle) : basic_stream_file(context) {
+    this->assign(handle);
+  }
+
+  /// Moves the position; gives the new one, in bytes from the beginning. Requires that no operation
+  /// is under way. invalid_argument for a place before the beginning.
+  std::uint64_t seek(std::int64_t offset, seek_basis whence, error_code& ec) noexcept {
+    return this->seek_to(offset, whence, ec);
+  }
+  std::uint64_t seek(std::int64_t offset, seek_basis whence) {
+    error_code ec;
+    const std::uint64_t position = this->seek_to(offset, whence, ec);
+    throw_if(ec, "seek");
+    return position;
+  }
+
+  /// Reads at least one byte, or reports: eof at the end, 0 at once for an empty buffer.
+  file_transfer async_read_some(mutable_buffer buffer) noexcept {
+    return {op_kind::file_in_order, file_call::read, this->descriptor_, 0,
+            buffer.data(),          buffer.size()};
+  }
+  template <mutable_buffer_sequence B>
+    requires(!single_mutable_buffer<B>)
+  file_vector_transfer async_read_some(const B& buffers) noexcept {
+    return {op_kind::file_in_order, file_call::read_vector, this->descriptor_, 0, buffers};
+  }
+  template <mutable_buffer_sequence B, class Token>
+  auto async_read_some(const B& buffers, Token&& token) {
+    return launch(async_read_some(buffers), static_cast<Token&&>(token));
+  }
+
+  /// Writes at least one byte, or reports. With `append` the position plays no part, and is moved
+  /// all the same.
+  file_transfer async_write_some(const_buffer buffer) noexcept {
+    return {op_kind::file_in_order,           file_call::write, this->descriptor_, 0,
+            const_cast<void*>(buffer.data()), buffer.size()};
+  }
+  template <const_buffer_sequence B>
+    requires(!single_buffer<B>)
+  file_vector_transfer async_write_some(const B& buffers) noexcept {
+    return {op_kind::file_in_order, file_call::write_vector, this->descriptor_, 0, buffers};
+  }
+  template <const_buffer_sequence B, class Token>
+  auto async_write_some(const B& buffers, Token&& token) {
+    return launch(async_write_some(buffers), static_cast<Token&&>(token));
+  }
+
+  /// The synchronous forms; they wait for the device.
+  template <mutable_buffer_sequence B>
+  std::size_t read_some(const B& buffers, error_code& ec) {
+    auto op = async_read_some(buffers);
+    return this->call_now(op, ec);
+  }
+  template <mutable_buffer_sequence B>
+  std::size_t read_some(const B& buffers) {
+    error_code ec;
+    const std::size_t bytes = read_some(buffers, ec);
+    throw_if(ec, "read_some");
+    return bytes;
+  }
+  template <const_buffer_sequence B>
+  std::size_t write_some(const B& buffers, error_code& ec) {
+    auto op = async_write_some(buffers);
+    return this->call_now(op, ec);
+  }
+  template <const_buffer_sequence B>
+  std::size_t write_some(const B& buffers) {
+    error_code ec;
+    const std::size_t bytes = write_some(buffers, ec);
+    throw_if(ec, "write_some");
+    return bytes;
+  }
+};
+
+using stream_file = basic_stream_file<>;
+
+}  // namespace beck

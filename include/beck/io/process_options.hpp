@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSL-1.0
+// How a child process begins: its arguments, environment, directory and standard streams.
+#pragma once
+
+#include <initializer_list>
+
+#include <beck/base/text_view.hpp>
+#include <beck/io/pipe.hpp>
+
+namespace beck {
+
+struct text_list;
+
+/// A list of texts, copied: arguments of a program, or variables as "NAME=value". Made from a
+/// braced list or any range of texts (std::vector<std::string>, an array of const char*).
+/// A value.
+class process_texts {
+ public:
+  process_texts() noexcept = default;
+  process_texts(std::initializer_list<text_view> texts) {  // NOLINT: `{"-r", "file"}` reads well
+    begin();
+    for (const text_view& text : texts) add(text);
+  }
+  template <class Range>
+    requires requires(const Range& r) { text_view(*r.begin()); }
+  process_texts(const Range& texts) {  // NOLINT
+    begin();
+    for (const auto& text : texts) add(text_view(text));
+  }
+  template <std::convertible_to<text_view> Text, std::size_t Size>
+  process_texts(const Text (&texts)[Size]) {  // NOLINT
+    begin();
+    for (const Text& text : texts) add(text);
+  }
+  process_texts(process_texts&& other) noexcept : list_(std::exchange(other.list_, nullptr)) {}
+  process_texts(const process_texts& other);
+  process_texts& operator=(process_texts other) noexcept {
+    std::swap(list_, other.list_);
+    return *this;
+  }
+  ~process_texts();
+
+  /// Throws std::bad_alloc.
+  void add(text_view text);
+  /// nullptr: none was given.
+  const text_list* list() const noexcept { return list_; }
+
+ private:
+  void begin();
+
+  text_list* list_ = nullptr;
+};
+
+/// What one of the standard streams of a child is. Pipes are given closed: our end is opened by the
+/// spawn, and the child's end is the child's alone.
+class process_stream {
+ public:
+  enum class kind : unsigned char { inherited, null, handle, pipe, output };
+
+  kind what() const noexcept { return what_; }
+  int handle() const noexcept { return handle_; }
+  descriptor* slot() const noexcept { return slot_; }
+
+ protected:
+  explicit process_stream(kind what, int handle = -1, descriptor* slot = nullptr) noexcept
+      : what_(what), handle_(handle), slot_(slot) {}
+
+ private:
+  kind what_;
+  int handle_;
+  descriptor* slot_;
+};
+
+/// Standard input.
+class process_input : public process_stream {
+ public:
+  /// Ours.
+  process_input() noexcept : process_stream(kind::inherited) {}
+  /// /dev/null: it is at its end.
+  process_input(std::nullptr_t) noexcept : process_stream(kind::null) {}  // NOLINT: as below
+  /// A duplicate of this descriptor.
+  process_input(int handle) noexcept : process_stream(kind::handle, handle) {}  // NOLINT
+  /// What is written to `pipe`.
+  template <class Executor>
+  process_input(basic_writable_pipe<Executor>& pipe) noexcept  // NOLINT: `in(pipe)` reads well
+      : process_stream(kind::pipe, -1, pipe.slot()) {}
+};
+
+/// Standard output, or the one for errors.
+class process_output : public process_stream {
+ public:
+  /// Ours.
+  process_output() noexcept : process_stream(kind::inherited) {}
+  /// /dev/null: what is written there is dropped.
+  process_output(std::nullptr_t) noexcept : process_stream(kind::null) {}  // NOLINT: as above
+  /// A duplicate of this descriptor.
+  process_output(int handle) noexcept : process_stream(kind::handle, handle) {}  // NOLINT
+  /// Is read from `pipe`.
+  template <class Executor>
+  process_output(basic_readable_pipe<Executor>& pipe) noexcept  // NOLINT
+      : process_stream(kind::pipe, -1, pipe.slot()) {}
+
+ private:
+  friend class process_options;
+  explicit process_output(kind what) noexcept : process_stream(what) {}
+};
+
+/// Every setter returns the object. Nothing given: the child has our streams, environment and
+/// directory. Pipes that are named here must outlive the spawn.
+class process_options {
+ public:
+  process_options() noexcept = default;
+
+  process_options& in(process_input stream) noexcept {
+    streams_[0] = stream;
+    return *this;
+  }
+  process_options& out(process_output stream) noexcept {
+    streams_[1] = stream;
+    return *this;
+  }
+  process_options& err(process_output stream) noexcept {
+    streams_[2] = stream;
+    return *this;
+  }
+  /// Errors go where the output goes: the shell's 2>&1.
+  process_options& err_to_out() noexcept {
+    return err(process_output(process_stream::kind::output));
+  }
+  /// Instead of ours. A program without a slash is found in our PATH all the same.
+  process_options& environment(process_texts variables) noexcept {
+    environment_ = static_cast<process_texts&&>(variables);
+    return *this;
+  }
+  /// Set in the environment, ours or the one that was given.
+  process_options& variables(process_texts changed) noexcept {
+    variables_ = static_cast<process_texts&&>(changed);
+    return *this;
+  }
+  /// Where it begins; a program with a relative path is looked for there. The text must outlive the
+  /// spawn.
+  process_options& directory(text_view path) noexcept {
+    directory_ = path;
+    return *this;
+  }
+
+  const process_stream& stream(int number) const noexcept { return streams_[number]; }
+  const process_texts& environment() const noexcept { return environment_; }
+  const process_texts& variables() const noexcept { return variables_; }
+  text_view directory() const noexcept { return directory_; }
+
+ private:
+  process_stream streams_[3] = {process_input(), process_output(), process_output()};
+  process_texts environment_;
+  process_texts variables_;
+  text_view directory_;
+};
+
+}  // namespace beck

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSL-1.0
+// What an I/O object keeps of its executor when the type is the user's own: the slot in the loop
+// holds only an any_io_executor.
+#pragma once
+
+#include <beck/run/any_io_executor.hpp>
+
+namespace beck {
+
+/// The executor of an object whose type is not any_io_executor; any_io_executor lives in the slot
+/// already.
+template <class Executor>
+class typed_executor {
+ public:
+  explicit typed_executor(const Executor& executor) noexcept : executor_(executor) {}
+  Executor get(const any_io_executor&) const noexcept { return executor_; }
+
+ private:
+  Executor executor_;
+};
+template <>
+class typed_executor<any_io_executor> {
+ public:
+  explicit typed_executor(const any_io_executor&) noexcept {}
+  any_io_executor get(const any_io_executor& own) const noexcept { return own; }
+};
+
+}  // namespace beck

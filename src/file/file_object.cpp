@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSL-1.0
+// Files: the synchronous halves, on the caller's thread.
+#include <beck/file/file_object.hpp>
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+
+#include "io/io_loop.hpp"
+#include "io/perform_file.hpp"
+
+namespace beck {
+namespace {
+
+constexpr std::size_t path_bytes_max = 4095;  // PATH_MAX less its NUL
+
+system& sys_of(const descriptor& d) noexcept { return d.loop->sys(); }
+
+unsigned open_flags_of(file_object::flags how) noexcept {
+  struct pair {
+    file_object::flags ours;
+    int theirs;
+  };
+  constexpr pair pairs[] = {
+      {file_object::write_only, O_WRONLY},      {file_object::read_write, O_RDWR},
+      {file_object::append, O_APPEND},          {file_object::create, O_CREAT},
+      {file_object::exclusive, O_EXCL},         {file_object::truncate, O_TRUNC},
+      {file_object::sync_all_on_write, O_SYNC}, {file_object::direct, O_DIRECT},
+  };
+  int flags = O_RDONLY;
+  for (const pair& each : pairs) {
+    if ((how & each.ours) != 0) flags |= each.theirs;
+  }
+  return static_cast<unsigned>(flags);
+}
+
+int openable(const descriptor& d) noexcept {
+  if (d.fd >= 0) return already_open_result;
+  return &d == &d.loop->no_descriptor() ? -EBADF : 0;
+}
+
+int open_path(descriptor& d, text_view path, file_object::flags how) noexcept {
+  if (const int refused = openable(d); refused != 0) return refused;
+  if (path.size() > path_bytes_max) return -ENAMETOOLONG;
+  if (!path.empty() && std::memchr(path.data(), 0, path.size()) != nullptr) return -EINVAL;
+  char text[path_bytes_max + 1];
+  if (!path.empty()) std::memcpy(text, path.data(), path.size());
+  text[path.size()] = 0;
+  const int fd = sys_of(d).open_file(text, open_flags_of(how), file_object::creation_mode_default);
+  if (fd < 0) return fd;
+  d.loop->open_file(d, fd);
+  return 0;
+}
+
+}  // namespace
+
+void file_object::open(text_view path, flags how, error_code& ec) noexcept {
+  const object_use inside = use_of(*descriptor_, "open");
+  ec = make_error(open_path(*descriptor_, path, how));
+}
+
+void file_object::open(text_view path, flags how) {
+  error_code ec;
+  open(path, how, ec);
+  if (ec) throw_error(ec, "open", path);
+}
+
+file_action file_object::async_open(const char* path, flags how) noexcept {
+  file_action op(op_kind::file, file_call::open, descriptor_, 0, const_cast<char*>(path),
+                 open_flags_of(how));
+  op.creation_mode = creation_mode_default;
+  return op;
+}
+
+void file_object::assign(int handle, error_code& ec) noexcept {
+  descriptor& d = *descriptor_;
+  const object_use inside = use_of(d, "assign");
+  int result = openable(d);
+  if (result == 0) {
+    const std::int64_t bytes = sys_of(d).file_size(handle);
+    if (bytes < 0) result = static_cast<int>(bytes);
+  }
+  ec = make_error(result);
+  if (!ec) d.loop->open_file(d, handle);
+}
+
+void file_object::assign(int handle) {
+  error_code ec;
+  assign(handle, ec);
+  throw_if(ec, "assign");
+}
+
+std::uint64_t file_object::size(error_code& ec) const noexcept {
+  const descriptor& d = *descriptor_;
+  const std::int64_t bytes = d.fd < 0 ? -EBADF : sys_of(d).file_size(d.fd);
+  ec = bytes < 0 ? make_error(static_cast<int>(bytes)) : error_code();
+  return bytes < 0 ? 0 : static_cast<std::uint64_t>(bytes);
+}
+
+std::uint64_t file_object::size() const {
+  error_code ec;
+  const std::uint64_t bytes = size(ec);
+  throw_if(ec, "size");
+  return bytes;
+}
+
+void file_object::resize(std::uint64_t bytes, error_code& ec) noexcept {
+  file_action op = async_resize(bytes);
+  call_now(op, ec);
+}
+
+void file_object::resize(std::uint64_t bytes) {
+  error_code ec;
+  resize(bytes, ec);
+  throw_if(ec, "resize");
+}
+
+void file_object::sync_all(error_code& ec) noexcept {
+  file_action op = async_sync_all();
+  call_now(op, ec);
+}
+
+void file_object::sync_all() {
+  error_code ec;
+  sync_all(ec);
+  throw_if(ec, "sync_all");
+}
+
+void file_object::sync_data(error_code& ec) noexcept {
+  file_action op = async_sync_data();
+  call_now(op, ec);
+}
+
+void file_object::sync_data() {
+  error_code ec;
+  sync_data(ec);
+  throw_if(ec, "sync_data");
+}
+
+file_alignment file_object::direct_alignment() const noexcept {
+  return {descriptor_->memory_alignment, descriptor_->offset_alignment};
+}
+
+std::size_t file_object::call_now(file_operation& op, error_code& ec) const noexcept {
+  descriptor& d = *descriptor_;
+  const object_use inside = use_of(d, name_of(op.kind), object_use::kind::beside_others);
+  if (d.fd < 0) {
+    ec = error::bad_descriptor;
+    return 0;
+  }
+  const bool in_order = op.kind == op_kind::file_in_order;
+  if (in_order) op.offset = d.position;
+  ec = error_code();
+  if (is_file_transfer(op.call) && bytes_left(op) == 0) return 0;
+  const int result = result_of_call(op, perform_file(sys_of(d), op));
+  if (in_order) d.position = op.offset + op.transferred;
+  ec = make_error(result);
+  return op.transferred;
+}
+
+std::uint64_t file_object::seek_to(std::int64_t offset, seek_basis whence,
+                                   error_code& ec) noexcept {
+  descriptor& d = *descriptor_;
+  const object_use inside = use_of(d, "seek");
+  std::int64_t base = 0;
+  if (d.fd < 0) base = -EBADF;
+  if (base == 0 && whence == seek_cur) base = static_cast<std::int64_t>(d.position);
+  if (base == 0 && whence == seek_end) base = sys_of(d).file_size(d.fd);
+  std::int64_t position = 0;
+  if (base < 0 || __builtin_add_overflow(base, offset, &position) || position < 0) {
+    ec = make_error(base < 0 ? static_cast<int>(base) : -EINVAL);
+    return d.position;
+  }
+  ec = error_code();
+  d.position = static_cast<std::uint64_t>(position);
+  return d.position;
+}
+
+}  // namespace beck

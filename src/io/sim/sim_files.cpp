@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSL-1.0
+// The calls on simulated files, and what is left of them without power.
+#include "io/sim/sim_files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+
+#include <beck/io/vector_operation.hpp>
+
+#include "io/sim/sim_world.hpp"
+
+namespace beck {
+namespace {
+
+std::size_t bytes_of(const io_vector* parts, std::size_t count) noexcept {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) bytes += parts[i].bytes;
+  return bytes;
+}
+
+bool may_read(unsigned flags) noexcept { return (flags & O_ACCMODE) != O_WRONLY; }
+bool may_write(unsigned flags) noexcept { return (flags & O_ACCMODE) != O_RDONLY; }
+
+/// What a direct transfer is refused for (EINVAL).
+bool is_aligned(unsigned flags, const io_vector* parts, std::size_t count,
+                std::uint64_t offset) noexcept {
+  if ((flags & O_DIRECT) == 0) return true;
+  bool aligned = offset % sim_files::direct_bytes == 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    using number = std::uintptr_t;  // lint: allow sim-pointer-order, only for its low bits
+    const auto address = reinterpret_cast<number>(parts[i].data);
+    aligned = aligned && (parts[i].bytes | address) % sim_files::direct_bytes == 0;
+  }
+  return aligned;
+}
+
+}  // namespace
+
+sim_faults& sim_files::faults() noexcept { return host_.world().faults(); }
+
+sim_files::opened* sim_files::find(int fd) noexcept {
+  const auto index = static_cast<std::size_t>(fd - fd_first);
+  return fd >= fd_first && index < open_.size() && open_[index].what ? &open_[index] : nullptr;
+}
+
+int sim_files::open(const char* path, unsigned flags) {
+  if (*path == '\0') return -ENOENT;
+  auto at = files_.find(std::string_view(path));
+  if (at != files_.end() && (flags & O_CREAT) != 0 && (flags & O_EXCL) != 0) return -EEXIST;
+  if (at == files_.end() && (flags & O_CREAT) == 0) return -ENOENT;
+  std::size_t slot = 0;
+  while (slot < open_.size() && open_[slot].what) ++slot;
+  if (slot == open_max) return -EMFILE;
+  if (slot == open_.size()) open_.emplace_back();
+  if (at == files_.end()) at = files_.emplace(path, std::make_shared<file>()).first;
+  file& f = *at->second;
+  if ((flags & O_TRUNC) != 0 && may_write(flags) && !f.data.empty()) {
+    f.unsynced.push_back({0, {}, true});
+    f.data.clear();
+  }
+  open_[slot] = {at->second, flags};
+  return fd_first + static_cast<int>(slot);
+}
+
+int sim_files::close(int fd) noexcept {
+  opened* const o = find(fd);
+  if (o == nullptr) return -EBADF;
+  *o = opened();
+  return 0;
+}
+
+std::ptrdiff_t sim_files::read(int fd, const io_vector* parts, std::size_t count,
+                               std::uint64_t offset) {
+  opened* const o = find(fd);
+  if (o == nullptr || !may_read(o->flags)) return -EBADF;
+  if (!is_aligned(o->flags, parts, count, offset)) return -EINVAL;
+  const std::vector<char>& data = o->what->data;
+  if (offset >= data.size()) return 0;
+  if (faults().strikes(sim_fault::device_error, &host_)) return -EIO;
+  std::size_t left = std::min<std::size_t>(bytes_of(parts, count), data.size() - offset);
+  if (left > 1 && faults().strikes(sim_fault::short_read, &host_)) {
+    left -= static_cast<std::size_t>(faults().random().below(left - 1)) + 1;
+  }
+  const std::size_t moved = left;
+  const char* from = data.data() + offset;
+  for (std::size_t i = 0; i < count && left != 0; ++i) {
+    const std::size_t bytes = std::min(left, parts[i].bytes);
+    if (bytes != 0) std::memcpy(parts[i].data, from, bytes);
+    from += bytes;
+    left -= bytes;
+  }
+  return static_cast<std::ptrdiff_t>(moved);
+}
+
+std::ptrdiff_t sim_files::write(int fd, const io_vector* parts, std::size_t count,
+                                std::uint64_t offset) {
+  opened* const o = find(fd);
+  if (o == nullptr || !may_write(o->flags)) return -EBADF;
+  if (!is_aligned(o->flags, parts, count, offset)) return -EINVAL;
+  file& f = *o->what;
+  if ((o->flags & O_APPEND) != 0) offset = f.data.size();
+  std::size_t left = bytes_of(parts, count);
+  if (left == 0) return 0;
+  if (offset >= file_bytes_max) return -EFBIG;
+  if (faults().strikes(sim_fault::device_error, &host_)) return -EIO;
+  if (faults().strikes(sim_fault::disk_full, &host_)) return -ENOSPC;
+  const std::uint64_t others = used() - f.data.size();
+  const std::uint64_t end_max = std::min(capacity_ - std::min(capacity_, others), file_bytes_max);
+  if (offset >= end_max) return -ENOSPC;
+  left = std::min<std::uint64_t>(left, end_max - offset);
+  if (left > 1 && faults().strikes(sim_fault::short_write, &host_)) {
+    left -= static_cast<std::size_t>(faults().random().below(left - 1)) + 1;
+  }
+  change c{offset, {}, false};
+  c.bytes.reserve(left);
+  for (std::size_t i = 0; i < count && left != 0; ++i) {
+    const std::size_t bytes = std::min(left, parts[i].bytes);
+    const char* const from = static_cast<const char*>(parts[i].data);
+    c.bytes.insert(c.bytes.end(), from, from + bytes);
+    left -= bytes;
+  }
+  const std::size_t moved = c.bytes.size();
+  apply(f.data, c, moved);
+  f.unsynced.push_back(std::move(c));
+  if ((o->flags & O_SYNC) == O_SYNC) {
+    if (const int error = sync(fd); error < 0) return error;
+  }
+  return static_cast<std::ptrdiff_t>(moved);
+}
+
+int sim_files::sync(int fd) {
+  opened* const o = find(fd);
+  if (o == nullptr) return -EBADF;
+  file& f = *o->what;
+  const bool failed = faults().strikes(sim_fault::sync_failed, &host_);
+  for (const change& c : f.unsynced) {
+    if (!failed) apply(f.stored, c, c.bytes.size());
+  }
+  f.unsynced.clear();  // what could not be stored is forgotten, and the next sync knows nothing
+  if (failed) return -EIO;
+  f.is_stored = true;
+  return 0;
+}
+
+int sim_files::resize(int fd, std::uint64_t bytes) {
+  opened* const o = find(fd);
+  if (o == nullptr) return -EBADF;
+  if (!may_write(o->flags)) return -EINVAL;
+  if (bytes > file_bytes_max) return -EFBIG;
+  o->what->data.resize(bytes);
+  o->what->unsynced.push_back({bytes, {}, true});
+  return 0;
+}
+
+std::int64_t sim_files::size(int fd) const noexcept {
+  opened* const o = const_cast<sim_files*>(this)->find(fd);
+  return o == nullptr ? -EBADF : static_cast<std::int64_t>(o->what->data.size());
+}
+
+bool sim_files::is_direct(int fd) const noexcept {
+  opened* const o = const_cast<sim_files*>(this)->find(fd);
+  return o != nullptr && (o->flags & O_DIRECT) != 0;
+}
+
+void sim_files::apply(std::vector<char>& data, const change& c, std::size_t bytes) {
+  if (c.resizes) return data.resize(c.offset);
+  if (bytes == 0) return;
+  if (data.size() < c.offset + bytes) data.resize(c.offset + bytes);
+  std::memcpy(data.data() + c.offset, c.bytes.data(), bytes);
+}
+
+std::uint64_t sim_files::used() const noexcept {
+  std::uint64_t bytes = 0;
+  for (const auto& [path, f] : files_) bytes += f->data.size();
+  return bytes;
+}
+
+void sim_files::crash(sim_random& fate) {
+  open_.clear();
+  for (auto at = files_.begin(); at != files_.end();) {
+    file& f = *at->second;
+    for (const change& c : f.unsynced) {
+      // 0, the mildest: the device has it. Sectors are written whole, and from front to back.
+      const std::size_t sectors = (c.bytes.size() + sector_bytes - 1) / sector_bytes;
+      const auto lost = static_cast<std::size_t>(fate.below(c.resizes ? 2 : sectors + 1));
+      if (c.resizes && lost != 0) continue;
+      apply(f.stored, c, std::min(c.bytes.size(), (sectors - lost) * sector_bytes));
+    }
+    const bool has_name = f.is_stored || fate.below(2) == 0;
+    f.unsynced.clear();
+    f.data = f.stored;
+    f.is_stored = has_name;
+    at = has_name ? std::next(at) : files_.erase(at);
+  }
+}
+
+}  // namespace beck

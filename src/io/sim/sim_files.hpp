@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+// The disk of a simulated host: files by path in memory, with what the page cache holds and what
+// the device has. A host that loses its power keeps what was synced; of each later change the
+// device has nothing, all or the first sectors, as is drawn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/system.hpp"
+
+namespace beck {
+
+class sim_faults;
+class sim_host;
+class sim_random;
+
+/// Thread: one. Results as in system.hpp. There are no directories: a path is a name.
+class sim_files {
+ public:
+  /// Descriptor numbers from here on are files.
+  static constexpr int fd_first = 1'000'000;
+  static constexpr std::size_t open_max = 65'536;
+  static constexpr std::size_t sector_bytes = 512;
+  static constexpr std::uint64_t file_bytes_max = std::uint64_t{1} << 32;
+  static constexpr std::uint32_t direct_bytes = 512;
+
+  explicit sim_files(sim_host& host) noexcept : host_(host) {}
+  sim_files(const sim_files&) = delete;
+  sim_files& operator=(const sim_files&) = delete;
+
+  static bool owns(int fd) noexcept { return fd >= fd_first; }
+
+  int open(const char* path, unsigned flags);
+  int close(int fd) noexcept;
+  std::ptrdiff_t read(int fd, const io_vector* parts, std::size_t count, std::uint64_t offset);
+  std::ptrdiff_t write(int fd, const io_vector* parts, std::size_t count, std::uint64_t offset);
+  int sync(int fd);
+  int resize(int fd, std::uint64_t bytes);
+  std::int64_t size(int fd) const noexcept;
+  /// Whether it was opened for direct transfers.
+  bool is_direct(int fd) const noexcept;
+
+  /// How many bytes the disk takes in all.
+  void set_capacity(std::uint64_t bytes) noexcept { capacity_ = bytes; }
+  /// The power is gone: open files too.
+  void crash(sim_random& fate);
+
+ private:
+  /// A change that the device may not have yet: bytes at an offset, or a new size.
+  struct change {
+    std::uint64_t offset;
+    std::vector<char> bytes;
+    bool resizes;
+  };
+  struct file {
+    std::vector<char> data;    // what programs see
+    std::vector<char> stored;  // what the device has for sure
+    std::vector<change> unsynced;
+    bool is_stored = false;  // the name is on the device
+  };
+  struct opened {
+    std::shared_ptr<file> what;
+    unsigned flags = 0;
+  };
+
+  opened* find(int fd) noexcept;
+  static void apply(std::vector<char>& data, const change& c, std::size_t bytes);
+  std::uint64_t used() const noexcept;
+  sim_faults& faults() noexcept;
+
+  sim_host& host_;
+  std::uint64_t capacity_ = UINT64_MAX;
+  std::map<std::string, std::shared_ptr<file>, std::less<>> files_;
+  std::vector<opened> open_;  // by number
+};
+
+}  // namespace beck

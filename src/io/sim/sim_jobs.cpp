@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSL-1.0
+// When calls that block are made, and in which order.
+#include "io/sim/sim_jobs.hpp"
+
+#include <cerrno>
+#include <new>
+
+#include "io/io_loop.hpp"
+#include "io/perform_blocking.hpp"
+#include "io/sim/sim_system.hpp"
+#include "io/sim/sim_world.hpp"
+
+namespace beck {
+
+bool sim_jobs::begin(io_op& op) noexcept {
+  sim_world& world = sys_.world();
+  const sim_profile& profile = world.profile();
+  std::int64_t takes =
+      world.scheduler().job_delay().between(profile.delay_ns_min, profile.delay_ns_max);
+  if (world.faults().strikes(sim_fault::call_slow, &sys_.host()))
+    takes += static_cast<std::int64_t>(world.faults().random().below(slow_ns_max));
+  try {
+    performed_.push_back({sim_clock::later(world.clock().now(), takes), &op});
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return true;
+}
+
+int sim_jobs::submit(io_op& op) noexcept {
+  if (performed_.size() < at_once_max) return begin(op) ? 0 : -ENOMEM;
+  waiting_.push(&op);
+  return 0;
+}
+
+bool sim_jobs::withdraw(io_op& op) noexcept {
+  const queue_entry* at = waiting_.front();
+  while (at != nullptr && at != &op) at = at->next;
+  if (at == nullptr) return false;
+  waiting_.remove(&op);
+  return true;
+}
+
+io_op* sim_jobs::withdraw_any() noexcept {
+  return waiting_.empty() ? nullptr : static_cast<io_op*>(waiting_.pop());
+}
+
+bool sim_jobs::settle(std::int64_t) noexcept {
+  while (!performed_.empty()) perform(next());
+  return true;
+}
+
+/// The first of those that end first.
+std::size_t sim_jobs::next() const noexcept {
+  std::size_t first = 0;
+  for (std::size_t i = 1; i < performed_.size(); ++i) {
+    if (performed_[i].end < performed_[first].end) first = i;
+  }
+  return first;
+}
+
+std::int64_t sim_jobs::next_end() const noexcept {
+  return performed_.empty() ? INT64_MAX : performed_[next()].end;
+}
+
+void sim_jobs::end_due() noexcept {
+  while (next_end() <= sys_.world().clock().now()) perform(next());
+}
+
+void sim_jobs::perform(std::size_t at) noexcept {
+  io_op& op = *performed_[at].op;
+  performed_.erase(performed_.begin() + static_cast<std::ptrdiff_t>(at));
+  // The room of the one that has ended is free: nothing is allocated.
+  if (!waiting_.empty()) static_cast<void>(begin(*static_cast<io_op*>(waiting_.pop())));
+  op.result = static_cast<int>(perform_blocking(sys_, op));
+  sys_.world().note(sys_.host(), sim_note::job, static_cast<int>(op.kind), op.result);
+  loop_.jobs().finish(op);
+}
+
+}  // namespace beck

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSL-1.0
+// Blocking calls under virtual time: each takes a drawn time and is made at its end. As many as a
+// pool has threads are on their way at once.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "io/blocking_jobs.hpp"
+
+namespace beck {
+
+class io_loop;
+class sim_system;
+
+class sim_jobs final : public blocking_jobs {
+ public:
+  static constexpr std::uint64_t slow_ns_max = 30'000'000'000;
+
+  sim_jobs(io_loop& loop, sim_system& sys) noexcept : loop_(loop), sys_(sys) {}
+
+  int submit(io_op& op) noexcept override;
+  bool withdraw(io_op& op) noexcept override;
+  io_op* withdraw_any() noexcept override;
+  /// Time does not pass: what is on its way is made now.
+  bool settle(std::int64_t deadline) noexcept override;
+
+  /// When the next call is made; INT64_MAX: there is none.
+  std::int64_t next_end() const noexcept;
+  /// Makes the calls whose time has come, and finishes their operations.
+  void end_due() noexcept;
+
+ private:
+  struct job {
+    std::int64_t end;
+    io_op* op;
+  };
+
+  bool begin(io_op& op) noexcept;
+  std::size_t next() const noexcept;
+  void perform(std::size_t at) noexcept;
+
+  io_loop& loop_;
+  sim_system& sys_;
+  std::vector<job> performed_;  // in the order of their beginning
+  entry_queue waiting_;
+};
+
+}  // namespace beck

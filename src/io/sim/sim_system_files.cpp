@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSL-1.0
+// Calls on simulated files. They take no time by themselves: asynchronous ones wait before they are
+// made (sim_jobs).
+#include <cerrno>
+#include <new>
+
+#include <beck/io/vector_operation.hpp>
+
+#include "io/sim/sim_system.hpp"
+
+namespace beck {
+
+template <class Action>
+std::ptrdiff_t sim_system::on_files(sim_note what, int fd, Action&& action) noexcept {
+  std::ptrdiff_t result = -EIO;
+  if (is_alive()) {
+    try {
+      result = action(host_->files());
+    } catch (const std::bad_alloc&) {
+      result = -ENOMEM;
+    }
+  }
+  world().note(*host_, what, fd, result);
+  return result;
+}
+
+int sim_system::open_file(const char* path, unsigned flags, unsigned) noexcept {
+  return static_cast<int>(on_files(sim_note::file_open, -1, [&](sim_files& files) {
+    return std::ptrdiff_t{files.open(path, flags)};
+  }));
+}
+
+int sim_system::close_file(int fd) noexcept {
+  return static_cast<int>(on_files(
+      sim_note::close, fd, [&](sim_files& files) { return std::ptrdiff_t{files.close(fd)}; }));
+}
+
+std::ptrdiff_t sim_system::read_at(int fd, void* data, std::size_t bytes,
+                                   std::uint64_t offset) noexcept {
+  const io_vector part{data, bytes};
+  return read_vector_at(fd, &part, 1, offset);
+}
+
+std::ptrdiff_t sim_system::write_at(int fd, const void* data, std::size_t bytes,
+                                    std::uint64_t offset) noexcept {
+  const io_vector part{const_cast<void*>(data), bytes};
+  return write_vector_at(fd, &part, 1, offset);
+}
+
+std::ptrdiff_t sim_system::read_vector_at(int fd, const io_vector* parts, std::size_t count,
+                                          std::uint64_t offset) noexcept {
+  return on_files(sim_note::file_read, fd,
+                  [&](sim_files& files) { return files.read(fd, parts, count, offset); });
+}
+
+std::ptrdiff_t sim_system::write_vector_at(int fd, const io_vector* parts, std::size_t count,
+                                           std::uint64_t offset) noexcept {
+  return on_files(sim_note::file_write, fd,
+                  [&](sim_files& files) { return files.write(fd, parts, count, offset); });
+}
+
+std::ptrdiff_t sim_system::read_cached(int, const io_vector*, std::size_t, std::uint64_t) noexcept {
+  return -EAGAIN;  // every read takes its time
+}
+
+int sim_system::sync_file(int fd, bool) noexcept {
+  return static_cast<int>(on_files(
+      sim_note::file_sync, fd, [&](sim_files& files) { return std::ptrdiff_t{files.sync(fd)}; }));
+}
+
+int sim_system::resize_file(int fd, std::uint64_t bytes) noexcept {
+  return static_cast<int>(on_files(sim_note::file_resize, fd, [&](sim_files& files) {
+    return std::ptrdiff_t{files.resize(fd, bytes)};
+  }));
+}
+
+std::int64_t sim_system::file_size(int fd) noexcept {
+  return is_alive() ? host_->files().size(fd) : -EIO;
+}
+
+void sim_system::direct_alignment(int fd, std::uint32_t& memory, std::uint32_t& offset) noexcept {
+  memory = offset = host_->files().is_direct(fd) ? sim_files::direct_bytes : 0;
+}
+
+}  // namespace beck

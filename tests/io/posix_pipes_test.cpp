@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSL-1.0
+// Writing without SIGPIPE on kernels that cannot be told to send none: what the program has done
+// with its signals is the same before and after.
+#include "io/posix_pipes.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <doctest/doctest.h>
+#include <beck/base/unique_fd.hpp>
+#include <beck/io/vector_operation.hpp>
+
+#include "io/posix_system.hpp"
+
+using beck::io_vector;
+using beck::unique_fd;
+
+namespace {
+
+volatile std::sig_atomic_t raised = 0;
+
+/// SIGPIPE as a program has it by default, or with a handler; and as it was, afterwards.
+class pipe_signal {
+ public:
+  explicit pipe_signal(void (*handler)(int)) {
+    raised = 0;
+    struct sigaction mine{};
+    mine.sa_handler = handler;
+    ::sigaction(SIGPIPE, &mine, &action_);
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &mask_);
+  }
+  ~pipe_signal() {
+    ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+    ::sigaction(SIGPIPE, &action_, nullptr);
+  }
+  pipe_signal(const pipe_signal&) = delete;
+  pipe_signal& operator=(const pipe_signal&) = delete;
+
+ private:
+  struct sigaction action_{};
+  sigset_t mask_{};
+};
+
+struct ends {
+  ends() {
+    int both[2];
+    REQUIRE(::pipe2(both, O_CLOEXEC | O_NONBLOCK) == 0);
+    out.reset(both[0]);
+    in.reset(both[1]);
+  }
+  unique_fd out, in;
+};
+
+char text[] = "text";
+const io_vector part{text, 4};
+
+bool is_blocked() {
+  sigset_t now;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &now);
+  return sigismember(&now, SIGPIPE) != 0;
+}
+
+bool is_pending() {
+  sigset_t now;
+  ::sigpending(&now);
+  return sigismember(&now, SIGPIPE) != 0;
+}
+
+void block() {
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &one, nullptr);
+}
+
+}  // namespace
+
+TEST_CASE("the fallback writes to a pipe with a reader") {
+  ends pipe;
+  CHECK(beck::write_blocking_signal(pipe.in.get(), &part, 1) == 4);
+  const io_vector two[] = {part, part};
+  CHECK(beck::write_blocking_signal(pipe.in.get(), two, 2) == 8);
+  char there[16];
+  CHECK(::read(pipe.out.get(), there, sizeof there) == 12);
+  CHECK_FALSE(is_blocked());
+}
+
+TEST_CASE("the fallback gives broken_pipe and takes the signal back, with any action for it") {
+  for (void (*const handler)(int) : {SIG_DFL, SIG_IGN, +[](int) { raised = raised + 1; }}) {
+    const pipe_signal as(handler);
+    ends pipe;
+    pipe.out.reset();
+    CHECK(beck::write_blocking_signal(pipe.in.get(), &part, 1) == -EPIPE);
+    CHECK_FALSE(is_pending());
+    CHECK_FALSE(is_blocked());
+    CHECK(raised == 0);
+  }
+}
+
+TEST_CASE("the fallback leaves a blocked signal blocked, and a pending one pending") {
+  const pipe_signal as(SIG_DFL);
+  ends pipe;
+  pipe.out.reset();
+  block();
+  CHECK(beck::write_blocking_signal(pipe.in.get(), &part, 1) == -EPIPE);
+  CHECK(is_blocked());
+  CHECK_FALSE(is_pending());
+  ::raise(SIGPIPE);
+  CHECK(is_pending());
+  CHECK(beck::write_blocking_signal(pipe.in.get(), &part, 1) == -EPIPE);
+  CHECK(is_blocked());
+  CHECK(is_pending());
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, SIGPIPE);
+  const timespec at_once{0, 0};
+  CHECK(::sigtimedwait(&one, nullptr, &at_once) == SIGPIPE);
+}
+
+TEST_CASE("the system's own way raises no signal either") {
+  const pipe_signal as(+[](int) { raised = raised + 1; });
+  beck::posix_system sys;
+  ends pipe;
+  CHECK(sys.write(pipe.in.get(), beck::descriptor_nature::own_pipe, &part, 1) == 4);
+  pipe.out.reset();
+  CHECK(sys.write(pipe.in.get(), beck::descriptor_nature::own_pipe, &part, 1) == -EPIPE);
+  CHECK(raised == 0);
+  CHECK_FALSE(is_pending());
+}
