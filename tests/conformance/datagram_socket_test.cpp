@@ -9,6 +9,7 @@
 
 #include <beck/interop/use_future.hpp>
 #include <beck/io/cancel_after.hpp>
+#include <beck/net/datagram_batch.hpp>
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/redirect_error.hpp>
 
@@ -319,4 +320,22 @@ CONFORMANCE_ON(beck::test::epoll | beck::test::sim,
   ctx.run();
   if (!simulated) other.join();
   CHECK(right == pairs * count);
+}
+
+CONFORMANCE("a context that ends destroys the handlers of datagram operations un-run") {
+  outcome received, many;
+  char room[10];
+  char memory[2 * 4];
+  udp::receive_batch<2> batch(buffer(memory), 4);
+  {
+    beck::io_context ctx(context_options());
+    udp::socket a(ctx, any_port_v4());
+    udp::socket b(ctx, any_port_v4());
+    a.async_receive(buffer(room), note(received));
+    b.async_receive_many(batch, note(many));
+    let_settle(ctx);
+  }
+  CHECK(received.calls == 0);
+  CHECK(many.calls == 0);
+  room[0] = memory[0] = 0;  // they are the program's again
 }

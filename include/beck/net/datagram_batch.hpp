@@ -7,6 +7,7 @@
 #include <beck/base/assert.hpp>
 #include <beck/io/message_operation.hpp>
 #include <beck/net/address.hpp>
+#include <beck/net/family_option.hpp>
 
 namespace beck {
 
