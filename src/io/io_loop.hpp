@@ -19,6 +19,7 @@
 #include "io/descriptor.hpp"
 #include "io/driver.hpp"
 #include "io/fork_count.hpp"
+#include "io/lease_pool.hpp"
 #include "io/loop_jobs.hpp"
 #include "io/mailbox.hpp"
 #include "io/run_end.hpp"
@@ -296,6 +297,7 @@ class io_loop {
   void abandon_all(descriptor& d) noexcept;
   bool start_undirected(io_op& op) noexcept;
   bool start_file(file_operation& op) noexcept;
+  bool attempt_leased(io_op& op, descriptor& d, direction& q) noexcept;
   bool attempt_in_order(file_operation& op) noexcept;
   bool attempt_cached(file_operation& op) noexcept;
   void unlink_file(file_operation& op) noexcept;
@@ -366,6 +368,7 @@ class io_loop {
   std::unique_ptr<driver> driver_;
   timer_queue timers_;
   wall_timers wall_timers_;
+  lease_pool* const leases_;
   context_stats counters_;
   loop_entry generation_mark_;
   loop_entry nudge_;

@@ -25,6 +25,7 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
                   : nullptr),
       speculation_(how.speculation_),
       wall_timers_(*this),
+      leases_(new lease_pool(*this, how.lease_buffers_, how.lease_bytes_)),
       context_(context),
       ambient_(executor()),
       no_timer_(*this, executor(), clock_kind::steady),
@@ -52,7 +53,9 @@ io_loop::~io_loop() {
   BECK_ASSERT(taken && (!is_shared() || inherited() || !shared_->is_inside()),
               "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);
-  if (!empty_out()) {
+  const bool emptied = empty_out();
+  leases_->abandon();
+  if (!emptied) {
     log("io_context destroyed: the kernel did not give an operation back within 30 s; its memory "
         "is leaked");
     static_cast<void>(

@@ -62,6 +62,8 @@ struct context_stats {
   std::uint64_t attempts = 0;            ///< direct system calls for operations
   std::uint64_t wrong_attempts = 0;      ///< those that gave EAGAIN
   std::uint64_t lazy_armed = 0;          ///< receives submitted one turn late
+  std::uint64_t leases = 0;              ///< buffers lent by async_receive()
+  std::uint64_t lease_waits = 0;         ///< receives that found none
   std::uint64_t speculations = 0;        ///< reads attempted one turn late, without readiness
   std::uint64_t wakeups = 0;             ///< times another thread woke the sleeping loop
   std::uint64_t mail = 0;                ///< entries that came through the mailbox
@@ -120,6 +122,9 @@ class io_context : public execution_context {
       return *this;
     }
 
+    /// Lent by async_receive(): at most `most` of `bytes` bytes, each at least 1.
+    options& lease_buffers(std::size_t most, std::size_t bytes) noexcept;
+
    private:
     friend class io_loop;
     friend struct backend_selection;
@@ -131,6 +136,7 @@ class io_context : public execution_context {
     bool speculation_ = true;
     int threads_ = 1;
     std::uint64_t seed_ = 1;
+    std::size_t lease_buffers_ = 512, lease_bytes_ = 4096;
     sim_host* host_ = nullptr;
     uring::ring_kernel* kernel_ = nullptr;  // the library's tests put a scripted one below the ring
   };
