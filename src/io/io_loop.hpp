@@ -5,7 +5,6 @@
 
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -17,6 +16,7 @@
 #include <beck/run/scope.hpp>
 
 #include "io/descriptor.hpp"
+#include "io/descriptor_chunks.hpp"
 #include "io/driver.hpp"
 #include "io/fork_count.hpp"
 #include "io/lease_pool.hpp"
@@ -46,9 +46,6 @@ class io_loop {
   static constexpr std::int64_t no_deadline = INT64_MAX;
   /// Of a shared loop: data may arrive while so many other entries run.
   static constexpr unsigned late_entries_min = 8;
-  /// The descriptor table grows by chunks that double: 64, 128, 256, ...
-  static constexpr std::uint32_t chunk_first = 64;
-  static constexpr std::size_t chunks_max = 24;
 
   io_loop(io_context& context, const io_context::options& how);
   ~io_loop();
@@ -221,8 +218,8 @@ class io_loop {
   /// one.
   descriptor& no_descriptor() noexcept { return no_descriptor_; }
   descriptor& descriptor_at(std::uint32_t index) noexcept {
-    const std::uint32_t chunk = chunk_of(index);
-    return chunks_[chunk].load(std::memory_order_acquire)[index - chunk_begin(chunk)];
+    const std::uint32_t chunk = descriptor_chunks::holding(index);
+    return chunks_[chunk].load(std::memory_order_acquire)[index - descriptor_chunks::begin(chunk)];
   }
   timer_state& no_timer() noexcept { return no_timer_; }
   signal_state& no_signals() noexcept { return *no_signals_; }
@@ -320,13 +317,6 @@ class io_loop {
   bool reap() noexcept;
   void destroy_queued() noexcept;
   void destroy_trees() noexcept;
-  static std::uint32_t chunk_of(std::uint32_t index) noexcept {
-    return static_cast<std::uint32_t>(std::bit_width(index / chunk_first + 1)) - 1;
-  }
-  static std::uint32_t chunk_begin(std::uint32_t chunk) noexcept {
-    return chunk_first * ((1u << chunk) - 1);
-  }
-  static std::uint32_t chunk_size(std::uint32_t chunk) noexcept { return chunk_first << chunk; }
   void hand_over(io_op& op) noexcept;
   void deliver_here(io_op& op, runner* where);
   static void deliver_entry(queue_entry* entry, runner* where);
@@ -385,7 +375,7 @@ class io_loop {
   signal_state* signal_sets_ = nullptr;  // those with waits
 
   std::mutex table_mutex_;  // the descriptor table: objects are made and dropped on any thread
-  std::array<std::atomic<descriptor*>, chunks_max>
+  std::array<std::atomic<descriptor*>, descriptor_chunks::most>
       chunks_{};  // release/acquire: read without the mutex
   descriptor* free_descriptors_ = nullptr;
 

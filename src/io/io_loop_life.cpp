@@ -100,8 +100,9 @@ void io_loop::cancel_everything() noexcept {
   while (timer_entry* entry = timers_.take_any()) entry->expired(*entry, *this, true);
   cancel_all_signal_waits();
   jobs_.cancel_all();
-  for (std::uint32_t chunk = 0; chunk < chunks_max && chunks_[chunk] != nullptr; ++chunk) {
-    for (std::uint32_t i = 0; i < chunk_size(chunk); ++i) {
+  for (std::uint32_t chunk = 0; chunk < descriptor_chunks::most && chunks_[chunk] != nullptr;
+       ++chunk) {
+    for (std::uint32_t i = 0; i < descriptor_chunks::size(chunk); ++i) {
       descriptor& d = chunks_[chunk][i];
       if (d.fd < 0 || d.closing) continue;  // closing ones were asked already
       abandon_all(d);
