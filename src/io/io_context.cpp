@@ -36,6 +36,11 @@ io_context::options& io_context::options::lease_buffers(std::size_t most,
   return *this;
 }
 
+io_context::options& io_context::options::busy_poll(duration most) noexcept {
+  busy_poll_ns_ = most.nanoseconds() > 0 ? most.nanoseconds() : 0;
+  return *this;
+}
+
 const char* to_string(backend which) noexcept {
   switch (which) {
     case backend::automatic:

@@ -15,6 +15,7 @@
 #include <beck/run/runner.hpp>
 #include <beck/run/scope.hpp>
 
+#include "io/busy_poll.hpp"
 #include "io/descriptor.hpp"
 #include "io/descriptor_chunks.hpp"
 #include "io/driver.hpp"
@@ -300,6 +301,7 @@ class io_loop {
   void unlink_file(file_operation& op) noexcept;
   int take_opened(file_operation& op, int fd) noexcept;
   void close_now(descriptor& d) noexcept;
+  bool poll_busily(std::int64_t deadline) noexcept;
   void visit(turn_mode mode, std::int64_t deadline) noexcept;
   /// Whether this process forked off the one that made the loop.
   bool inherited() const noexcept;
@@ -359,6 +361,7 @@ class io_loop {
   timer_queue timers_;
   wall_timers wall_timers_;
   lease_pool* const leases_;
+  busy_poll busy_poll_;
   context_stats counters_;
   loop_entry generation_mark_;
   loop_entry nudge_;

@@ -26,6 +26,7 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
       speculation_(how.speculation_),
       wall_timers_(*this),
       leases_(new lease_pool(*this, how.lease_buffers_, how.lease_bytes_)),
+      busy_poll_(how.busy_poll_ns_),
       context_(context),
       ambient_(executor()),
       no_timer_(*this, executor(), clock_kind::steady),
@@ -42,6 +43,7 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
   no_descriptor_.loop = this;
   no_descriptor_.executor = executor();
   backend_selection::open(*this, how, system_, driver_);
+  if (driver_->wake_handle() < 0) busy_poll_ = busy_poll(0);  // virtual time passes by waiting
   mail_.open(driver_->wake_handle());
   if (is_shared()) shared_->open(driver_->wake_handle(), driver_->threads());
 }
