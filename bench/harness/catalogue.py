@@ -203,6 +203,18 @@ BENCHES = {
             ),
         ),
         Bench(
+            "idle",
+            "message",
+            "1,000 or 9,900 TCP connections on the loopback, 16 of which get 256 bytes each, by turns; a coroutine each",
+            300,
+            cases(["lease", "buffer", "lease_9900", "buffer_9900"], LIBRARIES),
+            (
+                "lease: async_receive(), so a waiting connection has no buffer. Asio has no leases: it waits until the",
+                "  socket is readable and reads into one buffer of all. buffer: a buffer of 4 KiB in each coroutine.",
+                "bytes_per_connection is what the allocator says of the connections' own ends, all of them waiting.",
+            ),
+        ),
+        Bench(
             "compile",
             "compilation",
             "compile an echo server, g++ -O2; user CPU time of the compiler",
