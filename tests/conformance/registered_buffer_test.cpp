@@ -164,7 +164,8 @@ CONFORMANCE("a second registration of a context holds buffers like others") {
   CHECK(third.takes_effect() == (where == beck::test::on_uring));
 }
 
-CONFORMANCE("a registered buffer of another context, or of a registration that is over, is a buffer") {
+CONFORMANCE(
+    "a registered buffer of another context, or of a registration that is over, is a buffer") {
   beck::io_context ctx(context_options());
   beck::io_context other(context_options());
   const file_place place(where);
@@ -194,8 +195,8 @@ CONFORMANCE("buffers that the kernel cannot keep hold of are buffers like others
   const file_place place(where);
   random_access_file file(ctx, place.path("a"), for_writing);
   char unmapped_neighbour[16] = "0123456789abcde";
-  const std::vector<beck::mutable_buffer> odd = {
-      beck::mutable_buffer(nullptr, 4096), beck::buffer(unmapped_neighbour)};
+  const std::vector<beck::mutable_buffer> odd = {beck::mutable_buffer(nullptr, 4096),
+                                                 beck::buffer(unmapped_neighbour)};
   const auto all = beck::register_buffers(ctx, odd);
   CHECK_FALSE((all.takes_effect() && where != beck::test::on_uring));
   run_task(ctx, [&]() -> beck::task<> {
