@@ -83,6 +83,7 @@ int usable(const descriptor& d) noexcept {
 task<bool> send_file(transmission& work) {
   constexpr auto mechanism = transfer_mechanism::send_file;
   const bool may_change = work.how.only() == transfer_mechanism::automatic;
+  if (may_change && work.from.offset_alignment != 0) co_return false;  // past the memory
   system& sys = work.loop().sys();
   const any_io_executor here = co_await this_coro::executor;
   std::uint64_t in_memory = 0;  // up to where

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <ostream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/context_options.hpp"
@@ -321,6 +322,19 @@ CONFORMANCE("a file is transmitted into a pipe") {
   CHECK(back == data);
 }
 
+CONFORMANCE_ON(beck::test::kernel, "a file that was opened for direct transfers is sent, too") {
+  beck::io_context ctx(context_options());
+  sending s(ctx, where, 300'001);
+  s.file.sync_all();
+  s.file.close();
+  beck::error_code ec;
+  s.file.open(s.place.path("sent"), file_object::read_only | file_object::direct, ec);
+  if (ec == std::errc::invalid_argument) return;  // a file system without direct transfers
+  s.exchange(ctx, 0, beck::to_the_end, transmit_options().block_bytes(65'536).depth(3));
+  CHECK_FALSE(s.error);
+  CHECK((s.arrived == s.data));
+}
+
 CONFORMANCE("other sockets of a context are served during a long transmission") {
   beck::io_context ctx(context_options());
   sending s(ctx, where, 8'000'000);
@@ -346,4 +360,22 @@ CONFORMANCE("other sockets of a context are served during a long transmission") 
   });
   CHECK(s.arrived.size() == s.data.size());
   CHECK(echoes >= 10);
+}
+
+CONFORMANCE_ON(beck::test::epoll, "a transmission on a context that several threads run is right") {
+  for (const auto which : mechanisms) {
+    beck::io_context ctx(beck::io_context::options().backend(where).threads(2));
+    sending s(ctx, where, 2'000'000);
+    beck::co_spawn(ctx, s.receive_all(), beck::detached);
+    beck::async_transmit(s.pair.a, s.file, 0, beck::to_the_end, transmit_options().only(which),
+                         [&](beck::error_code ec, transfer_report done) {
+                           CHECK_FALSE(ec);
+                           CHECK(done.bytes == s.data.size());
+                           s.pair.a.close();
+                         });
+    std::thread other([&] { ctx.run(); });
+    ctx.run();
+    other.join();
+    CHECK((s.arrived == s.data));
+  }
 }

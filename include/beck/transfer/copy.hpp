@@ -94,8 +94,9 @@ class [[nodiscard]] copy_operation : public op<copy_operation, void(error_code, 
 /// Gives how many bytes are there from the front on, and by which mechanism, also with an error:
 /// eof if the source ended before (it was shorter than asked for, or has shrunk meanwhile);
 /// invalid_argument if source and target are the same bytes of one file; what reading and writing
-/// give. What is appended to the source after the start is not copied. Files that have no size
-/// (devices, /proc) are copied to their end; endless ones need a length.
+/// give, such as misaligned for the last bytes of a direct target. What is appended to the source
+/// after the start is not copied. Files that have no size (devices, /proc) are copied to their end;
+/// endless ones need a length.
 ///
 /// Requires: nobody else changes the size of the target meanwhile. The files may belong to two
 /// contexts: then they are read and written. `only(send_file)` moves the target's file position,
