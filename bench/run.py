@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: BSL-1.0
 """Runs the benchmarks of beck beside their peers. README.md beside this file says how and why."""
 import argparse
+import importlib
 import os
+import re
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
-from harness import compilation, execute, machine, results, targets
+from harness import compilation, copying, execute, machine, results, targets
 from harness.catalogue import BENCHES, PEERS, slots
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,6 +27,13 @@ def positive(text):
     return value
 
 
+def size(text):
+    found = re.fullmatch(r"([1-9]\d*)([KMG]?)", text)
+    if not found:
+        raise argparse.ArgumentTypeError("a number with K, M or G")
+    return int(found[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[found[2]]
+
+
 def parser():
     names = "\n".join(
         f"  {b.name:11} {b.title}\n{'':14}cases: {', '.join(c.name for c in b.cases)}" for b in BENCHES.values()
@@ -32,7 +42,8 @@ def parser():
         prog="run bench",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Runs a benchmark beside its peers, interleaved, and prints medians and ratios.",
-        epilog=f"benchmarks:\n{names}\n  main        the ping-pong in one process, a table and out/pingpong.svg\n\n"
+        epilog=f"benchmarks:\n{names}\n  main        the ping-pong in one process, a table and out/pingpong.svg\n"
+        "copy draws out/copy.svg too.\n\n"
         f"peers: {', '.join(PEERS)}\n"
         "BECK_BACKEND=epoll leaves the io_uring peers out.",
     )
@@ -41,6 +52,7 @@ def parser():
     p.add_argument("--cases", type=comma_list, metavar="X,Y", help="only these cases")
     p.add_argument("--rounds", type=positive, default=execute.ROUNDS_DEFAULT, metavar="N", help="default: %(default)s")
     p.add_argument("--ms", type=positive, metavar="N", help="how long a timed run lasts")
+    p.add_argument("--size", type=size, metavar="SIZE", help="how much a run of copy copies (default: 1G)")
     p.add_argument("--json", type=Path, metavar="FILE", help="write one JSON object a line")
     p.add_argument("--build", type=Path, metavar="DIR", help="the build folder (default: build/bench)")
     p.add_argument("--no-targets", action="store_true", help="do not print the project's targets")
@@ -54,15 +66,20 @@ def say(line):
 def run_bench(options, name, case_names):
     bench = BENCHES[name]
     build = options.build or ROOT / "build" / "bench"
-    how = execute.runner(bench, build, ROOT, options.ms)
+    how = execute.runner(bench, build, ROOT, options.ms, options.size)
     chosen = slots(bench, case_names, options.peers)
     chosen = execute.available(chosen, how, os.environ.get("BECK_BACKEND", ""), machine.ring_refusal(), say)
     say(f"machine: {machine.describe()}")
-    samples = execute.interleave(bench, chosen, how, options.rounds, say)
+    with ExitStack() as stack:
+        if name == "copy":
+            stack.enter_context(how)
+            chosen = copying.without_refused(chosen, how, say)
+        samples = execute.interleave(bench, chosen, how, options.rounds, say)
     if name == "compile":
         compilation.add_base(samples)
     found = results.Results(bench, samples)
-    for line in results.report(found, how.duration_ms):
+    lines = copying.report(found, how.size) if name == "copy" else results.report(found, how.duration_ms)
+    for line in lines:
         say(line)
     checks = targets.checks(found)
     if checks and not options.no_targets:
@@ -75,19 +92,31 @@ def run_bench(options, name, case_names):
     return found
 
 
+def draw(found, picture_name, stem):
+    try:  # late: everything else runs without matplotlib
+        picture = importlib.import_module(f"harness.{picture_name}")
+    except ImportError as e:
+        say(f"no picture: {e} (Debian: python3-matplotlib, for /usr/bin/python3)")
+        return
+    for path in picture.draw(found, stem):
+        say(f"picture: {path.relative_to(ROOT)}")
+
+
+def run_copy(options):
+    """The copies: a table and a picture."""
+    out = ROOT / "out"
+    out.mkdir(exist_ok=True)
+    options.json = options.json or out / "copy.json"
+    draw(run_bench(options, "copy", options.cases), "copy_picture", out / "copy")
+
+
 def run_main(options):
     """The main job: the ping-pong on real sockets, a table and a picture."""
     out = ROOT / "out"
     out.mkdir(exist_ok=True)
     options.json = options.json or out / "pingpong.json"
     found = run_bench(options, "pingpong", options.cases or MAIN_CASES)
-    try:
-        from harness import picture  # late: everything else runs without matplotlib
-    except ImportError as e:
-        say(f"no picture: {e} (Debian: python3-matplotlib, for /usr/bin/python3)")
-        return
-    for path in picture.draw(found, out / "pingpong"):
-        say(f"picture: {path.relative_to(ROOT)}")
+    draw(found, "picture", out / "pingpong")
 
 
 def main(arguments):
@@ -97,6 +126,8 @@ def main(arguments):
     try:
         if options.name == "main":
             run_main(options)
+        elif options.name == "copy":
+            run_copy(options)
         else:
             run_bench(options, options.name, options.cases)
     except (machine.RunError, LookupError) as e:

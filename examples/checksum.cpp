@@ -42,7 +42,7 @@ beck::task<> sum_file(beck::io_context& ctx, const char* path) {
   total all;
   all.error = opened.error();
   if (!all.error) {
-    co_await beck::task_group::run(ctx, [&](beck::task_group& group) -> beck::task<> {
+    co_await beck::task_group::run([&](beck::task_group& group) -> beck::task<> {
       for (std::uint64_t i = 0; i < readers; ++i) group.spawn(read_blocks(file, i, all));
       co_return;
     });

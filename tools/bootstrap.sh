@@ -2,8 +2,9 @@
 # What ./run and ./test share: installing what is missing on Debian, and running the steps of a build with one line of
 # progress each. Sourced by bash from the root of the tree.
 
-build_packages=(g++ cmake ninja-build ccache python3 pkg-config doctest-dev libasio-dev liburing-dev)
-run_packages=(python3-matplotlib)
+build_packages=(g++ cmake ninja-build ccache python3 pkg-config doctest-dev libasio-dev liburing-dev
+  libcli11-dev libfmt-dev)
+run_packages=(python3-matplotlib fio)
 test_packages=(clang-19 libclang-rt-19-dev llvm-19 clang-format-19 libseccomp-dev socat strace)
 
 jobs=${BECK_JOBS:-$(nproc)}

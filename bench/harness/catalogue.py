@@ -16,14 +16,27 @@ PEERS = {
     "raw-uring": ("raw_uring", []),
     "raw-uring-lazy": ("raw_uring", ["--lazy"]),
     "raw": ("raw", []),
+    # Of the benchmark copy (copying.py), where beck-uring is an engine too; no programs of this folder.
+    "beck-auto": ("", []),
+    "beck-sync": ("", []),
+    "beck-posix-aio": ("", []),
+    "beck-uring-splice": ("", []),
+    "beck-sendfile": ("", []),
+    "beck-copy-range": ("", []),
+    "dd": ("", []),
+    "cp": ("", []),
+    "fio": ("", []),
 }
 RING_PEERS = frozenset(
     ["beck-uring", "beck-uring-eager", "beck-uring-poll", "asio-uring", "raw-uring", "raw-uring-lazy"]
+    + ["beck-uring-splice"]
 )
 BECK = ("beck-uring", "beck-epoll")
 # beck without one of its mechanisms (docs/mechanisms.md): takes part only where --peers names it.
 VARIANTS = ("beck-uring-eager", "beck-uring-poll", "beck-epoll-prompt")
 LIBRARIES = BECK + ("asio-epoll", "asio-uring")
+ENGINES = ("beck-auto", "beck-sync", "beck-posix-aio", "beck-uring", "beck-uring-splice", "beck-sendfile")
+COPIERS = ENGINES + ("beck-copy-range", "dd", "cp", "fio")
 RAW_IO = ("raw-epoll", "raw-uring", "raw-uring-lazy")
 
 
@@ -37,7 +50,7 @@ class Case:
 
     def candidates(self):
         """The peers that may take part."""
-        return self.peers + (VARIANTS if BECK[0] in self.peers else ())
+        return self.peers + (VARIANTS if set(BECK) <= set(self.peers) else ())
 
 
 @dataclass(frozen=True)
@@ -49,6 +62,7 @@ class Bench:
     cases: tuple
     notes: tuple = ()
     display: tuple = ("ns", 1)  # the unit of the tables, and how many ns it has
+    rivals: tuple = ()  # what ratios are taken to; empty: to all that are not beck
 
     def case(self, name):
         for case in self.cases:
@@ -199,6 +213,28 @@ BENCHES = {
                 "beck-uring and beck-epoll are the same file: the driver is chosen at run time.",
             ),
             ("ms", 1e6),
+        ),
+        Bench(
+            "copy",
+            "GiB",
+            "beck-copy with each engine beside dd, cp and fio; zeros, a cached and a cold file, a new file",
+            0,
+            (
+                Case("zero-null", ENGINES + ("dd", "fio")),
+                Case("file-null-warm", ENGINES + ("dd", "cp", "fio")),
+                Case("file-null-cold", ENGINES + ("dd", "cp", "fio")),
+                Case("zero-file", ENGINES + ("dd", "fio")),
+                Case("file-file", COPIERS),
+            ),
+            (
+                "Whole processes, with their start. cp has no part in what has no end (/dev/zero), copy-range none in",
+                "  what is no file. fio reads or writes but does not copy: zero-null, file-null are reads, zero-file",
+                "  is a write, file-file a read beside a write of other bytes.",
+                "sendfile, copy-range and uring-splice to /dev/null move no bytes, only references to pages.",
+                "zero-file, file-file: into the page cache; the disk comes later, for all alike.",
+            ),
+            ("ms", 1e6),
+            ("dd", "cp", "fio", "beck-sync"),
         ),
     )
 }

@@ -4,7 +4,7 @@ import json
 import sys
 import time
 
-from . import compilation, machine
+from . import compilation, copying, machine
 from .catalogue import BECK, PEERS, RING_PEERS
 
 TIMEOUT_MARGIN_S = 20
@@ -51,7 +51,9 @@ def metrics(line):
     return per_operation | {name: value for name, value in line.items() if name not in known}
 
 
-def runner(bench, build, root, duration_ms=None):
+def runner(bench, build, root, duration_ms=None, size=None):
+    if bench.name == "copy":
+        return copying.Copies(build, root, size)
     if bench.name == "compile":
         return compilation.Compilations(root)
     return Programs(bench, build, duration_ms or bench.duration_ms)
@@ -65,7 +67,7 @@ def available(all_slots, how, backend, refusal, say):
         names = dict.fromkeys(slot.case.name for slot in all_slots if slot.case.without == why)
         say(f"left out of {', '.join(names)}: {BECK[0]}: {why}")
     for slot in all_slots:
-        if slot.peer in RING_PEERS and isinstance(how, Programs) and (backend == "epoll" or refusal):
+        if slot.peer in RING_PEERS and isinstance(how, (Programs, copying.Copies)) and (backend == "epoll" or refusal):
             left_out.add(slot.peer)
         else:
             chosen.append(slot)

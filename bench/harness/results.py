@@ -28,7 +28,8 @@ class Results:
         floor = self.bench.case(case).floor
         keys = [(case, peer) for peer in self.peers(case)]
         keys += [(floor, peer) for peer in self.peers(floor)] if floor else []
-        return [key for key in keys if key[1] not in BECK]
+        wanted = self.bench.rivals
+        return [key for key in keys if (key[1] in wanted if wanted else key[1] not in BECK)]
 
     def values(self, key, metric=MAIN_METRIC):
         return [sample[metric] for sample in self.samples[key]]
@@ -76,7 +77,16 @@ class Results:
 
 
 def unit(metric):
-    for ending, name in (("_ns_per_op", "ns"), ("_us", "us"), ("_s", "s"), ("_mb", "MiB"), ("_lines", "lines")):
+    endings = (
+        ("_mib_per_second", "MiB/s"),
+        ("_percent", "percent"),
+        ("_ns_per_op", "ns"),
+        ("_us", "us"),
+        ("_s", "s"),
+        ("_mb", "MiB"),
+        ("_lines", "lines"),
+    )
+    for ending, name in endings:
         if metric.endswith(ending):
             return name
     return "count"
@@ -175,7 +185,7 @@ def report(results, duration_ms):
         yield f"  {note}"
     floors = {bench.case(case).floor for case in results.cases()}
     for case in results.cases():
-        if case in floors:
-            continue  # stands in the tables of the cases that it is the floor of
+        if case in floors and not any(peer in BECK for peer in results.peers(case)):
+            continue  # stands in the tables of the cases that it is the floor of, as rivals
         yield f"\n{bench.name} {case}"
         yield from case_table(results, case)

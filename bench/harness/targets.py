@@ -33,8 +33,9 @@ FORMATS = {
     "us": "{:.0f}".format,
     "s": "{:.2f}".format,
     "lines": "{:,.0f}".format,
+    "MiB": "{:.1f}".format,
 }
-UNITS = {"ratio": "", "ns": " ns", "us": " us", "s": " s", "lines": " lines"}
+UNITS = {"ratio": "", "ns": " ns", "us": " us", "s": " s", "lines": " lines", "MiB": " MiB"}
 
 
 @dataclass(frozen=True)
@@ -196,6 +197,26 @@ def compile_time(results):
             yield Check("P10", f"{case}: user time above the base file", above, 0.30, "s")
 
 
+# What a process needs besides its blocks, and the largest blocks of an engine with its default depth: P9.
+COPY_OVERHEAD_MB = 8
+COPY_BLOCKS_MB = {"beck-sync": 0.25, "beck-posix-aio": 1, "beck-uring": 0.5}
+
+
+def copy(results):
+    for case in results.cases():
+        single = [peer for peer in results.peers(case) if peer.startswith("beck-") and peer != "beck-auto"]
+        if single and "beck-auto" in results.peers(case):
+            best = min(single, key=lambda peer: results.summary((case, peer), "wall_ns_per_op").median)
+            ratio = results.ratio((case, "beck-auto"), (case, best), metric="wall_ns_per_op")
+            cpu = results.ratio((case, "beck-auto"), (case, best)).median
+            yield Check("P9", f"{case}: beck-auto / {best}, wall", ratio.median, 1.10, interval=(ratio.low, ratio.high),
+                        note=f"CPU {ratio_text(cpu)}")
+        for peer in (peer for peer in single if peer in COPY_BLOCKS_MB):
+            peak = results.summary((case, peer), "peak_mb").max
+            yield Check("P9", f"{case}: {peer}, peak memory", peak, COPY_BLOCKS_MB[peer] + COPY_OVERHEAD_MB, "MiB")
+    yield from ratio_check(results, "P9", "zero-null", "beck-uring", "beck-sync", 1.25)
+
+
 def udp(results):
     """CPU time of a datagram: in batches and with segmentation offload against Asio's one by one."""
     for peer in BECK:
@@ -204,6 +225,7 @@ def udp(results):
 
 
 CHECKS = {
+    "copy": copy,
     "pingpong": pingpong,
     "echo": echo,
     "read_until": read_until,

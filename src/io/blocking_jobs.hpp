@@ -10,13 +10,10 @@
 
 namespace beck {
 
-/// Operations stay where they are; nothing here allocates for one. Thread: the runner.
+/// So many at once as job_line says; the others wait in a queue, which needs no bound because it
+/// consists of the operations. They stay where they are. Thread: the runner.
 class blocking_jobs {
  public:
-  /// What is performed at once, at most; the others wait in a queue, which needs no bound because
-  /// it consists of the operations.
-  static constexpr unsigned at_once_max = 4;
-
   virtual ~blocking_jobs() = default;
 
   /// Takes an operation in state in_kernel; loop_jobs::finish() follows with what

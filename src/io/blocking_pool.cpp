@@ -54,38 +54,30 @@ bool blocking_pool::add_thread() noexcept {
 
 int blocking_pool::submit(io_op& op) noexcept {
   const std::lock_guard lock(mutex_);
-  const bool too_few = queued_ >= idle_ && threads_made_ < at_once_max;
-  if (too_few && !add_thread() && threads_made_ == 0) return -EAGAIN;
-  queue_.push(&op);
-  ++queued_;
+  line_.push(op);
+  const bool too_few = line_.may_begin() > idle_ && threads_made_ < job_line::at_once_max;
+  if (too_few && !add_thread() && threads_made_ == 0) {
+    static_cast<void>(line_.remove(op));
+    return -EAGAIN;
+  }
   work_.notify_one();
   return 0;
 }
 
 bool blocking_pool::withdraw(io_op& op) noexcept {
   const std::lock_guard lock(mutex_);
-  for (const io_op* taken : performed_) {
-    if (taken == &op) return false;
-  }
-  const queue_entry* at = queue_.front();
-  while (at != nullptr && at != &op) at = at->next;
-  if (at == nullptr) return false;  // it has been performed, and is in the mail
-  queue_.remove(&op);
-  --queued_;
-  return true;
+  return line_.remove(op);  // false: it is being performed, or in the mail
 }
 
 io_op* blocking_pool::withdraw_any() noexcept {
   const std::lock_guard lock(mutex_);
-  if (queue_.empty()) return nullptr;
-  --queued_;
-  return static_cast<io_op*>(queue_.pop());
+  return line_.remove_any();
 }
 
 bool blocking_pool::settle(std::int64_t deadline) noexcept {
   const std::chrono::steady_clock::time_point until{std::chrono::nanoseconds(deadline)};
   std::unique_lock lock(mutex_);
-  abandoned_ = !settled_.wait_until(lock, until, [this] { return busy_ == 0; });
+  abandoned_ = !settled_.wait_until(lock, until, [this] { return line_.performed() == 0; });
   return !abandoned_;
 }
 
@@ -93,22 +85,20 @@ void blocking_pool::serve(io_op*& mine) noexcept {
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;
-    work_.wait(lock, [this] { return ending_ || !queue_.empty(); });
+    work_.wait(lock, [this] { return ending_ || line_.may_begin() != 0; });
     --idle_;
-    if (queue_.empty()) return;
-    io_op& op = *static_cast<io_op*>(queue_.pop());
-    --queued_;
-    ++busy_;
+    if (line_.may_begin() == 0) return;
+    io_op& op = line_.begin();
     mine = &op;
     lock.unlock();
     const std::ptrdiff_t result = perform_blocking(sys_, op);
     lock.lock();
     if (abandoned_) return;
     mine = nullptr;
-    --busy_;
+    line_.end(op);
     // With the lock held: a child of fork finds the operation either here or in the mail.
     jobs_.performed(op, result);
-    if (busy_ == 0) settled_.notify_all();
+    if (line_.performed() == 0) settled_.notify_all();
   }
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "io/blocking_jobs.hpp"
+#include "io/job_line.hpp"
 
 namespace beck {
 
@@ -37,7 +38,7 @@ class blocking_pool final : public blocking_jobs {
     for (io_op* op : performed_) {
       if (op != nullptr) end(*op);
     }
-    while (!queue_.empty()) end(*static_cast<io_op*>(queue_.pop()));
+    while (io_op* const op = line_.remove_any()) end(*op);
   }
 
  private:
@@ -49,14 +50,12 @@ class blocking_pool final : public blocking_jobs {
   std::mutex mutex_;  // for all of the following
   std::condition_variable work_;
   std::condition_variable settled_;
-  entry_queue queue_;
-  unsigned queued_ = 0;
+  job_line line_;
   unsigned idle_ = 0;  // threads that wait for work, or were woken and have not taken any yet
-  unsigned busy_ = 0;
   bool ending_ = false;
-  bool abandoned_ = false;                       // the loop has given up waiting, and may be gone
-  std::array<io_op*, at_once_max> performed_{};  // by each thread
-  std::array<std::thread, at_once_max> threads_;
+  bool abandoned_ = false;  // the loop has given up waiting, and may be gone
+  std::array<io_op*, job_line::at_once_max> performed_{};  // by each thread
+  std::array<std::thread, job_line::at_once_max> threads_;
   unsigned threads_made_ = 0;
 };
 

@@ -55,6 +55,7 @@ bool io_loop::attempt(io_op& op) noexcept {
   direction& q = d.queue[direction_of(op.kind)];
   if (is_transfer(op.kind)) return attempt_transfer<false>(op, d, q);
   if (op.kind == op_kind::file_in_order) return attempt_in_order(static_cast<file_operation&>(op));
+  return_buffers(op);
   runner& where = is_shared() ? *runner::current() : runner_;
   context_stats& counters = is_shared() ? counters_here() : counters_;
   while (worth_attempting(d, q, op.kind) && where.spend(runner::call_weight)) {

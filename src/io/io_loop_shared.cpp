@@ -172,7 +172,7 @@ void io_loop::expect_untried(descriptor& d) noexcept {
 // -----------------------------------------------------------------------------------------
 
 void io_loop::start_shared(io_op& op) noexcept {
-  shared_->meet_others();
+  if (!on_runner()) shared_->meet_others();  // others would wait for the lock for ever
   if (!has_direction(op.kind)) {
     as_runner([&op](io_loop& self) { self.start(op); });
     return;

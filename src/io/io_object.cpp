@@ -169,7 +169,7 @@ void io_object::move_to_executor(const any_io_executor& executor, error_code& ec
     return;
   }
   ec = error_code();
-  loop.open_descriptor(*to, fd);
+  loop.open_descriptor(*to, fd, from.nature);
   descriptor_ = to;
   drop(from);
 }

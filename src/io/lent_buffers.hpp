@@ -3,12 +3,24 @@
 // them before it has completed. In other builds these are empty.
 #pragma once
 
-#include <beck/io/vector_operation.hpp>
+#include <beck/io/message_operation.hpp>
 
 #include "base/sanitizers.hpp"
 #include "io/perform_file.hpp"
 
 namespace beck {
+
+/// Not of a batch: when a context is destroyed its headers may be gone, which are the caller's.
+template <class Action>
+void each_message_buffer(const io_op& op, Action& action) noexcept {
+  if (op.address != nullptr) return;
+  auto& message = const_cast<message_operation&>(static_cast<const message_operation&>(op));
+  const message_header& header = message.prepared_header();
+  if (header.part_count > message_operation::parts_max) return;
+  for (std::size_t i = 0; i < header.part_count; ++i) {
+    action(header.parts[i].data, header.parts[i].bytes);
+  }
+}
 
 template <class Action>
 void each_file_buffer(const file_operation& op, Action&& action) noexcept {
@@ -29,6 +41,8 @@ void each_receive_buffer(const io_op& op, Action&& action) noexcept {
     } else if (op.kind == op_kind::receive_vector) {
       const io_vector* const parts = parts_of(op);
       for (std::size_t i = 0; i < op.length; ++i) action(parts[i].data, parts[i].bytes);
+    } else if (op.kind == op_kind::receive_message) {
+      each_message_buffer(op, action);
     } else if (is_file(op.kind)) {
       each_file_buffer(static_cast<const file_operation&>(op), action);
     }

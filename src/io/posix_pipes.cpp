@@ -80,9 +80,9 @@ int nature_of(int fd) noexcept {
   return static_cast<int>(nature);
 }
 
-}  // namespace
-
-std::ptrdiff_t write_blocking_signal(int fd, const io_vector* parts, std::size_t count) noexcept {
+/// Makes a call that may raise SIGPIPE in this thread, and takes it back.
+template <class Call>
+std::ptrdiff_t with_signal_blocked(Call call) noexcept {
   sigset_t pipe_signal;
   sigset_t before;
   sigemptyset(&pipe_signal);
@@ -94,13 +94,19 @@ std::ptrdiff_t write_blocking_signal(int fd, const io_vector* parts, std::size_t
     ::sigpending(&waiting);
     pending = sigismember(&waiting, SIGPIPE) != 0;
   }
-  const std::ptrdiff_t result = write_plain(fd, parts, count);
+  const std::ptrdiff_t result = call();
   if (result == -EPIPE && !pending) {  // it came to this thread, within the call
     const timespec at_once{0, 0};
     retried([&] { return std::ptrdiff_t{::sigtimedwait(&pipe_signal, nullptr, &at_once)}; });
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return result;
+}
+
+}  // namespace
+
+std::ptrdiff_t write_blocking_signal(int fd, const io_vector* parts, std::size_t count) noexcept {
+  return with_signal_blocked([=] { return write_plain(fd, parts, count); });
 }
 
 int posix_system::open_pipe(int (&ends)[2]) noexcept {
@@ -126,6 +132,14 @@ std::ptrdiff_t posix_system::write(int fd, descriptor_nature what, const io_vect
                                    std::size_t count) noexcept {
   const bool may_signal = what == descriptor_nature::pipe || what == descriptor_nature::own_pipe;
   return may_signal ? write_pipe(fd, parts, count) : write_plain(fd, parts, count);
+}
+
+std::ptrdiff_t posix_system::splice(int from, int to, std::size_t bytes, bool own_reader) noexcept {
+  const auto call = [=] {
+    return retried([=] { return ::splice(from, nullptr, to, nullptr, bytes, SPLICE_F_NONBLOCK); });
+  };
+  // No kernel can be asked for no signal here.
+  return own_reader ? call() : with_signal_blocked(call);
 }
 
 }  // namespace beck

@@ -91,6 +91,10 @@ int plan_stream(plan& how, stream_ends& ends, const spawn_request& what, int num
   unique_fd& theirs = ends.theirs[number];
   switch (what.streams[number]) {
     case stream::inherited:
+      // A stream_descriptor has made ours close-on-exec; dup2 onto itself undoes that in the child.
+      if (const int flags = ::fcntl(number, F_GETFD); flags >= 0 && (flags & FD_CLOEXEC) != 0) {
+        how.note(::posix_spawn_file_actions_adddup2(how.actions(), number, number));
+      }
       return 0;
     case stream::null:
       how.note(::posix_spawn_file_actions_addopen(how.actions(), number, "/dev/null",
@@ -143,6 +147,7 @@ int handle_of_child(pid_t pid) noexcept {
   siginfo_t info;
   // -ECHILD: it has been collected already, by somebody else, and the number may be another's.
   if (error == 0) error = wait_for(handle.get(), WNOHANG | WNOWAIT, info);
+  if (error == 0) error = raise_number(handle);  // the next child has 0, 1 and 2 of ours
   if (error == 0) return handle.release();
   if (error == -ESRCH) error = -ECHILD;
   if (error == -ECHILD) return error;

@@ -72,6 +72,7 @@ class posix_system : public system {
                                   std::size_t count) noexcept override;
   std::ptrdiff_t send_messages(int fd, message_header* messages,
                                std::size_t count) noexcept override;
+  std::ptrdiff_t splice(int from, int to, std::size_t bytes, bool own_reader) noexcept override;
   int accept(int fd) noexcept override;
   int connect(int fd, const void* address, std::size_t bytes) noexcept override;
   int pending_error(int fd) noexcept override;
@@ -81,6 +82,9 @@ class posix_system : public system {
   int collect_child(int handle, bool known, exit_status& status) noexcept override;
   int signal_child(int handle, int number) noexcept override;
   void leave_child(int handle) noexcept override;
+  int look_up(const name_question& question, name_sink& sink) noexcept override;
+  int name_of(const void* address, std::size_t bytes, bool datagrams,
+              name_texts& names) noexcept override;
   int poll(int fd, unsigned events, std::int64_t deadline) noexcept override;
 };
 

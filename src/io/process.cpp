@@ -149,7 +149,7 @@ struct prepared_spawn {
     arguments.add(given.list());
     own_environment = how.environment().list() != nullptr || how.variables().list() != nullptr;
     if (!own_environment) return;
-    static const text_list none;
+    const text_list none;
     const text_list& changed = how.variables().list() != nullptr ? *how.variables().list() : none;
     if (how.environment().list() == nullptr) {
       environment.add_unchanged(environ, changed);

@@ -9,12 +9,15 @@
 
 namespace beck {
 
+class name_sink;
 class signal_sink;
 class exit_status;
 struct spawn_request;
 struct spawned_child;
 struct io_vector;       // io/vector_operation.hpp: laid out as struct iovec
 struct message_header;  // io/message_operation.hpp: laid out as struct mmsghdr
+struct name_question;
+struct name_texts;
 
 /// Readiness as poll(2) names it, without its header.
 enum poll_events : unsigned {
@@ -148,6 +151,10 @@ class system {
                                           std::size_t count) noexcept = 0;
   virtual std::ptrdiff_t send_messages(int fd, message_header* messages,
                                        std::size_t count) noexcept = 0;
+  /// Moves bytes inside the system, from or to a pipe. `own_reader`: the reader of the pipe that is
+  /// written to is ours, so no signal can come. Source: splice(2).
+  virtual std::ptrdiff_t splice(int from, int to, std::size_t bytes, bool own_reader) noexcept = 0;
+
   /// The new descriptor, non-blocking and close-on-exec.
   virtual int accept(int fd) noexcept = 0;
   /// 0, -EINPROGRESS, or an error.
@@ -170,6 +177,13 @@ class system {
   /// Nobody will collect it: that happens by the way when it has ended. `handle` stays the
   /// caller's.
   virtual void leave_child(int handle) noexcept = 0;
+  // Names: these two wait for servers, so they are called in jobs and synchronous functions only.
+  // 0, -errno, or the number of an EAI_ error, positive.
+  /// getaddrinfo(3).
+  virtual int look_up(const name_question& question, name_sink& sink) noexcept = 0;
+  /// getnameinfo(3).
+  virtual int name_of(const void* address, std::size_t bytes, bool datagrams,
+                      name_texts& names) noexcept = 0;
 
   /// Which of `events` (and error, hang-up) hold now; waits until `deadline` on the steady clock
   /// for one (INT64_MIN: not at all). The simulator asserts where it would have to wait.

@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include <beck/io/stream_object.hpp>
+
 #include "io/io_loop.hpp"
 
 namespace beck {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include <beck/net/datagram_option.hpp>
 #include <beck/net/multicast.hpp>
 
 #include <netinet/in.h>

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <beck/net/datagram_batch.hpp>
 #include <beck/net/multicast.hpp>
 
 #include "support/datagrams.hpp"
@@ -356,6 +357,24 @@ CONFORMANCE("members of a group get what is sent to it, others do not") {
   error_code ec;
   member.receive(buffer(room), 0, ec);
   CHECK(ec == error::would_block);
+}
+
+CONFORMANCE("a group of IPv6 is joined on an interface by its number") {
+  beck::io_context ctx(context_options());
+  constexpr unsigned loopback = 1;
+  const ip::address_v6 group = ip::make_address_v6("ff01::1234");
+  udp::socket member(ctx, udp::endpoint(udp::v6(), 0));
+  member.set_option(ip::multicast::join_group(group, loopback));
+  udp::socket sender(ctx, any_port_v6());
+  sender.set_option(ip::multicast::outbound_interface(loopback));
+  error_code ec;
+  sender.send_to(buffer("abc", 3), {group, member.local_endpoint().port()}, 0, ec);
+  if (ec == error::network_unreachable) return;  // many loopback devices have no such route
+  CHECK_FALSE(ec);
+  char room[10];
+  udp::endpoint from;
+  CHECK(member.receive_from(buffer(room), from) == 3);
+  CHECK(from.port() == sender.local_endpoint().port());
 }
 
 CONFORMANCE("a group is joined once and left once") {

@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include <beck/net/datagram_batch.hpp>
 #include <beck/net/local_datagram.hpp>
 
 #include "support/connections.hpp"

@@ -163,3 +163,15 @@ CONFORMANCE("a pipe may be moved with operations in flight, and the moved-from o
   CHECK(read.ok());
   CHECK(refused.ended_with(error::bad_descriptor));
 }
+
+CONFORMANCE("the time limit of a pipe ends a write that waits for room") {
+  beck::io_context ctx(context_options());
+  pipe_ends pipe(ctx);
+  const std::size_t held = beck::test::fill(pipe.in);
+  outcome written;
+  pipe.in.expires_after(beck::duration(1'000'000));
+  pipe.in.async_write_some(buffer("x", 1), note(written));
+  REQUIRE(beck::test::run_until(ctx, written));
+  CHECK(written.ended_with(error::timeout));
+  CHECK(pipe.out.available() == held);
+}

@@ -428,4 +428,6 @@ CONFORMANCE("the executor of a pipe is the one it was made with") {
   CHECK(out.get_executor() == beck::any_io_executor(ctx.get_executor()));
   const beck::basic_writable_pipe<beck::io_context::executor_type> in(ctx);
   CHECK(in.get_executor() == ctx.get_executor());
+  using rebound = readable_pipe::rebind_executor<beck::io_context::executor_type>::other;
+  CHECK(rebound(ctx).get_executor() == ctx.get_executor());
 }

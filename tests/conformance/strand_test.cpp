@@ -304,3 +304,23 @@ CONFORMANCE("bind_executor sends one handler through a strand") {
   ctx.run();
   CHECK(inside);
 }
+
+CONFORMANCE("a strand on an any_io_executor is an executor as any other") {
+  beck::io_context ctx(context_options());
+  beck::steady_timer timer(ctx);
+  const auto on_timer = beck::make_strand(timer.get_executor());
+  const beck::strand<beck::any_io_executor> on_context(ctx.get_executor());
+  const auto copy = on_timer;
+  int ran = 0;
+  beck::post(on_timer, [&] {
+    CHECK(copy.running_in_this_thread());
+    ++ran;
+  });
+  beck::post(ctx, beck::bind_executor(on_context, [&] {
+               CHECK(!copy.running_in_this_thread());
+               ++ran;
+             }));
+  CHECK(beck::any_io_executor(copy) == beck::any_io_executor(on_timer));
+  ctx.run();
+  CHECK(ran == 2);
+}

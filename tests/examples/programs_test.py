@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Runs the chat server and the proxy as their users would: several clients, slow ones, signals.
+"""Runs the chat server, the proxy, the UDP server and others as their users would: several clients, slow ones, signals.
 
 usage: programs_test.py EXAMPLES_DIR [unittest options]
 """
@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -70,6 +71,22 @@ class Checksum(unittest.TestCase):
                 done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_S)
                 self.assertEqual(sorted(done.stdout.splitlines()), sorted(expected))
                 self.assertIn("missing: No such file", done.stderr)
+
+
+class Datagrams(unittest.TestCase):
+    def test_each_datagram_comes_back_whole_to_its_sender(self):
+        for backend in backends():
+            with self.subTest(backend=backend), ExitStack() as stack:
+                _, port = stack.enter_context(program("udp_echo", backend=backend))
+                clients = [stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) for _ in range(3)]
+                for number, client in enumerate(clients):
+                    client.settimeout(LIMIT_S)
+                    client.connect(("127.0.0.1", port))
+                    for size in (0, 1, 1400):
+                        client.send(bytes([number]) * size)
+                for number, client in enumerate(clients):
+                    for size in (0, 1, 1400):
+                        self.assertEqual(client.recv(65536), bytes([number]) * size)
 
 
 class Chat(unittest.TestCase):
@@ -172,6 +189,37 @@ class Proxy(unittest.TestCase):
                 self.assertEqual(proxy.wait(LIMIT_S), 0)
 
 
+class Names(unittest.TestCase):
+    def run_client(self, *arguments, backend):
+        environment = os.environ | {"BECK_BACKEND": backend}
+        command = [str(folder / "name_client"), *map(str, arguments)]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_S)
+
+    def test_a_client_connects_by_name(self):
+        for backend in backends():
+            with self.subTest(backend=backend), socket.create_server(("127.0.0.1", 0)) as server:
+                port = server.getsockname()[1]
+
+                def answer():
+                    peer, _ = server.accept()
+                    with peer:
+                        peer.sendall(peer.recv(100))
+
+                answering = threading.Thread(target=answer)
+                answering.start()
+                done = self.run_client("localhost", port, "hi", backend=backend)
+                answering.join(LIMIT_S)
+                self.assertEqual(done.stdout, f"connected to 127.0.0.1:{port}\nhi\n", done.stderr)
+                self.assertEqual(done.returncode, 0)
+
+    def test_what_is_not_found_is_an_error_that_says_so(self):
+        for backend in backends():
+            with self.subTest(backend=backend):
+                done = self.run_client("127.0.0.1", "no-such-service", backend=backend)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("127.0.0.1:no-such-service: Service not found", done.stderr)
+
+
 class Dump(unittest.TestCase):
     """Ten thousand tasks, readable."""
 
@@ -242,6 +290,31 @@ def run(name, *arguments, backend, **how):
     environment = os.environ | {"BECK_BACKEND": backend}
     command = [str(folder / name), *map(str, arguments)]
     return subprocess.run(command, env=environment, capture_output=True, timeout=LIMIT_S, text=True, **how)
+
+
+class Forward(unittest.TestCase):
+    def test_bytes_go_through_both_ways_and_are_counted(self):
+        for backend in backends():
+            with self.subTest(backend=backend), ExitStack() as stack:
+                upstream = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+                upstream.settimeout(LIMIT_S)
+                forward, port = stack.enter_context(
+                    program("forward", 0, upstream.getsockname()[1], backend=backend)
+                )
+                client = stack.enter_context(connect(port))
+                server, _ = upstream.accept()
+                stack.enter_context(server)
+                server.settimeout(LIMIT_S)
+                client.sendall(b"request" * 10_000)
+                client.shutdown(socket.SHUT_WR)
+                self.assertEqual(receive_exactly(server, 1 << 20), b"request" * 10_000)
+                server.sendall(b"answer" * 1000)
+                server.close()
+                self.assertEqual(receive_exactly(client, 1 << 20), b"answer" * 1000)
+                line = forward.stdout.readline()
+                self.assertEqual(line, "70000 bytes forth by splice, 6000 back by splice: both ended\n")
+                forward.send_signal(signal.SIGINT)
+                self.assertEqual(forward.wait(LIMIT_S), 0)
 
 
 class RunLimited(unittest.TestCase):

@@ -7,6 +7,7 @@
 #include <beck/io/job_operation.hpp>
 #include <condition_variable>
 #include <csignal>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <ostream>
@@ -15,11 +16,11 @@
 
 #include <doctest/doctest.h>
 
-#include "io/blocking_jobs.hpp"
+#include "io/job_line.hpp"
 
 namespace {
 
-constexpr int threads_max = static_cast<int>(beck::blocking_jobs::at_once_max);
+constexpr int threads_max = static_cast<int>(beck::job_line::jobs_at_once_max);
 
 /// Calls stay inside until the gate opens; counts who is inside.
 struct gate {
@@ -62,7 +63,30 @@ beck::io_context::options on_epoll() {
 
 }  // namespace
 
-TEST_CASE("as many jobs as there are threads are performed at once, and all of them in the end") {
+TEST_CASE("jobs never take all the places of a pool") {
+  beck::job_line line;
+  const auto make = [](beck::op_kind kind) { return beck::io_op(kind, nullptr, nullptr, 0); };
+  std::deque<beck::io_op> jobs, others;
+  for (int i = 0; i < 6; ++i) line.push(jobs.emplace_back(make(beck::op_kind::job)));
+  CHECK(line.may_begin() == 4);
+  CHECK(&line.begin() == &jobs[0]);
+  for (int i = 0; i < 10; ++i) line.push(others.emplace_back(make(beck::op_kind::receive)));
+  CHECK(line.may_begin() == 7);
+  for (int i = 0; i < 7; ++i) CHECK(&line.begin() == &others[static_cast<std::size_t>(i)]);
+  CHECK(line.may_begin() == 0);
+  line.end(jobs[0]);
+  CHECK(line.may_begin() == 1);
+  CHECK(&line.begin() == &jobs[1]);  // nor do the others
+  CHECK(line.remove(jobs[3]));
+  CHECK(!line.remove(jobs[3]));
+  CHECK(!line.remove(jobs[1]));
+  int left = 0;
+  while (line.remove_any() != nullptr) ++left;
+  CHECK(left == 6);
+  CHECK(line.performed() == 8);
+}
+
+TEST_CASE("a fixed number of jobs is performed at once, and all of them in the end") {
   gate g;
   beck::io_context ctx(on_epoll());
   constexpr int jobs = 20;

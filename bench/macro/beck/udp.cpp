@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Datagrams with beck: one by one as with Asio, in batches, and with segmentation offload.
+#include <beck/net/datagram_batch.hpp>
 #include <beck/net/udp.hpp>
 
 #include "../common/datagrams.hpp"

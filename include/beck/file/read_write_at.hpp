@@ -5,7 +5,7 @@
 
 #include <beck/file/random_access_file.hpp>
 #include <beck/io/composed_operation.hpp>
-#include <beck/io/generic_stream.hpp>
+#include <beck/run/compose.hpp>
 
 namespace beck {
 

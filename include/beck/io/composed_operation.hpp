@@ -52,6 +52,19 @@ class [[nodiscard]] composed_transfer : public vector_operation {
   bool prepared_ = false;  // await_ready() has asked the condition for the step that begin() starts
 };
 
+/// The buffer of a sequence that byte `skip` lies in, at most `bytes_max` of it; empty behind the
+/// end.
+template <class Buffer, const_buffer_sequence B>
+Buffer part_of(const B& buffers, std::size_t skip, std::size_t bytes_max) noexcept {
+  const auto end = buffer_sequence_end(buffers);
+  for (auto at = buffer_sequence_begin(buffers); at != end; ++at) {
+    const Buffer part(*at);
+    if (skip < part.size()) return buffer(part + skip, bytes_max);
+    skip -= part.size();
+  }
+  return Buffer();
+}
+
 /// A copy of a buffer sequence, which may be a plain array.
 template <class Sequence>
 class kept_sequence {

@@ -15,11 +15,32 @@ struct descriptor_calls {
   static void adopt(descriptor& d, int fd);
 };
 
-/// Thread, lifetime, closing, cancellation: as io_object, so as sockets.
+/// Their base: constructors, executor and assign(). Thread, lifetime, closing, cancellation: as
+/// io_object, so as sockets.
 template <class Executor>
 class basic_descriptor_stream : public stream_object {
  public:
   using executor_type = Executor;
+
+  explicit basic_descriptor_stream(io_context& context)
+    requires std::is_constructible_v<Executor, io_context::executor_type>
+      : basic_descriptor_stream(Executor(context.get_executor())) {}
+  /// Requires an executor whose context is an io_context.
+  explicit basic_descriptor_stream(const Executor& executor)
+      : stream_object(any_io_executor(executor)), typed_(executor) {}
+  /// Driven by `context`, completing on any executor (a strand, a pool, a user's own).
+  basic_descriptor_stream(io_context& context, const Executor& executor)
+      : stream_object(context, any_io_executor(executor)), typed_(executor) {}
+  /// With a handle that was made elsewhere; see assign(). Throws io_error.
+  basic_descriptor_stream(io_context& context, int handle)
+    requires std::is_constructible_v<Executor, io_context::executor_type>
+      : basic_descriptor_stream(context) {
+    assign(handle);
+  }
+  basic_descriptor_stream(const Executor& executor, int handle)
+      : basic_descriptor_stream(executor) {
+    assign(handle);
+  }
 
   executor_type get_executor() const noexcept { return typed_.get(object_executor()); }
 
@@ -38,10 +59,6 @@ class basic_descriptor_stream : public stream_object {
   void assign(int handle) { descriptor_calls::adopt(*descriptor_, handle); }
 
  protected:
-  explicit basic_descriptor_stream(const Executor& executor)
-      : stream_object(any_io_executor(executor)), typed_(executor) {}
-  basic_descriptor_stream(io_context& context, const Executor& executor)
-      : stream_object(context, any_io_executor(executor)), typed_(executor) {}
   basic_descriptor_stream(basic_descriptor_stream&&) noexcept = default;
   basic_descriptor_stream& operator=(basic_descriptor_stream&&) noexcept = default;
   ~basic_descriptor_stream() = default;

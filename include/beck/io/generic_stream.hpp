@@ -28,19 +28,6 @@ concept foreign_read_stream = !std::is_base_of_v<stream_object, S> && async_read
 template <class S>
 concept foreign_write_stream = !std::is_base_of_v<stream_object, S> && async_write_stream<S>;
 
-/// The buffer of a sequence that byte `skip` lies in, at most `bytes_max` of it; empty behind the
-/// end.
-template <class Buffer, const_buffer_sequence B>
-Buffer part_of(const B& buffers, std::size_t skip, std::size_t bytes_max) noexcept {
-  const auto end = buffer_sequence_end(buffers);
-  for (auto at = buffer_sequence_begin(buffers); at != end; ++at) {
-    const Buffer part(*at);
-    if (skip < part.size()) return buffer(part + skip, bytes_max);
-    skip -= part.size();
-  }
-  return Buffer();
-}
-
 /// The steps of async_read and async_write: one buffer at a time, until the condition has enough,
 /// the buffers are used up, or a step reports an error or moves nothing.
 template <class Stream, class Buffer, class Buffers, class Condition>

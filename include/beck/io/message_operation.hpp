@@ -22,6 +22,18 @@ struct message_header {
   std::uint32_t bytes = 0;  ///< of a batch: how many moved
 };
 
+/// Room for the control data of one message: a segment size and packet information, or descriptors.
+struct alignas(8) message_control {
+  static constexpr std::size_t capacity = 96;
+  unsigned char bytes[capacity];
+};
+
+/// What came as control data into memory that the caller keeps.
+struct control_outcome {
+  std::size_t bytes = 0;
+  int flags = 0;
+};
+
 /// A receive_message or send_message. `address` is nullptr: of the header inside; else an array of
 /// `length` headers, and `transferred` counts those that moved.
 class [[nodiscard]] message_operation : public operation {
@@ -40,7 +52,10 @@ class [[nodiscard]] message_operation : public operation {
   int call_flags() const noexcept { return call_flags_; }
   bool is_of_stream() const noexcept { return of_stream_; }
   /// A message came, whole or cut: the header says from whom.
-  void note_received() noexcept { received_ = true; }
+  void note_received() noexcept {
+    received_ = true;
+    if (outcome_ != nullptr) *outcome_ = {header_.control_bytes, header_.flags};
+  }
 
  protected:
   /// A batch.
@@ -81,9 +96,15 @@ class [[nodiscard]] message_operation : public operation {
     header_.address = at;
     address_room_ = static_cast<std::uint32_t>(bytes);
   }
-  void control_outside(void* at, std::size_t bytes) noexcept {
+  /// Control data inside this object, or that the caller keeps and is told about.
+  void control_inside(void* at, std::size_t bytes) noexcept {
+    control_offset_ = offset_of(at);
+    control_room_ = static_cast<std::uint32_t>(bytes);
+  }
+  void control_outside(void* at, std::size_t bytes, control_outcome& outcome) noexcept {
     header_.control = at;
     control_room_ = static_cast<std::uint32_t>(bytes);
+    outcome_ = &outcome;
   }
   void of_stream() noexcept { of_stream_ = true; }
   bool received() const noexcept { return received_; }
@@ -100,6 +121,8 @@ class [[nodiscard]] message_operation : public operation {
   std::uint32_t control_room_ = 0;
   std::uint16_t parts_offset_ = 0;
   std::uint16_t address_offset_ = 0;  // 0: the address is outside, or there is none
+  std::uint16_t control_offset_ = 0;
+  control_outcome* outcome_ = nullptr;
   int call_flags_;
   bool of_stream_ = false;  // nothing is the end of it, not an empty message
   bool received_ = false;

@@ -20,23 +20,7 @@ class basic_readable_pipe : public basic_descriptor_stream<Executor> {
     using other = basic_readable_pipe<Other>;
   };
 
-  explicit basic_readable_pipe(io_context& context)
-    requires std::is_constructible_v<Executor, io_context::executor_type>
-      : base(Executor(context.get_executor())) {}
-  /// Requires an executor whose context is an io_context.
-  explicit basic_readable_pipe(const Executor& executor) : base(executor) {}
-  /// Driven by `context`, completing on any executor (a strand, a pool, a user's own).
-  basic_readable_pipe(io_context& context, const Executor& executor) : base(context, executor) {}
-  /// With a handle that was made elsewhere; see assign(). Throws io_error.
-  basic_readable_pipe(io_context& context, int handle) : basic_readable_pipe(context) {
-    this->assign(handle);
-  }
-  basic_readable_pipe(const Executor& executor, int handle) : basic_readable_pipe(executor) {
-    this->assign(handle);
-  }
-  basic_readable_pipe(basic_readable_pipe&&) noexcept = default;
-  basic_readable_pipe& operator=(basic_readable_pipe&&) noexcept = default;
-  ~basic_readable_pipe() = default;
+  using base::base;
 
   template <class... Any>
   void async_write_some(Any&&...) = delete;
@@ -58,23 +42,7 @@ class basic_writable_pipe : public basic_descriptor_stream<Executor> {
     using other = basic_writable_pipe<Other>;
   };
 
-  explicit basic_writable_pipe(io_context& context)
-    requires std::is_constructible_v<Executor, io_context::executor_type>
-      : base(Executor(context.get_executor())) {}
-  /// Requires an executor whose context is an io_context.
-  explicit basic_writable_pipe(const Executor& executor) : base(executor) {}
-  /// Driven by `context`, completing on any executor (a strand, a pool, a user's own).
-  basic_writable_pipe(io_context& context, const Executor& executor) : base(context, executor) {}
-  /// With a handle that was made elsewhere; see assign(). Throws io_error.
-  basic_writable_pipe(io_context& context, int handle) : basic_writable_pipe(context) {
-    this->assign(handle);
-  }
-  basic_writable_pipe(const Executor& executor, int handle) : basic_writable_pipe(executor) {
-    this->assign(handle);
-  }
-  basic_writable_pipe(basic_writable_pipe&&) noexcept = default;
-  basic_writable_pipe& operator=(basic_writable_pipe&&) noexcept = default;
-  ~basic_writable_pipe() = default;
+  using base::base;
 
   template <class... Any>
   void async_read_some(Any&&...) = delete;

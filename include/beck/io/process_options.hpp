@@ -17,18 +17,21 @@ struct text_list;
 class process_texts {
  public:
   process_texts() noexcept = default;
-  process_texts(std::initializer_list<text_view> texts) {  // NOLINT: `{"-r", "file"}` reads well
+  process_texts(std::initializer_list<text_view> texts)  // NOLINT: `{"-r", "file"}` reads well
+      : process_texts() {
     begin();
     for (const text_view& text : texts) add(text);
   }
   template <class Range>
     requires requires(const Range& r) { text_view(*r.begin()); }
-  process_texts(const Range& texts) {  // NOLINT
+  process_texts(const Range& texts)  // NOLINT
+      : process_texts() {
     begin();
     for (const auto& text : texts) add(text_view(text));
   }
   template <std::convertible_to<text_view> Text, std::size_t Size>
-  process_texts(const Text (&texts)[Size]) {  // NOLINT
+  process_texts(const Text (&texts)[Size])  // NOLINT
+      : process_texts() {
     begin();
     for (const Text& text : texts) add(text);
   }

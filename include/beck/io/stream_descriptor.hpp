@@ -25,25 +25,7 @@ class basic_stream_descriptor : public basic_descriptor_stream<Executor>, public
     using other = basic_stream_descriptor<Other>;
   };
 
-  explicit basic_stream_descriptor(io_context& context)
-    requires std::is_constructible_v<Executor, io_context::executor_type>
-      : base(Executor(context.get_executor())) {}
-  /// Requires an executor whose context is an io_context.
-  explicit basic_stream_descriptor(const Executor& executor) : base(executor) {}
-  /// Driven by `context`, completing on any executor (a strand, a pool, a user's own).
-  basic_stream_descriptor(io_context& context, const Executor& executor)
-      : base(context, executor) {}
-  /// With a handle that was made elsewhere; see assign(). Throws io_error.
-  basic_stream_descriptor(io_context& context, int handle) : basic_stream_descriptor(context) {
-    this->assign(handle);
-  }
-  basic_stream_descriptor(const Executor& executor, int handle)
-      : basic_stream_descriptor(executor) {
-    this->assign(handle);
-  }
-  basic_stream_descriptor(basic_stream_descriptor&&) noexcept = default;
-  basic_stream_descriptor& operator=(basic_stream_descriptor&&) noexcept = default;
-  ~basic_stream_descriptor() = default;
+  using base::base;
 
   /// Completes when the descriptor is readable, writable, or has an error or a hang-up, without
   /// transferring anything. Waits of one direction take their turn among its reads or writes.

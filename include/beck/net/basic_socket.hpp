@@ -2,6 +2,7 @@
 // The typed face that stream sockets and acceptors share: protocol, endpoints, options, executor.
 #pragma once
 
+#include <beck/io/launch.hpp>
 #include <beck/io/typed_executor.hpp>
 #include <beck/net/socket_object.hpp>
 

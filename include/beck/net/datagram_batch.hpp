@@ -7,14 +7,9 @@
 #include <beck/base/assert.hpp>
 #include <beck/io/message_operation.hpp>
 #include <beck/net/address.hpp>
+#include <beck/net/family_option.hpp>
 
 namespace beck {
-
-/// Room for the control data of one datagram: a segment size and packet information.
-struct alignas(8) message_control {
-  static constexpr std::size_t capacity = 96;
-  unsigned char bytes[capacity];
-};
 
 /// What the control data of a message says, or adds to it. Source: cmsg(3), udp(7), ip(7), ipv6(7).
 struct message_extras {
@@ -46,6 +41,38 @@ class message_batch {
   friend class send_batch_operation;
 };
 
+/// Receives a batch: how many datagrams.
+class [[nodiscard]] receive_batch_operation : public message_operation {
+ public:
+  receive_batch_operation(descriptor* d, message_batch& batch) noexcept
+      : message_operation(op_kind::receive_message, d, batch.headers_, batch.count_),
+        batch_(&batch) {
+    BECK_ASSERT(batch.count_ != 0, "a batch without buffers cannot receive anything");
+  }
+  io_result<std::size_t> await_resume() const noexcept {
+    batch_->moved_ = transferred;
+    return message_operation::await_resume();
+  }
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return launch(static_cast<receive_batch_operation&&>(*this), static_cast<Token&&>(token));
+  }
+
+ private:
+  message_batch* batch_;
+};
+
+/// Sends a batch: how many datagrams.
+class [[nodiscard]] send_batch_operation : public message_operation {
+ public:
+  send_batch_operation(descriptor* d, message_batch& batch) noexcept
+      : message_operation(op_kind::send_message, d, batch.headers_, batch.count_) {}
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return launch(static_cast<send_batch_operation&&>(*this), static_cast<Token&&>(token));
+  }
+};
+
 /// One datagram of a receive_batch. A view: valid until the batch is used again.
 template <class Endpoint>
 class received_datagram {
@@ -75,7 +102,8 @@ class received_datagram {
 };
 
 /// Buffers for up to Capacity datagrams, and what was received into them. Neither copied nor moved;
-/// as large as 64 endpoints of it: keep large ones out of small stacks. Thread: its socket's.
+/// of IP some 200 bytes for each datagram: keep large ones out of small stacks. Thread: its
+/// socket's.
 template <class Protocol, std::size_t Capacity>
 class receive_batch : public message_batch {
   static_assert(Capacity > 0 && Capacity <= 1024, "recvmmsg(2) takes up to 1024");
@@ -115,10 +143,13 @@ class receive_batch : public message_batch {
   std::size_t room() const noexcept { return count_; }
   static constexpr std::size_t capacity() noexcept { return Capacity; }
 
- private:
-  template <class, class>
-  friend class basic_datagram_socket;
+  /// For the library's sockets.
+  receive_batch_operation receive_on(descriptor* d) noexcept {
+    renew();
+    return receive_batch_operation(d, *this);
+  }
 
+ private:
   static constexpr bool has_control = Protocol::protocol() != 0;  // of IP
 
   static void renew(message_header& header) noexcept {
@@ -206,48 +237,16 @@ class send_batch : public message_batch {
   std::size_t size() const noexcept { return count_; }
   static constexpr std::size_t capacity() noexcept { return Capacity; }
 
- private:
-  template <class, class>
-  friend class basic_datagram_socket;
+  /// For the library's sockets.
+  send_batch_operation send_on(descriptor* d) noexcept { return send_batch_operation(d, *this); }
 
+ private:
   static constexpr bool has_control = Protocol::protocol() != 0;  // of IP
 
   message_header all_[Capacity];
   io_vector parts_[Capacity];
   endpoint_type destinations_[Capacity];
   message_control control_[has_control ? Capacity : 1];
-};
-
-/// Receives a batch: how many datagrams.
-class [[nodiscard]] receive_batch_operation : public message_operation {
- public:
-  receive_batch_operation(descriptor* d, message_batch& batch) noexcept
-      : message_operation(op_kind::receive_message, d, batch.headers_, batch.count_),
-        batch_(&batch) {
-    BECK_ASSERT(batch.count_ != 0, "a batch without buffers cannot receive anything");
-  }
-  io_result<std::size_t> await_resume() const noexcept {
-    batch_->moved_ = transferred;
-    return message_operation::await_resume();
-  }
-  template <class Token>
-  auto operator()(Token&& token) && {
-    return launch(static_cast<receive_batch_operation&&>(*this), static_cast<Token&&>(token));
-  }
-
- private:
-  message_batch* batch_;
-};
-
-/// Sends a batch: how many datagrams.
-class [[nodiscard]] send_batch_operation : public message_operation {
- public:
-  send_batch_operation(descriptor* d, message_batch& batch) noexcept
-      : message_operation(op_kind::send_message, d, batch.headers_, batch.count_) {}
-  template <class Token>
-  auto operator()(Token&& token) && {
-    return launch(static_cast<send_batch_operation&&>(*this), static_cast<Token&&>(token));
-  }
 };
 
 }  // namespace beck

@@ -3,10 +3,17 @@
 #pragma once
 
 #include <beck/io/message_operation.hpp>
-#include <beck/net/datagram_batch.hpp>
-#include <beck/net/stream_socket.hpp>
+#include <beck/net/basic_socket.hpp>
+#include <beck/net/connect_operation.hpp>
+#include <beck/net/datagram_option.hpp>
 
 namespace beck {
+
+// datagram_batch.hpp
+template <class Protocol, std::size_t Capacity>
+class receive_batch;
+template <class Protocol, std::size_t Capacity>
+class send_batch;
 
 /// Sends and receives datagrams, to and from anybody or, connected, one peer.
 ///
@@ -62,10 +69,15 @@ class basic_datagram_socket : public basic_socket<io_object, Protocol, Executor>
   ~basic_datagram_socket() = default;
 
   /// Options whose number depends on the version of IP (multicast.hpp) find out which one it is.
+  using base::get_option;
   using base::set_option;
   template <family_option Option>
   void set_option(const Option& option, error_code& ec) noexcept {
-    socket_calls::set_family_option(*this->descriptor_, option, ec);
+    descriptor& d = *this->descriptor_;
+    const int family = socket_calls::family_of(d, ec);
+    if (ec) return;
+    socket_calls::set_option(d, option.level(family), option.name(family), option.data(),
+                             option.size(), ec);
   }
   template <family_option Option>
   void set_option(const Option& option) {
@@ -73,11 +85,13 @@ class basic_datagram_socket : public basic_socket<io_object, Protocol, Executor>
     set_option(option, ec);
     throw_if(ec, "set_option");
   }
-
-  using base::get_option;
   template <family_option Option>
   void get_option(Option& option, error_code& ec) const noexcept {
-    socket_calls::get_family_option(*this->descriptor_, option, ec);
+    const descriptor& d = *this->descriptor_;
+    const int family = socket_calls::family_of(d, ec);
+    if (ec) return;
+    socket_calls::get_option(d, option.level(family), option.name(family), option.data(),
+                             option.size(), ec);
   }
   template <family_option Option>
   void get_option(Option& option) const {
@@ -217,15 +231,15 @@ class basic_datagram_socket : public basic_socket<io_object, Protocol, Executor>
     return launch(async_send(buffers, flags), static_cast<Token&&>(token));
   }
 
-  // --- several by one call -----------------------------------------------------------------------
+  // --- several by one call (datagram_batch.hpp)
+  // ----------------------------------------------------
   /// Receives what is there, at least one datagram and at most as many as the batch has room for:
   /// how many, which is then also batch.received(). Whether one was cut is said of each; errors are
   /// the socket's. Requires room for at least one. The batch stays until completion.
   /// Memory: none.
-  template <std::size_t Capacity>
-  receive_batch_operation async_receive_many(receive_batch<Protocol, Capacity>& batch) noexcept {
-    batch.renew();
-    return receive_batch_operation(this->descriptor_, batch);
+  template <std::size_t Capacity, class Batch = receive_batch<Protocol, Capacity>>
+  auto async_receive_many(receive_batch<Protocol, Capacity>& batch) noexcept {
+    return static_cast<Batch&>(batch).receive_on(this->descriptor_);
   }
   template <std::size_t Capacity, class Token>
   auto async_receive_many(receive_batch<Protocol, Capacity>& batch, Token&& token) {
@@ -233,9 +247,9 @@ class basic_datagram_socket : public basic_socket<io_object, Protocol, Executor>
   }
   /// Sends all datagrams of the batch in their order: how many. After an error that many were sent
   /// and the next one was not; batch.discard(n + 1) drops it too, and the rest can be sent.
-  template <std::size_t Capacity>
-  send_batch_operation async_send_many(send_batch<Protocol, Capacity>& batch) noexcept {
-    return send_batch_operation(this->descriptor_, batch);
+  template <std::size_t Capacity, class Batch = send_batch<Protocol, Capacity>>
+  auto async_send_many(send_batch<Protocol, Capacity>& batch) noexcept {
+    return static_cast<Batch&>(batch).send_on(this->descriptor_);
   }
   template <std::size_t Capacity, class Token>
   auto async_send_many(send_batch<Protocol, Capacity>& batch, Token&& token) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <beck/net/datagram_socket.hpp>
-#include <beck/net/endpoint.hpp>
+#include <beck/net/local_endpoint.hpp>
 
 namespace beck {
 namespace local {

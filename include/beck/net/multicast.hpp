@@ -3,7 +3,7 @@
 #pragma once
 
 #include <beck/net/address.hpp>
-#include <beck/net/socket_option.hpp>
+#include <beck/net/family_option.hpp>
 
 namespace beck::ip {
 

@@ -3,7 +3,7 @@
 // templates; the typed faces are in net/stream_socket.hpp and net/socket_acceptor.hpp.
 #pragma once
 
-#include <beck/io/stream_object.hpp>
+#include <beck/io/io_object.hpp>
 #include <beck/net/endpoint_data.hpp>
 #include <beck/net/socket_option.hpp>
 
@@ -29,20 +29,6 @@ struct socket_calls {
                                 std::size_t bytes, error_code& ec) noexcept;
   /// The address family of an open socket (SO_DOMAIN).
   static int family_of(const descriptor& d, error_code& ec) noexcept;
-  template <class Option>
-  static void set_family_option(descriptor& d, const Option& option, error_code& ec) noexcept {
-    const int family = family_of(d, ec);
-    if (!ec) {
-      set_option(d, option.level(family), option.name(family), option.data(), option.size(), ec);
-    }
-  }
-  template <class Option>
-  static void get_family_option(const descriptor& d, Option& option, error_code& ec) noexcept {
-    const int family = family_of(d, ec);
-    if (!ec) {
-      get_option(d, option.level(family), option.name(family), option.data(), option.size(), ec);
-    }
-  }
   static std::size_t available(const descriptor& d, error_code& ec) noexcept;
   static void open_pair(descriptor& a, descriptor& b, int family, int type, int protocol,
                         error_code& ec);

@@ -2,64 +2,11 @@
 // basic_stream_socket: a connected byte stream of some protocol, with Asio's interface.
 #pragma once
 
+#include <beck/io/stream_object.hpp>
 #include <beck/net/basic_socket.hpp>
+#include <beck/net/connect_operation.hpp>
 
 namespace beck {
-
-/// A connect; the endpoint is part of the operation, so the caller's may go.
-class [[nodiscard]] connect_operation : public void_operation {
- public:
-  connect_operation(descriptor* d, const endpoint_data& endpoint, int family, int type,
-                    int protocol) noexcept
-      : void_operation(op_kind::connect, d, nullptr, 0),
-        endpoint_(endpoint),
-        family_(family),
-        type_(type),
-        protocol_(protocol) {}
-
-  bool await_ready() noexcept {
-    if (prepare() >= 0) return void_operation::await_ready();
-    runner* const where = runner::current();
-    return where != nullptr && where->spend(runner::memory_weight);
-  }
-  template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> coroutine,
-                     std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, scope_of(coroutine, at));
-  }
-  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
-    if (!this->wait_in(coroutine, environment)) return;
-    begin();
-    environment.started();
-  }
-  void begin() noexcept {
-    if (const int refused = prepare(); refused < 0) {
-      complete_later(*this, refused);
-    } else {
-      start_operation(*this);
-    }
-  }
-  bool begin_immediate() noexcept { return prepare() < 0 || start_operation_immediate(*this); }
-
-  template <class Token>
-  auto operator()(Token&& token) && {
-    return launch(static_cast<connect_operation&&>(*this), static_cast<Token&&>(token));
-  }
-
- private:
-  /// Opens the socket if it is closed, and points into this object, which does not move any more.
-  int prepare() noexcept {
-    address = endpoint_.data();
-    length = endpoint_.size();
-    result = socket_calls::open_for_connect(*target, family_, type_, protocol_);
-    return result;
-  }
-
-  endpoint_data endpoint_;
-  int family_;
-  int type_;
-  int protocol_;
-};
 
 template <class Protocol, class Executor = any_io_executor>
 class basic_stream_socket : public basic_socket<stream_object, Protocol, Executor> {

@@ -9,12 +9,16 @@
 
 namespace beck::ip {
 
+template <class Protocol>
+class basic_resolver;  // net/resolver.hpp
+
 /// TCP over IPv4 or IPv6, with the names that Asio gives it.
 class tcp : public tcp_options {
  public:
   using endpoint = basic_endpoint<tcp>;
   using socket = basic_stream_socket<tcp>;
   using acceptor = basic_socket_acceptor<tcp>;
+  using resolver = basic_resolver<tcp>;
 
   static constexpr tcp v4() noexcept { return tcp(2); }
   static constexpr tcp v6() noexcept { return tcp(10); }

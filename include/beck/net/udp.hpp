@@ -4,7 +4,7 @@
 
 #include <beck/net/address.hpp>
 #include <beck/net/datagram_socket.hpp>
-#include <beck/net/endpoint.hpp>
+#include <beck/net/ip_endpoint.hpp>
 
 namespace beck::ip {
 

@@ -82,16 +82,6 @@ struct executor_table {
 
 class any_io_executor;
 
-/// An executor that a user may bring: `execute(f)` runs the callable once, now or later; copies
-/// compare equal; `context()` (optional) names its execution_context.
-template <class E>
-concept user_executor =  // in this order: asking a class for its copies may ask this concept again
-    !std::is_same_v<std::remove_cvref_t<E>, any_io_executor> && requires(const E& e, void (*f)()) {
-      e.execute(f);
-    } && std::is_copy_constructible_v<E> && requires(const E& e) {
-      { e == e } -> std::convertible_to<bool>;
-    };
-
 /// An executor of this library: it knows its own two words. One that is counted also says so:
 /// `static constexpr bool is_counted = true`.
 template <class E>
@@ -99,6 +89,16 @@ concept native_executor = requires(const E& e) {
   { e.table() } -> std::same_as<const executor_table*>;
   { e.target() } -> std::same_as<void*>;
 };
+
+/// An executor that a user may bring: `execute(f)` runs the callable once, now or later; copies
+/// compare equal; `context()` (optional) names its execution_context.
+template <class E>
+concept user_executor =  // in this order: asking a class for its copies may ask this concept again
+    !std::is_same_v<std::remove_cvref_t<E>, any_io_executor> && !native_executor<E> &&
+    requires(const E& e, void (*f)()) { e.execute(f); } && std::is_copy_constructible_v<E> &&
+    requires(const E& e) {
+      { e == e } -> std::convertible_to<bool>;
+    };
 
 /// A copyable, comparable handle to any executor; empty when default-constructed.
 /// Thread: copies may be used from any thread. Size: 16 bytes. Copying allocates nothing.

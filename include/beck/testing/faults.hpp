@@ -28,9 +28,11 @@ enum class fault : unsigned char {
   accept_exhausted,   ///< no descriptor for it: EMFILE or ENFILE
   close_interrupted,  ///< close() gives EINTR, and has closed
   spurious_event,     ///< a descriptor is called ready to read and write, whether it is or not
-  clock_jump,   ///< time leaps by up to 8 hours while nothing is ready, as when a machine slept
-  date_set,     ///< the date is set, forward or back by up to an hour, when a program looks at it
-  duplication,  ///< a datagram arrives twice (UDP)
+  clock_jump,     ///< time leaps by up to 8 hours while nothing is ready, as when a machine slept
+  date_set,       ///< the date is set, forward or back by up to an hour, when a program looks at it
+  lookup_failed,  ///< no name server answers: host_not_found_try_again
+  call_slow,      ///< a call that blocks, such as a name lookup, takes up to half a minute
+  duplication,    ///< a datagram arrives twice (UDP)
 
   // On a disk (files also meet short_read and short_write):
   device_error,  ///< a read or write fails with EIO, and has moved nothing

@@ -28,6 +28,10 @@ bool is_multicast(const sim_address& address) noexcept {
   return is_v4(address) ? (address[12] & 0xf0) == 0xe0 : address[0] == 0xff;
 }
 
+bool is_broadcast(const sim_address& address) noexcept {
+  return address == mapped_v4(255, 255, 255, 255);
+}
+
 std::vector<char> gathered(const message_header& message) {
   std::vector<char> bytes;
   for (std::size_t i = 0; i < message.part_count; ++i) {
@@ -116,7 +120,8 @@ std::ptrdiff_t sim_network::send_datagram(sim_socket& s, const message_header& m
   std::vector<char> bytes = gathered(message);
   const std::size_t size = bytes.size();
   if (size > (is_v4(to.address) ? v4_bytes_max : v6_bytes_max)) return -EMSGSIZE;
-  const bool group = is_multicast(to.address);
+  const bool group = is_multicast(to.address) || is_broadcast(to.address);
+  if (is_broadcast(to.address) && option_of(s, SOL_SOCKET, SO_BROADCAST) == 0) return -EACCES;
   if (int r = group ? 0 : choose_way(s, to); r != 0) return r;
   if (!s.bound) {
     s.local.port = free_port(s, s.local.address);
@@ -137,8 +142,9 @@ std::ptrdiff_t sim_network::send_datagram(sim_socket& s, const message_header& m
     return static_cast<std::ptrdiff_t>(size);
   }
   const bool v4 = is_v4(to.address);
-  const bool own = v4 ? option_of(s, IPPROTO_IP, IP_MULTICAST_LOOP) != 0
-                      : option_of(s, IPPROTO_IPV6, IPV6_MULTICAST_LOOP) != 0;
+  const bool own = is_broadcast(to.address) ? true
+                   : v4                     ? option_of(s, IPPROTO_IP, IP_MULTICAST_LOOP) != 0
+                                            : option_of(s, IPPROTO_IPV6, IPV6_MULTICAST_LOOP) != 0;
   for (sim_host& host : world_.hosts()) {
     if (&host == s.host && !own) continue;
     sim_datagram copy = d;
@@ -161,7 +167,6 @@ int sim_network::choose_way(const sim_socket& s, sim_name& to) noexcept {
   }
   const bool v4 = is_v4(to.address);
   if (v4 && s.options.v6_only()) return -ENETUNREACH;
-  if (to.address == mapped_v4(255, 255, 255, 255)) return -EACCES;  // SO_BROADCAST
   return world_.host_at(to.address, *s.host) == nullptr ? -ENETUNREACH : 0;
 }
 
@@ -254,7 +259,7 @@ void sim_network::land(std::uint64_t number) {
       return;
     }
   }
-  if (is_multicast(d.to.address)) return land_in_group(d);
+  if (is_multicast(d.to.address) || is_broadcast(d.to.address)) return land_in_group(d);
   sim_socket* const s = find_receiver(d);
   if (s != nullptr) return queue_datagram(*s, std::move(d));
   if (d.source->is_up() && d.sender->generation == d.sender_generation) {  // port unreachable
@@ -268,7 +273,9 @@ void sim_network::land_in_group(const sim_datagram& d) {
   for (auto at = first; at != last; ++at) {
     sim_socket& s = *at->second;
     const bool member = std::find(s.groups.begin(), s.groups.end(), d.to.address) != s.groups.end();
-    if (s.datagram && member) queue_datagram(s, d);
+    const bool all =
+        is_broadcast(d.to.address) && is_any(s.local.address) && covers(s, d.to.address);
+    if (s.datagram && (member || all)) queue_datagram(s, d);
   }
 }
 

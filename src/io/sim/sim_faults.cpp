@@ -30,6 +30,8 @@ constexpr sim_fault_table<const char*> names = {
     "spurious_event",
     "clock_jump",
     "date_set",
+    "lookup_failed",
+    "call_slow",
     "duplication",
     "device_error",
     "disk_full",

@@ -35,6 +35,8 @@ enum class sim_fault : std::uint8_t {
   spurious_event,
   clock_jump,
   date_set,
+  lookup_failed,
+  call_slow,
   duplication,
   device_error,
   disk_full,

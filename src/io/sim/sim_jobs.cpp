@@ -12,36 +12,31 @@
 
 namespace beck {
 
-bool sim_jobs::begin(io_op& op) noexcept {
+void sim_jobs::begin_next() noexcept {
+  if (line_.may_begin() == 0) return;
+  io_op& op = line_.begin();
   sim_world& world = sys_.world();
   const sim_profile& profile = world.profile();
-  const std::int64_t takes =
+  std::int64_t takes =
       world.scheduler().job_delay().between(profile.delay_ns_min, profile.delay_ns_max);
-  try {
-    performed_.push_back({sim_clock::later(world.clock().now(), takes), &op});
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-  return true;
+  if (world.faults().strikes(sim_fault::call_slow, &sys_.host()))
+    takes += static_cast<std::int64_t>(world.faults().random().below(slow_ns_max));
+  performed_.push_back({sim_clock::later(world.clock().now(), takes), &op});  // there is room
 }
 
 int sim_jobs::submit(io_op& op) noexcept {
-  if (performed_.size() < at_once_max) return begin(op) ? 0 : -ENOMEM;
-  waiting_.push(&op);
+  try {
+    performed_.reserve(job_line::at_once_max);
+  } catch (const std::bad_alloc&) {
+    return -ENOMEM;
+  }
+  line_.push(op);
+  begin_next();
   return 0;
 }
 
-bool sim_jobs::withdraw(io_op& op) noexcept {
-  const queue_entry* at = waiting_.front();
-  while (at != nullptr && at != &op) at = at->next;
-  if (at == nullptr) return false;
-  waiting_.remove(&op);
-  return true;
-}
-
-io_op* sim_jobs::withdraw_any() noexcept {
-  return waiting_.empty() ? nullptr : static_cast<io_op*>(waiting_.pop());
-}
+bool sim_jobs::withdraw(io_op& op) noexcept { return line_.remove(op); }
+io_op* sim_jobs::withdraw_any() noexcept { return line_.remove_any(); }
 
 bool sim_jobs::settle(std::int64_t) noexcept {
   while (!performed_.empty()) perform(next());
@@ -68,8 +63,8 @@ void sim_jobs::end_due() noexcept {
 void sim_jobs::perform(std::size_t at) noexcept {
   io_op& op = *performed_[at].op;
   performed_.erase(performed_.begin() + static_cast<std::ptrdiff_t>(at));
-  // The room of the one that has ended is free: nothing is allocated.
-  if (!waiting_.empty()) static_cast<void>(begin(*static_cast<io_op*>(waiting_.pop())));
+  line_.end(op);
+  begin_next();
   op.result = static_cast<int>(perform_blocking(sys_, op));
   sys_.world().note(sys_.host(), sim_note::job, static_cast<int>(op.kind), op.result);
   loop_.jobs().finish(op);

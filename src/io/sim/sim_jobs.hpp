@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/blocking_jobs.hpp"
+#include "io/job_line.hpp"
 
 namespace beck {
 
@@ -15,6 +16,8 @@ class sim_system;
 
 class sim_jobs final : public blocking_jobs {
  public:
+  static constexpr std::uint64_t slow_ns_max = 30'000'000'000;
+
   sim_jobs(io_loop& loop, sim_system& sys) noexcept : loop_(loop), sys_(sys) {}
 
   int submit(io_op& op) noexcept override;
@@ -34,14 +37,14 @@ class sim_jobs final : public blocking_jobs {
     io_op* op;
   };
 
-  bool begin(io_op& op) noexcept;
+  void begin_next() noexcept;
   std::size_t next() const noexcept;
   void perform(std::size_t at) noexcept;
 
   io_loop& loop_;
   sim_system& sys_;
   std::vector<job> performed_;  // in the order of their beginning
-  entry_queue waiting_;
+  job_line line_;
 };
 
 }  // namespace beck

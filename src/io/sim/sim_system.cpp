@@ -2,13 +2,17 @@
 // From descriptor numbers to simulated sockets, one call each.
 #include "io/sim/sim_system.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <new>
 
+#include <sys/socket.h>
+
 #include <beck/base/assert.hpp>
 #include <beck/io/message_operation.hpp>
 
+#include "io/sim/sim_names.hpp"
 #include "io/sim/sim_runners.hpp"
 
 namespace beck {
@@ -256,6 +260,8 @@ std::ptrdiff_t sim_system::receive_message(int fd, message_header& message, int 
 
 std::ptrdiff_t sim_system::send_message(int fd, const message_header& message, int) noexcept {
   const sim_socket* const socket = find(fd);
+  const bool is_unix = socket != nullptr && socket->family == AF_UNIX;
+  if (is_unix && message.control_bytes != 0) return -EOPNOTSUPP;  // descriptors stay where they are
   if (socket != nullptr && !socket->datagram) {
     return send_vector(fd, message.parts, message.part_count);
   }
@@ -289,6 +295,43 @@ std::ptrdiff_t sim_system::send_messages(int fd, message_header* messages,
     messages[done].bytes = static_cast<std::uint32_t>(r);
   }
   return static_cast<std::ptrdiff_t>(done);
+}
+
+std::ptrdiff_t sim_system::splice(int from, int to, std::size_t bytes, bool) noexcept {
+  sim_socket* const target = find(to);
+  if (target == nullptr) return -EBADF;
+  return on(sim_note::splice, from, [&](sim_socket& source) -> std::ptrdiff_t {
+    const bool has_pipe =
+        source.pipe_end != sim_pipe_end::none || target->pipe_end != sim_pipe_end::none;
+    if (!has_pipe) return -EINVAL;
+    const std::ptrdiff_t there = network().waiting(source, bytes);
+    if (there <= 0) return there;
+    const std::ptrdiff_t room = network().room(*target, static_cast<std::size_t>(there));
+    if (room <= 0) return room;
+    const std::uint64_t first_byte = target->peer->in.sent();
+    char block[4096];
+    for (auto left = static_cast<std::size_t>(room); left != 0;) {
+      const std::size_t part = std::min(left, sizeof block);
+      network().take(source, block, part);
+      network().put(*target, block, part);
+      left -= part;
+    }
+    network().take_done(source, bytes, static_cast<std::size_t>(room));
+    network().put_done(*target, first_byte, static_cast<std::size_t>(there));
+    return room;
+  });
+}
+
+int sim_system::look_up(const name_question& question, name_sink& sink) noexcept {
+  const int result = is_alive() ? sim_look_up(*host_, question, sink) : -ENETDOWN;
+  world().note(*host_, sim_note::look_up, question.family, result);
+  return result;
+}
+
+int sim_system::name_of(const void* address, std::size_t bytes, bool, name_texts& names) noexcept {
+  const int result = is_alive() ? sim_name_of(*host_, address, bytes, names) : -ENETDOWN;
+  world().note(*host_, sim_note::look_up, -1, result);
+  return result;
 }
 
 // --- waiting -----------------------------------------------------------------------------------

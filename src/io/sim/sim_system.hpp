@@ -88,6 +88,7 @@ class sim_system final : public system {
                                   std::size_t count) noexcept override;
   std::ptrdiff_t send_messages(int fd, message_header* messages,
                                std::size_t count) noexcept override;
+  std::ptrdiff_t splice(int from, int to, std::size_t bytes, bool own_reader) noexcept override;
   int accept(int fd) noexcept override;
   int connect(int fd, const void* address, std::size_t bytes) noexcept override;
   int pending_error(int fd) noexcept override;
@@ -97,6 +98,9 @@ class sim_system final : public system {
   int collect_child(int handle, bool known, exit_status& status) noexcept override;
   int signal_child(int handle, int number) noexcept override;
   void leave_child(int handle) noexcept override;
+  int look_up(const name_question& question, name_sink& sink) noexcept override;
+  int name_of(const void* address, std::size_t bytes, bool datagrams,
+              name_texts& names) noexcept override;
   /// Where it would have to wait, virtual time passes and the network goes on; if nothing can ever
   /// happen, the program ends with a message.
   int poll(int fd, unsigned events, std::int64_t deadline) noexcept override;

@@ -61,6 +61,10 @@ const char* to_text(sim_note what) noexcept {
       return "blocking_call";
     case sim_note::pipe:
       return "pipe";
+    case sim_note::splice:
+      return "splice";
+    case sim_note::look_up:
+      return "look_up";
     case sim_note::event:
     case sim_note::time:
     case sim_note::fault:

@@ -38,6 +38,8 @@ enum class sim_note : std::uint32_t {
   runner,
   job,
   pipe,
+  splice,
+  look_up,
 };
 
 class sim_trace {

@@ -177,7 +177,10 @@ bool uring_driver::write_poll(descriptor& d) noexcept {
   io_uring_sqe* sqe = entry();
   if (sqe == nullptr) return false;
   fill_poll(*sqe, d.fd, POLLIN | POLLRDHUP | uring::poll_edge);
-  sqe->len = IORING_POLL_ADD_MULTI;
+  // Of datagrams each would be told, also those that are received without waiting: so asked once.
+  const io_op* const waiting = d.queue[direction_in].current;
+  const bool once = waiting != nullptr && is_message(waiting->kind);
+  sqe->len = once ? 0 : IORING_POLL_ADD_MULTI;
   sqe->user_data = uring::token_of(d);
   d.registered = true;
   return true;

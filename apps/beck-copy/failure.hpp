@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// How the tool ends when it cannot do what it was asked: one sentence for the user.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace beck_copy {
+
+/// The copy failed. what() is the sentence.
+class failure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The kernel does not do this mechanism on these two files, and nothing has been copied: another
+/// engine may.
+class refusal : public failure {
+ public:
+  using failure::failure;
+};
+
+/// "what: No space left on device (ENOSPC)"
+std::string errno_text(const std::string& what, int error);
+
+/// A failed system call as a failure, or as a refusal if its errno says that the mechanism does
+/// not exist here and `copied` is 0.
+[[noreturn]] void fail_call(const std::string& call, int error, unsigned long long copied);
+
+}  // namespace beck_copy

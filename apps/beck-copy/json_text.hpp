@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Text as JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace beck_copy {
+
+/// In quotes, with escapes. Bytes that are no UTF-8, which names of files may have, become U+FFFD.
+std::string json_text(std::string_view text);
+
+}  // namespace beck_copy

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// How far the copy is: the count, and a bar for people who look at a terminal.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace beck_copy {
+
+/// One thread.
+class progress {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  /// `shown`: draw on standard error. `total`: how much there will be, if that is known.
+  progress(std::optional<std::uint64_t> total, bool shown) : total_(total), shown_(shown) {}
+
+  /// So many bytes more have been written.
+  void add(std::uint64_t bytes) {
+    bytes_ += bytes;
+    if (shown_) look();
+  }
+  /// Begins from nothing, with another engine.
+  void restart() { bytes_ = 0; }
+  std::uint64_t bytes() const { return bytes_; }
+  /// Says what goes on after the copying.
+  void stage(const std::string& what);
+  /// Wipes the bar.
+  void finish();
+  double seconds() const;
+
+ private:
+  void look();
+  void draw(clock::time_point now);
+
+  std::optional<std::uint64_t> total_;
+  bool shown_;
+  bool drawn_ = false;
+  std::uint64_t bytes_ = 0;
+  clock::time_point begin_ = clock::now();
+  clock::time_point next_look_ = begin_ + std::chrono::milliseconds(200);
+};
+
+}  // namespace beck_copy

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Opening, completing and naming a target. Without a name (O_TMPFILE) a killed copy leaves nothing;
+// where the file system cannot do that there is a temporary ".NAME.beck-copy-XXXXXX" beside it.
+#include "target.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+
+#include "failure.hpp"
+#include "interrupt.hpp"
+
+namespace beck_copy {
+namespace {
+
+constexpr mode_t permission_bits = S_IRWXU | S_IRWXG | S_IRWXO;
+constexpr int name_tries_max = 16;
+
+std::string descriptor_path(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
+
+mode_t mode_of_new_files() {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return (S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH) & ~mask;
+}
+
+}  // namespace
+
+target::target(const settings& asked, const source& from)
+    : name_(asked.target == "-" ? "standard output" : asked.target), path_(asked.target) {
+  if (asked.target == "-") {
+    if (asked.direct)
+      throw failure("--direct: standard output is open already, without O_DIRECT; give a path");
+    open_standard_output();
+    refuse_same_file(from);
+  } else {
+    existed_ = find_existing();
+    if (existed_) refuse_same_file(from);
+    if (asked.in_place || (existed_ && !is_regular()))
+      open_as_it_is(asked);
+    else
+      open_hidden(asked);
+  }
+  if (::fstat(fd(), &status_) != 0) throw failure(errno_text(name_, errno));
+  if (asked.direct) alignment_ = direct_alignment(fd(), status_, name_);
+  if (asked.sync && !is_regular() && !is_device())
+    throw failure(fmt::format("--fsync: {} is neither a file nor a block device", name_));
+}
+
+target::~target() {
+  disarm_interrupt();
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+/// It may be a file that somebody else writes to as well, or one opened for appending, where
+/// offsets mean nothing.
+void target::open_standard_output() {
+  fd_.reset(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+  if (!fd_ || ::fstat(fd(), &status_) != 0) throw failure(errno_text(name_, errno));
+  const int flags = ::fcntl(fd(), F_GETFL);
+  const off_t here = ::lseek(fd(), 0, SEEK_CUR);
+  seekable_ = here >= 0 && (flags & O_APPEND) == 0;
+  base_ = seekable_ ? static_cast<std::uint64_t>(here) : 0;
+  if (!is_regular()) return;
+  arm_interrupt(fmt::format("{} has a part of the copy", name_), {});
+}
+
+/// Fills path_, folder_ and status_. False: there is nothing yet.
+bool target::find_existing() {
+  follow_links();
+  const std::filesystem::path parent = std::filesystem::path(path_).parent_path();
+  folder_ = parent.empty() ? "." : parent.string();
+  if (::stat(path_.c_str(), &status_) == 0) {
+    if (S_ISDIR(status_.st_mode))
+      throw failure(fmt::format("{} is a directory; give the name of the copy too", name_));
+    return true;
+  }
+  if (errno != ENOENT) throw failure(errno_text(name_, errno));
+  if (path_.back() == '/')
+    throw failure(fmt::format("{} names a directory that does not exist", name_));
+  return false;
+}
+
+/// A link stays a link: what it points to is replaced.
+void target::follow_links() {
+  struct stat link = {};
+  if (::lstat(path_.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) return;
+  char* const real = ::realpath(path_.c_str(), nullptr);
+  if (real == nullptr)
+    throw failure(
+        errno_text(fmt::format("{} is a symbolic link that leads nowhere", name_), errno));
+  path_ = real;
+  std::free(real);
+}
+
+void target::refuse_same_file(const source& from) const {
+  const struct stat& other = from.status();
+  const bool file = S_ISREG(status_.st_mode) || S_ISBLK(status_.st_mode);
+  if (file && other.st_dev == status_.st_dev && other.st_ino == status_.st_ino)
+    throw failure(fmt::format("{} and {} are the same file", from.name(), name_));
+}
+
+void target::open_as_it_is(const settings& asked) {
+  // Files are opened for reading too where that is allowed, for --verify.
+  const bool may_be_file = !existed_ || is_regular() || is_device();
+  const int how = O_CLOEXEC | (asked.direct ? O_DIRECT : 0) |
+                  (asked.in_place && may_be_file && !is_device() ? O_CREAT : 0);
+  if (asked.direct && !may_be_file)
+    throw failure(fmt::format("--direct: {} is not a regular file", name_));
+  if (may_be_file) fd_.reset(::open(path_.c_str(), O_RDWR | how, 0666));
+  if (!fd_ && (!may_be_file || errno == EACCES))
+    fd_.reset(::open(path_.c_str(), O_WRONLY | how, 0666));
+  if (!fd_) throw failure(errno_text(name_, errno));
+  if (::fstat(fd(), &status_) != 0) throw failure(errno_text(name_, errno));
+  seekable_ = ::lseek(fd(), 0, SEEK_CUR) >= 0;
+  if (!is_regular()) return;
+  clear();
+  fresh_ = true;
+  arm_interrupt(fmt::format("{} has a part of the copy", name_), {});
+}
+
+void target::open_hidden(const settings& asked) {
+  if (existed_) {
+    // The name could be given to another file although this one is protected: that is not what a
+    // read-only file is for. A running program (ETXTBSY) may be replaced, but not be written.
+    const beck::unique_fd probe(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!probe && errno != ETXTBSY) throw failure(errno_text(name_, errno));
+  }
+  const interrupt_pause calm;  // until an interrupt knows what to remove
+  const int how = O_RDWR | O_CLOEXEC | (asked.direct ? O_DIRECT : 0);
+  const mode_t ours = S_IRUSR | S_IWUSR;
+  if (::access("/proc/self/fd", X_OK) == 0)
+    fd_.reset(::open(folder_.c_str(), O_TMPFILE | how, ours));
+  else
+    errno = EOPNOTSUPP;
+  // EISDIR: a kernel or file system that takes O_TMPFILE for O_DIRECTORY. open(2).
+  for (int i = 0; !fd_ && i < name_tries_max; ++i) {
+    if (errno != EOPNOTSUPP && errno != EISDIR && errno != EEXIST && errno != ENOENT) break;
+    const std::string name = temporary_name();
+    fd_.reset(::open(name.c_str(), O_CREAT | O_EXCL | how, ours));
+    if (fd_) temporary_ = name;
+    if (!fd_ && errno == ENOENT) break;
+  }
+  if (!fd_ && asked.direct && errno == EINVAL)
+    throw failure(fmt::format("--direct: the file system of {} has no direct I/O", name_));
+  if (!fd_ && existed_ && errno == EACCES)
+    throw failure(errno_text("a new file beside " + name_, errno) +
+                  "; --in-place writes the old one itself");
+  if (!fd_) throw failure(errno_text(name_, errno));
+  if (!existed_) status_.st_mode = S_IFREG | mode_of_new_files();
+  seekable_ = fresh_ = hidden_ = true;
+  arm_interrupt(untouched(), temporary_);
+}
+
+std::string target::temporary_name() const {
+  std::random_device random;
+  const std::filesystem::path path(path_);
+  const std::string name = fmt::format(
+      ".{}.beck-copy-{:06x}", path.filename().string().substr(0, 200), random() & 0xffffffu);
+  return (std::filesystem::path(folder_) / name).string();
+}
+
+std::string target::untouched() const {
+  const bool new_one = !existed_ && path_ != "-";
+  return name_ + (new_one ? " was not created" : " is as it was");
+}
+
+void target::clear() {
+  if (::ftruncate(fd(), 0) != 0) throw failure(errno_text(name_, errno));
+}
+
+void target::finish(std::uint64_t length, const source& from) {
+  if (fresh_ && ::ftruncate(fd(), static_cast<off_t>(length)) != 0)
+    throw failure(errno_text(name_, errno));
+  if (!hidden_) return;
+  mode_t mode = mode_of_new_files();
+  struct stat before = {};
+  if (from.is_regular())
+    mode = from.status().st_mode;
+  else if (existed_ && ::stat(path_.c_str(), &before) == 0)
+    mode = before.st_mode;
+  // Set-user-ID and its like are not copied: the copy may have another owner.
+  if (::fchmod(fd(), mode & permission_bits) != 0) throw failure(errno_text(name_, errno));
+}
+
+void target::synchronize() {
+  if (::fsync(fd()) != 0) throw failure(errno_text("fsync of " + name_, errno));
+}
+
+void target::link_as(const std::string& path) const {
+  const std::string self = descriptor_path(fd());
+  if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    throw failure(errno_text(name_, errno));
+}
+
+void target::publish(bool durable) {
+  if (!hidden_) return;
+  const interrupt_pause calm;  // an interrupted copy says what has become of the name
+  if (temporary_.empty()) {
+    const std::string self = descriptor_path(fd());
+    const bool free_name = !existed_ && ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path_.c_str(),
+                                                 AT_SYMLINK_FOLLOW) == 0;
+    if (!free_name) {
+      const std::string name = temporary_name();
+      link_as(name);
+      temporary_ = name;
+    }
+  }
+  if (!temporary_.empty()) {
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw failure(errno_text(name_, errno));
+    temporary_.clear();
+  }
+  hidden_ = false;
+  published_ = true;
+  disarm_interrupt();
+  if (!durable) return;
+  const beck::unique_fd folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder || ::fsync(folder.get()) != 0)
+    throw failure(errno_text("fsync of the folder of " + name_, errno));
+}
+
+}  // namespace beck_copy

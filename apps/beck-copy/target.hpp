@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Where the bytes go. A file is written without a name, or under a temporary one, and gets its own
+// when it is complete: whoever looks sees the file of before or all of the copy, also after kill
+// -9.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <beck/base/unique_fd.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "settings.hpp"
+#include "source.hpp"
+
+namespace beck_copy {
+
+/// An opened target.
+class target {
+ public:
+  /// Throws failure: a directory, the same file as the source, read-only, no room for a name.
+  target(const settings& asked, const source& from);
+  /// Removes a temporary that was not published.
+  ~target();
+  target(const target&) = delete;
+  target& operator=(const target&) = delete;
+
+  int fd() const { return fd_.get(); }
+  const std::string& name() const { return name_; }
+  bool is_regular() const { return S_ISREG(status_.st_mode); }
+  bool is_pipe() const { return S_ISFIFO(status_.st_mode); }
+  bool is_device() const { return S_ISBLK(status_.st_mode); }
+  /// Writes may name an offset.
+  bool is_seekable() const { return seekable_; }
+  std::uint64_t base() const { return base_; }
+  /// It was empty when the copy began: what is not written reads as zeros.
+  bool is_fresh() const { return fresh_; }
+  /// Nobody sees it before publish().
+  bool is_hidden() const { return hidden_; }
+  /// publish() has given it its name.
+  bool is_published() const { return published_; }
+  /// What direct writes must be aligned to; 1 without --direct.
+  std::size_t alignment() const { return alignment_; }
+
+  /// A sentence about a target that nothing has been done to.
+  std::string untouched() const;
+
+  /// Drops what a refused engine may have written. Requires is_fresh().
+  void clear();
+  /// Sets the length, and the source's permissions if it is new. After the last write.
+  void finish(std::uint64_t length, const source& from);
+  /// Waits until the data is on the disk. Requires a file or a block device.
+  void synchronize();
+  /// Gives a hidden file its name. With `durable` the name is on the disk too.
+  void publish(bool durable);
+
+ private:
+  void open_standard_output();
+  void open_as_it_is(const settings& asked);
+  void open_hidden(const settings& asked);
+  void refuse_same_file(const source& from) const;
+  bool find_existing();
+  void follow_links();
+  std::string temporary_name() const;
+  void link_as(const std::string& path) const;
+
+  std::string name_;       // as the user calls it
+  std::string path_;       // after following links
+  std::string folder_;     // that path_ is in
+  std::string temporary_;  // a name to be removed; empty: none
+  beck::unique_fd fd_;
+  struct stat status_ = {};  // of what is written
+  bool existed_ = false;
+  bool seekable_ = false;
+  bool fresh_ = false;
+  bool hidden_ = false;
+  bool published_ = false;
+  std::uint64_t base_ = 0;
+  std::size_t alignment_ = 1;
+};
+
+}  // namespace beck_copy

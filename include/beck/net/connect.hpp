@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSL-1.0
+// connect and async_connect with several endpoints, one after the other: what a program does with
+// the results of a lookup. With Asio's names and meaning; net/connect_race.hpp tries several at
+// once.
+#pragma once
+
+#include <beck/net/stream_socket.hpp>
+#include <beck/run/cancellation.hpp>
+#include <beck/run/op.hpp>
+
+namespace beck {
+
+/// A range whose elements are endpoints of a socket, or convert to them, as results of a lookup do.
+template <class Range, class Endpoint>
+concept endpoint_range = requires(const Range& range) {
+  range.begin() == range.end();
+  static_cast<Endpoint>(*range.begin());
+};
+
+/// Called before each attempt, with the error of the last one (none before the first) and the next
+/// endpoint; false: that one is left out.
+template <class Condition, class Endpoint>
+concept connect_condition =
+    requires(Condition& condition, const error_code& ec, const Endpoint& next) {
+      { condition(ec, next) } -> std::convertible_to<bool>;
+    };
+
+/// Leaves out none.
+struct any_endpoint {
+  template <class Endpoint>
+  bool operator()(const error_code&, const Endpoint&) const noexcept {
+    return true;
+  }
+};
+
+/// Connects a socket to the first endpoint that can be connected to.
+template <class Socket, class Range, class Condition>
+class [[nodiscard]] range_connect_operation
+    : public op<range_connect_operation<Socket, Range, Condition>,
+                void(error_code, typename Socket::endpoint_type)> {
+  using endpoint_type = typename Socket::endpoint_type;
+  using base = op<range_connect_operation, void(error_code, endpoint_type)>;
+
+ public:
+  using handler = typename base::handler;
+  static constexpr const char* waits_for = "a connect";
+
+  range_connect_operation(Socket& socket, const Range& endpoints, Condition condition)
+      : socket_(&socket), endpoints_(endpoints), condition_(static_cast<Condition&&>(condition)) {}
+  /// Moves an inert one.
+  range_connect_operation(range_connect_operation&& other)
+      : base(static_cast<base&&>(other)),
+        socket_(other.socket_),
+        endpoints_(static_cast<Range&&>(other.endpoints_)),
+        condition_(static_cast<Condition&&>(other.condition_)) {}
+
+  any_io_executor get_executor() const noexcept { return any_io_executor(socket_->get_executor()); }
+  void initiate(handler done) {
+    // Where entries run side by side a request would race with the steps.
+    const any_io_executor home = done.get_executor();
+    serial_ = !home || !home.table()->concurrent;
+    next_ = endpoints_.begin();
+    go_on(error_code(), static_cast<handler&&>(done));
+  }
+  void cancel() noexcept {
+    if (!serial_) return;
+    cancelled_ = true;
+    step_.emit(cancellation_type::all);
+  }
+
+ private:
+  /// The handler of one attempt. It owns the way to the end: destroyed un-run, it gives that up.
+  class step {
+   public:
+    using executor_type = any_io_executor;
+    step(range_connect_operation& self, handler done) noexcept
+        : self_(&self), done_(static_cast<handler&&>(done)) {}
+
+    executor_type get_executor() const noexcept { return done_.get_executor(); }
+    cancellation_slot get_cancellation_slot() const noexcept {
+      return self_->serial_ ? self_->step_.slot() : cancellation_slot();
+    }
+    void operator()(const error_code& ec) { self_->attempted(ec, static_cast<handler&&>(done_)); }
+
+   private:
+    range_connect_operation* self_;
+    handler done_;
+  };
+
+  void go_on(error_code last, handler done) {
+    for (; next_ != endpoints_.end(); ++next_) {
+      current_ = static_cast<endpoint_type>(*next_);
+      if (!condition_(last, current_)) continue;
+      ++next_;
+      tried_ = true;
+      error_code ignored;
+      socket_->close(ignored);
+      socket_->async_connect(current_, step(*this, static_cast<handler&&>(done)));
+      return;
+    }
+    done(tried_ ? last : error::make_error_code(error::not_found), endpoint_type());
+  }
+  void attempted(const error_code& ec, handler done) {
+    if (!ec) return done(ec, current_);
+    if (cancelled_ || ec == error::operation_aborted) {  // or somebody closed the socket
+      return done(error::make_error_code(error::operation_aborted), endpoint_type());
+    }
+    go_on(ec, static_cast<handler&&>(done));
+  }
+
+  using iterator = decltype(std::declval<const Range&>().begin());
+
+  Socket* socket_;
+  Range endpoints_;
+  iterator next_{};
+  Condition condition_;
+  endpoint_type current_;
+  cancellation_signal step_;
+  bool serial_ = true;
+  bool tried_ = false;
+  bool cancelled_ = false;
+};
+
+/// Tries the endpoints in their order, on `socket`, which is closed before each attempt, until one
+/// is connected to; gives that one. The range is copied, the socket stays where it is until
+/// completion. Errors: that of the last attempt; not_found if there was none, because the range is
+/// empty or `condition` left out everything.
+/// Thread: as the socket. Cancellation: ends with operation_aborted, as does closing the socket;
+/// on a shared context only in coroutines that run on a strand.
+template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range>
+range_connect_operation<basic_stream_socket<Protocol, Executor>, Range, any_endpoint> async_connect(
+    basic_stream_socket<Protocol, Executor>& socket, const Range& endpoints) {
+  return {socket, endpoints, any_endpoint()};
+}
+template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range,
+          connect_condition<typename Protocol::endpoint> Condition>
+range_connect_operation<basic_stream_socket<Protocol, Executor>, Range, Condition> async_connect(
+    basic_stream_socket<Protocol, Executor>& socket, const Range& endpoints, Condition condition) {
+  return {socket, endpoints, static_cast<Condition&&>(condition)};
+}
+/// `token` takes (error_code, endpoint).
+template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range,
+          completion_token_for<void(error_code, typename Protocol::endpoint)> Token>
+  requires(!connect_condition<std::decay_t<Token>, typename Protocol::endpoint>)
+auto async_connect(basic_stream_socket<Protocol, Executor>& socket, const Range& endpoints,
+                   Token&& token) {
+  return launch(async_connect(socket, endpoints), static_cast<Token&&>(token));
+}
+template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range,
+          connect_condition<typename Protocol::endpoint> Condition,
+          completion_token_for<void(error_code, typename Protocol::endpoint)> Token>
+auto async_connect(basic_stream_socket<Protocol, Executor>& socket, const Range& endpoints,
+                   Condition condition, Token&& token) {
+  return launch(async_connect(socket, endpoints, static_cast<Condition&&>(condition)),
+                static_cast<Token&&>(token));
+}
+
+/// The same in this call, which waits.
+template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range,
+          connect_condition<typename Protocol::endpoint> Condition>
+typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& socket,
+                                    const Range& endpoints, Condition condition, error_code& ec) {
+  using endpoint_type = typename Protocol::endpoint;
+  bool tried = false;
+  ec = error_code();
+  for (auto at = endpoints.begin(); at != endpoints.end(); ++at) {
+    const auto next = static_cast<endpoint_type>(*at);
+    if (!condition(static_cast<const error_code&>(ec), next)) continue;
+    tried = true;
+    socket.close(ec);
+    socket.connect(next, ec);
+    if (!ec) return next;
+  }
+  if (!tried) ec = error::make_error_code(error::not_found);
+  return endpoint_type();
+}
+template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range>
+typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& socket,
+                                    const Range& endpoints, error_code& ec) {
+  return connect(socket, endpoints, any_endpoint(), ec);
+}
+template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range>
+typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& socket,
+                                    const Range& endpoints) {
+  error_code ec;
+  const auto endpoint = connect(socket, endpoints, any_endpoint(), ec);
+  throw_if(ec, "connect");
+  return endpoint;
+}
+template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range,
+          connect_condition<typename Protocol::endpoint> Condition>
+typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& socket,
+                                    const Range& endpoints, Condition condition) {
+  error_code ec;
+  const auto endpoint = connect(socket, endpoints, static_cast<Condition&&>(condition), ec);
+  throw_if(ec, "connect");
+  return endpoint;
+}
+
+}  // namespace beck

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+// Options of IP that have one number in IPv4 and another one in IPv6. Datagram sockets find out
+// which one they need.
+#pragma once
+
+#include <cstddef>
+
+namespace beck {
+
+/// One int that has a place for each version.
+template <int LevelV4, int NameV4, int LevelV6, int NameV6>
+class family_integer_option {
+ public:
+  constexpr family_integer_option() noexcept = default;
+  constexpr explicit family_integer_option(int value) noexcept : value_(value) {}
+  constexpr int value() const noexcept { return value_; }
+  constexpr explicit operator bool() const noexcept { return value_ != 0; }
+
+  static constexpr int level(int family) noexcept { return family == 10 ? LevelV6 : LevelV4; }
+  static constexpr int name(int family) noexcept { return family == 10 ? NameV6 : NameV4; }
+  const void* data() const noexcept { return &value_; }
+  void* data() noexcept { return &value_; }
+  static constexpr std::size_t size() noexcept { return sizeof(int); }
+
+ private:
+  int value_ = 0;
+};
+
+namespace ip {
+/// Whether what is received says where it was sent to: received_datagram::destination() and
+/// interface_index(). Source: ip(7), IP_PKTINFO; ipv6(7), IPV6_RECVPKTINFO.
+using receive_packet_info = family_integer_option<0, 8, 41, 49>;
+}  // namespace ip
+
+}  // namespace beck

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSL-1.0
+// async_relay: carries bytes between two streams in both directions until both have ended, as a
+// proxy does.
+#pragma once
+
+#include <cstdint>
+
+#include <beck/coro/task.hpp>
+#include <beck/io/stream_object.hpp>
+
+namespace beck {
+
+/// How bytes are carried.
+enum class relay_mechanism : unsigned char {
+  none,    ///< nothing was carried yet
+  splice,  ///< inside the kernel, through a pipe
+  buffer,  ///< through memory of the program
+};
+
+/// One direction of a relay.
+struct relay_direction {
+  std::uint64_t bytes = 0;  ///< that were passed on
+  relay_mechanism mechanism = relay_mechanism::none;
+  bool ended = false;  ///< its source has said all, and the other side was told
+};
+
+struct relay_report {
+  relay_direction forth;  ///< from the first stream to the second
+  relay_direction back;
+};
+
+/// Every setter returns the object.
+class relay_options {
+ public:
+  /// At most so much of each direction is held where a buffer is used; at least 1. (A pipe holds
+  /// what the kernel gives it, 64 KiB by default.)
+  relay_options& buffer_bytes(std::size_t most) noexcept {
+    buffer_bytes_ = most != 0 ? most : 1;
+    return *this;
+  }
+  /// Only this one: splice then ends with invalid_argument where it does not work.
+  relay_options& only(relay_mechanism mechanism) noexcept {
+    only_ = mechanism;
+    return *this;
+  }
+  /// Called with the report whenever bytes were passed on or a direction has ended. `function` must
+  /// outlive the relay, and must not throw.
+  template <class Function>
+  relay_options& progress(Function& function) noexcept {
+    to_ = __builtin_addressof(function);
+    tell_ = [](void* to, const relay_report& report) { (*static_cast<Function*>(to))(report); };
+    return *this;
+  }
+
+  std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
+  relay_mechanism only() const noexcept { return only_; }
+  void tell(const relay_report& report) const {
+    if (tell_ != nullptr) tell_(to_, report);
+  }
+
+ private:
+  std::size_t buffer_bytes_ = 65'536;
+  relay_mechanism only_ = relay_mechanism::none;
+  void* to_ = nullptr;
+  void (*tell_)(void*, const relay_report&) = nullptr;
+};
+
+/// Carries bytes both ways until both streams have ended. The end of one (eof) is passed on to the
+/// other as the end of what it receives (shutdown(2), where it is a socket), and the other
+/// direction goes on. An error of either ends the relay with that error; both streams stay open.
+/// Each direction is spliced through a pipe of its own where the kernel does that for its two
+/// streams, else it goes through a buffer; the report says which. Memory is bounded, and a side
+/// that does not read holds up the other. Requires: both streams are of one context and outlive the
+/// relay; nothing else reads from them, writes to them or is waited for on them; the coroutine runs
+/// on that context, on a shared one inside a strand. Cancellation: a stop of the task, or a time
+/// limit: `co_await timeout(async_relay(a, b), 1h)`. The report is there then too; what was taken
+/// from a stream and not passed on is lost.
+task<io_result<relay_report>> async_relay(stream_object& a, stream_object& b,
+                                          relay_options how = {});
+
+}  // namespace beck

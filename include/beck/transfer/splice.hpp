@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+// async_splice: moves bytes between a pipe and another stream inside the kernel, without copying
+// them through the program.
+#pragma once
+
+#include <beck/io/stream_object.hpp>
+
+namespace beck {
+
+/// A splice; starts when awaited or given a token.
+class [[nodiscard]] splice_operation : public operation {
+ public:
+  using signature = void(error_code, std::size_t);
+  /// What is known of the two ends.
+  enum class ends : unsigned char {
+    any,        ///< writing may raise SIGPIPE, which is kept back
+    own_reader  ///< the program has the other end of the pipe that is written to
+  };
+
+  splice_operation(stream_object& from, stream_object& to, std::size_t bytes, bool all,
+                   ends known = ends::any) noexcept
+      : operation(op_kind::wait_read, from.slot(), nullptr, 0),
+        from_(from.slot()),
+        to_(to.slot()),
+        bytes_(bytes),
+        all_(all),
+        known_(known) {}
+  splice_operation(splice_operation&& other) noexcept
+      : operation(static_cast<operation&&>(other)),
+        from_(other.from_),
+        to_(other.to_),
+        bytes_(other.bytes_),
+        all_(other.all_),
+        known_(other.known_) {}
+
+  bool await_ready() noexcept;
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    suspend_in(coroutine, scope_of(coroutine, at));
+  }
+  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+    if (!wait_in(coroutine, environment)) return;
+    begin();
+    environment.started();
+  }
+  void begin() noexcept;
+  bool begin_immediate() noexcept;
+  io_result<std::size_t> await_resume() const noexcept { return {error(), total_}; }
+
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return launch(static_cast<splice_operation&&>(*this), static_cast<Token&&>(token));
+  }
+
+ private:
+  static void step(queue_entry* entry, runner* where);
+  int try_now() noexcept;
+  int move() noexcept;
+  void choose_side() noexcept;
+
+  descriptor* from_;
+  descriptor* to_;
+  std::size_t bytes_;
+  std::size_t total_ = 0;
+  bool all_;
+  ends known_;
+  bool tried_ = false;  // await_ready() has found that it has to wait
+  run_function outer_ = nullptr;
+};
+
+/// Moves `bytes` bytes from one stream to the other; one of the two is a pipe. Gives how many were
+/// moved, also with an error: eof if `from` ended before; broken_pipe if nobody reads from `to`
+/// (never SIGPIPE); invalid_argument if neither is a pipe or a stream cannot be spliced, and then
+/// nothing was moved: copy instead.
+/// Requires: both are of one context; no other read of `from` and no other write to `to` is under
+/// way. Cancellation: cancel() of the stream that it waits for, or with a token; what was moved
+/// stays moved and is told. Source: splice(2).
+inline splice_operation async_splice(stream_object& from, stream_object& to,
+                                     std::size_t bytes) noexcept {
+  return {from, to, bytes, true};
+}
+template <class Token>
+auto async_splice(stream_object& from, stream_object& to, std::size_t bytes, Token&& token) {
+  return launch(async_splice(from, to, bytes), static_cast<Token&&>(token));
+}
+
+/// As async_splice(), but done as soon as at least one byte has moved.
+inline splice_operation async_splice_some(stream_object& from, stream_object& to,
+                                          std::size_t bytes_max) noexcept {
+  return {from, to, bytes_max, false};
+}
+template <class Token>
+auto async_splice_some(stream_object& from, stream_object& to, std::size_t bytes_max,
+                       Token&& token) {
+  return launch(async_splice_some(from, to, bytes_max), static_cast<Token&&>(token));
+}
+
+}  // namespace beck

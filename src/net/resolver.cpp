@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSL-1.0
+// Lookups: what can be said without asking, the call that asks, and who gets the answer. Either the
+// call's return or a cancel claims a request, under its resolver's lock, and only that one tells
+// whoever waits.
+#include <beck/net/resolver.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <beck/base/assert.hpp>
+#include <beck/net/address.hpp>
+
+#include "io/io_loop.hpp"
+#include "io/loop_access.hpp"
+#include "io/name_lookup.hpp"
+
+namespace beck::ip {
+
+static_assert(resolver_base::passive == AI_PASSIVE &&
+              resolver_base::numeric_host == AI_NUMERICHOST);
+static_assert(resolver_base::canonical_name == AI_CANONNAME &&
+              resolver_base::numeric_service == AI_NUMERICSERV);
+static_assert(resolver_base::v4_mapped == AI_V4MAPPED && resolver_base::all_matching == AI_ALL &&
+              resolver_base::address_configured == AI_ADDRCONFIG);
+
+struct resolver_state {
+  resolver_state(io_loop& where, any_io_executor how) noexcept
+      : loop(where), executor(std::move(how)) {}
+
+  void drop() noexcept {
+    if (count.drop()) delete this;
+  }
+
+  /// Ends all that are under way.
+  void cancel() noexcept {
+    for (;;) {
+      name_request* request = nullptr;
+      {
+        const std::lock_guard lock(mutex);
+        request = first;
+        if (request == nullptr) return;
+        request->count_.add();  // what is listed lives
+      }
+      request->cancel();
+      request->release();
+    }
+  }
+
+  io_loop& loop;
+  any_io_executor executor;
+  ref_count count;
+  std::mutex mutex;
+  name_request* first = nullptr;
+};
+
+namespace {
+
+enum : unsigned char { valid, bad_host, bad_service };
+
+error_code error_of(int status) noexcept {
+  switch (-status) {
+    case 0:
+      return {};
+    case EAI_AGAIN:
+      return error::host_not_found_try_again;
+    case EAI_BADFLAGS:
+      return error::make_error_code(error::invalid_argument);
+    case EAI_FAIL:
+      return error::no_recovery;
+    case EAI_FAMILY:
+      return error::make_error_code(error::address_family_not_supported);
+    case EAI_MEMORY:
+      return error::make_error_code(error::no_memory);
+    case EAI_NONAME:
+    case EAI_ADDRFAMILY:
+      return error::host_not_found;
+    case EAI_NODATA:
+      return error::no_data;
+    case EAI_SERVICE:
+      return error::service_not_found;
+    case EAI_SOCKTYPE:
+      return error::socket_type_not_supported;
+    default:
+      return status < 0 ? make_error(status) : error_code(error::no_recovery);
+  }
+}
+
+/// False: it is none.
+bool read_port(text_view text, port_type& port) noexcept {
+  constexpr std::size_t digits_max = 5;
+  unsigned number = 0;
+  if (text.size() > digits_max) return false;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return false;
+    number = number * 10 + static_cast<unsigned>(c - '0');
+  }
+  port = static_cast<port_type>(number);
+  return number <= UINT16_MAX;
+}
+
+class collected_addresses final : public name_sink {
+ public:
+  void canonical_name(const char* name) override { called = name; }
+  void address(const void* address, std::size_t bytes) override {
+    socket_address& one = found.emplace_back();
+    std::memcpy(one.data(), address, std::min(bytes, socket_address::capacity()));
+  }
+  std::vector<socket_address> found;
+  std::string called;
+};
+
+}  // namespace
+
+void throw_name_error(const error_code& ec, text_view host, text_view service) {
+  const bool of_service = ec.category() == addrinfo_category();
+  throw_error(ec, of_service ? "resolve service" : "resolve host", of_service ? service : host);
+}
+
+// --- a resolver's lookups ------------------------------------------------------------------------
+
+resolver_lookups::resolver_lookups(const any_io_executor& executor)
+    : state_(new resolver_state(loop_of(executor), executor)) {}
+
+resolver_state& resolver_lookups::get() const noexcept {
+  BECK_ASSERT(state_ != nullptr, "a resolver was used after it had been moved from");
+  return *state_;
+}
+
+any_io_executor resolver_lookups::executor() const noexcept { return get().executor; }
+
+void resolver_lookups::cancel() noexcept {
+  if (state_ != nullptr) state_->cancel();
+}
+
+void resolver_lookups::close() noexcept {
+  cancel();
+  if (state_ != nullptr) std::exchange(state_, nullptr)->drop();
+}
+
+// --- one of them ---------------------------------------------------------------------------------
+
+name_request::name_request(resolver_state& owner, const name_request_kind& how, text_view host,
+                           text_view service) noexcept
+    : job_operation(owner.loop.context(), &perform_call),
+      owner_(&owner),
+      reverse_(false),
+      how_(how) {
+  owner.count.add();
+  take_names(host, service);
+}
+
+name_request::name_request(resolver_state& owner, const name_request_kind& how,
+                           const socket_address& known) noexcept
+    : job_operation(owner.loop.context(), &perform_call),
+      owner_(&owner),
+      reverse_(true),
+      how_(how),
+      address_(known) {
+  owner.count.add();
+}
+
+name_request::~name_request() { owner_->drop(); }
+
+void name_request::take_names(text_view host, text_view service) noexcept {
+  const auto keep = [](text_view text, char* to, std::size_t bytes_max) {
+    if (text.size() > bytes_max) return false;
+    if (!text.empty()) {
+      if (std::memchr(text.data(), '\0', text.size()) != nullptr) return false;
+      std::memcpy(to, text.data(), text.size());
+    }
+    to[text.size()] = '\0';
+    return true;
+  };
+  if (!keep(host, host_, name_answer::host_bytes_max)) {
+    invalid_ = bad_host;
+  } else if (!keep(service, service_, name_answer::service_bytes_max)) {
+    invalid_ = bad_service;
+  }
+}
+
+any_io_executor name_request::get_executor() const noexcept { return owner_->executor; }
+
+void name_request::release() noexcept {
+  if (count_.drop()) delete this;
+}
+
+bool name_request::answer_at_once() {
+  if (reverse_) return false;
+  if (invalid_ != valid) {
+    failure_ = invalid_ == bad_host ? error_code(error::invalid_host_name)
+                                    : error_code(error::invalid_service_name);
+    return true;
+  }
+  const text_view host(host_), service(service_);
+  port_type port = 0;
+  if (!read_port(service, port)) return false;
+  const auto wanted = [this](int family) { return how_.family == 0 || how_.family == family; };
+  socket_address found[2];
+  std::size_t count = 0;
+  if (host.empty()) {
+    if (service.empty() || (how_.flags & AI_ADDRCONFIG) != 0) return false;
+    const bool passive = (how_.flags & AI_PASSIVE) != 0;  // the order is the C library's
+    const ip::address v4 = passive ? ip::address(address_v4::any()) : address_v4::loopback();
+    const ip::address v6 = passive ? ip::address(address_v6::any()) : address_v6::loopback();
+    if (!passive && wanted(AF_INET6)) found[count++] = socket_address(v6, port);
+    if (wanted(AF_INET)) found[count++] = socket_address(v4, port);
+    if (passive && wanted(AF_INET6)) found[count++] = socket_address(v6, port);
+  } else {
+    error_code not_numeric;
+    const ip::address numeric = make_address(host, not_numeric);
+    if (not_numeric || !wanted(numeric.is_v6() ? AF_INET6 : AF_INET)) return false;
+    found[count++] = socket_address(numeric, port);
+  }
+  answer_ = name_answer(found, count, host, service);
+  return true;
+}
+
+void name_request::ask(system& sys) noexcept {
+  try {
+    reverse_ ? ask_address(sys) : ask_name(sys);
+  } catch (const std::bad_alloc&) {
+    failure_ = error::make_error_code(error::no_memory);
+  }
+}
+
+void name_request::ask_name(system& sys) {
+  const auto given = [](const char* text) { return *text != '\0' ? text : nullptr; };
+  const name_question question{given(host_), given(service_), how_.family,
+                               how_.type,    how_.protocol,   how_.flags};
+  collected_addresses to;
+  failure_ = error_of(sys.look_up(question, to));
+  if (failure_) return;
+  const text_view called(to.called.empty() ? text_view(host_) : text_view(to.called));
+  answer_ = name_answer(to.found.data(), to.found.size(), called, service_);
+}
+
+void name_request::ask_address(system& sys) {
+  name_texts names;
+  failure_ =
+      error_of(sys.name_of(address_.data(), address_.size(), how_.type == SOCK_DGRAM, names));
+  if (!failure_) answer_ = name_answer(&address_, 1, names.host, names.service);
+}
+
+void name_request::answer_here() noexcept {
+  try {
+    if (answer_at_once()) return;
+  } catch (const std::bad_alloc&) {
+    failure_ = error::make_error_code(error::no_memory);
+    return;
+  }
+  ask(owner_->loop.sys());
+}
+
+// --- under way -----------------------------------------------------------------------------------
+
+void name_request::begin() noexcept {
+  {
+    const std::lock_guard lock(owner_->mutex);
+    ended_ = false;
+    next_ = owner_->first;
+    if (next_ != nullptr) next_->previous_ = this;
+    owner_->first = this;
+  }
+  count_.add();
+  owner_->loop.work(1);
+  detach();  // that work is what run() waits for; it ends when whoever waits has been told
+  complete = &returned;
+  start_operation(*this);
+}
+
+bool name_request::claim() noexcept {
+  const std::lock_guard lock(owner_->mutex);
+  if (ended_) return false;
+  ended_ = true;
+  if (next_ != nullptr) next_->previous_ = previous_;
+  (previous_ != nullptr ? previous_->next_ : owner_->first) = next_;
+  return true;
+}
+
+void name_request::cancel() noexcept {
+  if (!claim()) return;
+  io_loop& loop = owner_->loop;
+  end(error::make_error_code(error::operation_aborted), name_answer());
+  loop.work(-1);
+}
+
+std::ptrdiff_t name_request::perform_call(system& sys, io_op& op) noexcept {
+  auto& self = static_cast<name_request&>(static_cast<job_operation&>(op));
+  {
+    const std::lock_guard lock(self.owner_->mutex);
+    if (self.ended_) return -ECANCELED;
+  }
+  self.ask(sys);
+  return 0;
+}
+
+void name_request::returned(queue_entry* entry, runner* where) {
+  auto& self = static_cast<name_request&>(static_cast<job_operation&>(*static_cast<io_op*>(entry)));
+  if (self.claim()) {
+    io_loop& loop = self.owner_->loop;
+    if (where == nullptr) {
+      self.abandon();
+    } else if (self.result < 0) {  // nobody could be asked
+      self.end(make_error(self.result), name_answer());
+    } else {
+      self.end(self.failure_, self.answer_);
+    }
+    loop.work(-1);
+  }
+  self.release();
+}
+
+}  // namespace beck::ip

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSL-1.0
+// Two pumps side by side. A pump splices from its source into a pipe and from there to its sink;
+// where the kernel refuses that (EINVAL), what is in the pipe is read and the rest goes through a
+// buffer.
+#include <beck/transfer/relay.hpp>
+
+#include <vector>
+
+#include <beck/coro/when_all.hpp>
+#include <beck/io/pipe.hpp>
+#include <beck/io/read_write.hpp>
+#include <beck/transfer/splice.hpp>
+
+#include "io/io_loop.hpp"
+
+namespace beck {
+namespace {
+
+/// What a pipe holds by default: asking for more would not move more.
+constexpr std::size_t pipe_bytes = 65'536;
+constexpr int ends_sending = 1;  // SHUT_WR
+
+struct relay_state {
+  stream_object& a;
+  stream_object& b;
+  const relay_options& how;
+  relay_report report;
+  error_code error;  // the first one: the relay is over
+
+  void fail(error_code ec) {
+    if (error) return;
+    error = ec;
+    for (stream_object* const stream : {&a, &b}) {
+      error_code ignored;
+      stream->cancel(ignored);
+    }
+  }
+  void count(relay_direction& way, relay_mechanism by, std::size_t bytes) {
+    way.mechanism = by;
+    way.bytes += bytes;
+    how.tell(report);
+  }
+};
+
+/// One direction.
+struct pump_parts {
+  relay_state& all;
+  stream_object& from;
+  stream_object& to;
+  relay_direction& way;
+};
+
+void pass_end_on(const pump_parts& pump) {
+  const descriptor& d = *pump.to.slot();
+  // A stream that is no socket has no such end (ENOTSOCK); a connection may be gone (ENOTCONN).
+  if (d.fd >= 0) static_cast<void>(d.loop->sys().shutdown(d.fd, ends_sending));
+  pump.way.ended = true;
+  pump.all.how.tell(pump.all.report);
+}
+
+/// True: the direction is over, well or not; false: it goes on.
+bool is_over(const pump_parts& pump, const error_code& ec) {
+  if (ec == error::eof) {
+    pass_end_on(pump);
+  } else if (ec) {
+    pump.all.fail(ec);
+  }
+  return ec || pump.all.error;
+}
+
+task<bool> write_out(const pump_parts& pump, const std::vector<char>& room, std::size_t bytes) {
+  auto [ec, n] = co_await async_write(pump.to, buffer(room.data(), bytes));
+  if (n != 0) pump.all.count(pump.way, relay_mechanism::buffer, n);
+  co_return !is_over(pump, ec);
+}
+
+task<> pump_buffered(const pump_parts& pump) {
+  std::vector<char> room(pump.all.how.buffer_bytes());
+  for (;;) {
+    auto [ec, n] = co_await pump.from.async_read_some(buffer(room));
+    if (is_over(pump, ec)) co_return;
+    const bool goes_on = co_await write_out(pump, room, n);
+    if (!goes_on) co_return;
+  }
+}
+
+/// What is in the pipe goes on through a buffer.
+task<bool> empty_pipe(const pump_parts& pump, readable_pipe& out, std::size_t bytes) {
+  std::vector<char> room(bytes);
+  auto [ec, n] = co_await async_read(out, buffer(room));
+  if (is_over(pump, ec)) co_return false;
+  const bool goes_on = co_await write_out(pump, room, n);
+  co_return goes_on;
+}
+
+/// False: the kernel does not splice these two, and all that was taken has been passed on.
+task<bool> pump_spliced(const pump_parts& pump, readable_pipe& out, writable_pipe& in) {
+  const bool may_change = pump.all.how.only() != relay_mechanism::splice;
+  constexpr auto own_reader = splice_operation::ends::own_reader;
+  for (;;) {
+    auto [ec, n] = co_await splice_operation(pump.from, in, pipe_bytes, false, own_reader);
+    if (ec == error::invalid_argument && may_change) co_return false;
+    if (is_over(pump, ec)) co_return true;
+    for (std::size_t left = n; left != 0;) {
+      auto [sent, m] = co_await async_splice_some(out, pump.to, left);
+      if (sent == error::invalid_argument && may_change) {
+        const bool goes_on = co_await empty_pipe(pump, out, left);
+        co_return !goes_on;
+      }
+      if (m != 0) pump.all.count(pump.way, relay_mechanism::splice, m);
+      if (is_over(pump, sent)) co_return true;
+      left -= m;
+    }
+  }
+}
+
+task<> pump(pump_parts parts) {
+  if (parts.all.how.only() != relay_mechanism::buffer) {
+    const any_io_executor& executor = parts.from.slot()->executor;
+    readable_pipe out(executor);
+    writable_pipe in(executor);
+    error_code ec;
+    connect_pipe(out, in, ec);
+    if (ec && parts.all.how.only() == relay_mechanism::splice) co_return parts.all.fail(ec);
+    if (!ec) {
+      const bool over = co_await pump_spliced(parts, out, in);
+      if (over) co_return;
+    }
+  }
+  co_await pump_buffered(parts);
+}
+
+}  // namespace
+
+task<io_result<relay_report>> async_relay(stream_object& a, stream_object& b, relay_options how) {
+  relay_state all{a, b, how, {}, {}};
+  auto both = when_all(pump({all, a, b, all.report.forth}), pump({all, b, a, all.report.back}));
+  ignore(co_await std::move(both));
+  co_return io_result<relay_report>(all.error, all.report);
+}
+
+}  // namespace beck

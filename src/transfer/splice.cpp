@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSL-1.0
+// A splice needs two streams to be ready, and its EAGAIN does not say which one is not: poll(2) is
+// asked, and the operation waits on that side as any other wait does.
+#include <beck/transfer/splice.hpp>
+
+#include <cerrno>
+
+#include "io/io_loop.hpp"
+#include "io/perform.hpp"
+
+namespace beck {
+namespace {
+
+int usable(const descriptor& d) noexcept {
+  if (d.fd < 0 || d.closing) return -EBADF;
+  return d.expired ? timeout_result : 0;
+}
+
+}  // namespace
+
+/// The result, or -EAGAIN: `target` and `kind` say what to wait for.
+int splice_operation::move() noexcept {
+  system& sys = from_->loop->sys();
+  runner& where = *runner::current();
+  if (to_->loop != from_->loop) return -EINVAL;
+  if (const int refused = usable(*from_); refused != 0) return refused;
+  if (const int refused = usable(*to_); refused != 0) return refused;
+  while (total_ != bytes_) {
+    const std::ptrdiff_t moved =
+        sys.splice(from_->fd, to_->fd, bytes_ - total_, known_ == ends::own_reader);
+    if (moved == -EAGAIN) {
+      choose_side();
+      return -EAGAIN;
+    }
+    if (moved <= 0) return moved < 0 ? static_cast<int>(moved) : eof_result;
+    total_ += static_cast<std::size_t>(moved);
+    where.charge(static_cast<unsigned>(static_cast<std::size_t>(moved) / runner::bytes_per_weight));
+    if (!all_) break;
+    if (total_ != bytes_ && !where.spend(runner::call_weight)) {  // others first
+      target = from_;
+      kind = op_kind::wait_read;
+      return -EAGAIN;
+    }
+  }
+  return 0;
+}
+
+void splice_operation::choose_side() noexcept {
+  io_loop& loop = *from_->loop;
+  const bool readable = loop.sys().poll(from_->fd, poll_in, INT64_MIN) != 0;
+  target = readable ? to_ : from_;
+  kind = readable ? op_kind::wait_write : op_kind::wait_read;
+  if (readable || loop.is_shared() || !loop.on_runner()) return;
+  direction& q = from_->queue[direction_in];
+  if (q.current == nullptr) q.ready = readiness::no;  // poll(2) has just said so
+}
+
+/// As move(), if the caller may touch the loop and has budget.
+int splice_operation::try_now() noexcept {
+  io_loop& loop = *from_->loop;
+  if (!loop.on_runner() || !runner::current()->spend(runner::call_weight)) return -EAGAIN;
+  return move();
+}
+
+bool splice_operation::await_ready() noexcept {
+  result = try_now();
+  tried_ = result == -EAGAIN;
+  if (tried_) return false;
+  ++runner::current()->counters.inline_completions;
+  return true;
+}
+
+void splice_operation::begin() noexcept {
+  const bool here = from_->loop->on_runner();
+  const int now = here && !tried_ ? try_now() : -EAGAIN;
+  if (now != -EAGAIN) return complete_later(*this, now);
+  outer_ = complete;
+  complete = &step;
+  if (here) return start_operation(*this);
+  state = op_state::finished;  // between two steps: a cancel leaves its flag
+  flags = 0;
+  complete_later(*this, 0);
+}
+
+bool splice_operation::begin_immediate() noexcept {
+  result = try_now();
+  if (result != -EAGAIN) return true;
+  tried_ = true;
+  begin();
+  return false;
+}
+
+void splice_operation::step(queue_entry* entry, runner* where) {
+  auto* self = static_cast<splice_operation*>(static_cast<io_op*>(entry));
+  if (where == nullptr) {
+    self->outer_(entry, nullptr);
+    return;
+  }
+  if (self->result >= 0) {
+    bool waits = false;
+    const auto go_on = [self, &waits](io_loop&) {
+      const bool cancelled = (self->flags & io_op::flag_cancelled) != 0;
+      self->result = cancelled ? cancelled_result_of(*self) : self->move();
+      waits = self->result == -EAGAIN;
+      if (waits) start_operation(*self);
+    };
+    // Of a shared loop with its lock, which a cancel takes too: the side that it waits for changes.
+    io_loop& loop = *self->from_->loop;
+    loop.is_shared() ? static_cast<void>(loop.as_runner(go_on)) : go_on(loop);
+    if (waits) return;
+  }
+  self->complete = self->outer_;
+  self->complete(entry, where);
+}
+
+}  // namespace beck

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSL-1.0
+// async_relay: both ways, half-closed streams, errors, cancellation, and what it says of itself.
+#include <beck/coro/co_spawn.hpp>
+#include <beck/coro/timeout.hpp>
+#include <beck/coro/when_all.hpp>
+#include <beck/io/read_write.hpp>
+#include <beck/transfer/relay.hpp>
+
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "support/connections.hpp"
+#include "support/context_options.hpp"
+#include "support/pipes.hpp"
+
+using beck::buffer;
+using beck::error_code;
+using beck::relay_mechanism;
+using beck::relay_options;
+using beck::relay_report;
+using beck::test::local_connection;
+using beck::test::note;
+using beck::test::outcome;
+using beck::test::tcp_connection;
+namespace error = beck::error;
+
+namespace {
+
+std::string pattern(std::size_t bytes) {
+  std::string text(bytes, '\0');
+  for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + i * 5 % 26);
+  return text;
+}
+
+/// Two connections with a relay between them: near.client, the relay's two, far.client.
+template <class Connection>
+struct relayed {
+  explicit relayed(beck::io_context& ctx, relay_options how = {}) : near(ctx), far(ctx) {
+    co_spawn(ctx, run(how), [](std::exception_ptr) {});
+  }
+  beck::task<> run(relay_options how) {
+    auto [ec, seen] = co_await async_relay(inner(near), inner(far), how);
+    error = ec;
+    report = seen;
+    done = true;
+  }
+  static auto& inner(tcp_connection& c) { return c.server; }
+  static auto& inner(local_connection& c) { return c.b; }
+  static auto& outer(tcp_connection& c) { return c.client; }
+  static auto& outer(local_connection& c) { return c.a; }
+  auto& client() { return outer(near); }
+  auto& server() { return outer(far); }
+
+  Connection near, far;
+  bool done = false;
+  error_code error;
+  relay_report report;
+};
+
+template <class Connection>
+void check_both_ways(beck::io_context& ctx, relay_options how, relay_mechanism expected) {
+  relayed<Connection> r(ctx, how);
+  const std::string request = pattern(400'000);
+  const std::string answer = pattern(250'001);
+  std::string got_request(request.size() + 1, '\0'), got_answer(answer.size() + 1, '\0');
+  outcome sent, received, answered, got;
+  using socket = std::remove_reference_t<decltype(r.client())>;
+  const auto end = [](socket& from, outcome& of) {
+    return [&from, &of](error_code ec, std::size_t n) {
+      note{of}(ec, n);
+      from.shutdown(socket::shutdown_send);
+    };
+  };
+  async_write(r.client(), buffer(request), end(r.client(), sent));
+  async_write(r.server(), buffer(answer), end(r.server(), answered));
+  async_read(r.server(), buffer(got_request), note(received));
+  async_read(r.client(), buffer(got_answer), note(got));
+  beck::test::run_all(ctx);
+  CHECK(sent.ok());
+  CHECK(answered.ok());
+  CHECK(received.ended_with(error::eof));
+  CHECK(received.bytes == request.size());
+  CHECK(got.ended_with(error::eof));
+  CHECK(got.bytes == answer.size());
+  got_request.resize(request.size());
+  got_answer.resize(answer.size());
+  CHECK((got_request == request));
+  CHECK((got_answer == answer));
+  CHECK(r.done);
+  CHECK_FALSE(r.error);
+  CHECK(r.report.forth.bytes == request.size());
+  CHECK(r.report.back.bytes == answer.size());
+  CHECK(r.report.forth.mechanism == expected);
+  CHECK(r.report.back.mechanism == expected);
+  CHECK(r.report.forth.ended);
+  CHECK(r.report.back.ended);
+}
+
+}  // namespace
+
+CONFORMANCE("a relay carries bytes both ways between TCP sockets, by splicing") {
+  beck::io_context ctx(context_options());
+  check_both_ways<tcp_connection>(ctx, {}, relay_mechanism::splice);
+}
+
+CONFORMANCE("a relay carries bytes both ways between UNIX sockets") {
+  beck::io_context ctx(context_options());
+  check_both_ways<local_connection>(ctx, {}, relay_mechanism::splice);
+}
+
+CONFORMANCE("a relay through buffers carries the same, also through tiny ones") {
+  beck::io_context ctx(context_options());
+  const auto through_buffers = relay_options().only(relay_mechanism::buffer);
+  check_both_ways<tcp_connection>(ctx, through_buffers, relay_mechanism::buffer);
+  check_both_ways<local_connection>(ctx, relay_options(through_buffers).buffer_bytes(1000),
+                                    relay_mechanism::buffer);
+}
+
+CONFORMANCE("the end of one side is passed on while the other direction goes on") {
+  beck::io_context ctx(context_options());
+  relayed<tcp_connection> r(ctx);
+  char there[8];
+  outcome end, answer;
+  r.client().shutdown(beck::ip::tcp::socket::shutdown_send);
+  r.server().async_read_some(buffer(there), note(end));
+  REQUIRE(beck::test::run_until(ctx, end));
+  CHECK(end.ended_with(error::eof));
+  CHECK_FALSE(r.done);
+  CHECK(write(r.server(), buffer("late", 4)) == 4);
+  async_read(r.client(), buffer(there, 4), note(answer));
+  REQUIRE(beck::test::run_until(ctx, answer));
+  CHECK(answer.ok());
+  r.server().shutdown(beck::ip::tcp::socket::shutdown_send);
+  beck::test::run_all(ctx);
+  CHECK(r.done);
+  CHECK_FALSE(r.error);
+}
+
+CONFORMANCE("an error of one side ends the relay with that error") {
+  beck::io_context ctx(context_options());
+  relayed<tcp_connection> r(ctx);
+  beck::test::let_settle(ctx);
+  r.client().set_option(beck::ip::tcp::socket::linger(true, 0));
+  r.client().close();  // resets
+  beck::test::run_all(ctx);
+  CHECK(r.done);
+  CHECK(r.error == error::connection_reset);
+  CHECK(r.far.server.is_open());
+}
+
+CONFORMANCE("a side that does not read holds up the other, and memory is bounded") {
+  beck::io_context ctx(context_options());
+  relayed<local_connection> r(ctx);
+  std::size_t taken = 0;
+  for (int i = 0; i < 20; ++i) {  // until the relay takes no more
+    taken += beck::test::fill(r.client());
+    beck::test::let_arrive(ctx);
+    beck::test::let_settle(ctx);
+  }
+  CHECK(taken < 4'000'000);
+  CHECK(r.report.forth.bytes == 0);
+  std::string there(taken, '\0');
+  outcome read;
+  async_read(r.server(), buffer(there), note(read));
+  REQUIRE(beck::test::run_until(ctx, read));
+  CHECK(read.ok());
+  r.client().close();
+  r.server().close();
+  beck::test::run_all(ctx);
+  CHECK(r.done);
+}
+
+CONFORMANCE("a time limit ends a relay and the report says what was carried") {
+  beck::io_context ctx(context_options());
+  local_connection near(ctx);
+  local_connection far(ctx);
+  error_code late;
+  relay_report report;
+  CHECK(write(near.a, buffer("abc", 3)) == 3);
+  auto program = [&]() -> beck::task<> {
+    auto [ec, seen] =
+        co_await beck::timeout(async_relay(near.b, far.b), beck::duration(50'000'000));
+    late = ec;
+    report = seen;
+  };
+  co_spawn(ctx, program(), beck::detached);
+  ctx.run();
+  CHECK(late == error::timeout);
+  CHECK(report.forth.bytes == 3);
+  CHECK_FALSE(report.forth.ended);
+  char there[3];
+  CHECK(read(far.a, buffer(there)) == 3);
+  CHECK(near.b.is_open());
+  CHECK(far.b.is_open());
+}
+
+CONFORMANCE("progress is told with growing counts, up to the end") {
+  beck::io_context ctx(context_options());
+  std::uint64_t last = 0;
+  int calls = 0;
+  bool grew = true;
+  auto watch = [&](const relay_report& report) {
+    grew = grew && report.forth.bytes >= last;
+    last = report.forth.bytes;
+    ++calls;
+  };
+  relayed<tcp_connection> r(ctx, relay_options().progress(watch));
+  const std::string sent = pattern(200'000);
+  std::string there(sent.size(), '\0');
+  outcome written, read;
+  async_write(r.client(), buffer(sent), note(written));
+  async_read(r.server(), buffer(there), note(read));
+  REQUIRE(beck::test::run_until(ctx, read));
+  r.client().close();
+  r.server().close();
+  beck::test::run_all(ctx);
+  CHECK(r.done);
+  CHECK(grew);
+  CHECK(calls > 1);
+  CHECK(last == sent.size());
+}
+
+CONFORMANCE("many relays run side by side") {
+  beck::io_context ctx(context_options());
+  std::vector<std::unique_ptr<relayed<local_connection>>> all;
+  for (int i = 0; i < 20; ++i) all.push_back(std::make_unique<relayed<local_connection>>(ctx));
+  int right = 0;
+  auto talk = [&right](relayed<local_connection>& r, int which) -> beck::task<> {
+    const std::string mine = std::to_string(which);
+    std::string there(mine.size(), '\0');
+    for (int round = 0; round < 20; ++round) {
+      beck::ignore(co_await async_write(r.client(), buffer(mine)));
+      beck::ignore(co_await async_read(r.server(), buffer(there)));
+      right += there == mine ? 1 : 0;
+    }
+    r.client().close();
+    r.server().close();
+  };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    co_spawn(ctx, talk(*all[i], static_cast<int>(i)), beck::detached);
+  }
+  ctx.run();
+  CHECK(right == 400);
+  for (const auto& one : all) CHECK(one->done);
+}
+
+CONFORMANCE("a relay of closed streams gives bad_descriptor") {
+  beck::io_context ctx(context_options());
+  beck::ip::tcp::socket a(ctx);
+  beck::ip::tcp::socket b(ctx);
+  error_code seen;
+  auto program = [&]() -> beck::task<> { seen = (co_await async_relay(a, b)).error(); };
+  co_spawn(ctx, program(), beck::detached);
+  ctx.run();
+  CHECK(seen == error::bad_descriptor);
+}
+
+CONFORMANCE("a context may be destroyed with a relay in flight") {
+  beck::io_context ctx(context_options());
+  relayed<local_connection> r(ctx);
+  CHECK(write(r.client(), buffer("abc", 3)) == 3);
+  beck::test::let_settle(ctx);
+  CHECK_FALSE(r.done);
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSL-1.0
+// async_splice: between pipes and other streams, in whole and in part, and where the kernel cannot.
+#include <beck/coro/co_spawn.hpp>
+#include <beck/coro/timeout.hpp>
+#include <beck/io/read_write.hpp>
+#include <beck/io/stream_descriptor.hpp>
+#include <beck/transfer/splice.hpp>
+
+#include <ostream>
+#include <string>
+
+#include <fcntl.h>
+
+#include "support/connections.hpp"
+#include "support/context_options.hpp"
+#include "support/pipes.hpp"
+
+using beck::async_splice;
+using beck::async_splice_some;
+using beck::buffer;
+using beck::error_code;
+using beck::test::kernel;
+using beck::test::local_connection;
+using beck::test::note;
+using beck::test::outcome;
+using beck::test::pipe_ends;
+using beck::test::tcp_connection;
+namespace error = beck::error;
+
+namespace {
+
+std::string pattern(std::size_t bytes) {
+  std::string text(bytes, '\0');
+  for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + i * 11 % 26);
+  return text;
+}
+
+}  // namespace
+
+CONFORMANCE("bytes are spliced from a pipe to a TCP socket") {
+  beck::io_context ctx(context_options());
+  pipe_ends pipe(ctx);
+  tcp_connection c(ctx);
+  const std::string sent = pattern(500'000);
+  std::string there(sent.size(), '\0');
+  outcome written, spliced, read;
+  async_write(pipe.in, buffer(sent), note(written));
+  async_splice(pipe.out, c.client, sent.size(), note(spliced));
+  async_read(c.server, buffer(there), note(read));
+  CHECK(spliced.calls == 0);
+  beck::test::run_all(ctx);
+  CHECK(written.ok());
+  CHECK(spliced.ok());
+  CHECK(spliced.bytes == sent.size());
+  CHECK(read.ok());
+  CHECK((there == sent));
+}
+
+CONFORMANCE("bytes are spliced from a TCP socket to a pipe") {
+  beck::io_context ctx(context_options());
+  pipe_ends pipe(ctx);
+  tcp_connection c(ctx);
+  const std::string sent = pattern(500'000);
+  std::string there(sent.size(), '\0');
+  outcome written, spliced, read;
+  async_write(c.client, buffer(sent), note(written));
+  async_splice(c.server, pipe.in, sent.size(), note(spliced));
+  async_read(pipe.out, buffer(there), note(read));
+  beck::test::run_all(ctx);
+  CHECK(spliced.ok());
+  CHECK(spliced.bytes == sent.size());
+  CHECK((there == sent));
+}
+
+CONFORMANCE("bytes are spliced between pipes and UNIX sockets") {
+  beck::io_context ctx(context_options());
+  pipe_ends first(ctx);
+  pipe_ends second(ctx);
+  local_connection c(ctx);
+  const std::string sent = pattern(300'000);
+  std::string there(sent.size(), '\0');
+  outcome all[5];
+  async_write(first.in, buffer(sent), note(all[0]));
+  async_splice(first.out, c.a, sent.size(), note(all[1]));
+  async_splice(c.b, second.in, sent.size(), note(all[2]));
+  async_read(second.out, buffer(there), note(all[3]));
+  beck::test::run_all(ctx);
+  for (int i = 0; i < 4; ++i) CHECK(all[i].ok());
+  CHECK((there == sent));
+}
+
+CONFORMANCE("a splice of some waits for the first bytes and takes what is there") {
+  beck::io_context ctx(context_options());
+  pipe_ends from(ctx);
+  pipe_ends to(ctx);
+  outcome spliced;
+  async_splice_some(from.out, to.in, 1000, note(spliced));
+  beck::test::let_settle(ctx);
+  CHECK_FALSE(spliced.done());
+  CHECK(from.in.write_some(buffer("abc", 3)) == 3);
+  beck::test::run_all(ctx);
+  CHECK(spliced.ok());
+  CHECK(spliced.bytes > 0);
+  CHECK(spliced.bytes <= 3);
+  CHECK(to.out.available() == spliced.bytes);
+}
+
+CONFORMANCE("a splice waits for room where it writes to") {
+  beck::io_context ctx(context_options());
+  pipe_ends from(ctx);
+  pipe_ends to(ctx);
+  const std::size_t held = beck::test::fill(to.in);
+  CHECK(from.in.write_some(buffer("abc", 3)) == 3);
+  outcome spliced, read;
+  async_splice(from.out, to.in, 3, note(spliced));
+  beck::test::let_settle(ctx);
+  CHECK_FALSE(spliced.done());
+  std::string there(held + 3, '\0');
+  async_read(to.out, buffer(there), note(read));
+  beck::test::run_all(ctx);
+  CHECK(spliced.ok());
+  CHECK(read.ok());
+  CHECK(there.substr(held) == "abc");
+}
+
+CONFORMANCE("a splice ends with eof and what was moved when its source ends") {
+  beck::io_context ctx(context_options());
+  pipe_ends from(ctx);
+  pipe_ends to(ctx);
+  CHECK(write(from.in, buffer("abcde", 5)) == 5);
+  from.in.close();
+  outcome spliced, again;
+  async_splice(from.out, to.in, 100, note(spliced));
+  beck::test::run_all(ctx);
+  CHECK(spliced.ended_with(error::eof));
+  CHECK(spliced.bytes == 5);
+  async_splice_some(from.out, to.in, 100, note(again));
+  beck::test::run_all(ctx);
+  CHECK(again.ended_with(error::eof));
+  CHECK(again.bytes == 0);
+}
+
+CONFORMANCE("a splice without a reader gives broken_pipe and no signal") {
+  beck::io_context ctx(context_options());
+  pipe_ends from(ctx);
+  pipe_ends to(ctx);
+  local_connection c(ctx);
+  CHECK(write(from.in, buffer("abcde", 5)) == 5);
+  to.out.close();
+  c.b.close();
+  outcome to_pipe, to_socket;
+  async_splice(from.out, to.in, 5, note(to_pipe));
+  beck::test::run_all(ctx);
+  CHECK(to_pipe.ended_with(error::broken_pipe));
+  async_splice(from.out, c.a, 5, note(to_socket));
+  beck::test::run_all(ctx);
+  CHECK(to_socket.ended_with(error::broken_pipe));
+}
+
+CONFORMANCE("a splice without a pipe gives invalid_argument and moves nothing") {
+  beck::io_context ctx(context_options());
+  local_connection first(ctx);
+  local_connection second(ctx);
+  CHECK(write(first.a, buffer("abc", 3)) == 3);
+  beck::test::let_arrive(ctx);
+  outcome spliced, read;
+  async_splice(first.b, second.a, 3, note(spliced));
+  beck::test::run_all(ctx);
+  CHECK(spliced.ended_with(error::invalid_argument));
+  CHECK(spliced.bytes == 0);
+  char there[3];
+  async_read(first.b, buffer(there), note(read));
+  beck::test::run_all(ctx);
+  CHECK(read.ok());
+}
+
+CONFORMANCE("a splice of nothing completes at once, and of closed streams with bad_descriptor") {
+  beck::io_context ctx(context_options());
+  pipe_ends from(ctx);
+  pipe_ends to(ctx);
+  outcome nothing, closed, closed_too;
+  async_splice(from.out, to.in, 0, note(nothing));
+  beck::test::run_all(ctx);
+  CHECK(nothing.ok());
+  CHECK(nothing.bytes == 0);
+  to.in.close();
+  async_splice(from.out, to.in, 1, note(closed));
+  beck::test::run_all(ctx);
+  CHECK(closed.ended_with(error::bad_descriptor));
+  from.out.close();
+  async_splice(from.out, to.in, 1, note(closed_too));
+  beck::test::run_all(ctx);
+  CHECK(closed_too.ended_with(error::bad_descriptor));
+}
+
+CONFORMANCE("cancel ends a splice on the side that it waits for, and tells what was moved") {
+  beck::io_context ctx(context_options());
+  pipe_ends from(ctx);
+  pipe_ends to(ctx);
+  CHECK(write(from.in, buffer("abc", 3)) == 3);
+  outcome reading, writing;
+  async_splice(from.out, to.in, 10, note(reading));
+  beck::test::let_settle(ctx);
+  CHECK_FALSE(reading.done());
+  from.out.cancel();
+  beck::test::run_all(ctx);
+  CHECK(reading.aborted());
+  CHECK(reading.bytes == 3);
+  beck::test::fill(to.in);
+  CHECK(write(from.in, buffer("abc", 3)) == 3);
+  async_splice(from.out, to.in, 3, note(writing));
+  beck::test::let_settle(ctx);
+  to.in.cancel();
+  beck::test::run_all(ctx);
+  CHECK(writing.aborted());
+  CHECK(writing.bytes == 0);
+  CHECK(from.out.available() == 3);
+}
+
+CONFORMANCE("closing a stream ends a splice that waits for it") {
+  beck::io_context ctx(context_options());
+  pipe_ends from(ctx);
+  pipe_ends to(ctx);
+  outcome spliced;
+  async_splice(from.out, to.in, 10, note(spliced));
+  beck::test::let_settle(ctx);
+  from.out.close();
+  beck::test::run_all(ctx);
+  CHECK(spliced.aborted());
+}
+
+CONFORMANCE("a time limit ends a splice that is awaited, and a coroutine goes on with the rest") {
+  beck::io_context ctx(context_options());
+  pipe_ends from(ctx);
+  pipe_ends to(ctx);
+  error_code late;
+  std::size_t first = 0, second = 0;
+  auto program = [&]() -> beck::task<> {
+    beck::ignore(co_await async_write(from.in, buffer("abc", 3)));
+    auto [ec, n] =
+        co_await beck::timeout(async_splice(from.out, to.in, 5), beck::duration(1'000'000));
+    late = ec;
+    first = n;
+    beck::ignore(co_await async_write(from.in, buffer("de", 2)));
+    second = (co_await async_splice(from.out, to.in, 2)).value();
+  };
+  co_spawn(ctx, program(), beck::detached);
+  ctx.run();
+  CHECK(late == error::timeout);
+  CHECK(first == 3);
+  CHECK(second == 2);
+}
+
+CONFORMANCE("a context may be destroyed with splices in flight") {
+  outcome spliced;
+  {
+    beck::io_context ctx(context_options());
+    pipe_ends from(ctx);
+    pipe_ends to(ctx);
+    async_splice(from.out, to.in, 10, note(spliced));
+    beck::test::let_settle(ctx);
+  }
+  CHECK(spliced.calls == 0);
+}
+
+CONFORMANCE_ON(kernel, "a device without splice gives invalid_argument, one with it is spliced") {
+  beck::io_context ctx(context_options());
+  pipe_ends pipe(ctx);
+  beck::posix::stream_descriptor null(ctx, ::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  CHECK(write(pipe.in, buffer("abcde", 5)) == 5);
+  outcome dropped;
+  async_splice(pipe.out, null, 5, note(dropped));
+  beck::test::run_all(ctx);
+  CHECK(dropped.ok());
+  CHECK(dropped.bytes == 5);
+}
