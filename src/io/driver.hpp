@@ -11,6 +11,7 @@
 namespace beck {
 
 class blocking_jobs;
+struct io_vector;
 struct descriptor;
 class virtual_threads;
 
@@ -46,6 +47,14 @@ class driver {
 
   /// Whether calls on files need no thread.
   virtual bool makes_file_calls() const noexcept { return false; }
+
+  /// Has the kernel keep hold of memory that file operations name by numbers, from 1 on; the table
+  /// stays until unregister_buffers(). -errno: numbers have no meaning.
+  virtual int register_buffers(const io_vector*, unsigned) noexcept {
+    return -error::operation_not_supported;
+  }
+  /// Requires that no operation uses one.
+  virtual void unregister_buffers() noexcept {}
 
   /// Takes a listed operation out of its list; false: it stays there, and its flag ends it.
   virtual bool unlist(io_op& op) noexcept = 0;

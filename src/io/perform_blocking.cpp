@@ -6,6 +6,7 @@
 
 #include <beck/io/job_operation.hpp>
 
+#include "io/lent_buffers.hpp"
 #include "io/perform_file.hpp"
 
 namespace beck {
@@ -16,6 +17,7 @@ std::ptrdiff_t perform_blocking(system& sys, io_op& op) noexcept {
       return static_cast<job_operation&>(op).perform(sys);
     case op_kind::file:
     case op_kind::file_in_order:
+      return_buffers(op);  // the program itself writes there now, not the kernel
       return perform_file(sys, static_cast<file_operation&>(op));
     case op_kind::receive:
     case op_kind::send:

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <csignal>
-#include <ctime>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -18,6 +16,8 @@
 
 #include <beck/io/vector_operation.hpp>
 
+#include "io/pipe_signal.hpp"
+#include "io/posix_retry.hpp"
 #include "io/posix_system.hpp"
 
 namespace beck {
@@ -25,21 +25,8 @@ namespace {
 
 /// RWF_NOSIGNAL, which headers before Linux 6.18 do not have.
 constexpr int no_signal = 0x100;
-/// Linux moves at most this much in one call.
-constexpr std::size_t transfer_max = 0x7ffff000;
-
 /// Whether the kernel knows no_signal. Relaxed: whoever reads an old value learns it again.
 constinit std::atomic<bool> kernel_keeps_signal{true};
-
-template <class Call>
-std::ptrdiff_t retried(Call call) noexcept {
-  for (;;) {
-    const std::ptrdiff_t result = call();
-    if (result >= 0) [[likely]]
-      return result;
-    if (errno != EINTR) return -errno;
-  }
-}
 
 const iovec* as_parts(const io_vector* parts) noexcept {
   return reinterpret_cast<const iovec*>(parts);
@@ -80,33 +67,10 @@ int nature_of(int fd) noexcept {
   return static_cast<int>(nature);
 }
 
-/// Makes a call that may raise SIGPIPE in this thread, and takes it back.
-template <class Call>
-std::ptrdiff_t with_signal_blocked(Call call) noexcept {
-  sigset_t pipe_signal;
-  sigset_t before;
-  sigemptyset(&pipe_signal);
-  sigaddset(&pipe_signal, SIGPIPE);
-  ::pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-  bool pending = false;  // since before: then it is not ours to take
-  if (sigismember(&before, SIGPIPE) != 0) {
-    sigset_t waiting;
-    ::sigpending(&waiting);
-    pending = sigismember(&waiting, SIGPIPE) != 0;
-  }
-  const std::ptrdiff_t result = call();
-  if (result == -EPIPE && !pending) {  // it came to this thread, within the call
-    const timespec at_once{0, 0};
-    retried([&] { return std::ptrdiff_t{::sigtimedwait(&pipe_signal, nullptr, &at_once)}; });
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return result;
-}
-
 }  // namespace
 
 std::ptrdiff_t write_blocking_signal(int fd, const io_vector* parts, std::size_t count) noexcept {
-  return with_signal_blocked([=] { return write_plain(fd, parts, count); });
+  return with_pipe_signal_kept_back([=] { return write_plain(fd, parts, count); });
 }
 
 int posix_system::open_pipe(int (&ends)[2]) noexcept {
@@ -139,7 +103,7 @@ std::ptrdiff_t posix_system::splice(int from, int to, std::size_t bytes, bool ow
     return retried([=] { return ::splice(from, nullptr, to, nullptr, bytes, SPLICE_F_NONBLOCK); });
   };
   // No kernel can be asked for no signal here.
-  return own_reader ? call() : with_signal_blocked(call);
+  return own_reader ? call() : with_pipe_signal_kept_back(call);
 }
 
 }  // namespace beck

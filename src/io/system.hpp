@@ -37,6 +37,17 @@ enum class descriptor_nature : std::uint8_t {
   other,     ///< a terminal, an eventfd, a device: a short read says nothing, and no SIGPIPE
 };
 
+/// What a copy has to know of a file.
+struct file_facts {
+  std::uint64_t bytes = 0;  ///< its size; 0 for devices and for files of /proc
+  std::uint64_t stored_bytes =
+      0;                     ///< what it takes on the device; less than the size: it has holes
+  std::uint64_t device = 0;  ///< with `number`: which file it is, under whatever name
+  std::uint64_t number = 0;
+  bool is_regular = false;
+  bool appends = false;  ///< writes go to the end, whatever their offset
+};
+
 /// Synchronous and non-blocking; every call gives its value or -errno, and retries EINTR itself
 /// (never for close). Interfaces hold no data. Thread: any, on distinct descriptors.
 class system {
@@ -83,9 +94,36 @@ class system {
   virtual int resize_file(int fd, std::uint64_t bytes) noexcept = 0;
   /// In bytes, or -errno.
   virtual std::int64_t file_size(int fd) noexcept = 0;
+  virtual int examine_file(int fd, file_facts& facts) noexcept = 0;
   /// What direct transfers have to be aligned to, in bytes; 0 and 0: the file was not opened for
   /// them.
   virtual void direct_alignment(int fd, std::uint32_t& memory, std::uint32_t& offset) noexcept = 0;
+
+  // Bytes from a file to elsewhere without passing through the program (posix_transfer.cpp). They
+  // wait for the device. Each gives what was moved, 0 at the end of the file, or -errno: EINVAL,
+  // EXDEV, EOPNOTSUPP, ENOSYS and others where the system cannot do it for these two.
+  /// copy_file_range(2).
+  virtual std::ptrdiff_t copy_range(int from, std::uint64_t from_offset, int to,
+                                    std::uint64_t to_offset, std::size_t bytes) noexcept = 0;
+  /// sendfile(2) to a file: at its position, which is set to `to_offset` before.
+  virtual std::ptrdiff_t send_to_file(int from, std::uint64_t from_offset, int to,
+                                      std::uint64_t to_offset, std::size_t bytes) noexcept = 0;
+  /// splice(2) into a pipe, whose two ends are given, and out of it. Leaves the pipe empty, unless
+  /// there is an error.
+  virtual std::ptrdiff_t splice_to_file(int from, std::uint64_t from_offset, const int (&pipe)[2],
+                                        int to, std::uint64_t to_offset,
+                                        std::size_t bytes) noexcept = 0;
+  /// sendfile(2) to a stream; -EAGAIN where that has no room. No SIGPIPE.
+  virtual std::ptrdiff_t send_to_stream(int from, std::uint64_t from_offset, int to,
+                                        std::size_t bytes) noexcept = 0;
+  /// Whether a range is in memory, as far as its first and last byte tell: reading it does not
+  /// wait.
+  virtual bool is_in_memory(int fd, std::uint64_t offset, std::size_t bytes) noexcept = 0;
+  /// Has a range read into memory.
+  virtual int read_ahead(int fd, std::uint64_t offset, std::size_t bytes) noexcept = 0;
+  /// Where data is next, at `offset` or behind it, and where it ends; -ENXIO: only a hole is left.
+  virtual int find_data(int fd, std::uint64_t offset, std::uint64_t& begin,
+                        std::uint64_t& end) noexcept = 0;
 
   virtual std::ptrdiff_t receive(int fd, void* data, std::size_t bytes) noexcept = 0;
   virtual std::ptrdiff_t receive_vector(int fd, io_vector* parts, std::size_t count) noexcept = 0;

@@ -378,6 +378,28 @@ class RunLimited(unittest.TestCase):
                 self.assertIn("No such file", done.stderr)
 
 
+class FileServer(unittest.TestCase):
+    def ask(self, port, name):
+        with connect(port) as stream:
+            stream.sendall(name.encode() + b"\n")
+            data = b""
+            while more := stream.recv(65536):
+                data += more
+        return data
+
+    def test_files_of_its_directory_arrive_whole_and_others_do_not(self):
+        contents = {"small": b"hello", "empty": b"", "large": os.urandom(5_000_000)}
+        for backend in backends():
+            with self.subTest(backend=backend), tempfile.TemporaryDirectory() as there:
+                for name, data in contents.items():
+                    (Path(there) / name).write_bytes(data)
+                with program("file_server", 0, there, backend=backend) as (_, port):
+                    for name, data in contents.items():
+                        self.assertEqual(self.ask(port, name), data)
+                    for name in ("missing", "../small", ".", "", there + "/small"):
+                        self.assertEqual(self.ask(port, name), b"")
+
+
 class UpperCase(unittest.TestCase):
     def test_it_filters_between_pipes(self):
         for backend in backends():

@@ -100,6 +100,9 @@ class file_object : public io_object {
   /// where the kernel refuses them. Source: statx(2), STATX_DIOALIGN; 4,096 where that is missing.
   file_alignment direct_alignment() const noexcept;
 
+  /// The slot, for the library's own composed operations.
+  descriptor* slot() noexcept { return descriptor_; }
+
  protected:
   using io_object::io_object;
 

@@ -85,6 +85,19 @@ auto async_read_at(basic_random_access_file<Executor>& file, std::uint64_t offse
                    mutable_buffer buffer, Token&& token) {
   return launch(async_read_at(file, offset, buffer), static_cast<Token&&>(token));
 }
+template <class Executor, registered_buffer B>
+file_transfer async_read_at(basic_random_access_file<Executor>& file, std::uint64_t offset,
+                            const B& buffer) noexcept {
+  file_transfer op = file.async_read_some_at(offset, buffer);
+  op.flags = io_op::flag_all;
+  return op;
+}
+template <class Executor, registered_buffer B, class Token>
+  requires(!completion_condition<std::decay_t<Token>>)
+auto async_read_at(basic_random_access_file<Executor>& file, std::uint64_t offset, const B& buffer,
+                   Token&& token) {
+  return launch(async_read_at(file, offset, buffer), static_cast<Token&&>(token));
+}
 template <async_random_access_read_device D, mutable_buffer_sequence B, completion_condition C,
           class Token = deferred_t>
 auto async_read_at(D& device, std::uint64_t offset, const B& buffers, C condition,
@@ -94,7 +107,7 @@ auto async_read_at(D& device, std::uint64_t offset, const B& buffers, C conditio
       steps(device, offset, buffers, static_cast<C&&>(condition)), token, device);
 }
 template <async_random_access_read_device D, mutable_buffer_sequence B, class Token = deferred_t>
-  requires(!completion_condition<std::decay_t<Token>>)
+  requires(!completion_condition<std::decay_t<Token>> && !registered_buffer<B>)
 auto async_read_at(D& device, std::uint64_t offset, const B& buffers, Token&& token = Token()) {
   return beck::async_read_at(device, offset, buffers, transfer_all(), static_cast<Token&&>(token));
 }
@@ -113,6 +126,19 @@ auto async_write_at(basic_random_access_file<Executor>& file, std::uint64_t offs
                     const_buffer buffer, Token&& token) {
   return launch(async_write_at(file, offset, buffer), static_cast<Token&&>(token));
 }
+template <class Executor, registered_buffer B>
+file_transfer async_write_at(basic_random_access_file<Executor>& file, std::uint64_t offset,
+                             const B& buffer) noexcept {
+  file_transfer op = file.async_write_some_at(offset, buffer);
+  op.flags = io_op::flag_all;
+  return op;
+}
+template <class Executor, registered_buffer B, class Token>
+  requires(!completion_condition<std::decay_t<Token>>)
+auto async_write_at(basic_random_access_file<Executor>& file, std::uint64_t offset, const B& buffer,
+                    Token&& token) {
+  return launch(async_write_at(file, offset, buffer), static_cast<Token&&>(token));
+}
 template <async_random_access_write_device D, const_buffer_sequence B, completion_condition C,
           class Token = deferred_t>
 auto async_write_at(D& device, std::uint64_t offset, const B& buffers, C condition,
@@ -122,7 +148,7 @@ auto async_write_at(D& device, std::uint64_t offset, const B& buffers, C conditi
       steps(device, offset, buffers, static_cast<C&&>(condition)), token, device);
 }
 template <async_random_access_write_device D, const_buffer_sequence B, class Token = deferred_t>
-  requires(!completion_condition<std::decay_t<Token>>)
+  requires(!completion_condition<std::decay_t<Token>> && !registered_buffer<B>)
 auto async_write_at(D& device, std::uint64_t offset, const B& buffers, Token&& token = Token()) {
   return beck::async_write_at(device, offset, buffers, transfer_all(), static_cast<Token&&>(token));
 }

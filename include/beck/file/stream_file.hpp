@@ -4,6 +4,7 @@
 #pragma once
 
 #include <beck/file/file_object.hpp>
+#include <beck/io/registered_buffer.hpp>
 
 namespace beck {
 
@@ -61,6 +62,15 @@ class basic_stream_file : public basic_file<Executor> {
     return launch(async_read_some(buffers), static_cast<Token&&>(token));
   }
 
+  /// As with a mutable_buffer; see register_buffers().
+  template <registered_buffer B>
+  file_transfer async_read_some(const B& buffer) noexcept {
+    static_assert(std::is_same_v<B, mutable_registered_buffer>, "this buffer is only for writing");
+    file_transfer op = async_read_some(buffer.buffer());
+    op.registered = buffer.id().number();
+    return op;
+  }
+
   /// Writes at least one byte, or reports. With `append` the position plays no part, and is moved
   /// all the same.
   file_transfer async_write_some(const_buffer buffer) noexcept {
@@ -75,6 +85,13 @@ class basic_stream_file : public basic_file<Executor> {
   template <const_buffer_sequence B, class Token>
   auto async_write_some(const B& buffers, Token&& token) {
     return launch(async_write_some(buffers), static_cast<Token&&>(token));
+  }
+
+  template <registered_buffer B>
+  file_transfer async_write_some(const B& buffer) noexcept {
+    file_transfer op = async_write_some(const_buffer(buffer.buffer()));
+    op.registered = buffer.id().number();
+    return op;
   }
 
   /// The synchronous forms; they wait for the device.

@@ -29,7 +29,10 @@ class [[nodiscard]] file_operation : public operation {
                  std::size_t bytes) noexcept
       : operation(order, d, data, bytes), offset(from), call(what) {}
   file_operation(file_operation&& other) noexcept
-      : operation(static_cast<operation&&>(other)), offset(other.offset), call(other.call) {}
+      : operation(static_cast<operation&&>(other)),
+        offset(other.offset),
+        registered(other.registered),
+        call(other.call) {}
 
   /// A file has no readiness that could be known: what is in memory is found by the call itself.
   bool await_ready() const noexcept { return false; }
@@ -38,6 +41,7 @@ class [[nodiscard]] file_operation : public operation {
   file_operation* newer = nullptr;  ///< the list of its descriptor
   file_operation* older = nullptr;
   std::uint32_t creation_mode = 0;  ///< open: the permissions of a new file
+  std::uint16_t registered = 0;     ///< the number of its registered buffer; 0: it has none
   file_call call;
   bool on_thread = false;  ///< a blocking thread has it, not the ring
 };

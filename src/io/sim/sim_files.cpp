@@ -160,6 +160,21 @@ std::int64_t sim_files::size(int fd) const noexcept {
   return o == nullptr ? -EBADF : static_cast<std::int64_t>(o->what->data.size());
 }
 
+int sim_files::examine(int fd, file_facts& facts) const noexcept {
+  opened* const o = const_cast<sim_files*>(this)->find(fd);
+  if (o == nullptr) return -EBADF;
+  facts.bytes = facts.stored_bytes = o->what->data.size();
+  facts.is_regular = true;
+  facts.appends = (o->flags & O_APPEND) != 0;
+  for (const auto& [name, known] : files_) {
+    if (known != o->what)
+      ++facts.number;
+    else
+      break;
+  }
+  return 0;
+}
+
 bool sim_files::is_direct(int fd) const noexcept {
   opened* const o = const_cast<sim_files*>(this)->find(fd);
   return o != nullptr && (o->flags & O_DIRECT) != 0;

@@ -42,6 +42,7 @@ class sim_files {
   int sync(int fd);
   int resize(int fd, std::uint64_t bytes);
   std::int64_t size(int fd) const noexcept;
+  int examine(int fd, file_facts& facts) const noexcept;
   /// Whether it was opened for direct transfers.
   bool is_direct(int fd) const noexcept;
 

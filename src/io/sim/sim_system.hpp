@@ -58,7 +58,20 @@ class sim_system final : public system {
   int sync_file(int fd, bool data_only) noexcept override;
   int resize_file(int fd, std::uint64_t bytes) noexcept override;
   std::int64_t file_size(int fd) noexcept override;
+  int examine_file(int fd, file_facts& facts) noexcept override;
   void direct_alignment(int fd, std::uint32_t& memory, std::uint32_t& offset) noexcept override;
+  std::ptrdiff_t copy_range(int from, std::uint64_t from_offset, int to, std::uint64_t to_offset,
+                            std::size_t bytes) noexcept override;
+  std::ptrdiff_t send_to_file(int from, std::uint64_t from_offset, int to, std::uint64_t to_offset,
+                              std::size_t bytes) noexcept override;
+  std::ptrdiff_t splice_to_file(int from, std::uint64_t from_offset, const int (&pipe)[2], int to,
+                                std::uint64_t to_offset, std::size_t bytes) noexcept override;
+  std::ptrdiff_t send_to_stream(int from, std::uint64_t from_offset, int to,
+                                std::size_t bytes) noexcept override;
+  bool is_in_memory(int fd, std::uint64_t offset, std::size_t bytes) noexcept override;
+  int read_ahead(int fd, std::uint64_t offset, std::size_t bytes) noexcept override;
+  int find_data(int fd, std::uint64_t offset, std::uint64_t& begin,
+                std::uint64_t& end) noexcept override;
 
   std::ptrdiff_t receive(int fd, void* data, std::size_t bytes) noexcept override;
   std::ptrdiff_t receive_vector(int fd, io_vector* parts, std::size_t count) noexcept override;

@@ -82,4 +82,37 @@ void sim_system::direct_alignment(int fd, std::uint32_t& memory, std::uint32_t& 
   memory = offset = host_->files().is_direct(fd) ? sim_files::direct_bytes : 0;
 }
 
+int sim_system::examine_file(int fd, file_facts& facts) noexcept {
+  return is_alive() ? host_->files().examine(fd, facts) : -EIO;
+}
+
+// --- moving bytes inside the system: a program meets the one that has none of it ---------------
+
+std::ptrdiff_t sim_system::copy_range(int, std::uint64_t, int, std::uint64_t,
+                                      std::size_t) noexcept {
+  return -EOPNOTSUPP;
+}
+
+std::ptrdiff_t sim_system::send_to_file(int, std::uint64_t, int, std::uint64_t,
+                                        std::size_t) noexcept {
+  return -EOPNOTSUPP;
+}
+
+std::ptrdiff_t sim_system::splice_to_file(int, std::uint64_t, const int (&)[2], int, std::uint64_t,
+                                          std::size_t) noexcept {
+  return -EOPNOTSUPP;
+}
+
+std::ptrdiff_t sim_system::send_to_stream(int, std::uint64_t, int, std::size_t) noexcept {
+  return -EOPNOTSUPP;
+}
+
+bool sim_system::is_in_memory(int, std::uint64_t, std::size_t) noexcept { return false; }
+
+int sim_system::read_ahead(int, std::uint64_t, std::size_t) noexcept { return 0; }
+
+int sim_system::find_data(int, std::uint64_t, std::uint64_t&, std::uint64_t&) noexcept {
+  return -EOPNOTSUPP;
+}
+
 }  // namespace beck

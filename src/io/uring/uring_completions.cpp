@@ -132,6 +132,7 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
 }
 
 void uring_driver::take_file(file_operation& op, int result) noexcept {
+  if (is_registered(op)) --registered_in_flight_;
   if (!is_orphaned(op, result) || op.target->closing) {
     loop_.take_file_result(op, result == -EINTR ? -ECANCELED : result);
   } else if (result == -ECANCELED || result == -EINTR) {

@@ -132,7 +132,26 @@ bool uring_driver::detach(descriptor& d) noexcept {
   return d.in_kernel == 0 && !d.registered;
 }
 
+int uring_driver::register_buffers(const io_vector* parts, unsigned count) noexcept {
+  if (registered_ != nullptr) return -EBUSY;
+  const int result = ring_.kernel().control(ring_.fd(), IORING_REGISTER_BUFFERS,
+                                            const_cast<io_vector*>(parts), count);
+  if (result < 0) return result;
+  registered_ = parts;
+  registered_count_ = count;
+  return 0;
+}
+
+void uring_driver::unregister_buffers() noexcept {
+  BECK_ASSERT(registered_in_flight_ == 0, "registered buffers end while an operation uses them");
+  registered_ = nullptr;
+  registered_count_ = 0;
+  static_cast<void>(ring_.kernel().control(ring_.fd(), IORING_UNREGISTER_BUFFERS, nullptr, 0));
+}
+
 void uring_driver::leave_to_parent() noexcept {
+  registered_ = nullptr;
+  registered_in_flight_ = 0;
   cancels_ = entry_queue();  // what they name has ended
   while (polls_ != nullptr) {
     descriptor& d = *std::exchange(polls_, polls_->next);

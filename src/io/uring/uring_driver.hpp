@@ -40,6 +40,8 @@ class uring_driver final : public driver {
   bool unlist(io_op& op) noexcept override {
     return due_.remove(op) || fresh_.remove(op) || now_.remove(op);
   }
+  int register_buffers(const io_vector* parts, unsigned count) noexcept override;
+  void unregister_buffers() noexcept override;
   void turn(turn_mode mode, std::int64_t deadline) noexcept override;
   void cancel_everything() noexcept override;
   void leave_to_parent() noexcept override;
@@ -54,6 +56,7 @@ class uring_driver final : public driver {
   io_uring_sqe* entry() noexcept;
   void write_prepared() noexcept;
   bool write_operation(io_op& op) noexcept;
+  bool is_registered(const file_operation& op) const noexcept;
   bool may_be_armed(const io_op& op) const noexcept;
   bool write_poll(descriptor& d) noexcept;
   bool write_cancel(std::uint64_t token) noexcept;
@@ -87,6 +90,10 @@ class uring_driver final : public driver {
   unsigned closing_polls_ = 0;  // polls whose end a close waits for
   std::uint64_t lazily_armed_ = 0;
   std::int64_t back_off_ns_ = 0;
+
+  const io_vector* registered_ = nullptr;  // memory that the kernel keeps hold of
+  unsigned registered_count_ = 0;
+  unsigned registered_in_flight_ = 0;
 
   lazy_list now_;                    // to be written in the next turn
   lazy_list due_;                    // small receives that have waited their turn

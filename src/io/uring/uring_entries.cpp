@@ -125,12 +125,29 @@ bool uring_driver::write_operation(io_op& op) noexcept {
   io_uring_sqe* sqe = entry();
   if (sqe == nullptr) return false;
   fill(*sqe, op);
+  if (is_file(op.kind) && is_registered(static_cast<const file_operation&>(op))) {
+    sqe->opcode = sqe->opcode == IORING_OP_READ ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
+    sqe->buf_index =
+        static_cast<std::uint16_t>(static_cast<const file_operation&>(op).registered - 1);
+    ++registered_in_flight_;
+  }
   sqe->user_data = uring::token_of(op);
   annotate_release(&op);
   advance(op, op_event::submit);
   ++op.target->in_kernel;
   ++in_flight_;
   return true;
+}
+
+/// Whether what an operation has still to move lies in the registered buffer that it names: its
+/// buffer may be another context's, or of a registration that is over.
+bool uring_driver::is_registered(const file_operation& op) const noexcept {
+  if (op.registered == 0 || op.registered > registered_count_) return false;
+  if (op.call != file_call::read && op.call != file_call::write) return false;
+  const io_vector& whole = registered_[op.registered - 1];
+  const auto begin = reinterpret_cast<std::uintptr_t>(whole.data);
+  const auto data = reinterpret_cast<std::uintptr_t>(op.address);
+  return data >= begin && data - begin <= whole.bytes && op.length <= whole.bytes - (data - begin);
 }
 
 /// Only receives into one small buffer go to the ring; the others that were listed are attempted.

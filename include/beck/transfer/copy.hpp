@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSL-1.0
+// async_copy: the bytes of one file into another, by the best means that the kernel has for the
+// two.
+#pragma once
+
+#include <beck/file/random_access_file.hpp>
+#include <beck/run/op.hpp>
+#include <beck/transfer/transfer_report.hpp>
+
+namespace beck {
+
+/// Every setter returns the object.
+class copy_options {
+ public:
+  copy_options() noexcept {}
+
+  /// Where to begin in the source and in the target.
+  copy_options& from_offset(std::uint64_t at) noexcept {
+    from_offset_ = at;
+    return *this;
+  }
+  copy_options& to_offset(std::uint64_t at) noexcept {
+    to_offset_ = at;
+    return *this;
+  }
+  /// How much; a source that ends before is an error. Without it: all that the source holds behind
+  /// from_offset when the copy starts.
+  copy_options& length(std::uint64_t bytes) noexcept {
+    length_ = bytes;
+    return *this;
+  }
+  /// For reads and writes: so many blocks of so many bytes are on their way, and that is all memory
+  /// there is. 1 to 1,024 blocks; 4 KiB to 1 GiB, rounded up to 4 KiB.
+  copy_options& depth(std::size_t blocks) noexcept;
+  copy_options& block_bytes(std::size_t bytes) noexcept;
+  /// Only this mechanism: where it does not work the copy ends with its error.
+  copy_options& only(transfer_mechanism which) noexcept {
+    only_ = which;
+    return *this;
+  }
+  /// Calls `function(std::uint64_t bytes)` with the bytes from the front on, each time that there
+  /// are more, on a thread that runs the target's context. It must outlive the copy and not throw.
+  template <class Function>
+  copy_options& progress(Function& function) noexcept {
+    progress_ = progress_sink::to(function);
+    return *this;
+  }
+
+  std::uint64_t from_offset() const noexcept { return from_offset_; }
+  std::uint64_t to_offset() const noexcept { return to_offset_; }
+  std::uint64_t length() const noexcept { return length_; }
+  std::size_t depth() const noexcept { return depth_; }
+  std::size_t block_bytes() const noexcept { return block_bytes_; }
+  transfer_mechanism only() const noexcept { return only_; }
+  const progress_sink& progress() const noexcept { return progress_; }
+
+ private:
+  std::uint64_t from_offset_ = 0;
+  std::uint64_t to_offset_ = 0;
+  std::uint64_t length_ = to_the_end;
+  std::size_t depth_ = 4;
+  std::size_t block_bytes_ = 262'144;
+  progress_sink progress_;
+  transfer_mechanism only_ = transfer_mechanism::automatic;
+};
+
+/// A copy; starts when awaited or given a token.
+class [[nodiscard]] copy_operation : public op<copy_operation, void(error_code, transfer_report)> {
+ public:
+  static constexpr const char* waits_for = "the copy of a file";
+
+  copy_operation(file_object& from, file_object& to, const copy_options& how) noexcept
+      : from_(from.slot()), to_(to.slot()), how_(how) {}
+  copy_operation(copy_operation&& other) noexcept
+      : op(static_cast<op&&>(other)), from_(other.from_), to_(other.to_), how_(other.how_) {}
+
+  void initiate(handler done);
+  any_io_executor get_executor() const noexcept;
+
+ private:
+  descriptor* from_;
+  descriptor* to_;
+  copy_options how_;
+};
+
+/// Copies bytes of a file. The target is neither cut off nor synced: it keeps what is behind the
+/// last byte, and is on the device after its async_sync_data().
+///
+/// Mechanisms, the first that works for the two files: copy_file_range(2), a chunk of 8 MiB at a
+/// time on a thread of the context's own; reads and writes, `depth` blocks at a time. On the way
+/// from one to the next nothing is lost or copied twice. Holes of a source become holes of a target
+/// that holds nothing from to_offset on. A target that appends gets one block after the other.
+///
+/// Gives how many bytes are there from the front on, and by which mechanism, also with an error:
+/// eof if the source ended before (it was shorter than asked for, or has shrunk meanwhile);
+/// invalid_argument if source and target are the same bytes of one file; what reading and writing
+/// give, such as misaligned for the last bytes of a direct target. What is appended to the source
+/// after the start is not copied. Files that have no size (devices, /proc) are copied to their end;
+/// endless ones need a length.
+///
+/// Requires: nobody else changes the size of the target meanwhile. The files may belong to two
+/// contexts: then they are read and written. `only(send_file)` moves the target's file position,
+/// which this library does not use, so there must not be two of them into one target.
+/// Cancellation: between chunks and blocks, by the token, the coroutine's scope, or close() of one
+/// of the files; gives operation_aborted, and the bytes tell what is there. A chunk that a thread
+/// works on is waited for. Memory: depth times block where bytes are read and written (one
+/// allocation), and some frames of coroutines; nothing for each block or chunk.
+/// Thread: as the files. On a shared context it is cancelled only from inside a strand.
+inline copy_operation async_copy(file_object& from, file_object& to,
+                                 const copy_options& how = copy_options()) noexcept {
+  return {from, to, how};
+}
+template <class Token>
+auto async_copy(file_object& from, file_object& to, const copy_options& how, Token&& token) {
+  return launch(async_copy(from, to, how), static_cast<Token&&>(token));
+}
+
+}  // namespace beck

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+// What copies and transmissions of files have in common: the mechanisms that the kernel may have
+// for them, and what is reported at the end.
+#pragma once
+
+#include <cstdint>
+
+namespace beck {
+
+/// How the bytes of a file are moved.
+enum class transfer_mechanism : std::uint8_t {
+  automatic,   ///< the best one that works for these two; in a report: nothing was moved
+  copy_range,  ///< copy_file_range(2): shares the blocks where the file system can
+  send_file,   ///< sendfile(2)
+  splice,      ///< splice(2) through a pipe
+  read_write,  ///< reads and writes, several blocks side by side
+};
+
+/// "copy_range", ...
+const char* to_string(transfer_mechanism which) noexcept;
+
+/// There with an error too.
+struct transfer_report {
+  std::uint64_t bytes = 0;  ///< from the front on; behind them more may have been written
+  transfer_mechanism mechanism = transfer_mechanism::automatic;  ///< that was used last
+};
+
+/// As a length: up to where the file ends when the operation starts.
+inline constexpr std::uint64_t to_the_end = static_cast<std::uint64_t>(-1);
+
+/// Whom to tell how many bytes have been moved; not an owner.
+class progress_sink {
+ public:
+  progress_sink() noexcept = default;
+  template <class Function>
+  static progress_sink to(Function& function) noexcept {
+    progress_sink made;
+    made.function_ = __builtin_addressof(function);
+    made.call_ = [](void* who, std::uint64_t bytes) { (*static_cast<Function*>(who))(bytes); };
+    return made;
+  }
+  void tell(std::uint64_t bytes) const {
+    if (call_ != nullptr) call_(function_, bytes);
+  }
+
+ private:
+  void* function_ = nullptr;
+  void (*call_)(void*, std::uint64_t) = nullptr;
+};
+
+}  // namespace beck

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+// async_transmit: sends a part of a file over a stream, without copying it through the program
+// where the kernel can.
+#pragma once
+
+#include <beck/file/random_access_file.hpp>
+#include <beck/io/stream_object.hpp>
+#include <beck/run/op.hpp>
+#include <beck/transfer/transfer_report.hpp>
+
+namespace beck {
+
+/// Every setter returns the object.
+class transmit_options {
+ public:
+  transmit_options() noexcept {}
+
+  /// For reads and writes: so many blocks of so many bytes are read ahead, and that is all memory
+  /// there is. Bounds as for copies.
+  transmit_options& depth(std::size_t blocks) noexcept;
+  transmit_options& block_bytes(std::size_t bytes) noexcept;
+  /// Only send_file or read_write: where it does not work the transmission ends with its error.
+  transmit_options& only(transfer_mechanism which) noexcept {
+    only_ = which;
+    return *this;
+  }
+  /// Calls `function(std::uint64_t bytes)` with the bytes sent so far, each time that there are
+  /// more, on a thread that runs the stream's context. It must outlive the operation and not throw.
+  template <class Function>
+  transmit_options& progress(Function& function) noexcept {
+    progress_ = progress_sink::to(function);
+    return *this;
+  }
+
+  std::size_t depth() const noexcept { return depth_; }
+  std::size_t block_bytes() const noexcept { return block_bytes_; }
+  transfer_mechanism only() const noexcept { return only_; }
+  const progress_sink& progress() const noexcept { return progress_; }
+
+ private:
+  std::size_t depth_ = 2;
+  std::size_t block_bytes_ = 131'072;
+  progress_sink progress_;
+  transfer_mechanism only_ = transfer_mechanism::automatic;
+};
+
+/// A transmission; starts when awaited or given a token.
+class [[nodiscard]] transmit_operation
+    : public op<transmit_operation, void(error_code, transfer_report)> {
+ public:
+  static constexpr const char* waits_for = "the transmission of a file";
+
+  transmit_operation(stream_object& to, file_object& from, std::uint64_t offset,
+                     std::uint64_t bytes, const transmit_options& how) noexcept
+      : to_(to.slot()), from_(from.slot()), offset_(offset), bytes_(bytes), how_(how) {}
+  transmit_operation(transmit_operation&& other) noexcept
+      : op(static_cast<op&&>(other)),
+        to_(other.to_),
+        from_(other.from_),
+        offset_(other.offset_),
+        bytes_(other.bytes_),
+        how_(other.how_) {}
+
+  void initiate(handler done);
+  any_io_executor get_executor() const noexcept;
+
+ private:
+  descriptor* to_;
+  descriptor* from_;
+  std::uint64_t offset_;
+  std::uint64_t bytes_;
+  transmit_options how_;
+};
+
+/// Sends `bytes` bytes of a file from `offset` on; `to_the_end`: what it holds behind the offset
+/// now.
+///
+/// sendfile(2), whenever the stream has room. Only what is in memory is sent like that: what is not
+/// is read ahead before, by a thread of the context's own, so that no device is waited for on the
+/// runner. Where there is no sendfile, `depth` blocks are read while others are written.
+///
+/// Gives how many bytes were sent and how, exactly, also with an error: eof if the file ended
+/// before; broken_pipe, connection_reset and the like (never SIGPIPE); what reading the file gives.
+/// Requires: both are of one context; no other write to the stream is under way, as for
+/// async_write. Cancellation: by the token, the coroutine's scope, or close() of one of the two;
+/// cancel() of the stream while that has no room. Gives operation_aborted. Memory: some frames of
+/// coroutines; the blocks where bytes are read and written. Thread: as the objects. On a shared
+/// context it is cancelled only from inside a strand.
+inline transmit_operation async_transmit(
+    stream_object& to, file_object& from, std::uint64_t offset, std::uint64_t bytes,
+    const transmit_options& how = transmit_options()) noexcept {
+  return {to, from, offset, bytes, how};
+}
+template <class Token>
+auto async_transmit(stream_object& to, file_object& from, std::uint64_t offset, std::uint64_t bytes,
+                    const transmit_options& how, Token&& token) {
+  return launch(async_transmit(to, from, offset, bytes, how), static_cast<Token&&>(token));
+}
+
+}  // namespace beck

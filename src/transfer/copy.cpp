@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSL-1.0
+// The ladder of a copy: mechanisms are tried from the best one down, each from where the last one
+// got to, and a call that blocks is made by a thread of the context's pool, a chunk at a time.
+#include <beck/transfer/copy.hpp>
+
+#include <cerrno>
+
+#include "transfer/copy_work.hpp"
+
+namespace beck {
+namespace {
+
+/// About 2 ms of memory bandwidth: what a cancel waits for, and enough to hide the way to a thread.
+constexpr std::size_t chunk_bytes = std::size_t{8} << 20;
+constexpr std::uint64_t offset_max = INT64_MAX;
+
+/// One call on a thread.
+struct kernel_chunk {
+  transfer_mechanism how;
+  int from;
+  int to;
+  int pipe[2] = {-1, -1};
+  std::uint64_t from_offset = 0;
+  std::uint64_t to_offset = 0;
+  std::size_t bytes = 0;
+};
+
+std::ptrdiff_t perform_chunk(system& sys, io_op& op) noexcept {
+  const auto& c = *static_cast<const kernel_chunk*>(op.address);
+  switch (c.how) {
+    case transfer_mechanism::copy_range:
+      return sys.copy_range(c.from, c.from_offset, c.to, c.to_offset, c.bytes);
+    case transfer_mechanism::send_file:
+      return sys.send_to_file(c.from, c.from_offset, c.to, c.to_offset, c.bytes);
+    case transfer_mechanism::splice:
+      return sys.splice_to_file(c.from, c.from_offset, c.pipe, c.to, c.to_offset, c.bytes);
+    case transfer_mechanism::automatic:
+    case transfer_mechanism::read_write:
+      break;
+  }
+  return -EOPNOTSUPP;
+}
+
+/// The next data of a source with holes.
+struct data_search {
+  int fd;
+  std::uint64_t begin;
+  std::uint64_t end;
+};
+std::ptrdiff_t perform_search(system& sys, io_op& op) noexcept {
+  auto& s = *static_cast<data_search*>(op.address);
+  return sys.find_data(s.fd, s.begin, s.begin, s.end);
+}
+
+/// The pipe of a splice.
+class own_pipe {
+ public:
+  explicit own_pipe(system& sys, bool wanted) noexcept
+      : sys_(sys), result_(wanted ? sys.open_pipe(ends_) : 0) {}
+  ~own_pipe() {
+    for (const int fd : ends_) {
+      if (fd >= 0) sys_.close(fd);
+    }
+  }
+  own_pipe(const own_pipe&) = delete;
+  own_pipe& operator=(const own_pipe&) = delete;
+  int result() const noexcept { return result_; }
+  void give(kernel_chunk& chunk) const noexcept {
+    chunk.pipe[0] = ends_[0];
+    chunk.pipe[1] = ends_[1];
+  }
+
+ private:
+  system& sys_;
+  int ends_[2] = {-1, -1};
+  int result_;
+};
+
+/// Whether an error says that the kernel cannot do it for these two, not that it went wrong.
+bool is_refusal(const error_code& ec) noexcept {
+  if (ec.category() != std::system_category()) return false;
+  switch (ec.value()) {
+    case EINVAL:      // devices, /proc, a target that appends
+    case EXDEV:       // two file systems
+    case EOPNOTSUPP:  // and simulations
+    case ENOSYS:
+    case EPERM:   // a sandbox
+    case EBADF:   // copy_file_range(2): a target that appends
+    case EISDIR:  // not a regular file
+    case ETXTBSY:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool step_down(copy_work& work) noexcept {
+  const bool may = work.how.only() == transfer_mechanism::automatic &&
+                   work.mechanism != transfer_mechanism::read_write;
+  if (may) work.mechanism = transfer_mechanism::read_write;
+  return may;
+}
+
+/// A source that has no more, though more was wanted. copy_file_range(2) says so of many files that
+/// are no regular ones, too: reading tells.
+void meet_end(copy_work& work) noexcept {
+  if (step_down(work)) return;
+  if (work.open_ended) {
+    work.limit = work.position;
+  } else {
+    work.fail(error::make_error_code(error::eof));
+  }
+}
+
+/// Copies up to `end`, or until the mechanism is refused.
+task<> copy_chunks(copy_work& work, std::uint64_t end) {
+  kernel_chunk chunk{work.mechanism, work.from.fd, work.to.fd};
+  const own_pipe pipe(work.loop().sys(), work.mechanism == transfer_mechanism::splice);
+  if (pipe.result() < 0) co_return work.fail(make_error(pipe.result()));
+  pipe.give(chunk);
+  while (work.position < std::min(end, work.limit)) {
+    if (work.from.closing || work.to.closing) {
+      co_return work.fail(make_error(cancelled_result));
+    }
+    chunk.from_offset = work.source_offset(work.position);
+    chunk.to_offset = work.target_offset(work.position);
+    chunk.bytes =
+        static_cast<std::size_t>(std::min<std::uint64_t>(chunk_bytes, end - work.position));
+    auto [ec, n] = co_await job_operation(work.loop().context(), &perform_chunk, &chunk, 0);
+    if (ec && is_refusal(ec) && step_down(work)) co_return;
+    if (ec) co_return work.fail(ec);
+    if (n == 0) co_return meet_end(work);
+    work.position += n;
+    work.reach(work.position);
+  }
+}
+
+/// Goes to the next data; gives where that ends.
+task<std::uint64_t> skip_hole(copy_work& work) {
+  if (!work.keeps_holes) co_return work.limit;
+  const std::uint64_t start = work.source_offset(work.position);
+  data_search search{work.from.fd, start, start};
+  auto [ec, n] = co_await job_operation(work.loop().context(), &perform_search, &search, 0);
+  if (ec && ec.value() == ENXIO) {
+    work.position = work.limit;
+  } else if (ec && is_refusal(ec)) {
+    work.keeps_holes = false;
+  } else if (ec) {
+    work.fail(ec);
+  } else {
+    work.position = std::min(work.limit, search.begin - work.how.from_offset());
+    co_return std::min(work.limit, search.end - work.how.from_offset());
+  }
+  co_return work.limit;
+}
+
+/// A hole at the end of the source has written nothing.
+task<> finish_holes(copy_work& work) {
+  file_facts facts;
+  const std::uint64_t size = work.target_offset(work.limit);
+  if (work.loop().sys().examine_file(work.to.fd, facts) == 0 && facts.bytes < size) {
+    auto done = co_await file_action(op_kind::file, file_call::resize, &work.to, size, nullptr, 0);
+    if (done.error()) co_return work.fail(done.error());
+  }
+  work.reach(work.limit);
+}
+
+task<> copy_everything(copy_work& work) {
+  while (!work.error && work.position < work.limit) {
+    const std::uint64_t end = co_await skip_hole(work);
+    while (!work.error && work.position < std::min(end, work.limit)) {
+      if (work.mechanism == transfer_mechanism::read_write) {
+        co_await copy_blocks(work, std::min(end, work.limit));
+      } else {
+        co_await copy_chunks(work, end);
+      }
+    }
+  }
+  if (!work.error && work.keeps_holes) co_await finish_holes(work);
+}
+
+bool overlap(std::uint64_t a, std::uint64_t b, std::uint64_t bytes) noexcept {
+  return a < b ? b - a < bytes : a - b < bytes;
+}
+
+/// 0, or why it cannot be.
+int prepare(copy_work& work) noexcept {
+  const copy_options& how = work.how;
+  file_facts source;
+  file_facts target;
+  int result = work.loop().sys().examine_file(work.from.fd, source);
+  if (result == 0) result = work.loop().sys().examine_file(work.to.fd, target);
+  if (result < 0) return result;
+  const std::uint64_t highest = std::max(how.from_offset(), how.to_offset());
+  if (highest > offset_max) return -EINVAL;
+  if (how.length() != to_the_end) {
+    work.limit = std::min(how.length(), offset_max - highest);
+  } else if (source.bytes != 0) {
+    work.limit = source.bytes - std::min(source.bytes, how.from_offset());
+  } else {
+    work.limit = offset_max - highest;
+    work.open_ended = true;
+  }
+  const bool is_same = source.device == target.device && source.number == target.number;
+  if (is_same && source.is_regular && overlap(how.from_offset(), how.to_offset(), work.limit))
+    return -EINVAL;
+  const bool in_one_place = work.from.loop == work.to.loop;
+  work.in_order = work.open_ended || target.appends;
+  if (work.mechanism == transfer_mechanism::automatic) {
+    const bool in_chunks = in_one_place && !work.in_order;
+    work.mechanism = in_chunks ? transfer_mechanism::copy_range : transfer_mechanism::read_write;
+  } else if (!in_one_place && work.mechanism != transfer_mechanism::read_write) {
+    return -EOPNOTSUPP;
+  }
+  work.keeps_holes = in_one_place && source.is_regular && source.stored_bytes < source.bytes &&
+                     target.is_regular && target.bytes <= how.to_offset() && !target.appends;
+  return 0;
+}
+
+/// The frame of it all.
+task<transfer_end> run_copy(descriptor* from, std::uint32_t from_generation, descriptor* to,
+                            std::uint32_t to_generation, copy_options how) {
+  copy_work work(*from, *to, how);
+  const open_hold target(*to, to_generation);
+  int result = target.result();
+  late<open_hold> source;
+  if (result == 0 && from->loop == to->loop) {
+    result = source.emplace(*from, from_generation).result();
+  }
+  if (result == 0) result = prepare(work);
+  if (result < 0) co_return transfer_end(make_error(result), work.report);
+  co_await copy_everything(work);
+  if (work.error && (from->closing || to->closing)) work.error = make_error(cancelled_result);
+  co_return transfer_end(work.error, work.report);
+}
+
+}  // namespace
+
+const char* to_string(transfer_mechanism which) noexcept {
+  switch (which) {
+    case transfer_mechanism::automatic:
+      return "automatic";
+    case transfer_mechanism::copy_range:
+      return "copy_range";
+    case transfer_mechanism::send_file:
+      return "send_file";
+    case transfer_mechanism::splice:
+      return "splice";
+    case transfer_mechanism::read_write:
+      return "read_write";
+  }
+  return "";
+}
+
+copy_options& copy_options::depth(std::size_t blocks) noexcept {
+  depth_ = blocks_within_bounds(blocks);
+  return *this;
+}
+
+copy_options& copy_options::block_bytes(std::size_t bytes) noexcept {
+  block_bytes_ = block_within_bounds(bytes);
+  return *this;
+}
+
+void copy_operation::initiate(handler done) {
+  const any_io_executor where = executor_for(*to_->loop);
+  spawn_root(where, run_copy(from_, from_->generation, to_, to_->generation, how_),
+             transfer_handler<handler>(static_cast<handler&&>(done)));
+}
+
+any_io_executor copy_operation::get_executor() const noexcept { return to_->executor; }
+
+}  // namespace beck

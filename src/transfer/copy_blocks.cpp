@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSL-1.0
+// Copying by reads and writes: a coroutine for each block of memory takes the next piece of the
+// source, reads it, writes it, and comes back for another one.
+#include <vector>
+
+#include <beck/coro/task_group.hpp>
+
+#include "transfer/copy_work.hpp"
+
+namespace beck {
+namespace {
+
+class block_copy {
+ public:
+  block_copy(copy_work& work, std::uint64_t end)
+      : work_(work), next_(work.position), end_(end), pieces_(workers_for(work, end)) {
+    // For the whole copy: no later round has more workers.
+    const std::size_t blocks = workers_for(work, work.limit);
+    if (!work.memory) work.memory.emplace(blocks * work.how.block_bytes());
+    if (work.memory->data() == nullptr) throw std::bad_alloc();
+  }
+
+  std::size_t workers() const noexcept { return pieces_.size(); }
+
+  task<> serve(std::size_t index) {
+    piece& mine = pieces_[index];
+    char* const memory = work_.memory->data() + index * work_.how.block_bytes();
+    while (take_next(mine)) {
+      auto got = co_await read_piece(mine, memory);
+      const std::size_t have = std::min(*got, mine.bytes);
+      if (have != 0) {
+        auto put = co_await write_piece(mine, memory, have);
+        mine.done = *put;
+        if (put.error()) work_.fail(put.error());
+      }
+      if (got.error()) end_at(mine, have, got.error());
+      mine.is_open = mine.done != mine.bytes;
+      work_.reach(front());
+      if (mine.is_open) co_return;
+    }
+  }
+
+  /// The first byte that is not copied.
+  std::uint64_t front() const noexcept {
+    std::uint64_t at = next_;
+    for (const piece& each : pieces_) {
+      if (each.is_open) at = std::min(at, each.begin + each.done);
+    }
+    return at;
+  }
+
+ private:
+  struct piece {
+    std::uint64_t begin = 0;
+    std::size_t bytes = 0;
+    std::size_t done = 0;
+    bool is_open = false;
+  };
+
+  /// As many as have something to do.
+  static std::size_t workers_for(const copy_work& work, std::uint64_t end) noexcept {
+    const std::uint64_t block = work.how.block_bytes();
+    const std::uint64_t blocks = (end - work.position + block - 1) / block;
+    const std::size_t most = work.in_order ? 1 : work.how.depth();
+    return static_cast<std::size_t>(std::min<std::uint64_t>(most, blocks));
+  }
+
+  bool take_next(piece& mine) noexcept {
+    if (work_.error || next_ >= end_) return false;
+    mine.begin = next_;
+    mine.bytes =
+        static_cast<std::size_t>(std::min<std::uint64_t>(work_.how.block_bytes(), end_ - next_));
+    mine.done = 0;
+    mine.is_open = true;
+    next_ += mine.bytes;
+    return true;
+  }
+
+  /// A direct source is asked for whole sectors; what is too much is left.
+  file_transfer read_piece(const piece& mine, char* memory) const noexcept {
+    std::size_t bytes = mine.bytes;
+    if (const std::size_t sector = work_.from.offset_alignment; sector != 0) {
+      bytes = std::min(work_.how.block_bytes(), (bytes + sector - 1) / sector * sector);
+    }
+    file_transfer op(op_kind::file, file_call::read, &work_.from, work_.source_offset(mine.begin),
+                     memory, bytes);
+    op.flags = io_op::flag_all;
+    return op;
+  }
+  file_transfer write_piece(const piece& mine, char* memory, std::size_t bytes) const noexcept {
+    file_transfer op(op_kind::file, file_call::write, &work_.to, work_.target_offset(mine.begin),
+                     memory, bytes);
+    op.flags = io_op::flag_all;
+    return op;
+  }
+
+  void end_at(piece& mine, std::size_t have, const error_code& ec) noexcept {
+    const bool is_end = ec == error::eof;
+    if (is_end && have == mine.bytes) return;  // of a direct read behind what was wanted
+    if (!is_end || !work_.open_ended) return work_.fail(ec);
+    work_.limit = end_ = next_ = mine.begin + have;
+    mine.bytes = have;
+  }
+
+  copy_work& work_;
+  std::uint64_t next_;
+  std::uint64_t end_;
+  std::vector<piece> pieces_;
+};
+
+}  // namespace
+
+task<> copy_blocks(copy_work& work, std::uint64_t end) {
+  block_copy copy(work, end);
+  if (copy.workers() == 1) {
+    co_await copy.serve(0);
+  } else {
+    auto body = [&copy](task_group& group) -> task<> {
+      for (std::size_t i = 0; i < copy.workers(); ++i) group.spawn(copy.serve(i));
+      co_return;
+    };
+    co_await task_group::run(body);
+  }
+  work.position = copy.front();
+}
+
+}  // namespace beck

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the operations of this folder are made of: descriptors that stay open while a thread uses
+// their numbers, calls on such a thread, memory for blocks, and the way from a task's end to the
+// handler of an operation.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+
+#include <beck/coro/co_spawn.hpp>
+#include <beck/io/job_operation.hpp>
+#include <beck/run/strand.hpp>
+#include <beck/transfer/transfer_report.hpp>
+
+#include "io/io_loop.hpp"
+
+namespace beck {
+
+/// Keeps the number of a descriptor from being closed: a close() meanwhile takes effect, and the
+/// number goes with this. Thread: on the runner of the loop.
+class open_hold {
+ public:
+  /// `generation`: of the slot when the operation was made.
+  open_hold(descriptor& d, std::uint32_t generation) noexcept : d_(d) {
+    d.loop->as_runner([&](io_loop&) {
+      result_ = d.generation != generation || d.closing ? cancelled_result : d.fd < 0 ? -EBADF : 0;
+      if (result_ == 0) ++d.in_kernel;
+    });
+  }
+  ~open_hold() {
+    if (result_ < 0) return;
+    d_.loop->as_runner([this](io_loop& loop) {
+      --d_.in_kernel;
+      loop.close_if_idle(d_);
+    });
+  }
+  open_hold(const open_hold&) = delete;
+  open_hold& operator=(const open_hold&) = delete;
+
+  /// 0, or why it is not open.
+  int result() const noexcept { return result_; }
+
+ private:
+  descriptor& d_;
+  int result_ = cancelled_result;
+};
+
+/// What an operation of this folder ends with.
+struct transfer_end {
+  transfer_end() noexcept {}
+  transfer_end(error_code ec, const transfer_report& what) noexcept : error(ec), report(what) {}
+  error_code error;
+  transfer_report report;
+};
+
+/// The end of the task behind an operation. It is cancelled as the operation is.
+template <class Handler>
+class transfer_handler {
+ public:
+  explicit transfer_handler(Handler&& done) : done_(static_cast<Handler&&>(done)) {}
+  cancellation_slot get_cancellation_slot() const noexcept { return done_.get_cancellation_slot(); }
+  void operator()(std::exception_ptr error, transfer_end end) {
+    if (error) end.error = error::make_error_code(error::no_memory);  // nothing else is thrown
+    done_(end.error, end.report);
+  }
+
+ private:
+  Handler done_;
+};
+
+/// Where a task runs that works for a loop: one thing at a time.
+inline any_io_executor executor_for(io_loop& loop) {
+  if (!loop.is_shared()) return loop.executor();
+  return make_strand_executor(loop.executor());
+}
+
+/// What options may ask for.
+inline std::size_t blocks_within_bounds(std::size_t blocks) noexcept {
+  return std::clamp<std::size_t>(blocks, 1, 1024);
+}
+inline std::size_t block_within_bounds(std::size_t bytes) noexcept {
+  constexpr std::size_t page = 4096;
+  return (std::clamp<std::size_t>(bytes, page, std::size_t{1} << 30) + page - 1) / page * page;
+}
+
+/// Memory that direct transfers accept too; empty if there is none.
+class aligned_memory {
+ public:
+  static constexpr std::align_val_t alignment{4096};
+
+  explicit aligned_memory(std::size_t bytes) noexcept
+      : data_(static_cast<char*>(::operator new(bytes, alignment, std::nothrow))) {}
+  ~aligned_memory() { ::operator delete(data_, alignment); }
+  aligned_memory(const aligned_memory&) = delete;
+  aligned_memory& operator=(const aligned_memory&) = delete;
+
+  char* data() const noexcept { return data_; }
+
+ private:
+  char* data_;
+};
+
+}  // namespace beck
