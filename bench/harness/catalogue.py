@@ -205,7 +205,7 @@ BENCHES = {
         Bench(
             "idle",
             "message",
-            "1,000 or 9,900 TCP connections on the loopback, 16 of which get 256 bytes each, by turns; a coroutine each",
+            "1,000 or 9,900 TCP connections on loopback, 16 of which get 256 bytes each, by turns; a coroutine each",
             300,
             cases(["lease", "buffer", "lease_9900", "buffer_9900"], LIBRARIES),
             (
