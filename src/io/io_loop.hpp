@@ -360,7 +360,7 @@ class io_loop {
   std::unique_ptr<driver> driver_;
   timer_queue timers_;
   wall_timers wall_timers_;
-  lease_pool* const leases_;
+  std::unique_ptr<lease_pool, lease_pool::let_go> leases_;
   busy_poll busy_poll_;
   context_stats counters_;
   loop_entry generation_mark_;

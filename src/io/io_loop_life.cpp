@@ -56,15 +56,18 @@ io_loop::~io_loop() {
               "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);
   const bool emptied = empty_out();
-  leases_->abandon();
+  leases_->close();
   if (!emptied) {
     log("io_context destroyed: the kernel did not give an operation back within 30 s; its memory "
         "is leaked");
     static_cast<void>(
         driver_.release());  // frames and buffers that the kernel may still write stay
     static_cast<void>(system_.release());
+    static_cast<void>(leases_.release());
     return;
   }
+  destroy_queued();  // what threads have posted that gave a lease back
+  leases_.reset();
   jobs_.end_threads();
   if (!left_to_parent_) {  // else the writers are the parent's threads
     end_.settle();

@@ -108,10 +108,8 @@ void lease_pool::give_back(lease_slot& slot) noexcept {
   if (owner != nullptr && owner == runner::current()) return serve(slot);
   std::unique_lock lock(mutex_);
   if (owner_.load(std::memory_order_relaxed) == nullptr) {
-    if (--lent_ != 0) return;
     lock.unlock();
-    delete this;
-    return;
+    return release();
   }
   slot.next = returned_;
   returned_ = &slot;
@@ -134,14 +132,20 @@ void lease_pool::refill(queue_entry* entry, runner* where) {
   self.loop_->as_runner([&self](io_loop&) { self.take_returned(); });
 }
 
-void lease_pool::abandon() noexcept {
-  std::unique_lock lock(mutex_);
+void lease_pool::close() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (owner_.load(std::memory_order_relaxed) == nullptr) return;
   for (lease_slot* slot = returned_; slot != nullptr; slot = slot->next) ++kept_;
-  lent_ = made_ - kept_;
+  holders_ = made_ - kept_ + 1;
   // release: pairs with give_back().
   owner_.store(nullptr, std::memory_order_release);
-  if (lent_ != 0) return;
-  lock.unlock();
+}
+
+void lease_pool::release() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (--holders_ != 0) return;
+  }
   delete this;
 }
 

@@ -45,8 +45,15 @@ class lease_pool {
   /// It does not wait any more.
   void leave(io_op& op) noexcept { waiting_.remove(&op); }
 
-  /// The loop goes; the pool goes with the last lease.
-  void abandon() noexcept;
+  /// The loop goes: nobody posts to it any more when this returns. Idempotent.
+  void close() noexcept;
+  /// The loop is gone, and runs no entry of the pool. It goes with the last lease.
+  struct let_go {
+    void operator()(lease_pool* pool) const noexcept {
+      pool->close();
+      pool->release();
+    }
+  };
 
   std::size_t bytes() const noexcept { return bytes_; }
   std::size_t buffers() const noexcept { return made_; }
@@ -57,6 +64,7 @@ class lease_pool {
   };
   ~lease_pool() = default;
 
+  void release() noexcept;
   bool grow() noexcept;
   void take_returned() noexcept;
   void serve(lease_slot& slot) noexcept;
@@ -79,9 +87,9 @@ class lease_pool {
   std::atomic<const runner*> owner_;
   std::mutex mutex_;  // of what other threads give back
   lease_slot* returned_ = nullptr;
-  bool starving_ = false;   // whoever returns one has to tell
-  bool refilling_ = false;  // and somebody has
-  std::size_t lent_ = 0;    // without a loop: leases that are left
+  bool starving_ = false;    // whoever returns one has to tell
+  bool refilling_ = false;   // and somebody has
+  std::size_t holders_ = 0;  // once closed: leases that are left, and the loop
 };
 
 }  // namespace beck
