@@ -9,6 +9,8 @@ PEERS = {
     "beck-epoll": ("beck", ["--backend", "epoll"]),
     "beck-uring-eager": ("beck", ["--backend", "io_uring", "--arming", "eager"]),
     "beck-uring-poll": ("beck", ["--backend", "io_uring", "--arming", "none"]),
+    "beck-uring-spin": ("beck", ["--backend", "io_uring", "--busy-poll", "20"]),
+    "beck-epoll-spin": ("beck", ["--backend", "epoll", "--busy-poll", "20"]),
     "beck-epoll-prompt": ("beck", ["--backend", "epoll", "--no-speculation"]),
     "asio-epoll": ("asio_epoll", []),
     "asio-uring": ("asio_uring", []),
@@ -28,12 +30,12 @@ PEERS = {
     "fio": ("", []),
 }
 RING_PEERS = frozenset(
-    ["beck-uring", "beck-uring-eager", "beck-uring-poll", "asio-uring", "raw-uring", "raw-uring-lazy"]
-    + ["beck-uring-splice"]
+    ["beck-uring", "beck-uring-eager", "beck-uring-poll", "beck-uring-spin", "asio-uring", "raw-uring"]
+    + ["raw-uring-lazy", "beck-uring-splice"]
 )
 BECK = ("beck-uring", "beck-epoll")
 # beck without one of its mechanisms (docs/mechanisms.md): takes part only where --peers names it.
-VARIANTS = ("beck-uring-eager", "beck-uring-poll", "beck-epoll-prompt")
+VARIANTS = ("beck-uring-eager", "beck-uring-poll", "beck-uring-spin", "beck-epoll-spin", "beck-epoll-prompt")
 LIBRARIES = BECK + ("asio-epoll", "asio-uring")
 ENGINES = ("beck-auto", "beck-sync", "beck-posix-aio", "beck-uring", "beck-uring-splice", "beck-sendfile")
 COPIERS = ENGINES + ("beck-copy-range", "dd", "cp", "fio")
@@ -201,6 +203,26 @@ BENCHES = {
                 "batch: sendmmsg and recvmmsg of 64. gso_gro: a burst is one send with UDP_SEGMENT and one receive",
                 "  with UDP_GRO. Asio has neither; its one_by_one is what both are compared with.",
             ),
+        ),
+        Bench(
+            "idle",
+            "message",
+            "1,000 or 9,900 TCP connections on the loopback, 16 of which get 256 bytes each, by turns",
+            300,
+            cases(["lease", "buffer", "lease_9900", "callback_9900"], LIBRARIES),
+            (
+                "lease: async_receive(), so a waiting connection has no buffer. Asio has no leases: it waits until the",
+                "  socket is readable and reads into one buffer of all. buffer: a buffer of 4 KiB in each coroutine.",
+                "A coroutine for each connection; callback: an object with a callback, which waits as in lease.",
+                "bytes_per_connection is what the allocator says of the connections' own ends, all of them waiting.",
+            ),
+        ),
+        Bench(
+            "write_queue",
+            "message",
+            "bursts of 16 messages of 64 bytes into a UNIX stream socket: pushed into a queue, or written one by one",
+            300,
+            (Case("push", BECK, "each"), Case("each", LIBRARIES)),
         ),
         Bench(
             "compile",

@@ -34,13 +34,14 @@ FORMATS = {
     "s": "{:.2f}".format,
     "lines": "{:,.0f}".format,
     "MiB": "{:.1f}".format,
+    "bytes": "{:,.0f}".format,
 }
-UNITS = {"ratio": "", "ns": " ns", "us": " us", "s": " s", "lines": " lines", "MiB": " MiB"}
+UNITS = {"ratio": "", "ns": " ns", "us": " us", "s": " s", "lines": " lines", "MiB": " MiB", "bytes": " bytes"}
 
 
 @dataclass(frozen=True)
 class Check:
-    target: str  # P1, P2, ... of performance.md; sync, udp
+    target: str  # P1, P2, ... of performance.md; sync, udp, leases, queue
     what: str
     measured: float
     limit: float
@@ -224,8 +225,25 @@ def udp(results):
         yield from ratio_check(results, "udp", "gso_gro", peer, "asio-epoll", 1 / 10)
 
 
+def idle(results):
+    """P11, and that lending costs no more than a buffer of one's own."""
+    for peer in BECK:
+        key = results.find("callback_9900", peer)
+        if key is not None:
+            memory = results.summary(key, "bytes_per_connection").median
+            yield Check("P11", f"callback_9900: {peer}, memory of a connection", memory, 640, "bytes")
+        yield from ratio_check(results, "leases", "lease", peer, "asio-epoll", 1.0)
+
+
+def write_queue(results):
+    for peer in BECK:
+        yield from ratio_check(results, "queue", "push", peer, "asio-epoll", 1 / 2)
+
+
 CHECKS = {
     "copy": copy,
+    "idle": idle,
+    "write_queue": write_queue,
     "pingpong": pingpong,
     "echo": echo,
     "read_until": read_until,

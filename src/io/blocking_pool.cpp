@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <new>
 #include <system_error>
 
 #include "io/loop_jobs.hpp"
@@ -46,6 +47,8 @@ bool blocking_pool::add_thread() noexcept {
     io_op*& mine = performed_[threads_made_];
     threads_[threads_made_] = std::thread([this, &mine] { serve(mine); });
   } catch (const std::system_error&) {
+    return false;
+  } catch (const std::bad_alloc&) {
     return false;
   }
   ++threads_made_;

@@ -97,6 +97,11 @@ inline bool is_receive(op_kind kind) noexcept {
   return kind == op_kind::receive || kind == op_kind::receive_vector;
 }
 
+/// Reads of a stream: what one of them finds says something about the next.
+inline bool is_read(op_kind kind) noexcept {
+  return is_receive(kind) || kind == op_kind::receive_lease;
+}
+
 /// Datagrams: what one of them finds says nothing about the next.
 inline bool is_message(op_kind kind) noexcept {
   return kind == op_kind::receive_message || kind == op_kind::send_message;
@@ -107,7 +112,7 @@ inline bool is_message(op_kind kind) noexcept {
 /// finds the data more often by waiting one turn than by trying now.
 inline bool worth_attempting(const descriptor& d, const direction& q, op_kind kind) noexcept {
   if (q.ready != readiness::perhaps) return q.ready == readiness::known;
-  return !is_receive(kind) || q.predictor < 2 || !d.registered;
+  return !is_read(kind) || q.predictor < 2 || !d.registered;
 }
 
 static_assert(op_kind::file_in_order < op_kind::wait_timer && op_kind::wait_timer < op_kind::file);
@@ -123,6 +128,7 @@ inline unsigned direction_of(op_kind kind) noexcept {
   switch (kind) {
     case op_kind::receive:
     case op_kind::receive_vector:
+    case op_kind::receive_lease:
     case op_kind::receive_message:
     case op_kind::accept:
     case op_kind::wait_read:
@@ -154,6 +160,7 @@ inline const char* name_of(op_kind kind) noexcept {
     case op_kind::send:
     case op_kind::send_vector:
       return "write";
+    case op_kind::receive_lease:
     case op_kind::receive_message:
       return "receive";
     case op_kind::send_message:

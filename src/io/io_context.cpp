@@ -29,6 +29,18 @@ const io_context::options& checked(const io_context::options& how, int threads) 
 
 }  // namespace
 
+io_context::options& io_context::options::lease_buffers(std::size_t most,
+                                                        std::size_t bytes) noexcept {
+  lease_buffers_ = most != 0 ? most : 1;
+  lease_bytes_ = bytes != 0 ? bytes : 1;
+  return *this;
+}
+
+io_context::options& io_context::options::busy_poll(duration most) noexcept {
+  busy_poll_ns_ = most.nanoseconds() > 0 ? most.nanoseconds() : 0;
+  return *this;
+}
+
 const char* to_string(backend which) noexcept {
   switch (which) {
     case backend::automatic:

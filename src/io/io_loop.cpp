@@ -64,7 +64,8 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
       break;
     }
     if (blocking) {
-      visit(turn_mode::wait, std::min(next_deadline(), deadline));
+      const std::int64_t until = std::min(next_deadline(), deadline);
+      if (!busy_poll_.is_worth_it() || !poll_busily(until)) visit(turn_mode::wait, until);
     } else {
       visit(turn_mode::drain, 0);
       expire_timers();
@@ -72,6 +73,23 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
     }
   }
   return runner_.counters.delivered - before;
+}
+
+/// Looks for something to do, again and again. False: nothing came.
+bool io_loop::poll_busily(std::int64_t deadline) noexcept {
+  ++counters_.spins;
+  const std::int64_t begin = system_->now();
+  const std::int64_t end = std::min<std::int64_t>(
+      (duration(begin) + duration(busy_poll_.ns_max())).nanoseconds(), deadline);
+  for (std::int64_t now = begin; now < end; now = system_->now()) {
+    visit(turn_mode::drain, 0);
+    if (queue_.empty() && mail_.empty() && !stopped()) continue;
+    ++counters_.spin_hits;
+    busy_poll_.hit();
+    return true;
+  }
+  busy_poll_.missed();
+  return false;
 }
 
 std::size_t io_loop::step(std::size_t handlers) {

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -16,9 +15,12 @@
 #include <beck/run/runner.hpp>
 #include <beck/run/scope.hpp>
 
+#include "io/busy_poll.hpp"
 #include "io/descriptor.hpp"
+#include "io/descriptor_chunks.hpp"
 #include "io/driver.hpp"
 #include "io/fork_count.hpp"
+#include "io/lease_pool.hpp"
 #include "io/loop_jobs.hpp"
 #include "io/mailbox.hpp"
 #include "io/run_end.hpp"
@@ -45,9 +47,6 @@ class io_loop {
   static constexpr std::int64_t no_deadline = INT64_MAX;
   /// Of a shared loop: data may arrive while so many other entries run.
   static constexpr unsigned late_entries_min = 8;
-  /// The descriptor table grows by chunks that double: 64, 128, 256, ...
-  static constexpr std::uint32_t chunk_first = 64;
-  static constexpr std::size_t chunks_max = 24;
 
   io_loop(io_context& context, const io_context::options& how);
   ~io_loop();
@@ -220,8 +219,8 @@ class io_loop {
   /// one.
   descriptor& no_descriptor() noexcept { return no_descriptor_; }
   descriptor& descriptor_at(std::uint32_t index) noexcept {
-    const std::uint32_t chunk = chunk_of(index);
-    return chunks_[chunk].load(std::memory_order_acquire)[index - chunk_begin(chunk)];
+    const std::uint32_t chunk = descriptor_chunks::holding(index);
+    return chunks_[chunk].load(std::memory_order_acquire)[index - descriptor_chunks::begin(chunk)];
   }
   timer_state& no_timer() noexcept { return no_timer_; }
   signal_state& no_signals() noexcept { return *no_signals_; }
@@ -296,11 +295,13 @@ class io_loop {
   void abandon_all(descriptor& d) noexcept;
   bool start_undirected(io_op& op) noexcept;
   bool start_file(file_operation& op) noexcept;
+  bool attempt_leased(io_op& op, descriptor& d, direction& q) noexcept;
   bool attempt_in_order(file_operation& op) noexcept;
   bool attempt_cached(file_operation& op) noexcept;
   void unlink_file(file_operation& op) noexcept;
   int take_opened(file_operation& op, int fd) noexcept;
   void close_now(descriptor& d) noexcept;
+  bool poll_busily(std::int64_t deadline) noexcept;
   void visit(turn_mode mode, std::int64_t deadline) noexcept;
   /// Whether this process forked off the one that made the loop.
   bool inherited() const noexcept;
@@ -318,13 +319,6 @@ class io_loop {
   bool reap() noexcept;
   void destroy_queued() noexcept;
   void destroy_trees() noexcept;
-  static std::uint32_t chunk_of(std::uint32_t index) noexcept {
-    return static_cast<std::uint32_t>(std::bit_width(index / chunk_first + 1)) - 1;
-  }
-  static std::uint32_t chunk_begin(std::uint32_t chunk) noexcept {
-    return chunk_first * ((1u << chunk) - 1);
-  }
-  static std::uint32_t chunk_size(std::uint32_t chunk) noexcept { return chunk_first << chunk; }
   void hand_over(io_op& op) noexcept;
   void deliver_here(io_op& op, runner* where);
   static void deliver_entry(queue_entry* entry, runner* where);
@@ -366,6 +360,8 @@ class io_loop {
   std::unique_ptr<driver> driver_;
   timer_queue timers_;
   wall_timers wall_timers_;
+  lease_pool* const leases_;
+  busy_poll busy_poll_;
   context_stats counters_;
   loop_entry generation_mark_;
   loop_entry nudge_;
@@ -382,7 +378,7 @@ class io_loop {
   signal_state* signal_sets_ = nullptr;  // those with waits
 
   std::mutex table_mutex_;  // the descriptor table: objects are made and dropped on any thread
-  std::array<std::atomic<descriptor*>, chunks_max>
+  std::array<std::atomic<descriptor*>, descriptor_chunks::most>
       chunks_{};  // release/acquire: read without the mutex
   descriptor* free_descriptors_ = nullptr;
 

@@ -54,6 +54,7 @@ bool io_loop::attempt(io_op& op) noexcept {
   descriptor& d = *op.target;
   direction& q = d.queue[direction_of(op.kind)];
   if (is_transfer(op.kind)) return attempt_transfer<false>(op, d, q);
+  if (op.kind == op_kind::receive_lease) return attempt_leased(op, d, q);
   if (op.kind == op_kind::file_in_order) return attempt_in_order(static_cast<file_operation&>(op));
   return_buffers(op);
   runner& where = is_shared() ? *runner::current() : runner_;
@@ -124,6 +125,44 @@ bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept 
 template bool io_loop::attempt_transfer<false>(io_op&, descriptor&, direction&) noexcept;
 template bool io_loop::attempt_transfer<true>(io_op&, descriptor&, direction&) noexcept;
 
+/// A buffer is taken when there may be data, and kept only if there was. Of shared loops: under the
+/// loop's lock.
+bool io_loop::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept {
+  runner& where = *runner::current();
+  if (!worth_attempting(d, q, op.kind) || !where.spend(runner::call_weight)) return false;
+  if (op.address == nullptr) op.address = leases_->take();
+  if (op.address == nullptr) {
+    q.ready = readiness::known;  // nothing was learnt
+    op.result = -ENOMEM;
+    if (leases_->buffers() == 0) return true;
+    op.flags |= io_op::flag_exhausted;
+    ++counters_.lease_waits;
+    return false;
+  }
+  lease_slot& taken = *static_cast<lease_slot*>(op.address);
+  ++counters_.attempts;
+  io_vector room{taken.data, leases_->bytes()};
+  const std::ptrdiff_t r =
+      is_socket(d) ? system_->receive(d.fd, room.data, room.bytes) : system_->read(d.fd, &room, 1);
+  if (r > 0) {
+    ++counters_.leases;
+    where.charge(static_cast<unsigned>(static_cast<std::size_t>(r) / runner::bytes_per_weight));
+    op.transferred = static_cast<std::size_t>(r);
+    op.result = 0;
+    note_received(d, q, room.bytes, op.transferred);
+    return true;
+  }
+  op.address = nullptr;
+  leases_->give_back(taken);
+  if (r == -EAGAIN) {
+    ++counters_.wrong_attempts;
+    q.ready = readiness::no;
+    return false;
+  }
+  op.result = r < 0 ? static_cast<int>(r) : eof_result;
+  return true;
+}
+
 void io_loop::note_received(const descriptor& d, direction& q, std::size_t asked,
                             std::size_t moved) noexcept {
   if (d.hung_up) {
@@ -137,6 +176,11 @@ void io_loop::note_received(const descriptor& d, direction& q, std::size_t asked
 // -------------------------------------------------------------------
 
 bool io_loop::pause(io_op& op) noexcept {
+  if (op.kind == op_kind::receive_lease) {
+    advance(op, op_event::park);
+    leases_->wait(op);
+    return true;
+  }
   ++counters_.retries;
   if (accept_pause_ns_ == 0) {
     char line[160];
@@ -165,6 +209,7 @@ void io_loop::resume_acceptors() noexcept {
 
 void io_loop::leave_pause(io_op& op) noexcept {
   if (!is_paused(op)) return;
+  if (op.kind == op_kind::receive_lease) return leases_->leave(op);
   entry_queue paused = paused_;
   paused_ = entry_queue();
   while (!paused.empty()) {

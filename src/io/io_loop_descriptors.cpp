@@ -13,13 +13,16 @@ descriptor* io_loop::allocate_descriptor(const any_io_executor& executor) {
   const std::lock_guard lock(table_mutex_);
   if (free_descriptors_ == nullptr) {
     std::uint32_t chunk = 0;
-    while (chunk < chunks_max && chunks_[chunk].load(std::memory_order_relaxed) != nullptr) ++chunk;
-    if (chunk == chunks_max) throw_error(error::no_descriptors, "io_context: descriptor table");
-    const std::uint32_t size = chunk_size(chunk);
+    while (chunk < descriptor_chunks::most &&
+           chunks_[chunk].load(std::memory_order_relaxed) != nullptr)
+      ++chunk;
+    if (chunk == descriptor_chunks::most)
+      throw_error(error::no_descriptors, "io_context: descriptor table");
+    const std::uint32_t size = descriptor_chunks::size(chunk);
     auto* made = new descriptor[size];
     for (std::uint32_t i = size; i > 0; --i) {
       descriptor& d = made[i - 1];
-      d.index = chunk_begin(chunk) + i - 1;
+      d.index = descriptor_chunks::begin(chunk) + i - 1;
       d.loop = this;
       d.expiry.owner = &d;
       d.next = free_descriptors_;

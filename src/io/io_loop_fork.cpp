@@ -16,8 +16,9 @@ bool io_loop::inherited() const noexcept { return forks_ != fork_count(); }
 void io_loop::leave_to_parent() noexcept {
   if (left_to_parent_ || driver_->wake_handle() < 0 || !inherited()) return;
   left_to_parent_ = true;
-  for (std::uint32_t chunk = 0; chunk < chunks_max && chunks_[chunk] != nullptr; ++chunk) {
-    for (std::uint32_t i = 0; i < chunk_size(chunk); ++i) {
+  for (std::uint32_t chunk = 0; chunk < descriptor_chunks::most && chunks_[chunk] != nullptr;
+       ++chunk) {
+    for (std::uint32_t i = 0; i < descriptor_chunks::size(chunk); ++i) {
       descriptor& d = chunks_[chunk][i];
       if (d.fd < 0) continue;
       for (direction& q : d.queue) {

@@ -25,6 +25,8 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
                   : nullptr),
       speculation_(how.speculation_),
       wall_timers_(*this),
+      leases_(new lease_pool(*this, how.lease_buffers_, how.lease_bytes_)),
+      busy_poll_(how.busy_poll_ns_),
       context_(context),
       ambient_(executor()),
       no_timer_(*this, executor(), clock_kind::steady),
@@ -41,6 +43,7 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
   no_descriptor_.loop = this;
   no_descriptor_.executor = executor();
   backend_selection::open(*this, how, system_, driver_);
+  if (driver_->wake_handle() < 0) busy_poll_ = busy_poll(0);  // virtual time passes by waiting
   mail_.open(driver_->wake_handle());
   if (is_shared()) shared_->open(driver_->wake_handle(), driver_->threads());
 }
@@ -52,7 +55,9 @@ io_loop::~io_loop() {
   BECK_ASSERT(taken && (!is_shared() || inherited() || !shared_->is_inside()),
               "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);
-  if (!empty_out()) {
+  const bool emptied = empty_out();
+  leases_->abandon();
+  if (!emptied) {
     log("io_context destroyed: the kernel did not give an operation back within 30 s; its memory "
         "is leaked");
     static_cast<void>(
@@ -97,8 +102,9 @@ void io_loop::cancel_everything() noexcept {
   while (timer_entry* entry = timers_.take_any()) entry->expired(*entry, *this, true);
   cancel_all_signal_waits();
   jobs_.cancel_all();
-  for (std::uint32_t chunk = 0; chunk < chunks_max && chunks_[chunk] != nullptr; ++chunk) {
-    for (std::uint32_t i = 0; i < chunk_size(chunk); ++i) {
+  for (std::uint32_t chunk = 0; chunk < descriptor_chunks::most && chunks_[chunk] != nullptr;
+       ++chunk) {
+    for (std::uint32_t i = 0; i < descriptor_chunks::size(chunk); ++i) {
       descriptor& d = chunks_[chunk][i];
       if (d.fd < 0 || d.closing) continue;  // closing ones were asked already
       abandon_all(d);

@@ -143,7 +143,7 @@ void io_loop::late_attempt_entry(queue_entry* entry, runner* where) {
   ++loop.counters_.speculations;
   if (loop.attempt(op)) return loop.deliver_here(op, where);
   q.predictor = 0;
-  loop.hand_over(op);
+  if (!loop.pause_if_exhausted(op)) loop.hand_over(op);
 }
 
 void io_loop::deliver_here(io_op& op, runner* where) {

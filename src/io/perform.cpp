@@ -70,6 +70,7 @@ std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
     case op_kind::wait_write:
     case op_kind::wait_error:
       return poll_now(sys, fd, op.kind);
+    case op_kind::receive_lease:  // the loop's, which has the buffers
     case op_kind::wait_timer:
     case op_kind::wait_signal:
     case op_kind::file:
@@ -85,6 +86,7 @@ unsigned awaited_events(op_kind kind) noexcept {
   switch (kind) {
     case op_kind::receive:
     case op_kind::receive_vector:
+    case op_kind::receive_lease:
     case op_kind::receive_message:
     case op_kind::accept:
     case op_kind::wait_read:

@@ -22,6 +22,7 @@ std::ptrdiff_t perform_blocking(system& sys, io_op& op) noexcept {
     case op_kind::receive:
     case op_kind::send:
     case op_kind::receive_vector:
+    case op_kind::receive_lease:
     case op_kind::send_vector:
     case op_kind::receive_message:
     case op_kind::send_message:

@@ -16,7 +16,7 @@ unsigned wake(io_loop& loop, direction& q) noexcept {
   io_op* op = q.current;
   if (op == nullptr || op->state != op_state::parked || loop.is_paused(*op)) return 0;
   if (planted(planted_bug::lost_wake_up) && loop.counters().completions % 8 == 0) return 0;
-  if (is_receive(op->kind) && q.predictor < predictor_max && loop.speculates()) ++q.predictor;
+  if (is_read(op->kind) && q.predictor < predictor_max && loop.speculates()) ++q.predictor;
   loop.queue_attempt(*op);
   return 1;
 }

@@ -94,6 +94,7 @@ const char* words_for(const io_op& op) noexcept {
     case op_kind::send:
     case op_kind::send_vector:
       return whole ? "write" : "write_some";
+    case op_kind::receive_lease:
     case op_kind::receive_message:
       return "receive";
     case op_kind::send_message:

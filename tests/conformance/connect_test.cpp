@@ -285,3 +285,35 @@ CONFORMANCE("the synchronous form does the same") {
   CHECK(beck::connect(socket, all, not_first) == all[1]);
   CHECK_THROWS_AS(beck::connect(socket, endpoint_list{nobody}), beck::io_error);
 }
+
+CONFORMANCE("an awaitable gets values and exceptions, from lookups and connects") {
+  beck::test::named_machine m;
+  tcp::acceptor acceptor(m.ctx(), loopback_v4());
+  const deaf_port nobody(m.ctx());
+  int thrown = 0;
+  const auto body = [](beck::test::named_machine& on, tcp::endpoint there, tcp::endpoint deaf,
+                       int& errors) -> beck::awaitable<> {
+    tcp::resolver resolver(on.ctx());
+    tcp::socket socket(on.ctx());
+    const tcp::resolver::results_type found =
+        co_await resolver.async_resolve("127.0.0.1", std::to_string(there.port()));
+    const tcp::endpoint to = co_await beck::async_connect(socket, found, beck::use_awaitable);
+    CHECK(to == there);
+    try {
+      const endpoint_list all(2, deaf);
+      co_await beck::async_connect(socket, all);
+    } catch (const beck::io_error& e) {
+      CHECK(e.code() == error::connection_refused);
+      ++errors;
+    }
+    try {
+      co_await resolver.async_resolve("nowhere", "80", tcp::resolver::flags(), beck::use_awaitable);
+    } catch (const beck::io_error& e) {
+      CHECK(e.code() == error::host_not_found);
+      ++errors;
+    }
+  };
+  beck::co_spawn(m.ctx(), body(m, acceptor.local_endpoint(), nobody, thrown), beck::detached);
+  m.ctx().run();
+  CHECK(thrown == 2);
+}

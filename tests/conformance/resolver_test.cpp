@@ -4,6 +4,7 @@
 #include <beck/coro/co_spawn.hpp>
 #include <beck/net/resolver.hpp>
 #include <beck/net/tcp.hpp>
+#include <beck/net/udp.hpp>
 
 #include <algorithm>
 #include <ostream>
@@ -275,4 +276,13 @@ TEST_CASE("name errors have Asio's names and texts, in categories of their own")
   for (const auto e : {error::socket_type_not_supported, error::invalid_service_name}) {
     CHECK(error::make_error_code(e).message().find("Unknown") == std::string::npos);
   }
+}
+
+CONFORMANCE("lookups for UDP give its endpoints") {
+  beck::io_context ctx(context_options());
+  beck::ip::udp::resolver resolver(ctx);
+  const auto found = resolver.resolve("127.0.0.1", "53");
+  REQUIRE(found.begin() != found.end());
+  const beck::ip::udp::endpoint first = *found.begin();
+  CHECK(first == beck::ip::udp::endpoint(make_address("127.0.0.1"), 53));
 }

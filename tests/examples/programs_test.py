@@ -89,6 +89,43 @@ class Datagrams(unittest.TestCase):
                         self.assertEqual(client.recv(65536), bytes([number]) * size)
 
 
+class Broadcast(unittest.TestCase):
+    def test_what_one_sends_reaches_the_others_and_a_slow_one_is_thrown_out(self):
+        for backend in backends():
+            with self.subTest(backend=backend), ExitStack() as stack:
+                _, port = stack.enter_context(program("broadcast_server", backend=backend))
+                lazy, talker, listener = (stack.enter_context(connect(port)) for _ in range(3))
+                listener.settimeout(0.2)
+                while True:  # until all have joined
+                    talker.sendall(b".")
+                    try:
+                        if listener.recv(1):
+                            break
+                    except TimeoutError:
+                        continue
+                listener.settimeout(LIMIT_S)
+                heard = b""
+                for piece in range(400):  # the lazy one reads none of these 40 MB
+                    talker.sendall(b"%05d" % piece * 20000)
+                    while not heard.endswith(b"%05d" % piece * 20000):
+                        more = listener.recv(1 << 20)
+                        self.assertTrue(more)
+                        heard = (heard + more)[-(1 << 20) :]
+                self.assertEqual(receive_exactly(lazy, 1)[:1], b".")
+                lazy.settimeout(LIMIT_S)
+                left = 0
+                while more := self.read_some(lazy):
+                    left += len(more)
+                self.assertLess(left, 400 * 100000)
+
+    @staticmethod
+    def read_some(stream):
+        try:
+            return stream.recv(1 << 20)
+        except ConnectionResetError:
+            return b""
+
+
 class Chat(unittest.TestCase):
     def test_every_line_reaches_all_others_in_order(self):
         for backend in backends():

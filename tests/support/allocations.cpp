@@ -11,12 +11,14 @@ namespace beck::test {
 namespace {
 
 constinit thread_local std::uint64_t count = 0;
+constinit thread_local std::uint64_t bytes_asked = 0;
 constinit thread_local int countdown = 0;  // 0: no allocation is to fail
 constinit thread_local bool has_fired = false;
 
 }  // namespace
 
 std::uint64_t allocations() noexcept { return count; }
+std::uint64_t allocated_bytes() noexcept { return bytes_asked; }
 
 bool counts_allocations() {
   const std::uint64_t before = count;
@@ -34,6 +36,7 @@ bool allocation_fault::fired() const noexcept { return has_fired; }
 // Null where it fails on purpose or memory is out.
 static void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
   ++count;
+  bytes_asked += bytes;
   if (countdown != 0 && --countdown == 0) {
     has_fired = true;
     return nullptr;

@@ -12,6 +12,9 @@ namespace beck::test {
 // How often the calling thread has asked the general allocator for memory.
 std::uint64_t allocations() noexcept;
 
+// How many bytes it has asked for in all.
+std::uint64_t allocated_bytes() noexcept;
+
 // Whether this build can: a sanitizer may bring its own operator new.
 bool counts_allocations();
 

@@ -37,7 +37,8 @@ beck::io_context::options context_options(const bench::settings& s) {
   return beck::io_context::options()
       .backend(beck::parse_backend(s.backend.c_str()))
       .arming(arming)
-      .lazy_speculation(s.speculation);
+      .lazy_speculation(s.speculation)
+      .busy_poll(beck::duration(std::int64_t{s.busy_poll_us} * 1000));
 }
 
 void counters::restart() {
@@ -65,6 +66,9 @@ std::size_t counters::collect(std::uint64_t operations, figure* figures) const {
   add("wrong_attempts_per_op", &beck::context_stats::wrong_attempts);
   add("lazy_armed_per_op", &beck::context_stats::lazy_armed);
   add("speculations_per_op", &beck::context_stats::speculations);
+  add("leases_per_op", &beck::context_stats::leases);
+  add("spins_per_op", &beck::context_stats::spins);
+  add("spin_hits_per_op", &beck::context_stats::spin_hits);
   add("block_misses_per_op", &beck::context_stats::block_misses);
   figures[count++] = {"allocations_per_op", per_operation(allocation_count, allocations_)};
   return count;

@@ -26,7 +26,7 @@ class counters {
   // measured part.
   template <class Note>
   void report(std::uint64_t operations, Note note) const {
-    constexpr std::size_t count_max = 16;
+    constexpr std::size_t count_max = 20;
     figure figures[count_max];
     const std::size_t count = collect(operations, figures);
     for (std::size_t i = 0; i < count; ++i) note(figures[i].name, figures[i].value);

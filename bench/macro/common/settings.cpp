@@ -62,6 +62,8 @@ settings settings::from_arguments(int argc, char** argv) {
       s.cpu = small_number(option, value);
     else if (option == "--other-cpu")
       s.other_cpu = small_number(option, value);
+    else if (option == "--busy-poll")
+      s.busy_poll_us = small_number(option, value);
     else if (option == "--pairs")
       s.pairs = static_cast<std::size_t>(small_number(option, value));
     else

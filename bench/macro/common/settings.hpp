@@ -24,6 +24,7 @@ struct settings {
   // are tried one turn late.
   std::string arming = "lazy";  // --arming lazy|eager|none
   bool speculation = true;      // --no-speculation
+  int busy_poll_us = 0;         // --busy-poll N: looks for so long before it sleeps
 
   // Reads the arguments; prints what is wrong and ends the program with status 2 if they are bad.
   static settings from_arguments(int argc, char** argv);

@@ -62,7 +62,11 @@ struct context_stats {
   std::uint64_t attempts = 0;            ///< direct system calls for operations
   std::uint64_t wrong_attempts = 0;      ///< those that gave EAGAIN
   std::uint64_t lazy_armed = 0;          ///< receives submitted one turn late
+  std::uint64_t leases = 0;              ///< buffers lent by async_receive()
+  std::uint64_t lease_waits = 0;         ///< receives that found none
   std::uint64_t speculations = 0;        ///< reads attempted one turn late, without readiness
+  std::uint64_t spins = 0;               ///< times it looked for work before it slept
+  std::uint64_t spin_hits = 0;           ///< those that found some
   std::uint64_t wakeups = 0;             ///< times another thread woke the sleeping loop
   std::uint64_t mail = 0;                ///< entries that came through the mailbox
   std::uint64_t block_misses = 0;  ///< blocks that the general allocator had to give to this thread
@@ -120,6 +124,11 @@ class io_context : public execution_context {
       return *this;
     }
 
+    /// Lent by async_receive(): at most `most` of `bytes` bytes, each at least 1.
+    options& lease_buffers(std::size_t most, std::size_t bytes) noexcept;
+    /// Looks for so long before it sleeps, as long as that pays; off, and not in simulations.
+    options& busy_poll(duration most) noexcept;
+
    private:
     friend class io_loop;
     friend struct backend_selection;
@@ -131,6 +140,8 @@ class io_context : public execution_context {
     bool speculation_ = true;
     int threads_ = 1;
     std::uint64_t seed_ = 1;
+    std::size_t lease_buffers_ = 512, lease_bytes_ = 4096;
+    std::int64_t busy_poll_ns_ = 0;
     sim_host* host_ = nullptr;
     uring::ring_kernel* kernel_ = nullptr;  // the library's tests put a scripted one below the ring
   };

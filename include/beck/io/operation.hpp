@@ -23,6 +23,7 @@ enum class op_kind : std::uint8_t {
   receive,          ///< recv(2) into one buffer
   send,             ///< send(2) from one buffer
   receive_vector,   ///< recvmsg(2) into an array of buffers
+  receive_lease,    ///< recv(2) into a buffer that the loop lends
   send_vector,      ///< sendmsg(2) from an array of buffers
   receive_message,  ///< recvmsg(2) of a datagram, or recvmmsg(2) of several
   send_message,     ///< sendmsg(2) of a datagram, or sendmmsg(2) of several

@@ -8,11 +8,15 @@
 
 namespace beck::ip {
 
+template <class Protocol>
+class basic_resolver;  // net/resolver.hpp
+
 /// UDP over IPv4 or IPv6, with the names that Asio gives it.
 class udp : public udp_options {
  public:
   using endpoint = basic_endpoint<udp>;
   using socket = basic_datagram_socket<udp>;
+  using resolver = basic_resolver<udp>;
   template <std::size_t Capacity>
   using receive_batch = beck::receive_batch<udp, Capacity>;
   template <std::size_t Capacity>

@@ -104,6 +104,7 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
       loop_.finish(op, completion.res);
       return;
     case op_kind::receive_vector:
+    case op_kind::receive_lease:
     case op_kind::send_vector:
     case op_kind::receive_message:
     case op_kind::send_message:

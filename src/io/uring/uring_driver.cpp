@@ -79,7 +79,7 @@ void uring_driver::submit(io_op& op) noexcept {
   if (may_be_armed(op) && q.ready != readiness::known) {
     advance(op, op_event::list);
     fresh_.add(op);
-  } else if (is_receive(op.kind) && q.ready == readiness::perhaps && q.predictor >= 2) {
+  } else if (is_read(op.kind) && q.ready == readiness::perhaps && q.predictor >= 2) {
     advance(op, op_event::list);
     fresh_.add(op);
   } else if (q.ready != readiness::no) {

@@ -105,6 +105,7 @@ void fill(io_uring_sqe& sqe, io_op& op) noexcept {
       fill_raw(op, sqe);
       return;
     case op_kind::receive_vector:
+    case op_kind::receive_lease:
     case op_kind::receive_message:
     case op_kind::accept:
     case op_kind::wait_read:
@@ -162,7 +163,7 @@ void uring_driver::write_or_keep(lazy_list& list) noexcept {
   list.take([this, &kept](io_op& op) {
     if ((op.flags & io_op::flag_cancelled) != 0) {
       loop_.finish(op, -ECANCELED);
-    } else if (is_receive(op.kind) && !may_be_armed(op)) {
+    } else if (is_read(op.kind) && !may_be_armed(op)) {
       loop_.queue_late_attempt(op);
     } else if (!write_operation(op)) {
       kept.add(op);

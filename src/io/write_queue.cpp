@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: BSL-1.0
+// Blocks of bytes and one operation that sends them, again and again. The state is apart from the
+// queue because the kernel may still read its bytes when the queue is gone: then the completion of
+// the last write frees it.
+#include <beck/io/write_queue.hpp>
+
+#include <cstring>
+#include <new>
+
+#include <beck/base/error.hpp>
+#include <beck/run/block.hpp>
+
+namespace beck {
+namespace {
+
+struct chunk {
+  chunk* next;
+  std::uint32_t begin;  // of the bytes that were not sent
+  std::uint32_t end;    // of the bytes that are there
+};
+
+constexpr std::size_t chunk_memory = 4096;
+constexpr std::size_t chunk_bytes = chunk_memory - sizeof(chunk);
+
+char* bytes_of(chunk& c) noexcept { return reinterpret_cast<char*>(&c + 1); }
+
+chunk* make_chunk() noexcept {
+  try {
+    return ::new (allocate_block(chunk_memory)) chunk{nullptr, 0, 0};
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+void free_chunks(chunk* first) noexcept {
+  while (first != nullptr) {
+    chunk* const next = first->next;
+    free_block(first);
+    first = next;
+  }
+}
+
+}  // namespace
+
+/// As an operation it is the write under way; as an entry it brings the queue to the loop before.
+struct write_queue_state final : vector_operation {
+  write_queue_state(stream_object& s, std::size_t most) noexcept
+      : vector_operation(op_kind::send_vector, nullptr, const_buffer()),
+        stream(&s),
+        bytes_max(most) {
+    complete = &completed;
+  }
+  ~write_queue_state() { drop_all(); }
+
+  // --- taking bytes
+  std::size_t held() const noexcept { return static_cast<std::size_t>(pushed - sent - dropped); }
+  int room_for(std::size_t bytes) const noexcept;
+  bool reserve(std::size_t bytes) noexcept;
+  void append(const_buffer data) noexcept;
+  int take(const const_buffer* parts, std::size_t count) noexcept;
+  void admit_pushes() noexcept;
+
+  // --- sending them
+  void schedule() noexcept;
+  void send_all() noexcept;
+  void prepare() noexcept;
+  void note_sent() noexcept;
+  void drop_all() noexcept;
+  void settle() noexcept;
+  void end_drains() noexcept;
+  void stop(int why, int told) noexcept;
+  static void begin_entry(queue_entry* entry, runner* where);
+  static void completed(queue_entry* entry, runner* where);
+  static void sent_entry(queue_entry* entry, runner* where);
+
+  static write_queue_state& of(queue_entry* entry) noexcept {
+    return static_cast<write_queue_state&>(*static_cast<io_op*>(entry));
+  }
+
+  stream_object* stream;
+  std::size_t bytes_max;
+  std::uint64_t pushed = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t dropped = 0;  // after an error
+  std::uint64_t writes = 0;
+  chunk* head = nullptr;
+  chunk* tail = nullptr;
+  std::size_t chunks = 0;
+  int failure = 0;           // the queue's error
+  bool active = false;       // the entry is queued, or a write is under way
+  bool started = false;      // a write is: the kernel may read the bytes
+  bool orphaned = false;     // the queue is gone
+  any_io_executor executor;  // while active
+  waiter_list pushers;
+  waiter_list drainers;
+};
+
+// --- taking bytes -------------------------------------------------------------------------------
+
+int write_queue_state::room_for(std::size_t bytes) const noexcept {
+  if (failure != 0) return failure;
+  if (bytes > bytes_max) return -error::message_size;
+  return bytes <= bytes_max - held() ? 0 : -error::no_buffer_space;
+}
+
+/// Blocks for so many bytes more, or none.
+bool write_queue_state::reserve(std::size_t bytes) noexcept {
+  const std::size_t room = tail != nullptr ? chunk_bytes - tail->end : 0;
+  if (bytes <= room) return true;
+  chunk* first = nullptr;
+  std::size_t made_count = 0;
+  for (std::size_t missing = bytes - room;; missing -= chunk_bytes) {
+    chunk* const made = make_chunk();
+    if (made == nullptr) {
+      free_chunks(first);
+      return false;
+    }
+    made->next = first;
+    first = made;
+    ++made_count;
+    if (missing <= chunk_bytes) break;
+  }
+  chunks += made_count;
+  if (tail != nullptr) {
+    tail->next = first;
+  } else {
+    head = tail = first;
+  }
+  return true;
+}
+
+void write_queue_state::append(const_buffer data) noexcept {
+  const char* from = static_cast<const char*>(data.data());
+  for (std::size_t left = data.size(); left != 0;) {
+    if (tail->end == chunk_bytes) tail = tail->next;
+    const std::size_t room = chunk_bytes - tail->end;
+    const std::size_t bytes = left < room ? left : room;
+    std::memcpy(bytes_of(*tail) + tail->end, from, bytes);
+    tail->end += static_cast<std::uint32_t>(bytes);
+    from += bytes;
+    left -= bytes;
+  }
+  pushed += data.size();
+}
+
+int write_queue_state::take(const const_buffer* parts, std::size_t count) noexcept {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) bytes += parts[i].size();
+  const int room = room_for(bytes);
+  if (room != 0 || bytes == 0) return room;
+  if (!reserve(bytes)) return -error::no_memory;
+  for (std::size_t i = 0; i < count; ++i) append(parts[i]);
+  schedule();
+  return 0;
+}
+
+/// Takes over the bytes of those who wait, as far as there is room.
+void write_queue_state::admit_pushes() noexcept {
+  while (waiter* const first = pushers.front()) {
+    const int taken = take(&static_cast<write_queue_operation&>(*first).data_, 1);
+    if (taken == -error::no_buffer_space) return;
+    pushers.pop()->wake(taken);
+  }
+}
+
+// --- sending them -------------------------------------------------------------------------------
+
+/// Behind what is queued: what else is pushed until then goes with it.
+void write_queue_state::schedule() noexcept {
+  if (active) return;
+  active = true;
+  target = stream->slot();
+  executor = default_executor(*this);
+  executor.on_work_started();
+  run = &begin_entry;
+  executor.post(this);
+}
+
+void write_queue_state::begin_entry(queue_entry* entry, runner* where) {
+  write_queue_state& self = of(entry);
+  if (where == nullptr) return self.stop(-error::operation_aborted, 0), self.settle();
+  self.send_all();
+}
+
+/// Writes until there is nothing left, or the loop says later. Runs no user code, so only the
+/// budget and what is queued can make it long.
+void write_queue_state::send_all() noexcept {
+  while (head != nullptr && failure == 0 && !orphaned) {
+    prepare();
+    started = true;
+    ++writes;
+    if (!start_operation_immediate(*this)) return;
+    note_sent();
+  }
+  settle();
+}
+
+void write_queue_state::prepare() noexcept {
+  target = stream->slot();
+  transferred = 0;
+  std::size_t count = 0;
+  for (chunk* at = head; at != nullptr && count < vector_operation::parts_max; at = at->next) {
+    if (at->begin == at->end) break;
+    parts()[count++] = {bytes_of(*at) + at->begin, at->end - at->begin};
+  }
+  if (count == 1) {
+    kind = op_kind::send;
+    flags = io_op::flag_all;
+    address = parts()[0].data;
+    length = parts()[0].bytes;
+  } else {
+    kind = op_kind::send_vector;
+    flags = 0;
+    length = count;
+  }
+}
+
+/// On the runner of the stream's context.
+void write_queue_state::completed(queue_entry* entry, runner* where) {
+  write_queue_state& self = of(entry);
+  if (where == nullptr || runs_operations_of(self.executor, self)) return sent_entry(entry, where);
+  self.run = &sent_entry;
+  self.executor.post(entry);
+}
+
+/// On the stream's executor.
+void write_queue_state::sent_entry(queue_entry* entry, runner* where) {
+  write_queue_state& self = of(entry);
+  if (where == nullptr && self.failure == 0) self.failure = -error::operation_aborted;
+  self.note_sent();
+  if (where != nullptr) return self.send_all();
+  self.settle();
+}
+
+void write_queue_state::note_sent() noexcept {
+  started = false;
+  sent += transferred;
+  for (std::size_t left = transferred; left != 0;) {
+    const std::size_t there = head->end - head->begin;
+    const std::size_t bytes = left < there ? left : there;
+    head->begin += static_cast<std::uint32_t>(bytes);
+    left -= bytes;
+    if (head->begin != head->end) break;
+    chunk* const sent_chunk = head;
+    head = head->next;
+    if (tail == sent_chunk) tail = head;
+    free_block(sent_chunk);
+    --chunks;
+  }
+  if (result < 0 && failure == 0) failure = result;
+  if (failure != 0) return stop(failure, 0);
+  admit_pushes();
+  end_drains();
+}
+
+void write_queue_state::drop_all() noexcept {
+  dropped += held();
+  free_chunks(head);
+  head = tail = nullptr;
+  chunks = 0;
+}
+
+/// Nothing is sent any more. `told` for those who wait: 0, the queue's error.
+void write_queue_state::stop(int why, int told) noexcept {
+  if (failure == 0) failure = why;
+  waiter_chain ended;
+  pushers.take_all(ended);
+  if (!started) {
+    drop_all();
+    drainers.take_all(ended);
+  }
+  ended.wake_all(told != 0 ? told : failure);
+}
+
+void write_queue_state::end_drains() noexcept {
+  while (waiter* const first = drainers.front()) {
+    if (static_cast<write_queue_operation&>(*first).position_ > sent) return;
+    drainers.pop()->wake(0);
+  }
+}
+
+/// The write is over, or never came. Afterwards the state may be gone.
+void write_queue_state::settle() noexcept {
+  active = false;
+  const any_io_executor last(static_cast<any_io_executor&&>(executor));
+  executor = any_io_executor();
+  if (orphaned) delete this;
+  last.on_work_finished();
+}
+
+// --- the queue ----------------------------------------------------------------------------------
+
+write_queue::write_queue(stream_object& stream, std::size_t bytes_max)
+    : state_(new write_queue_state(stream, bytes_max)) {}
+
+write_queue::~write_queue() {
+  write_queue_state& state = *state_;
+  if (!state.active) {
+    state.stop(-error::operation_aborted, waiter::dropped);
+    delete state_;
+    return;
+  }
+  state.orphaned = true;
+  if (state.started) static_cast<void>(cancel_operation(state));
+  state.stop(-error::operation_aborted, waiter::dropped);
+  waiter_chain given_up;
+  state.drainers.take_all(given_up);
+  given_up.wake_all(waiter::dropped);
+}
+
+error_code write_queue::push_parts(const const_buffer* parts, std::size_t count) noexcept {
+  if (!state_->pushers.empty()) return error::no_buffer_space;
+  return make_error(state_->take(parts, count));
+}
+
+void write_queue::cancel() noexcept {
+  if (state_->failure != 0) return;
+  if (state_->started) static_cast<void>(cancel_operation(*state_));
+  state_->stop(-error::operation_aborted, 0);
+}
+
+std::size_t write_queue::size() const noexcept { return state_->held(); }
+std::size_t write_queue::bytes_max() const noexcept { return state_->bytes_max; }
+std::uint64_t write_queue::bytes_sent() const noexcept { return state_->sent; }
+std::uint64_t write_queue::writes() const noexcept { return state_->writes; }
+std::size_t write_queue::memory() const noexcept { return state_->chunks * chunk_memory; }
+error_code write_queue::error() const noexcept { return make_error(state_->failure); }
+
+// --- waiting for it -----------------------------------------------------------------------------
+
+write_queue_operation::~write_queue_operation() {
+  if (is_listed()) [[unlikely]] {
+    write_queue_state& state = *queue_->state_;
+    (drains_ ? state.drainers : state.pushers).leave(*this);
+  }
+}
+
+bool write_queue_operation::ready() {
+  write_queue_state& state = *queue_->state_;
+  if (!drains_) {
+    if (!state.pushers.empty()) return false;
+    const int taken = state.take(&data_, 1);
+    return taken != -error::no_buffer_space && finish(make_error(taken));
+  }
+  if (state.started) return false;  // what is sent, or not, is not final
+  if (state.failure == 0 && state.sent != state.pushed) return false;
+  return finish(make_error(state.failure));
+}
+
+void write_queue_operation::initiate(handler done) {
+  write_queue_state& state = *queue_->state_;
+  on_wake(&end_wait);
+  done_ = static_cast<handler&&>(done);
+  position_ = state.pushed;
+  (drains_ ? state.drainers : state.pushers).join(*this);
+}
+
+void write_queue_operation::cancel() noexcept {
+  if (queue_ == nullptr) return;
+  write_queue_state& state = *queue_->state_;
+  if (!(drains_ ? state.drainers : state.pushers).leave(*this)) return;
+  end_wait(*this, cancelled);
+  if (!drains_) state.admit_pushes();
+}
+
+any_io_executor write_queue_operation::get_executor() const noexcept {
+  const io_op of_stream(op_kind::send, queue_->state_->stream->slot(), nullptr, 0);
+  return default_executor(of_stream);
+}
+
+void write_queue_operation::end_wait(waiter& one, int result) noexcept {
+  auto& self = static_cast<write_queue_operation&>(one);
+  handler done(static_cast<handler&&>(self.done_));
+  if (result == dropped) {
+    self.queue_ = nullptr;
+  } else {
+    done(make_error(result));
+  }
+}
+
+}  // namespace beck
