@@ -9,11 +9,13 @@
 #include <beck/run/bind.hpp>
 #include <beck/transfer/copy.hpp>
 #include <chrono>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <thread>
 
 #include "support/context_options.hpp"
+#include "support/file_place.hpp"
 #include "support/open_descriptors.hpp"
 #include "support/stream_pair.hpp"
 #include "support/two_files.hpp"
@@ -122,6 +124,30 @@ CONFORMANCE("closing a file during its copy ends it with operation_aborted") {
     }
     CHECK(beck::test::open_descriptors() == before);
   }
+}
+
+CONFORMANCE("a file that is destroyed during its copy ends it with operation_aborted") {
+  const auto before = beck::test::open_descriptors();
+  for (const auto which : {transfer_mechanism::automatic, transfer_mechanism::read_write}) {
+    const file_place place(where);
+    beck::io_context ctx(context_options());
+    auto from = std::make_unique<random_access_file>(ctx, place.path("from"), for_writing);
+    auto to = std::make_unique<random_access_file>(ctx, place.path("to"), for_writing);
+    fill(*from, pattern(20 << 20));
+    auto destroy = [&](std::uint64_t) { to.reset(); };
+    beck::error_code error;
+    std::uint64_t bytes = 0;
+    beck::async_copy(*from, *to, copy_options().only(which).depth(1).progress(destroy),
+                     [&](beck::error_code ec, transfer_report done) {
+                       error = ec;
+                       bytes = done.bytes;
+                     });
+    ctx.run();
+    CHECK(error == beck::error::operation_aborted);
+    CHECK(bytes > 0);
+    CHECK(bytes < (20 << 20));
+  }
+  CHECK(beck::test::open_descriptors() == before);
 }
 
 CONFORMANCE("a context is destroyed in the middle of copies, and nothing stays behind") {
