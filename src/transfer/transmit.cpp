@@ -23,9 +23,9 @@ constexpr std::size_t window_bytes = 262'144;
 constexpr std::uint64_t offset_max = INT64_MAX;
 
 struct transmission {
-  transmission(descriptor& stream, descriptor& file, std::uint64_t offset, std::uint64_t bytes,
-               const transmit_options& options) noexcept
-      : to(stream), from(file), begin(offset), limit(bytes), how(options) {}
+  transmission(descriptor& stream, std::uint32_t life, descriptor& file, std::uint64_t offset,
+               std::uint64_t bytes, const transmit_options& options) noexcept
+      : to(stream), to_life(life), from(file), begin(offset), limit(bytes), how(options) {}
 
   io_loop& loop() const noexcept { return *to.loop; }
   std::uint64_t left() const noexcept { return limit - report.bytes; }
@@ -35,12 +35,19 @@ struct transmission {
     report.bytes += bytes;
     how.progress().tell(report.bytes);
   }
+  /// Whether the stream and the file take operations now: 0, or why not. A slot that was closed may
+  /// be another object's by now.
+  int usable() const noexcept {
+    const bool is_gone = to.generation != to_life || to.fd < 0 || to.closing || from.closing;
+    return is_gone ? cancelled_result : to.expired ? timeout_result : 0;
+  }
   /// The first error counts.
   void fail(const error_code& ec) noexcept {
     if (!error) error = ec;
   }
 
   descriptor& to;
+  const std::uint32_t to_life;  ///< the generation of the slot
   descriptor& from;
   const std::uint64_t begin;  ///< in the file
   std::uint64_t limit;        ///< in bytes
@@ -73,12 +80,6 @@ bool is_refusal(std::ptrdiff_t result) noexcept {
   }
 }
 
-/// Whether the stream takes operations now.
-int usable(const descriptor& d) noexcept {
-  if (d.fd < 0 || d.closing) return cancelled_result;
-  return d.expired ? timeout_result : 0;
-}
-
 /// False: the kernel does not do it for these two.
 task<bool> send_file(transmission& work) {
   constexpr auto mechanism = transfer_mechanism::send_file;
@@ -100,8 +101,7 @@ task<bool> send_file(transmission& work) {
       }
       in_memory = at + window;
     }
-    const int refused = work.from.closing ? cancelled_result : usable(work.to);
-    if (refused < 0) {
+    if (const int refused = work.usable(); refused < 0) {
       work.fail(make_error(refused));
       break;
     }
@@ -160,6 +160,7 @@ class block_sending {
       auto got = co_await std::move(read);
       auto turn = co_await turns_[index].wait();
       if (turn.error()) work_.fail(turn.error());
+      if (const int refused = work_.usable(); refused < 0) work_.fail(make_error(refused));
       if (work_.error) break;
       const std::size_t have = std::min(*got, bytes);
       transfer_operation write(op_kind::send, &work_.to, memory, have);
@@ -215,16 +216,17 @@ int prepare(transmission& work) noexcept {
     work.limit = bytes - std::min(bytes, work.begin);
   }
   work.limit = std::min(work.limit, offset_max - work.begin);
-  return work.to.fd < 0 ? -EBADF : usable(work.to);
+  return work.usable();
 }
 
-task<transfer_end> run_transmission(descriptor* to, descriptor* from, std::uint32_t generation,
-                                    std::uint64_t offset, std::uint64_t bytes,
-                                    transmit_options how) {
-  transmission work(*to, *from, offset, bytes, how);
+task<transfer_end> run_transmission(descriptor* to, std::uint32_t to_life, descriptor* from,
+                                    std::uint32_t from_life, std::uint64_t offset,
+                                    std::uint64_t bytes, transmit_options how) {
+  transmission work(*to, to_life, *from, offset, bytes, how);
   late<open_hold> file;
   int result = -EINVAL;
-  if (from->loop == to->loop) result = file.emplace(*from, generation).result();
+  if (from->loop == to->loop) result = file.emplace(*from, from_life).result();
+  if (result == 0 && to->generation == to_life && to->fd < 0) result = -EBADF;
   if (result == 0) result = prepare(work);
   if (result < 0) co_return transfer_end(make_error(result), work.report);
   bool goes_on = true;
@@ -233,9 +235,7 @@ task<transfer_end> run_transmission(descriptor* to, descriptor* from, std::uint3
     goes_on = !done;
   }
   if (goes_on && work.left() != 0) co_await send_blocks(work);
-  if (work.error && (from->closing || to->fd < 0 || to->closing)) {
-    work.error = make_error(cancelled_result);
-  }
+  if (work.error && work.usable() == cancelled_result) work.error = make_error(cancelled_result);
   co_return transfer_end(work.error, work.report);
 }
 
@@ -252,9 +252,10 @@ transmit_options& transmit_options::block_bytes(std::size_t bytes) noexcept {
 }
 
 void transmit_operation::initiate(handler done) {
-  spawn_root(executor_for(*to_->loop),
-             run_transmission(to_, from_, from_->generation, offset_, bytes_, how_),
-             transfer_handler<handler>(static_cast<handler&&>(done)));
+  spawn_root(
+      executor_for(*to_->loop),
+      run_transmission(to_, to_->generation, from_, from_->generation, offset_, bytes_, how_),
+      transfer_handler<handler>(static_cast<handler&&>(done)));
 }
 
 any_io_executor transmit_operation::get_executor() const noexcept { return to_->executor; }

@@ -9,11 +9,13 @@
 #include <beck/run/bind.hpp>
 #include <beck/transfer/copy.hpp>
 #include <chrono>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <thread>
 
 #include "support/context_options.hpp"
+#include "support/file_place.hpp"
 #include "support/open_descriptors.hpp"
 #include "support/stream_pair.hpp"
 #include "support/two_files.hpp"
@@ -45,7 +47,7 @@ CONFORMANCE("a copy that is stopped says what is there, and what is there is rig
   };
   const auto how = copy_options()
                        .only(transfer_mechanism::read_write)
-                       .depth(2)
+                       .depth(1)
                        .block_bytes(16'384)
                        .progress(stop);
   beck::async_copy(files.from, files.to, how,
@@ -59,6 +61,31 @@ CONFORMANCE("a copy that is stopped says what is there, and what is there is rig
   CHECK(report.bytes >= 300'000);
   CHECK(report.bytes < data.size());
   CHECK(contents(files.to).substr(0, report.bytes) == data.substr(0, report.bytes));
+}
+
+CONFORMANCE("blocks that are on their way when a copy is stopped do no harm") {
+  beck::io_context ctx(context_options());
+  two_files files(ctx, where);
+  const std::string data = pattern(1 << 20);
+  fill(files.from, data);
+  beck::cancellation_signal signal;
+  beck::error_code ec;
+  transfer_report report;
+  auto stop = [&](std::uint64_t) { signal.emit(beck::cancellation_type::terminal); };
+  const auto how = copy_options()
+                       .only(transfer_mechanism::read_write)
+                       .depth(16)
+                       .block_bytes(16'384)
+                       .progress(stop);
+  beck::async_copy(files.from, files.to, how,
+                   beck::bind_cancellation_slot(signal.slot(),
+                                                [&](beck::error_code error, transfer_report done) {
+                                                  ec = error;
+                                                  report = done;
+                                                }));
+  ctx.run();
+  CHECK((ec == beck::error::operation_aborted || report.bytes == data.size()));
+  CHECK((contents(files.to).substr(0, report.bytes) == data.substr(0, report.bytes)));
 }
 
 CONFORMANCE("a copy under a time limit gives what it has, or timeout") {
@@ -84,8 +111,11 @@ CONFORMANCE("closing a file during its copy ends it with operation_aborted") {
       fill(files.from, pattern(1 << 20));
       auto close = [&](std::uint64_t) { source ? files.from.close() : files.to.close(); };
       beck::error_code ec;
-      const auto how =
-          copy_options().only(transfer_mechanism::read_write).block_bytes(65'536).progress(close);
+      const auto how = copy_options()
+                           .only(transfer_mechanism::read_write)
+                           .depth(1)  // else others may have finished before the first one
+                           .block_bytes(65'536)
+                           .progress(close);
       const transfer_report done = files.copy(ctx, how, ec);
       CHECK(ec == beck::error::operation_aborted);
       CHECK(done.bytes > 0);
@@ -94,6 +124,30 @@ CONFORMANCE("closing a file during its copy ends it with operation_aborted") {
     }
     CHECK(beck::test::open_descriptors() == before);
   }
+}
+
+CONFORMANCE("a file that is destroyed during its copy ends it with operation_aborted") {
+  const auto before = beck::test::open_descriptors();
+  for (const auto which : {transfer_mechanism::automatic, transfer_mechanism::read_write}) {
+    const file_place place(where);
+    beck::io_context ctx(context_options());
+    auto from = std::make_unique<random_access_file>(ctx, place.path("from"), for_writing);
+    auto to = std::make_unique<random_access_file>(ctx, place.path("to"), for_writing);
+    fill(*from, pattern(20 << 20));
+    auto destroy = [&](std::uint64_t) { to.reset(); };
+    beck::error_code error;
+    std::uint64_t bytes = 0;
+    beck::async_copy(*from, *to, copy_options().only(which).depth(1).progress(destroy),
+                     [&](beck::error_code ec, transfer_report done) {
+                       error = ec;
+                       bytes = done.bytes;
+                     });
+    ctx.run();
+    CHECK(error == beck::error::operation_aborted);
+    CHECK(bytes > 0);
+    CHECK(bytes < (20 << 20));
+  }
+  CHECK(beck::test::open_descriptors() == before);
 }
 
 CONFORMANCE("a context is destroyed in the middle of copies, and nothing stays behind") {

@@ -13,6 +13,7 @@
 #include <beck/run/bind.hpp>
 #include <beck/transfer/transmit.hpp>
 #include <chrono>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <thread>
@@ -195,6 +196,31 @@ CONFORMANCE("closing the socket or the file ends a transmission with operation_a
       }
       CHECK(beck::test::open_descriptors() == before);
     }
+  }
+}
+
+CONFORMANCE(
+    "a socket that is destroyed during a transmission ends it, and its slot's next owner gets "
+    "nothing") {
+  for (const auto which : mechanisms) {
+    beck::io_context ctx(context_options());
+    sending s(ctx, where, 4'000'000);
+    std::unique_ptr<stream_pair> next;
+    auto replace = [&](std::uint64_t) {
+      if (next) return;
+      { const beck::test::stream_socket gone(std::move(s.pair.a)); }
+      next = std::make_unique<stream_pair>(ctx);
+    };
+    beck::error_code error;
+    beck::async_transmit(s.pair.a, s.file, 0, beck::to_the_end,
+                         transmit_options().only(which).progress(replace),
+                         [&](beck::error_code ec, transfer_report) { error = ec; });
+    run_task(ctx, s.receive_all());
+    CHECK(error == beck::error::operation_aborted);
+    CHECK((s.arrived == s.data.substr(0, s.arrived.size())));
+    REQUIRE(next);
+    CHECK(next->a.available() == 0);
+    CHECK(next->b.available() == 0);
   }
 }
 

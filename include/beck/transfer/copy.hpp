@@ -99,13 +99,14 @@ class [[nodiscard]] copy_operation : public op<copy_operation, void(error_code, 
 /// endless ones need a length.
 ///
 /// Requires: nobody else changes the size of the target meanwhile. The files may belong to two
-/// contexts: then they are read and written. `only(send_file)` moves the target's file position,
-/// which this library does not use, so there must not be two of them into one target.
-/// Cancellation: between chunks and blocks, by the token, the coroutine's scope, or close() of one
-/// of the files; gives operation_aborted, and the bytes tell what is there. A chunk that a thread
-/// works on is waited for. Memory: depth times block where bytes are read and written (one
-/// allocation), and some frames of coroutines; nothing for each block or chunk.
-/// Thread: as the files. On a shared context it is cancelled only from inside a strand.
+/// contexts: then they are read and written, and the source must stay open until the end.
+/// `only(send_file)` moves the target's file position, which this library does not use, so there
+/// must not be two of them into one target. Cancellation: between chunks and blocks, by the token,
+/// the coroutine's scope, or close() of one of the files; gives operation_aborted, and the bytes
+/// tell what is there. A chunk that a thread works on is waited for. Memory: depth times block
+/// where bytes are read and written (one allocation), and some frames of coroutines; nothing for
+/// each block or chunk. Thread: as the files. On a shared context it is cancelled only from inside
+/// a strand.
 inline copy_operation async_copy(file_object& from, file_object& to,
                                  const copy_options& how = copy_options()) noexcept {
   return {from, to, how};
