@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -248,6 +249,9 @@ bool is_known_opcode(unsigned opcode) {
     case IORING_OP_SENDMSG:
     case IORING_OP_READ:
     case IORING_OP_WRITE:
+    case IORING_OP_READV:
+    case IORING_OP_WRITEV:
+    case IORING_OP_OPENAT:
     case IORING_OP_FSYNC:
     case IORING_OP_ACCEPT:
     case IORING_OP_CONNECT:
@@ -293,6 +297,15 @@ work_outcome do_work(scripted_operation& operation, std::size_t bytes_max,
     case IORING_OP_READ:
     case IORING_OP_WRITE:
       return read_or_write(operation, bytes_max);
+    case IORING_OP_READV:  // of files
+      return finished(::preadv(operation.fd, pointer<const iovec>(entry.addr),
+                               static_cast<int>(entry.len), static_cast<off_t>(entry.off)));
+    case IORING_OP_WRITEV:
+      return finished(::pwritev(operation.fd, pointer<const iovec>(entry.addr),
+                                static_cast<int>(entry.len), static_cast<off_t>(entry.off)));
+    case IORING_OP_OPENAT:
+      return finished(::openat(entry.fd, pointer<const char>(entry.addr),
+                               static_cast<int>(entry.open_flags), entry.len));
     case IORING_OP_ACCEPT:
       return accept_connection(operation);
     case IORING_OP_CONNECT:
