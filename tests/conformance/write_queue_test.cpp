@@ -41,7 +41,7 @@ beck::task<> fill_up(beck::write_queue& out, beck::io_context& ctx, std::string&
   for (std::uint64_t sent = out.bytes_sent() + 1; sent != out.bytes_sent();) {
     sent = out.bytes_sent();
     while (!out.push(beck::buffer(piece))) pushed += piece;
-    for (int turn = 0; turn < 50; ++turn) co_await beck::test::pause(ctx, 1ms);
+    for (int turn = 0; turn < 5; ++turn) co_await beck::test::pause(ctx, 1ms);
   }
 }
 
