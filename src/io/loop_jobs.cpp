@@ -64,7 +64,12 @@ void loop_jobs::performed(io_op& op, std::ptrdiff_t result) noexcept {
 }
 
 void loop_jobs::performed_entry(queue_entry* entry, runner* where) {
-  io_loop::of(*where).jobs().finish(*static_cast<io_op*>(entry));
+  io_loop::of(*where).jobs().take_back(*static_cast<io_op*>(entry));
+}
+
+void loop_jobs::take_back(io_op& op) noexcept {
+  const io_loop::descriptor_lock held(loop_, *op.target);  // others deliver what was before it
+  finish(op);
 }
 
 void loop_jobs::finish(io_op& op) noexcept {

@@ -28,8 +28,8 @@ class loop_jobs {
   void cancel(io_op& op) noexcept;
   /// From a thread of the pool: the call has been made.
   void performed(io_op& op, std::ptrdiff_t result) noexcept;
-  /// The runner knows of it; the result is in place.
-  void finish(io_op& op) noexcept;
+  /// The call has been made, and the runner knows of it; the result is in place.
+  void take_back(io_op& op) noexcept;
   /// What the mail holds of those.
   static void performed_entry(queue_entry* entry, runner* where);
 
@@ -45,6 +45,8 @@ class loop_jobs {
 
  private:
   blocking_jobs* taker() noexcept;
+  /// Of shared loops: with the descriptor's lock.
+  void finish(io_op& op) noexcept;
 
   io_loop& loop_;
   blocking_jobs* taker_ = nullptr;       // the pool, or the driver's own
