@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "base/dies.hpp"
+#include "base/sanitizers.hpp"
 #include "base/use_check.hpp"
 #include "support/context_options.hpp"
 #include "support/stream_pair.hpp"
@@ -49,6 +50,8 @@ bool contains(const std::string& text, const char* part) {
 }  // namespace
 
 CONFORMANCE_ON(where_checked, "a debug build names object and places if two threads use a socket") {
+  // Where the parent has run virtual threads.
+  if (beck::thread_sanitizer) SKIP_CASE("ThreadSanitizer loses the threads of a child of fork");
   const std::string text = while_reading([](auto& socket) {
     beck::error_code ec;
     socket.cancel(ec);
@@ -60,6 +63,7 @@ CONFORMANCE_ON(where_checked, "a debug build names object and places if two thre
 }
 
 CONFORMANCE_ON(where_checked, "an operation must not be started while another thread reads") {
+  if (beck::thread_sanitizer) SKIP_CASE("ThreadSanitizer loses the threads of a child of fork");
   char byte;
   const std::string text = while_reading([&byte](auto& socket) {
     socket.async_read_some(beck::buffer(&byte, 1), [](beck::error_code, std::size_t) {});
