@@ -5,6 +5,8 @@
 // loop whoever has the descriptor's lock.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include <beck/io/operation.hpp>
@@ -115,6 +117,8 @@ inline bool worth_attempting(const descriptor& d, const direction& q, op_kind ki
   return !is_read(kind) || q.predictor < 2 || !d.registered;
 }
 
+inline constexpr std::size_t op_kinds = static_cast<std::size_t>(op_kind::job) + 1;
+
 static_assert(op_kind::file_in_order < op_kind::wait_timer && op_kind::wait_timer < op_kind::file);
 
 inline bool is_file(op_kind kind) noexcept {
@@ -124,7 +128,7 @@ inline bool is_file(op_kind kind) noexcept {
 /// Whether operations of this kind queue for a direction of their descriptor.
 inline bool has_direction(op_kind kind) noexcept { return kind < op_kind::wait_timer; }
 
-inline unsigned direction_of(op_kind kind) noexcept {
+constexpr unsigned decided_direction_of(op_kind kind) noexcept {
   switch (kind) {
     case op_kind::receive:
     case op_kind::receive_vector:
@@ -149,6 +153,19 @@ inline unsigned direction_of(op_kind kind) noexcept {
       return direction_error;
   }
   return direction_error;
+}
+
+/// The same as a table: operations of all kinds ask for it at each step.
+inline constexpr auto direction_table = [] {
+  std::array<std::uint8_t, op_kinds> table{};
+  for (std::size_t kind = 0; kind < op_kinds; ++kind) {
+    table[kind] = static_cast<std::uint8_t>(decided_direction_of(static_cast<op_kind>(kind)));
+  }
+  return table;
+}();
+
+inline unsigned direction_of(op_kind kind) noexcept {
+  return direction_table[static_cast<std::size_t>(kind)];
 }
 
 /// As the functions that start it are called, without their prefix.

@@ -142,6 +142,7 @@ class io_loop {
   // ------------------------------------------------------------------------------------
   /// Starts an operation: attempts it if that may be, else gives it to the driver.
   void start(io_op& op) noexcept;
+  void start_elsewhere(io_op& op) noexcept;
   /// Tries at once if readiness, the queue and the budget allow it. True: the result is in `op`,
   /// which was not queued anywhere. Requires that `op` is the current one of its direction or that
   /// there is none. Transfers of shared loops: attempt_shared().

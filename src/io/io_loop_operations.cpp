@@ -77,7 +77,10 @@ bool io_loop::start_immediate(io_op& op) noexcept {
     q.waiting.push(&op);
     return false;
   }
-  if (is_transfer(op.kind) ? attempt_transfer<false>(op, d, q) : attempt(op)) return true;
+  // The most frequent start of all: a read where there is nothing.
+  const bool vain = op.kind == op_kind::receive && q.ready == readiness::no && op.length != 0;
+  if (!vain && (is_transfer(op.kind) ? attempt_transfer<false>(op, d, q) : attempt(op)))
+    return true;
   ++outstanding_;
   q.current = &op;
   if (!pause_if_exhausted(op)) hand_over(op);
@@ -363,17 +366,20 @@ void start_operation(io_op& op) noexcept {
   if (op.kind == op_kind::wait_timer) op.address = &loop;
   op.state = op_state::inert;
   op.flags &= io_op::flag_all | io_op::flag_tried | io_op::flag_steps;
+  if (loop.is_shared() || !loop.on_runner()) return loop.start_elsewhere(op);
+  const object_use inside = use_for(op);
+  loop.start(op);
+}
+
+/// Off the runner, or of a shared loop. Out of line: the usual start need not save registers.
+[[gnu::noinline]] void io_loop::start_elsewhere(io_op& op) noexcept {
   {
     const object_use inside = use_for(op);
-    if (loop.is_shared()) return loop.start_shared(op);
-    if (loop.on_runner()) {
-      loop.start(op);
-      return;
-    }
+    if (is_shared()) return start_shared(op);
   }
   advance(op, op_event::mail);
-  op.run = &io_loop::start_entry;
-  loop.mail_.push(&op);
+  op.run = &start_entry;
+  mail_.push(&op);
 }
 
 bool start_operation_immediate(io_op& op) noexcept {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// The life of an operation as one table: state and event give the next state, or a defect. Every
-// driver moves operations only through advance(), which is asserted in every build.
+// The life of an operation as one table: where each event leads, and from where; all else is a
+// defect. Every driver moves operations only through advance(), which is asserted in every build.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include <beck/base/assert.hpp>
 #include <beck/io/operation.hpp>
@@ -26,44 +27,46 @@ enum class op_event : std::uint8_t {
 
 inline constexpr std::size_t op_states = 8;
 inline constexpr std::size_t op_events = 7;
-inline constexpr op_state no_state = static_cast<op_state>(0xff);
 
-/// Rows: states in the order of op_state; columns: events in the order of op_event.
-inline constexpr std::array<std::array<op_state, op_events>, op_states> transition_table = [] {
+/// Every event leads to one state; it may come in some.
+struct transition {
+  op_state to;
+  std::uint8_t from;  ///< a bit for each state
+
+  constexpr bool may_leave(op_state state) const noexcept {
+    return (from >> static_cast<unsigned>(state) & 1) != 0;
+  }
+};
+
+consteval std::uint8_t any_of(std::initializer_list<op_state> states) {
+  unsigned bits = 0;
+  for (const op_state state : states) bits |= 1U << static_cast<unsigned>(state);
+  return static_cast<std::uint8_t>(bits);
+}
+
+consteval std::uint8_t any_but(std::initializer_list<op_state> states) {
+  return static_cast<std::uint8_t>(~any_of(states));
+}
+
+/// In the order of op_event.
+inline constexpr std::array<transition, op_events> transitions = [] {
   using enum op_state;
-  constexpr op_state none = no_state;
-  return std::array<std::array<op_state, op_events>, op_states>{{
-      //            mail    queue    list    park    submit     wake   finish
-      /* inert     */ {{mailed, waiting, listed, parked, none, ready, finished}},
-      /* mailed    */ {{none, waiting, listed, parked, none, ready, finished}},
-      /* waiting   */ {{none, none, listed, parked, none, ready, finished}},
-      /* listed    */ {{none, none, none, none, in_kernel, ready, finished}},
-      /* parked    */ {{none, none, none, none, none, ready, finished}},
-      /* in_kernel */ {{none, none, listed, none, none, ready, finished}},
-      /* ready     */ {{none, none, listed, parked, none, ready, finished}},
-      /* finished  */ {{none, none, listed, parked, none, ready, none}},
+  return std::array<transition, op_events>{{
+      /* mail   */ {mailed, any_of({inert})},
+      /* queue  */ {waiting, any_of({inert, mailed})},
+      /* list   */ {listed, any_but({listed, parked})},
+      /* park   */ {parked, any_but({listed, parked, in_kernel})},
+      /* submit */ {in_kernel, any_of({listed})},
+      /* wake   */ {ready, any_but({})},
+      /* finish */ {finished, any_but({finished})},
   }};
 }();
 
-/// The table by columns, a byte for each state: where the event is a constant, so is its column.
-inline constexpr std::array<std::uint64_t, op_events> transition_columns = [] {
-  std::array<std::uint64_t, op_events> columns{};
-  for (std::size_t event = 0; event < op_events; ++event) {
-    for (std::size_t state = 0; state < op_states; ++state) {
-      columns[event] |= std::uint64_t{static_cast<unsigned char>(transition_table[state][event])}
-                        << (8 * state);
-    }
-  }
-  return columns;
-}();
-
 inline void advance(io_op& op, op_event event) noexcept {
-  const auto next = static_cast<op_state>(transition_columns[static_cast<std::size_t>(event)] >>
-                                              (8 * static_cast<unsigned>(op.state)) &
-                                          0xff);
+  const transition& change = transitions[static_cast<std::size_t>(event)];
   note_transition(static_cast<unsigned>(op.state), static_cast<unsigned>(event));
-  BECK_ASSERT(next != no_state, "an operation was moved against its transition table");
-  op.state = next;
+  BECK_ASSERT(change.may_leave(op.state), "an operation was moved against its transition table");
+  op.state = change.to;
 }
 
 }  // namespace beck

@@ -62,7 +62,8 @@ class coverage {
   static void for_each_legal(Action&& action) {
     for (std::size_t state = 0; state < beck::op_states; ++state) {
       for (std::size_t event = 0; event < beck::op_events; ++event) {
-        if (beck::transition_table[state][event] != beck::no_state) action(state, event);
+        const bool legal = beck::transitions[event].may_leave(static_cast<beck::op_state>(state));
+        if (legal) action(state, event);
       }
     }
   }

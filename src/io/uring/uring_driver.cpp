@@ -65,20 +65,15 @@ void uring_driver::attach(descriptor& d) noexcept {
 }
 
 void uring_driver::submit(io_op& op) noexcept {
-  if (is_file(op.kind) && !has_entry(static_cast<file_operation&>(op).call)) {
-    loop_.run_blocking(op);
-    return;
-  }
-  if (op.kind == op_kind::raw || is_file(op.kind)) {
-    advance(op, op_event::list);
-    now_.add(op);
-    return;
-  }
-  descriptor& d = *op.target;
-  direction& q = d.queue[direction_of(op.kind)];
+  direction& q = op.target->queue[direction_of(op.kind)];
   if (may_be_armed(op) && q.ready != readiness::known) {
     advance(op, op_event::list);
     fresh_.add(op);
+  } else if (is_file(op.kind) && !has_entry(static_cast<file_operation&>(op).call)) {
+    loop_.run_blocking(op);
+  } else if (op.kind == op_kind::raw || is_file(op.kind)) {
+    advance(op, op_event::list);
+    now_.add(op);
   } else if (is_read(op.kind) && q.ready == readiness::perhaps && q.predictor >= 2) {
     advance(op, op_event::list);
     fresh_.add(op);
@@ -86,7 +81,7 @@ void uring_driver::submit(io_op& op) noexcept {
     loop_.queue_attempt(op);
   } else if (direction_of(op.kind) == direction_in) {
     advance(op, op_event::park);
-    watch(d);
+    watch(*op.target);
   } else {
     advance(op, op_event::list);
     now_.add(op);

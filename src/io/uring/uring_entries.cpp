@@ -161,13 +161,14 @@ void uring_driver::write_or_keep(lazy_list& list) noexcept {
   if (list.empty()) return;
   lazy_list kept;
   list.take([this, &kept](io_op& op) {
+    const bool arms = may_be_armed(op);
     if ((op.flags & io_op::flag_cancelled) != 0) {
       loop_.finish(op, -ECANCELED);
-    } else if (is_read(op.kind) && !may_be_armed(op)) {
+    } else if (!arms && is_read(op.kind)) {
       loop_.queue_late_attempt(op);
     } else if (!write_operation(op)) {
       kept.add(op);
-    } else if (op.kind == op_kind::receive && options_.lazy) {
+    } else if (arms && options_.lazy) {
       ++lazily_armed_;
     }
   });
