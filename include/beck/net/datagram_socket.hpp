@@ -3,8 +3,7 @@
 #pragma once
 
 #include <beck/io/message_operation.hpp>
-#include <beck/net/basic_socket.hpp>
-#include <beck/net/connect_operation.hpp>
+#include <beck/net/connected_socket.hpp>
 #include <beck/net/datagram_option.hpp>
 
 namespace beck {
@@ -30,8 +29,8 @@ class send_batch;
 /// still there, and of a batch that was being sent the result has how many are gone. shutdown()
 /// ends no receive. Source: udp(7), unix(7), recvmsg(2), sendmsg(2).
 template <class Protocol, class Executor = any_io_executor>
-class basic_datagram_socket : public basic_socket<io_object, Protocol, Executor> {
-  using base = basic_socket<io_object, Protocol, Executor>;
+class basic_datagram_socket : public basic_connected_socket<io_object, Protocol, Executor> {
+  using base = basic_connected_socket<io_object, Protocol, Executor>;
 
  public:
   using endpoint_type = typename Protocol::endpoint;
@@ -44,26 +43,7 @@ class basic_datagram_socket : public basic_socket<io_object, Protocol, Executor>
   static constexpr message_flags message_peek = 2;          ///< leaves the datagram there
   static constexpr message_flags message_do_not_route = 4;  ///< only to directly connected hosts
 
-  explicit basic_datagram_socket(io_context& context)
-    requires std::is_constructible_v<Executor, io_context::executor_type>
-      : base(Executor(context.get_executor())) {}
-  /// Requires an executor whose context is an io_context.
-  explicit basic_datagram_socket(const Executor& executor) : base(executor) {}
-  /// Driven by `context`, completing on any executor.
-  basic_datagram_socket(io_context& context, const Executor& executor) : base(context, executor) {}
-  basic_datagram_socket(io_context& context, const Protocol& protocol)
-      : basic_datagram_socket(context) {
-    this->open(protocol);
-  }
-  basic_datagram_socket(io_context& context, const endpoint_type& endpoint)
-      : basic_datagram_socket(context) {
-    this->open(endpoint.protocol());
-    this->bind(endpoint);
-  }
-  basic_datagram_socket(io_context& context, const Protocol& protocol, int handle)
-      : basic_datagram_socket(context) {
-    this->assign(protocol, handle);
-  }
+  using base::base;
   basic_datagram_socket(basic_datagram_socket&&) noexcept = default;
   basic_datagram_socket& operator=(basic_datagram_socket&&) noexcept = default;
   ~basic_datagram_socket() = default;
@@ -98,56 +78,6 @@ class basic_datagram_socket : public basic_socket<io_object, Protocol, Executor>
     error_code ec;
     get_option(option, ec);
     throw_if(ec, "get_option");
-  }
-
-  /// Chooses the only peer: whom send() sends to, and who receive() hears. Again: another one.
-  /// Opens the socket first if it is closed. Sends nothing, and never waits.
-  void connect(const endpoint_type& endpoint, error_code& ec) {
-    ec = error_code();
-    if (!this->is_open()) this->open(endpoint.protocol(), ec);
-    if (ec) return;
-    endpoint_type copy(endpoint);
-    io_op op(op_kind::connect, this->descriptor_, copy.data(), copy.size());
-    ec = make_error(this->perform_now(op));
-  }
-  void connect(const endpoint_type& endpoint) {
-    error_code ec;
-    connect(endpoint, ec);
-    throw_if(ec, "connect");
-  }
-  connect_operation async_connect(const endpoint_type& endpoint) noexcept {
-    const Protocol protocol = endpoint.protocol();
-    return connect_operation(this->descriptor_, endpoint, protocol.family(), protocol.type(),
-                             protocol.protocol());
-  }
-  template <class Token>
-  auto async_connect(const endpoint_type& endpoint, Token&& token) {
-    return launch(async_connect(endpoint), static_cast<Token&&>(token));
-  }
-
-  /// Source: shutdown(2).
-  void shutdown(int what, error_code& ec) noexcept {
-    socket_calls::shutdown(*this->descriptor_, what, ec);
-  }
-  void shutdown(int what) {
-    error_code ec;
-    shutdown(what, ec);
-    throw_if(ec, "shutdown");
-  }
-
-  /// not_connected if there is none.
-  endpoint_type remote_endpoint(error_code& ec) const {
-    endpoint_type endpoint;
-    std::size_t bytes = endpoint.capacity();
-    socket_calls::remote_name(*this->descriptor_, endpoint.data(), bytes, ec);
-    if (!ec) endpoint.resize(bytes);
-    return endpoint;
-  }
-  endpoint_type remote_endpoint() const {
-    error_code ec;
-    const endpoint_type endpoint = remote_endpoint(ec);
-    throw_if(ec, "remote_endpoint");
-    return endpoint;
   }
 
   /// The bytes of the next datagram, 0 if there is none (or an empty one).

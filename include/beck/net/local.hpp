@@ -3,6 +3,7 @@
 #pragma once
 
 #include <beck/net/endpoint.hpp>
+#include <beck/net/local_pair.hpp>
 #include <beck/net/socket_acceptor.hpp>
 #include <beck/net/stream_socket.hpp>
 
@@ -26,25 +27,5 @@ class stream_protocol {
 };
 
 }  // namespace local
-
-/// Connects two closed sockets with each other (socketpair(2)). Found by ADL. Errors: already_open.
-template <class Executor1, class Executor2>
-void connect_pair(basic_stream_socket<local::stream_protocol, Executor1>& a,
-                  basic_stream_socket<local::stream_protocol, Executor2>& b, error_code& ec) {
-  using protocol = local::stream_protocol;
-  socket_calls::open_pair(*a.slot(), *b.slot(), protocol::family(), protocol::type(),
-                          protocol::protocol(), ec);
-}
-template <class Executor1, class Executor2>
-void connect_pair(basic_stream_socket<local::stream_protocol, Executor1>& a,
-                  basic_stream_socket<local::stream_protocol, Executor2>& b) {
-  error_code ec;
-  connect_pair(a, b, ec);
-  throw_if(ec, "connect_pair");
-}
-
-namespace local {
-using beck::connect_pair;
-}
 
 }  // namespace beck

@@ -4,6 +4,7 @@
 
 #include <beck/net/datagram_socket.hpp>
 #include <beck/net/local_endpoint.hpp>
+#include <beck/net/local_pair.hpp>
 
 namespace beck {
 namespace local {
@@ -25,25 +26,5 @@ class datagram_protocol {
 };
 
 }  // namespace local
-
-/// Connects two closed sockets with each other (socketpair(2)). Found by ADL. Errors: already_open.
-template <class Executor1, class Executor2>
-void connect_pair(basic_datagram_socket<local::datagram_protocol, Executor1>& a,
-                  basic_datagram_socket<local::datagram_protocol, Executor2>& b, error_code& ec) {
-  using protocol = local::datagram_protocol;
-  socket_calls::open_pair(*a.slot(), *b.slot(), protocol::family(), protocol::type(),
-                          protocol::protocol(), ec);
-}
-template <class Executor1, class Executor2>
-void connect_pair(basic_datagram_socket<local::datagram_protocol, Executor1>& a,
-                  basic_datagram_socket<local::datagram_protocol, Executor2>& b) {
-  error_code ec;
-  connect_pair(a, b, ec);
-  throw_if(ec, "connect_pair");
-}
-
-namespace local {
-using beck::connect_pair;
-}
 
 }  // namespace beck

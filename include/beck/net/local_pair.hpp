@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+// connect_pair: two UNIX domain sockets that are connected with each other from the start.
+#pragma once
+
+#include <concepts>
+
+#include <beck/base/io_result.hpp>
+#include <beck/net/socket_object.hpp>
+
+namespace beck {
+
+/// Sockets of one UNIX domain protocol; their executors may differ.
+template <class A, class B>
+concept local_socket_pair = std::same_as<typename A::protocol_type, typename B::protocol_type> &&
+                            A::protocol_type::family() == 1;
+
+/// Connects two closed sockets with each other (socketpair(2)). Found by ADL. Errors: already_open.
+template <class A, class B>
+  requires local_socket_pair<A, B>
+void connect_pair(A& a, B& b, error_code& ec) {
+  using protocol = typename A::protocol_type;
+  socket_calls::open_pair(*a.slot(), *b.slot(), protocol::family(), protocol::type(),
+                          protocol::protocol(), ec);
+}
+template <class A, class B>
+  requires local_socket_pair<A, B>
+void connect_pair(A& a, B& b) {
+  error_code ec;
+  connect_pair(a, b, ec);
+  throw_if(ec, "connect_pair");
+}
+
+namespace local {
+using beck::connect_pair;
+}
+
+}  // namespace beck
