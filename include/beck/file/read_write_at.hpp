@@ -70,29 +70,22 @@ class transfer_at_steps {
   std::size_t total_ = 0;
 };
 
+/// One buffer: one operation of a file moves all of it.
+template <class B>
+concept whole_read_buffer = registered_buffer<B> || single_mutable_buffer<B>;
+template <class B>
+concept whole_write_buffer = registered_buffer<B> || single_buffer<B>;
+
 /// Reads until the buffers are full, or to the end of the file (eof, with what came before).
 /// Several may be under way.
-template <class Executor>
-file_transfer async_read_at(basic_random_access_file<Executor>& file, std::uint64_t offset,
-                            mutable_buffer buffer) noexcept {
-  file_transfer op = file.async_read_some_at(offset, buffer);
-  op.flags = io_op::flag_all;
-  return op;
-}
-template <class Executor, class Token>
-  requires(!completion_condition<std::decay_t<Token>>)
-auto async_read_at(basic_random_access_file<Executor>& file, std::uint64_t offset,
-                   mutable_buffer buffer, Token&& token) {
-  return launch(async_read_at(file, offset, buffer), static_cast<Token&&>(token));
-}
-template <class Executor, registered_buffer B>
+template <class Executor, whole_read_buffer B>
 file_transfer async_read_at(basic_random_access_file<Executor>& file, std::uint64_t offset,
                             const B& buffer) noexcept {
   file_transfer op = file.async_read_some_at(offset, buffer);
   op.flags = io_op::flag_all;
   return op;
 }
-template <class Executor, registered_buffer B, class Token>
+template <class Executor, whole_read_buffer B, class Token>
   requires(!completion_condition<std::decay_t<Token>>)
 auto async_read_at(basic_random_access_file<Executor>& file, std::uint64_t offset, const B& buffer,
                    Token&& token) {
@@ -113,27 +106,14 @@ auto async_read_at(D& device, std::uint64_t offset, const B& buffers, Token&& to
 }
 
 /// Writes everything. Gives how much was written, also with an error.
-template <class Executor>
-file_transfer async_write_at(basic_random_access_file<Executor>& file, std::uint64_t offset,
-                             const_buffer buffer) noexcept {
-  file_transfer op = file.async_write_some_at(offset, buffer);
-  op.flags = io_op::flag_all;
-  return op;
-}
-template <class Executor, class Token>
-  requires(!completion_condition<std::decay_t<Token>>)
-auto async_write_at(basic_random_access_file<Executor>& file, std::uint64_t offset,
-                    const_buffer buffer, Token&& token) {
-  return launch(async_write_at(file, offset, buffer), static_cast<Token&&>(token));
-}
-template <class Executor, registered_buffer B>
+template <class Executor, whole_write_buffer B>
 file_transfer async_write_at(basic_random_access_file<Executor>& file, std::uint64_t offset,
                              const B& buffer) noexcept {
   file_transfer op = file.async_write_some_at(offset, buffer);
   op.flags = io_op::flag_all;
   return op;
 }
-template <class Executor, registered_buffer B, class Token>
+template <class Executor, whole_write_buffer B, class Token>
   requires(!completion_condition<std::decay_t<Token>>)
 auto async_write_at(basic_random_access_file<Executor>& file, std::uint64_t offset, const B& buffer,
                     Token&& token) {
