@@ -193,24 +193,24 @@ void target::synchronize() {
   if (::fsync(fd()) != 0) throw failure(errno_text("fsync of " + name_, errno));
 }
 
-void target::link_as(const std::string& path) const {
+/// linkat(2); false: there is something of that name.
+bool target::link_as(const std::string& path) const {
   const std::string self = descriptor_path(fd());
-  if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0)
-    throw failure(errno_text(name_, errno));
+  if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0) return true;
+  if (errno != EEXIST) throw failure(errno_text(name_, errno));
+  return false;
 }
 
 void target::publish(bool durable) {
   if (!hidden_) return;
   const interrupt_pause calm;  // an interrupted copy says what has become of the name
-  if (temporary_.empty()) {
-    const std::string self = descriptor_path(fd());
-    const bool free_name = !existed_ && ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path_.c_str(),
-                                                 AT_SYMLINK_FOLLOW) == 0;
-    if (!free_name) {
-      const std::string name = temporary_name();
-      link_as(name);
-      temporary_ = name;
+  if (temporary_.empty() && (existed_ || !link_as(path_))) {
+    std::string name = temporary_name();
+    for (int i = 1; !link_as(name); ++i) {
+      if (i == name_tries_max) throw failure(errno_text(name_, EEXIST));
+      name = temporary_name();
     }
+    temporary_ = name;
   }
   if (!temporary_.empty()) {
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw failure(errno_text(name_, errno));

@@ -64,7 +64,7 @@ class target {
   bool find_existing();
   void follow_links();
   std::string temporary_name() const;
-  void link_as(const std::string& path) const;
+  bool link_as(const std::string& path) const;
 
   std::string name_;       // as the user calls it
   std::string path_;       // after following links
