@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/connecting.hpp"
 #include "support/connections.hpp"
 #include "support/name_server.hpp"
 
@@ -25,6 +26,8 @@ using beck::error_code;
 using beck::happy_eyeballs;
 using beck::ip::make_address;
 using beck::ip::tcp;
+using beck::test::connected;
+using beck::test::deaf_port;
 using beck::test::loopback_v4;
 using beck::test::loopback_v6;
 using beck::test::named_machine;
@@ -33,38 +36,6 @@ namespace sim = beck::testing::sim;
 using endpoint_list = std::vector<tcp::endpoint>;
 
 namespace {
-
-class deaf_port {
- public:
-  explicit deaf_port(beck::io_context& ctx, const tcp::endpoint& where = loopback_v4())
-      : holder_(ctx) {
-    holder_.open(where.protocol());
-    holder_.bind(where);
-  }
-  operator tcp::endpoint() const { return holder_.local_endpoint(); }
-
- private:
-  tcp::acceptor holder_;
-};
-
-struct connected {
-  int calls = 0;
-  error_code ec = error::interrupted;
-  tcp::endpoint to;
-  beck::time_point at;
-
-  auto handler() {
-    return [this](error_code e, const tcp::endpoint& where) {
-      ++calls;
-      ec = e;
-      to = where;
-      at = beck::steady_now();
-    };
-  }
-  bool failed(const error_code& expected) const {
-    return calls == 1 && ec == expected && to == tcp::endpoint();
-  }
-};
 
 /// A client, and servers of which some do not answer: 10.0.0.2, 10.0.0.3, ...
 struct network {

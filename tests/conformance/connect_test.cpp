@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "support/connecting.hpp"
 #include "support/connections.hpp"
 #include "support/name_server.hpp"
 #include "support/open_descriptors.hpp"
@@ -22,45 +23,12 @@
 using namespace std::chrono_literals;
 using beck::error_code;
 using beck::ip::tcp;
+using beck::test::connected;
+using beck::test::deaf_port;
 using beck::test::loopback_v4;
 using beck::test::loopback_v6;
 namespace error = beck::error;
 using endpoint_list = std::vector<tcp::endpoint>;
-
-namespace {
-
-/// A port on which nobody listens: it stays bound.
-class deaf_port {
- public:
-  explicit deaf_port(beck::io_context& ctx, const tcp::endpoint& where = loopback_v4())
-      : holder_(ctx) {
-    holder_.open(where.protocol());
-    holder_.bind(where);
-  }
-  operator tcp::endpoint() const { return holder_.local_endpoint(); }
-
- private:
-  tcp::acceptor holder_;
-};
-
-struct connected {
-  int calls = 0;
-  error_code ec = error::interrupted;
-  tcp::endpoint to;
-
-  auto handler() {
-    return [this](error_code e, const tcp::endpoint& where) {
-      ++calls;
-      ec = e;
-      to = where;
-    };
-  }
-  bool failed(const error_code& expected) const {
-    return calls == 1 && ec == expected && to == tcp::endpoint();
-  }
-};
-
-}  // namespace
 
 CONFORMANCE("the first endpoint that can be connected to is given") {
   beck::io_context ctx(context_options());

@@ -10,34 +10,19 @@
 #include <string>
 #include <vector>
 
+#include "support/connecting.hpp"
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
 
 using beck::buffer;
 using beck::error_code;
 using beck::ip::tcp;
+using beck::test::deaf_port;
 using beck::test::loopback_v4;
 using beck::test::loopback_v6;
 using beck::test::note;
 using beck::test::outcome;
 namespace error = beck::error;
-
-namespace {
-
-/// A port on which nobody listens: it was free a moment ago and stays bound, without listening.
-class deaf_port {
- public:
-  explicit deaf_port(beck::io_context& ctx) : holder_(ctx) {
-    holder_.open(tcp::v4());
-    holder_.bind(loopback_v4());
-  }
-  tcp::endpoint endpoint() const { return holder_.local_endpoint(); }
-
- private:
-  tcp::acceptor holder_;
-};
-
-}  // namespace
 
 CONFORMANCE("async_connect opens a closed socket for the family of the endpoint") {
   beck::io_context ctx(context_options());
@@ -59,7 +44,7 @@ CONFORMANCE("a connect to a port where nobody listens gives connection_refused")
   const deaf_port nobody(ctx);
   tcp::socket client(ctx);
   outcome connected;
-  client.async_connect(nobody.endpoint(), note(connected));
+  client.async_connect(nobody, note(connected));
   CHECK(connected.calls == 0);
   beck::test::run_all(ctx);
   CHECK(connected.ended_with(error::connection_refused));
@@ -74,7 +59,7 @@ CONFORMANCE("a socket whose connect was refused may be closed and connect elsewh
   tcp::acceptor acceptor(ctx, loopback_v4());
   tcp::socket client(ctx);
   outcome refused;
-  client.async_connect(nobody.endpoint(), note(refused));
+  client.async_connect(nobody, note(refused));
   beck::test::run_all(ctx);
   CHECK(refused.ec == error::connection_refused);
   client.close();
@@ -91,7 +76,7 @@ CONFORMANCE("a coroutine sees a refused connect as a result, not as an exception
   tcp::socket client(ctx);
   error_code seen;
   auto connect = [&]() -> beck::task<> {
-    auto connected = co_await client.async_connect(nobody.endpoint());
+    auto connected = co_await client.async_connect(nobody);
     seen = connected.error();
   };
   beck::co_spawn(ctx, std::move(connect), beck::detached);
@@ -282,10 +267,10 @@ CONFORMANCE("a synchronous connect to a port where nobody listens throws connect
   const deaf_port nobody(ctx);
   tcp::socket client(ctx);
   error_code ec;
-  client.connect(nobody.endpoint(), ec);
+  client.connect(nobody, ec);
   CHECK(ec == error::connection_refused);
   tcp::socket other(ctx);
-  CHECK_THROWS_AS(other.connect(nobody.endpoint()), beck::io_error);
+  CHECK_THROWS_AS(other.connect(nobody), beck::io_error);
 }
 
 CONFORMANCE("a port that is out of range is refused before any socket sees it") {
