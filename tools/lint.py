@@ -157,7 +157,7 @@ def unlisted(root):
     for folder, suffixes, lists in (
         ("src", (".cpp",), ["src/CMakeLists.txt"]),
         ("include/beck", (".hpp",), ["src/CMakeLists.txt"]),
-        ("tests", ("_test.cpp",), [str(p) for p in files(root, "CMakeLists.txt") if under(p, "tests")]),
+        ("tests", ("_test.cpp",), [str(p) for p in files(root, "CMakeLists.txt", ".cmake") if under(p, "tests")]),
     ):
         listed = "\n".join((root / name).read_text() for name in lists if (root / name).exists())
         names = set(re.findall(r"[\w./-]+\.[ch]pp", listed))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """What the tests of beck-copy share: running it, watching its system calls, files to copy."""
+import contextlib
 import json
 import os
 import random
@@ -32,12 +33,23 @@ def command(*arguments):
     return [str(program), *map(str, arguments)]
 
 
+@contextlib.contextmanager
+def reachable_program():
+    """A copy that every user may run: the folders above the program may be one user's alone."""
+    with tempfile.TemporaryDirectory(prefix="beck-copy-") as folder:
+        os.chmod(folder, 0o755)
+        yield shutil.copy(program, folder)
+
+
 def run(*arguments, **how):
     """Runs the tool to its end; gives what subprocess.run gives, with texts unless told otherwise."""
     how = {"text": True, "capture_output": True, "timeout": LIMIT_S, "stdin": subprocess.DEVNULL} | how
     if "input" in how:
         del how["stdin"]
-    return subprocess.run(command(*arguments), **how)
+    if "user" not in how:
+        return subprocess.run(command(*arguments), **how)
+    with reachable_program() as reachable:
+        return subprocess.run(command(*arguments), executable=reachable, **how)
 
 
 class Calls:

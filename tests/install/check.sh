@@ -19,7 +19,7 @@ build_and_run() {
   shift
   say "$name"
   rm -rf "$work/$name"
-  cmake -S "$consumer" -B "$work/$name" -G Ninja "$@"
+  cmake -S "$consumer" -B "$work/$name" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@"
   cmake --build "$work/$name" -j "$jobs"
   "$work/$name/consumer"
 }
