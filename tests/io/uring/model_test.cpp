@@ -334,6 +334,21 @@ void check_laws(const player& played) {
 
 constexpr unsigned script_steps = 120;
 
+// What a run has come to, a line for each direct read and each entry.
+std::vector<std::string> told(const player& played) {
+  std::vector<std::string> lines = played.direct;
+  for (const auto& [id, each] : played.outcomes) {
+    outcome compared = each;
+    forget_what_may_differ(compared);
+    lines.push_back(describe(id, compared));
+  }
+  return lines;
+}
+
+// Linux may be late once, on a busy machine, and then a script goes another way; a model that is
+// wrong is wrong each time.
+constexpr int plays_max = 3;
+
 }  // namespace
 
 TEST_CASE("model: a calm scripted kernel gives every operation the outcome that Linux gives") {
@@ -341,15 +356,6 @@ TEST_CASE("model: a calm scripted kernel gives every operation the outcome that 
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     CAPTURE(seed);
     const std::vector<step> script = make_script(seed, script_steps);
-    ring real;
-    const beck::uring::probe_result probed = open_probed(real, linux_kernel, {});
-    if (!probed.opened) {
-      MESSAGE("not run: " << probed.text);
-      return;
-    }
-    player on_linux(real);
-    on_linux.play(script);
-    check_laws(on_linux);
 
     scripted_kernel model;
     ring scripted;
@@ -358,15 +364,23 @@ TEST_CASE("model: a calm scripted kernel gives every operation the outcome that 
     on_model.play(script);
     check_laws(on_model);
     CHECK(model.in_flight() == 0);
+    const std::vector<std::string> given = told(on_model);
 
-    CHECK(on_linux.direct == on_model.direct);
-    REQUIRE(on_linux.outcomes.size() == on_model.outcomes.size());
-    for (auto& [id, expected] : on_linux.outcomes) {
-      outcome& given = on_model.outcomes[id];
-      forget_what_may_differ(expected);
-      forget_what_may_differ(given);
-      CHECK(describe(id, given) == describe(id, expected));
+    std::vector<std::string> expected;
+    for (int play = 0; play < plays_max && expected != given; ++play) {
+      ring real;
+      const beck::uring::probe_result probed = open_probed(real, linux_kernel, {});
+      if (!probed.opened) {
+        MESSAGE("not run: " << probed.text);
+        return;
+      }
+      player on_linux(real);
+      on_linux.play(script);
+      check_laws(on_linux);
+      expected = told(on_linux);
     }
+    REQUIRE(given.size() == expected.size());
+    for (std::size_t line = 0; line < given.size(); ++line) CHECK(given[line] == expected[line]);
   }
 }
 
