@@ -111,6 +111,12 @@ class io_loop {
   /// Orders in the mail do not wait for the next run(): if nobody runs the loop now, the caller
   /// carries them out.
   void carry_out_orders() noexcept;
+  /// Puts an order into the mail, for the runner that kept the caller from carrying it out itself
+  /// or, if that has left meanwhile, for the caller.
+  void send_order(queue_entry* order) noexcept {
+    mail_.push(order);
+    carry_out_orders();
+  }
 
   // --- shared loops, by threads that are off the runner
   // -----------------------------------------------

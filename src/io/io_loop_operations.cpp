@@ -328,6 +328,7 @@ void io_loop::cancel_directed(io_op& op, bool try_first) noexcept {
 void io_loop::abandon(direction& q) noexcept {
   io_op* const op = q.current;
   if (op == nullptr) return;
+  if (q.undelivered == op) q.undelivered = nullptr;
   mark_cancelled(q.waiting);
   if (op->state == op_state::in_kernel) return;  // those that wait end behind it
   if (op->state == op_state::parked) {
@@ -339,9 +340,8 @@ void io_loop::abandon(direction& q) noexcept {
     finish(*op, -ECANCELED);
     return;
   }
-  // The run queue or a list of the driver holds it: it ends there, without its descriptor, which
-  // may have another owner by then. Other threads find the lock of a shared loop's descriptor by
-  // it.
+  // The run queue or a list of the driver holds it and ends it, without its descriptor, which may
+  // have another owner by then; on a shared loop other threads find the lock by it.
   op->flags |= io_op::flag_cancelled;
   if (!is_shared()) op->target = &no_descriptor_;
   q.current = nullptr;

@@ -23,7 +23,7 @@ void drop(descriptor& d) noexcept {
   d.orphaned = true;
   if (loop.as_runner([&d](io_loop& l) { l.close(d); })) return;
   d.close_order = loop_order(&close_slot, &d);
-  loop.mail().push(&d.close_order);
+  loop.send_order(&d.close_order);
 }
 
 /// Nobody may be inside: checked now and not held, for the slot may have a new owner soon.
@@ -122,7 +122,7 @@ void io_object::cancel(error_code& ec) noexcept {
   }
   if (d.loop->as_runner([&d](io_loop& l) { l.cancel_all(d); })) return;
   try {
-    d.loop->mail().push(::new (allocate_block(sizeof(cancel_order))) cancel_order(d));
+    d.loop->send_order(::new (allocate_block(sizeof(cancel_order))) cancel_order(d));
   } catch (const std::bad_alloc&) {
     ec = error::no_memory;
   }

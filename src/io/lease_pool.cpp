@@ -115,11 +115,7 @@ void lease_pool::give_back(lease_slot& slot) noexcept {
   returned_ = &slot;
   if (!starving_ || refilling_) return;
   refilling_ = true;
-  if (loop_->is_shared()) {
-    loop_->post_shared(&refill_);
-  } else {
-    loop_->post(&refill_);
-  }
+  loop_->mail().push(&refill_);  // no queue of a shared loop: that may take the loop's lock
 }
 
 void lease_pool::refill(queue_entry* entry, runner* where) {

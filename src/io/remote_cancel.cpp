@@ -18,8 +18,7 @@ void remote_cancel::request(io_op& op, const any_io_executor& home) noexcept {
   message_.emplace(&act_there, this);
   op_ = &op;
   home_ = &home;
-  loop.mail().push(&*message_);
-  loop.carry_out_orders();
+  loop.send_order(&*message_);
 }
 
 void remote_cancel::act_there(void* self) noexcept {

@@ -60,7 +60,7 @@ void drop(signal_state* state) noexcept {
     return;
   }
   state->release_order = loop_order(&release_state, state);
-  state->loop->mail().push(&state->release_order);
+  state->loop->send_order(&state->release_order);
 }
 
 /// A cancel that another thread's runner carries out. Frees itself.
@@ -162,7 +162,7 @@ void signal_set::cancel(error_code& ec) {
   if (state_->inbox == nullptr) return;
   io_loop& loop = *state_->loop;
   if (loop.as_runner([&](io_loop& l) { l.cancel_signal_waits(*state_); })) return;
-  loop.mail().push(::new (allocate_block(sizeof(cancel_order))) cancel_order(*state_));
+  loop.send_order(::new (allocate_block(sizeof(cancel_order))) cancel_order(*state_));
 }
 
 void signal_set::add(int number) {

@@ -61,7 +61,7 @@ void set_limit(descriptor& d, std::int64_t when) {
     done = l.expire_at(d, when);
   };
   if (!loop.as_runner(set_here)) {
-    loop.mail().push(::new (allocate_block(sizeof(expiry_order))) expiry_order(d, when));
+    loop.send_order(::new (allocate_block(sizeof(expiry_order))) expiry_order(d, when));
   }
   if (!done) throw std::bad_alloc();
 }

@@ -40,7 +40,7 @@ void drop(timer_state* state) noexcept {
     return;
   }
   state->release_order = loop_order(&release_state, state);
-  loop.mail().push(&state->release_order);
+  loop.send_order(&state->release_order);
 }
 
 /// Nobody may be inside: checked now and not held, for the state may be gone soon.
@@ -68,7 +68,7 @@ std::size_t cancel_some(timer_state* state, std::size_t most) {
   std::size_t count = 0;
   if (state->loop->as_runner([&](io_loop& loop) { count = loop.cancel_waits(*state, most); }))
     return count;
-  state->loop->mail().push(::new (allocate_block(sizeof(cancel_order))) cancel_order(state, most));
+  state->loop->send_order(::new (allocate_block(sizeof(cancel_order))) cancel_order(state, most));
   return 0;
 }
 

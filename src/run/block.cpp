@@ -147,8 +147,12 @@ constinit block_cache* idle_caches = nullptr;
 
 constinit thread_local block_cache* this_cache [[gnu::tls_model("initial-exec")]] = nullptr;
 
+/// The thread's cache has gone to the next thread: destructors of thread-local objects are left.
+constinit thread_local bool this_thread_ends = false;
+
 struct cache_owner {
   ~cache_owner() {
+    this_thread_ends = true;
     block_cache* cache = std::exchange(this_cache, nullptr);
     if (cache == nullptr) return;
     cache->flush();
@@ -179,7 +183,11 @@ void* allocate_block(std::size_t bytes) {
   if (!recycling || size_class >= classes) {
     return allocate_single(bytes, static_cast<std::uint32_t>(size_class));
   }
-  block_cache* cache = this_cache != nullptr ? this_cache : make_cache();
+  block_cache* cache = this_cache;
+  if (cache == nullptr) {
+    if (this_thread_ends) return allocate_general(bytes, nullptr, 0);
+    cache = make_cache();
+  }
   return cache->take(static_cast<std::uint32_t>(size_class));
 }
 

@@ -145,3 +145,25 @@ TEST_CASE("without memory a block is refused with bad_alloc and the next one is 
   }
   free_block(allocate_block(bytes));
 }
+
+TEST_CASE("a thread whose last destructors allocate leaves its free blocks to the next thread") {
+  if (beck::address_sanitizer) SKIP_CASE("AddressSanitizer builds do not recycle");
+  const std::size_t bytes = fresh_size();
+  struct late_user {
+    ~late_user() { free_block(allocate_block(bytes)); }
+    std::size_t bytes = 0;
+  };
+  void* left = nullptr;
+  on_another_thread([&] {
+    static thread_local late_user late;  // destroyed after what the first block makes
+    late.bytes = bytes;
+    left = allocate_block(bytes);
+    free_block(left);
+  });
+  void* found = nullptr;
+  on_another_thread([&] {
+    found = allocate_block(bytes);
+    free_block(found);
+  });
+  CHECK(found == left);
+}

@@ -188,7 +188,18 @@ void uring_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
   sleep(deadline);
 }
 
+/// U2, U3: what found no room in the queue. Without it a sleep could have no end.
+bool uring_driver::has_unwritten() const noexcept {
+  return !wake_watched_ || !cancels_.empty() || unwatched_ != nullptr || polls_ != nullptr ||
+         !now_.empty() || !due_.empty();
+}
+
 void uring_driver::sleep(std::int64_t deadline) noexcept {
+  if (has_unwritten()) {  // there is room when the kernel has taken what is prepared
+    const bool taken = enter(0, 0);
+    if (collect() == 0 && !taken) back_off();
+    return;
+  }
   if (!loop_.mail().sleep()) return;  // the next turn submits what is prepared
   const bool timed = deadline != INT64_MAX;
   const bool expired = timed && deadline <= loop_.sys().now();

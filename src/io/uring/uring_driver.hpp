@@ -77,6 +77,7 @@ class uring_driver final : public driver {
   void sent(io_op& op, descriptor& d, int result) noexcept;
 
   bool enter(unsigned wait_for, std::int64_t deadline) noexcept;
+  bool has_unwritten() const noexcept;
   void sleep(std::int64_t deadline) noexcept;
   void back_off() noexcept;
 

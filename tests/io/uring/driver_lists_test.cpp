@@ -7,6 +7,7 @@
 #include <beck/io/stream_object.hpp>
 #include <beck/net/local.hpp>
 #include <cerrno>
+#include <chrono>
 #include <vector>
 
 #include "support/context_seam.hpp"
@@ -36,4 +37,29 @@ TEST_CASE("U2: no listed receive is lost while the kernel refuses to take any en
   for (std::size_t i = 0; i < pairs_max; ++i) pairs[i].b.write_some(beck::buffer("x", 1));
   for (int i = 0; i < polls_max && received < pairs_max; ++i) ctx.poll();
   CHECK(received == pairs_max);
+}
+
+TEST_CASE("U2: a loop does not sleep while entries wait for room") {
+  constexpr std::size_t pairs_max = 60;
+  for (int refusals = 1; refusals <= 50; ++refusals) {  // the last of them before it would sleep
+    CAPTURE(refusals);
+    scripted_kernel kernel;
+    kernel.limit_entries(32);
+    beck::io_context ctx(context_seam::on_ring(kernel));
+    std::vector<beck::test::stream_pair> pairs;
+    for (std::size_t i = 0; i < pairs_max; ++i) pairs.emplace_back(ctx);
+    pairs.back().b.write_some(beck::buffer("x", 1));
+
+    kernel.fail_enter(ENOMEM, static_cast<unsigned>(refusals));
+    char bytes[pairs_max] = {};
+    bool arrived = false;
+    for (std::size_t i = 0; i < pairs_max; ++i) {
+      pairs[i].a.async_read_some(beck::buffer(&bytes[i], 1), [&](beck::error_code ec, std::size_t) {
+        arrived = !ec;
+        ctx.stop();
+      });
+    }
+    ctx.run_for(std::chrono::seconds(5));  // it never takes that long
+    CHECK(arrived);
+  }
 }
