@@ -190,8 +190,7 @@ class shared_runners::presence {
       leave();
     } else {
       --all_.outer_;
-      if (!mine_.active) ++all_.active_;
-      mine_.active = true;
+      all_.set_active(mine_);
     }
     if (loop.stopped()) {
       held.owed.work = all_.claim(baton::everybody);
@@ -315,6 +314,7 @@ bool shared_runners::find_entries(shared_thread& mine) noexcept {
   ++mine.looks;
   if (inside_ > 1 && loop_.system_->now() >= help_at_) help_others(mine);
   if (mine.queue.count() == 0 || mine.entries_to_rotate == 0) rotate(mine);
+  if (mine.count() != 0) set_active(mine);  // before a visit, which lets go of the lock
   if (mine.queue.count() != 0) {
     if (!visiting_ && loop_.entries_since_visit_ >= io_loop::generation_entries_min)
       visit(turn_mode::busy, 0);
@@ -396,8 +396,7 @@ void shared_runners::help_others(shared_thread& mine) noexcept {
 
 /// It has entries: somebody should wait in the kernel meanwhile, and help if there are many.
 void shared_runners::begin(shared_thread& mine, wake_ups_owed& owed) noexcept {
-  if (!mine.active) ++active_;
-  mine.active = true;
+  set_active(mine);
   mine.woken = false;
   if (mine.looks_in_vain != 0) mine.looks_in_vain_max = looks_in_vain_most;
   mine.looks_in_vain = 0;
@@ -406,6 +405,12 @@ void shared_runners::begin(shared_thread& mine, wake_ups_owed& owed) noexcept {
   if (who == sleep_notice::level::nobody) return;
   const unsigned least = who == sleep_notice::level::watched ? worth_a_wake_up : 2;
   if (!loop_.queue_.empty() || mine.count() >= least) owed.work = claim(1);
+}
+
+/// From here on the others know that not everything has ended.
+void shared_runners::set_active(shared_thread& mine) noexcept {
+  if (!mine.active) ++active_;
+  mine.active = true;
 }
 
 /// It has none.

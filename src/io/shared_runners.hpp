@@ -146,6 +146,7 @@ class shared_runners {
   void steal(shared_thread& mine, unsigned least) noexcept;
   void help_others(shared_thread& mine) noexcept;
   void begin(shared_thread& mine, wake_ups_owed& owed) noexcept;
+  void set_active(shared_thread& mine) noexcept;
   void rest(shared_thread& mine, wake_ups_owed& owed) noexcept;
   void settle_accounts(shared_thread& mine) noexcept;
   bool in_time(std::int64_t deadline) const noexcept;
