@@ -41,6 +41,8 @@ std::vector<std::string> engine_names() {
 }
 
 void check_limits(const settings& asked) {
+  if (asked.source.empty()) throw failure("SRC: the name is empty");
+  if (asked.target.empty()) throw failure("DST: the name is empty");
   if (asked.block && *asked.block < block_min)
     throw failure(fmt::format("--block {}: too small; at least {} bytes", *asked.block, block_min));
 }

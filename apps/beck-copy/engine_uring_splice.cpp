@@ -112,8 +112,10 @@ class splice_copy {
     }
   }
 
+  /// A part of them if there are more than pipe_max: an entry has 32 bits for their number.
   beck::task<std::size_t> splice(int from, std::uint64_t from_offset, int to,
                                  std::uint64_t to_offset, std::size_t bytes) {
+    bytes = std::min(bytes, pipe_max);
     for (;;) {
       const auto moved = co_await splice_entry(ring(), from, from_offset, to, to_offset, bytes);
       if (moved) co_return static_cast<std::size_t>(*moved);

@@ -54,8 +54,8 @@ target::target(const settings& asked, const source& from)
 }
 
 target::~target() {
-  disarm_interrupt();
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  disarm_interrupt();  // afterwards: an interrupt just before it unlinks too
 }
 
 /// It may be a file that somebody else writes to as well, or one opened for appending, where

@@ -76,7 +76,7 @@ task<bool> write_out(const pump_parts& pump, const std::vector<char>& room, std:
 
 task<> pump_buffered(const pump_parts& pump) {
   std::vector<char> room(pump.all.how.buffer_bytes());
-  for (;;) {
+  while (!pump.all.error) {  // the other pump may have ended the relay before this one waits
     auto [ec, n] = co_await pump.from.async_read_some(buffer(room));
     if (is_over(pump, ec)) co_return;
     const bool goes_on = co_await write_out(pump, room, n);
@@ -97,7 +97,7 @@ task<bool> empty_pipe(const pump_parts& pump, readable_pipe& out, std::size_t by
 task<bool> pump_spliced(const pump_parts& pump, readable_pipe& out, writable_pipe& in) {
   const bool may_change = pump.all.how.only() != relay_mechanism::splice;
   constexpr auto own_reader = splice_operation::ends::own_reader;
-  for (;;) {
+  while (!pump.all.error) {
     auto [ec, n] = co_await splice_operation(pump.from, in, pipe_bytes, false, own_reader);
     if (ec == error::invalid_argument && may_change) co_return false;
     if (is_over(pump, ec)) co_return true;
@@ -112,9 +112,11 @@ task<bool> pump_spliced(const pump_parts& pump, readable_pipe& out, writable_pip
       left -= m;
     }
   }
+  co_return true;
 }
 
 task<> pump(pump_parts parts) {
+  if (parts.all.error) co_return;
   if (parts.all.how.only() != relay_mechanism::buffer) {
     const any_io_executor& executor = parts.from.slot()->executor;
     readable_pipe out(executor);

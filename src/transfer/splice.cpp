@@ -11,7 +11,9 @@
 namespace beck {
 namespace {
 
-int usable(const descriptor& d) noexcept {
+/// 0, or why not. A slot that was closed may be another object's by now.
+int usable(const descriptor& d, std::uint32_t life) noexcept {
+  if (d.generation != life) return cancelled_result;
   if (d.fd < 0 || d.closing) return -EBADF;
   return d.expired ? timeout_result : 0;
 }
@@ -23,8 +25,8 @@ int splice_operation::move() noexcept {
   system& sys = from_->loop->sys();
   runner& where = *runner::current();
   if (to_->loop != from_->loop) return -EINVAL;
-  if (const int refused = usable(*from_); refused != 0) return refused;
-  if (const int refused = usable(*to_); refused != 0) return refused;
+  if (const int refused = usable(*from_, from_life_); refused != 0) return refused;
+  if (const int refused = usable(*to_, to_life_); refused != 0) return refused;
   while (total_ != bytes_) {
     const std::ptrdiff_t moved =
         sys.splice(from_->fd, to_->fd, bytes_ - total_, known_ == ends::own_reader);
@@ -55,8 +57,10 @@ void splice_operation::choose_side() noexcept {
   if (q.current == nullptr) q.ready = readiness::no;  // poll(2) has just said so
 }
 
-/// As move(), if the caller may touch the loop and has budget.
+/// The first attempt: as move(), if the caller may touch the loop and has budget.
 int splice_operation::try_now() noexcept {
+  from_life_ = from_->generation;
+  to_life_ = to_->generation;
   io_loop& loop = *from_->loop;
   if (!loop.on_runner() || !runner::current()->spend(runner::call_weight)) return -EAGAIN;
   return move();
@@ -72,7 +76,7 @@ bool splice_operation::await_ready() noexcept {
 
 void splice_operation::begin() noexcept {
   const bool here = from_->loop->on_runner();
-  const int now = here && !tried_ ? try_now() : -EAGAIN;
+  const int now = tried_ ? -EAGAIN : try_now();
   if (now != -EAGAIN) return complete_later(*this, now);
   outer_ = complete;
   complete = &step;

@@ -35,9 +35,20 @@ struct transmission {
     report.bytes += bytes;
     how.progress().tell(report.bytes);
   }
-  /// Whether the stream and the file take operations now: 0, or why not. A slot that was closed may
-  /// be another object's by now.
+  /// Calls `action` while nobody else can close the stream: a shared loop's other threads could.
+  template <class Action>
+  void while_open(Action&& action) const noexcept {
+    if (!loop().is_shared()) return action();
+    static_cast<void>(loop().as_runner([&action](io_loop&) { action(); }));
+  }
+  /// Whether the stream and the file take operations now: 0, or why not.
   int usable() const noexcept {
+    int result = 0;
+    while_open([&] { result = usable_here(); });
+    return result;
+  }
+  /// The same inside while_open(). A slot that was closed may be another object's by now.
+  int usable_here() const noexcept {
     const bool is_gone = to.generation != to_life || to.fd < 0 || to.closing || from.closing;
     return is_gone ? cancelled_result : to.expired ? timeout_result : 0;
   }
@@ -101,12 +112,18 @@ task<bool> send_file(transmission& work) {
       }
       in_memory = at + window;
     }
-    if (const int refused = work.usable(); refused < 0) {
+    int refused = 0;
+    std::ptrdiff_t r = 0;
+    work.while_open([&] {
+      refused = work.usable_here();
+      if (refused < 0) return;
+      r = sys.send_to_stream(work.from.fd, at, work.to.fd,
+                             static_cast<std::size_t>(in_memory - at));
+    });
+    if (refused < 0) {
       work.fail(make_error(refused));
       break;
     }
-    const std::ptrdiff_t r =
-        sys.send_to_stream(work.from.fd, at, work.to.fd, static_cast<std::size_t>(in_memory - at));
     if (r == -EAGAIN) {
       auto room = co_await void_operation(op_kind::wait_write, &work.to, nullptr, 0);
       if (room.error()) work.fail(room.error());
@@ -226,7 +243,9 @@ task<transfer_end> run_transmission(descriptor* to, std::uint32_t to_life, descr
   late<open_hold> file;
   int result = -EINVAL;
   if (from->loop == to->loop) result = file.emplace(*from, from_life).result();
-  if (result == 0 && to->generation == to_life && to->fd < 0) result = -EBADF;
+  work.while_open([&] {
+    if (result == 0 && to->generation == to_life && to->fd < 0) result = -EBADF;
+  });
   if (result == 0) result = prepare(work);
   if (result < 0) co_return transfer_end(make_error(result), work.report);
   bool goes_on = true;

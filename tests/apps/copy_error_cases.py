@@ -50,6 +50,12 @@ class Sizes(unittest.TestCase):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(says, done.stderr)
 
+    def test_empty_names(self):
+        for names, which in ((("", "/dev/null"), "SRC"), (("/dev/null", ""), "DST")):
+            done = run(*names)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertEqual(done.stderr, f"beck-copy: {which}: the name is empty\n")
+
     def test_the_memory_of_all_blocks_has_a_limit(self):
         arguments = ("--engine", "sync", "--block", "2G", "--size", "1", "/dev/zero", "/dev/null")
         self.assertIn("together at most 1.00 GiB", run(*arguments).stderr)

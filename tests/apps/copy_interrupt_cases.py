@@ -145,6 +145,16 @@ class Temporary(CopyCase):
         self.assertIn("ENOSPC", done.stderr)
         self.assertEqual(self.names(), [])
 
+    def test_an_interrupt_at_any_change_of_the_mask_during_an_error_leaves_nothing(self):
+        failing = ("--size", "9", "--engine", "sync", "/dev/zero", self.target)
+        faults = [self.fault(), "pwrite64:error=ENOSPC"]
+        _, calls = traced(*failing, inject=faults)
+        changes = len(calls.named("rt_sigprocmask"))
+        self.assertGreater(changes, 0)
+        for place in range(1, changes + 1):
+            traced(*failing, inject=[*faults, f"rt_sigprocmask:signal=SIGTERM:when={place}"])
+            self.assertEqual(self.names(), [], f"call {place} of {changes}")
+
     def test_a_folder_that_cannot_be_synchronized_is_an_error_though_the_copy_is_complete(self):
         done, _ = traced("--size", "9", "--fsync", "/dev/zero", self.target, inject=["fsync:error=EIO:when=2"])
         self.assertEqual(done.returncode, 1)

@@ -43,6 +43,14 @@ class Streams(CopyCase):
                 started.stdin.close()
                 self.assertEqual(started.wait(LIMIT_S), 0)
 
+    def test_blocks_that_one_call_cannot_count(self):
+        for engine in engines("uring-splice"):
+            for block in ("4G", "8G"):
+                with self.subTest(engine=engine, block=block):
+                    arguments = ("--engine", engine, "--block", block, "-", self.target)
+                    self.copies(*arguments, input="123456789")
+                    self.assertEqual(self.target.read_bytes(), b"123456789")
+
     def test_a_part_of_a_stream(self):
         for engine in engines(*STREAMING):
             done = self.copies("--engine", engine, "--size", "5", "-", "-", input="123456789")

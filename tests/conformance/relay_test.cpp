@@ -150,6 +150,31 @@ CONFORMANCE("an error of one side ends the relay with that error") {
   CHECK(r.far.server.is_open());
 }
 
+CONFORMANCE("a relay whose first stream has failed before ends at once, by every mechanism") {
+  const relay_options ways[] = {relay_options(), relay_options().only(relay_mechanism::buffer),
+                                relay_options().only(relay_mechanism::splice)};
+  for (const relay_options& how : ways) {
+    beck::io_context ctx(context_options());
+    tcp_connection near(ctx);
+    tcp_connection far(ctx);
+    near.client.set_option(beck::ip::tcp::socket::linger(true, 0));
+    near.client.close();  // resets
+    beck::test::let_arrive(ctx);
+    beck::steady_timer limit(ctx, beck::duration(10'000'000'000));
+    outcome waited;
+    limit.async_wait(note(waited));
+    error_code seen;
+    auto program = [&]() -> beck::task<> {
+      seen = (co_await async_relay(near.server, far.client, how)).error();
+      limit.cancel();
+    };
+    co_spawn(ctx, program(), beck::detached);
+    REQUIRE(beck::test::run_until(ctx, waited));
+    CHECK(waited.aborted());  // before its time
+    CHECK(seen == error::connection_reset);
+  }
+}
+
 CONFORMANCE("a side that does not read holds up the other, and memory is bounded") {
   beck::io_context ctx(context_options());
   relayed<local_connection> r(ctx);

@@ -8,6 +8,7 @@
 
 #include <ostream>
 #include <string>
+#include <utility>
 
 #include <fcntl.h>
 
@@ -227,6 +228,47 @@ CONFORMANCE("closing a stream ends a splice that waits for it") {
   from.out.close();
   beck::test::run_all(ctx);
   CHECK(spliced.aborted());
+}
+
+CONFORMANCE("a splice ends when its source is destroyed, and its slot's next owner loses nothing") {
+  beck::io_context ctx(context_options());
+  pipe_ends from(ctx);
+  pipe_ends to(ctx);
+  beck::test::fill(to.in);
+  CHECK(write(from.in, buffer("abc", 3)) == 3);
+  outcome spliced;
+  async_splice(from.out, to.in, 3, note(spliced));
+  beck::test::let_settle(ctx);  // it waits for room
+  { const beck::readable_pipe gone(std::move(from.out)); }
+  beck::test::let_settle(ctx);
+  pipe_ends next(ctx);
+  CHECK(write(next.in, buffer("secret", 6)) == 6);
+  std::size_t drained = 0;
+  CHECK(beck::test::drain(ctx, to.out, drained) == error::would_block);
+  beck::test::run_all(ctx);
+  CHECK(spliced.aborted());
+  CHECK(spliced.bytes == 0);
+  CHECK(next.out.available() == 6);
+}
+
+CONFORMANCE("a splice ends when its target is destroyed, and its slot's next owner gets nothing") {
+  beck::io_context ctx(context_options());
+  pipe_ends from(ctx);
+  pipe_ends to(ctx);
+  outcome spliced;
+  async_splice(from.out, to.in, 3, note(spliced));
+  beck::test::let_settle(ctx);  // it waits for bytes
+  { const beck::writable_pipe gone(std::move(to.in)); }
+  beck::test::let_settle(ctx);
+  beck::writable_pipe next_in(ctx);  // the first to take a slot
+  beck::readable_pipe next_out(ctx);
+  connect_pipe(next_out, next_in);
+  CHECK(write(from.in, buffer("abc", 3)) == 3);
+  beck::test::run_all(ctx);
+  CHECK(spliced.aborted());
+  CHECK(spliced.bytes == 0);
+  CHECK(from.out.available() == 3);
+  CHECK(next_out.available() == 0);
 }
 
 CONFORMANCE("a time limit ends a splice that is awaited, and a coroutine goes on with the rest") {

@@ -2,6 +2,7 @@
 //
 // Files over streams: every byte in order, by either mechanism, and exact counts when something
 // goes wrong.
+#include <atomic>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/coro/when_all.hpp>
@@ -19,7 +20,9 @@
 #include <thread>
 #include <vector>
 
+#include "io/posix_system.hpp"
 #include "support/context_options.hpp"
+#include "support/context_seam.hpp"
 #include "support/file_place.hpp"
 #include "support/open_descriptors.hpp"
 #include "support/stream_pair.hpp"
@@ -36,6 +39,25 @@ using beck::test::run_task;
 using beck::test::stream_pair;
 
 namespace {
+
+/// Counts the calls of sendfile(2), and those that are made while somebody could close the stream.
+class watching_system final : public beck::posix_system {
+ public:
+  explicit watching_system(beck::io_loop& loop) : loop_(loop) {}
+
+  std::ptrdiff_t send_to_stream(int from, std::uint64_t from_offset, int to,
+                                std::size_t bytes) noexcept override {
+    ++calls;
+    if (!loop_.on_runner()) ++unguarded;
+    return posix_system::send_to_stream(from, from_offset, to, bytes);
+  }
+
+  std::atomic<int> calls = 0;
+  std::atomic<int> unguarded = 0;
+
+ private:
+  beck::io_loop& loop_;
+};
 
 constexpr auto for_writing = file_object::read_write | file_object::create;
 constexpr transfer_mechanism mechanisms[] = {transfer_mechanism::automatic,
@@ -404,4 +426,18 @@ CONFORMANCE_ON(beck::test::epoll, "a transmission on a context that several thre
     other.join();
     CHECK((s.arrived == s.data));
   }
+}
+
+CONFORMANCE_ON(beck::test::epoll, "nobody can close the stream of a shared context during a call") {
+  beck::io_context ctx(beck::io_context::options().backend(where).threads(2));
+  auto& loop = *static_cast<beck::io_loop*>(ctx.get_executor().target());
+  auto made = std::make_unique<watching_system>(loop);
+  const watching_system& seen = *made;
+  beck::testing::context_seam::replace_system(ctx, std::move(made));
+  sending s(ctx, where, 2'000'000);
+  s.exchange(ctx, 0, beck::to_the_end);
+  CHECK_FALSE(s.error);
+  CHECK((s.arrived == s.data));
+  CHECK(seen.calls > 0);
+  CHECK(seen.unguarded == 0);
 }

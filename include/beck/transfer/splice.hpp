@@ -65,7 +65,9 @@ class [[nodiscard]] splice_operation : public operation {
   std::size_t total_ = 0;
   bool all_;
   ends known_;
-  bool tried_ = false;  // await_ready() has found that it has to wait
+  bool tried_ = false;           // await_ready() has found that it has to wait
+  std::uint32_t from_life_ = 0;  // the generations of the slots when it started
+  std::uint32_t to_life_ = 0;
   run_function outer_ = nullptr;
 };
 
