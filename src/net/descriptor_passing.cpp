@@ -61,6 +61,8 @@ unique_fd received_descriptors::take(std::size_t i) noexcept {
 bool received_descriptors::truncated() const noexcept { return (outcome_.flags & MSG_CTRUNC) != 0; }
 
 void received_descriptors::clear() noexcept {
+  static_assert(room == CMSG_SPACE(passed_descriptors::capacity * sizeof(int)),
+                "the kernel fills all of it with descriptors");
   const int types[] = {SCM_RIGHTS, sender_handle};
   for (const int type : types) {
     const control_data found = find_descriptors(control_, outcome_, type);

@@ -3,6 +3,7 @@
 // another host, and its sockets refuse them by name.
 #include <cstring>
 #include <ostream>
+#include <set>
 #include <string>
 
 #include <fcntl.h>
@@ -165,6 +166,26 @@ CONFORMANCE_ON(beck::test::kernel, "a plain read drops the descriptors that come
   pipe.in = unique_fd();
   char byte = 0;
   CHECK(::read(pipe.out.get(), &byte, 1) == 0);
+}
+
+CONFORMANCE_ON(beck::test::kernel, "no more than 16 descriptors are taken of one message") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  two_ends pipe;
+  const std::set<int> before = beck::test::open_descriptors();
+  {
+    received_descriptors fds;
+    send_copies<passed_descriptors::capacity>(pair.a.native_handle(), pipe.in.get());
+    receive(ctx, pair, fds);
+    CHECK(fds.size() == 16);
+    CHECK_FALSE(fds.truncated());
+    send_copies<20>(pair.a.native_handle(), pipe.in.get());
+    receive(ctx, pair, fds);
+    CHECK(fds.size() == 16);
+    CHECK(fds.truncated());
+    CHECK(beck::test::open_descriptors().size() == before.size() + 16);
+  }
+  CHECK((beck::test::open_descriptors() == before));
 }
 
 CONFORMANCE_ON(beck::test::kernel, "descriptors are found behind the credentials of their sender") {
