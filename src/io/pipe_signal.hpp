@@ -6,16 +6,17 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <ctime>
 
 #include "io/posix_retry.hpp"
 
 namespace beck {
 
-/// Makes a call that gives a value or -errno. The signal mask, a signal that was pending before and
-/// every other thread stay as they were.
+/// Makes a call that moves up to `bytes` and gives how many, or -errno. The signal mask, a signal
+/// that was pending before and every other thread stay as they were.
 template <class Call>
-auto with_pipe_signal_kept_back(Call call) noexcept -> decltype(call()) {
+std::ptrdiff_t with_pipe_signal_kept_back(std::size_t bytes, Call call) noexcept {
   sigset_t pipe_signal;
   sigset_t before;
   sigemptyset(&pipe_signal);
@@ -27,8 +28,12 @@ auto with_pipe_signal_kept_back(Call call) noexcept -> decltype(call()) {
     ::sigpending(&waiting);
     pending = sigismember(&waiting, SIGPIPE) != 0;
   }
-  const auto result = call();
-  if (result == -EPIPE && !pending) {  // it came to this thread, within the call
+  const std::ptrdiff_t result = call();
+  // A call that goes on inside the kernel after it has moved something raises the signal and gives
+  // the count: only one that moved all, or found no room, is known to have raised none.
+  const bool may_have_come =
+      result != -EAGAIN && result != static_cast<std::ptrdiff_t>(bytes) && !pending;
+  if (may_have_come) {
     const timespec at_once{0, 0};
     static_cast<void>(retried([&] { return ::sigtimedwait(&pipe_signal, nullptr, &at_once); }));
   }

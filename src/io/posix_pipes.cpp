@@ -70,7 +70,9 @@ int nature_of(int fd) noexcept {
 }  // namespace
 
 std::ptrdiff_t write_blocking_signal(int fd, const io_vector* parts, std::size_t count) noexcept {
-  return with_pipe_signal_kept_back([=] { return write_plain(fd, parts, count); });
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < count; ++i) bytes += parts[i].bytes;
+  return with_pipe_signal_kept_back(bytes, [=] { return write_plain(fd, parts, count); });
 }
 
 int posix_system::open_pipe(int (&ends)[2]) noexcept {
@@ -103,7 +105,7 @@ std::ptrdiff_t posix_system::splice(int from, int to, std::size_t bytes, bool ow
     return retried([=] { return ::splice(from, nullptr, to, nullptr, bytes, SPLICE_F_NONBLOCK); });
   };
   // No kernel can be asked for no signal here.
-  return own_reader ? call() : with_pipe_signal_kept_back(call);
+  return own_reader ? call() : with_pipe_signal_kept_back(bytes, call);
 }
 
 }  // namespace beck

@@ -87,7 +87,7 @@ std::ptrdiff_t posix_system::send_to_stream(int from, std::uint64_t from_offset,
   off_t in = as_offset(from_offset);
   // No kernel can be asked for no signal here.
   return with_pipe_signal_kept_back(
-      [&] { return retried([&] { return ::sendfile(to, from, &in, bytes); }); });
+      bytes, [&] { return retried([&] { return ::sendfile(to, from, &in, bytes); }); });
 }
 
 bool posix_system::is_in_memory(int fd, std::uint64_t offset, std::size_t bytes) noexcept {

@@ -196,6 +196,8 @@ child_state* spawn_into(descriptor& d, prepared_spawn& prepared, const process_o
   for (int number = 0; !ec && number < 3; ++number) {
     if (descriptor* const pipe = how.stream(number).slot(); pipe != nullptr) ec = openable(*pipe);
   }
+  const descriptor* const output = how.stream(1).slot();
+  if (!ec && output != nullptr && output == how.stream(2).slot()) ec = error::already_open;
   if (!ec && !prepared.is_valid()) ec = error::invalid_argument;
   if (ec) return nullptr;
   spawned_child child;

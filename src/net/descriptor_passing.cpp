@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// SCM_RIGHTS, as unix(7) and cmsg(3) have it: one control message, an array of ints.
+// SCM_RIGHTS, as unix(7) and cmsg(3) have it: one control message, an array of ints. Others may
+// stand before it.
 #include <beck/net/descriptor_passing.hpp>
 
 #include <cstring>
@@ -8,19 +9,30 @@
 
 #include <beck/base/assert.hpp>
 
+#include "net/control_messages.hpp"
+
 namespace beck {
 namespace {
 
 static_assert(CMSG_SPACE(passed_descriptors::capacity * sizeof(int)) <= message_control::capacity);
 
-/// Room for more than `capacity` would only be for alignment: the kernel fills it too.
-std::size_t count_of(const message_control& control, const control_outcome& outcome) noexcept {
-  cmsghdr entry;
-  if (outcome.bytes < sizeof entry) return 0;
-  std::memcpy(&entry, control.bytes, sizeof entry);
-  if (entry.cmsg_level != SOL_SOCKET || entry.cmsg_type != SCM_RIGHTS) return 0;
-  const std::size_t end = entry.cmsg_len < outcome.bytes ? entry.cmsg_len : outcome.bytes;
-  return end < CMSG_LEN(0) ? 0 : (end - CMSG_LEN(0)) / sizeof(int);
+/// SCM_PIDFD, of Linux 6.5, which older headers do not have: a descriptor of the sender, if
+/// SO_PASSPIDFD asks for one.
+constexpr int sender_handle = 4;
+
+/// The descriptors that came in control messages of that type.
+control_data find_descriptors(const message_control& control, const control_outcome& outcome,
+                              int type) noexcept {
+  return find_control(control.bytes, outcome.bytes, SOL_SOCKET, type);
+}
+
+/// Takes a descriptor out of its place.
+unique_fd taken_from(unsigned char* place) noexcept {
+  int fd = -1;
+  const int none = -1;
+  std::memcpy(&fd, place, sizeof fd);
+  std::memcpy(place, &none, sizeof none);
+  return unique_fd(fd);
 }
 
 }  // namespace
@@ -36,22 +48,28 @@ void passed_descriptors::write(const int* fds, std::size_t count) noexcept {
   bytes_ = CMSG_SPACE(count * sizeof(int));
 }
 
-std::size_t received_descriptors::size() const noexcept { return count_of(control_, outcome_); }
+std::size_t received_descriptors::size() const noexcept {
+  return find_descriptors(control_, outcome_, SCM_RIGHTS).bytes / sizeof(int);
+}
 
 unique_fd received_descriptors::take(std::size_t i) noexcept {
   BECK_ASSERT(i < size(), "not as many descriptors have come");
-  unsigned char* const place = control_.bytes + CMSG_LEN(0) + i * sizeof(int);
-  int fd = -1;
-  const int none = -1;
-  std::memcpy(&fd, place, sizeof fd);
-  std::memcpy(place, &none, sizeof none);
-  return unique_fd(fd);
+  const control_data found = find_descriptors(control_, outcome_, SCM_RIGHTS);
+  return taken_from(control_.bytes + found.at + i * sizeof(int));
 }
 
 bool received_descriptors::truncated() const noexcept { return (outcome_.flags & MSG_CTRUNC) != 0; }
 
 void received_descriptors::clear() noexcept {
-  for (std::size_t i = 0; i < size(); ++i) take(i);
+  static_assert(room == CMSG_SPACE(passed_descriptors::capacity * sizeof(int)),
+                "the kernel fills all of it with descriptors");
+  const int types[] = {SCM_RIGHTS, sender_handle};
+  for (const int type : types) {
+    const control_data found = find_descriptors(control_, outcome_, type);
+    for (std::size_t at = 0; at + sizeof(int) <= found.bytes; at += sizeof(int)) {
+      taken_from(control_.bytes + found.at + at);
+    }
+  }
   outcome_ = control_outcome();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Control messages, read and written: the only place that knows their layout (cmsg(3)).
+// Control messages of datagrams, read and written (cmsg(3)).
 #include <cstring>
 
 #include <netinet/in.h>
@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 
 #include <beck/net/datagram_batch.hpp>
+
+#include "net/control_messages.hpp"
 
 namespace beck {
 namespace {
@@ -18,20 +20,10 @@ static_assert(alignof(message_control) >= alignof(cmsghdr));
 /// The value of a control message of that kind, if it is there and whole.
 template <class T>
 bool find(const message_header& header, int level, int type, T& value) noexcept {
-  const auto* const all = static_cast<const unsigned char*>(header.control);
-  std::size_t at = 0;
-  while (at + sizeof(cmsghdr) <= header.control_bytes) {
-    cmsghdr entry;
-    std::memcpy(&entry, all + at, sizeof entry);
-    if (entry.cmsg_len < sizeof entry || entry.cmsg_len > header.control_bytes - at) return false;
-    if (entry.cmsg_level == level && entry.cmsg_type == type &&
-        entry.cmsg_len >= CMSG_LEN(sizeof value)) {
-      std::memcpy(&value, all + at + CMSG_LEN(0), sizeof value);
-      return true;
-    }
-    at += CMSG_ALIGN(entry.cmsg_len);
-  }
-  return false;
+  const control_data found = find_control(header.control, header.control_bytes, level, type);
+  if (found.bytes < sizeof value) return false;
+  std::memcpy(&value, static_cast<const unsigned char*>(header.control) + found.at, sizeof value);
+  return true;
 }
 
 template <class T>

@@ -103,6 +103,7 @@ void socket_calls::open_pair(descriptor& a, descriptor& b, int family, int type,
                              error_code& ec) {
   ec = openable(a);
   if (!ec) ec = openable(b);
+  if (!ec && &a == &b) ec = error::already_open;
   if (ec) return;
   int pair[2];
   ec = make_error(sys_of(a).open_pair(family, type, protocol, pair));

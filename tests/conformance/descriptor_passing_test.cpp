@@ -3,9 +3,11 @@
 // another host, and its sockets refuse them by name.
 #include <cstring>
 #include <ostream>
+#include <set>
 #include <string>
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <beck/net/descriptor_passing.hpp>
@@ -14,6 +16,8 @@
 
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
+#include "support/no_descriptors.hpp"
+#include "support/open_descriptors.hpp"
 #include "support/stream_pair.hpp"
 
 using beck::async_receive_descriptors;
@@ -47,6 +51,41 @@ struct two_ends {
 bool are_joined(int in, int out) {
   char byte = 0;
   return ::write(in, "!", 1) == 1 && ::read(out, &byte, 1) == 1 && byte == '!';
+}
+
+/// Sends one byte and `fd`, `Count` times, as a peer without this library would.
+template <std::size_t Count>
+void send_copies(int socket, int fd) {
+  alignas(cmsghdr) unsigned char control[CMSG_SPACE(Count * sizeof(int))]{};
+  char byte = 'x';
+  iovec part{&byte, 1};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* const entry = CMSG_FIRSTHDR(&message);
+  entry->cmsg_level = SOL_SOCKET;
+  entry->cmsg_type = SCM_RIGHTS;
+  entry->cmsg_len = CMSG_LEN(Count * sizeof(int));
+  for (std::size_t i = 0; i < Count; ++i)
+    std::memcpy(CMSG_DATA(entry) + i * sizeof fd, &fd, sizeof fd);
+  REQUIRE(::sendmsg(socket, &message, 0) == 1);
+}
+
+void switch_on(int socket, int option) {
+  const int on = 1;
+  REQUIRE(::setsockopt(socket, SOL_SOCKET, option, &on, sizeof on) == 0);
+}
+
+/// Receives one byte and what is beside it.
+void receive(beck::io_context& ctx, stream_pair& pair, received_descriptors& fds) {
+  char room[1];
+  outcome received;
+  async_receive_descriptors(pair.b, buffer(room), fds, note(received));
+  run_all(ctx);
+  CHECK(received.ok());
+  CHECK(received.bytes == 1);
 }
 
 }  // namespace
@@ -127,6 +166,79 @@ CONFORMANCE_ON(beck::test::kernel, "a plain read drops the descriptors that come
   pipe.in = unique_fd();
   char byte = 0;
   CHECK(::read(pipe.out.get(), &byte, 1) == 0);
+}
+
+CONFORMANCE_ON(beck::test::kernel, "no more than 16 descriptors are taken of one message") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  two_ends pipe;
+  const std::set<int> before = beck::test::open_descriptors();
+  {
+    received_descriptors fds;
+    send_copies<passed_descriptors::capacity>(pair.a.native_handle(), pipe.in.get());
+    receive(ctx, pair, fds);
+    CHECK(fds.size() == 16);
+    CHECK_FALSE(fds.truncated());
+    send_copies<20>(pair.a.native_handle(), pipe.in.get());
+    receive(ctx, pair, fds);
+    CHECK(fds.size() == 16);
+    CHECK(fds.truncated());
+    CHECK(beck::test::open_descriptors().size() == before.size() + 16);
+  }
+  CHECK((beck::test::open_descriptors() == before));
+}
+
+CONFORMANCE_ON(beck::test::kernel, "descriptors are found behind the credentials of their sender") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  two_ends pipe;
+  switch_on(pair.b.native_handle(), SO_PASSCRED);
+  const std::set<int> before = beck::test::open_descriptors();
+  {
+    received_descriptors fds;
+    send_copies<2>(pair.a.native_handle(), pipe.in.get());
+    receive(ctx, pair, fds);
+    REQUIRE(fds.size() == 2);
+    CHECK_FALSE(fds.truncated());
+    const unique_fd other = fds.take(1);
+    CHECK(are_joined(other.get(), pipe.out.get()));
+    send_copies<16>(pair.a.native_handle(), pipe.in.get());
+    receive(ctx, pair, fds);
+    CHECK(fds.size() < 16);
+    CHECK(fds.truncated());
+  }
+  CHECK((beck::test::open_descriptors() == before));
+}
+
+CONFORMANCE_ON(beck::test::kernel, "a descriptor of the sender that comes unasked is closed too") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  two_ends pipe;
+  constexpr int pass_pidfd = 76;  // SO_PASSPIDFD, Linux 6.5
+  const int on = 1;
+  if (::setsockopt(pair.b.native_handle(), SOL_SOCKET, pass_pidfd, &on, sizeof on) != 0) return;
+  const std::set<int> before = beck::test::open_descriptors();
+  {
+    received_descriptors fds;
+    send_copies<2>(pair.a.native_handle(), pipe.in.get());
+    receive(ctx, pair, fds);
+    CHECK(fds.size() == 2);
+  }
+  CHECK((beck::test::open_descriptors() == before));
+}
+
+CONFORMANCE_ON(beck::test::kernel, "descriptors that this process may not open are truncated") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  two_ends pipe;
+  send_copies<3>(pair.a.native_handle(), pipe.in.get());
+  received_descriptors fds;
+  {
+    const beck::test::no_descriptors nothing_left(0);
+    receive(ctx, pair, fds);
+  }
+  CHECK(fds.size() == 0);
+  CHECK(fds.truncated());
 }
 
 CONFORMANCE("bytes without descriptors, and the end of a stream, are received as by any read") {

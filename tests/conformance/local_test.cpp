@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
+#include "support/open_descriptors.hpp"
 
 using beck::buffer;
 using beck::error_code;
@@ -89,6 +91,17 @@ CONFORMANCE("connect_pair with an open socket gives already_open and opens neith
   CHECK(ec == error::already_open);
   CHECK_FALSE(free.is_open());
   CHECK_THROWS_AS(connect_pair(c.a, free), beck::io_error);
+}
+
+CONFORMANCE("connect_pair of a socket with itself gives already_open and opens nothing") {
+  beck::io_context ctx(context_options());
+  protocol::socket a(ctx);
+  const std::set<int> before = beck::test::open_descriptors();
+  error_code ec;
+  connect_pair(a, a, ec);
+  CHECK(ec == error::already_open);
+  CHECK_FALSE(a.is_open());
+  CHECK((beck::test::open_descriptors() == before));
 }
 
 CONFORMANCE("an acceptor on a path is reached by that path") {

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include <beck/base/unique_fd.hpp>
 
 #include "support/context_options.hpp"
+#include "support/open_descriptors.hpp"
 #include "support/processes.hpp"
 
 using beck::buffer;
@@ -70,6 +72,19 @@ CONFORMANCE_ON(kernel, "output and errors go to pipes of their own, or to one") 
   }
   CHECK(output_of(ctx, script, process_options().err_to_out()) == "out\nerr\n");
   CHECK(output_of(ctx, script, process_options().err(nullptr)) == "out\n");
+}
+
+CONFORMANCE_ON(kernel, "one pipe for two streams is refused, and nothing is opened") {
+  beck::io_context ctx(context_options());
+  readable_pipe from(ctx);
+  process child(ctx);
+  const std::set<int> before = beck::test::open_descriptors();
+  error_code ec;
+  child.spawn("true", {}, process_options().out(from).err(from), ec);
+  CHECK(ec == error::already_open);
+  CHECK_FALSE(child.is_open());
+  CHECK_FALSE(from.is_open());
+  CHECK((beck::test::open_descriptors() == before));
 }
 
 CONFORMANCE_ON(kernel, "a process can be given nothing to read, or a descriptor of ours") {

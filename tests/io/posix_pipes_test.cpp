@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// Writing without SIGPIPE on kernels that cannot be told to send none: what the program has done
-// with its signals is the same before and after.
+// Writing without SIGPIPE on kernels that cannot be told to send none, and sending files, for which
+// none can: what the program has done with its signals is the same before and after.
 #include "io/posix_pipes.hpp"
 
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <thread>
 
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <doctest/doctest.h>
@@ -130,4 +133,28 @@ TEST_CASE("the system's own way raises no signal either") {
   CHECK(sys.write(pipe.in.get(), beck::descriptor_nature::own_pipe, &part, 1) == -EPIPE);
   CHECK(raised == 0);
   CHECK_FALSE(is_pending());
+}
+
+TEST_CASE("a peer that goes while a file is sent to it gives a short count and no signal") {
+  const pipe_signal as(+[](int) { raised = raised + 1; });
+  constexpr std::size_t bytes = 16 << 20;  // more than any socket takes without a reader
+  const unique_fd file(::memfd_create("sent", MFD_CLOEXEC));
+  REQUIRE(::ftruncate(file.get(), bytes) == 0);
+  int both[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) == 0);  // blocking
+  const unique_fd ours(both[0]);
+  unique_fd other(both[1]);
+  std::thread peer([&] {
+    char byte;
+    CHECK(::read(other.get(), &byte, 1) == 1);  // the call has begun, and cannot end yet
+    other.reset();
+  });
+  beck::posix_system sys;
+  const std::ptrdiff_t sent = sys.send_to_stream(file.get(), 0, ours.get(), bytes);
+  peer.join();
+  CHECK(sent > 0);
+  CHECK(sent < static_cast<std::ptrdiff_t>(bytes));
+  CHECK(raised == 0);
+  CHECK_FALSE(is_pending());
+  CHECK_FALSE(is_blocked());
 }

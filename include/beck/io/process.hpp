@@ -112,8 +112,9 @@ class process : private io_object {
   /// Starts `program`: a path, or without a slash a name that is looked for in PATH. It gets
   /// `arguments` behind its own name. When this returns it runs, or the error says why it does not,
   /// and nothing was changed: no_such_file_or_directory, access_denied, no_descriptors, ... of
-  /// execve(2), chdir(2) and fork(2); already_open; invalid_argument (an empty program, a text with
-  /// a NUL inside). Blocks for as long as the kernel needs to load it.
+  /// execve(2), chdir(2) and fork(2); already_open (also of one pipe for two streams: err_to_out()
+  /// joins them); invalid_argument (an empty program, a text with a NUL inside). Blocks for as long
+  /// as the kernel needs to load it.
   void spawn(text_view program, const process_texts& arguments, const options& how, error_code& ec);
   void spawn(text_view program, const process_texts& arguments = {}, const options& how = {});
 

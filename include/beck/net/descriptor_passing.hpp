@@ -46,7 +46,9 @@ class received_descriptors {
   std::size_t size() const noexcept;
   /// The i-th becomes the caller's; empty if it was taken before. Requires i < size().
   unique_fd take(std::size_t i) noexcept;
-  /// More came than the 16 that there is room for; the kernel has closed them.
+  /// Not all that were sent are here, and the kernel has closed the others: there were more than
+  /// 16, or than there is room for beside the credentials that SO_PASSCRED asks for (8), or than
+  /// this process may have open.
   bool truncated() const noexcept;
   /// Closes what was not taken.
   void clear() noexcept;
@@ -54,6 +56,10 @@ class received_descriptors {
  private:
   template <std::size_t Parts>
   friend class receive_descriptors_operation;
+
+  /// For a header and `capacity` descriptors, and nothing else: more room would let more come.
+  static constexpr std::size_t room =
+      sizeof(std::size_t) + (2 + passed_descriptors::capacity) * sizeof(int);
 
   message_control control_;
   control_outcome outcome_;
@@ -88,7 +94,7 @@ class [[nodiscard]] receive_descriptors_operation : public message_operation {
       : message_operation(op_kind::receive_message, d, 0) {
     fds.clear();
     this->gather(buffers, parts_, Parts);
-    this->control_outside(fds.control_.bytes, message_control::capacity, fds.outcome_);
+    this->control_outside(fds.control_.bytes, received_descriptors::room, fds.outcome_);
     if (is_stream) this->of_stream();
   }
   template <class Token>

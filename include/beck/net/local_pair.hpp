@@ -14,7 +14,8 @@ template <class A, class B>
 concept local_socket_pair = std::same_as<typename A::protocol_type, typename B::protocol_type> &&
                             A::protocol_type::family() == 1;
 
-/// Connects two closed sockets with each other (socketpair(2)). Found by ADL. Errors: already_open.
+/// Connects two closed sockets with each other (socketpair(2)). Found by ADL. Errors: already_open
+/// (also of a socket with itself).
 template <class A, class B>
   requires local_socket_pair<A, B>
 void connect_pair(A& a, B& b, error_code& ec) {
