@@ -223,8 +223,8 @@ void write_queue_state::prepare() noexcept {
 /// On the runner of the stream's context.
 void write_queue_state::completed(queue_entry* entry, runner* where) {
   write_queue_state& self = of(entry);
-  if (where == nullptr || runs_operations_of(self.executor, self)) return sent_entry(entry, where);
   self.run = &sent_entry;
+  if (where == nullptr || runs_operations_of(self.executor, self)) return sent_entry(entry, where);
   self.executor.post(entry);
 }
 
