@@ -264,6 +264,8 @@ void name_request::answer_here() noexcept {
 // --- under way -----------------------------------------------------------------------------------
 
 void name_request::begin() noexcept {
+  count_.add();  // from where it is listed a cancel may end it
+  owner_->loop.work(1);
   {
     const std::lock_guard lock(owner_->mutex);
     ended_ = false;
@@ -271,8 +273,6 @@ void name_request::begin() noexcept {
     if (next_ != nullptr) next_->previous_ = this;
     owner_->first = this;
   }
-  count_.add();
-  owner_->loop.work(1);
   detach();  // that work is what run() waits for; it ends when whoever waits has been told
   complete = &returned;
   start_operation(*this);
