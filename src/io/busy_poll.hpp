@@ -17,7 +17,7 @@ class busy_poll {
   /// Looks for at most so long; 0: never.
   explicit busy_poll(std::int64_t ns_max) noexcept : ns_max_(ns_max) {}
 
-  /// Asked before each wait. After n misses in a row the next 2^n waits are not worth it.
+  /// Asked before each wait. After n misses in a row the next 2^(n - 1) waits are not.
   bool is_worth_it() noexcept {
     if (ns_max_ == 0) return false;
     if (skips_left_ == 0) return true;

@@ -30,17 +30,25 @@ std::ptrdiff_t receive_one(system& sys, message_operation& op) noexcept {
   return (header.flags & MSG_TRUNC) != 0 ? -EMSGSIZE : 0;
 }
 
+/// A UNIX socket that is not connected to a receiver whose queue is full is called writable all the
+/// time, and there is never news of room (net/unix/af_unix.c, unix_dgram_poll): an error then,
+/// unless there is room by now.
+template <class Call>
+std::ptrdiff_t send_or_tell(system& sys, int fd, const message_header& first, Call call) noexcept {
+  std::ptrdiff_t r = call();
+  if (r == -EAGAIN && is_unix(first) && sys.poll(fd, poll_out, INT64_MIN) > 0) {
+    r = call();
+    if (r == -EAGAIN) r = -ENOBUFS;
+  }
+  return r;
+}
+
 std::ptrdiff_t send_one(system& sys, message_operation& op) noexcept {
   const message_header& header = op.prepared_header();
   if (header.part_count > message_operation::parts_max) return -EMSGSIZE;
   const int fd = op.target->fd;
-  std::ptrdiff_t r = sys.send_message(fd, header, op.call_flags());
-  // A UNIX socket that is not connected to a receiver whose queue is full is called writable all
-  // the time, and there is never news of room (net/unix/af_unix.c, unix_dgram_poll).
-  if (r == -EAGAIN && is_unix(header) && sys.poll(fd, poll_out, INT64_MIN) > 0) {
-    r = sys.send_message(fd, header, op.call_flags());
-    if (r == -EAGAIN) r = -ENOBUFS;
-  }
+  const std::ptrdiff_t r =
+      send_or_tell(sys, fd, header, [&] { return sys.send_message(fd, header, op.call_flags()); });
   if (r < 0) return r;
   op.transferred = static_cast<std::size_t>(r);
   return 0;
@@ -48,12 +56,12 @@ std::ptrdiff_t send_one(system& sys, message_operation& op) noexcept {
 
 std::ptrdiff_t send_several(system& sys, message_operation& op) noexcept {
   auto* const headers = static_cast<message_header*>(op.address);
+  const int fd = op.target->fd;
   while (op.transferred < op.length) {
     message_header* const next = headers + op.transferred;
-    const std::ptrdiff_t r = sys.send_messages(op.target->fd, next, op.length - op.transferred);
-    if (r == -EAGAIN && is_unix(*next) && sys.poll(op.target->fd, poll_out, INT64_MIN) > 0) {
-      return -ENOBUFS;
-    }
+    const std::size_t left = op.length - op.transferred;
+    const std::ptrdiff_t r =
+        send_or_tell(sys, fd, *next, [&] { return sys.send_messages(fd, next, left); });
     if (r < 0) return r;
     op.transferred += static_cast<std::size_t>(r);
   }

@@ -69,6 +69,10 @@ struct write_queue_state final : vector_operation {
   void settle() noexcept;
   void end_drains() noexcept;
   void stop(int why, int told) noexcept;
+  /// On the stream's executor.
+  void cancel_write() noexcept {
+    if (started) remote.request(*this, executor);
+  }
   static void begin_entry(queue_entry* entry, runner* where);
   static void completed(queue_entry* entry, runner* where);
   static void sent_entry(queue_entry* entry, runner* where);
@@ -91,6 +95,7 @@ struct write_queue_state final : vector_operation {
   bool started = false;      // a write is: the kernel may read the bytes
   bool orphaned = false;     // the queue is gone
   any_io_executor executor;  // while active
+  remote_cancel remote;
   waiter_list pushers;
   waiter_list drainers;
 };
@@ -218,14 +223,15 @@ void write_queue_state::prepare() noexcept {
 /// On the runner of the stream's context.
 void write_queue_state::completed(queue_entry* entry, runner* where) {
   write_queue_state& self = of(entry);
-  if (where == nullptr || runs_operations_of(self.executor, self)) return sent_entry(entry, where);
   self.run = &sent_entry;
+  if (where == nullptr || runs_operations_of(self.executor, self)) return sent_entry(entry, where);
   self.executor.post(entry);
 }
 
 /// On the stream's executor.
 void write_queue_state::sent_entry(queue_entry* entry, runner* where) {
   write_queue_state& self = of(entry);
+  if (self.remote.keep_back(entry)) return;
   if (where == nullptr && self.failure == 0) self.failure = -error::operation_aborted;
   self.note_sent();
   if (where != nullptr) return self.send_all();
@@ -301,7 +307,7 @@ write_queue::~write_queue() {
     return;
   }
   state.orphaned = true;
-  if (state.started) static_cast<void>(cancel_operation(state));
+  state.cancel_write();
   state.stop(-error::operation_aborted, waiter::dropped);
   waiter_chain given_up;
   state.drainers.take_all(given_up);
@@ -315,7 +321,7 @@ error_code write_queue::push_parts(const const_buffer* parts, std::size_t count)
 
 void write_queue::cancel() noexcept {
   if (state_->failure != 0) return;
-  if (state_->started) static_cast<void>(cancel_operation(*state_));
+  state_->cancel_write();
   state_->stop(-error::operation_aborted, 0);
 }
 

@@ -25,10 +25,11 @@ class connect_race {
   connect_race(ip::tcp::socket& socket, const happy_eyeballs& how)
       : socket_(socket),
         how_(how),
+        context_(socket_calls::context_of(*socket.slot())),
         home_(socket.get_executor()),
         strand_(make_strand_executor(home_)),
-        resolver_(home_),
-        timer_(home_) {
+        resolver_(context_),
+        timer_(context_) {
     stop_.race = this;
     stop_.run = &stop_entry::stop;
   }
@@ -93,6 +94,7 @@ class connect_race {
 
   ip::tcp::socket& socket_;
   const happy_eyeballs how_;
+  io_context& context_;
   const any_io_executor home_;
   const any_io_executor strand_;
   ip::tcp::resolver resolver_;
@@ -171,7 +173,7 @@ void connect_race::attempt_next() {
     if (under_way_ == 0) decide(outcome_);
     return;
   }
-  attempts_.emplace_back(home_);
+  attempts_.emplace_back(context_, home_);
   ++under_way_;
   share mine(*this);
   attempts_[which].async_connect(

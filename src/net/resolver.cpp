@@ -93,17 +93,14 @@ error_code error_of(int status) noexcept {
   }
 }
 
-/// False: it is none.
-bool read_port(text_view text, port_type& port) noexcept {
-  constexpr std::size_t digits_max = 5;
-  unsigned number = 0;
-  if (text.size() > digits_max) return false;
+/// False: it is none. What is too large for a port is UINT16_MAX + 1.
+bool read_number(text_view text, unsigned& number) noexcept {
+  number = 0;
   for (const char c : text) {
     if (c < '0' || c > '9') return false;
-    number = number * 10 + static_cast<unsigned>(c - '0');
+    number = std::min(number * 10 + static_cast<unsigned>(c - '0'), UINT16_MAX + 1U);
   }
-  port = static_cast<port_type>(number);
-  return number <= UINT16_MAX;
+  return true;
 }
 
 class collected_addresses final : public name_sink {
@@ -200,8 +197,13 @@ bool name_request::answer_at_once() {
     return true;
   }
   const text_view host(host_), service(service_);
-  port_type port = 0;
-  if (!read_port(service, port)) return false;
+  unsigned number = 0;
+  if (!read_number(service, number)) return false;
+  if (number > UINT16_MAX) {  // getaddrinfo(3) would take its lower bits
+    failure_ = error::service_not_found;
+    return true;
+  }
+  const auto port = static_cast<port_type>(number);
   const auto wanted = [this](int family) { return how_.family == 0 || how_.family == family; };
   socket_address found[2];
   std::size_t count = 0;
@@ -262,6 +264,8 @@ void name_request::answer_here() noexcept {
 // --- under way -----------------------------------------------------------------------------------
 
 void name_request::begin() noexcept {
+  count_.add();  // from where it is listed a cancel may end it
+  owner_->loop.work(1);
   {
     const std::lock_guard lock(owner_->mutex);
     ended_ = false;
@@ -269,8 +273,6 @@ void name_request::begin() noexcept {
     if (next_ != nullptr) next_->previous_ = this;
     owner_->first = this;
   }
-  count_.add();
-  owner_->loop.work(1);
   detach();  // that work is what run() waits for; it ends when whoever waits has been told
   complete = &returned;
   start_operation(*this);

@@ -7,6 +7,9 @@
 #include <beck/net/connect_race.hpp>
 #include <beck/net/name_error.hpp>
 #include <beck/run/bind.hpp>
+#include <beck/run/strand.hpp>
+#include <beck/run/thread_pool.hpp>
+#include <beck/run/work_guard.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -101,6 +104,37 @@ CONFORMANCE("a race of one is a connect") {
   CHECK(!got.ec);
   CHECK(got.to == acceptor.local_endpoint());
   CHECK(socket.remote_endpoint() == got.to);
+}
+
+CONFORMANCE_ON(beck::test::kernel, "a socket whose executor is another's can race, too") {
+  for (const bool by_name : {false, true}) {
+    beck::io_context ctx(context_options());
+    auto guard = beck::make_work_guard(ctx);
+    std::thread runs([&ctx] { ctx.run(); });
+    beck::thread_pool pool(1);
+    const beck::any_io_executor home(beck::make_strand(pool.get_executor()));
+    const deaf_port nobody(ctx, loopback_v6());
+    tcp::acceptor acceptor(ctx, loopback_v4());
+    const tcp::endpoint to = acceptor.local_endpoint();
+    tcp::socket socket(ctx, home);
+    connected got;
+    const std::string port = std::to_string(to.port());
+    beck::post(home, [&] {
+      if (by_name) {
+        beck::async_connect(socket, "127.0.0.1", port, got.handler());
+      } else {
+        beck::async_connect(socket, endpoint_list{nobody, to}, happy_eyeballs(), got.handler());
+      }
+    });
+    pool.join();
+    CHECK(got.calls == 1);
+    CHECK(!got.ec);
+    CHECK(got.to == to);
+    CHECK(socket.get_executor() == home);
+    guard.reset();
+    runs.join();
+    CHECK(socket.is_open());
+  }
 }
 
 CONFORMANCE("one that is refused is followed at once") {

@@ -152,6 +152,34 @@ CONFORMANCE("after the error of one datagram of a batch the rest can be sent") {
   CHECK_FALSE(ec);
 }
 
+CONFORMANCE("what is discarded from a batch makes room for as many") {
+  beck::io_context ctx(context_options());
+  udp_pair pair(ctx);
+  udp::socket other(ctx, any_port_v4());
+  udp::send_batch<3> batch;
+  batch.add(buffer("a", 1));
+  batch.add(buffer("bb", 2), other.local_endpoint());
+  batch.add(buffer("ccc", 3));
+  batch.discard(1);
+  batch.add(buffer("dddd", 4), other.local_endpoint());
+  batch.discard(1);
+  batch.add(buffer("eeeee", 5)).source(ip::address_v4::loopback());
+  batch.discard(0);
+  REQUIRE(batch.size() == 3);
+  error_code ec;
+  CHECK(pair.a.send_many(batch, ec) == 3);
+  CHECK_FALSE(ec);
+  char room[10];
+  CHECK(pair.b.receive(buffer(room)) == 3);
+  CHECK(pair.b.receive(buffer(room)) == 5);
+  CHECK(other.receive(buffer(room)) == 4);
+  batch.discard(1);
+  batch.add(buffer("ffffff", 6));
+  CHECK(pair.a.send_many(batch, ec) == 3);
+  CHECK(pair.b.receive(buffer(room)) == 5);
+  CHECK(pair.b.receive(buffer(room)) == 6);
+}
+
 CONFORMANCE("tasks move a thousand datagrams in batches") {
   beck::io_context ctx(context_options());
   udp_pair pair(ctx);

@@ -11,6 +11,7 @@
 
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
+#include "support/faulty_system.hpp"
 #include "support/stream_pair.hpp"
 
 using beck::buffer;
@@ -150,6 +151,23 @@ CONFORMANCE("a UNIX send to a full queue of a socket it is not connected to says
   b.async_send_to(buffer("x", 1), server.local_endpoint(), note(again));
   run_all(ctx);
   CHECK(again.ok());
+}
+
+CONFORMANCE_ON(beck::test::kernel, "a batch to a UNIX socket that has room by now is tried again") {
+  for (const int refused : {1, 2}) {
+    beck::io_context ctx(context_options());
+    beck::test::make_faulty(ctx).refused_batches = refused;
+    dgram::socket server(ctx, abstract_name("room"));
+    dgram::socket a(ctx, dgram());
+    beck::send_batch<dgram, 2> out;
+    out.add(buffer("x", 1), server.local_endpoint());
+    out.add(buffer("y", 1), server.local_endpoint());
+    outcome sent;
+    a.async_send_many(out, note(sent));
+    run_all(ctx);
+    CHECK(sent.ec == (refused == 1 ? error_code() : error_code(error::no_buffer_space)));
+    CHECK(sent.bytes == (refused == 1 ? 2 : 0));
+  }
 }
 
 CONFORMANCE("what a UNIX receiver leaves behind is reported to who is connected to it") {

@@ -81,6 +81,23 @@ CONFORMANCE("services have names") {
   CHECK(ask(m, "there", "no-such").failed(error::service_not_found));
 }
 
+CONFORMANCE("a number that no port has is service_not_found, and nobody is asked") {
+  named_machine m;
+  for (const char* none : {"65536", "65616", "99999", "100080", "4294967376"}) {
+    CAPTURE(none);
+    CHECK(ask(m, "there", none).failed(error::service_not_found));
+    CHECK(ask(m, "127.0.0.1", none).failed(error::service_not_found));
+    CHECK(ask(m, "", none, tcp::resolver::passive).failed(error::service_not_found));
+  }
+  CHECK(m.asked() == 0);
+  CHECK(ask(m, "127.0.0.1", "65535").endpoints() == std::vector{at("127.0.0.1", 65535)});
+  CHECK(ask(m, "127.0.0.1", "0000080").endpoints() == std::vector{at("127.0.0.1", 80)});
+  error_code ec;
+  tcp::resolver resolver(m.ctx());
+  CHECK(resolver.resolve("there", "65616", ec).empty());
+  CHECK(ec == error::service_not_found);
+}
+
 CONFORMANCE("a protocol asks for addresses of its version only") {
   named_machine m;
   CHECK(ask(m, tcp::v4(), "there", "1").endpoints() == std::vector{at(m.v4(), 1)});
@@ -250,6 +267,19 @@ CONFORMANCE("results outlive their resolver and their context, and are shared by
   CHECK(entry.host_name() == "there");
   CHECK(copy.empty());
   CHECK(results().begin() == results().end());
+}
+
+TEST_CASE("an iterator stays valid when its results are moved or get others") {
+  results one = results::create(at("192.0.2.1", 80), "example.org", "http");
+  results other = results::create(at("192.0.2.2", 443), "example.net", "https");
+  const auto begin = one.begin();
+  const auto end = one.end();
+  const results moved = std::move(one);
+  one = std::move(other);
+  REQUIRE(begin != end);
+  CHECK(begin->endpoint() == at("192.0.2.1", 80));
+  CHECK(begin->host_name() == "example.org");
+  CHECK(++results::iterator(begin) == moved.end());
 }
 
 TEST_CASE("results are made without a lookup, too") {

@@ -5,6 +5,8 @@
 #include <beck/io/write_queue.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/strand.hpp>
+#include <beck/run/thread_pool.hpp>
+#include <beck/run/work_guard.hpp>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -14,11 +16,14 @@
 #include <vector>
 
 #include "support/context_options.hpp"
+#include "support/scale.hpp"
 #include "support/stream_pair.hpp"
 
 using namespace std::chrono_literals;
+using beck::test::kernel;
 using beck::test::pattern;
 using beck::test::run_task;
+using beck::test::scaled;
 using beck::test::stream_pair;
 using beck::test::stream_socket;
 
@@ -39,6 +44,41 @@ beck::task<std::string> read_to_end(stream_socket& from) {
 beck::task<> let_it_write(beck::io_context& ctx) {
   for (int turn = 0; turn < 20; ++turn) co_await beck::test::pause(ctx, 1ms);
 }
+
+// A queue on a strand of a pool, of a stream whose context has a thread of its own.
+struct queue_apart {
+  beck::thread_pool pool{1};
+  beck::any_io_executor home{beck::make_strand(pool.get_executor())};
+  beck::io_context ctx{context_options()};
+  stream_socket a{ctx, home};
+  stream_socket b{ctx};
+  std::unique_ptr<beck::write_queue> out;
+  std::thread runs;
+
+  queue_apart() {
+    connect_pair(a, b);
+    out = std::make_unique<beck::write_queue>(a, much);
+  }
+
+  // Fills the queue, then runs `work` so many turns later; 0: when the stream takes no more.
+  template <class Work>
+  void while_it_writes(int turns, Work work) {
+    const std::string text = pattern(much);
+    auto guard = beck::make_work_guard(ctx);
+    auto all = [&]() -> beck::task<> {
+      CHECK_FALSE(out->push(beck::buffer(text)));
+      runs = std::thread([this] { ctx.run(); });
+      co_await beck::post(ctx);
+      if (turns == 0) co_await let_it_write(ctx);
+      for (int i = 0; i < turns; ++i) co_await beck::post(home);
+      co_await work();
+    };
+    beck::co_spawn(home, all(), beck::detached);
+    pool.join();
+    guard.reset();
+    runs.join();
+  }
+};
 
 }  // namespace
 
@@ -276,4 +316,27 @@ CONFORMANCE("on a shared context a strand keeps a queue and its writes together"
   }
   CHECK(received == sent);
   CHECK(out.bytes_sent() == sent.size());
+}
+
+CONFORMANCE_ON(kernel, "cancel() reaches a write of a context that another thread runs") {
+  for (int round = 0; round < scaled(100); ++round) {
+    queue_apart q;
+    q.while_it_writes(round, [&q]() -> beck::task<> {
+      q.out->cancel();
+      CHECK((co_await q.out->async_drain()).error() == beck::error::operation_aborted);
+      CHECK(q.out->bytes_sent() < much);
+      CHECK(q.out->memory() == 0);
+    });
+  }
+}
+
+CONFORMANCE_ON(kernel, "a queue that goes ends its write of a context that another thread runs") {
+  for (int round = 0; round < scaled(100); ++round) {
+    queue_apart q;
+    q.while_it_writes(round / 2, [&q, round]() -> beck::task<> {
+      if (round % 2 == 1) q.out->cancel();
+      q.out.reset();
+      co_return;
+    });
+  }
 }

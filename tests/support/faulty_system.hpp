@@ -2,6 +2,7 @@
 // The real system, but for calls that a test makes fail.
 #pragma once
 
+#include <cerrno>
 #include <deque>
 #include <memory>
 
@@ -20,6 +21,16 @@ class faulty_system final : public posix_system {
     const int error = accept_errors.front();
     accept_errors.pop_front();
     return -error;
+  }
+
+  /// How many of the next batches find no room.
+  int refused_batches = 0;
+
+  std::ptrdiff_t send_messages(int fd, message_header* headers,
+                               std::size_t count) noexcept override {
+    if (refused_batches == 0) return posix_system::send_messages(fd, headers, count);
+    --refused_batches;
+    return -EAGAIN;
   }
 };
 

@@ -202,10 +202,12 @@ class send_batch : public message_batch {
   send_batch() noexcept : message_batch(all_) {}
 
   /// One more datagram, whose bytes stay until it is sent: to the peer of a connected socket, or to
-  /// `destination`, which is copied. Requires that there is room for it.
+  /// `destination`, which is copied. Requires size() < capacity(). What it gives is valid until the
+  /// next call.
   sent_datagram add(const_buffer bytes) noexcept {
-    const std::size_t at = static_cast<std::size_t>(headers_ - all_) + count_;
-    BECK_ASSERT(at < Capacity, "a batch has more datagrams than its capacity");
+    BECK_ASSERT(count_ < Capacity, "a batch has more datagrams than its capacity");
+    if (first() + count_ == Capacity) move_to_front();
+    const std::size_t at = first() + count_;
     parts_[at] = {const_cast<void*>(bytes.data()), bytes.size()};
     message_header& header = all_[at] = message_header();
     header.parts = &parts_[at];
@@ -242,6 +244,26 @@ class send_batch : public message_batch {
 
  private:
   static constexpr bool has_control = Protocol::protocol() != 0;  // of IP
+
+  std::size_t first() const noexcept { return static_cast<std::size_t>(headers_ - all_); }
+  /// Into the room of those that were discarded.
+  void move_to_front() noexcept {
+    const std::size_t by = first();
+    for (std::size_t to = 0; to < count_; ++to) {
+      message_header& header = all_[to] = all_[to + by];
+      parts_[to] = parts_[to + by];
+      header.parts = &parts_[to];
+      if (header.address != nullptr) {
+        destinations_[to] = destinations_[to + by];
+        header.address = destinations_[to].data();
+      }
+      if constexpr (has_control) {
+        control_[to] = control_[to + by];
+        header.control = control_[to].bytes;
+      }
+    }
+    headers_ = all_;
+  }
 
   message_header all_[Capacity];
   io_vector parts_[Capacity];

@@ -75,7 +75,7 @@ class basic_resolver_results {
   using size_type = std::size_t;
   using difference_type = std::ptrdiff_t;
 
-  /// Gives its elements by value. Valid as long as the results, or a copy of them.
+  /// Gives its elements by value. Shares their memory: valid also without the results.
   class iterator {
    public:
     using value_type = basic_resolver_entry<Protocol>;
@@ -92,7 +92,7 @@ class basic_resolver_results {
     };
 
     iterator() noexcept = default;
-    value_type operator*() const noexcept { return value_type(*answer_, at_); }
+    value_type operator*() const noexcept { return value_type(answer_, at_); }
     pointer operator->() const noexcept { return pointer(**this); }
     iterator& operator++() noexcept {
       ++at_;
@@ -107,9 +107,9 @@ class basic_resolver_results {
 
    private:
     friend class basic_resolver_results;
-    iterator(const name_answer& answer, std::size_t at) noexcept : answer_(&answer), at_(at) {}
+    iterator(const name_answer& answer, std::size_t at) noexcept : answer_(answer), at_(at) {}
 
-    const name_answer* answer_ = nullptr;
+    name_answer answer_;
     std::size_t at_ = 0;
   };
   using const_iterator = iterator;
