@@ -28,7 +28,7 @@ unsigned open_flags_of(file_object::flags how) noexcept {
       {file_object::exclusive, O_EXCL},         {file_object::truncate, O_TRUNC},
       {file_object::sync_all_on_write, O_SYNC}, {file_object::direct, O_DIRECT},
   };
-  int flags = O_RDONLY;
+  int flags = O_RDONLY | O_CLOEXEC;
   for (const pair& each : pairs) {
     if ((how & each.ours) != 0) flags |= each.theirs;
   }

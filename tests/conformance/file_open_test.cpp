@@ -45,3 +45,15 @@ CONFORMANCE_ON(beck::test::kernel, "a new file has the same permissions whoever 
   CHECK(mode_of(awaited_path) == mode_of(place.path("now")));
   CHECK(mode_of(handled_path) == mode_of(place.path("now")));
 }
+
+CONFORMANCE_ON(beck::test::kernel, "no file is handed to the programs that are executed") {
+  beck::io_context ctx(context_options());
+  const file_place place(where);
+  const std::string path = place.path("a");
+  random_access_file now(ctx, path, for_writing);
+  random_access_file later(ctx);
+  later.async_open(path.c_str(), for_writing, [](beck::error_code ec) { CHECK_FALSE(ec); });
+  ctx.run();
+  CHECK(beck::test::closes_on_exec(now.native_handle()));
+  CHECK(beck::test::closes_on_exec(later.native_handle()));
+}
