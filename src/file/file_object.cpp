@@ -70,6 +70,7 @@ file_action file_object::async_open(const char* path, flags how) noexcept {
   file_action op(op_kind::file, file_call::open, descriptor_, 0, const_cast<char*>(path),
                  open_flags_of(how));
   op.creation_mode = creation_mode_default;
+  if (descriptor_ != &descriptor_->loop->no_descriptor()) descriptor_->may_be_opening = true;
   return op;
 }
 
