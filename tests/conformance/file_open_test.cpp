@@ -4,6 +4,7 @@
 // before they end.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/file/random_access_file.hpp>
@@ -177,6 +178,42 @@ CONFORMANCE_ON(beck::test::kernel, "an open that the kernel has at work ends wit
     if (file != nullptr) CHECK_FALSE(file->is_open());
     next.open(slow.path(), for_writing);
     CHECK_FALSE(last.is_open());
+  }
+}
+
+CONFORMANCE_ON(beck::test::kernel, "a child of fork destroys files that its parent works with") {
+  const file_place place(where);
+  for (const bool at_once : {true, false}) {
+    slow_file slow(place.path(at_once ? "pipe" : "other"));
+    beck::io_context ctx(context_options());
+    auto used = std::make_unique<random_access_file>(ctx, place.path("a"), for_writing);
+    auto opened = std::make_unique<random_access_file>(ctx);
+    int ended = 0;
+    int status = -1;
+    auto divide = [&] {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        used.reset();
+        opened.reset();
+        ::_exit(0);
+      }
+      ::waitpid(child, &status, 0);
+    };
+    post(ctx, [&] {
+      opened->async_open(slow.path(), file_object::read_only | file_object::create,
+                         [&](beck::error_code ec) { ended += ec ? 0 : 1; });
+      for (int i = 0; i < 40; ++i) {
+        used->async_sync_all([&](beck::error_code ec) { ended += ec ? 0 : 1; });
+      }
+      if (at_once) divide();
+    });
+    for (int turn = 0; turn < 100; ++turn) ctx.poll();
+    if (!at_once) divide();
+    CHECK(WIFEXITED(status));
+    slow.let_open();
+    ctx.run();
+    CHECK(ended == 41);
+    CHECK(opened->is_open());
   }
 }
 
