@@ -28,7 +28,7 @@ unsigned open_flags_of(file_object::flags how) noexcept {
       {file_object::exclusive, O_EXCL},         {file_object::truncate, O_TRUNC},
       {file_object::sync_all_on_write, O_SYNC}, {file_object::direct, O_DIRECT},
   };
-  int flags = O_RDONLY;
+  int flags = O_RDONLY | O_CLOEXEC;
   for (const pair& each : pairs) {
     if ((how & each.ours) != 0) flags |= each.theirs;
   }
@@ -70,6 +70,7 @@ file_action file_object::async_open(const char* path, flags how) noexcept {
   file_action op(op_kind::file, file_call::open, descriptor_, 0, const_cast<char*>(path),
                  open_flags_of(how));
   op.creation_mode = creation_mode_default;
+  if (descriptor_ != &descriptor_->loop->no_descriptor()) descriptor_->may_be_opening = true;
   return op;
 }
 

@@ -67,7 +67,8 @@ struct alignas(64) descriptor {
   bool hung_up = false;
   bool closing = false;            ///< close(2) waits for operations in the kernel
   bool expired = false;            ///< its time has passed: nothing starts until there is a new one
-  bool detaching = false;          ///< detach() is on the stack: it sees for itself what came back
+  bool detaching = false;          ///< a close is on the stack: it sees for itself what came back
+  bool may_be_opening = false;     ///< an async_open was made: only the runner knows how it is
   bool orphaned = false;           ///< its object is gone: the slot is free after the close
   bool registered = false;         ///< the driver watches it
   bool arming = false;             ///< the driver is about to

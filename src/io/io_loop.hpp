@@ -175,6 +175,8 @@ class io_loop {
   std::size_t cancel_all(descriptor& d) noexcept;
   /// Ends everything on `d` and closes it, at once or when the kernel has given back what it holds.
   void close(descriptor& d) noexcept;
+  /// The same for a slot whose object is gone or has taken another one: it is free afterwards.
+  void close_for_good(descriptor& d) noexcept;
   /// Gives an open, non-blocking descriptor number to `d`.
   void open_descriptor(descriptor& d, int fd,
                        descriptor_nature nature = descriptor_nature::socket) noexcept;
@@ -307,6 +309,8 @@ class io_loop {
   bool attempt_cached(file_operation& op) noexcept;
   void unlink_file(file_operation& op) noexcept;
   int take_opened(file_operation& op, int fd) noexcept;
+  void open_locked(descriptor& d, int fd, descriptor_nature nature) noexcept;
+  void open_file_locked(descriptor& d, int fd) noexcept;
   void close_now(descriptor& d) noexcept;
   bool poll_busily(std::int64_t deadline) noexcept;
   void visit(turn_mode mode, std::int64_t deadline) noexcept;

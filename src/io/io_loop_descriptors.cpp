@@ -35,12 +35,17 @@ descriptor* io_loop::allocate_descriptor(const any_io_executor& executor) {
   d->next = nullptr;
   d->executor = executor;
   d->orphaned = false;
+  d->may_be_opening = false;
   d->user_non_blocking = false;
   return d;
 }
 
 void io_loop::open_descriptor(descriptor& d, int fd, descriptor_nature nature) noexcept {
   const descriptor_lock held(*this, d);
+  open_locked(d, fd, nature);
+}
+
+void io_loop::open_locked(descriptor& d, int fd, descriptor_nature nature) noexcept {
   for (direction& q : d.queue) {
     BECK_ASSERT(q.current == nullptr && q.waiting.empty(),
                 "a descriptor was opened with operations in flight");
@@ -68,17 +73,25 @@ void io_loop::close(descriptor& d) noexcept {
   const descriptor_lock held(*this, d);
   expire_at(d, no_deadline);
   if (is_shared()) expect_untried(d);
-  if (d.fd >= 0 && !d.closing) {
+  if (d.closing) return;
+  if (d.fd >= 0 || d.files != nullptr) {  // a file may be on its way into it
     d.closing = true;
+    d.detaching = true;  // what ends at once may be the last of it
     abandon_all(d);
+    d.detaching = false;
     if (driver_->detach(d)) close_now(d);
-  } else if (d.fd < 0 && d.orphaned) {
+  } else if (d.orphaned) {
     free_descriptor(d);
   }
 }
 
+void io_loop::close_for_good(descriptor& d) noexcept {
+  d.orphaned = true;
+  close(d);
+}
+
 void io_loop::close_now(descriptor& d) noexcept {
-  system_->close(d.fd);
+  if (d.fd >= 0) system_->close(d.fd);
   d.fd = -1;
   d.closing = false;
   ++d.generation;

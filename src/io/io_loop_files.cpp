@@ -113,12 +113,17 @@ int io_loop::take_opened(file_operation& op, int fd) noexcept {
     system_->close(fd);
     return d.fd >= 0 && !d.closing ? already_open_result : -ECANCELED;
   }
-  open_file(d, fd);
+  open_file_locked(d, fd);
   return 0;
 }
 
 void io_loop::open_file(descriptor& d, int fd) noexcept {
-  open_descriptor(d, fd);
+  const descriptor_lock held(*this, d);
+  open_file_locked(d, fd);
+}
+
+void io_loop::open_file_locked(descriptor& d, int fd) noexcept {
+  open_locked(d, fd, descriptor_nature::socket);
   d.position = 0;
   d.sync_error = 0;
   system_->direct_alignment(fd, d.memory_alignment, d.offset_alignment);

@@ -20,16 +20,24 @@ void io_loop::leave_to_parent() noexcept {
        ++chunk) {
     for (std::uint32_t i = 0; i < descriptor_chunks::size(chunk); ++i) {
       descriptor& d = chunks_[chunk][i];
-      if (d.fd < 0) continue;
+      if (d.fd < 0 && d.files == nullptr) continue;
       for (direction& q : d.queue) {
         const bool in_kernel = q.current != nullptr && q.current->state == op_state::in_kernel;
         abandon(q);
         if (in_kernel) finish(*q.current, -ECANCELED);
       }
-      while (d.files != nullptr) finish(*d.files, -ECANCELED);
       d.in_kernel = 0;
+      for (file_operation* op = d.files; op != nullptr;) {
+        file_operation* const older = op->older;
+        if (op->on_thread) {
+          ++d.in_kernel;  // it ends with the threads, or is in the mail
+        } else if (op->state == op_state::in_kernel) {
+          finish(*op, -ECANCELED);
+        }
+        op = older;
+      }
       d.registered = false;
-      if (d.closing) close_now(d);  // it waited for a completion that goes to the parent
+      close_if_idle(d);  // it waited for a completion that goes to the parent
     }
   }
   driver_->leave_to_parent();

@@ -109,7 +109,7 @@ void io_loop::cancel_everything() noexcept {
        ++chunk) {
     for (std::uint32_t i = 0; i < descriptor_chunks::size(chunk); ++i) {
       descriptor& d = chunks_[chunk][i];
-      if (d.fd < 0 || d.closing) continue;  // closing ones were asked already
+      if ((d.fd < 0 && d.files == nullptr) || d.closing) continue;  // those were asked already
       abandon_all(d);
       driver_->detach(d);
     }

@@ -13,15 +13,14 @@ namespace {
 /// On the runner: closes a slot whose object is gone or has taken another one.
 void close_slot(void* slot) noexcept {
   auto* d = static_cast<descriptor*>(slot);
-  d->loop->close(*d);
+  d->loop->close_for_good(*d);
 }
 
 /// Lets go of a slot for ever: closed now, or by the runner.
 void drop(descriptor& d) noexcept {
   io_loop& loop = *d.loop;
   if (&d == &loop.no_descriptor()) return;
-  d.orphaned = true;
-  if (loop.as_runner([&d](io_loop& l) { l.close(d); })) return;
+  if (loop.as_runner([&d](io_loop& l) { l.close_for_good(d); })) return;
   d.close_order = loop_order(&close_slot, &d);
   loop.send_order(&d.close_order);
 }
@@ -96,8 +95,13 @@ void io_object::close(error_code& ec) noexcept {
   ec = error_code();
   descriptor& d = *descriptor_;
   expect_alone(d, "close");
-  if (d.fd < 0) return;
-  if (d.loop->as_runner([&d](io_loop& l) { l.close(d); }) && d.fd < 0) return;
+  if (!d.may_be_opening && d.fd < 0) return;
+  bool closed = false;
+  d.loop->as_runner([&](io_loop& l) {
+    l.close(d);
+    closed = d.fd < 0 && !d.closing;
+  });
+  if (closed) return;
   try {  // the slot is busy closing: this object goes on with a fresh one
     descriptor_ = d.loop->allocate_descriptor(d.executor);
   } catch (const std::exception&) {
@@ -116,11 +120,15 @@ void io_object::cancel(error_code& ec) noexcept {
   ec = error_code();
   descriptor& d = *descriptor_;
   const object_use inside = use_of(d, "cancel");
-  if (d.fd < 0) {
+  if (!d.may_be_opening && d.fd < 0) {
     ec = error::bad_descriptor;
     return;
   }
-  if (d.loop->as_runner([&d](io_loop& l) { l.cancel_all(d); })) return;
+  const auto cancel_here = [&](io_loop& l) {
+    if (d.fd < 0 && d.files == nullptr) ec = error::bad_descriptor;
+    l.cancel_all(d);
+  };
+  if (d.loop->as_runner(cancel_here)) return;
   try {
     d.loop->send_order(::new (allocate_block(sizeof(cancel_order))) cancel_order(d));
   } catch (const std::bad_alloc&) {

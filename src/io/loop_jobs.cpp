@@ -85,7 +85,7 @@ void loop_jobs::finish(io_op& op) noexcept {
 void loop_jobs::cancel(io_op& op) noexcept {
   if (op.state != op_state::in_kernel) return;  // its result is there
   op.flags |= io_op::flag_cancelled;
-  if (!taker_->withdraw(op)) return;
+  if (taker_ == nullptr || !taker_->withdraw(op)) return;  // null: a child of fork has none
   op.result = -ECANCELED;
   finish(op);
 }

@@ -31,7 +31,7 @@ const iovec* as_vectors(const io_vector* parts) noexcept {
 }  // namespace
 
 int posix_system::open_file(const char* path, unsigned flags, unsigned mode) noexcept {
-  return retried([=] { return ::open(path, static_cast<int>(flags) | O_CLOEXEC, mode); });
+  return retried([=] { return ::open(path, static_cast<int>(flags), mode); });
 }
 
 std::ptrdiff_t posix_system::read_at(int fd, void* data, std::size_t bytes,

@@ -77,7 +77,7 @@ class system {
   virtual int available(int fd) noexcept = 0;
 
   // Calls on files (open(2), pread(2), pwrite(2), fsync(2), ...). These wait for the device.
-  /// `flags`: O_ values; O_CLOEXEC comes on top.
+  /// `flags`: O_ values.
   virtual int open_file(const char* path, unsigned flags, unsigned mode) noexcept = 0;
   virtual std::ptrdiff_t read_at(int fd, void* data, std::size_t bytes,
                                  std::uint64_t offset) noexcept = 0;

@@ -135,6 +135,31 @@ task<> copy_chunks(copy_work& work, std::uint64_t end) {
   }
 }
 
+/// A hole before `end` has written nothing.
+task<> finish_holes(copy_work& work, std::uint64_t end) {
+  file_facts facts;
+  const std::uint64_t size = work.target_offset(end);
+  if (work.loop().sys().examine_file(work.to.fd, facts) == 0 && facts.bytes < size) {
+    auto done = co_await file_action(op_kind::file, file_call::resize, &work.to, size, nullptr, 0);
+    if (done.error()) co_return work.fail(done.error());
+  }
+  work.reach(end);
+}
+
+/// There is no more data: only a hole up to the limit, or the source ends before that.
+task<> skip_last_hole(copy_work& work) {
+  file_facts facts;
+  const int result = work.loop().sys().examine_file(work.from.fd, facts);
+  if (result < 0) co_return work.fail(make_error(result));
+  const std::uint64_t left = facts.bytes - std::min(facts.bytes, work.how.from_offset());
+  const std::uint64_t end = std::min(left, work.limit);
+  const bool is_hole = end > work.position;
+  if (is_hole) work.position = end;
+  if (end == work.limit) co_return;
+  if (is_hole) co_await finish_holes(work, end);
+  work.fail(error::make_error_code(error::eof));
+}
+
 /// Goes to the next data; gives where that ends.
 task<std::uint64_t> skip_hole(copy_work& work) {
   if (!work.keeps_holes) co_return work.limit;
@@ -142,7 +167,7 @@ task<std::uint64_t> skip_hole(copy_work& work) {
   data_search search{work.from.fd, start, start};
   auto [ec, n] = co_await job_operation(work.loop().context(), &perform_search, &search, 0);
   if (ec && ec.value() == ENXIO) {
-    work.position = work.limit;
+    co_await skip_last_hole(work);
   } else if (ec && is_refusal(ec)) {
     work.keeps_holes = false;
   } else if (ec) {
@@ -152,17 +177,6 @@ task<std::uint64_t> skip_hole(copy_work& work) {
     co_return std::min(work.limit, search.end - work.how.from_offset());
   }
   co_return work.limit;
-}
-
-/// A hole at the end of the source has written nothing.
-task<> finish_holes(copy_work& work) {
-  file_facts facts;
-  const std::uint64_t size = work.target_offset(work.limit);
-  if (work.loop().sys().examine_file(work.to.fd, facts) == 0 && facts.bytes < size) {
-    auto done = co_await file_action(op_kind::file, file_call::resize, &work.to, size, nullptr, 0);
-    if (done.error()) co_return work.fail(done.error());
-  }
-  work.reach(work.limit);
 }
 
 task<> copy_everything(copy_work& work) {
@@ -176,7 +190,7 @@ task<> copy_everything(copy_work& work) {
       }
     }
   }
-  if (!work.error && work.keeps_holes) co_await finish_holes(work);
+  if (!work.error && work.keeps_holes) co_await finish_holes(work, work.limit);
 }
 
 bool overlap(std::uint64_t a, std::uint64_t b, std::uint64_t bytes) noexcept {

@@ -2,6 +2,7 @@
 //
 // Copies of files: what arrives, by which mechanism, what is reported when something goes wrong,
 // and what a stop leaves.
+#include <algorithm>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/file/read_write_at.hpp>
 #include <beck/interop/use_future.hpp>
@@ -140,6 +141,63 @@ CONFORMANCE("a source that shrinks during its copy ends it with eof") {
   CHECK(ec == beck::error::eof);
   CHECK(done.bytes <= 600'000);
   CHECK(contents(files.to).substr(0, done.bytes) == data.substr(0, done.bytes));
+}
+
+CONFORMANCE_ON(beck::test::kernel, "a source with holes ends a copy with eof where it ends") {
+  beck::io_context ctx(context_options());
+  two_files files(ctx, where);
+  const std::string data = pattern(8192);
+  for (const bool ends_with_data : {true, false}) {
+    files.from.resize(0);
+    files.from.resize(1 << 20);
+    CHECK(files.from.write_some_at(0, beck::buffer(data)) == data.size());
+    if (ends_with_data) {
+      CHECK(files.from.write_some_at((1 << 20) - 8192, beck::buffer(data)) == data.size());
+    }
+    for (const auto which : {transfer_mechanism::automatic, transfer_mechanism::read_write}) {
+      for (const std::uint64_t begin : {0u, 12'288u, 1u << 20, 3u << 20}) {
+        files.to.resize(0);
+        beck::error_code ec;
+        const auto how = copy_options().from_offset(begin).length(5 << 20).only(which);
+        const transfer_report done = files.copy(ctx, how, ec);
+        CHECK(ec == beck::error::eof);
+        CHECK(done.bytes == (1u << 20) - std::min<std::uint64_t>(begin, 1u << 20));
+        CHECK(files.to.size() == done.bytes);
+        const std::string source = contents(files.from);
+        CHECK((contents(files.to) == source.substr(std::min<std::size_t>(begin, source.size()))));
+      }
+    }
+  }
+}
+
+CONFORMANCE_ON(beck::test::kernel, "a copy that ends in a hole of its source has the hole") {
+  beck::io_context ctx(context_options());
+  two_files files(ctx, where);
+  files.from.resize(3 << 20);
+  const std::string data = pattern(8192);
+  CHECK(files.from.write_some_at(0, beck::buffer(data)) == data.size());
+  CHECK(files.from.write_some_at(2 << 20, beck::buffer(data)) == data.size());
+  const transfer_report done = files.copy(ctx, copy_options().length(1 << 20));
+  CHECK(done.bytes == 1u << 20);
+  CHECK((contents(files.to) == contents(files.from).substr(0, 1 << 20)));
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "a source with holes that shrinks during its copy ends it with eof") {
+  beck::io_context ctx(context_options());
+  two_files files(ctx, where);
+  const std::string data = pattern(1 << 20);
+  files.from.resize(4 << 20);
+  CHECK(files.from.write_some_at(0, beck::buffer(data)) == data.size());
+  CHECK(files.from.write_some_at(3 << 20, beck::buffer(data)) == data.size());
+  auto shrink = [&](std::uint64_t bytes) {
+    if (bytes == 1u << 20) files.from.resize(2 << 20);
+  };
+  beck::error_code ec;
+  const transfer_report done = files.copy(ctx, copy_options().progress(shrink), ec);
+  CHECK(ec == beck::error::eof);
+  CHECK(done.bytes == 2u << 20);
+  CHECK((contents(files.to) == contents(files.from)));
 }
 
 CONFORMANCE("what is appended to a source after the start is not copied") {

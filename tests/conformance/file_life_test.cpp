@@ -92,6 +92,7 @@ CONFORMANCE("a file whose object is closed while it opens does not stay open") {
     file.close();
     ctx.run();
     CHECK(ended == 1);
+    CHECK_FALSE(file.is_open());
   }
   if (where != beck::test::on_sim) CHECK(beck::test::open_descriptors() == before);
 }

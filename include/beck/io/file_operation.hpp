@@ -31,6 +31,7 @@ class [[nodiscard]] file_operation : public operation {
   file_operation(file_operation&& other) noexcept
       : operation(static_cast<operation&&>(other)),
         offset(other.offset),
+        creation_mode(other.creation_mode),
         registered(other.registered),
         call(other.call) {}
 

@@ -21,6 +21,9 @@ bool is_given_up(int result) noexcept {
   return result == -ECANCELED || result == -EFAULT || result == -EINTR || result == -EAGAIN;
 }
 
+/// ERESTARTSYS, the kernel's own word for EINTR: the ring lets it out of opens that are cancelled.
+constexpr int interrupted_inside = -512;
+
 bool is_orphaned(const io_op& op, int result) noexcept {
   return is_given_up(result) && (op.flags & io_op::flag_cancelled) == 0;
 }
@@ -133,6 +136,7 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
 
 void uring_driver::take_file(file_operation& op, int result) noexcept {
   if (is_registered(op)) --registered_in_flight_;
+  if (result == interrupted_inside) result = -EINTR;
   if (!is_orphaned(op, result) || op.target->closing) {
     loop_.take_file_result(op, result == -EINTR ? -ECANCELED : result);
   } else if (result == -ECANCELED || result == -EINTR) {
