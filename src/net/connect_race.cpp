@@ -15,6 +15,7 @@
 #include <beck/net/resolver.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/strand.hpp>
+#include <beck/run/work_guard.hpp>
 
 namespace beck {
 
@@ -95,6 +96,8 @@ class connect_race {
   ip::tcp::socket& socket_;
   const happy_eyeballs how_;
   io_context& context_;
+  /// Once it has started, and to its end: what is started on the strand finds the context running.
+  std::optional<executor_work_guard<io_context::executor_type>> work_;
   const any_io_executor home_;
   const any_io_executor strand_;
   ip::tcp::resolver resolver_;
@@ -117,6 +120,7 @@ class connect_race {
 
 void connect_race::start(done_function done) {
   done_ = static_cast<done_function&&>(done);
+  work_.emplace(context_.get_executor());
   share mine(*this);
   post(strand_, [mine = std::move(mine)]() mutable { mine.enter().begin(); });
 }

@@ -9,7 +9,6 @@
 #include <beck/run/bind.hpp>
 #include <beck/run/strand.hpp>
 #include <beck/run/thread_pool.hpp>
-#include <beck/run/work_guard.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -109,8 +108,6 @@ CONFORMANCE("a race of one is a connect") {
 CONFORMANCE_ON(beck::test::kernel, "a socket whose executor is another's can race, too") {
   for (const bool by_name : {false, true}) {
     beck::io_context ctx(context_options());
-    auto guard = beck::make_work_guard(ctx);
-    std::thread runs([&ctx] { ctx.run(); });
     beck::thread_pool pool(1);
     const beck::any_io_executor home(beck::make_strand(pool.get_executor()));
     const deaf_port nobody(ctx, loopback_v6());
@@ -118,21 +115,17 @@ CONFORMANCE_ON(beck::test::kernel, "a socket whose executor is another's can rac
     const tcp::endpoint to = acceptor.local_endpoint();
     tcp::socket socket(ctx, home);
     connected got;
-    const std::string port = std::to_string(to.port());
-    beck::post(home, [&] {
-      if (by_name) {
-        beck::async_connect(socket, "127.0.0.1", port, got.handler());
-      } else {
-        beck::async_connect(socket, endpoint_list{nobody, to}, happy_eyeballs(), got.handler());
-      }
-    });
+    if (by_name) {
+      beck::async_connect(socket, "127.0.0.1", std::to_string(to.port()), got.handler());
+    } else {
+      beck::async_connect(socket, endpoint_list{nobody, to}, happy_eyeballs(), got.handler());
+    }
+    ctx.run();
     pool.join();
     CHECK(got.calls == 1);
     CHECK(!got.ec);
     CHECK(got.to == to);
     CHECK(socket.get_executor() == home);
-    guard.reset();
-    runs.join();
     CHECK(socket.is_open());
   }
 }
