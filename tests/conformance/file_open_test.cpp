@@ -10,6 +10,7 @@
 #include <beck/file/random_access_file.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/strand.hpp>
+#include <future>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -178,6 +179,32 @@ CONFORMANCE_ON(beck::test::kernel, "an open that the kernel has at work ends wit
     if (file != nullptr) CHECK_FALSE(file->is_open());
     next.open(slow.path(), for_writing);
     CHECK_FALSE(last.is_open());
+  }
+}
+
+CONFORMANCE_ON(beck::test::kernel, "an open is ended from a thread that does not run the context") {
+  const file_place place(where);
+  enum class end { close, cancel, object_goes };
+  for (const end how : {end::close, end::cancel, end::object_goes}) {
+    const std::string name = "pipe" + std::to_string(static_cast<int>(how));
+    slow_file slow(place.path(name.c_str()));
+    beck::io_context ctx(context_options());
+    auto file = std::make_unique<random_access_file>(ctx);
+    std::promise<beck::error_code> ended;
+    auto guard = beck::make_work_guard(ctx);
+    std::thread runner([&] { ctx.run(); });
+    file->async_open(slow.path(), file_object::read_only | file_object::create,
+                     [&](beck::error_code ec) { ended.set_value(ec); });
+    if (how == end::close) file->close();
+    if (how == end::cancel) file->cancel();
+    if (how == end::object_goes) file.reset();
+    random_access_file next(ctx);
+    slow.let_open();
+    CHECK(ended.get_future().get() == beck::error::operation_aborted);
+    guard.reset();
+    runner.join();
+    CHECK_FALSE(next.is_open());
+    if (file != nullptr) CHECK_FALSE(file->is_open());
   }
 }
 
