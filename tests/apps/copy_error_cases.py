@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """What cannot be copied: one sentence that names the thing, the value and the limit, and nothing left behind."""
 import os
-import stat
 import resource
+import stat
 import subprocess
 import tempfile
 import unittest

@@ -30,6 +30,16 @@ using beck::test::run_task;
 namespace {
 constexpr auto for_writing = file_object::read_write | file_object::create;
 
+/// How an open is ended before it is done.
+enum class end { close, cancel, object_goes };
+constexpr end ends[] = {end::close, end::cancel, end::object_goes};
+
+void bring_about(end how, std::unique_ptr<random_access_file>& file) {
+  if (how == end::close) file->close();
+  if (how == end::cancel) file->cancel();
+  if (how == end::object_goes) file.reset();
+}
+
 unsigned mode_of(const std::string& path) {
   struct stat status{};
   CHECK(::stat(path.c_str(), &status) == 0);
@@ -155,8 +165,7 @@ CONFORMANCE("files that go with calls under way leave each place to one object o
 
 CONFORMANCE_ON(beck::test::kernel, "an open that the kernel has at work ends without a file") {
   const file_place place(where);
-  enum class end { close, cancel, object_goes };
-  for (const end how : {end::close, end::cancel, end::object_goes}) {
+  for (const end how : ends) {
     const std::string name = "pipe" + std::to_string(static_cast<int>(how));
     slow_file slow(place.path(name.c_str()));
     beck::io_context ctx(context_options());
@@ -166,9 +175,7 @@ CONFORMANCE_ON(beck::test::kernel, "an open that the kernel has at work ends wit
                      [&](beck::error_code ec) { ended = ec; });
     for (int turn = 0; turn < 100; ++turn) ctx.poll();
     CHECK_FALSE(ended);
-    if (how == end::close) file->close();
-    if (how == end::cancel) file->cancel();
-    if (how == end::object_goes) file.reset();
+    bring_about(how, file);
     random_access_file next(ctx);
     random_access_file last(ctx);
     slow.let_open();
@@ -184,8 +191,7 @@ CONFORMANCE_ON(beck::test::kernel, "an open that the kernel has at work ends wit
 
 CONFORMANCE_ON(beck::test::kernel, "an open is ended from a thread that does not run the context") {
   const file_place place(where);
-  enum class end { close, cancel, object_goes };
-  for (const end how : {end::close, end::cancel, end::object_goes}) {
+  for (const end how : ends) {
     const std::string name = "pipe" + std::to_string(static_cast<int>(how));
     slow_file slow(place.path(name.c_str()));
     beck::io_context ctx(context_options());
@@ -195,9 +201,7 @@ CONFORMANCE_ON(beck::test::kernel, "an open is ended from a thread that does not
     std::thread runner([&] { ctx.run(); });
     file->async_open(slow.path(), file_object::read_only | file_object::create,
                      [&](beck::error_code ec) { ended.set_value(ec); });
-    if (how == end::close) file->close();
-    if (how == end::cancel) file->cancel();
-    if (how == end::object_goes) file.reset();
+    bring_about(how, file);
     random_access_file next(ctx);
     slow.let_open();
     CHECK(ended.get_future().get() == beck::error::operation_aborted);
