@@ -81,7 +81,7 @@ class driver {
   /// Who makes calls that block, if the driver plays that; nullptr: threads, which are the loop's.
   virtual blocking_jobs* jobs() noexcept { return nullptr; }
 
-  /// Operations that the kernel has: quiescent at 0.
+  /// What the kernel has, operations and watched descriptors: quiescent at 0.
   virtual unsigned in_flight() const noexcept = 0;
 
   virtual backend kind() const noexcept = 0;

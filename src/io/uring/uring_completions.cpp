@@ -53,16 +53,16 @@ void uring_driver::take(const io_uring_cqe& completion) noexcept {
 
 void uring_driver::take_poll(const io_uring_cqe& completion) noexcept {
   descriptor& d = loop_.descriptor_at(uring::index_of(completion.user_data));
+  const bool more = (completion.flags & IORING_CQE_F_MORE) != 0;
+  if (!more) --watched_;
   if (uring::token_of(d) != completion.user_data || d.fd < 0)
     return;  // S7: the slot has a new owner
-  const bool more = (completion.flags & IORING_CQE_F_MORE) != 0;
   if (!more) {
     d.registered = false;
     if (d.unwatching) unlink(unwatched_, d);
     d.unwatching = false;
   }
   if (d.closing) {
-    if (!more && !d.detaching) --closing_polls_;
     loop_.close_if_idle(d);
     return;
   }

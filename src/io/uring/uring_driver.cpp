@@ -123,7 +123,6 @@ bool uring_driver::detach(descriptor& d) noexcept {
   d.detaching = false;
   // A ring that another thread ran before answers only when that thread enters the kernel or ends:
   // up to some milliseconds later. Then the close waits, and the last completion does it.
-  if (d.registered && d.closing) ++closing_polls_;
   return d.in_kernel == 0 && !d.registered;
 }
 
@@ -158,7 +157,7 @@ void uring_driver::leave_to_parent() noexcept {
     d.next = nullptr;
     d.unwatching = false;
   }
-  in_flight_ = closing_polls_ = 0;
+  in_flight_ = watched_ = 0;
   ring_.leave_to_parent();
   const auto end = [this](io_op& op) { loop_.finish(op, -ECANCELED); };
   now_.take(end);

@@ -46,7 +46,7 @@ class uring_driver final : public driver {
   void cancel_everything() noexcept override;
   void leave_to_parent() noexcept override;
   int wake_handle() const noexcept override { return wake_fd_; }
-  unsigned in_flight() const noexcept override { return in_flight_ + closing_polls_; }
+  unsigned in_flight() const noexcept override { return in_flight_ + watched_; }
   backend kind() const noexcept override { return backend::io_uring; }
   const char* report() const noexcept override { return report_.c_str(); }
   void add_stats(context_stats& stats) const noexcept override;
@@ -88,7 +88,7 @@ class uring_driver final : public driver {
   int wake_fd_ = -1;
   bool wake_watched_ = false;
   unsigned in_flight_ = 0;
-  unsigned closing_polls_ = 0;  // polls whose end a close waits for
+  unsigned watched_ = 0;  // polls that the kernel has: each of them keeps its descriptor open
   std::uint64_t lazily_armed_ = 0;
   std::int64_t back_off_ns_ = 0;
 

@@ -185,6 +185,7 @@ bool uring_driver::write_poll(descriptor& d) noexcept {
   sqe->len = once ? 0 : IORING_POLL_ADD_MULTI;
   sqe->user_data = uring::token_of(d);
   d.registered = true;
+  ++watched_;
   return true;
 }
 
