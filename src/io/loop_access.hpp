@@ -8,6 +8,9 @@
 
 namespace beck {
 
+/// The loop whose own executor that is, exclusive or shared; nullptr: another kind of executor.
+io_loop* own_loop_of(const any_io_executor& executor) noexcept;
+
 /// The loop of the io_context behind an executor. Throws io_error (invalid_argument) if there is
 /// none.
 io_loop& loop_of(const any_io_executor& executor);

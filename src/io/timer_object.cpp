@@ -127,11 +127,11 @@ std::size_t timer_object::cancel_one() { return cancel_some(state_, 1); }
 namespace {
 
 std::int64_t now_here(std::int64_t (system::*clock)() noexcept) noexcept {
-  if (const runner* current = runner::current();
-      current != nullptr && current->ambient != nullptr &&
-      current->ambient->executor().table() == &io_loop::executor_table_of_loops()) {
-    return (static_cast<io_loop*>(current->ambient->executor().target())->sys().*clock)();
-  }
+  const runner* const here = runner::current();
+  io_loop* const loop = here != nullptr && here->ambient != nullptr
+                            ? own_loop_of(here->ambient->executor())
+                            : nullptr;
+  if (loop != nullptr) return (loop->sys().*clock)();
   posix_system outside;
   return (static_cast<system&>(outside).*clock)();
 }
