@@ -65,16 +65,17 @@ struct alignas(64) descriptor {
   /// An end or an error was seen: reads never have to wait again. Also where a short read says
   /// nothing: after one that gave something the next is tried at once.
   bool hung_up = false;
-  bool closing = false;            ///< close(2) waits for operations in the kernel
-  bool expired = false;            ///< its time has passed: nothing starts until there is a new one
-  bool detaching = false;          ///< a close is on the stack: it sees for itself what came back
-  bool may_be_opening = false;     ///< an async_open was made: only the runner knows how it is
-  bool orphaned = false;           ///< its object is gone: the slot is free after the close
-  bool registered = false;         ///< the driver watches it
-  bool arming = false;             ///< the driver is about to
-  bool unwatching = false;         ///< the driver is about to ask for the end of it
-  bool user_non_blocking = false;  ///< synchronous calls give would_block instead of waiting
-  std::uint32_t in_kernel = 0;     ///< operations that the kernel or a blocking thread has
+  bool closing = false;         ///< close(2) waits for operations in the kernel
+  bool expired = false;         ///< its time has passed: nothing starts until there is a new one
+  bool detaching = false;       ///< a close is on the stack: it sees for itself what came back
+  bool may_be_opening = false;  ///< an async_open was made: only the runner knows how it is
+  bool orphaned = false;        ///< its object is gone: the slot is free after the close
+  bool registered = false;      ///< the driver watches it
+  bool arming = false;          ///< the driver is about to
+  bool unwatching = false;      ///< the driver is about to ask for the end of it
+  bool leaves_child = false;    ///< the close keeps the handle of a child until that is collected
+  bool user_non_blocking = false;      ///< synchronous calls give would_block instead of waiting
+  std::uint32_t in_kernel = 0;         ///< operations that the kernel or a blocking thread has
   file_operation* files = nullptr;     ///< calls on it that run beside each other, newest first
   std::uint64_t position = 0;          ///< where the next file_in_order begins
   std::uint32_t memory_alignment = 0;  ///< of direct transfers; 0: it makes none

@@ -70,6 +70,9 @@ class driver {
   /// ECANCELED; from now on nothing is in flight, and only attach() and detach() are called, which
   /// do nothing.
   virtual void leave_to_parent() noexcept {}
+  /// The same, but nothing of the driver may be in order: closes what it has open, and does nothing
+  /// else. It is never destroyed.
+  virtual void close_handles() noexcept {}
 
   /// The descriptor that another thread writes eight bytes to, to end a wait; -1 if there are no
   /// other threads (simulation).

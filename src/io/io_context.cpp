@@ -70,7 +70,13 @@ io_context::io_context(int threads) : io_context(options().threads(threads)) {}
 io_context::io_context(const options& how)
     : loop_(new io_loop(*this, checked(how, how.threads_))),
       table_(loop_->is_shared() ? &shared_loop_table : &loop_table) {}
-io_context::~io_context() { delete loop_; }
+io_context::~io_context() {
+  if (loop_->in_doubt()) {
+    loop_->close_all_handles();
+  } else {
+    delete loop_;
+  }
+}
 
 std::size_t io_context::run() { return loop_->run(SIZE_MAX, io_loop::no_deadline, true); }
 std::size_t io_context::run_one() { return loop_->run(1, io_loop::no_deadline, true); }

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include <beck/base/assert.hpp>
+#include <beck/base/late.hpp>
 #include <beck/io/alarmed_operation.hpp>
 
 #include "base/test_build.hpp"
@@ -17,8 +18,27 @@
 
 namespace beck {
 
+/// Whoever runs the loop, one at a time. Construction throws std::logic_error if there is one
+/// already.
+class io_loop::slot {
+ public:
+  explicit slot(io_loop& loop);
+  ~slot();
+  slot(const slot&) = delete;
+  slot& operator=(const slot&) = delete;
+
+  bool nested() const noexcept { return nested_; }
+
+ private:
+  io_loop& loop_;
+  bool nested_;  // a handler polls its own context
+  std::uint64_t delivered_max_;
+  late<runner::binding> bound_;
+};
+
 io_loop::slot::slot(io_loop& loop)
     : loop_(loop), nested_(loop.on_runner()), delivered_max_(loop.runner_.delivered_max) {
+  if (!nested_) loop.expect_own_process();
   bound_.emplace(loop.runner_);
   if (!nested_ && !loop_.slot_.take(runner_slot::holder::runner)) {
     throw std::logic_error(
@@ -131,8 +151,7 @@ void io_loop::run_generation(std::uint64_t delivered_max) {
 }
 
 void io_loop::visit(turn_mode mode, std::int64_t deadline) noexcept {
-  BECK_ASSERT(!inherited() || driver_->wake_handle() < 0,
-              "an io_context was run in a child of fork; it belongs to the parent");
+  expect_own_process();
   driver_->turn(mode, deadline);
   if (mode != turn_mode::busy) runner_.read_at = system_->now();  // it may have slept
   entries_since_visit_ = 0;
@@ -168,6 +187,11 @@ bool io_loop::out_of_work() const noexcept {
   return outstanding_ == 0 && !end_.has_work() && !mail_.has_mail();
 }
 
+/// Wakes whoever runs the loop, for what run_end says.
+void io_loop::nudge() noexcept {
+  if (!in_doubt()) mail_.push(&nudge_);  // else it would wake the parent's runner
+}
+
 void io_loop::stop() noexcept {
   if (on_runner()) {
     end_.stop_here();
@@ -175,14 +199,14 @@ void io_loop::stop() noexcept {
     return;
   }
   if (is_shared() && in_handler()) runner::current()->delivered_max = 0;
-  end_.stop([this] { mail_.push(&nudge_); });
+  end_.stop([this] { nudge(); });
 }
 
 void io_loop::work(long change) noexcept {
   if (change > 0 || runs_here()) {
     end_.count_work(change);  // who is inside run() looks at it before it waits
   } else {
-    end_.end_work(change, [this] { mail_.push(&nudge_); });
+    end_.end_work(change, [this] { nudge(); });
   }
 }
 

@@ -9,17 +9,16 @@
 #include <memory>
 #include <mutex>
 
-#include <beck/base/late.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/io/operation.hpp>
 #include <beck/run/runner.hpp>
 #include <beck/run/scope.hpp>
 
+#include "base/fork_count.hpp"
 #include "io/busy_poll.hpp"
 #include "io/descriptor.hpp"
 #include "io/descriptor_chunks.hpp"
 #include "io/driver.hpp"
-#include "io/fork_count.hpp"
 #include "io/lease_pool.hpp"
 #include "io/loop_jobs.hpp"
 #include "io/mailbox.hpp"
@@ -54,7 +53,6 @@ class io_loop {
   io_loop& operator=(const io_loop&) = delete;
 
   // --- running
-  // -------------------------------------------------------------------------------------
   /// Runs until `handlers` have run, `deadline` has passed, work has run out or stop(); `blocking`
   /// false: until nothing is ready.
   std::size_t run(std::size_t handlers, std::int64_t deadline, bool blocking);
@@ -75,7 +73,6 @@ class io_loop {
   bool stopped() const noexcept { return end_.stopped(); }
 
   // --- any thread
-  // ------------------------------------------------------------------------------------
   void post(queue_entry* entry) noexcept {
     if (on_runner()) {
       queue_.push(entry);
@@ -114,12 +111,25 @@ class io_loop {
   /// Puts an order into the mail, for the runner that kept the caller from carrying it out itself
   /// or, if that has left meanwhile, for the caller.
   void send_order(queue_entry* order) noexcept {
+    if (inherited()) [[unlikely]]
+      return;  // nobody will ever carry it out
     mail_.push(order);
     carry_out_orders();
   }
 
+  // --- a child of fork
+  /// Whether this process forked off the one that made the loop.
+  bool inherited() const noexcept { return forks_ != known_fork_count(); }
+  /// Whether another thread was inside the loop at the fork. Anything may be half changed then, for
+  /// ever: as_runner() does nothing, and of what is destroyed only the descriptor is closed.
+  bool in_doubt() const noexcept { return inherited() && is_in_doubt(); }
+  void close_in_doubt(descriptor& d) noexcept;
+  /// Ends a child of fork that is about to run the loop.
+  void expect_own_process() const noexcept;
+  /// Closes everything that is open, and nothing else; the loop is never touched again.
+  void close_all_handles() noexcept;
+
   // --- shared loops, by threads that are off the runner
-  // -----------------------------------------------
   // Locks are taken in this order: the loop's, a descriptor's, a private queue's. Whoever has the
   // loop's may take several descriptors' locks; all others take one.
   class shared_lock;
@@ -145,7 +155,6 @@ class io_loop {
   }
 
   // --- the runner
-  // ------------------------------------------------------------------------------------
   /// Starts an operation: attempts it if that may be, else gives it to the driver.
   void start(io_op& op) noexcept;
   void start_elsewhere(io_op& op) noexcept;
@@ -218,7 +227,6 @@ class io_loop {
   bool speculates() const noexcept { return speculation_; }
 
   // --- parts
-  // -----------------------------------------------------------------------------------------
   system& sys() noexcept { return *system_; }
   driver& drv() noexcept { return *driver_; }
   runner& run_state() noexcept { return runner_; }
@@ -314,10 +322,14 @@ class io_loop {
   void close_now(descriptor& d) noexcept;
   bool poll_busily(std::int64_t deadline) noexcept;
   void visit(turn_mode mode, std::int64_t deadline) noexcept;
-  /// Whether this process forked off the one that made the loop.
-  bool inherited() const noexcept;
+  bool is_in_doubt() const noexcept;
+  void nudge() noexcept;
   /// In a child of fork: gives up all that the kernel has, once.
-  void leave_to_parent() noexcept;
+  void leave_to_parent() noexcept {
+    if (inherited() && !left_to_parent_) [[unlikely]]
+      give_up_what_the_kernel_has();
+  }
+  void give_up_what_the_kernel_has() noexcept;
   bool pause_if_exhausted(io_op& op) noexcept { return is_paused(op) && pause(op); }
   bool pause(io_op& op) noexcept;
   void leave_pause(io_op& op) noexcept;
@@ -400,24 +412,6 @@ class io_loop {
   mailbox mail_;
 };
 
-/// Whoever runs the loop, one at a time. Construction throws std::logic_error if there is one
-/// already.
-class io_loop::slot {
- public:
-  explicit slot(io_loop& loop);
-  ~slot();
-  slot(const slot&) = delete;
-  slot& operator=(const slot&) = delete;
-
-  bool nested() const noexcept { return nested_; }
-
- private:
-  io_loop& loop_;
-  bool nested_;  // a handler polls its own context
-  std::uint64_t delivered_max_;
-  late<runner::binding> bound_;
-};
-
 /// The lock of a descriptor of a shared loop; of an exclusive one nothing.
 class io_loop::descriptor_lock {
  public:
@@ -450,15 +444,19 @@ class io_loop::shared_lock {
 
 template <class Action>
 bool io_loop::as_runner(Action&& action) noexcept {
+  if (in_doubt()) [[unlikely]]
+    return false;
   if (on_runner()) {
     if (!mail_.empty())
       take_mail();  // what other threads have started on the object comes before what happens to it
+    leave_to_parent();
     action(*this);
     return true;
   }
   if (is_shared()) {
     const shared_lock held(*this);
     take_mail();
+    leave_to_parent();
     action(*this);
     return true;
   }
@@ -466,21 +464,11 @@ bool io_loop::as_runner(Action&& action) noexcept {
   {
     const runner::binding bound(runner_);
     take_mail();
+    leave_to_parent();
     action(*this);
   }
   slot_.leave();
   return true;
-}
-
-template <class See>
-void io_loop::each_tree(See&& see) const noexcept {
-  const owned_tree* at = trees_;
-  while (at != nullptr && at->older != nullptr) at = at->older;
-  while (at != nullptr) {
-    see(*at);
-    // What points to a tree is the first member of the next newer one, or `trees_`.
-    at = at->link == &trees_ ? nullptr : reinterpret_cast<const owned_tree*>(at->link);
-  }
 }
 
 /// A function of an object is running; with NDEBUG nothing. Moved-from objects share a slot.

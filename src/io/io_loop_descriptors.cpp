@@ -2,6 +2,7 @@
 // The loop's table of descriptors: slots are handed out on any thread, closed on the runner, reused
 // with a new generation and freed only with the loop, so a late event can always be recognised.
 #include <cerrno>
+#include <utility>
 
 #include <beck/base/assert.hpp>
 
@@ -10,7 +11,10 @@
 namespace beck {
 
 descriptor* io_loop::allocate_descriptor(const any_io_executor& executor) {
-  const std::lock_guard lock(table_mutex_);
+  std::unique_lock lock(table_mutex_, std::defer_lock);
+  if (!take_unless_lost(lock, forks_)) {
+    throw_error(error::no_descriptors, "io_context: descriptor table, in a child of fork");
+  }
   if (free_descriptors_ == nullptr) {
     std::uint32_t chunk = 0;
     while (chunk < descriptor_chunks::most &&
@@ -61,7 +65,8 @@ void io_loop::open_locked(descriptor& d, int fd, descriptor_nature nature) noexc
 }
 
 void io_loop::free_descriptor(descriptor& d) noexcept {
-  const std::lock_guard lock(table_mutex_);
+  std::unique_lock lock(table_mutex_, std::defer_lock);
+  if (!take_unless_lost(lock, forks_)) return;
   d.executor = any_io_executor();
   ++d.generation;
   d.next = free_descriptors_;
@@ -91,8 +96,14 @@ void io_loop::close_for_good(descriptor& d) noexcept {
 }
 
 void io_loop::close_now(descriptor& d) noexcept {
-  if (d.fd >= 0) system_->close(d.fd);
-  d.fd = -1;
+  // In this order: a child that is forked off in between must not close what has the number then.
+  if (const int fd = std::exchange(d.fd, -1); fd >= 0) {
+    if (std::exchange(d.leaves_child, false)) {
+      system_->leave_child(fd);
+    } else {
+      system_->close(fd);
+    }
+  }
   d.closing = false;
   ++d.generation;
   if (d.orphaned) free_descriptor(d);

@@ -53,6 +53,10 @@ void io_loop::dump(text_sink out, std::size_t groups_max) noexcept {
 
 void io_loop::dump_from_anywhere(text_sink out, std::size_t groups_max) {
   if (as_runner([&](io_loop& self) { self.dump(out, groups_max); })) return;
+  if (in_doubt()) {
+    out.write("tasks are not listed in a child of fork if another thread ran them at the time\n");
+    return;
+  }
   dump_order order(*this, out, groups_max);
   mail_.push(&order);
   carry_out_orders();

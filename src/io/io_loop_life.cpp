@@ -78,6 +78,7 @@ io_loop::~io_loop() {
 }
 
 bool io_loop::clear() noexcept {
+  if (in_doubt()) return false;
   const bool taken = inherited() || slot_.take(runner_slot::holder::runner);
   BECK_ASSERT(taken, "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);

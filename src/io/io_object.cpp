@@ -21,6 +21,7 @@ void drop(descriptor& d) noexcept {
   io_loop& loop = *d.loop;
   if (&d == &loop.no_descriptor()) return;
   if (loop.as_runner([&d](io_loop& l) { l.close_for_good(d); })) return;
+  if (loop.in_doubt()) return loop.close_in_doubt(d);
   d.close_order = loop_order(&close_slot, &d);
   loop.send_order(&d.close_order);
 }
@@ -102,6 +103,7 @@ void io_object::close(error_code& ec) noexcept {
     closed = d.fd < 0 && !d.closing;
   });
   if (closed) return;
+  if (d.loop->in_doubt()) return d.loop->close_in_doubt(d);
   try {  // the slot is busy closing: this object goes on with a fresh one
     descriptor_ = d.loop->allocate_descriptor(d.executor);
   } catch (const std::exception&) {
@@ -147,7 +149,9 @@ int io_object::release(error_code& ec) {
   const object_use inside = use_of(*descriptor_, "release");
   int result =
       -EBUSY;  // somebody else runs the context: what is in flight cannot be taken back from here
-  descriptor_->loop->as_runner([&](io_loop& l) { result = l.release(*descriptor_); });
+  io_loop& loop = *descriptor_->loop;
+  loop.as_runner([&](io_loop& l) { result = l.release(*descriptor_); });
+  if (loop.in_doubt()) result = descriptor_->fd >= 0 ? std::exchange(descriptor_->fd, -1) : -EBADF;
   ec = make_error(result);
   return result < 0 ? -1 : result;
 }

@@ -14,6 +14,7 @@
 
 #include <beck/base/assert.hpp>
 
+#include "base/fork_count.hpp"
 #include "io/io_loop.hpp"
 #include "io/loop_access.hpp"
 
@@ -30,6 +31,9 @@ class io_pool_state {
   io_pool_state(const io_pool_state&) = delete;
   io_pool_state& operator=(const io_pool_state&) = delete;
 
+  /// In a child of fork, which has none of the threads: closes what is open. False: it is no child.
+  bool leave_to_parent() noexcept;
+
   std::size_t size() const noexcept { return seats_.size(); }
   io_context& at(std::size_t index) noexcept { return *seats_[index].context; }
   io_context& next() noexcept { return at(turn_.fetch_add(1, std::memory_order_relaxed) % size()); }
@@ -37,6 +41,8 @@ class io_pool_state {
   void join();
 
  private:
+  bool inherited() const noexcept { return forks_ != known_fork_count(); }
+
   struct seat {
     std::size_t index;
     std::optional<io_context> context;
@@ -56,6 +62,7 @@ class io_pool_state {
 
   std::deque<seat> seats_;
   std::atomic<std::size_t> turn_{0};
+  const unsigned forks_ = fork_count();
 
   std::mutex mutex_;  // of what follows
   std::condition_variable changed_;
@@ -173,6 +180,7 @@ void io_pool_state::stop_all() noexcept {
 }
 
 void io_pool_state::stop() noexcept {
+  if (inherited()) return;
   const std::lock_guard lock(mutex_);
   stop_all();
 }
@@ -181,6 +189,7 @@ void io_pool_state::join() {
   for (const seat& s : seats_) {
     BECK_ASSERT(!s.loop->on_runner(), "an io_pool was joined by a thread of its own");
   }
+  BECK_ASSERT(!inherited(), "an io_pool was joined in a child of fork; it belongs to the parent");
   std::unique_lock lock(mutex_);
   if (!joining_ && !stopping_) {
     joining_ = true;
@@ -200,6 +209,12 @@ io_pool_state::~io_pool_state() {
     changed_.notify_all();
   }
   for (seat& s : seats_) s.thread.join();
+}
+
+bool io_pool_state::leave_to_parent() noexcept {
+  if (!inherited()) return false;
+  for (seat& s : seats_) s.loop->close_all_handles();
+  return true;
 }
 
 /// Destroying a handler here may hand something to another context: until none has had anything.
@@ -228,7 +243,9 @@ bool io_pool_state::meet(bool vote) {
 io_pool::io_pool() : io_pool(std::max<std::size_t>(1, std::thread::hardware_concurrency())) {}
 io_pool::io_pool(std::size_t contexts, const io_context::options& how)
     : state_(new io_pool_state(contexts, how)) {}
-io_pool::~io_pool() { delete state_; }
+io_pool::~io_pool() {
+  if (!state_->leave_to_parent()) delete state_;
+}
 
 std::size_t io_pool::size() const noexcept { return state_->size(); }
 io_context& io_pool::at(std::size_t index) noexcept { return state_->at(index); }

@@ -78,7 +78,8 @@ void lease_pool::take_returned() noexcept {
   for (;;) {
     lease_slot* all = nullptr;
     {
-      const std::lock_guard lock(mutex_);
+      std::unique_lock lock(mutex_, std::defer_lock);
+      if (!take_unless_lost(lock, forks_)) return;
       starving_ = !waiting_.empty();
       all = returned_;
       returned_ = nullptr;
@@ -106,7 +107,8 @@ void lease_pool::serve(lease_slot& slot) noexcept {
 void lease_pool::give_back(lease_slot& slot) noexcept {
   const runner* const owner = owner_.load(std::memory_order_acquire);
   if (owner != nullptr && owner == runner::current()) return serve(slot);
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (!take_unless_lost(lock, forks_)) return;
   if (owner_.load(std::memory_order_relaxed) == nullptr) {
     lock.unlock();
     return release();
@@ -121,7 +123,8 @@ void lease_pool::give_back(lease_slot& slot) noexcept {
 void lease_pool::refill(queue_entry* entry, runner* where) {
   lease_pool& self = *static_cast<refill_entry*>(entry)->pool;
   {
-    const std::lock_guard lock(self.mutex_);
+    std::unique_lock lock(self.mutex_, std::defer_lock);
+    if (!take_unless_lost(lock, self.forks_)) return;
     self.refilling_ = false;
   }
   if (where == nullptr) return;
@@ -129,7 +132,8 @@ void lease_pool::refill(queue_entry* entry, runner* where) {
 }
 
 void lease_pool::close() noexcept {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (!take_unless_lost(lock, forks_)) return;
   if (owner_.load(std::memory_order_relaxed) == nullptr) return;
   for (lease_slot* slot = returned_; slot != nullptr; slot = slot->next) ++kept_;
   holders_ = made_ - kept_ + 1;
@@ -139,8 +143,8 @@ void lease_pool::close() noexcept {
 
 void lease_pool::release() noexcept {
   {
-    const std::lock_guard lock(mutex_);
-    if (--holders_ != 0) return;
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (!take_unless_lost(lock, forks_) || --holders_ != 0) return;
   }
   delete this;
 }

@@ -12,6 +12,8 @@
 #include <beck/io/operation.hpp>
 #include <beck/run/runner.hpp>
 
+#include "base/fork_count.hpp"
+
 namespace beck {
 
 class io_loop;
@@ -45,7 +47,8 @@ class lease_pool {
   /// It does not wait any more.
   void leave(io_op& op) noexcept { waiting_.remove(&op); }
 
-  /// The loop goes: nobody posts to it any more when this returns. Idempotent.
+  /// The loop goes: nobody posts to it any more when this returns. Idempotent. In a child of fork
+  /// the pool stays for ever if another thread was giving a buffer back at the fork.
   void close() noexcept;
   /// The loop is gone, and runs no entry of the pool. It goes with the last lease.
   struct let_go {
@@ -85,6 +88,7 @@ class lease_pool {
   /// Whoever is it may touch the above; null: there is no loop any more. Written under the mutex;
   /// the release pairs with the acquire in give_back().
   std::atomic<const runner*> owner_;
+  const unsigned forks_ = fork_count();
   std::mutex mutex_;  // of what other threads give back
   lease_slot* returned_ = nullptr;
   bool starving_ = false;    // whoever returns one has to tell

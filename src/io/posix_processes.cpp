@@ -18,6 +18,7 @@
 #include <beck/base/unique_fd.hpp>
 #include <beck/io/process.hpp>
 
+#include "base/fork_count.hpp"
 #include "io/posix_system.hpp"
 #include "io/spawn.hpp"
 
@@ -166,8 +167,9 @@ struct left_child {
 constinit std::mutex left_mutex;
 constinit left_child* left_children = nullptr;
 
-/// Collects those that have ended.
+/// Collects those that have ended. In a child of fork: forgets them.
 void collect_left() noexcept {
+  keep_over_forks<left_mutex>();
   const std::lock_guard lock(left_mutex);
   for (left_child** at = &left_children; *at != nullptr;) {
     siginfo_t info;
@@ -229,11 +231,10 @@ int posix_system::signal_child(int handle, int number) noexcept {
 }
 
 void posix_system::leave_child(int handle) noexcept {
+  unique_fd mine(handle);
   collect_left();
-  unique_fd mine(::fcntl(handle, F_DUPFD_CLOEXEC, first_other));
-  if (!mine) return;  // without descriptors it stays until this program ends
   auto* const left = new (std::nothrow) left_child{std::move(mine), nullptr};
-  if (left == nullptr) return;
+  if (left == nullptr) return;  // without memory it stays until this program ends
   const std::lock_guard lock(left_mutex);
   left->next = std::exchange(left_children, left);
 }

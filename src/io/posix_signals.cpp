@@ -9,7 +9,7 @@
 #include <new>
 #include <thread>
 
-#include "io/fork_count.hpp"
+#include "base/fork_count.hpp"
 #include "io/posix_system.hpp"
 #include "io/signal_sink.hpp"
 
@@ -78,6 +78,19 @@ void handle(int number, siginfo_t* from, void*) {
   errno = saved;
 }
 
+/// The table is in order in a child of fork, and no handler is inside it there.
+void keep_table_over_forks() noexcept {
+  [[maybe_unused]] static const bool kept =
+      (at_fork([] { table_mutex.lock(); }, [] { table_mutex.unlock(); },
+               [] {
+                 for (page* p = &first_page; p != nullptr; p = p->next.load()) {
+                   for (place& each : p->places) each.visitors.store(0);
+                 }
+                 table_mutex.unlock();
+               }),
+       true);
+}
+
 /// The sink's place, or a free one; nullptr: no memory.
 place* place_for(const signal_sink& sink) noexcept {
   place* free_one = nullptr;
@@ -132,6 +145,7 @@ void leave(place& p, int number) noexcept {
 }  // namespace
 
 int posix_system::watch_signal(int number, signal_sink& sink) noexcept {
+  keep_table_over_forks();
   const std::lock_guard lock(table_mutex);
   place* const p = place_for(sink);
   if (p == nullptr) return -ENOMEM;

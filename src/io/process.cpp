@@ -13,7 +13,7 @@
 
 #include <unistd.h>
 
-#include "io/fork_count.hpp"
+#include "base/fork_count.hpp"
 #include "io/io_loop.hpp"
 #include "io/spawn.hpp"
 
@@ -39,8 +39,12 @@ void process_texts::add(text_view text) {
 struct child_state {
   explicit child_state(system& of) noexcept : sys(of), forks(fork_count()) {}
 
+  /// Of this process; else it is the child of our parent, and its lock may never be free again.
+  bool is_ours() const noexcept { return forks == known_fork_count(); }
+
   /// 0 and the status, -EAGAIN while it runs, or another error. `known`: it has ended.
   int collect(bool known) noexcept {
+    if (!is_ours()) return result == -EAGAIN ? -ECHILD : result;
     const std::lock_guard lock(mutex);
     if (result == -EAGAIN) {
       result = handle < 0 ? -ECANCELED : sys.collect_child(handle, known, status);
@@ -48,18 +52,23 @@ struct child_state {
     return result;
   }
   int signal(int number) noexcept {
+    if (!is_ours()) return handle < 0 ? -EBADF : sys.signal_child(handle, number);
     const std::lock_guard lock(mutex);
     if (handle < 0) return -EBADF;
     return result == -EAGAIN ? sys.signal_child(handle, number) : -ESRCH;
   }
-  /// The object that owns the handle lets go of it.
-  void leave(bool end_it) noexcept {
-    if (forks == fork_count()) {  // else it is the child of our parent
-      if (end_it) signal(SIGKILL);
-      if (collect(false) == -EAGAIN) sys.leave_child(handle);
+  /// The object that owns the handle lets go of it. Gives whether the child is still to be
+  /// collected.
+  bool leave(bool end_it) noexcept {
+    if (!is_ours()) {
+      handle = -1;
+      return false;
     }
+    if (end_it) signal(SIGKILL);
+    const bool runs = collect(false) == -EAGAIN;
     const std::lock_guard lock(mutex);
     handle = -1;
+    return runs;
   }
 
   ref_count holders;
@@ -336,7 +345,8 @@ void process::detach() noexcept { give_up(false); }
 
 void process::give_up(bool end_it) noexcept {
   if (!is_open()) return;
-  child_.get()->leave(end_it);
+  // The close hands the number over: where there are none left, none could be made for this.
+  descriptor_->leaves_child = child_.get()->leave(end_it);
   child_ = child_ref();
   error_code ignored;
   close(ignored);

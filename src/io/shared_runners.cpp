@@ -237,6 +237,7 @@ std::size_t shared_runners::run(std::size_t handlers, std::int64_t deadline, boo
 
 std::size_t shared_runners::run_as_thread(std::size_t handlers, std::int64_t deadline,
                                           bool blocking) {
+  loop_.expect_own_process();
   const place free_place(*this, deadline, blocking);
   if (!free_place) return 0;
   scope ambient(loop_.executor());
@@ -473,8 +474,7 @@ void shared_runners::wait_in_kernel(std::int64_t deadline) noexcept {
 }
 
 void shared_runners::visit(turn_mode mode, std::int64_t deadline) noexcept {
-  BECK_ASSERT(!loop_.inherited(),
-              "an io_context was run in a child of fork; it belongs to the parent");
+  loop_.expect_own_process();
   visiting_ = true;
   loop_.driver_->turn(mode, deadline);
   visiting_ = false;

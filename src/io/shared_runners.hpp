@@ -63,6 +63,8 @@ class shared_runners {
 
   /// Whether a thread is inside run(). Under the lock.
   bool is_inside() const noexcept { return inside_ != 0; }
+  /// Whether another thread than the caller is.
+  bool others_inside() const noexcept { return inside_ > (running_here() ? 1u : 0u); }
   /// For the destructor: wake-ups that are still owed to the wake descriptor.
   std::uint64_t owed() const noexcept { return virtual_ == nullptr ? baton_.owed() : 0; }
   /// Wakes all who wait, as stop() does.

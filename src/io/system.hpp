@@ -174,8 +174,7 @@ class system {
   /// it has ended, and only a debugger may still hold it back; that is waited for.
   virtual int collect_child(int handle, bool known, exit_status& status) noexcept = 0;
   virtual int signal_child(int handle, int number) noexcept = 0;
-  /// Nobody will collect it: that happens by the way when it has ended. `handle` stays the
-  /// caller's.
+  /// Nobody will collect it: that happens by the way when it has ended. Takes `handle` over.
   virtual void leave_child(int handle) noexcept = 0;
   // Names: these two wait for servers, so they are called in jobs and synchronous functions only.
   // 0, -errno, or the number of an EAI_ error, positive.

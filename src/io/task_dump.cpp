@@ -12,6 +12,18 @@
 #include "io/io_loop.hpp"
 
 namespace beck {
+
+template <class See>
+void io_loop::each_tree(See&& see) const noexcept {
+  const owned_tree* at = trees_;
+  while (at != nullptr && at->older != nullptr) at = at->older;
+  while (at != nullptr) {
+    see(*at);
+    // What points to a tree is the first member of the next newer one, or `trees_`.
+    at = at->link == &trees_ ? nullptr : reinterpret_cast<const owned_tree*>(at->link);
+  }
+}
+
 namespace {
 
 /// FNV-1a.

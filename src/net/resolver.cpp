@@ -18,6 +18,7 @@
 #include <beck/base/assert.hpp>
 #include <beck/net/address.hpp>
 
+#include "base/fork_count.hpp"
 #include "io/io_loop.hpp"
 #include "io/loop_access.hpp"
 #include "io/name_lookup.hpp"
@@ -44,7 +45,8 @@ struct resolver_state {
     for (;;) {
       name_request* request = nullptr;
       {
-        const std::lock_guard lock(mutex);
+        std::unique_lock lock(mutex, std::defer_lock);
+        if (!take_unless_lost(lock, forks)) return;
         request = first;
         if (request == nullptr) return;
         request->count_.add();  // what is listed lives
@@ -57,6 +59,7 @@ struct resolver_state {
   io_loop& loop;
   any_io_executor executor;
   ref_count count;
+  const unsigned forks = fork_count();
   std::mutex mutex;
   name_request* first = nullptr;
 };
@@ -279,8 +282,8 @@ void name_request::begin() noexcept {
 }
 
 bool name_request::claim() noexcept {
-  const std::lock_guard lock(owner_->mutex);
-  if (ended_) return false;
+  std::unique_lock lock(owner_->mutex, std::defer_lock);
+  if (!take_unless_lost(lock, owner_->forks) || ended_) return false;
   ended_ = true;
   if (next_ != nullptr) next_->previous_ = previous_;
   (previous_ != nullptr ? previous_->next_ : owner_->first) = next_;

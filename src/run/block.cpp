@@ -11,6 +11,7 @@
 
 #include <beck/base/assert.hpp>
 
+#include "base/fork_count.hpp"
 #include "base/sanitizers.hpp"
 #include "run/block_watch.hpp"
 
@@ -163,6 +164,7 @@ struct cache_owner {
 };
 
 [[gnu::noinline]] block_cache* make_cache() {
+  keep_over_forks<idle_mutex>();
   static thread_local cache_owner owner;  // its destructor runs when the thread ends
   (void)&owner;
   {

@@ -13,6 +13,8 @@
 #include <beck/run/scope.hpp>
 #include <beck/run/thread_pool.hpp>
 
+#include "base/fork_count.hpp"
+
 namespace beck {
 
 class pool_state {
@@ -38,6 +40,8 @@ class pool_state {
   void disown(owned_tree& tree) noexcept;
   void unhandled(std::exception_ptr error);
   thread_pool& owner() const noexcept { return owner_; }
+  /// Whether this is a child of fork, which has none of the threads.
+  bool inherited() const noexcept { return forks_ != known_fork_count(); }
   thread_pool_stats stats() const;
 
   void (*unhandled_handler)(std::exception_ptr, void*) = nullptr;
@@ -65,6 +69,7 @@ class pool_state {
   void destroy_queued() noexcept;
 
   thread_pool& owner_;
+  const unsigned forks_ = fork_count();
   mutable std::mutex mutex_;  // all below but the trees
   entry_queue queue_;
   worker* sleepers_ = nullptr;  // the last to fall asleep first: its caches are warmest

@@ -15,6 +15,7 @@
 #include <beck/coro/timeout.hpp>
 
 #include "support/context_options.hpp"
+#include "support/no_descriptors.hpp"
 #include "support/processes.hpp"
 
 using beck::buffer;
@@ -160,6 +161,22 @@ CONFORMANCE_ON(kernel, "a process object that is destroyed ends its process and 
   CHECK(end.calls == 1);
   CHECK(end.ec == error::operation_aborted);
   CHECK(is_collected_by_the_way(ctx, id));
+}
+
+CONFORMANCE_ON(kernel,
+               "processes that are left at the descriptor limit are collected like others") {
+  beck::io_context ctx(context_options());
+  auto detached = std::make_unique<waiting_child>(ctx);
+  auto destroyed = std::make_unique<waiting_child>(ctx);
+  const int ids[] = {detached->child.id(), destroyed->child.id()};
+  {
+    const beck::test::no_descriptors none;
+    detached->child.detach();
+    destroyed.reset();
+  }
+  detached->input.close();
+  CHECK(is_collected_by_the_way(ctx, ids[0]));
+  CHECK(is_collected_by_the_way(ctx, ids[1]));
 }
 
 CONFORMANCE_ON(kernel, "a wait that has completed keeps its status when the object is destroyed") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // How much of a long test to run: all of it in the release build, a part where every step is slower
-// (-O0, sanitizers). The presets of CMakePresets.json set BECK_TEST_SCALE, the divisor.
+// (-O0, sanitizers). The presets of CMakePresets.json set BECK_TEST_SCALE, the divisor. Tests that
+// would take minutes have two numbers; BECK_TEST_FULL=1 asks for the larger one.
 #pragma once
 
 #include <cstdlib>
@@ -12,6 +13,12 @@ inline int scaled(int full) {
   const char* text = std::getenv("BECK_TEST_SCALE");
   const int divisor = text == nullptr ? 1 : std::atoi(text);
   return divisor <= 1 ? full : full / divisor + 1;
+}
+
+// The same of a test whose full number is too much for every run.
+inline int scaled(int usual, int full) {
+  const char* text = std::getenv("BECK_TEST_FULL");
+  return text != nullptr && *text == '1' ? full : scaled(usual);
 }
 
 }  // namespace beck::test

@@ -49,7 +49,9 @@ epoll_driver::epoll_driver(io_loop& loop, const std::string& refused)
   throw_error(make_error(-error), "eventfd");
 }
 
-epoll_driver::~epoll_driver() {
+epoll_driver::~epoll_driver() { close_handles(); }
+
+void epoll_driver::close_handles() noexcept {
   ::close(wake_fd_);
   ::close(epoll_fd_);
 }

@@ -49,6 +49,11 @@ uring_driver::~uring_driver() {
   ::close(wake_fd_);
 }
 
+void uring_driver::close_handles() noexcept {
+  ring_.leave_to_parent();
+  ::close(wake_fd_);
+}
+
 void uring_driver::add_stats(context_stats& stats) const noexcept {
   const uring::ring_stats& s = ring_.stats();
   stats.kernel_entries += s.enters;
@@ -137,6 +142,7 @@ int uring_driver::register_buffers(const io_vector* parts, unsigned count) noexc
 }
 
 void uring_driver::unregister_buffers() noexcept {
+  if (registered_ == nullptr) return;  // a child of fork has left them to the parent
   BECK_ASSERT(registered_in_flight_ == 0, "registered buffers end while an operation uses them");
   registered_ = nullptr;
   registered_count_ = 0;
