@@ -66,6 +66,9 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
   runner_.delivered_max = most;
   runner_.read_at = system_->now();
+  bool looked = false;
+  bool late = false;  // its time is over and nobody has asked the kernel yet: it goes on as poll(),
+  std::uint64_t last_hop = UINT64_MAX;  // but not for ever
   while (!stopped()) {
     ++counters_.turns;
     take_mail();
@@ -73,8 +76,14 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
     if (!visit_due) run_generation(most);
     if (stopped() || runner_.counters.delivered >= most) break;
     expire_timers();
-    if (deadline != no_deadline && system_->now() >= deadline) break;
+    if (!late && deadline != no_deadline && system_->now() >= deadline) {
+      if (looked) break;
+      late = true;
+      last_hop = counters_.hops + generation_entries_max;
+    }
+    if (counters_.hops >= last_hop) break;
     if (!queue_.empty()) {
+      looked = looked || generation_over_;
       if (generation_over_) visit(turn_mode::busy, 0);
       continue;
     }
@@ -83,7 +92,8 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
       if (!running.nested()) end_.stop_here();  // else the handler around this call is work
       break;
     }
-    if (blocking) {
+    looked = true;
+    if (blocking && !late) {
       const std::int64_t until = std::min(next_deadline(), deadline);
       if (!busy_poll_.is_worth_it() || !poll_busily(until)) visit(turn_mode::wait, until);
     } else {

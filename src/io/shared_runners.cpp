@@ -256,9 +256,13 @@ std::size_t shared_runners::serve(shared_thread& mine, std::size_t handlers, std
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
   mine.delivered_max = most;
   mine.entries_to_look = 0;
+  // Without time: as poll(), but not for ever.
+  const bool no_time = !in_time(deadline);
+  const std::int64_t until = no_time ? io_loop::no_deadline : deadline;
+  unsigned turns_left = no_time ? io_loop::generation_entries_max : 0;
   while (!loop_.stopped() && mine.counters.delivered < most) {
     if (virtual_ != nullptr && !virtual_->may_stay()) break;
-    if (!turn(mine, deadline, blocking)) break;
+    if (!turn(mine, until, blocking && !no_time) || --turns_left == 0) break;
   }
   return mine.counters.delivered - before;
 }
@@ -297,12 +301,12 @@ bool shared_runners::look(shared_thread& mine, std::int64_t deadline, bool block
     return true;
   }
   rest(mine, held.owed);
-  if (!in_time(deadline)) return false;
+  const bool late = !in_time(deadline);  // then it still asks the kernel, once
   if (out_of_work(mine)) {
     if (mine.depth == 1) loop_.end_.stop_here();  // else the handler around this run is work
     return false;
   }
-  if (!idle(mine, deadline, blocking)) return false;
+  if (!idle(mine, deadline, blocking && !late)) return false;
   if (mine.queue.count() != 0) begin(mine, held.owed);
   return true;
 }

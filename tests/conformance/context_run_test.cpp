@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "support/connections.hpp"
 #include "support/context_options.hpp"
 
 using namespace std::chrono_literals;
@@ -182,4 +183,83 @@ CONFORMANCE("a handler count ends between two handlers that were ready together"
   CHECK(order == std::vector{0, 1});
   CHECK(ctx.run() == 1);
   CHECK(order == std::vector{0, 1, 2});
+}
+
+namespace {
+
+/// Reads what has arrived by runs that have no time; gives how many it took.
+template <class Run>
+int runs_to_read(beck::io_context& ctx, std::size_t room, Run run) {
+  beck::test::local_connection c(ctx);
+  std::vector<char> there(room);
+  beck::test::outcome read;
+  c.b.async_read_some(beck::buffer(there), beck::test::note(read));
+  beck::test::let_settle(ctx);
+  c.a.write_some(beck::buffer("x", 1));
+  constexpr int most = 10'000;  // in a simulation it travels meanwhile
+  int runs = 0;
+  for (; runs < most && !read.done(); ++runs) run();
+  CHECK(read.ok());
+  return runs;
+}
+
+void check_runs_without_time(beck::io_context& ctx) {
+  const bool travels = ctx.backend_in_use() == beck::backend::sim;
+  for (const std::size_t room : {std::size_t{16}, std::size_t{16'384}}) {
+    const auto check = [&](auto run) {
+      ctx.restart();
+      const int runs = runs_to_read(ctx, room, run);
+      CHECK((travels || runs == 1));
+    };
+    check([&] { ctx.run_for(0s); });
+    check([&] { ctx.run_for(-1h); });
+    check([&] { ctx.run_one_for(0s); });
+    check([&] { ctx.run_until(beck::time_point()); });
+    check([&] { ctx.run_one_until(beck::time_point()); });
+  }
+}
+
+}  // namespace
+
+CONFORMANCE("a run that has no time looks at the kernel, as poll does") {
+  beck::io_context ctx(context_options());
+  check_runs_without_time(ctx);
+}
+
+CONFORMANCE_ON(beck::test::epoll | beck::test::sim,
+               "a run of a shared context that has no time looks at the kernel, as poll does") {
+  beck::io_context ctx(context_options().threads(2));
+  check_runs_without_time(ctx);
+}
+
+CONFORMANCE("a run that has no time ends although handlers go on posting others") {
+  for (const int threads : {1, 2}) {
+    if (threads == 2 && where == beck::test::on_uring) continue;
+    beck::io_context ctx(context_options().threads(threads));
+    int ran = 0;
+    struct again {
+      beck::io_context& ctx;
+      int& ran;
+      void operator()() const {
+        if (++ran == 100'000) return ctx.stop();
+        post(ctx, *this);
+      }
+    };
+    post(ctx, again{ctx, ran});
+    ctx.run_for(0s);
+    CHECK(ran >= 1);
+    CHECK_FALSE(ctx.stopped());
+    ctx.stop();
+  }
+}
+
+CONFORMANCE("a run that has no time fires the timers that are due") {
+  beck::io_context ctx(context_options());
+  beck::steady_timer timer(ctx);
+  timer.expires_at(beck::time_point());
+  beck::test::outcome fired;
+  timer.async_wait(beck::test::note(fired));
+  CHECK(ctx.run_for(0s) == 1);
+  CHECK(fired.ok());
+  CHECK(ctx.stopped());
 }
