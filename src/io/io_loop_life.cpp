@@ -90,6 +90,7 @@ bool io_loop::clear() noexcept {
 
 bool io_loop::empty_out() noexcept {
   closing_ = true;
+  runner_.destroys = true;
   leave_to_parent();
   cancel_everything();
   if (!reap()) return false;

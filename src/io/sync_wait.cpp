@@ -37,13 +37,41 @@ void sync_event::wait() noexcept {
   state_->changed.wait(lock, [this] { return state_->over; });
 }
 
-void sync_event::rethrow_if_failed() const {
-  if (state_->error != nullptr) std::rethrow_exception(state_->error);
-  if (state_->finished) return;
+namespace {
+
+[[noreturn]] void throw_cannot_finish() {
   throw std::logic_error(
       "beck::sync_wait: the task cannot finish: nothing is left that could wake it, or its context "
-      "was "
-      "stopped or destroyed");
+      "was stopped or destroyed");
+}
+
+}  // namespace
+
+void sync_event::rethrow_if_failed() const {
+  if (state_->error != nullptr) std::rethrow_exception(state_->error);
+  if (!state_->finished) throw_cannot_finish();
+}
+
+void sync_end_holder::operator()(std::exception_ptr error) const noexcept {
+  end_->error = std::move(error);
+  end_->finished = true;
+  if (end_->to_stop != nullptr) end_->to_stop->stop();
+}
+
+void sync_end_holder::run(io_context& context) const {
+  struct waiting {
+    sync_end& end;
+    waiting(sync_end& e, io_context& c) noexcept : end(e) { end.to_stop = &c; }
+    ~waiting() { end.to_stop = nullptr; }
+  };
+  {
+    const waiting here(*end_, context);
+    context.restart();
+    context.run();
+  }
+  if (!end_->finished) throw_cannot_finish();
+  context.restart();
+  if (end_->error != nullptr) std::rethrow_exception(end_->error);
 }
 
 void check_may_block_on(const any_io_executor& executor) {

@@ -170,6 +170,7 @@ thread_pool_stats pool_state::stats() const {
 pool_state::~pool_state() {
   worker last(owner_.get_executor());
   const runner::binding bound(last.run);
+  last.run.destroys = true;
   destroy_queued();
   while (trees_ != nullptr) {
     owned_tree* const tree = trees_;

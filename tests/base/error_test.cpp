@@ -24,12 +24,48 @@ TEST_CASE("basic errors are the system's and equal the std::errc of the same mea
   CHECK(beck::error_code(beck::error::timed_out) == std::errc::timed_out);
 }
 
-TEST_CASE("a timeout of the library means timed_out but is not the kernel's ETIMEDOUT") {
+TEST_CASE("the kernel's timed_out and the library's timeout equal both spellings of timed_out") {
   const beck::error_code ours = beck::error::timeout;
-  CHECK(ours == std::errc::timed_out);
+  const beck::error_code kernels = beck::make_error(-ETIMEDOUT);
+  for (const beck::error_code& ec : {ours, kernels}) {
+    CHECK(ec == beck::error::timed_out);
+    CHECK(beck::error::timed_out == ec);
+    CHECK_FALSE(ec != beck::error::timed_out);
+    CHECK(ec == std::errc::timed_out);
+    CHECK(ec != beck::error::connection_refused);
+    CHECK(ec != beck::error::eof);
+  }
+  const beck::result_error of_result(ours, "read");
+  CHECK(of_result == beck::error::timed_out);
+}
+
+TEST_CASE("a time limit and the kernel's ETIMEDOUT can be told apart, by code and by message") {
+  const beck::error_code ours = beck::error::timeout;
+  const beck::error_code kernels = beck::make_error(-ETIMEDOUT);
   CHECK(ours == beck::error::timeout);
-  CHECK(ours != beck::error::timed_out);
-  CHECK(beck::error_code(beck::error::timed_out) != beck::error::timeout);
+  CHECK(kernels != beck::error::timeout);
+  CHECK(ours != kernels);
+  CHECK(ours.message() != kernels.message());
+}
+
+TEST_CASE("a comparison with a basic error is one of codes, whatever the category") {
+  const beck::error_code eof = beck::error::eof;  // 2, but not of the system
+  CHECK(eof != beck::error::basic_errors(2));
+  CHECK(beck::error_code(ECONNRESET, std::system_category()) == beck::error::connection_reset);
+  CHECK(beck::error_code() != beck::error::timed_out);
+}
+
+TEST_CASE("a result_error is an error_code with the name of what failed") {
+  beck::result_error ec(beck::error::connection_refused, "connect");
+  CHECK(ec == beck::error::connection_refused);
+  CHECK(std::string(ec.operation()) == "connect");
+  const beck::error_code plain = ec;
+  CHECK(plain == ec);
+  ec = beck::error::eof;  // another error of the same operation
+  CHECK(ec == beck::error::eof);
+  CHECK(std::string(ec.operation()) == "connect");
+  CHECK(std::string(beck::result_error(beck::error::eof).operation()).empty());
+  CHECK(!beck::result_error());
 }
 
 TEST_CASE("the other misc errors equal no std::errc and no number of the system") {

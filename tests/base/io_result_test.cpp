@@ -15,7 +15,7 @@ using beck::io_result;
 static_assert(!std::is_aggregate_v<io_result<>>);
 static_assert(!std::is_aggregate_v<io_result<int>>);
 static_assert(!std::is_aggregate_v<io_result<int, int>>);
-static_assert(sizeof(io_result<std::size_t>) == 24);
+static_assert(sizeof(io_result<std::size_t>) == 32);
 static_assert(std::is_trivially_copyable_v<io_result<std::size_t>>);
 static_assert(std::is_same_v<decltype(std::declval<io_result<int>>().value()), int>);
 static_assert(std::is_same_v<decltype(std::declval<io_result<int>&>().value()), int>);
@@ -68,6 +68,18 @@ TEST_CASE("a thrown count of bytes is in the exception") {
     seen = e.transferred();
   }
   CHECK(seen == 43);
+}
+
+TEST_CASE("what value throws names the operation, if the error does") {
+  const beck::result_error refused(beck::error::connection_refused, "connect");
+  CHECK_THROWS_WITH_AS(io_result<>(refused).value(), "connect: Connection refused", beck::io_error);
+  CHECK_THROWS_WITH_AS(beck::ignore(io_result<int>(refused, 1).value()),
+                       "connect: Connection refused", beck::io_error);
+  CHECK_THROWS_WITH_AS(beck::ignore(io_result<int, int>(refused, 1, 2).value()),
+                       "connect: Connection refused", beck::io_error);
+  CHECK_THROWS_WITH_AS(beck::ignore(io_result<std::size_t>(refused, 5).value()),
+                       "connect, after 5 bytes: Connection refused", beck::io_error);
+  CHECK_THROWS_WITH_AS(io_result<>(beck::error::eof).value(), "End of file", beck::io_error);
 }
 
 TEST_CASE("a value that only moves is taken from a moved result") {

@@ -125,11 +125,12 @@ TEST_CASE("sync_wait works inside a handler of another context") {
 
 TEST_CASE("sync_wait on an executor blocks until the task has run there") {
   running_context other;
-  CHECK(sync_wait(other.context, after_a_timer(7)) == 7);
+  CHECK(sync_wait(other.context.get_executor(), after_a_timer(7)) == 7);
   CHECK(sync_wait(other.context.get_executor(), [&]() -> task<bool> {
     co_return other.context.get_executor().running_in_this_thread();
   }));
-  CHECK_THROWS_WITH_AS(sync_wait(other.context, fails()), "inside", std::runtime_error);
+  CHECK_THROWS_WITH_AS(sync_wait(other.context.get_executor(), fails()), "inside",
+                       std::runtime_error);
 }
 
 TEST_CASE("threads may wait for the same context at once") {
@@ -138,7 +139,8 @@ TEST_CASE("threads may wait for the same context at once") {
   std::thread threads[3];
   for (int t = 0; t < 3; ++t) {
     threads[t] = std::thread([&, t] {
-      for (int i = 0; i < 100; ++i) sums[t] += sync_wait(other.context, after_a_timer(1));
+      for (int i = 0; i < 100; ++i)
+        sums[t] += sync_wait(other.context.get_executor(), after_a_timer(1));
     });
   }
   for (auto& thread : threads) thread.join();
@@ -153,7 +155,7 @@ TEST_CASE("a waiting thread is told with a logic_error that the context has gone
     bool started = false;
     waiter = std::thread([&] {
       try {
-        sync_wait(context, [&]() -> task<> {
+        sync_wait(context.get_executor(), [&]() -> task<> {
           started = true;
           co_await std::suspend_always();
         });
@@ -169,10 +171,83 @@ TEST_CASE("a waiting thread is told with a logic_error that the context has gone
 }
 
 TEST_CASE("sync_wait on the own runner's executor ends the program with a message") {
-  const std::string text = dies_with([] {
+  const std::string by_executor = dies_with([] {
+    beck::io_context context;
+    beck::post(context, [&] { sync_wait(context.get_executor(), after_a_timer(1)); });
+    context.run();
+  });
+  CHECK(by_executor.find("wait for itself") != std::string::npos);
+  const std::string by_context = dies_with([] {
     beck::io_context context;
     beck::post(context, [&] { sync_wait(context, after_a_timer(1)); });
     context.run();
   });
-  CHECK(text.find("wait for itself") != std::string::npos);
+  CHECK(by_context.find("wait for itself") != std::string::npos);
+}
+
+TEST_CASE("sync_wait with a context runs it until the task has finished, again and again") {
+  beck::io_context context;
+  CHECK(sync_wait(context, after_a_timer(7)) == 7);
+  CHECK(sync_wait(context, after_a_timer(8)) == 8);
+  CHECK_FALSE(context.stopped());
+  CHECK_THROWS_WITH_AS(sync_wait(context, fails()), "inside", std::runtime_error);
+  CHECK_FALSE(context.stopped());
+  beck::post(context, [] {});
+  CHECK(context.run() == 1);
+  CHECK(sync_wait(context, after_a_timer(9)) == 9);  // a context that ran out of work before
+}
+
+TEST_CASE("other tasks run while sync_wait runs their context, and stay on it") {
+  beck::io_context context;
+  int steps = 0;
+  auto other = [&]() -> task<> {
+    ++steps;
+    beck::steady_timer timer(context, 1h);
+    beck::ignore(co_await timer.async_wait());
+    ++steps;
+  };
+  beck::co_spawn(context, other, beck::detached);
+  CHECK(sync_wait(context, after_a_timer(1)) == 1);
+  CHECK(steps == 1);
+}
+
+TEST_CASE("stop ends sync_wait with a logic_error, and the task can go on later") {
+  beck::io_context context;
+  auto captured = std::make_shared<int>(3);
+  const std::weak_ptr<int> witness = captured;
+  int result = 0;
+  beck::post(context, [&] { context.stop(); });
+  CHECK_THROWS_AS(sync_wait(context,
+                            [&, captured = std::move(captured)]() -> task<> {
+                              result = co_await after_a_timer(*captured);
+                              result += *captured;
+                            }),
+                  std::logic_error);
+  CHECK(result == 0);
+  CHECK(witness.use_count() == 1);
+  context.restart();
+  context.run();
+  CHECK(result == 6);
+  CHECK(witness.expired());
+}
+
+TEST_CASE("a task that can never finish is a logic_error on a context of one's own, too") {
+  auto captured = std::make_shared<int>(0);
+  const std::weak_ptr<int> witness = captured;
+  {
+    beck::io_context context;
+    CHECK_THROWS_AS(
+        sync_wait(context, [captured = std::move(captured)]() -> task<> { co_await never(); }),
+        std::logic_error);
+    CHECK(witness.use_count() == 1);
+  }
+  CHECK(witness.expired());
+}
+
+TEST_CASE("what another handler throws leaves sync_wait, and the context can still be run") {
+  beck::io_context context;
+  beck::post(context, [] { throw std::runtime_error("a handler"); });
+  CHECK_THROWS_WITH_AS(sync_wait(context, after_a_timer(1)), "a handler", std::runtime_error);
+  context.run();
+  CHECK(sync_wait(context, after_a_timer(2)) == 2);
 }

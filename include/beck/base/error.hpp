@@ -56,7 +56,7 @@ enum basic_errors : int {
   already_connected = 106,            // EISCONN
   not_connected = 107,                // ENOTCONN
   shut_down = 108,                    // ESHUTDOWN
-  timed_out = 110,           // ETIMEDOUT: the peer or the network did not answer the kernel
+  timed_out = 110,           // ETIMEDOUT; codes compare equal to it also for error::timeout
   connection_refused = 111,  // ECONNREFUSED
   host_unreachable = 113,    // EHOSTUNREACH
   already_started = 114,     // EALREADY
@@ -66,11 +66,10 @@ enum basic_errors : int {
 
 /// Errors the operating system has no number for. Codes made from them are in misc_category().
 enum misc_errors : int {
-  already_open = 1,  // open() on an object that is open
-  eof = 2,           // the peer sent everything it will send
-  not_found = 3,     // an element that was looked for is not there, such as a delimiter
-  timeout =
-      4,  // a deadline given to the library passed; equal to errc::timed_out, not to timed_out
+  already_open = 1,    // open() on an object that is open
+  eof = 2,             // the peer sent everything it will send
+  not_found = 3,       // an element that was looked for is not there, such as a delimiter
+  timeout = 4,         // a time limit given to the library passed; compares equal to timed_out, too
   channel_closed = 5,  // nothing is sent through a channel any more, and all that was is received
   misaligned = 6,      // a direct transfer does not fit the file's direct_alignment()
 };
@@ -80,6 +79,26 @@ inline error_code make_error_code(basic_errors e) noexcept {
 }
 inline error_code make_error_code(misc_errors e) noexcept {
   return {static_cast<int>(e), misc_category()};
+}
+
+}  // namespace error
+
+}  // namespace beck
+
+template <>
+struct std::is_error_code_enum<beck::error::basic_errors> : std::true_type {};
+template <>
+struct std::is_error_code_enum<beck::error::misc_errors> : std::true_type {};
+
+namespace beck {
+
+namespace error {
+
+/// Whether `ec` means `e`. That is equality of codes, but for timed_out: it is true for the
+/// kernel's ETIMEDOUT and for error::timeout alike, as the comparison with std::errc::timed_out is.
+/// error::timeout equals the library's alone, and the two have different messages.
+inline bool operator==(const error_code& ec, basic_errors e) noexcept {
+  return ec == make_error_code(e) || (e == timed_out && ec == make_error_code(timeout));
 }
 
 }  // namespace error
@@ -106,6 +125,27 @@ inline error_code make_error(int result) noexcept {
     return error_code();
   return make_failure(result);
 }
+
+/// The error of an io_result: an error_code that also names the operation that failed.
+class result_error : public error_code {
+ public:
+  result_error() noexcept = default;
+  /// `operation` is as for io_error.
+  result_error(const error_code& ec, const char* operation = nullptr) noexcept
+      : error_code(ec), operation_(operation) {}
+  template <class Enum>
+    requires std::is_error_code_enum<Enum>::value
+  result_error(Enum e) noexcept : error_code(e) {}
+
+  /// Another error of the same operation.
+  using error_code::operator=;
+
+  /// As an exception says it, such as "connect"; "" if it is not known.
+  const char* operation() const noexcept { return operation_ == nullptr ? "" : operation_; }
+
+ private:
+  const char* operation_ = nullptr;
+};
 
 /// What the throwing forms throw: a std::system_error that also knows how much was done before the
 /// error.
@@ -144,8 +184,3 @@ class io_error : public std::system_error {
                                          text_view subject);
 
 }  // namespace beck
-
-template <>
-struct std::is_error_code_enum<beck::error::basic_errors> : std::true_type {};
-template <>
-struct std::is_error_code_enum<beck::error::misc_errors> : std::true_type {};

@@ -16,7 +16,9 @@ namespace beck {
 
 /// Drops a result on purpose: `beck::ignore(co_await op)`.
 template <class R>
-constexpr void ignore(R&&) noexcept {}
+constexpr void ignore(R&& result) noexcept {
+  if constexpr (requires { result.ignore(); }) result.ignore();
+}
 
 /// An error and no, one or two values. Structured bindings give the error first: `auto [ec, n] =
 /// ...`. Bind only results whose values are trivially destructible (g++ 15 leaks the others); take
@@ -29,7 +31,10 @@ class [[nodiscard]] io_result<> {
  public:
   using value_type = void;
 
-  io_result(error_code ec = {}) noexcept : error_(ec) {}
+  io_result() noexcept = default;
+  /// From an error_code, a result_error or an enumeration of errors.
+  template <std::convertible_to<result_error> Error>
+  io_result(const Error& ec) noexcept : error_(ec) {}
 
   /// True if there is no error.
   explicit operator bool() const noexcept { return !error_; }
@@ -38,10 +43,10 @@ class [[nodiscard]] io_result<> {
   /// Throws io_error if there is an error.
   void value() const {
     if (error_) [[unlikely]]
-      throw_error(error_);
+      throw_error(error_, error_.operation());
   }
 
-  error_code error_;  // public for structured bindings only; use error()
+  result_error error_;  // public for structured bindings only; use error()
 };
 
 template <class T>
@@ -56,7 +61,7 @@ class [[nodiscard]] io_result<T> {
   io_result() noexcept(std::is_nothrow_default_constructible_v<T>)
     requires std::is_default_constructible_v<T>
       : error_(), value_() {}
-  io_result(error_code ec, T value) noexcept(std::is_nothrow_move_constructible_v<T>)
+  io_result(result_error ec, T value) noexcept(std::is_nothrow_move_constructible_v<T>)
       : error_(ec), value_(std::move(value)) {}
 
   /// True if there is no error.
@@ -88,14 +93,14 @@ class [[nodiscard]] io_result<T> {
     if (!error_) [[likely]]
       return;
     if constexpr (std::same_as<T, std::size_t>) {
-      throw_error(error_, "", value_);
+      throw_error(error_, error_.operation(), value_);
     } else {
-      throw_error(error_);
+      throw_error(error_, error_.operation());
     }
   }
 
  public:
-  error_code error_;  // public for structured bindings only; use error() and value()
+  result_error error_;  // public for structured bindings only; use error() and value()
   T value_;
 };
 
@@ -109,8 +114,8 @@ class [[nodiscard]] io_result<T, U> {
  public:
   using value_type = std::pair<T, U>;
 
-  io_result(error_code ec, T first, U second) noexcept(std::is_nothrow_move_constructible_v<T> &&
-                                                       std::is_nothrow_move_constructible_v<U>)
+  io_result(result_error ec, T first, U second) noexcept(std::is_nothrow_move_constructible_v<T> &&
+                                                         std::is_nothrow_move_constructible_v<U>)
       : error_(ec), first_(std::move(first)), second_(std::move(second)) {}
 
   /// True if there is no error.
@@ -135,14 +140,14 @@ class [[nodiscard]] io_result<T, U> {
     if (!error_) [[likely]]
       return;
     if constexpr (std::same_as<T, std::size_t>) {
-      throw_error(error_, "", first_);
+      throw_error(error_, error_.operation(), first_);
     } else {
-      throw_error(error_);
+      throw_error(error_, error_.operation());
     }
   }
 
  public:
-  error_code error_;  // public for structured bindings only; use error() and value()
+  result_error error_;  // public for structured bindings only; use error() and value()
   T first_;
   U second_;
 };

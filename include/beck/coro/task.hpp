@@ -14,6 +14,7 @@
 #include <source_location>
 #include <type_traits>
 
+#include <beck/base/checked_result.hpp>
 #include <beck/run/block.hpp>
 #include <beck/run/scope.hpp>
 
@@ -202,7 +203,7 @@ concept gives_io_result = requires(A& a) {
 
 /// By value or throwing is a property of the coroutine.
 template <bool Throwing>
-struct result_policy {};
+struct result_policy : result_watch {};
 template <>
 struct result_policy<true> {
   template <class A>

@@ -26,7 +26,9 @@ class [[nodiscard]] composed_transfer : public vector_operation {
   void begin() noexcept;
   bool begin_immediate() noexcept;
 
-  io_result<std::size_t> await_resume() const noexcept { return {error(), total_}; }
+  io_result<std::size_t> await_resume() const noexcept {
+    return {result_error(error(), kind == op_kind::receive_vector ? "read" : "write"), total_};
+  }
 
  protected:
   /// Fills the parts for the next step; false: the condition says that it is done.

@@ -131,7 +131,12 @@ class operation : public io_op {
   /// As begin(), but true if it finished within the call and nothing was queued.
   bool begin_immediate() noexcept;
 
-  error_code error() const noexcept { return make_error(result); }
+  /// With the name of the operation, if it failed.
+  result_error error() const noexcept {
+    if (result >= 0) [[likely]]
+      return result_error();
+    return failure();
+  }
 
  protected:
   /// Completion resumes `coroutine` on its scope's executor, and a stop of the scope cancels the
@@ -140,6 +145,7 @@ class operation : public io_op {
   [[nodiscard]] bool wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept;
 
  private:
+  [[gnu::cold]] result_error failure() const noexcept;
   static const wait_kind own_wait;
   static const wait_kind wait_elsewhere;
 

@@ -71,7 +71,7 @@ class [[nodiscard]] read_until_operation : public transfer_operation {
   void begin() noexcept;
   bool begin_immediate() noexcept;
   io_result<std::size_t> await_resume() const noexcept {
-    return {error(), result < 0 ? 0 : found_};
+    return {result_error(error(), "read_until"), result < 0 ? 0 : found_};
   }
 
   template <class Token>

@@ -87,10 +87,69 @@ task_value_t<Work> sync_wait(Work&& work,
   return value.take();
 }
 
-/// Blocks the calling thread until a task has run on `where` (an executor, or a context that
-/// another thread runs). Throws std::logic_error if that context was destroyed before. Asserts on a
-/// thread that is inside `where`: it would wait for itself.
+/// How a task ended that sync_wait() ran on a context of the caller's. Held by the call and by the
+/// task's handler: if the context is stopped the task is left there, and outlives the call.
+struct sync_end {
+  virtual ~sync_end() = default;
+  ref_count holders;
+  std::exception_ptr error;
+  io_context* to_stop = nullptr;  // null: the call is over
+  bool finished = false;
+};
+class sync_end_holder {
+ public:
+  explicit sync_end_holder(sync_end* end) noexcept : end_(end) {}
+  sync_end_holder(sync_end_holder&& other) noexcept : end_(std::exchange(other.end_, nullptr)) {}
+  sync_end_holder& operator=(sync_end_holder&&) = delete;
+  ~sync_end_holder() {
+    if (end_ != nullptr && end_->holders.drop()) delete end_;
+  }
+  /// The task's handler.
+  void operator()(std::exception_ptr error) const noexcept;
+  /// Runs `context` until the task has finished, and throws what it threw.
+  void run(io_context& context) const;
+
+ private:
+  sync_end* end_;
+};
+template <class T>
+struct sync_end_with_value final : sync_end {
+  task_value<T> value;
+};
+
+/// As keep_value(); keeps a callable until its coroutine has ended.
+template <class Work>
+task<> keep_value_of(Work work, task_value<task_value_t<Work>>& into) {
+  task<> kept = keep_value(work_traits<Work>::make(work), into);
+  co_await static_cast<task<>&&>(kept);
+}
+
+/// Runs `context` on the calling thread until a task has finished there; gives its value or throws
+/// what it threw. The context goes on as it was: other tasks on it run meanwhile and stay there,
+/// and it may be run again. Throws std::logic_error if the context was stopped, or ran out of work,
+/// before the task had finished; the task then stays on the context.
+/// Requires: no other thread runs `context`, nor does the caller; else it ends with a message. With
+/// an executor instead of the context, see below, another thread has to run it.
+template <spawnable Work>
+task_value_t<Work> sync_wait(io_context& context, Work&& work,
+                             std::source_location at = std::source_location::current()) {
+  check_may_block_on(context.get_executor());
+  auto* const end = new sync_end_with_value<task_value_t<Work>>;
+  const sync_end_holder holder(end);
+  end->holders.add();
+  sync_end_holder handler(end);
+  co_spawn(context, keep_value_of(std::decay_t<Work>(static_cast<Work&&>(work)), end->value),
+           static_cast<sync_end_holder&&>(handler), at);
+  holder.run(context);
+  return end->value.take();
+}
+
+/// Blocks the calling thread until a task has run on `where`, an executor of a context that other
+/// threads run, or of a thread_pool. If nobody runs it, it waits until somebody does. Throws
+/// std::logic_error if that context was destroyed before. Asserts on a thread that is inside
+/// `where`: it would wait for itself.
 template <execution_place P, spawnable Work>
+  requires(!std::is_same_v<std::remove_cvref_t<P>, io_context>)
 task_value_t<Work> sync_wait(P&& where, Work&& work,
                              std::source_location at = std::source_location::current()) {
   const any_io_executor executor(executor_at(where));

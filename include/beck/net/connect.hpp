@@ -43,7 +43,7 @@ class [[nodiscard]] range_connect_operation
 
  public:
   using handler = typename base::handler;
-  static constexpr const char* waits_for = "a connect";
+  static constexpr const char* waits_for = "connect";
 
   range_connect_operation(Socket& socket, const Range& endpoints, Condition condition)
       : socket_(&socket), endpoints_(endpoints), condition_(static_cast<Condition&&>(condition)) {}

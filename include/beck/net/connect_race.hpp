@@ -22,7 +22,7 @@ class connect_race;
 class [[nodiscard]] connect_race_operation
     : public op<connect_race_operation, void(error_code, ip::tcp::endpoint)> {
  public:
-  static constexpr const char* waits_for = "a connect";
+  static constexpr const char* waits_for = "connect";
 
   /// By name. Names are copied. Throws std::bad_alloc.
   connect_race_operation(ip::tcp::socket& socket, text_view host, text_view service,

@@ -161,7 +161,7 @@ class [[nodiscard]] resolve_operation
   using request_type = resolve_request<Protocol>;
 
  public:
-  static constexpr const char* waits_for = "a name lookup";
+  static constexpr const char* waits_for = "resolve";
 
   /// Takes over the request.
   explicit resolve_operation(request_type* request) noexcept : request_(request) {}

@@ -27,7 +27,7 @@ class [[nodiscard]] accept_operation : public operation {
   }
 
   io_result<Socket> await_resume() noexcept {
-    error_code ec = this->error();
+    result_error ec = this->error();
     if (!ec) ec = socket_calls::open_accepted(*socket_.slot(), std::exchange(result, -1));
     return io_result<Socket>(ec, static_cast<Socket&&>(socket_));
   }

@@ -43,7 +43,7 @@ namespace beck {
 /// cancel() does nothing. Derived's other values must be default-constructible.
 ///
 /// io_context::dump() names what waits for it after the class, or as Derived says:
-/// `static constexpr const char* waits_for = "a line";`.
+/// `static constexpr const char* waits_for = "read_line";`. So do exceptions: "read_line: ...".
 ///
 /// Requires: Derived is not final, and is moved only before it starts. From then on it stays where
 /// it is, so initiate() may hand out `this`, until `done` is called or destroyed. Memory: none when
@@ -91,7 +91,16 @@ class op<Derived, void(A...)> : public result_slot<A...> {
     return waiting.keep(this->initiate_suspended(
         [this](handler done) { self().initiate(static_cast<handler&&>(done)); }));
   }
-  auto await_resume() { return this->template resume_with<false>(); }
+  auto await_resume() {
+    if constexpr (carries_error && requires { Derived::waits_for; }) {
+      auto result = this->template resume_with<false>();
+      if (result.error_) [[unlikely]]
+        result.error_ = result_error(result.error_, Derived::waits_for);
+      return result;
+    } else {
+      return this->template resume_with<false>();
+    }
+  }
 
   template <class Token>
   auto operator()(Token&& token) && {

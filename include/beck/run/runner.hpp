@@ -161,6 +161,8 @@ class runner {
   scope* ambient = nullptr;
   /// When the context that owns the runner last read its clock, in nanoseconds; 0: it has none.
   std::int64_t read_at = 0;
+  /// What lives on its executor is not run any more but destroyed.
+  bool destroys = false;
 
  private:
   friend struct fiber_state;  // the simulator's threads have one each

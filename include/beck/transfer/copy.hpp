@@ -67,7 +67,7 @@ class copy_options {
 /// A copy; starts when awaited or given a token.
 class [[nodiscard]] copy_operation : public op<copy_operation, void(error_code, transfer_report)> {
  public:
-  static constexpr const char* waits_for = "the copy of a file";
+  static constexpr const char* waits_for = "copy";
 
   copy_operation(file_object& from, file_object& to, const copy_options& how) noexcept
       : from_(from.slot()), to_(to.slot()), how_(how) {}

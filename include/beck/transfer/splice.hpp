@@ -46,7 +46,9 @@ class [[nodiscard]] splice_operation : public operation {
   }
   void begin() noexcept;
   bool begin_immediate() noexcept;
-  io_result<std::size_t> await_resume() const noexcept { return {error(), total_}; }
+  io_result<std::size_t> await_resume() const noexcept {
+    return {result_error(error(), "splice"), total_};
+  }
 
   template <class Token>
   auto operator()(Token&& token) && {

@@ -48,7 +48,7 @@ class transmit_options {
 class [[nodiscard]] transmit_operation
     : public op<transmit_operation, void(error_code, transfer_report)> {
  public:
-  static constexpr const char* waits_for = "the transmission of a file";
+  static constexpr const char* waits_for = "transmit";
 
   transmit_operation(stream_object& to, file_object& from, std::uint64_t offset,
                      std::uint64_t bytes, const transmit_options& how) noexcept
