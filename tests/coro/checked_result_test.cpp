@@ -14,10 +14,6 @@
 
 #include "base/dies.hpp"
 
-#ifndef BECK_CHECK_RESULTS
-#error "this test is about BECK_CHECK_RESULTS"
-#endif
-
 using beck::awaitable;
 using beck::io_result;
 using beck::task;

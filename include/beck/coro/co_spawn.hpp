@@ -95,6 +95,15 @@ concept spawnable =
     (is_task<std::decay_t<Work>> || std::is_invocable_v<std::decay_t<Work>&>) &&
     requires { requires is_task<typename work_traits<std::decay_t<Work>>::task_type>; };
 
+/// The one error for work that is no coroutine.
+template <class GivenWork>
+void refuse_work() {
+  static_assert(
+      is_possible<GivenWork>,
+      "what is spawned must be a beck::task or beck::awaitable, or a callable without "
+      "parameters that returns one; a lambda with co_await in it needs `-> beck::task<>`");
+}
+
 /// What a handler of co_spawn is given. After an exception the value is a default-constructed one.
 template <class T>
 class spawn_result {
@@ -322,22 +331,31 @@ struct spawn_signature<Work> {
 /// std::bad_alloc; nothing has started then. Any thread. Lifetime: the context owns the tree; if it
 /// is destroyed first, so are the frames, newest tree first.
 /// `at`, here and below, is what io_context::dump() says of the task: leave it to the compiler.
-template <executor_like E, spawnable Work, class Token>
+template <executor_like E, class Work, class Token>
 auto co_spawn(const E& executor, Work&& work, Token&& token,
               std::source_location at = std::source_location::current()) {
   const any_io_executor target(executor);
-  if constexpr (std::is_same_v<std::decay_t<Token>, detached_t>) {
+  if constexpr (!spawnable<Work>) {
+    refuse_work<std::decay_t<Work>>();
+  } else if constexpr (std::is_same_v<std::decay_t<Token>, detached_t>) {
     spawn_root(target, static_cast<Work&&>(work), detached, at);
   } else {
     return async_initiate<Token, typename spawn_signature<std::decay_t<Work>>::type>(
         spawn_initiation(target, at), token, static_cast<Work&&>(work));
   }
 }
-template <has_executor C, spawnable Work, class Token>
+template <has_executor C, class Work, class Token>
 auto co_spawn(C& context, Work&& work, Token&& token,
               std::source_location at = std::source_location::current()) {
   return co_spawn(any_io_executor(context.get_executor()), static_cast<Work&&>(work),
                   static_cast<Token&&>(token), at);
+}
+/// Not without a third argument: what becomes of an exception has to be said.
+template <class Where, class Work>
+void co_spawn(Where&&, Work&&) {
+  static_assert(is_possible<Work>,
+                "co_spawn needs a third argument: beck::detached (an exception then goes to the "
+                "context's on_unhandled), or a handler of (std::exception_ptr[, value])");
 }
 
 /// A handler that takes only the value of a task.
@@ -383,9 +401,13 @@ void task<T, Throwing>::start(Handler&& handler, std::source_location at) && {
 
 /// Starts a task detached on the current context. Unlike co_spawn(co_await this_coro::executor,
 /// ...) there is no co_await among its arguments, which g++ 12 miscompiles.
-template <spawnable Work>
+template <class Work>
 void spawn(Work&& work, std::source_location at = std::source_location::current()) {
-  spawn_root(current_executor(), static_cast<Work&&>(work), detached, at);
+  if constexpr (spawnable<Work>) {
+    spawn_root(current_executor(), static_cast<Work&&>(work), detached, at);
+  } else {
+    refuse_work<std::decay_t<Work>>();
+  }
 }
 
 }  // namespace beck

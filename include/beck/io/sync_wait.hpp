@@ -163,4 +163,15 @@ task_value_t<Work> sync_wait(P&& where, Work&& work,
   return value.take();
 }
 
+template <class Work>
+  requires(!spawnable<Work>)
+void sync_wait(Work&&) {
+  refuse_work<std::decay_t<Work>>();
+}
+template <execution_place P, class Work>
+  requires(!spawnable<Work>)
+void sync_wait(P&&, Work&&) {
+  refuse_work<std::decay_t<Work>>();
+}
+
 }  // namespace beck

@@ -53,15 +53,6 @@ class async_result<deferred_t, Signature>;
 template <class Executor, class Signature>
 class async_result<use_awaitable_t<Executor>, Signature>;
 
-/// Calls `initiation(handler, args...)` with the handler that `token` stands for, now or (deferred
-/// tokens) when the result is awaited; gives what the token returns.
-template <class Token, class Signature, class Initiation, class... Args>
-auto async_initiate(Initiation&& initiation, std::type_identity_t<Token>& token, Args&&... args) {
-  return async_result<std::decay_t<Token>, Signature>::initiate(
-      static_cast<Initiation&&>(initiation), static_cast<Token&&>(token),
-      static_cast<Args&&>(args)...);
-}
-
 /// A token that is nothing but a callable: no association, no specialised async_result.
 template <class T, class Signature>
 concept plain_handler = requires {
@@ -86,6 +77,31 @@ concept completion_token_for = std::is_move_constructible_v<std::decay_t<T>> &&
                                (accepts_signature<std::decay_t<T>, Signature> || !requires {
                                  typename async_result<std::decay_t<T>, Signature>::unspecialised;
                                });
+
+/// For the message of a static_assert that fails whenever it is reached.
+template <class...>
+inline constexpr bool is_possible = false;
+
+/// The one error for a token that does not fit; its types say what was expected and what was given.
+template <class ExpectedSignature, class GivenToken>
+void refuse_token() {
+  static_assert(is_possible<ExpectedSignature, GivenToken>,
+                "the last argument must be a completion token, or a handler that can be moved and "
+                "be called with what the operation gives: the ExpectedSignature of refuse_token");
+}
+
+/// Calls `initiation(handler, args...)` with the handler that `token` stands for, now or (deferred
+/// tokens) when the result is awaited; gives what the token returns.
+template <class Token, class Signature, class Initiation, class... Args>
+auto async_initiate(Initiation&& initiation, std::type_identity_t<Token>& token, Args&&... args) {
+  if constexpr (completion_token_for<Token, Signature>) {
+    return async_result<std::decay_t<Token>, Signature>::initiate(
+        static_cast<Initiation&&>(initiation), static_cast<Token&&>(token),
+        static_cast<Args&&>(args)...);
+  } else {
+    refuse_token<Signature, std::decay_t<Token>>();
+  }
+}
 
 /// An operation that was packaged: it names its signature and takes a token.
 template <class Op>

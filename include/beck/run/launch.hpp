@@ -42,16 +42,23 @@ class operation_launcher {
   Op op_;
 };
 
+/// Behind an error: what else is done with the operation shall not be one more.
+template <class Op>
+class refused_operation : public Op {
+ public:
+  explicit refused_operation(Op&& op) : Op(static_cast<Op&&>(op)) {}
+};
+
 /// Starts or packages `op` as `token` says. Always inline, so that `op` goes from registers into
 /// its block or frame; see start_callback() in io/launch.hpp.
 template <class Op, class Token>
 [[gnu::always_inline]] inline auto launch(Op&& op, Token&& token) {
   using token_type = std::decay_t<Token>;
   using op_type = std::decay_t<Op>;
-  static_assert(
-      completion_token_for<token_type, typename op_type::signature>,
-      "the last argument is neither a completion token nor callable with this operation's results");
-  if constexpr (std::is_same_v<token_type, deferred_t>) {
+  if constexpr (!completion_token_for<token_type, typename op_type::signature>) {
+    refuse_token<typename op_type::signature, token_type>();
+    return refused_operation<op_type>(static_cast<Op&&>(op));
+  } else if constexpr (std::is_same_v<token_type, deferred_t>) {
     return op_type(static_cast<Op&&>(op));
   } else if constexpr (std::is_same_v<token_type, use_awaitable_t<>>) {
     return throwing_operation<op_type>(static_cast<Op&&>(op));

@@ -136,6 +136,11 @@ hop_operation post(P&& where) {
   return hop_operation(executor_at(where), false);
 }
 
+template <execution_place P, class T>
+void post(P&&, T&&) {
+  refuse_token<void(), std::decay_t<T>>();
+}
+
 /// As post(), with the hint that the callable continues what runs now.
 template <execution_place P, nullary_token T>
 auto defer(P&& where, T&& token) {
