@@ -36,6 +36,7 @@
 #include <beck/io/pipe.hpp>
 #include <beck/io/read_until.hpp>
 #include <beck/io/read_write.hpp>
+#include <beck/io/read_write_dynamic.hpp>
 #include <beck/io/signal_set.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/io/stream_descriptor.hpp>

@@ -17,17 +17,13 @@ void throw_length_error(const char* what, std::size_t size, std::size_t more,
 
 void dynamic_buffer_ref::resize(std::size_t n) const {
   const auto old = size();
-  if (n > old && n > size_max_) throw_length_error("dynamic_buffer", old, n - old, size_max_);
+  if (n > size_max_) throw_length_error("dynamic_buffer", old, n - old, size_max_);
   table_->resize(container_, n);
 }
 
 void dynamic_buffer_ref::grow(std::size_t n) const {
   const auto old = size();
-  // The container may have been longer than the limit when it came.
-  if (old > size_max_ || n > size_max_ - old) {
-    if (n == 0) return;
-    throw_length_error("dynamic_buffer", old, n, size_max_);
-  }
+  if (n > size_max_ - old) throw_length_error("dynamic_buffer", old, n, size_max_);
   table_->resize(container_, old + n);
 }
 

@@ -50,6 +50,8 @@ class misc_category_type final : public std::error_category {
         return "Channel closed";
       case error::misaligned:
         return "Direct transfer not aligned to the file's direct_alignment()";
+      case error::delimiter_not_found:
+        return "No delimiter within the limit";
     }
     return "Unknown error " + std::to_string(value);
   }

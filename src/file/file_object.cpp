@@ -35,11 +35,6 @@ unsigned open_flags_of(file_object::flags how) noexcept {
   return static_cast<unsigned>(flags);
 }
 
-int openable(const descriptor& d) noexcept {
-  if (d.fd >= 0) return already_open_result;
-  return &d == &d.loop->no_descriptor() ? -EBADF : 0;
-}
-
 int open_path(descriptor& d, text_view path, file_object::flags how) noexcept {
   if (const int refused = openable(d); refused != 0) return refused;
   if (path.size() > path_bytes_max) return -ENAMETOOLONG;
@@ -56,8 +51,9 @@ int open_path(descriptor& d, text_view path, file_object::flags how) noexcept {
 }  // namespace
 
 void file_object::open(text_view path, flags how, error_code& ec) noexcept {
-  const object_use inside = use_of(*descriptor_, "open");
-  ec = make_error(open_path(*descriptor_, path, how));
+  descriptor& d = *slot_to_open();
+  const object_use inside = use_of(d, "open");
+  ec = make_error(open_path(d, path, how));
 }
 
 void file_object::open(text_view path, flags how) {
@@ -67,15 +63,15 @@ void file_object::open(text_view path, flags how) {
 }
 
 file_action file_object::async_open(const char* path, flags how) noexcept {
-  file_action op(op_kind::file, file_call::open, descriptor_, 0, const_cast<char*>(path),
-                 open_flags_of(how));
+  descriptor* const d = slot_to_open();
+  file_action op(op_kind::file, file_call::open, d, 0, const_cast<char*>(path), open_flags_of(how));
   op.creation_mode = creation_mode_default;
-  if (descriptor_ != &descriptor_->loop->no_descriptor()) descriptor_->may_be_opening = true;
+  if (d != &d->loop->no_descriptor()) d->may_be_opening = true;
   return op;
 }
 
 void file_object::assign(int handle, error_code& ec) noexcept {
-  descriptor& d = *descriptor_;
+  descriptor& d = *slot_to_open();
   const object_use inside = use_of(d, "assign");
   int result = openable(d);
   if (result == 0) {

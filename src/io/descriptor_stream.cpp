@@ -7,22 +7,13 @@
 #include "io/io_loop.hpp"
 
 namespace beck {
-namespace {
-
-error_code openable(const descriptor& d) noexcept {
-  if (d.fd >= 0) return error::already_open;
-  if (&d == &d.loop->no_descriptor()) return error::bad_descriptor;
-  return error_code();
-}
-
-}  // namespace
 
 void descriptor_calls::open_pipe(descriptor& reading, descriptor& writing,
                                  error_code& ec) noexcept {
   const object_use inside = use_of(reading, "connect_pipe");
   const object_use inside_too = use_of(writing, "connect_pipe");
-  ec = openable(reading);
-  if (!ec) ec = openable(writing);
+  ec = make_error(openable(reading));
+  if (!ec) ec = make_error(openable(writing));
   if (ec) return;
   int ends[2];
   ec = make_error(reading.loop->sys().open_pipe(ends));
@@ -33,7 +24,7 @@ void descriptor_calls::open_pipe(descriptor& reading, descriptor& writing,
 
 void descriptor_calls::adopt(descriptor& d, int fd, error_code& ec) noexcept {
   const object_use inside = use_of(d, "assign");
-  ec = openable(d);
+  ec = make_error(openable(d));
   if (ec) return;
   const int nature = d.loop->sys().adopt_any(fd);
   ec = make_error(nature);

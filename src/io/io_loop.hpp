@@ -471,6 +471,12 @@ bool io_loop::as_runner(Action&& action) noexcept {
   return true;
 }
 
+/// 0 if something may be opened in a slot of io_object::slot_to_open(), else why not.
+inline int openable(const descriptor& d) noexcept {
+  if (d.fd >= 0) return already_open_result;
+  return &d == &d.loop->no_descriptor() ? -error::no_memory : 0;
+}
+
 /// A function of an object is running; with NDEBUG nothing. Moved-from objects share a slot.
 inline object_use use_of(descriptor& d, const char* function,
                          object_use::kind how = object_use::kind::alone) noexcept {

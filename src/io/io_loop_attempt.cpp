@@ -8,6 +8,7 @@
 
 #include "io/io_loop.hpp"
 #include "io/lent_buffers.hpp"
+#include "io/loop_access.hpp"
 #include "io/perform.hpp"
 #include "io/perform_file.hpp"
 #include "io/transitions.hpp"
@@ -216,6 +217,17 @@ void io_loop::leave_pause(io_op& op) noexcept {
     queue_entry* entry = paused.pop();
     if (entry != &op) paused_.push(entry);
   }
+}
+
+bool begin_immediate_anywhere(io_op& op, bool (*begin)(io_op& op) noexcept) noexcept {
+  io_loop& loop = loop_of(op);
+  if (runner::current() != nullptr || loop.is_shared()) return begin(op);
+  bool done = false;
+  const auto begin_here = [&](io_loop& here) {
+    here.run_state().refill();
+    done = begin(op);
+  };
+  return loop.as_runner(begin_here) ? done : begin(op);
 }
 
 }  // namespace beck

@@ -382,11 +382,20 @@ void start_operation(io_op& op) noexcept {
   mail_.push(&op);
 }
 
+namespace {
+[[gnu::noinline]] bool is_ready_off_runner(io_loop& loop, io_op& op) noexcept {
+  const object_use inside = use_for(op);
+  return loop.attempt_inline_shared(op);
+}
+}  // namespace
+
 bool start_operation_immediate(io_op& op) noexcept {
   io_loop& loop = loop_of(op);
   if (op.kind == op_kind::wait_timer) op.address = &loop;
   if (!loop.on_runner() ||
       (has_direction(op.kind) && op.target->queue[direction_of(op.kind)].undelivered != nullptr)) {
+    if (loop.is_shared() && (op.flags & io_op::flag_steps) == 0 && is_ready_off_runner(loop, op))
+      return true;
     start_operation(op);
     return false;
   }
@@ -394,10 +403,6 @@ bool start_operation_immediate(io_op& op) noexcept {
   op.flags &= io_op::flag_all | io_op::flag_tried | io_op::flag_steps;
   const object_use inside = use_for(op);
   return loop.start_immediate(op);
-}
-
-bool cancel_operation(io_op& op) noexcept {
-  return loop_of(op).as_runner([&op](io_loop& loop) { loop.cancel(op, false); });
 }
 
 void complete_later(io_op& op, int result) noexcept {
@@ -415,13 +420,6 @@ const any_io_executor& default_executor(const io_op& op) noexcept {
 bool runs_operations_of(const any_io_executor& executor, const io_op& op) noexcept {
   return executor.target() == &loop_of(op);
 }
-
-namespace {
-[[gnu::noinline]] bool is_ready_off_runner(io_loop& loop, io_op& op) noexcept {
-  const object_use inside = use_for(op);
-  return loop.attempt_inline_shared(op);
-}
-}  // namespace
 
 bool operation::await_ready() noexcept {
   const descriptor& d = *target;

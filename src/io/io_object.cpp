@@ -63,18 +63,36 @@ io_object::io_object(const any_io_executor& executor)
 io_object::io_object(io_context& context, const any_io_executor& executor)
     : descriptor_(loop_of(context.get_executor()).allocate_descriptor(executor)) {}
 
-io_object::io_object(io_object&& other) noexcept : descriptor_(other.descriptor_) {
+io_object::io_object(io_object&& other) noexcept
+    : descriptor_(other.descriptor_), vacated_(other.vacated_) {
   expect_alone(*descriptor_, "a move");
-  other.descriptor_ = &descriptor_->loop->no_descriptor();
+  other.become_vacant();
 }
 
 io_object& io_object::operator=(io_object&& other) noexcept {
   expect_alone(*descriptor_, "a move");
-  std::swap(descriptor_, other.descriptor_);
+  expect_alone(*other.descriptor_, "a move");
   if (&other == this) return *this;
-  drop(*other.descriptor_);
-  other.descriptor_ = &descriptor_->loop->no_descriptor();
+  drop(*descriptor_);
+  descriptor_ = other.descriptor_;
+  vacated_ = other.vacated_;
+  other.become_vacant();
   return *this;
+}
+
+void io_object::become_vacant() noexcept {
+  if (!vacated_) vacated_ = descriptor_->executor;
+  descriptor_ = &descriptor_->loop->no_descriptor();
+}
+
+descriptor* io_object::slot_to_open() noexcept {
+  if (!vacated_) return descriptor_;
+  try {
+    descriptor_ = descriptor_->loop->allocate_descriptor(vacated_);
+    vacated_ = any_io_executor();
+  } catch (const std::exception&) {  // no slot: openable() says so
+  }
+  return descriptor_;
 }
 
 io_object::~io_object() {
@@ -84,7 +102,9 @@ io_object::~io_object() {
 
 bool io_object::is_open() const noexcept { return descriptor_->fd >= 0; }
 int io_object::native_handle() const noexcept { return descriptor_->fd; }
-const any_io_executor& io_object::object_executor() const noexcept { return descriptor_->executor; }
+const any_io_executor& io_object::object_executor() const noexcept {
+  return vacated_ ? vacated_ : descriptor_->executor;
+}
 
 void io_object::close() {
   error_code ec;
@@ -107,7 +127,7 @@ void io_object::close(error_code& ec) noexcept {
   try {  // the slot is busy closing: this object goes on with a fresh one
     descriptor_ = d.loop->allocate_descriptor(d.executor);
   } catch (const std::exception&) {
-    descriptor_ = &d.loop->no_descriptor();
+    become_vacant();
   }
   drop(d);
 }
@@ -205,18 +225,10 @@ void io_object::non_blocking(bool mode, error_code& ec) noexcept {
 }
 
 void io_object::assign_handle(int fd, error_code& ec) noexcept {
-  descriptor& d = *descriptor_;
+  descriptor& d = *slot_to_open();
   const object_use inside = use_of(d, "assign");
-  if (d.fd >= 0) {
-    ec = error::already_open;
-    return;
-  }
-  if (&d == &d.loop->no_descriptor()) {
-    ec = error::bad_descriptor;  // a moved-from object has no slot to open
-    return;
-  }
-  ec = error_code();
-  d.loop->open_descriptor(d, fd);
+  ec = make_error(openable(d));
+  if (!ec) d.loop->open_descriptor(d, fd);
 }
 
 }  // namespace beck

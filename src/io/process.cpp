@@ -144,12 +144,6 @@ static_assert(static_cast<int>(process_stream::kind::inherited) ==
 static_assert(static_cast<int>(process_stream::kind::output) ==
               static_cast<int>(spawn_request::stream::output));
 
-error_code openable(const descriptor& d) noexcept {
-  if (d.fd >= 0) return error::already_open;
-  if (&d == &d.loop->no_descriptor()) return error::bad_descriptor;
-  return error_code();
-}
-
 /// All that a request points to.
 struct prepared_spawn {
   prepared_spawn(text_view name, const process_texts& given, const process_options& how)
@@ -201,9 +195,10 @@ struct prepared_spawn {
 /// reason.
 child_state* spawn_into(descriptor& d, prepared_spawn& prepared, const process_options& how,
                         error_code& ec, bool& bad_directory) {
-  ec = openable(d);
+  ec = make_error(openable(d));
   for (int number = 0; !ec && number < 3; ++number) {
-    if (descriptor* const pipe = how.stream(number).slot(); pipe != nullptr) ec = openable(*pipe);
+    descriptor* const pipe = how.stream(number).slot();
+    if (pipe != nullptr) ec = make_error(openable(*pipe));
   }
   const descriptor* const output = how.stream(1).slot();
   if (!ec && output != nullptr && output == how.stream(2).slot()) ec = error::already_open;
@@ -254,10 +249,11 @@ process::~process() { give_up(true); }
 
 bool process::spawn_here(text_view program, const process_texts& arguments, const options& how,
                          error_code& ec) {
-  const object_use inside = use_of(*descriptor_, "spawn");
+  descriptor& d = *slot_to_open();
+  const object_use inside = use_of(d, "spawn");
   prepared_spawn prepared(program, arguments, how);
   bool bad_directory = false;
-  child_state* const made = spawn_into(*descriptor_, prepared, how, ec, bad_directory);
+  child_state* const made = spawn_into(d, prepared, how, ec, bad_directory);
   if (made != nullptr) child_ = child_ref(made);
   return bad_directory;
 }

@@ -64,19 +64,20 @@ match_outcome find_delimiter(text_view data, std::size_t from, text_view delimit
                                                             : data.size() - delimiter.size() + 1);
 }
 
-int make_receive_room(const dynamic_buffer_ref& buffer, mutable_buffer& space) noexcept {
+int make_receive_room(const dynamic_buffer_ref& buffer, mutable_buffer& space,
+                      std::size_t bytes_max) noexcept {
   const std::size_t before = buffer.size();
-  const std::size_t room_max = buffer.max_size() - std::min(before, buffer.max_size());
-  if (room_max == 0) return not_found_result;
+  const std::size_t room_max = buffer.max_size() - before;
+  if (room_max == 0) return delimiter_not_found_result;
   const std::size_t spare = buffer.capacity() - std::min(before, buffer.capacity());
   const std::size_t room =
-      std::min({std::max(receive_bytes_min, spare), receive_bytes_max, room_max});
+      std::min({std::max(receive_bytes_min, spare), receive_bytes_max, room_max, bytes_max});
   try {
     buffer.grow(room);
   } catch (const std::bad_alloc&) {
     return -ENOMEM;
   } catch (const std::length_error&) {
-    return not_found_result;
+    return delimiter_not_found_result;
   }
   space = buffer.data() + before;
   return 0;
@@ -186,36 +187,6 @@ match_outcome read_until_char_operation::match(read_until_operation& base, text_
   if (at == nullptr) return match_outcome::more(data.size());
   return match_outcome::found(static_cast<std::size_t>(static_cast<const char*>(at) - data.data()) +
                               1);
-}
-
-std::size_t read_until(stream_object& stream, const dynamic_buffer_ref& buffer, text_view delimiter,
-                       error_code& ec) {
-  ec = error_code();
-  std::size_t from = 0;
-  for (;;) {
-    const text_view data = buffer.view();
-    if (delimiter.size() == 0) return 0;
-    const std::size_t at = find(data, from, delimiter.data(), delimiter.size());
-    if (at != data.size()) return at + delimiter.size();
-    from = data.size() < delimiter.size() ? 0 : data.size() - delimiter.size() + 1;
-    const std::size_t before = data.size();
-    if (before >= buffer.max_size()) {
-      ec = error::not_found;
-      return 0;
-    }
-    buffer.grow(std::min(receive_bytes_min, buffer.max_size() - before));
-    const std::size_t received = stream.read_some(buffer.data() + before, ec);
-    buffer.shrink(buffer.size() - before - received);
-    if (ec) return 0;
-  }
-}
-
-std::size_t read_until(stream_object& stream, const dynamic_buffer_ref& buffer,
-                       text_view delimiter) {
-  error_code ec;
-  const std::size_t bytes = read_until(stream, buffer, delimiter, ec);
-  throw_if(ec, "read_until");
-  return bytes;
 }
 
 }  // namespace beck

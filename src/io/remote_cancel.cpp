@@ -9,6 +9,10 @@
 
 namespace beck {
 
+bool cancel_operation(io_op& op) noexcept {
+  return loop_of(op).as_runner([&op](io_loop& loop) { loop.cancel(op, false); });
+}
+
 void remote_cancel::request(io_op& op, const any_io_executor& home) noexcept {
   if (cancel_operation(op) || message_) return;
   BECK_ASSERT(home.target() != &loop_of(op),

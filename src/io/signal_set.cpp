@@ -23,6 +23,16 @@ signal_state* make_state(io_loop& loop, any_io_executor executor) {
   return state.release();
 }
 
+/// For a set that was moved from. Without memory: one that holds nothing and whose waits end with
+/// bad_descriptor.
+signal_state* make_successor(const signal_state& moved) noexcept {
+  try {
+    return make_state(*moved.loop, moved.executor);
+  } catch (const std::bad_alloc&) {
+    return &moved.loop->no_signals();
+  }
+}
+
 void expect_alone(signal_state& set, const char* function) noexcept {
   const object_use inside = use_of(set, function);
 }
@@ -108,7 +118,7 @@ signal_set::signal_set(const any_io_executor& executor, int first, int second, i
 }
 
 signal_set::signal_set(signal_set&& other) noexcept
-    : state_(std::exchange(other.state_, &other.state_->loop->no_signals())) {
+    : state_(std::exchange(other.state_, make_successor(*other.state_))) {
   expect_alone(*state_, "a move");
 }
 
@@ -116,7 +126,7 @@ signal_set& signal_set::operator=(signal_set&& other) noexcept {
   if (&other == this) return *this;
   expect_alone(*state_, "a move");
   drop(state_);
-  state_ = std::exchange(other.state_, &other.state_->loop->no_signals());
+  state_ = std::exchange(other.state_, make_successor(*other.state_));
   return *this;
 }
 

@@ -68,7 +68,7 @@ void set_limit(descriptor& d, std::int64_t when) {
 
 }  // namespace
 
-void stream_object::expires_at(time_point at) { set_limit(*descriptor_, at.nanoseconds()); }
+void stream_object::expires_at(time_point at) { set_limit(*slot_to_open(), at.nanoseconds()); }
 
 void stream_object::expires_after(duration after) {
   expires_at(time_point(duration(descriptor_->loop->sys().now())) + after);

@@ -18,6 +18,15 @@ timer_state* make_state(io_loop& loop, any_io_executor executor, clock_kind cloc
   return ::new (block) timer_state(loop, std::move(executor), clock);
 }
 
+/// For a timer that was moved from. Without memory: one whose waits end with bad_descriptor.
+timer_state* make_successor(const timer_state& moved) noexcept {
+  try {
+    return make_state(*moved.loop, moved.executor, moved.clock);
+  } catch (const std::bad_alloc&) {
+    return &moved.loop->no_timer();
+  }
+}
+
 void free_state(timer_state* state) noexcept {
   state->~timer_state();
   free_block(state);
@@ -84,8 +93,7 @@ timer_object::timer_object(io_context& context, clock_kind clock) {
 
 timer_object::timer_object(timer_object&& other) noexcept
     : state_(other.state_), expiry_(other.expiry_) {
-  other.state_ =
-      &state_->loop->no_timer();  // whatever is asked of a moved-from timer has a clear answer
+  other.state_ = make_successor(*state_);
   expect_alone(*state_, "a move");
 }
 
@@ -93,7 +101,7 @@ timer_object& timer_object::operator=(timer_object&& other) noexcept {
   if (&other == this) return *this;
   expect_alone(*state_, "a move");
   drop(state_);
-  state_ = std::exchange(other.state_, &other.state_->loop->no_timer());
+  state_ = std::exchange(other.state_, make_successor(*other.state_));
   expiry_ = other.expiry_;
   return *this;
 }

@@ -129,8 +129,22 @@ void throw_name_error(const error_code& ec, text_view host, text_view service) {
 resolver_lookups::resolver_lookups(const any_io_executor& executor)
     : state_(new resolver_state(loop_of(executor), executor)) {}
 
+resolver_lookups::resolver_lookups(resolver_lookups&& other) noexcept : state_(other.state_) {
+  if (state_ != nullptr)
+    other.state_ = new (std::nothrow) resolver_state(state_->loop, state_->executor);
+}
+
+resolver_lookups& resolver_lookups::operator=(resolver_lookups&& other) noexcept {
+  if (&other == this) return *this;
+  close();
+  state_ = std::exchange(other.state_, nullptr);
+  if (state_ != nullptr)
+    other.state_ = new (std::nothrow) resolver_state(state_->loop, state_->executor);
+  return *this;
+}
+
 resolver_state& resolver_lookups::get() const noexcept {
-  BECK_ASSERT(state_ != nullptr, "a resolver was used after it had been moved from");
+  BECK_ASSERT(state_ != nullptr, "a resolver was moved from, and there was no memory to go on");
   return *state_;
 }
 

@@ -24,21 +24,17 @@ void give(descriptor& d, int fd, error_code& ec) noexcept {
 
 }  // namespace
 
-error_code socket_calls::openable(const descriptor& d) noexcept {
-  if (d.fd >= 0) return error::already_open;
-  if (&d == &d.loop->no_descriptor()) return error::bad_descriptor;
-  return error_code();
-}
+int socket_calls::openable(const descriptor& d) noexcept { return beck::openable(d); }
 
 void socket_calls::open(descriptor& d, int family, int type, int protocol, error_code& ec) {
   const object_use inside = use_of(d, "open");
-  ec = openable(d);
+  ec = make_error(openable(d));
   if (!ec) give(d, sys_of(d).open_socket(family, type, protocol), ec);
 }
 
 int socket_calls::open_for_connect(descriptor& d, int family, int type, int protocol) noexcept {
   if (d.fd >= 0) return 0;
-  if (openable(d)) return -EBADF;
+  if (const int refused = openable(d); refused != 0) return refused;
   const int fd = sys_of(d).open_socket(family, type, protocol);
   if (fd < 0) return fd;
   d.loop->open_descriptor(d, fd);
@@ -47,7 +43,7 @@ int socket_calls::open_for_connect(descriptor& d, int family, int type, int prot
 
 void socket_calls::adopt(descriptor& d, int fd, error_code& ec) noexcept {
   const object_use inside = use_of(d, "assign");
-  ec = openable(d);
+  ec = make_error(openable(d));
   if (ec) return;
   if (const int result = sys_of(d).adopt(fd); result < 0) {
     ec = make_error(result);
@@ -101,8 +97,8 @@ std::size_t socket_calls::get_option(const descriptor& d, int level, int name, v
 
 void socket_calls::open_pair(descriptor& a, descriptor& b, int family, int type, int protocol,
                              error_code& ec) {
-  ec = openable(a);
-  if (!ec) ec = openable(b);
+  ec = make_error(openable(a));
+  if (!ec) ec = make_error(openable(b));
   if (!ec && &a == &b) ec = error::already_open;
   if (ec) return;
   int pair[2];
@@ -112,10 +108,14 @@ void socket_calls::open_pair(descriptor& a, descriptor& b, int family, int type,
   b.loop->open_descriptor(b, pair[1]);
 }
 
-error_code socket_calls::open_accepted(descriptor& d, int fd) noexcept {
-  const error_code ec = openable(d);
+error_code socket_calls::open_accepted(descriptor& d, descriptor& acceptor, int fd) noexcept {
+  const bool simulated =
+      d.loop->drv().kind() == backend::sim || acceptor.loop->drv().kind() == backend::sim;
+  const error_code ec = d.loop != acceptor.loop && simulated
+                            ? make_error(-error::operation_not_supported)
+                            : make_error(openable(d));
   if (ec) {
-    close_number(d, fd);
+    close_number(acceptor, fd);
   } else {
     d.loop->open_descriptor(d, fd);
   }

@@ -36,6 +36,21 @@ class strand_state final : public queue_entry {
     const runner* const where = runner::current();
     return where != nullptr && where->is_inside(this);
   }
+  /// The caller goes in without a turn of its own below: nothing stands before it.
+  bool enter() noexcept {
+    if (runner::current() == nullptr || !inner_.running_in_this_thread() || !queue_.begin())
+      return false;
+    retain();
+    return true;
+  }
+  /// Behind what else is queued below, if anything is left.
+  void go_on() {
+    if (queue_.rest()) {
+      release();
+    } else {
+      inner_.post(this);
+    }
+  }
   const any_io_executor& inner() const noexcept { return inner_; }
 
   void retain() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
@@ -65,15 +80,6 @@ class strand_state final : public queue_entry {
       if (oldest == nullptr) return;
       oldest->run(oldest, &where);
       if (!where.may_go_on()) return;
-    }
-  }
-
-  /// Behind what else is queued below, if anything is left.
-  void go_on() {
-    if (queue_.rest()) {
-      release();
-    } else {
-      inner_.post(this);
     }
   }
 
@@ -122,6 +128,9 @@ constexpr executor_table strand_table{
     [](void* self, timer_entry& entry) noexcept {
       clock_below(self).disarm(below(self).target(), entry);
     },
+    false,
+    [](void* self) noexcept { return strand_state::from(self).enter(); },
+    [](void* self) noexcept { strand_state::from(self).go_on(); },
 };
 
 /// Without a clock of its own: the same table but for that.

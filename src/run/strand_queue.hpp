@@ -31,6 +31,14 @@ class basic_strand_queue {
     return newest == nullptr;
   }
 
+  /// Any thread. True: nobody was in charge, and the caller is now.
+  bool begin() noexcept {
+    queue_entry* expected = nullptr;
+    return word_.compare_exchange_strong(expected, in_charge(),
+                                         std::memory_order_acquire,  // pairs with rest()
+                                         std::memory_order_relaxed);
+  }
+
   /// In charge. An entry that was pushed before, in the sense of happens-before, goes first: then
   /// the word shows it, so a relaxed load is enough.
   void push_in_charge(queue_entry* entry) noexcept {

@@ -79,6 +79,8 @@ TEST_CASE("every misc error has a message and a number outside the list says so"
   CHECK(beck::error_code(beck::error::eof).message() == "End of file");
   CHECK(beck::error_code(beck::error::already_open).message() == "Already open");
   CHECK(beck::error_code(beck::error::not_found).message() == "Element not found");
+  CHECK(beck::error_code(beck::error::delimiter_not_found).message() ==
+        "No delimiter within the limit");
   CHECK(beck::error_code(beck::error::timeout).message() == "Deadline passed");
   CHECK(beck::error_code(beck::error::channel_closed).message() == "Channel closed");
   CHECK(beck::error_code(77, beck::misc_category()).message() == "Unknown error 77");
@@ -92,7 +94,7 @@ TEST_CASE("a result becomes success, the system's error or a misc error by its r
   CHECK(beck::make_error(-4095) == beck::error_code(4095, std::system_category()));
   CHECK(beck::make_error(beck::already_open_result) == beck::error::already_open);
   CHECK(beck::make_error(beck::eof_result) == beck::error::eof);
-  CHECK(beck::make_error(beck::not_found_result) == beck::error::not_found);
+  CHECK(beck::make_error(beck::delimiter_not_found_result) == beck::error::delimiter_not_found);
   CHECK(beck::make_error(beck::timeout_result) == beck::error::timeout);
   CHECK(beck::make_error(beck::channel_closed_result) == beck::error::channel_closed);
   CHECK(beck::make_error(INT_MIN));  // the arithmetic must not overflow

@@ -7,6 +7,7 @@
 #include <beck/file/read_write_at.hpp>
 #include <beck/interop/use_future.hpp>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -230,6 +231,48 @@ CONFORMANCE("a file that is moved while operations are under way keeps them") {
   ctx.run();
   CHECK(got == 3);
   CHECK(other.is_open());
+  file.open(place.path("b"), for_writing);  // the moved-from one is as new
+  CHECK(beck::write_at(file, 0, beck::buffer("de", 2)) == 2);
+  CHECK(file.size() == 2);
+  other = std::move(file);
+  beck::error_code opened = beck::error::interrupted;
+  file.async_open(place.path("a"), file_object::read_only,
+                  [&](beck::error_code ec) { opened = ec; });
+  ctx.restart();
+  ctx.run();
+  CHECK_FALSE(opened);
+  CHECK(file.size() == 3);
+  CHECK(other.size() == 2);
+}
+
+CONFORMANCE("async_open keeps a path that is a string or a filesystem path") {
+  beck::io_context ctx(context_options());
+  const file_place place(where);
+  random_access_file by_handler(ctx);
+  beck::error_code ended = beck::error::interrupted;
+  by_handler.async_open(place.path("a"), for_writing, [&](beck::error_code ec) { ended = ec; });
+  ctx.run();
+  ctx.restart();
+  CHECK_FALSE(ended);
+  bool done = false;
+  run_task(ctx, [&]() -> beck::task<> {
+    random_access_file first(ctx);
+    auto opened = co_await first.async_open(place.path("a"), file_object::read_only);
+    CHECK_FALSE(opened.error());
+    random_access_file second(ctx);
+    const std::filesystem::path path(place.path("b"));
+    auto made = co_await second.async_open(path, for_writing);
+    CHECK_FALSE(made.error());
+    auto again = co_await second.async_open(path, for_writing);
+    CHECK(again.error() == beck::error::already_open);
+    random_access_file third(ctx);
+    const std::string cut(place.path("a") + std::string("\0b", 2));
+    auto refused = co_await third.async_open(cut, for_writing);
+    CHECK(refused.error() == beck::error::invalid_argument);
+    CHECK_FALSE(third.is_open());
+    done = true;
+  });
+  CHECK(done);
 }
 
 CONFORMANCE("release gives the descriptor of a file up, and assign takes it") {

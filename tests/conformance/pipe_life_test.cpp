@@ -162,6 +162,12 @@ CONFORMANCE("a pipe may be moved with operations in flight, and the moved-from o
   beck::test::run_all(ctx);
   CHECK(read.ok());
   CHECK(refused.ended_with(error::bad_descriptor));
+  writable_pipe in(ctx);
+  writable_pipe in_elsewhere(std::move(in));
+  connect_pipe(pipe.out, in);  // both are as new
+  CHECK(in.write_some(buffer("y", 1)) == 1);
+  CHECK(pipe.out.read_some(buffer(there)) == 1);
+  CHECK(there[0] == 'y');
 }
 
 CONFORMANCE("the time limit of a pipe ends a write that waits for room") {

@@ -240,6 +240,12 @@ CONFORMANCE_ON(
   CHECK(end.status.success());
   CHECK_FALSE(end.ec);
   CHECK(second_end.ec == error::operation_aborted);
+  readable_pipe output(ctx);
+  const readable_pipe output_elsewhere(std::move(output));
+  other.spawn("echo", {"again"}, process_options().out(output));  // both are as new
+  CHECK(other.wait().success());
+  char said[6];
+  CHECK(beck::read(output, beck::buffer(said)) == 6);
 }
 
 CONFORMANCE_ON(kernel, "many processes at once end each with their own code") {

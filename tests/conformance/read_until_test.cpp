@@ -213,7 +213,7 @@ CONFORMANCE("the delimiter may be a temporary string") {
   CHECK(found.bytes == message.size());
 }
 
-CONFORMANCE("a buffer that is full without the delimiter gives not_found and keeps its bytes") {
+CONFORMANCE("a buffer that is full without the delimiter says so and keeps its bytes") {
   beck::io_context ctx(context_options());
   stream_pair pair(ctx);
   std::string text;
@@ -223,10 +223,10 @@ CONFORMANCE("a buffer that is full without the delimiter gives not_found and kee
   async_read_until(pair.a, dynamic_buffer(text, 10), '\n', note(bounded));
   async_read_until(pair.a, dynamic_buffer(flat), '\n', note(own_bound));
   ctx.run();
-  CHECK(bounded.ended_with(beck::error::not_found));
+  CHECK(bounded.ended_with(beck::error::delimiter_not_found));
   CHECK(bounded.bytes == 0);
   CHECK(text == "0123456789");
-  CHECK(own_bound.ended_with(beck::error::not_found));
+  CHECK(own_bound.ended_with(beck::error::delimiter_not_found));
   CHECK(text_of(flat) == "abcdefghij");
 }
 
@@ -244,7 +244,7 @@ CONFORMANCE("a delimiter whose last byte is the last that fits is found") {
   text.assign(10, 'x');  // full from the start: not even a read is made
   async_read_until(pair.a, dynamic_buffer(text, 10), '\n', note(full));
   ctx.run();
-  CHECK(full.ended_with(beck::error::not_found));
+  CHECK(full.ended_with(beck::error::delimiter_not_found));
 }
 
 CONFORMANCE("the end of the stream before the delimiter gives eof and keeps what was read") {

@@ -81,19 +81,61 @@ CONFORMANCE("running_in_this_thread of a strand is true inside of it only") {
   CHECK(asked == 2);
 }
 
-CONFORMANCE("dispatch to a strand runs at once inside of it, and else waits its turn") {
+CONFORMANCE("dispatch to an idle strand runs at once inside of what is below, and inside of it") {
+  beck::io_context ctx(context_options());
+  auto strand = make_strand(ctx);
+  std::vector<int> order;
+  dispatch(strand, [&] { order.push_back(0); });  // outside: posted
+  CHECK(order.empty());
+  CHECK(ctx.run() == 1);
+  ctx.restart();
+  post(ctx, [&] {
+    dispatch(strand, [&] {
+      CHECK(strand.running_in_this_thread());
+      dispatch(strand, [&] { order.push_back(1); });
+      order.push_back(2);
+      post(strand, [&] { order.push_back(4); });
+    });
+    CHECK_FALSE(strand.running_in_this_thread());
+    order.push_back(3);
+  });
+  CHECK(ctx.run() == 2);
+  CHECK(order == std::vector{0, 1, 2, 3, 4});
+}
+
+CONFORMANCE("dispatch to a strand that has something to run waits behind it") {
   beck::io_context ctx(context_options());
   auto strand = make_strand(ctx);
   std::vector<int> order;
   post(ctx, [&] {
-    dispatch(strand, [&] {
-      dispatch(strand, [&] { order.push_back(2); });
-      order.push_back(3);
-    });
+    post(strand, [&] { order.push_back(2); });
+    dispatch(strand, [&] { order.push_back(3); });
     order.push_back(1);
   });
   ctx.run();
   CHECK(order == std::vector{1, 2, 3});
+}
+
+CONFORMANCE(
+    "an exception out of a dispatch into an idle strand reaches the caller, the strand goes on") {
+  beck::io_context ctx(context_options());
+  auto strand = make_strand(ctx);
+  bool ran = false;
+  bool caught = false;
+  post(ctx, [&] {
+    try {
+      dispatch(strand, [&] {
+        post(strand, [&] { ran = true; });
+        throw std::runtime_error("out of the strand");
+      });
+    } catch (const std::runtime_error&) {
+      caught = true;
+    }
+    CHECK_FALSE(strand.running_in_this_thread());
+  });
+  ctx.run();
+  CHECK(caught);
+  CHECK(ran);
 }
 
 CONFORMANCE("a strand on a strand runs inside of both, and dispatch knows it") {

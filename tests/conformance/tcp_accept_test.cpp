@@ -3,6 +3,7 @@
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/net/tcp.hpp>
+#include <beck/run/strand.hpp>
 
 #include <cstring>
 #include <ostream>
@@ -362,4 +363,121 @@ CONFORMANCE("an IPv6 acceptor takes IPv4 peers unless v6_only says otherwise") {
     CHECK(connected.calls == 1);
     CHECK(connected.ec == (only ? error_code(error::connection_refused) : error_code()));
   }
+}
+
+namespace {
+
+/// Each of the forms of async_accept with a handler, one connection each.
+struct forms {
+  explicit forms(beck::io_context& context)
+      : ctx(context), acceptor(context, loopback_v4()), strand(make_strand(context)) {}
+
+  /// A client that connects, and everything that comes of it. Gives the client's endpoint.
+  tcp::endpoint connect() {
+    clients.emplace_back(ctx);
+    clients.back().async_connect(acceptor.local_endpoint(), beck::detached);
+    beck::test::run_all(ctx);
+    return clients.back().local_endpoint();
+  }
+  tcp::socket take() {
+    REQUIRE(accepted.got.ok());
+    REQUIRE(accepted.sockets.size() == 1);
+    tcp::socket socket(std::move(accepted.sockets.front()));
+    accepted = accepted_socket();
+    return socket;
+  }
+
+  beck::io_context& ctx;
+  tcp::acceptor acceptor;
+  beck::any_io_executor strand;
+  std::vector<tcp::socket> clients;
+  accepted_socket accepted;
+};
+
+}  // namespace
+
+CONFORMANCE("an accept gives the peer's endpoint, in each of its forms") {
+  beck::io_context ctx(context_options());
+  forms f(ctx);
+  tcp::endpoint peer;
+  f.acceptor.async_accept(peer, f.accepted.handler());
+  CHECK(f.connect() == peer);
+  CHECK(f.take().remote_endpoint() == peer);
+  f.acceptor.async_accept(f.strand, peer, f.accepted.handler());
+  CHECK(f.connect() == peer);
+  CHECK(f.take().get_executor() == f.strand);
+  f.acceptor.async_accept(ctx, peer, f.accepted.handler());
+  CHECK(f.connect() == peer);
+  CHECK(f.take().get_executor() == ctx.get_executor());
+  f.acceptor.async_accept(ctx, f.accepted.handler());
+  f.connect();
+  CHECK(f.take().is_open());
+  tcp::socket into(ctx);
+  outcome done;
+  f.acceptor.async_accept(into, peer, note(done));
+  CHECK(f.connect() == peer);
+  CHECK(done.ok());
+  CHECK(into.remote_endpoint() == peer);
+  into.close();
+  bool all = false;
+  beck::co_spawn(
+      ctx,
+      [&]() -> beck::task<> {
+        auto one = co_await f.acceptor.async_accept(peer);
+        CHECK(one->remote_endpoint() == peer);
+        auto on_strand = co_await f.acceptor.async_accept(f.strand, peer);
+        CHECK(on_strand->remote_endpoint() == peer);
+        auto here = co_await f.acceptor.async_accept(ctx);
+        CHECK(here->is_open());
+        const auto kept = co_await f.acceptor.async_accept(into, peer);
+        CHECK_FALSE(kept.error());
+        CHECK(into.remote_endpoint() == peer);
+        all = true;
+      },
+      beck::detached);
+  for (int i = 0; i < 4; ++i) {
+    f.clients.emplace_back(ctx);
+    f.clients.back().async_connect(f.acceptor.local_endpoint(), beck::detached);
+  }
+  beck::test::run_all(ctx);
+  CHECK(all);
+}
+
+CONFORMANCE("the synchronous forms of accept") {
+  beck::io_context ctx(context_options());
+  forms f(ctx);
+  tcp::endpoint peer;
+  error_code ec;
+  for (int i = 0; i < 6; ++i) f.connect();
+  CHECK(f.acceptor.accept(peer).remote_endpoint() == peer);
+  CHECK(f.acceptor.accept(f.strand).get_executor() == f.strand);
+  CHECK(f.acceptor.accept(ctx, ec).get_executor() == ctx.get_executor());
+  CHECK(f.acceptor.accept(f.strand, peer, ec).remote_endpoint() == peer);
+  tcp::socket into(ctx);
+  f.acceptor.accept(into);
+  CHECK(into.is_open());
+  f.acceptor.accept(into, ec);
+  CHECK(ec == error::already_open);  // and the connection stays for the next
+  CHECK(f.acceptor.accept().is_open());
+}
+
+CONFORMANCE("an accept may give its socket to another context") {
+  beck::io_context ctx(context_options());
+  beck::io_context other(context_options());
+  forms f(ctx);
+  f.acceptor.async_accept(other, f.accepted.handler());
+  f.connect();
+  if (where == beck::test::on_sim) {  // where each has a world of its own
+    CHECK(f.accepted.got.ended_with(error::operation_not_supported));
+    return;
+  }
+  tcp::socket server = f.take();
+  CHECK(server.get_executor() == other.get_executor());
+  char byte = 0;
+  outcome received;
+  server.async_read_some(buffer(&byte, 1), note(received));
+  beck::write(f.clients.back(), buffer("x", 1));
+  CHECK(other.run() == 1);
+  CHECK(received.ok());
+  CHECK(byte == 'x');
 }

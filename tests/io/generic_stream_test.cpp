@@ -259,7 +259,7 @@ TEST_CASE("read_until over a user's stream stops at the bound of its buffer and 
     std::string text;
     const auto [ec, n] =
         co_await beck::async_read_until(stream, beck::dynamic_buffer(text, 10), '\n');
-    CHECK(ec == beck::error::not_found);
+    CHECK(ec == beck::error::delimiter_not_found);
     CHECK(n == 0);
     CHECK(text.size() == 10);
     const auto [ec2, m] = co_await beck::async_read_until(stream, beck::dynamic_buffer(text), '\n');

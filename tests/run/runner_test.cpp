@@ -2,6 +2,7 @@
 // The rules that a runner keeps: what an entry may spend, how deep calls nest, and in which order
 // coroutines continue when one has unwound.
 #include <doctest/doctest.h>
+#include <beck/run/initiating_call.hpp>
 #include <beck/run/runner.hpp>
 #include <coroutine>
 #include <functional>
@@ -90,11 +91,26 @@ TEST_CASE("immediate handlers nest to the bound, and not at all without budget (
   runner r;
   for (unsigned i = 0; i < runner::immediate_depth_max; ++i) CHECK(r.descend_immediate());
   CHECK_FALSE(r.descend_immediate());
-  { const beck::immediate_level gives_one_back(r); }
-  CHECK(r.descend_immediate());
+  r.ascend_immediate();
+  const runner::binding bound(r);
+  for (int i = 0; i < 2; ++i) {
+    const beck::immediate_level the_last_one;  // and gives it back
+    CHECK(the_last_one);
+    const beck::immediate_level one_too_many;
+    CHECK_FALSE(one_too_many);
+  }
   r.ascend_immediate();
   r.charge(runner::budget_per_entry);
   CHECK_FALSE(r.descend_immediate());
+}
+
+TEST_CASE("outside of every runner there is one level of immediate handlers") {
+  for (int i = 0; i < 2; ++i) {
+    const beck::immediate_level first;
+    CHECK(first);
+    const beck::immediate_level second;
+    CHECK_FALSE(second);
+  }
 }
 
 TEST_CASE("a thread has the runner that was bound last, and the one before after that") {

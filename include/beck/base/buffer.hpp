@@ -109,14 +109,14 @@ constexpr auto buffer_sequence_end(const S& s) noexcept {
 /// buffers. Ask single_buffer first to tell the two apart.
 template <class S>
 concept const_buffer_sequence = requires(const S& s) {
-  { *buffer_sequence_begin(s) } -> std::convertible_to<const_buffer>;
-  { buffer_sequence_begin(s) != buffer_sequence_end(s) } -> std::convertible_to<bool>;
+  { *beck::buffer_sequence_begin(s) } -> std::convertible_to<const_buffer>;
+  { beck::buffer_sequence_begin(s) != beck::buffer_sequence_end(s) } -> std::convertible_to<bool>;
 };
 
 /// What an operation that writes memory takes.
 template <class S>
 concept mutable_buffer_sequence = const_buffer_sequence<S> && requires(const S& s) {
-  { *buffer_sequence_begin(s) } -> std::convertible_to<mutable_buffer>;
+  { *beck::buffer_sequence_begin(s) } -> std::convertible_to<mutable_buffer>;
 };
 
 /// The bytes of all buffers together. Sizes that add up past SIZE_MAX are a bug of the caller and
@@ -124,8 +124,8 @@ concept mutable_buffer_sequence = const_buffer_sequence<S> && requires(const S& 
 template <const_buffer_sequence S>
 constexpr std::size_t buffer_size(const S& s) noexcept {
   std::size_t total = 0;
-  const auto end = buffer_sequence_end(s);
-  for (auto at = buffer_sequence_begin(s); at != end; ++at) total += const_buffer(*at).size();
+  const auto end = beck::buffer_sequence_end(s);
+  for (auto at = beck::buffer_sequence_begin(s); at != end; ++at) total += const_buffer(*at).size();
   return total;
 }
 
@@ -141,10 +141,10 @@ inline std::size_t buffer_copy(const mutable_buffer& to, const const_buffer& fro
 template <mutable_buffer_sequence To, const_buffer_sequence From>
 std::size_t buffer_copy(const To& to, const From& from,
                         std::size_t size_max = static_cast<std::size_t>(-1)) noexcept {
-  auto to_at = buffer_sequence_begin(to);
-  auto from_at = buffer_sequence_begin(from);
-  const auto to_end = buffer_sequence_end(to);
-  const auto from_end = buffer_sequence_end(from);
+  auto to_at = beck::buffer_sequence_begin(to);
+  auto from_at = beck::buffer_sequence_begin(from);
+  const auto to_end = beck::buffer_sequence_end(to);
+  const auto from_end = beck::buffer_sequence_end(from);
   mutable_buffer target;
   const_buffer source;
   std::size_t total = 0;
@@ -232,7 +232,7 @@ constexpr buffer_of<C> buffer(C& c) noexcept {
 }
 template <buffer_container C>
 constexpr buffer_of<C> buffer(C& c, std::size_t size_max) noexcept {
-  return buffer(buffer(c), size_max);
+  return beck::buffer(beck::buffer(c), size_max);
 }
 
 /// Temporaries only of views: the bytes of a temporary string would be gone before the operation
@@ -240,12 +240,12 @@ constexpr buffer_of<C> buffer(C& c, std::size_t size_max) noexcept {
 template <buffer_view C>
   requires(!std::is_lvalue_reference_v<C>)
 constexpr buffer_of<C> buffer(C&& c) noexcept {
-  return buffer(c);
+  return beck::buffer(c);
 }
 template <buffer_view C>
   requires(!std::is_lvalue_reference_v<C>)
 constexpr buffer_of<C> buffer(C&& c, std::size_t size_max) noexcept {
-  return buffer(buffer(c), size_max);
+  return beck::buffer(beck::buffer(c), size_max);
 }
 template <buffer_container C>
   requires(!std::is_lvalue_reference_v<C> && !buffer_view<C>)

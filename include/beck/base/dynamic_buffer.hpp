@@ -24,8 +24,10 @@ struct dynamic_buffer_table {
   std::size_t (*capacity)(const void* container) noexcept;
 };
 
-/// Refers to a growing container and bounds its size. Copies refer to the same container, which
-/// must outlive them. One thread at a time. Every growth invalidates what data() gave.
+/// Refers to a growing container and bounds its size: of one that is longer than `size_max` only so
+/// many bytes count, and what changes the size cuts the others off. Copies refer to the same
+/// container, which must outlive them. One thread at a time. Every growth invalidates what data()
+/// gave.
 class dynamic_buffer_ref {
  public:
   constexpr dynamic_buffer_ref(void* container, const dynamic_buffer_table& table,
@@ -38,7 +40,7 @@ class dynamic_buffer_ref {
   dynamic_buffer_ref& operator=(const dynamic_buffer_ref&) noexcept = default;
 
   /// All bytes: pointer and size in one indirect call.
-  mutable_buffer data() const noexcept { return table_->data(container_); }
+  mutable_buffer data() const noexcept { return buffer(table_->data(container_), size_max_); }
   /// At most n bytes from `position`; empty if that is past the end.
   mutable_buffer data(std::size_t position, std::size_t n) const noexcept {
     return buffer(data() + position, n);
@@ -89,7 +91,7 @@ concept growing_container = requires(C& c, std::size_t n) {
 /// The functions of container type C.
 template <growing_container C>
 inline constexpr dynamic_buffer_table dynamic_buffer_table_of{
-    [](void* c) noexcept { return buffer(*static_cast<C*>(c)); },
+    [](void* c) noexcept { return beck::buffer(*static_cast<C*>(c)); },
     [](void* c, std::size_t n) { static_cast<C*>(c)->resize(n); },
     [](void* c, std::size_t n) {
       auto& container = *static_cast<C*>(c);

@@ -68,10 +68,11 @@ enum basic_errors : int {
 enum misc_errors : int {
   already_open = 1,    // open() on an object that is open
   eof = 2,             // the peer sent everything it will send
-  not_found = 3,       // an element that was looked for is not there, such as a delimiter
+  not_found = 3,       // an element that was looked for is not there
   timeout = 4,         // a time limit given to the library passed; compares equal to timed_out, too
   channel_closed = 5,  // nothing is sent through a channel any more, and all that was is received
   misaligned = 6,      // a direct transfer does not fit the file's direct_alignment()
+  delimiter_not_found = 7,  // a buffer is as large as it may be, and nothing in it matches
 };
 
 inline error_code make_error_code(basic_errors e) noexcept {
@@ -110,7 +111,7 @@ constexpr int misc_result(error::misc_errors e) noexcept { return -4096 - static
 inline constexpr int cancelled_result = -error::operation_aborted;
 inline constexpr int already_open_result = misc_result(error::already_open);
 inline constexpr int eof_result = misc_result(error::eof);
-inline constexpr int not_found_result = misc_result(error::not_found);
+inline constexpr int delimiter_not_found_result = misc_result(error::delimiter_not_found);
 inline constexpr int timeout_result = misc_result(error::timeout);
 inline constexpr int misaligned_result = misc_result(error::misaligned);
 inline constexpr int channel_closed_result = misc_result(error::channel_closed);

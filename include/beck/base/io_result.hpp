@@ -93,7 +93,7 @@ class [[nodiscard]] io_result<T> {
     if (!error_) [[likely]]
       return;
     if constexpr (std::same_as<T, std::size_t>) {
-      throw_error(error_, error_.operation(), value_);
+      beck::throw_error(error_, error_.operation(), value_);
     } else {
       throw_error(error_, error_.operation());
     }
@@ -140,7 +140,7 @@ class [[nodiscard]] io_result<T, U> {
     if (!error_) [[likely]]
       return;
     if constexpr (std::same_as<T, std::size_t>) {
-      throw_error(error_, error_.operation(), first_);
+      beck::throw_error(error_, error_.operation(), first_);
     } else {
       throw_error(error_, error_.operation());
     }

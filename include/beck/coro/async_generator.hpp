@@ -86,7 +86,7 @@ class [[nodiscard]] async_generator {
     bool await_ready() const noexcept { return frame_.done(); }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-      return suspend_in(coroutine, scope_of(coroutine));
+      return suspend_in(coroutine, beck::scope_of(coroutine));
     }
     bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
       promise_type& promise = frame_.promise();

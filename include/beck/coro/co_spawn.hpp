@@ -157,7 +157,7 @@ class slot_stop {
  public:
   template <class Handler>
   void start(scope& root, const Handler& handler) {
-    const cancellation_slot slot = get_associated_cancellation_slot(handler);
+    const cancellation_slot slot = beck::get_associated_cancellation_slot(handler);
     if (!slot.is_connected()) return;
     const stop_source source;
     link_.connect(root, source.get_token());
@@ -171,7 +171,7 @@ class slot_stop {
   /// Before the handler is called, moved or destroyed.
   template <class Handler>
   void stop(const Handler& handler) noexcept {
-    if (std::exchange(listening_, false)) get_associated_cancellation_slot(handler).clear();
+    if (std::exchange(listening_, false)) beck::get_associated_cancellation_slot(handler).clear();
   }
 
  private:
@@ -200,7 +200,7 @@ class spawned_root final : public task_root {
       : task_root(static_cast<any_io_executor&&>(executor), table, at),
         work_(static_cast<W&&>(work)),
         handler_(static_cast<H&&>(handler)),
-        travel_(get_associated_executor(handler_, this->executor())) {
+        travel_(beck::get_associated_executor(handler_, this->executor())) {
     stop_.start(this->environment(), handler_);
   }
 
@@ -267,7 +267,7 @@ class spawned_root final : public task_root {
     self.stop_.stop(self.handler_);
     self.destroy_frame();  // before the callable, whose captures the frame may use
     self.~spawned_root();
-    free_block(&self);
+    beck::free_block(&self);
   }
 
   static constexpr behaviour table{&make, &done, &discard};
@@ -305,7 +305,7 @@ class spawn_initiation {
   executor_type get_executor() const noexcept { return executor_; }
   template <class Handler, class Work>
   void operator()(Handler&& handler, Work&& work) const {
-    spawn_root(executor_, static_cast<Work&&>(work), static_cast<Handler&&>(handler), at_);
+    beck::spawn_root(executor_, static_cast<Work&&>(work), static_cast<Handler&&>(handler), at_);
   }
 
  private:
@@ -336,19 +336,19 @@ auto co_spawn(const E& executor, Work&& work, Token&& token,
               std::source_location at = std::source_location::current()) {
   const any_io_executor target(executor);
   if constexpr (!spawnable<Work>) {
-    refuse_work<std::decay_t<Work>>();
+    beck::refuse_work<std::decay_t<Work>>();
   } else if constexpr (std::is_same_v<std::decay_t<Token>, detached_t>) {
-    spawn_root(target, static_cast<Work&&>(work), detached, at);
+    beck::spawn_root(target, static_cast<Work&&>(work), detached, at);
   } else {
-    return async_initiate<Token, typename spawn_signature<std::decay_t<Work>>::type>(
+    return beck::async_initiate<Token, typename spawn_signature<std::decay_t<Work>>::type>(
         spawn_initiation(target, at), token, static_cast<Work&&>(work));
   }
 }
 template <has_executor C, class Work, class Token>
 auto co_spawn(C& context, Work&& work, Token&& token,
               std::source_location at = std::source_location::current()) {
-  return co_spawn(any_io_executor(context.get_executor()), static_cast<Work&&>(work),
-                  static_cast<Token&&>(token), at);
+  return beck::co_spawn(any_io_executor(context.get_executor()), static_cast<Work&&>(work),
+                        static_cast<Token&&>(token), at);
 }
 /// Not without a third argument: what becomes of an exception has to be said.
 template <class Where, class Work>
@@ -368,7 +368,8 @@ class value_handler {
   template <class... T>
   void operator()(std::exception_ptr error, T&&... value) {
     if (error) [[unlikely]] {
-      report_unhandled(own_executor(handler_), static_cast<std::exception_ptr&&>(error));
+      beck::report_unhandled(beck::own_executor(handler_),
+                             static_cast<std::exception_ptr&&>(error));
     } else {
       static_cast<Handler&&>(handler_)(static_cast<T&&>(value)...);
     }
@@ -385,12 +386,12 @@ template <class T, bool Throwing>
 template <class Where, class Handler>
 void task<T, Throwing>::start(Where&& where, Handler&& handler, std::source_location at) && {
   using handler_type = std::decay_t<Handler>;
-  const any_io_executor target = executor_at(where);
+  const any_io_executor target = beck::executor_at(where);
   if constexpr (accepts_signature<handler_type, typename spawn_signature<task>::type>) {
-    spawn_root(target, static_cast<task&&>(*this), static_cast<Handler&&>(handler), at);
+    beck::spawn_root(target, static_cast<task&&>(*this), static_cast<Handler&&>(handler), at);
   } else {
-    spawn_root(target, static_cast<task&&>(*this),
-               value_handler<handler_type>(static_cast<Handler&&>(handler)), at);
+    beck::spawn_root(target, static_cast<task&&>(*this),
+                     value_handler<handler_type>(static_cast<Handler&&>(handler)), at);
   }
 }
 template <class T, bool Throwing>
@@ -404,9 +405,9 @@ void task<T, Throwing>::start(Handler&& handler, std::source_location at) && {
 template <class Work>
 void spawn(Work&& work, std::source_location at = std::source_location::current()) {
   if constexpr (spawnable<Work>) {
-    spawn_root(current_executor(), static_cast<Work&&>(work), detached, at);
+    beck::spawn_root(current_executor(), static_cast<Work&&>(work), detached, at);
   } else {
-    refuse_work<std::decay_t<Work>>();
+    beck::refuse_work<std::decay_t<Work>>();
   }
 }
 

@@ -34,7 +34,7 @@ class result_list {
   }
   ~result_list() {
     for (std::size_t i = 0; i < count_; ++i) values_[i].~T();
-    if (values_ != nullptr) free_block(values_);
+    if (values_ != nullptr) beck::free_block(values_);
   }
 
   std::size_t size() const noexcept { return count_; }
@@ -104,7 +104,7 @@ class task_window : private join_point {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-      return window_.begin(coroutine, scope_of(coroutine));
+      return window_.begin(coroutine, beck::scope_of(coroutine));
     }
     void await_resume() const { window_.check(); }
 
@@ -130,7 +130,7 @@ class task_window : private join_point {
 
   void check() {
     if (error_) std::rethrow_exception(error_);
-    if (cut_) throw_error(make_error(outer().stop_result()), "a window of tasks");
+    if (cut_) beck::throw_error(beck::make_error(outer().stop_result()), "a window of tasks");
   }
 
   void start_next(slot& free) noexcept {

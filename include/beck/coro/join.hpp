@@ -18,7 +18,7 @@ class current_scope {
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-    scope_ = &scope_of(coroutine);
+    scope_ = &beck::scope_of(coroutine);
     return false;
   }
   scope& await_resume() const noexcept { return *scope_; }

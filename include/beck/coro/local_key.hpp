@@ -63,7 +63,7 @@ class [[nodiscard]] local_query {
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-    value_ = local_value::find(scope_of(coroutine).locals(), key_);
+    value_ = local_value::find(beck::scope_of(coroutine).locals(), key_);
     return false;
   }
   const T* await_resume() const noexcept { return static_cast<const T*>(value_); }

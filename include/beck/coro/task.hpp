@@ -253,9 +253,9 @@ class [[nodiscard]] task : private task_base {
   bool await_suspend(std::coroutine_handle<Promise> parent,
                      std::source_location at = std::source_location::current()) {
     if constexpr (std::is_base_of_v<task_promise_base, Promise>) {
-      return suspend_in(parent, scope_of(parent, at), &parent.promise());
+      return suspend_in(parent, beck::scope_of(parent, at), &parent.promise());
     } else {
-      return suspend_in(parent, scope_of(parent));
+      return suspend_in(parent, beck::scope_of(parent));
     }
   }
   /// `parent_promise`: of `parent`, if that is a task.

@@ -16,7 +16,7 @@ class executor_query {
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-    executor_ = scope_of(coroutine).executor();
+    executor_ = beck::scope_of(coroutine).executor();
     return false;
   }
   any_io_executor await_resume() noexcept { return static_cast<any_io_executor&&>(executor_); }
@@ -42,7 +42,7 @@ class stop_token_query {
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-    token_ = scope_of(coroutine).token();
+    token_ = beck::scope_of(coroutine).token();
     return false;
   }
   beck::stop_token await_resume() noexcept { return static_cast<beck::stop_token&&>(token_); }
@@ -76,7 +76,7 @@ class cancellation_state_query {
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-    scope_ = &scope_of(coroutine);
+    scope_ = &beck::scope_of(coroutine);
     return false;
   }
   coroutine_cancellation await_resume() const noexcept { return coroutine_cancellation(*scope_); }

@@ -55,13 +55,13 @@ class time_limit {
 /// Thread: the coroutine runs on an io_context or a strand over one; else std::logic_error.
 template <scoped_awaitable A>
 auto timeout(A awaitable, duration after) {
-  return within(time_limit(after, stop_reason::deadline), static_cast<A&&>(awaitable));
+  return beck::within(time_limit(after, stop_reason::deadline), static_cast<A&&>(awaitable));
 }
 
 /// As timeout(), with a point in time.
 template <scoped_awaitable A>
 auto with_deadline(time_point at, A awaitable) {
-  return within(time_limit(at, stop_reason::deadline), static_cast<A&&>(awaitable));
+  return beck::within(time_limit(at, stop_reason::deadline), static_cast<A&&>(awaitable));
 }
 
 }  // namespace beck

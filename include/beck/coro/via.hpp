@@ -68,7 +68,7 @@ class [[nodiscard]] via_operation : private via_step {
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, scope_of(coroutine, at));
+    suspend_in(coroutine, beck::scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     const auto frame = work_.frame();
@@ -93,8 +93,8 @@ class [[nodiscard]] via_operation : private via_step {
 template <class T, bool Throwing>
 template <class Where>
 auto task<T, Throwing>::via(Where&& where, std::source_location at) && {
-  return via_operation<T, Throwing>(any_io_executor(executor_at(where)), static_cast<task&&>(*this),
-                                    at);
+  return via_operation<T, Throwing>(any_io_executor(beck::executor_at(where)),
+                                    static_cast<task&&>(*this), at);
 }
 
 }  // namespace beck

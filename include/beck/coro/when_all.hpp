@@ -184,7 +184,7 @@ class [[nodiscard]] branches_operation : private join_point {
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    return suspend_in(coroutine, scope_of(coroutine, at));
+    return suspend_in(coroutine, beck::scope_of(coroutine, at));
   }
   bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     open(environment);
@@ -273,7 +273,7 @@ template <class Outcome, class... More>
 auto value_at(result_pack<Outcome, More...>& outcomes, std::size_t index)
     -> decltype(static_cast<Outcome&&>(outcomes.template get<0>()).value()) {
   if (index == 0) return static_cast<Outcome&&>(outcomes.template get<0>()).value();
-  if constexpr (sizeof...(More) != 0) return value_at(outcomes.rest(), index - 1);
+  if constexpr (sizeof...(More) != 0) return beck::value_at(outcomes.rest(), index - 1);
   std::terminate();  // the index is that of one of them
 }
 
@@ -296,7 +296,7 @@ template <scoped_awaitable... A>
   requires(sizeof...(A) > 0)
 auto when_all(A... awaitables) {
   return when_all_operation<decltype(as_task(static_cast<A&&>(awaitables)))...>(
-      as_task(static_cast<A&&>(awaitables))...);
+      beck::as_task(static_cast<A&&>(awaitables))...);
 }
 
 /// Runs all of them until the first has ended, stops the others, and goes on when those have ended
@@ -307,7 +307,7 @@ template <scoped_awaitable... A>
   requires(sizeof...(A) > 0)
 auto when_any(A... awaitables) {
   return when_any_operation<decltype(as_task(static_cast<A&&>(awaitables)))...>(
-      as_task(static_cast<A&&>(awaitables))...);
+      beck::as_task(static_cast<A&&>(awaitables))...);
 }
 
 /// The value of the first that ends (or its exception), when all others were stopped and have
@@ -316,9 +316,9 @@ auto when_any(A... awaitables) {
 template <scoped_awaitable A, scoped_awaitable... More>
 auto race(A first, More... others)
     -> task<decltype(as_task(static_cast<A&&>(first)).await_resume())> {
-  auto all = when_any(static_cast<A&&>(first), static_cast<More&&>(others)...);
+  auto all = beck::when_any(static_cast<A&&>(first), static_cast<More&&>(others)...);
   auto ended = co_await static_cast<decltype(all)&&>(all);
-  co_return value_at(ended, ended.index());
+  co_return beck::value_at(ended, ended.index());
 }
 
 }  // namespace beck

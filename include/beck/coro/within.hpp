@@ -50,7 +50,7 @@ class [[nodiscard]] scoped_operation {
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    return suspend(coroutine, scope_of(coroutine, at));
+    return suspend(coroutine, beck::scope_of(coroutine, at));
   }
   bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     return suspend(coroutine, environment);
@@ -67,7 +67,7 @@ class [[nodiscard]] scoped_operation {
   /// Gives the error if the stop of the scope has interrupted what was awaited.
   error_code end_scope() noexcept {
     error_code ec;
-    if (scope_ && scope_->interrupted()) ec = make_error(scope_->stop_result());
+    if (scope_ && scope_->interrupted()) ec = beck::make_error(scope_->stop_result());
     scope_.reset();
     return ec;
   }
@@ -83,7 +83,7 @@ class [[nodiscard]] scoped_operation {
   bool suspend(std::coroutine_handle<Promise> coroutine, scope& environment) {
     limit_.enter(scope_, environment);
     limit_.set_on(*scope_);
-    return suspend_inside(op_, coroutine, *scope_);
+    return beck::suspend_inside(op_, coroutine, *scope_);
   }
 
   Limit limit_;
@@ -181,14 +181,14 @@ class no_limit {
 /// delivered. A task gives io_result<T>. Memory: one recycled block while it waits.
 template <scoped_awaitable A>
 auto with_stop(stop_token token, A awaitable) {
-  return within(token_limit(static_cast<stop_token&&>(token)), static_cast<A&&>(awaitable));
+  return beck::within(token_limit(static_cast<stop_token&&>(token)), static_cast<A&&>(awaitable));
 }
 
 /// Runs an operation or a task to its end although a stop was requested around it: for the goodbye
 /// that a stopped task still has to say. Give it a time limit. A task gives io_result<T>.
 template <scoped_awaitable A>
 auto shield(A awaitable) {
-  return within(no_limit(), static_cast<A&&>(awaitable));
+  return beck::within(no_limit(), static_cast<A&&>(awaitable));
 }
 
 }  // namespace beck

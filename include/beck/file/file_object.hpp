@@ -15,6 +15,61 @@ struct file_alignment {
   std::uint32_t offset = 0;  ///< of the offset, and of the size of each buffer
 };
 
+/// What holds a path: std::string, std::filesystem::path and their like.
+template <class P>
+concept owned_path = std::is_nothrow_move_constructible_v<P> && requires(const P& path) {
+  { path.c_str() } -> std::same_as<const char*>;
+};
+
+/// An opening that keeps its path. Errors, besides those of file_object::open(): invalid_argument
+/// for a path with a NUL in it.
+template <class Path>
+class [[nodiscard]] open_operation : public file_action {
+ public:
+  open_operation(file_action&& inert, Path&& path) noexcept
+      : file_action(static_cast<file_action&&>(inert)), path_(static_cast<Path&&>(path)) {}
+
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    suspend_in(coroutine, beck::scope_of(coroutine, at));
+  }
+  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+    if (!this->wait_in(coroutine, environment)) return;
+    begin();
+    environment.started();
+  }
+  /// Here it does not move any more.
+  void begin() noexcept {
+    address = const_cast<char*>(path_.c_str());
+    if (has_nul()) {
+      complete_later(*this, -error::invalid_argument);
+    } else {
+      start_operation(*this);
+    }
+  }
+  bool begin_immediate() noexcept {
+    begin();
+    return false;
+  }
+
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return beck::launch(static_cast<open_operation&&>(*this), static_cast<Token&&>(token));
+  }
+
+ private:
+  bool has_nul() const noexcept {
+    if constexpr (requires { path_.size(); }) {
+      return __builtin_strlen(path_.c_str()) != path_.size();
+    } else {
+      return __builtin_strlen(path_.c_str()) != path_.native().size();
+    }
+  }
+
+  Path path_;
+};
+
 /// A regular file, a block device, or anything else that pread(2) and pwrite(2) work on; not a
 /// pipe, a terminal or a socket, whose calls might never return (see posix::stream_descriptor).
 /// Thread, lifetime: as io_object. Cancellation: cancel() and close() end what has not begun; a
@@ -52,7 +107,16 @@ class file_object : public io_object {
   file_action async_open(const char* path, flags how) noexcept;
   template <class Token>
   auto async_open(const char* path, flags how, Token&& token) {
-    return launch(async_open(path, how), static_cast<Token&&>(token));
+    return beck::launch(async_open(path, how), static_cast<Token&&>(token));
+  }
+  /// The same with a std::string or a std::filesystem::path, which the operation keeps.
+  template <owned_path Path>
+  open_operation<Path> async_open(Path path, flags how) {
+    return open_operation<Path>(async_open(path.c_str(), how), static_cast<Path&&>(path));
+  }
+  template <owned_path Path, class Token>
+  auto async_open(Path path, flags how, Token&& token) {
+    return beck::launch(async_open(static_cast<Path&&>(path), how), static_cast<Token&&>(token));
   }
 
   /// Takes over an open descriptor.
@@ -70,7 +134,7 @@ class file_object : public io_object {
   }
   template <class Token>
   auto async_resize(std::uint64_t bytes, Token&& token) {
-    return launch(async_resize(bytes), static_cast<Token&&>(token));
+    return beck::launch(async_resize(bytes), static_cast<Token&&>(token));
   }
 
   /// Everything that was written is on the device when it ends. After an error (EIO, ENOSPC,
@@ -83,7 +147,7 @@ class file_object : public io_object {
   }
   template <class Token>
   auto async_sync_all(Token&& token) {
-    return launch(async_sync_all(), static_cast<Token&&>(token));
+    return beck::launch(async_sync_all(), static_cast<Token&&>(token));
   }
   /// The same without attributes that are not needed to read it back. Source: fdatasync(2).
   void sync_data(error_code& ec) noexcept;
@@ -93,7 +157,7 @@ class file_object : public io_object {
   }
   template <class Token>
   auto async_sync_data(Token&& token) {
-    return launch(async_sync_data(), static_cast<Token&&>(token));
+    return beck::launch(async_sync_data(), static_cast<Token&&>(token));
   }
 
   /// For files opened with `direct`: transfers that are not aligned so end with error::misaligned

@@ -47,7 +47,7 @@ class basic_random_access_file : public basic_file<Executor> {
   }
   template <mutable_buffer_sequence B, class Token>
   auto async_read_some_at(std::uint64_t offset, const B& buffers, Token&& token) {
-    return launch(async_read_some_at(offset, buffers), static_cast<Token&&>(token));
+    return beck::launch(async_read_some_at(offset, buffers), static_cast<Token&&>(token));
   }
 
   /// As with a mutable_buffer; see register_buffers().
@@ -75,7 +75,7 @@ class basic_random_access_file : public basic_file<Executor> {
   }
   template <const_buffer_sequence B, class Token>
   auto async_write_some_at(std::uint64_t offset, const B& buffers, Token&& token) {
-    return launch(async_write_some_at(offset, buffers), static_cast<Token&&>(token));
+    return beck::launch(async_write_some_at(offset, buffers), static_cast<Token&&>(token));
   }
 
   template <registered_buffer B>

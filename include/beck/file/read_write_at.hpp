@@ -21,6 +21,17 @@ concept async_random_access_write_device =
       device.async_write_some_at(std::uint64_t{0}, buffer, deferred);
     };
 
+/// Of them, those that take several buffers at once.
+template <class D, class Buffer>
+concept takes_parts_at = (std::is_same_v<Buffer, mutable_buffer> &&
+                          requires(D& device, const buffer_parts<mutable_buffer>& parts) {
+                            device.async_read_some_at(std::uint64_t{0}, parts, deferred);
+                          }) ||
+                         (std::is_same_v<Buffer, const_buffer> &&
+                          requires(D& device, const buffer_parts<const_buffer>& parts) {
+                            device.async_write_some_at(std::uint64_t{0}, parts, deferred);
+                          });
+
 /// The steps of async_read_at and async_write_at: as transfer_steps.
 template <class Device, class Buffer, class Buffers, class Condition>
 class transfer_at_steps {
@@ -40,7 +51,7 @@ class transfer_at_steps {
   void operator()(Self& self, const error_code& ec, std::size_t bytes) {
     total_ += bytes;
     if (ec || bytes == 0) {
-      static_cast<void>(bytes_wanted(condition_, ec, total_));  // conditions may count errors
+      static_cast<void>(beck::bytes_wanted(condition_, ec, total_));  // conditions may count errors
       self.complete(ec, total_);
     } else {
       go_on(self, ec);
@@ -50,16 +61,25 @@ class transfer_at_steps {
  private:
   template <class Self>
   void go_on(Self& self, const error_code& ec) {
-    const Buffer part =
-        part_of<Buffer>(buffers_.get(), total_, bytes_wanted(condition_, ec, total_));
-    Device& device = *device_;  // `self` takes this object with it
-    const std::uint64_t at = offset_ + total_;
+    const std::size_t more = beck::bytes_wanted(condition_, ec, total_);
+    const Buffer part = beck::part_of<Buffer>(buffers_.get(), total_, more);
     if (part.size() == 0) {
       self.complete(ec, total_);
-    } else if constexpr (std::is_same_v<Buffer, mutable_buffer>) {
-      device.async_read_some_at(at, part, static_cast<Self&&>(self));
+    } else if constexpr (!single_buffer<Buffers> && takes_parts_at<Device, Buffer>) {
+      step(self, buffer_parts<Buffer>(buffers_.get(), total_, more));
     } else {
-      device.async_write_some_at(at, part, static_cast<Self&&>(self));
+      step(self, part);
+    }
+  }
+
+  template <class Self, class Parts>
+  void step(Self& self, const Parts& parts) {
+    Device& device = *device_;  // `self` takes this object with it
+    const std::uint64_t at = offset_ + total_;
+    if constexpr (std::is_same_v<Buffer, mutable_buffer>) {
+      device.async_read_some_at(at, parts, static_cast<Self&&>(self));
+    } else {
+      device.async_write_some_at(at, parts, static_cast<Self&&>(self));
     }
   }
 
@@ -89,14 +109,14 @@ template <class Executor, whole_read_buffer B, class Token>
   requires(!completion_condition<std::decay_t<Token>>)
 auto async_read_at(basic_random_access_file<Executor>& file, std::uint64_t offset, const B& buffer,
                    Token&& token) {
-  return launch(async_read_at(file, offset, buffer), static_cast<Token&&>(token));
+  return beck::launch(beck::async_read_at(file, offset, buffer), static_cast<Token&&>(token));
 }
 template <async_random_access_read_device D, mutable_buffer_sequence B, completion_condition C,
           class Token = deferred_t>
 auto async_read_at(D& device, std::uint64_t offset, const B& buffers, C condition,
                    Token&& token = Token()) {
   using steps = transfer_at_steps<D, mutable_buffer, B, C>;
-  return async_compose<Token, void(error_code, std::size_t)>(
+  return beck::async_compose<Token, void(error_code, std::size_t)>(
       steps(device, offset, buffers, static_cast<C&&>(condition)), token, device);
 }
 template <async_random_access_read_device D, mutable_buffer_sequence B, class Token = deferred_t>
@@ -117,14 +137,14 @@ template <class Executor, whole_write_buffer B, class Token>
   requires(!completion_condition<std::decay_t<Token>>)
 auto async_write_at(basic_random_access_file<Executor>& file, std::uint64_t offset, const B& buffer,
                     Token&& token) {
-  return launch(async_write_at(file, offset, buffer), static_cast<Token&&>(token));
+  return beck::launch(beck::async_write_at(file, offset, buffer), static_cast<Token&&>(token));
 }
 template <async_random_access_write_device D, const_buffer_sequence B, completion_condition C,
           class Token = deferred_t>
 auto async_write_at(D& device, std::uint64_t offset, const B& buffers, C condition,
                     Token&& token = Token()) {
   using steps = transfer_at_steps<D, const_buffer, B, C>;
-  return async_compose<Token, void(error_code, std::size_t)>(
+  return beck::async_compose<Token, void(error_code, std::size_t)>(
       steps(device, offset, buffers, static_cast<C&&>(condition)), token, device);
 }
 template <async_random_access_write_device D, const_buffer_sequence B, class Token = deferred_t>
@@ -136,35 +156,35 @@ auto async_write_at(D& device, std::uint64_t offset, const B& buffers, Token&& t
 /// The synchronous forms.
 template <class Device, mutable_buffer_sequence B>
 std::size_t read_at(Device& device, std::uint64_t offset, const B& buffers, error_code& ec) {
-  ec = error_code();
-  std::size_t total = 0;
-  for (const std::size_t size = buffer_size(buffers); !ec && total < size;) {
-    const auto part = part_of<mutable_buffer>(buffers, total, size - total);
-    total += device.read_some_at(offset + total, part, ec);
-  }
-  return total;
+  transfer_all all;
+  return beck::transfer_steps_now<mutable_buffer>(
+      buffers, all, ec,
+      [&](const auto& parts,
+          std::size_t total) -> decltype(device.read_some_at(offset, parts, ec)) {
+        return device.read_some_at(offset + total, parts, ec);
+      });
 }
 template <class Device, mutable_buffer_sequence B>
 std::size_t read_at(Device& device, std::uint64_t offset, const B& buffers) {
   error_code ec;
-  const std::size_t total = read_at(device, offset, buffers, ec);
+  const std::size_t total = beck::read_at(device, offset, buffers, ec);
   if (ec) throw_error(ec, "read_at", total);
   return total;
 }
 template <class Device, const_buffer_sequence B>
 std::size_t write_at(Device& device, std::uint64_t offset, const B& buffers, error_code& ec) {
-  ec = error_code();
-  std::size_t total = 0;
-  for (const std::size_t size = buffer_size(buffers); !ec && total < size;) {
-    const auto part = part_of<const_buffer>(buffers, total, size - total);
-    total += device.write_some_at(offset + total, part, ec);
-  }
-  return total;
+  transfer_all all;
+  return beck::transfer_steps_now<const_buffer>(
+      buffers, all, ec,
+      [&](const auto& parts,
+          std::size_t total) -> decltype(device.write_some_at(offset, parts, ec)) {
+        return device.write_some_at(offset + total, parts, ec);
+      });
 }
 template <class Device, const_buffer_sequence B>
 std::size_t write_at(Device& device, std::uint64_t offset, const B& buffers) {
   error_code ec;
-  const std::size_t total = write_at(device, offset, buffers, ec);
+  const std::size_t total = beck::write_at(device, offset, buffers, ec);
   if (ec) throw_error(ec, "write_at", total);
   return total;
 }

@@ -59,7 +59,7 @@ class basic_stream_file : public basic_file<Executor> {
   }
   template <mutable_buffer_sequence B, class Token>
   auto async_read_some(const B& buffers, Token&& token) {
-    return launch(async_read_some(buffers), static_cast<Token&&>(token));
+    return beck::launch(async_read_some(buffers), static_cast<Token&&>(token));
   }
 
   /// As with a mutable_buffer; see register_buffers().
@@ -84,7 +84,7 @@ class basic_stream_file : public basic_file<Executor> {
   }
   template <const_buffer_sequence B, class Token>
   auto async_write_some(const B& buffers, Token&& token) {
-    return launch(async_write_some(buffers), static_cast<Token&&>(token));
+    return beck::launch(async_write_some(buffers), static_cast<Token&&>(token));
   }
 
   template <registered_buffer B>

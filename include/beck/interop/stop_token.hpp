@@ -82,8 +82,8 @@ class std_token_limit {
 /// As with_stop() with a token of this library.
 template <scoped_awaitable A>
 auto with_stop(std::stop_token token, A awaitable) {
-  return within(std_token_limit(static_cast<std::stop_token&&>(token)),
-                static_cast<A&&>(awaitable));
+  return beck::within(std_token_limit(static_cast<std::stop_token&&>(token)),
+                      static_cast<A&&>(awaitable));
 }
 
 }  // namespace beck

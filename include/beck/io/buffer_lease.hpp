@@ -83,7 +83,7 @@ class [[nodiscard]] receive_operation : public operation {
   }
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<receive_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<receive_operation&&>(*this), static_cast<Token&&>(token));
   }
 };
 
@@ -104,7 +104,7 @@ inline receive_operation async_receive(stream_object& stream) noexcept {
 }
 template <class Token>
 auto async_receive(stream_object& stream, Token&& token) {
-  return launch(async_receive(stream), static_cast<Token&&>(token));
+  return beck::launch(async_receive(stream), static_cast<Token&&>(token));
 }
 
 }  // namespace beck

@@ -52,7 +52,7 @@ class [[nodiscard]] limited_operation : public scoped_operation<Op, time_limit> 
   using signature = typename Op::signature;
 
   limited_operation(Op&& inert, const cancel_limit& limit)
-      : base(static_cast<Op&&>(inert), limit_of_awaited(inert, limit)), limit_(limit) {}
+      : base(static_cast<Op&&>(inert), beck::limit_of_awaited(inert, limit)), limit_(limit) {}
   template <class Token>
   auto operator()(Token&& token) && {
     return static_cast<Op&&>(this->op_)(
@@ -108,7 +108,7 @@ class travelling_start {
       : start_(static_cast<Start&&>(start)), handler_(static_cast<Handler&&>(handler)) {}
   const Handler& wrapped_handler() const noexcept { return handler_; }
   void operator()() {
-    start_callback(static_cast<Start&&>(start_), static_cast<Handler&&>(handler_));
+    beck::start_callback(static_cast<Start&&>(start_), static_cast<Handler&&>(handler_));
   }
 
  private:
@@ -137,20 +137,21 @@ class limited_initiation {
   void operator()(H&& handler) {
     if constexpr (launches_io<Launch>) {
       using op = std::decay_t<decltype(static_cast<Launch&&>(launch_).operation())>;
-      start_callback(alarmed_operation<op>(static_cast<Launch&&>(launch_).operation(), limit_),
-                     static_cast<H&&>(handler));
+      beck::start_callback(
+          alarmed_operation<op>(static_cast<Launch&&>(launch_).operation(), limit_),
+          static_cast<H&&>(handler));
     } else {
       using handler_type = std::decay_t<H>;
       using start = limited_start<Signature, Launch>;
-      any_io_executor where(get_associated_executor(handler, home_));
+      any_io_executor where(beck::get_associated_executor(handler, home_));
       if (!where && runner::current() != nullptr) where = current_executor();
       BECK_ASSERT(where, "cancel_after outside of every context, without executor");
       check_clock(where);
       start begin(static_cast<Launch&&>(launch_), limit_, where);
       if (where.running_in_this_thread()) {
-        start_callback(static_cast<start&&>(begin), static_cast<H&&>(handler));
+        beck::start_callback(static_cast<start&&>(begin), static_cast<H&&>(handler));
       } else {
-        post_function(
+        beck::post_function(
             where, travelling_start<start, handler_type>(static_cast<start&&>(begin),
                                                          handler_type(static_cast<H&&>(handler))));
       }

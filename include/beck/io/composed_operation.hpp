@@ -16,7 +16,7 @@ class [[nodiscard]] composed_transfer : public vector_operation {
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, scope_of(coroutine, at));
+    suspend_in(coroutine, beck::scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     if (!wait_in(coroutine, environment)) return;
@@ -58,13 +58,36 @@ class [[nodiscard]] composed_transfer : public vector_operation {
 /// end.
 template <class Buffer, const_buffer_sequence B>
 Buffer part_of(const B& buffers, std::size_t skip, std::size_t bytes_max) noexcept {
-  const auto end = buffer_sequence_end(buffers);
-  for (auto at = buffer_sequence_begin(buffers); at != end; ++at) {
+  const auto end = beck::buffer_sequence_end(buffers);
+  for (auto at = beck::buffer_sequence_begin(buffers); at != end; ++at) {
     const Buffer part(*at);
-    if (skip < part.size()) return buffer(part + skip, bytes_max);
+    if (skip < part.size()) return beck::buffer(part + skip, bytes_max);
     skip -= part.size();
   }
   return Buffer();
+}
+
+/// A composed transfer that is synchronous: calls `step(buffers, bytes so far)` until the condition
+/// has enough, the buffers are used up, or a step reports an error or moves nothing. A step gets up
+/// to 16 buffers, or one if it takes no sequences.
+template <class Buffer, const_buffer_sequence B, completion_condition C, class Step>
+std::size_t transfer_steps_now(const B& buffers, C& condition, error_code& ec, Step step) {
+  ec = error_code();
+  std::size_t total = 0;
+  const std::size_t size = beck::buffer_size(buffers);
+  for (;;) {
+    const std::size_t more = beck::bytes_wanted(condition, ec, total);
+    if (ec || more == 0 || total == size) return total;
+    std::size_t moved = 0;
+    if constexpr (!single_buffer<B> &&
+                  std::is_invocable_v<Step&, const buffer_parts<Buffer>&, std::size_t>) {
+      moved = step(buffer_parts<Buffer>(buffers, total, more), total);
+    } else {
+      moved = step(beck::part_of<Buffer>(buffers, total, more), total);
+    }
+    if (moved == 0 && !ec) return total;
+    total += moved;
+  }
 }
 
 /// A copy of a buffer sequence, which may be a plain array.
@@ -97,17 +120,17 @@ class [[nodiscard]] sequence_transfer : public composed_transfer {
       : composed_transfer(kind_of_vector, d, buffers, &prepare),
         buffers_(buffers),
         condition_(static_cast<Condition&&>(condition)),
-        size_(buffer_size(buffers)) {}
+        size_(beck::buffer_size(buffers)) {}
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<sequence_transfer&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<sequence_transfer&&>(*this), static_cast<Token&&>(token));
   }
 
  private:
   static bool prepare(composed_transfer& base) {
     auto& self = static_cast<sequence_transfer&>(base);
-    const std::size_t more = bytes_wanted(self.condition_, self.error_so_far(), self.total_);
+    const std::size_t more = beck::bytes_wanted(self.condition_, self.error_so_far(), self.total_);
     if (more == 0 || self.total_ == self.size_) return false;
     self.gather(self.buffers_.get(), self.total_, more);
     return true;

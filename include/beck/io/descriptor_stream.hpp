@@ -54,9 +54,9 @@ class basic_descriptor_stream : public stream_object {
   /// files, directories, block devices). With an error the caller still owns the handle.
   /// Simulated contexts take only what was released there.
   void assign(int handle, error_code& ec) noexcept {
-    descriptor_calls::adopt(*descriptor_, handle, ec);
+    descriptor_calls::adopt(*slot_to_open(), handle, ec);
   }
-  void assign(int handle) { descriptor_calls::adopt(*descriptor_, handle); }
+  void assign(int handle) { descriptor_calls::adopt(*slot_to_open(), handle); }
 
  protected:
   basic_descriptor_stream(basic_descriptor_stream&&) noexcept = default;

@@ -56,7 +56,7 @@ class [[nodiscard]] file_transfer : public file_operation {
   io_result<std::size_t> await_resume() const noexcept { return {error(), transferred}; }
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<file_transfer&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<file_transfer&&>(*this), static_cast<Token&&>(token));
   }
 };
 
@@ -70,12 +70,12 @@ class [[nodiscard]] file_vector_transfer : public file_transfer {
   file_vector_transfer(op_kind order, file_call what, descriptor* d, std::uint64_t from,
                        const S& buffers) noexcept
       : file_transfer(order, what, d, from, nullptr, 0) {
-    length = gather_parts(parts_, parts_max, buffers, 0, static_cast<std::size_t>(-1));
+    length = beck::gather_parts(parts_, parts_max, buffers, 0, static_cast<std::size_t>(-1));
   }
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<file_vector_transfer&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<file_vector_transfer&&>(*this), static_cast<Token&&>(token));
   }
 
   io_vector* parts() noexcept { return parts_; }
@@ -96,7 +96,7 @@ class [[nodiscard]] file_action : public file_operation {
   io_result<> await_resume() const noexcept { return io_result<>(error()); }
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<file_action&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<file_action&&>(*this), static_cast<Token&&>(token));
   }
 };
 

@@ -28,8 +28,20 @@ concept foreign_read_stream = !std::is_base_of_v<stream_object, S> && async_read
 template <class S>
 concept foreign_write_stream = !std::is_base_of_v<stream_object, S> && async_write_stream<S>;
 
-/// The steps of async_read and async_write: one buffer at a time, until the condition has enough,
-/// the buffers are used up, or a step reports an error or moves nothing.
+/// Of them, those that take several buffers at once.
+template <class S, class Buffer>
+concept takes_parts = (std::is_same_v<Buffer, mutable_buffer> &&
+                       requires(S& stream, const buffer_parts<mutable_buffer>& parts) {
+                         stream.async_read_some(parts, deferred);
+                       }) ||
+                      (std::is_same_v<Buffer, const_buffer> &&
+                       requires(S& stream, const buffer_parts<const_buffer>& parts) {
+                         stream.async_write_some(parts, deferred);
+                       });
+
+/// The steps of async_read and async_write: up to 16 buffers at a time, or one if the stream takes
+/// no sequences, until the condition has enough, the buffers are used up, or a step reports an
+/// error or moves nothing.
 template <class Stream, class Buffer, class Buffers, class Condition>
 class transfer_steps {
  public:
@@ -44,7 +56,7 @@ class transfer_steps {
   void operator()(Self& self, const error_code& ec, std::size_t bytes) {
     total_ += bytes;
     if (ec || bytes == 0) {
-      static_cast<void>(bytes_wanted(condition_, ec, total_));  // conditions may count errors
+      static_cast<void>(beck::bytes_wanted(condition_, ec, total_));  // conditions may count errors
       self.complete(ec, total_);
     } else {
       go_on(self, ec);
@@ -54,19 +66,29 @@ class transfer_steps {
  private:
   template <class Self>
   void go_on(Self& self, const error_code& ec) {
-    const Buffer part = part_of<Buffer>(buffers_, total_, bytes_wanted(condition_, ec, total_));
-    Stream& stream = *stream_;  // `self` takes this object with it
+    const std::size_t more = beck::bytes_wanted(condition_, ec, total_);
+    const Buffer part = beck::part_of<Buffer>(buffers_.get(), total_, more);
     if (part.size() == 0) {
       self.complete(ec, total_);
-    } else if constexpr (std::is_same_v<Buffer, mutable_buffer>) {
-      stream.async_read_some(part, static_cast<Self&&>(self));
+    } else if constexpr (!single_buffer<Buffers> && takes_parts<Stream, Buffer>) {
+      step(self, buffer_parts<Buffer>(buffers_.get(), total_, more));
     } else {
-      stream.async_write_some(part, static_cast<Self&&>(self));
+      step(self, part);
+    }
+  }
+
+  template <class Self, class Parts>
+  void step(Self& self, const Parts& parts) {
+    Stream& stream = *stream_;  // `self` takes this object with it
+    if constexpr (std::is_same_v<Buffer, mutable_buffer>) {
+      stream.async_read_some(parts, static_cast<Self&&>(self));
+    } else {
+      stream.async_write_some(parts, static_cast<Self&&>(self));
     }
   }
 
   Stream* stream_;
-  Buffers buffers_;
+  kept_sequence<Buffers> buffers_;  // which may be a plain array
   Condition condition_;
   std::size_t total_ = 0;
 };
@@ -77,7 +99,7 @@ template <foreign_read_stream S, mutable_buffer_sequence B, completion_condition
           class Token = deferred_t>
 auto async_read(S& stream, const B& buffers, C condition, Token&& token = Token()) {
   using steps = transfer_steps<S, mutable_buffer, B, C>;
-  return async_compose<Token, void(error_code, std::size_t)>(
+  return beck::async_compose<Token, void(error_code, std::size_t)>(
       steps(stream, buffers, static_cast<C&&>(condition)), token, stream);
 }
 template <foreign_read_stream S, mutable_buffer_sequence B, class Token = deferred_t>
@@ -89,7 +111,7 @@ template <foreign_write_stream S, const_buffer_sequence B, completion_condition 
           class Token = deferred_t>
 auto async_write(S& stream, const B& buffers, C condition, Token&& token = Token()) {
   using steps = transfer_steps<S, const_buffer, B, C>;
-  return async_compose<Token, void(error_code, std::size_t)>(
+  return beck::async_compose<Token, void(error_code, std::size_t)>(
       steps(stream, buffers, static_cast<C&&>(condition)), token, stream);
 }
 template <foreign_write_stream S, const_buffer_sequence B, class Token = deferred_t>
@@ -98,36 +120,7 @@ auto async_write(S& stream, const B& buffers, Token&& token = Token()) {
   return beck::async_write(stream, buffers, transfer_all(), static_cast<Token&&>(token));
 }
 
-/// What async_read_until looks for. The delimiter is copied.
-class delimiter_match {
- public:
-  explicit delimiter_match(text_view delimiter) : bytes_(delimiter.size()) {
-    read_until_operation::check_delimiter(bytes_);
-    if (bytes_ != 0) __builtin_memcpy(text_, delimiter.data(), bytes_);
-  }
-  explicit delimiter_match(char delimiter) noexcept : bytes_(1) { text_[0] = delimiter; }
-
-  match_outcome operator()(text_view data, std::size_t from) const noexcept {
-    return find_delimiter(data, from, text_view(text_, bytes_));
-  }
-
- private:
-  std::size_t bytes_;
-  char text_[read_until_operation::delimiter_bytes_max];
-};
-template <class Condition>
-class condition_match {
- public:
-  explicit condition_match(Condition condition) : condition_(static_cast<Condition&&>(condition)) {}
-
-  match_outcome operator()(text_view data, std::size_t from) {
-    return apply_match_condition(condition_, data, from);
-  }
-
- private:
-  Condition condition_;
-};
-
+/// The steps of async_read_until.
 template <class Stream, class Match>
 class read_until_steps {
  public:
@@ -142,7 +135,7 @@ class read_until_steps {
   void operator()(Self& self, const error_code& ec, std::size_t bytes) {
     buffer_.shrink(space_.size() - bytes);
     if (ec || bytes == 0) {
-      self.complete(ec ? ec : error_code(error::not_found), 0);
+      self.complete(ec ? ec : error_code(error::delimiter_not_found), 0);
     } else {
       search(self);
     }
@@ -176,20 +169,20 @@ class read_until_steps {
 template <foreign_read_stream S, class Token = deferred_t>
 auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, text_view delimiter,
                       Token&& token = Token()) {
-  return async_compose<Token, void(error_code, std::size_t)>(
+  return beck::async_compose<Token, void(error_code, std::size_t)>(
       read_until_steps(stream, buffer, delimiter_match(delimiter)), token, stream);
 }
 template <foreign_read_stream S, class Token = deferred_t>
 auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, char delimiter,
                       Token&& token = Token()) {
-  return async_compose<Token, void(error_code, std::size_t)>(
+  return beck::async_compose<Token, void(error_code, std::size_t)>(
       read_until_steps(stream, buffer, delimiter_match(delimiter)), token, stream);
 }
 template <foreign_read_stream S, match_condition C, class Token = deferred_t>
 auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, C condition,
                       Token&& token = Token()) {
   using match = condition_match<C>;
-  return async_compose<Token, void(error_code, std::size_t)>(
+  return beck::async_compose<Token, void(error_code, std::size_t)>(
       read_until_steps(stream, buffer, match(static_cast<C&&>(condition))), token, stream);
 }
 

@@ -8,7 +8,8 @@
 
 namespace beck {
 
-/// Base of sockets and acceptors. Move-only; a moved-from object is closed and stays so.
+/// Base of sockets and acceptors. Move-only; a moved-from object is closed, and as a new one on the
+/// same executor: it may be opened, connected, accepted into and assigned to.
 /// Thread: one object from one thread at a time; distinct objects from distinct threads. close(),
 /// cancel() and destruction work off the runner: at once if nobody runs the context, else the
 /// runner carries them out.
@@ -45,6 +46,10 @@ class io_object {
   void non_blocking(bool mode);
   void non_blocking(bool mode, error_code& ec) noexcept;
 
+  /// For the library: the slot, to open something in; after a move from this object a fresh one.
+  /// openable() says whether it can be.
+  descriptor* slot_to_open() noexcept;
+
  protected:
   explicit io_object(const any_io_executor& executor);
   io_object(io_context& context, const any_io_executor& executor);
@@ -61,6 +66,11 @@ class io_object {
   int perform_now(io_op& op) const noexcept;
 
   descriptor* descriptor_;
+
+ private:
+  void become_vacant() noexcept;
+
+  any_io_executor vacated_;  // its executor, while it has no slot of its own
 };
 
 /// Throws io_error if `ec` is set; `what` names the operation.

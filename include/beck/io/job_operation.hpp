@@ -38,7 +38,7 @@ class [[nodiscard]] job_operation : public operation {
   }
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<job_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<job_operation&&>(*this), static_cast<Token&&>(token));
   }
 
   /// Before it starts: run() will not wait for its end.

@@ -20,8 +20,8 @@ class callback_operation final : public Op {
   callback_operation(Op&& op, H&& handler)
       : Op(static_cast<Op&&>(op)),
         handler_(static_cast<H&&>(handler)),
-        executor_(get_associated_executor(handler_, default_executor(*this))),
-        foreign_(!runs_operations_of(executor_, *this)) {
+        executor_(beck::get_associated_executor(handler_, beck::default_executor(*this))),
+        foreign_(!beck::runs_operations_of(executor_, *this)) {
     this->complete = &completed;
   }
 
@@ -31,10 +31,11 @@ class callback_operation final : public Op {
     if (self->foreign_) self->executor_.on_work_started();
     self->listening_.start(self->handler_);
     if constexpr (has_immediate_executor<Handler>) {
-      runner* const where = runner::current();
-      if (where != nullptr && where->descend_immediate()) {
-        const immediate_level ascending(*where);
-        if (self->begin_immediate()) self->call_immediate();
+      if (const immediate_level level; level) {
+        const auto begin = [](io_op& op) noexcept {
+          return static_cast<callback_operation&>(op).begin_immediate();
+        };
+        if (beck::begin_immediate_anywhere(*self, begin)) self->call_immediate();
         return;
       }
     }
@@ -61,10 +62,11 @@ class callback_operation final : public Op {
     Handler handler(static_cast<Handler&&>(self->handler_));
     const outstanding_work work(static_cast<any_io_executor&&>(self->executor_), self->foreign_);
     auto result = self->await_resume();
-    release_for_handler(self, handler);
+    beck::release_for_handler(self, handler);
     if (where == nullptr) return;
     ++where->counters.delivered;
-    call_with_result(static_cast<Handler&&>(handler), static_cast<decltype(result)&&>(result));
+    beck::call_with_result(static_cast<Handler&&>(handler),
+                           static_cast<decltype(result)&&>(result));
   }
 
   void call_immediate() {
@@ -72,11 +74,13 @@ class callback_operation final : public Op {
     Handler handler(static_cast<Handler&&>(handler_));
     const outstanding_work work(static_cast<any_io_executor&&>(executor_), foreign_);
     auto outcome = this->await_resume();
-    const any_io_executor immediate(get_associated_immediate_executor(handler, work.executor()));
-    release_for_handler(this, handler);
+    const any_io_executor immediate(
+        beck::get_associated_immediate_executor(handler, work.executor()));
+    beck::release_for_handler(this, handler);
     immediate.execute([handler = static_cast<Handler&&>(handler),
                        outcome = static_cast<decltype(outcome)&&>(outcome)]() mutable {
-      call_with_result(static_cast<Handler&&>(handler), static_cast<decltype(outcome)&&>(outcome));
+      beck::call_with_result(static_cast<Handler&&>(handler),
+                             static_cast<decltype(outcome)&&>(outcome));
     });
   }
 
@@ -105,21 +109,28 @@ class callback_operation final : public Op {
   [[no_unique_address]] handler_listening<Handler, cancel_hook> listening_{this};
 };
 
-/// Inline always: the operation goes from registers into its block (see base/unfused.hpp).
-template <class Op, class H>
-  requires std::is_base_of_v<io_op, std::decay_t<Op>>
-[[gnu::always_inline]] inline void start_callback(Op&& op, H&& handler) {
-  using entry = callback_operation<std::decay_t<Op>, std::decay_t<H>>;
-  entry::launch(make_for_handler<entry>(handler, static_cast<Op&&>(op), static_cast<H&&>(handler)));
-}
+template <class Op>
+  requires std::is_base_of_v<io_op, Op>
+struct callback_start<Op> {
+  /// Inline always: the operation goes from registers into its block (see base/unfused.hpp).
+  template <class H>
+  [[gnu::always_inline]] static inline void start(Op&& op, H&& handler) {
+    using entry = callback_operation<Op, std::decay_t<H>>;
+    entry::launch(
+        beck::make_for_handler<entry>(handler, static_cast<Op&&>(op), static_cast<H&&>(handler)));
+  }
+  static const any_io_executor& executor(const Op& op) noexcept {
+    return beck::default_executor(op);
+  }
+};
 
 template <class Token>
 auto transfer_operation::operator()(Token&& token) && {
-  return launch(static_cast<transfer_operation&&>(*this), static_cast<Token&&>(token));
+  return beck::launch(static_cast<transfer_operation&&>(*this), static_cast<Token&&>(token));
 }
 template <class Token>
 auto void_operation::operator()(Token&& token) && {
-  return launch(static_cast<void_operation&&>(*this), static_cast<Token&&>(token));
+  return beck::launch(static_cast<void_operation&&>(*this), static_cast<Token&&>(token));
 }
 
 }  // namespace beck

@@ -72,8 +72,8 @@ class [[nodiscard]] message_operation : public operation {
   void gather(const S& buffers, io_vector* parts, std::size_t room) noexcept {
     parts_offset_ = offset_of(parts);
     std::size_t count = 0;
-    const auto end = buffer_sequence_end(buffers);
-    for (auto at = buffer_sequence_begin(buffers); at != end; ++at) {
+    const auto end = beck::buffer_sequence_end(buffers);
+    for (auto at = beck::buffer_sequence_begin(buffers); at != end; ++at) {
       const const_buffer part(*at);
       if (part.size() == 0) continue;
       if (count == room) {
@@ -144,7 +144,7 @@ class [[nodiscard]] plain_message_operation : public message_operation {
   }
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<plain_message_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<plain_message_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:
@@ -168,7 +168,7 @@ class [[nodiscard]] receive_from_operation : public message_operation {
   }
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<receive_from_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<receive_from_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:
@@ -189,7 +189,7 @@ class [[nodiscard]] send_to_operation : public message_operation {
   }
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<send_to_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<send_to_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:

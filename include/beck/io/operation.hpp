@@ -118,7 +118,7 @@ class operation : public io_op {
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, scope_of(coroutine, at));
+    suspend_in(coroutine, beck::scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     if (!wait_in(coroutine, environment)) return;
@@ -164,6 +164,10 @@ void start_operation(io_op& op) noexcept;
 /// The same, but true if it finished within the call, its result is in place and nothing was
 /// queued: the caller delivers it. Only for callers that are on the runner and may continue inline.
 bool start_operation_immediate(io_op& op) noexcept;
+
+/// Calls `begin(op)`, which starts it and gives true if it finished within the call; as the runner
+/// if there is none now.
+bool begin_immediate_anywhere(io_op& op, bool (*begin)(io_op& op) noexcept) noexcept;
 
 /// Asks for the end of `op`, which was started and not delivered; a result that is there wins.
 /// False: another thread runs its context.

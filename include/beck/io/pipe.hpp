@@ -66,13 +66,13 @@ void async_read_until(basic_writable_pipe<Executor>&, Any&&...) = delete;
 template <class Executor1, class Executor2>
 void connect_pipe(basic_readable_pipe<Executor1>& read_end,
                   basic_writable_pipe<Executor2>& write_end, error_code& ec) {
-  descriptor_calls::open_pipe(*read_end.slot(), *write_end.slot(), ec);
+  descriptor_calls::open_pipe(*read_end.slot_to_open(), *write_end.slot_to_open(), ec);
 }
 template <class Executor1, class Executor2>
 void connect_pipe(basic_readable_pipe<Executor1>& read_end,
                   basic_writable_pipe<Executor2>& write_end) {
   error_code ec;
-  connect_pipe(read_end, write_end, ec);
+  beck::connect_pipe(read_end, write_end, ec);
   throw_if(ec, "connect_pipe");
 }
 

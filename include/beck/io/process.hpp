@@ -66,7 +66,7 @@ class [[nodiscard]] process_wait_operation : public operation {
   io_result<exit_status> await_resume() noexcept;
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<process_wait_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<process_wait_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:
@@ -133,7 +133,7 @@ class process : private io_object {
   /// `token` takes (error_code, exit_status).
   template <class Token>
   auto async_wait(Token&& token) {
-    return launch(async_wait(), static_cast<Token&&>(token));
+    return beck::launch(async_wait(), static_cast<Token&&>(token));
   }
   /// Blocks until it has ended.
   exit_status wait(error_code& ec);

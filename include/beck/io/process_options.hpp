@@ -86,7 +86,7 @@ class process_input : public process_stream {
   /// What is written to `pipe`.
   template <class Executor>
   process_input(basic_writable_pipe<Executor>& pipe) noexcept  // NOLINT: `in(pipe)` reads well
-      : process_stream(kind::pipe, -1, pipe.slot()) {}
+      : process_stream(kind::pipe, -1, pipe.slot_to_open()) {}
 };
 
 /// Standard output, or the one for errors.
@@ -101,7 +101,7 @@ class process_output : public process_stream {
   /// Is read from `pipe`.
   template <class Executor>
   process_output(basic_readable_pipe<Executor>& pipe) noexcept  // NOLINT
-      : process_stream(kind::pipe, -1, pipe.slot()) {}
+      : process_stream(kind::pipe, -1, pipe.slot_to_open()) {}
 
  private:
   friend class process_options;

@@ -30,13 +30,14 @@ class match_outcome {
 /// Searches `data` from position `from` on for `delimiter`; an empty one is found at 0.
 match_outcome find_delimiter(text_view data, std::size_t from, text_view delimiter) noexcept;
 
-/// Grows `buffer` by what one receive may fill, and gives that space. The result is 0,
-/// not_found_result if the buffer may not grow, or -ENOMEM.
-int make_receive_room(const dynamic_buffer_ref& buffer, mutable_buffer& space) noexcept;
+/// Grows `buffer` by what one receive may fill, at most `bytes_max`, and gives that space. The
+/// result is 0, delimiter_not_found_result if the buffer may not grow, or -ENOMEM.
+int make_receive_room(const dynamic_buffer_ref& buffer, mutable_buffer& space,
+                      std::size_t bytes_max = static_cast<std::size_t>(-1)) noexcept;
 
 /// Reading until a match; gives the bytes up to and including it (there may be more behind it).
-/// not_found if the buffer reaches its max_size() without a match; other errors and eof leave what
-/// was read in place.
+/// delimiter_not_found if the buffer reaches its max_size() without a match; other errors and eof
+/// leave what was read in place.
 class [[nodiscard]] read_until_operation : public transfer_operation {
  public:
   /// Longer delimiters are refused by async_read_until with std::length_error.
@@ -61,7 +62,7 @@ class [[nodiscard]] read_until_operation : public transfer_operation {
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, scope_of(coroutine, at));
+    suspend_in(coroutine, beck::scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     if (!wait_in(coroutine, environment)) return;
@@ -76,7 +77,7 @@ class [[nodiscard]] read_until_operation : public transfer_operation {
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<read_until_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<read_until_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  protected:
@@ -127,12 +128,12 @@ class [[nodiscard]] match_operation : public read_until_operation {
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<match_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<match_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:
   static match_outcome match(read_until_operation& base, text_view data, std::size_t from) {
-    return apply_match_condition(static_cast<match_operation&>(base).condition_, data, from);
+    return beck::apply_match_condition(static_cast<match_operation&>(base).condition_, data, from);
   }
 
   Condition condition_;
@@ -160,7 +161,8 @@ class [[nodiscard]] read_until_char_operation : public read_until_operation {
       : read_until_operation(d, buffer, &match), character_(delimiter) {}
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<read_until_char_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<read_until_char_operation&&>(*this),
+                        static_cast<Token&&>(token));
   }
 
  private:
@@ -180,14 +182,80 @@ match_operation<C> async_read_until(stream_object& stream, const dynamic_buffer_
 template <class D, class Token>
 auto async_read_until(stream_object& stream, const dynamic_buffer_ref& buffer, D&& delimiter,
                       Token&& token) {
-  return launch(async_read_until(stream, buffer, static_cast<D&&>(delimiter)),
-                static_cast<Token&&>(token));
+  return beck::launch(beck::async_read_until(stream, buffer, static_cast<D&&>(delimiter)),
+                      static_cast<Token&&>(token));
 }
 
-/// Reads synchronously until `delimiter`; as async_read_until.
-std::size_t read_until(stream_object& stream, const dynamic_buffer_ref& buffer, text_view delimiter,
-                       error_code& ec);
-std::size_t read_until(stream_object& stream, const dynamic_buffer_ref& buffer,
-                       text_view delimiter);
+/// What is looked for, where no operation of the library's own knows it. The delimiter is copied.
+class delimiter_match {
+ public:
+  explicit delimiter_match(text_view delimiter) : bytes_(delimiter.size()) {
+    read_until_operation::check_delimiter(bytes_);
+    if (bytes_ != 0) __builtin_memcpy(text_, delimiter.data(), bytes_);
+  }
+  explicit delimiter_match(char delimiter) noexcept : bytes_(1) { text_[0] = delimiter; }
+
+  match_outcome operator()(text_view data, std::size_t from) const noexcept {
+    return find_delimiter(data, from, text_view(text_, bytes_));
+  }
+
+ private:
+  std::size_t bytes_;
+  char text_[read_until_operation::delimiter_bytes_max];
+};
+template <class Condition>
+class condition_match {
+ public:
+  explicit condition_match(Condition condition) : condition_(static_cast<Condition&&>(condition)) {}
+
+  match_outcome operator()(text_view data, std::size_t from) {
+    return beck::apply_match_condition(condition_, data, from);
+  }
+
+ private:
+  Condition condition_;
+};
+
+inline delimiter_match as_match(text_view delimiter) { return delimiter_match(delimiter); }
+inline delimiter_match as_match(char delimiter) noexcept { return delimiter_match(delimiter); }
+template <match_condition C>
+condition_match<C> as_match(C condition) {
+  return condition_match<C>(static_cast<C&&>(condition));
+}
+
+/// A stream with synchronous reads: `read_some(mutable_buffer, error_code&)`.
+template <class S>
+concept sync_read_stream = requires(S& stream, const mutable_buffer& buffer, error_code& ec) {
+  { stream.read_some(buffer, ec) } -> std::convertible_to<std::size_t>;
+};
+
+/// Reads synchronously until a delimiter (text or a char) or a match condition; else as
+/// async_read_until. For any stream with read_some.
+template <sync_read_stream S, class Delimiter>
+std::size_t read_until(S& stream, const dynamic_buffer_ref& buffer, const Delimiter& delimiter,
+                       error_code& ec) {
+  auto match = beck::as_match(delimiter);
+  ec = error_code();
+  std::size_t from = 0;
+  for (;;) {
+    const match_outcome outcome = match(buffer.view(), from);
+    if (outcome.matched()) return outcome.position();
+    from = outcome.position();
+    mutable_buffer space;
+    ec = make_error(make_receive_room(buffer, space));
+    if (ec) return 0;
+    const std::size_t received = stream.read_some(space, ec);
+    buffer.shrink(space.size() - received);
+    if (!ec && received == 0) ec = error::eof;
+    if (ec) return 0;
+  }
+}
+template <sync_read_stream S, class Delimiter>
+std::size_t read_until(S& stream, const dynamic_buffer_ref& buffer, const Delimiter& delimiter) {
+  error_code ec;
+  const std::size_t bytes = beck::read_until(stream, buffer, delimiter, ec);
+  if (ec) throw_error(ec, "read_until");
+  return bytes;
+}
 
 }  // namespace beck

@@ -35,12 +35,12 @@ sequence_transfer<S, C> async_write(stream_object& stream, const S& buffers, C c
 template <const_buffer_sequence S, class Token>
   requires(!completion_condition<Token>)
 auto async_write(stream_object& stream, const S& buffers, Token&& token) {
-  return launch(async_write(stream, buffers), static_cast<Token&&>(token));
+  return beck::launch(beck::async_write(stream, buffers), static_cast<Token&&>(token));
 }
 template <const_buffer_sequence S, completion_condition C, class Token>
 auto async_write(stream_object& stream, const S& buffers, C condition, Token&& token) {
-  return launch(async_write(stream, buffers, static_cast<C&&>(condition)),
-                static_cast<Token&&>(token));
+  return beck::launch(beck::async_write(stream, buffers, static_cast<C&&>(condition)),
+                      static_cast<Token&&>(token));
 }
 
 /// Receives until the buffers are full, the stream ends (eof, with what came before) or an error.
@@ -59,79 +59,51 @@ sequence_transfer<S, C> async_read(stream_object& stream, const S& buffers, C co
 template <mutable_buffer_sequence S, class Token>
   requires(!completion_condition<Token>)
 auto async_read(stream_object& stream, const S& buffers, Token&& token) {
-  return launch(async_read(stream, buffers), static_cast<Token&&>(token));
+  return beck::launch(beck::async_read(stream, buffers), static_cast<Token&&>(token));
 }
 template <mutable_buffer_sequence S, completion_condition C, class Token>
 auto async_read(stream_object& stream, const S& buffers, C condition, Token&& token) {
-  return launch(async_read(stream, buffers, static_cast<C&&>(condition)),
-                static_cast<Token&&>(token));
+  return beck::launch(beck::async_read(stream, buffers, static_cast<C&&>(condition)),
+                      static_cast<Token&&>(token));
 }
 
-/// The synchronous forms, over any stream with read_some or write_some.
+/// The synchronous forms, over any stream with read_some or write_some. One step is one call with
+/// up to 16 buffers, or with one if the stream takes no sequences.
 template <class Stream, mutable_buffer_sequence B, completion_condition C>
 std::size_t read(Stream& stream, const B& buffers, C condition, error_code& ec) {
-  ec = error_code();
-  std::size_t total = 0;
-  const std::size_t size = buffer_size(buffers);
-  for (;;) {
-    const std::size_t more = bytes_wanted(condition, ec, total);
-    if (ec || more == 0 || total == size) return total;
-    total += read_part(stream, buffers, total, more, ec);
-  }
+  return beck::transfer_steps_now<mutable_buffer>(
+      buffers, condition, ec,
+      [&](const auto& parts, std::size_t) -> decltype(stream.read_some(parts, ec)) {
+        return stream.read_some(parts, ec);
+      });
 }
 template <class Stream, const_buffer_sequence B, completion_condition C>
 std::size_t write(Stream& stream, const B& buffers, C condition, error_code& ec) {
-  ec = error_code();
-  std::size_t total = 0;
-  const std::size_t size = buffer_size(buffers);
-  for (;;) {
-    const std::size_t more = bytes_wanted(condition, ec, total);
-    if (ec || more == 0 || total == size) return total;
-    total += write_part(stream, buffers, total, more, ec);
-  }
-}
-/// One step: the buffer that byte `skip` lies in, at most `bytes_max` of it.
-template <class Stream, mutable_buffer_sequence B>
-std::size_t read_part(Stream& stream, const B& buffers, std::size_t skip, std::size_t bytes_max,
-                      error_code& ec) {
-  const auto end = buffer_sequence_end(buffers);
-  for (auto at = buffer_sequence_begin(buffers); at != end; ++at) {
-    const mutable_buffer part(*at);
-    if (skip < part.size()) return stream.read_some(buffer(part + skip, bytes_max), ec);
-    skip -= part.size();
-  }
-  return 0;
-}
-template <class Stream, const_buffer_sequence B>
-std::size_t write_part(Stream& stream, const B& buffers, std::size_t skip, std::size_t bytes_max,
-                       error_code& ec) {
-  const auto end = buffer_sequence_end(buffers);
-  for (auto at = buffer_sequence_begin(buffers); at != end; ++at) {
-    const const_buffer part(*at);
-    if (skip < part.size()) return stream.write_some(buffer(part + skip, bytes_max), ec);
-    skip -= part.size();
-  }
-  return 0;
+  return beck::transfer_steps_now<const_buffer>(
+      buffers, condition, ec,
+      [&](const auto& parts, std::size_t) -> decltype(stream.write_some(parts, ec)) {
+        return stream.write_some(parts, ec);
+      });
 }
 template <class Stream, mutable_buffer_sequence B>
 std::size_t read(Stream& stream, const B& buffers, error_code& ec) {
-  return read(stream, buffers, transfer_all(), ec);
+  return beck::read(stream, buffers, transfer_all(), ec);
 }
 template <class Stream, mutable_buffer_sequence B, completion_condition C = transfer_all>
 std::size_t read(Stream& stream, const B& buffers, C condition = C()) {
   error_code ec;
-  const std::size_t total = read(stream, buffers, static_cast<C&&>(condition), ec);
+  const std::size_t total = beck::read(stream, buffers, static_cast<C&&>(condition), ec);
   if (ec) throw_error(ec, "read", total);
   return total;
 }
 template <class Stream, const_buffer_sequence B>
 std::size_t write(Stream& stream, const B& buffers, error_code& ec) {
-  return write(stream, buffers, transfer_all(), ec);
+  return beck::write(stream, buffers, transfer_all(), ec);
 }
 template <class Stream, const_buffer_sequence B, completion_condition C = transfer_all>
 std::size_t write(Stream& stream, const B& buffers, C condition = C()) {
   error_code ec;
-  const std::size_t total = write(stream, buffers, static_cast<C&&>(condition), ec);
+  const std::size_t total = beck::write(stream, buffers, static_cast<C&&>(condition), ec);
   if (ec) throw_error(ec, "write", total);
   return total;
 }

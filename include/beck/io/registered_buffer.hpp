@@ -139,8 +139,8 @@ class buffer_registration : public registered_buffers {
   buffer_registration(const any_io_executor& where, const B& buffers)
       : registered_buffers(where, count(buffers)) {
     std::size_t i = 0;
-    const auto end = buffer_sequence_end(buffers);
-    for (auto at = buffer_sequence_begin(buffers); at != end; ++at) this->set(i++, *at);
+    const auto end = beck::buffer_sequence_end(buffers);
+    for (auto at = beck::buffer_sequence_begin(buffers); at != end; ++at) this->set(i++, *at);
     this->enroll();
   }
 
@@ -148,8 +148,8 @@ class buffer_registration : public registered_buffers {
   template <class B>
   static std::size_t count(const B& buffers) {
     std::size_t n = 0;
-    const auto end = buffer_sequence_end(buffers);
-    for (auto at = buffer_sequence_begin(buffers); at != end; ++at) ++n;
+    const auto end = beck::buffer_sequence_end(buffers);
+    for (auto at = beck::buffer_sequence_begin(buffers); at != end; ++at) ++n;
     return n;
   }
 };

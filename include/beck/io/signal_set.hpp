@@ -47,7 +47,7 @@ class [[nodiscard]] signal_operation : public signal_wait {
   io_result<int> await_resume() const noexcept { return {error(), info.number}; }
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<signal_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<signal_operation&&>(*this), static_cast<Token&&>(token));
   }
 };
 
@@ -60,7 +60,7 @@ class [[nodiscard]] signal_info_operation : public signal_wait {
   io_result<signal_info> await_resume() const noexcept { return {error(), info}; }
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<signal_info_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<signal_info_operation&&>(*this), static_cast<Token&&>(token));
   }
 };
 
@@ -117,14 +117,14 @@ class signal_set {
   /// `token` takes (error_code, int number).
   template <class Token>
   auto async_wait(Token&& token) {
-    return launch(async_wait(), static_cast<Token&&>(token));
+    return beck::launch(async_wait(), static_cast<Token&&>(token));
   }
 
   signal_info_operation async_wait_info() noexcept { return signal_info_operation(*state_); }
   /// `token` takes (error_code, signal_info).
   template <class Token>
   auto async_wait_info(Token&& token) {
-    return launch(async_wait_info(), static_cast<Token&&>(token));
+    return beck::launch(async_wait_info(), static_cast<Token&&>(token));
   }
 
  private:

@@ -35,11 +35,11 @@ class basic_stream_descriptor : public basic_descriptor_stream<Executor>, public
   }
   template <class Token>
   auto async_wait(wait_type what, Token&& token) {
-    return launch(async_wait(what), static_cast<Token&&>(token));
+    return beck::launch(async_wait(what), static_cast<Token&&>(token));
   }
   void wait(wait_type what, error_code& ec) {
     auto op = async_wait(what);
-    ec = make_error(this->perform_now(op));
+    ec = beck::make_error(this->perform_now(op));
   }
   void wait(wait_type what) {
     error_code ec;

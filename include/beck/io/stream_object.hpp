@@ -26,7 +26,7 @@ class stream_object : public io_object {
   }
   template <mutable_buffer_sequence B, class Token>
   auto async_read_some(const B& buffers, Token&& token) {
-    return launch(async_read_some(buffers), static_cast<Token&&>(token));
+    return beck::launch(async_read_some(buffers), static_cast<Token&&>(token));
   }
 
   /// Sends at least one byte, or reports; broken_pipe if the peer is gone (never SIGPIPE).
@@ -41,7 +41,7 @@ class stream_object : public io_object {
   }
   template <const_buffer_sequence B, class Token>
   auto async_write_some(const B& buffers, Token&& token) {
-    return launch(async_write_some(buffers), static_cast<Token&&>(token));
+    return beck::launch(async_write_some(buffers), static_cast<Token&&>(token));
   }
 
   /// The synchronous forms wait, unless non_blocking(): then would_block.

@@ -79,8 +79,8 @@ task_value_t<Work> sync_wait(Work&& work,
   {
     io_context context;
     event.stop_at_end(context);
-    co_spawn(context, keep_value(work_traits<std::decay_t<Work>>::make(work), value),
-             sync_event::handler(event), at);
+    beck::co_spawn(context, beck::keep_value(work_traits<std::decay_t<Work>>::make(work), value),
+                   sync_event::handler(event), at);
     context.run();
   }  // what is left of the tree is destroyed here
   event.rethrow_if_failed();
@@ -152,12 +152,12 @@ template <execution_place P, spawnable Work>
   requires(!std::is_same_v<std::remove_cvref_t<P>, io_context>)
 task_value_t<Work> sync_wait(P&& where, Work&& work,
                              std::source_location at = std::source_location::current()) {
-  const any_io_executor executor(executor_at(where));
+  const any_io_executor executor(beck::executor_at(where));
   check_may_block_on(executor);
   task_value<task_value_t<Work>> value;
   sync_event event;
-  co_spawn(executor, keep_value(work_traits<std::decay_t<Work>>::make(work), value),
-           sync_event::handler(event), at);
+  beck::co_spawn(executor, beck::keep_value(work_traits<std::decay_t<Work>>::make(work), value),
+                 sync_event::handler(event), at);
   event.wait();
   event.rethrow_if_failed();
   return value.take();

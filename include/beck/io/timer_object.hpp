@@ -38,7 +38,7 @@ class [[nodiscard]] timer_operation : public void_operation, public timer_entry 
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<timer_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<timer_operation&&>(*this), static_cast<Token&&>(token));
   }
 
   timer_operation* sibling_next;  ///< waits of the same timer, while it is in flight
@@ -62,7 +62,7 @@ class timer_object {
   timer_operation async_wait() noexcept { return timer_operation(state_, expiry_); }
   template <class Token>
   auto async_wait(Token&& token) {
-    return launch(async_wait(), static_cast<Token&&>(token));
+    return beck::launch(async_wait(), static_cast<Token&&>(token));
   }
 
  protected:

@@ -38,7 +38,7 @@ class [[nodiscard]] submit_operation : public raw_operation {
       : raw_operation(context, &call), fill_entry_(static_cast<Fill&&>(fill)) {}
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<submit_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<submit_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:
@@ -59,7 +59,8 @@ submit_operation<Fill> async_submit(io_context& context, Fill fill) {
 }
 template <class Fill, class Token>
 auto async_submit(io_context& context, Fill fill, Token&& token) {
-  return launch(async_submit(context, static_cast<Fill&&>(fill)), static_cast<Token&&>(token));
+  return beck::launch(uring::async_submit(context, static_cast<Fill&&>(fill)),
+                      static_cast<Token&&>(token));
 }
 
 }  // namespace uring

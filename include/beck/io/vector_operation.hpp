@@ -15,13 +15,13 @@ struct io_vector {
 
 /// Fills `parts` with the parts of `buffers` from byte `skip` on, at most `bytes_max` bytes; empty
 /// parts are left out. Gives how many parts there are, at most `parts_max`.
-template <class S>
-std::size_t gather_parts(io_vector* parts, std::size_t parts_max, const S& buffers,
-                         std::size_t skip, std::size_t bytes_max) noexcept {
+template <class Part, class S>
+std::size_t gather_parts(Part* parts, std::size_t parts_max, const S& buffers, std::size_t skip,
+                         std::size_t bytes_max) noexcept {
   std::size_t count = 0;
-  const auto end = buffer_sequence_end(buffers);
-  for (auto at = buffer_sequence_begin(buffers); at != end && count < parts_max && bytes_max != 0;
-       ++at) {
+  const auto end = beck::buffer_sequence_end(buffers);
+  for (auto at = beck::buffer_sequence_begin(buffers);
+       at != end && count < parts_max && bytes_max != 0; ++at) {
     const const_buffer part(*at);
     if (skip >= part.size()) {
       skip -= part.size();
@@ -29,9 +29,7 @@ std::size_t gather_parts(io_vector* parts, std::size_t parts_max, const S& buffe
     }
     const std::size_t left = part.size() - skip;
     const std::size_t bytes = left < bytes_max ? left : bytes_max;
-    parts[count].data = const_cast<char*>(static_cast<const char*>(part.data())) + skip;
-    parts[count].bytes = bytes;
-    ++count;
+    parts[count++] = Part{const_cast<char*>(static_cast<const char*>(part.data())) + skip, bytes};
     bytes_max -= bytes;
     skip = 0;
   }
@@ -52,7 +50,7 @@ class [[nodiscard]] vector_operation : public transfer_operation {
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<vector_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<vector_operation&&>(*this), static_cast<Token&&>(token));
   }
 
   io_vector* parts() noexcept { return parts_; }
@@ -62,11 +60,28 @@ class [[nodiscard]] vector_operation : public transfer_operation {
   /// As gather_parts().
   template <class S>
   void gather(const S& buffers, std::size_t skip, std::size_t bytes_max) noexcept {
-    length = gather_parts(parts_, parts_max, buffers, skip, bytes_max);
+    length = beck::gather_parts(parts_, parts_max, buffers, skip, bytes_max);
   }
 
  private:
   io_vector parts_[parts_max];
+};
+
+/// Buffers of a sequence from byte `skip` on, at most `bytes_max` bytes and as many buffers as one
+/// call takes: what a step of a composed transfer hands to a stream. Copied whole.
+template <class Buffer>
+class buffer_parts {
+ public:
+  template <const_buffer_sequence S>
+  buffer_parts(const S& buffers, std::size_t skip, std::size_t bytes_max) noexcept
+      : count_(beck::gather_parts(parts_, vector_operation::parts_max, buffers, skip, bytes_max)) {}
+
+  const Buffer* begin() const noexcept { return parts_; }
+  const Buffer* end() const noexcept { return parts_ + count_; }
+
+ private:
+  Buffer parts_[vector_operation::parts_max];
+  std::size_t count_;
 };
 
 /// The parts of an operation whose kind is receive_vector or send_vector.

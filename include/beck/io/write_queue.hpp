@@ -75,14 +75,14 @@ class write_queue {
   /// Takes all the bytes, or none: no_buffer_space if they do not fit now, or somebody in
   /// async_push() is before them; message_size if they never will; no_memory; the queue's error.
   /// Never waits, never makes a system call.
-  error_code push(const_buffer data) noexcept { return push_parts(&data, 1); }
+  [[nodiscard]] error_code push(const_buffer data) noexcept { return push_parts(&data, 1); }
   template <const_buffer_sequence S>
     requires(!single_buffer<S>)
-  error_code push(const S& buffers) noexcept {
+  [[nodiscard]] error_code push(const S& buffers) noexcept {
     const_buffer parts[parts_max];
     std::size_t count = 0;
-    const auto end = buffer_sequence_end(buffers);
-    for (auto at = buffer_sequence_begin(buffers); at != end; ++at) {
+    const auto end = beck::buffer_sequence_end(buffers);
+    for (auto at = beck::buffer_sequence_begin(buffers); at != end; ++at) {
       if (count == parts_max) return error::message_size;
       parts[count++] = *at;
     }

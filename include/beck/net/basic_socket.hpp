@@ -21,8 +21,8 @@ class basic_socket : public Base, public socket_base {
   executor_type get_executor() const noexcept { return typed_.get(this->object_executor()); }
 
   void open(const Protocol& protocol, error_code& ec) {
-    socket_calls::open(*this->descriptor_, protocol.family(), protocol.type(), protocol.protocol(),
-                       ec);
+    socket_calls::open(*this->slot_to_open(), protocol.family(), protocol.type(),
+                       protocol.protocol(), ec);
   }
   void open(const Protocol& protocol) {
     error_code ec;
@@ -33,7 +33,7 @@ class basic_socket : public Base, public socket_base {
   /// Takes over a descriptor that was made elsewhere (inherited, socket activation) and makes it
   /// non-blocking and close-on-exec.
   void assign(const Protocol&, int handle, error_code& ec) noexcept {
-    socket_calls::adopt(*this->descriptor_, handle, ec);
+    socket_calls::adopt(*this->slot_to_open(), handle, ec);
   }
   void assign(const Protocol& protocol, int handle) {
     error_code ec;
@@ -119,11 +119,11 @@ class basic_socket : public Base, public socket_base {
   }
   template <class Token>
   auto async_wait(wait_type what, Token&& token) {
-    return launch(async_wait(what), static_cast<Token&&>(token));
+    return beck::launch(async_wait(what), static_cast<Token&&>(token));
   }
   void wait(wait_type what, error_code& ec) {
     auto op = async_wait(what);
-    ec = make_error(this->perform_now(op));
+    ec = beck::make_error(this->perform_now(op));
   }
   void wait(wait_type what) {
     error_code ec;

@@ -144,15 +144,15 @@ template <class Protocol, class Executor, endpoint_range<typename Protocol::endp
   requires(!connect_condition<std::decay_t<Token>, typename Protocol::endpoint>)
 auto async_connect(basic_stream_socket<Protocol, Executor>& socket, const Range& endpoints,
                    Token&& token) {
-  return launch(async_connect(socket, endpoints), static_cast<Token&&>(token));
+  return beck::launch(beck::async_connect(socket, endpoints), static_cast<Token&&>(token));
 }
 template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range,
           connect_condition<typename Protocol::endpoint> Condition,
           completion_token_for<void(error_code, typename Protocol::endpoint)> Token>
 auto async_connect(basic_stream_socket<Protocol, Executor>& socket, const Range& endpoints,
                    Condition condition, Token&& token) {
-  return launch(async_connect(socket, endpoints, static_cast<Condition&&>(condition)),
-                static_cast<Token&&>(token));
+  return beck::launch(beck::async_connect(socket, endpoints, static_cast<Condition&&>(condition)),
+                      static_cast<Token&&>(token));
 }
 
 /// The same in this call, which waits.
@@ -177,13 +177,13 @@ typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& soc
 template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range>
 typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& socket,
                                     const Range& endpoints, error_code& ec) {
-  return connect(socket, endpoints, any_endpoint(), ec);
+  return beck::connect(socket, endpoints, any_endpoint(), ec);
 }
 template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range>
 typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& socket,
                                     const Range& endpoints) {
   error_code ec;
-  const auto endpoint = connect(socket, endpoints, any_endpoint(), ec);
+  const auto endpoint = beck::connect(socket, endpoints, any_endpoint(), ec);
   throw_if(ec, "connect");
   return endpoint;
 }
@@ -192,7 +192,7 @@ template <class Protocol, class Executor, endpoint_range<typename Protocol::endp
 typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& socket,
                                     const Range& endpoints, Condition condition) {
   error_code ec;
-  const auto endpoint = connect(socket, endpoints, static_cast<Condition&&>(condition), ec);
+  const auto endpoint = beck::connect(socket, endpoints, static_cast<Condition&&>(condition), ec);
   throw_if(ec, "connect");
   return endpoint;
 }

@@ -26,7 +26,7 @@ class [[nodiscard]] connect_operation : public void_operation {
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, scope_of(coroutine, at));
+    suspend_in(coroutine, beck::scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     if (!this->wait_in(coroutine, environment)) return;
@@ -44,7 +44,7 @@ class [[nodiscard]] connect_operation : public void_operation {
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<connect_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<connect_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:

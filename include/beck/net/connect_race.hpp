@@ -66,7 +66,7 @@ connect_race_operation async_connect(ip::tcp::socket& socket, const Range& endpo
 template <endpoint_range<ip::tcp::endpoint> Range, class Token>
 auto async_connect(ip::tcp::socket& socket, const Range& endpoints, const happy_eyeballs& how,
                    Token&& token) {
-  return launch(async_connect(socket, endpoints, how), static_cast<Token&&>(token));
+  return beck::launch(beck::async_connect(socket, endpoints, how), static_cast<Token&&>(token));
 }
 
 /// Looks up `host` and `service` and does the same with what that gives. Errors: as
@@ -78,11 +78,11 @@ inline connect_race_operation async_connect(ip::tcp::socket& socket, text_view h
 template <class Token>
 auto async_connect(ip::tcp::socket& socket, text_view host, text_view service,
                    const happy_eyeballs& how, Token&& token) {
-  return launch(async_connect(socket, host, service, how), static_cast<Token&&>(token));
+  return beck::launch(async_connect(socket, host, service, how), static_cast<Token&&>(token));
 }
 template <completion_token_for<void(error_code, ip::tcp::endpoint)> Token>
 auto async_connect(ip::tcp::socket& socket, text_view host, text_view service, Token&& token) {
-  return launch(async_connect(socket, host, service), static_cast<Token&&>(token));
+  return beck::launch(async_connect(socket, host, service), static_cast<Token&&>(token));
 }
 
 }  // namespace beck

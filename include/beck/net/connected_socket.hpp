@@ -41,12 +41,12 @@ class basic_connected_socket : public basic_socket<Base, Protocol, Executor> {
   /// Errors: connect(2)'s.
   connect_operation async_connect(const endpoint_type& endpoint) noexcept {
     const Protocol protocol = endpoint.protocol();
-    return connect_operation(this->descriptor_, endpoint, protocol.family(), protocol.type(),
+    return connect_operation(this->slot_to_open(), endpoint, protocol.family(), protocol.type(),
                              protocol.protocol());
   }
   template <class Token>
   auto async_connect(const endpoint_type& endpoint, Token&& token) {
-    return launch(async_connect(endpoint), static_cast<Token&&>(token));
+    return beck::launch(async_connect(endpoint), static_cast<Token&&>(token));
   }
   void connect(const endpoint_type& endpoint, error_code& ec) {
     ec = error_code();
@@ -54,7 +54,7 @@ class basic_connected_socket : public basic_socket<Base, Protocol, Executor> {
     if (ec) return;
     endpoint_type copy(endpoint);
     io_op op(op_kind::connect, this->descriptor_, copy.data(), copy.size());
-    ec = make_error(this->perform_now(op));
+    ec = beck::make_error(this->perform_now(op));
   }
   void connect(const endpoint_type& endpoint) {
     error_code ec;

@@ -55,7 +55,7 @@ class [[nodiscard]] receive_batch_operation : public message_operation {
   }
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<receive_batch_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<receive_batch_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:
@@ -69,7 +69,7 @@ class [[nodiscard]] send_batch_operation : public message_operation {
       : message_operation(op_kind::send_message, d, batch.headers_, batch.count_) {}
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<send_batch_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<send_batch_operation&&>(*this), static_cast<Token&&>(token));
   }
 };
 

@@ -102,12 +102,12 @@ class basic_datagram_socket : public basic_connected_socket<io_object, Protocol,
   template <mutable_buffer_sequence B, class Token>
     requires(!std::is_convertible_v<Token, message_flags>)
   auto async_receive_from(const B& buffers, endpoint_type& sender, Token&& token) {
-    return launch(async_receive_from(buffers, sender), static_cast<Token&&>(token));
+    return beck::launch(async_receive_from(buffers, sender), static_cast<Token&&>(token));
   }
   template <mutable_buffer_sequence B, class Token>
   auto async_receive_from(const B& buffers, endpoint_type& sender, message_flags flags,
                           Token&& token) {
-    return launch(async_receive_from(buffers, sender, flags), static_cast<Token&&>(token));
+    return beck::launch(async_receive_from(buffers, sender, flags), static_cast<Token&&>(token));
   }
 
   /// The same, from the peer of a connected socket or from anybody.
@@ -119,11 +119,11 @@ class basic_datagram_socket : public basic_connected_socket<io_object, Protocol,
   template <mutable_buffer_sequence B, class Token>
     requires(!std::is_convertible_v<Token, message_flags>)
   auto async_receive(const B& buffers, Token&& token) {
-    return launch(async_receive(buffers), static_cast<Token&&>(token));
+    return beck::launch(async_receive(buffers), static_cast<Token&&>(token));
   }
   template <mutable_buffer_sequence B, class Token>
   auto async_receive(const B& buffers, message_flags flags, Token&& token) {
-    return launch(async_receive(buffers, flags), static_cast<Token&&>(token));
+    return beck::launch(async_receive(buffers, flags), static_cast<Token&&>(token));
   }
 
   /// Sends the buffers as one datagram to `destination`. Success says that it was sent, not that
@@ -137,12 +137,12 @@ class basic_datagram_socket : public basic_connected_socket<io_object, Protocol,
   template <const_buffer_sequence B, class Token>
     requires(!std::is_convertible_v<Token, message_flags>)
   auto async_send_to(const B& buffers, const endpoint_type& destination, Token&& token) {
-    return launch(async_send_to(buffers, destination), static_cast<Token&&>(token));
+    return beck::launch(async_send_to(buffers, destination), static_cast<Token&&>(token));
   }
   template <const_buffer_sequence B, class Token>
   auto async_send_to(const B& buffers, const endpoint_type& destination, message_flags flags,
                      Token&& token) {
-    return launch(async_send_to(buffers, destination, flags), static_cast<Token&&>(token));
+    return beck::launch(async_send_to(buffers, destination, flags), static_cast<Token&&>(token));
   }
 
   /// The same, to the peer of a connected socket.
@@ -154,11 +154,11 @@ class basic_datagram_socket : public basic_connected_socket<io_object, Protocol,
   template <const_buffer_sequence B, class Token>
     requires(!std::is_convertible_v<Token, message_flags>)
   auto async_send(const B& buffers, Token&& token) {
-    return launch(async_send(buffers), static_cast<Token&&>(token));
+    return beck::launch(async_send(buffers), static_cast<Token&&>(token));
   }
   template <const_buffer_sequence B, class Token>
   auto async_send(const B& buffers, message_flags flags, Token&& token) {
-    return launch(async_send(buffers, flags), static_cast<Token&&>(token));
+    return beck::launch(async_send(buffers, flags), static_cast<Token&&>(token));
   }
 
   // --- several by one call (datagram_batch.hpp)
@@ -173,7 +173,7 @@ class basic_datagram_socket : public basic_connected_socket<io_object, Protocol,
   }
   template <std::size_t Capacity, class Token>
   auto async_receive_many(receive_batch<Protocol, Capacity>& batch, Token&& token) {
-    return launch(async_receive_many(batch), static_cast<Token&&>(token));
+    return beck::launch(async_receive_many(batch), static_cast<Token&&>(token));
   }
   /// Sends all datagrams of the batch in their order: how many. After an error that many were sent
   /// and the next one was not; batch.discard(n + 1) drops it too, and the rest can be sent.
@@ -183,7 +183,7 @@ class basic_datagram_socket : public basic_connected_socket<io_object, Protocol,
   }
   template <std::size_t Capacity, class Token>
   auto async_send_many(send_batch<Protocol, Capacity>& batch, Token&& token) {
-    return launch(async_send_many(batch), static_cast<Token&&>(token));
+    return beck::launch(async_send_many(batch), static_cast<Token&&>(token));
   }
 
   // --- synchronous forms: they wait, unless non_blocking()

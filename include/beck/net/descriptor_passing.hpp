@@ -77,7 +77,8 @@ class [[nodiscard]] send_descriptors_operation : public message_operation {
   }
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<send_descriptors_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<send_descriptors_operation&&>(*this),
+                        static_cast<Token&&>(token));
   }
 
  private:
@@ -99,7 +100,8 @@ class [[nodiscard]] receive_descriptors_operation : public message_operation {
   }
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<receive_descriptors_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<receive_descriptors_operation&&>(*this),
+                        static_cast<Token&&>(token));
   }
 
  private:
@@ -122,7 +124,8 @@ auto async_send_descriptors(Socket& socket, const B& buffers,
 template <local_socket Socket, const_buffer_sequence B, class Token>
 auto async_send_descriptors(Socket& socket, const B& buffers, const passed_descriptors& fds,
                             Token&& token) {
-  return launch(async_send_descriptors(socket, buffers, fds), static_cast<Token&&>(token));
+  return beck::launch(beck::async_send_descriptors(socket, buffers, fds),
+                      static_cast<Token&&>(token));
 }
 
 /// Receives bytes, and the descriptors that came beside them, if any: `fds` has them from then on,
@@ -137,7 +140,8 @@ auto async_receive_descriptors(Socket& socket, const B& buffers,
 template <local_socket Socket, mutable_buffer_sequence B, class Token>
 auto async_receive_descriptors(Socket& socket, const B& buffers, received_descriptors& fds,
                                Token&& token) {
-  return launch(async_receive_descriptors(socket, buffers, fds), static_cast<Token&&>(token));
+  return beck::launch(beck::async_receive_descriptors(socket, buffers, fds),
+                      static_cast<Token&&>(token));
 }
 
 }  // namespace beck

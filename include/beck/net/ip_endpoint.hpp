@@ -97,6 +97,6 @@ class basic_endpoint : public socket_address {
 template <class Protocol>
 struct std::hash<beck::ip::basic_endpoint<Protocol>> {
   std::size_t operator()(const beck::ip::basic_endpoint<Protocol>& e) const noexcept {
-    return hash_value(e);
+    return beck::ip::hash_value(e);
   }
 };

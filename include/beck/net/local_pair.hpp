@@ -20,14 +20,14 @@ template <class A, class B>
   requires local_socket_pair<A, B>
 void connect_pair(A& a, B& b, error_code& ec) {
   using protocol = typename A::protocol_type;
-  socket_calls::open_pair(*a.slot(), *b.slot(), protocol::family(), protocol::type(),
-                          protocol::protocol(), ec);
+  socket_calls::open_pair(*a.slot_to_open(), *b.slot_to_open(), protocol::family(),
+                          protocol::type(), protocol::protocol(), ec);
 }
 template <class A, class B>
   requires local_socket_pair<A, B>
 void connect_pair(A& a, B& b) {
   error_code ec;
-  connect_pair(a, b, ec);
+  beck::connect_pair(a, b, ec);
   throw_if(ec, "connect_pair");
 }
 

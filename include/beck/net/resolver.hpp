@@ -44,17 +44,13 @@ struct resolver_state;
 class resolver_lookups {
  public:
   explicit resolver_lookups(const any_io_executor& executor);
-  resolver_lookups(resolver_lookups&& other) noexcept
-      : state_(std::exchange(other.state_, nullptr)) {}
-  resolver_lookups& operator=(resolver_lookups&& other) noexcept {
-    std::swap(state_, other.state_);
-    other.close();
-    return *this;
-  }
+  /// The other one goes on without lookups, on its executor.
+  resolver_lookups(resolver_lookups&& other) noexcept;
+  resolver_lookups& operator=(resolver_lookups&& other) noexcept;
   /// Cancels.
   ~resolver_lookups() { close(); }
 
-  /// Requires that this was not moved from.
+  /// Asserts that a move from this found memory for another state.
   resolver_state& get() const noexcept;
   any_io_executor executor() const noexcept;
   void cancel() noexcept;
@@ -213,7 +209,7 @@ class basic_resolver : public resolver_base {
       : basic_resolver(any_io_executor(context.get_executor())) {}
   /// Requires an executor whose context is an io_context; throws io_error (invalid_argument) else.
   explicit basic_resolver(const any_io_executor& executor) : lookups_(executor) {}
-  /// Lookups that are under way go along; the other one may only be destroyed or assigned to.
+  /// Lookups that are under way go along; the other one is as new, on its executor.
   basic_resolver(basic_resolver&& other) noexcept = default;
   /// Cancels its own.
   basic_resolver& operator=(basic_resolver&& other) noexcept = default;
@@ -238,24 +234,24 @@ class basic_resolver : public resolver_base {
   }
   template <completion_token_for<void(error_code, results_type)> Token>
   auto async_resolve(text_view host, text_view service, Token&& token) {
-    return launch(async_resolve(host, service), static_cast<Token&&>(token));
+    return beck::launch(async_resolve(host, service), static_cast<Token&&>(token));
   }
   template <class Token>
   auto async_resolve(text_view host, text_view service, flags how, Token&& token) {
-    return launch(async_resolve(host, service, how), static_cast<Token&&>(token));
+    return beck::launch(async_resolve(host, service, how), static_cast<Token&&>(token));
   }
   template <completion_token_for<void(error_code, results_type)> Token>
   auto async_resolve(const Protocol& protocol, text_view host, text_view service, Token&& token) {
-    return launch(async_resolve(protocol, host, service), static_cast<Token&&>(token));
+    return beck::launch(async_resolve(protocol, host, service), static_cast<Token&&>(token));
   }
   template <class Token>
   auto async_resolve(const Protocol& protocol, text_view host, text_view service, flags how,
                      Token&& token) {
-    return launch(async_resolve(protocol, host, service, how), static_cast<Token&&>(token));
+    return beck::launch(async_resolve(protocol, host, service, how), static_cast<Token&&>(token));
   }
   template <class Token>
   auto async_resolve(const endpoint_type& endpoint, Token&& token) {
-    return launch(async_resolve(endpoint), static_cast<Token&&>(token));
+    return beck::launch(async_resolve(endpoint), static_cast<Token&&>(token));
   }
 
   /// The same in this call, which waits; not in a handler of a program that has other things to do.
@@ -292,7 +288,7 @@ class basic_resolver : public resolver_base {
   results_type resolve(const endpoint_type& endpoint) {
     error_code ec;
     results_type results = resolve(endpoint, ec);
-    if (ec) throw_name_error(ec, endpoint.to_text(), "");
+    if (ec) ip::throw_name_error(ec, endpoint.to_text(), "");
     return results;
   }
 

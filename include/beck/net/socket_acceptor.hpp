@@ -13,32 +13,41 @@ class [[nodiscard]] accept_operation : public operation {
  public:
   using signature = void(error_code, Socket);
 
-  accept_operation(descriptor* d, Socket&& socket) noexcept
-      : operation(op_kind::accept, d, nullptr, 0), socket_(static_cast<Socket&&>(socket)) {
+  using endpoint_type = typename Socket::endpoint_type;
+
+  accept_operation(descriptor* d, Socket&& socket, endpoint_type* peer = nullptr) noexcept
+      : operation(op_kind::accept, d, nullptr, 0),
+        socket_(static_cast<Socket&&>(socket)),
+        peer_(peer) {
     result = -1;
   }
   accept_operation(accept_operation&& other) noexcept
-      : operation(static_cast<operation&&>(other)), socket_(static_cast<Socket&&>(other.socket_)) {
+      : operation(static_cast<operation&&>(other)),
+        socket_(static_cast<Socket&&>(other.socket_)),
+        peer_(other.peer_) {
     result = std::exchange(other.result, -1);
   }
   accept_operation& operator=(accept_operation&&) = delete;
   ~accept_operation() {
-    if (result >= 0) socket_calls::close_number(*socket_.slot(), result);
+    if (result >= 0) socket_calls::close_number(*target, result);
   }
 
   io_result<Socket> await_resume() noexcept {
     result_error ec = this->error();
-    if (!ec) ec = socket_calls::open_accepted(*socket_.slot(), std::exchange(result, -1));
+    if (!ec) ec = socket_calls::open_accepted(*socket_.slot(), *target, std::exchange(result, -1));
+    error_code gone;  // the peer, again
+    if (!ec && peer_ != nullptr) *peer_ = socket_.remote_endpoint(gone);
     return io_result<Socket>(ec, static_cast<Socket&&>(socket_));
   }
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<accept_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<accept_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:
   Socket socket_;
+  endpoint_type* peer_;
 };
 
 /// An accept into a socket of the caller's, which must be closed and must outlive the operation.
@@ -56,14 +65,14 @@ class [[nodiscard]] accept_into_operation : public void_operation {
   }
   accept_into_operation& operator=(accept_into_operation&&) = delete;
   ~accept_into_operation() {
-    if (result >= 0) socket_calls::close_number(*peer_->slot(), result);
+    if (result >= 0) socket_calls::close_number(*target, result);
   }
 
   bool await_ready() noexcept { return refuse() || void_operation::await_ready(); }
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, scope_of(coroutine, at));
+    suspend_in(coroutine, beck::scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     if (!this->wait_in(coroutine, environment)) return;
@@ -81,24 +90,64 @@ class [[nodiscard]] accept_into_operation : public void_operation {
 
   io_result<> await_resume() noexcept {
     if (result < 0) return io_result<>(error());
-    return io_result<>(socket_calls::open_accepted(*peer_->slot(), std::exchange(result, -1)));
+    return io_result<>(
+        socket_calls::open_accepted(*peer_->slot(), *target, std::exchange(result, -1)));
   }
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<accept_into_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<accept_into_operation&&>(*this), static_cast<Token&&>(token));
   }
+
+ protected:
+  descriptor& peer_slot() noexcept { return *peer_->slot(); }
 
  private:
   bool refuse() noexcept {
-    const error_code ec = socket_calls::openable(*peer_->slot());
-    if (!ec) return false;
-    result = ec == error::already_open ? already_open_result : -error::bad_descriptor;
+    const int refused = socket_calls::openable(*peer_->slot_to_open());
+    if (refused == 0) return false;
+    result = refused;
     return true;
   }
 
   stream_object* peer_;
 };
+
+/// The same, and it gives the peer's endpoint.
+template <class Endpoint>
+class [[nodiscard]] accept_from_operation : public accept_into_operation {
+ public:
+  accept_from_operation(descriptor* d, stream_object& peer, Endpoint& endpoint) noexcept
+      : accept_into_operation(d, peer), endpoint_(&endpoint) {}
+
+  io_result<> await_resume() noexcept {
+    const io_result<> accepted = accept_into_operation::await_resume();
+    if (accepted.error()) return accepted;
+    error_code gone;  // the peer, again
+    std::size_t bytes = endpoint_->capacity();
+    socket_calls::remote_name(this->peer_slot(), endpoint_->data(), bytes, gone);
+    gone ? void(*endpoint_ = Endpoint()) : endpoint_->resize(bytes);
+    return accepted;
+  }
+
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return beck::launch(static_cast<accept_from_operation&&>(*this), static_cast<Token&&>(token));
+  }
+
+ private:
+  Endpoint* endpoint_;
+};
+
+/// Where the socket of an accept is to be.
+template <class T>
+concept accept_place =
+    std::is_same_v<std::remove_cvref_t<T>, io_context> ||
+    (executor_like<std::remove_cvref_t<T>> && !std::is_same_v<std::remove_cvref_t<T>, deferred_t>);
+/// What async_accept takes besides a token.
+template <class T, class Endpoint>
+concept accept_target =
+    accept_place<T> || std::is_base_of_v<io_object, T> || std::is_same_v<T, Endpoint>;
 
 /// A listening socket. Accepting survives what is not its fault: connections that were lost before
 /// they were accepted are skipped, and without free descriptors or memory the accept pauses (10 ms
@@ -154,32 +203,65 @@ class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor>
   accept_operation<socket_type> async_accept() {
     return {this->descriptor_, socket_type(context(), this->object_executor())};
   }
-  /// The same, for a socket on another executor.
+  /// The same, for a socket on another executor, or of another context (not in simulations:
+  /// operation_not_supported).
   template <class Other>
     requires(executor_like<Other> && !std::is_same_v<std::decay_t<Other>, deferred_t>)
   accept_operation<socket_type> async_accept(const Other& executor) {
-    return {this->descriptor_, socket_type(context(), any_io_executor(executor))};
+    return {this->descriptor_, socket_on(executor)};
   }
+  accept_operation<socket_type> async_accept(io_context& other) {
+    return {this->descriptor_, socket_on(other)};
+  }
+  /// Into a closed socket of the caller's, which outlives the operation.
   accept_into_operation async_accept(stream_object& peer) { return {this->descriptor_, peer}; }
+  /// Each of these with the peer's endpoint, which is written at completion; an empty one if the
+  /// peer has gone again.
+  accept_operation<socket_type> async_accept(endpoint_type& endpoint) {
+    return {this->descriptor_, socket_on(this->object_executor()), &endpoint};
+  }
+  template <class Where>
+    requires accept_place<std::decay_t<Where>>
+  accept_operation<socket_type> async_accept(Where&& where, endpoint_type& endpoint) {
+    return {this->descriptor_, socket_on(where), &endpoint};
+  }
+  accept_from_operation<endpoint_type> async_accept(stream_object& peer, endpoint_type& endpoint) {
+    return {this->descriptor_, peer, endpoint};
+  }
   template <class Token>
-    requires(!executor_like<std::decay_t<Token>> &&
-             !std::is_base_of_v<io_object, std::decay_t<Token>>)
+    requires(!accept_target<std::decay_t<Token>, endpoint_type>)
   auto async_accept(Token&& token) {
-    return launch(async_accept(), static_cast<Token&&>(token));
+    return beck::launch(async_accept(), static_cast<Token&&>(token));
   }
   template <class Target, class Token>
+    requires(accept_target<std::decay_t<Target>, endpoint_type> &&
+             !std::is_same_v<std::decay_t<Token>, endpoint_type>)
   auto async_accept(Target&& target, Token&& token) {
-    return launch(async_accept(static_cast<Target&&>(target)), static_cast<Token&&>(token));
+    return beck::launch(async_accept(static_cast<Target&&>(target)), static_cast<Token&&>(token));
+  }
+  template <class Target, class Token>
+  auto async_accept(Target&& target, endpoint_type& endpoint, Token&& token) {
+    return beck::launch(async_accept(static_cast<Target&&>(target), endpoint),
+                        static_cast<Token&&>(token));
   }
 
   /// Waits for the next connection, unless non_blocking(). Reports what async_accept would survive.
-  socket_type accept(error_code& ec) {
-    socket_type socket(context(), this->object_executor());
-    io_op op(op_kind::accept, this->descriptor_, nullptr, 0);
-    const int result = this->perform_now(op);
-    ec = make_error(result);
-    if (!ec) ec = socket_calls::open_accepted(*socket.slot(), result);
-    return socket;
+  /// The forms are those of async_accept.
+  socket_type accept(error_code& ec) { return accept_as(socket_on(this->object_executor()), ec); }
+  socket_type accept(endpoint_type& endpoint, error_code& ec) {
+    return with_endpoint(accept(ec), endpoint, ec);
+  }
+  template <accept_place Where>
+  socket_type accept(Where&& where, error_code& ec) {
+    return accept_as(socket_on(where), ec);
+  }
+  template <accept_place Where>
+  socket_type accept(Where&& where, endpoint_type& endpoint, error_code& ec) {
+    return with_endpoint(accept(where, ec), endpoint, ec);
+  }
+  void accept(stream_object& peer, error_code& ec) {
+    ec = make_error(socket_calls::openable(*peer.slot_to_open()));
+    if (!ec) accept_into(*peer.slot(), ec);
   }
   socket_type accept() {
     error_code ec;
@@ -187,8 +269,40 @@ class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor>
     throw_if(ec, "accept");
     return socket;
   }
+  template <class Target>
+    requires(accept_place<Target> || std::is_same_v<Target, endpoint_type>)
+  socket_type accept(Target& target) {
+    error_code ec;
+    socket_type socket = accept(target, ec);
+    throw_if(ec, "accept");
+    return socket;
+  }
+  void accept(stream_object& peer) {
+    error_code ec;
+    accept(peer, ec);
+    throw_if(ec, "accept");
+  }
 
  private:
+  socket_type socket_on(io_context& other) { return socket_type(other); }
+  template <executor_like Other>
+  socket_type socket_on(const Other& executor) {
+    return socket_type(context(), any_io_executor(executor));
+  }
+  void accept_into(descriptor& slot, error_code& ec) {
+    io_op op(op_kind::accept, this->descriptor_, nullptr, 0);
+    const int result = this->perform_now(op);
+    ec = make_error(result);
+    if (!ec) ec = socket_calls::open_accepted(slot, *this->descriptor_, result);
+  }
+  socket_type accept_as(socket_type socket, error_code& ec) {
+    accept_into(*socket.slot(), ec);
+    return socket;
+  }
+  static socket_type with_endpoint(socket_type socket, endpoint_type& endpoint, error_code ec) {
+    if (!ec) endpoint = socket.remote_endpoint(ec);
+    return socket;
+  }
   io_context& context() const noexcept { return socket_calls::context_of(*this->descriptor_); }
 
   void listen_on(const endpoint_type& endpoint, bool reuse) {

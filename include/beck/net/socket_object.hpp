@@ -32,10 +32,10 @@ struct socket_calls {
   static std::size_t available(const descriptor& d, error_code& ec) noexcept;
   static void open_pair(descriptor& a, descriptor& b, int family, int type, int protocol,
                         error_code& ec);
-  /// Gives a descriptor that accept4(2) made to a slot, or closes it and says why.
-  static error_code open_accepted(descriptor& d, int fd) noexcept;
-  /// already_open, or bad_descriptor for a moved-from object; no error if `d` can be opened.
-  static error_code openable(const descriptor& d) noexcept;
+  /// Gives a descriptor that accept4(2) made on `acceptor` to a slot, or closes it and says why.
+  static error_code open_accepted(descriptor& d, descriptor& acceptor, int fd) noexcept;
+  /// 0 if something may be opened in `d` (of io_object::slot_to_open()), else a result as in io_op.
+  static int openable(const descriptor& d) noexcept;
   static void close_number(descriptor& d, int fd) noexcept;
   static io_context& context_of(const descriptor& d) noexcept;
 };

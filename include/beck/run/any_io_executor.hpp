@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <beck/base/late.hpp>
 #include <beck/base/ref_count.hpp>
 #include <beck/base/unfused.hpp>
 #include <beck/run/block.hpp>
@@ -78,6 +79,38 @@ struct executor_table {
   /// Whether entries expire on any thread and beside the executor's entries; then disarm() is for
   /// those that have expired, too.
   bool expires_beside = false;
+  /// Lets the caller inside at once, if nobody is and it is inside of what is below (strands);
+  /// every enter() that gave true has its leave(). null: running_here() says it all.
+  bool (*enter)(void* self) noexcept = nullptr;
+  void (*leave)(void* self) noexcept = nullptr;
+};
+
+/// The caller inside an executor, if it is or may be at once, for as long as this lives.
+class executor_visit {
+ public:
+  executor_visit(const executor_table* table, void* self) noexcept
+      : inside_(table->running_here(self)) {
+    if (inside_ || table->enter == nullptr || !table->enter(self)) return;
+    inside_ = true;
+    table_ = table;
+    self_ = self;
+    enclosure_.emplace(*runner::current(), self);
+  }
+  ~executor_visit() {
+    if (!enclosure_) return;
+    enclosure_.reset();
+    table_->leave(self_);
+  }
+  executor_visit(const executor_visit&) = delete;
+  executor_visit& operator=(const executor_visit&) = delete;
+
+  explicit operator bool() const noexcept { return inside_; }
+
+ private:
+  bool inside_;
+  late<runner::enclosure> enclosure_;  // of what enter() was called for
+  const executor_table* table_;
+  void* self_;
 };
 
 class any_io_executor;

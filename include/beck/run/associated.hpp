@@ -24,7 +24,7 @@ class recycling_allocator {
   template <class U>
   recycling_allocator(const recycling_allocator<U>&) noexcept {}
   T* allocate(std::size_t n) { return static_cast<T*>(allocate_block(n * sizeof(T))); }
-  void deallocate(T* p, std::size_t) noexcept { free_block(p); }
+  void deallocate(T* p, std::size_t) noexcept { beck::free_block(p); }
   template <class U>
   bool operator==(const recycling_allocator<U>&) const noexcept {
     return true;
@@ -132,10 +132,10 @@ auto get_associated_cancellation_slot(const T& handler, const F& fallback = F())
 
 template <class T, class F = any_io_executor>
 using associated_executor_t =
-    decltype(get_associated_executor(std::declval<const T&>(), std::declval<const F&>()));
+    decltype(beck::get_associated_executor(std::declval<const T&>(), std::declval<const F&>()));
 template <class T, class F = recycling_allocator<>>
 using associated_allocator_t =
-    decltype(get_associated_allocator(std::declval<const T&>(), std::declval<const F&>()));
+    decltype(beck::get_associated_allocator(std::declval<const T&>(), std::declval<const F&>()));
 
 /// Whether T answers a query: by a member, by a trait that its author specialised, or through the
 /// handler that it wraps.
@@ -178,14 +178,14 @@ class handler_listening<Handler, Hook> {
   explicit handler_listening(void* owner) noexcept { hook_.owner = owner; }
 
   void start(const Handler& handler) noexcept {
-    const cancellation_slot slot = get_associated_cancellation_slot(handler);
+    const cancellation_slot slot = beck::get_associated_cancellation_slot(handler);
     if (!slot.is_connected()) return;
     slot.connect(hook_);
     listening_ = true;
   }
   /// Before the handler is called, moved or destroyed.
   void stop(const Handler& handler) noexcept {
-    if (std::exchange(listening_, false)) get_associated_cancellation_slot(handler).clear();
+    if (std::exchange(listening_, false)) beck::get_associated_cancellation_slot(handler).clear();
   }
   /// For hooks that send messages: true if one is out; `delivery` is run when it is back.
   bool keep_back(queue_entry* delivery) noexcept { return listening_ && hook_.keep_back(delivery); }
@@ -244,7 +244,7 @@ template <class T, class Handler, class... Args>
     }
   } else {
     typename rebound_allocator<associated_allocator_t<Handler>, T>::type allocator(
-        get_associated_allocator(handler));
+        beck::get_associated_allocator(handler));
     T* memory = allocator.allocate(1);
     try {
       return ::new (static_cast<void*>(memory)) T(static_cast<Args&&>(args)...);
@@ -262,10 +262,10 @@ void release_for_handler(T* object, const Handler& handler) noexcept {
   object->~T();
   if constexpr (!has_associated_allocator<Handler>) {
     (void)handler;
-    free_block(object);
+    beck::free_block(object);
   } else {
     typename rebound_allocator<associated_allocator_t<Handler>, T>::type allocator(
-        get_associated_allocator(handler));
+        beck::get_associated_allocator(handler));
     allocator.deallocate(object, 1);
   }
 }

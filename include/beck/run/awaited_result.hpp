@@ -93,8 +93,8 @@ void call_with_result(H&& handler, bare_result<T, U>&& r, First&&... first) {
 }
 template <class H, class... T>
 void call_with_result(H&& handler, exception_result<T...>&& r) {
-  call_with_result(static_cast<H&&>(handler), static_cast<bare_result<T...>&&>(r.values_),
-                   static_cast<std::exception_ptr&&>(r.exception_));
+  beck::call_with_result(static_cast<H&&>(handler), static_cast<bare_result<T...>&&>(r.values_),
+                         static_cast<std::exception_ptr&&>(r.exception_));
 }
 template <class H>
 void call_with_result(H&& handler, io_result<>&& r) {

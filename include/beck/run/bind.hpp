@@ -75,18 +75,18 @@ auto executor_of(C& context) noexcept {
 /// awaits with such a token still continues on its own executor.
 template <class Where, class T>
 auto bind_executor(Where&& where, T&& token) {
-  using executor = std::decay_t<decltype(executor_of(where))>;
-  return executor_binder<std::decay_t<T>, executor>(bound_executor<executor>(executor_of(where)),
-                                                    static_cast<T&&>(token));
+  using executor = std::decay_t<decltype(beck::executor_of(where))>;
+  return executor_binder<std::decay_t<T>, executor>(
+      bound_executor<executor>(beck::executor_of(where)), static_cast<T&&>(token));
 }
 
 /// If the operation finishes at once the handler may be called inside the initiating function, on
 /// `where`. The runner bounds the depth and the budget: past them it is queued.
 template <class Where, class T>
 auto bind_immediate_executor(Where&& where, T&& token) {
-  using executor = std::decay_t<decltype(executor_of(where))>;
+  using executor = std::decay_t<decltype(beck::executor_of(where))>;
   return immediate_executor_binder<std::decay_t<T>, executor>(
-      bound_immediate_executor<executor>(executor_of(where)), static_cast<T&&>(token));
+      bound_immediate_executor<executor>(beck::executor_of(where)), static_cast<T&&>(token));
 }
 
 /// The memory that the operation needs while it waits comes from `allocator` (rebound).

@@ -131,7 +131,7 @@ class assigned_handler final : public cancellation_hook {
             [](cancellation_hook& self) noexcept {
               auto& gone = static_cast<assigned_handler&>(self);
               gone.~assigned_handler();
-              free_block(&gone);
+              beck::free_block(&gone);
             }),
         handler_(static_cast<Args&&>(args)...) {}
   Handler& handler() noexcept { return handler_; }

@@ -62,7 +62,7 @@ class composed_op<void(A...), Implementation, Handler, Places> {
 
   /// Where the steps complete: the final handler's executor, or that of the first I/O object.
   executor_type get_executor() const noexcept {
-    return get_associated_executor(handler_, io_executor_);
+    return beck::get_associated_executor(handler_, io_executor_);
   }
   any_io_executor get_io_executor() const noexcept { return io_executor_; }
   /// The allocator and the immediate executor are the final handler's.
@@ -114,11 +114,9 @@ class composed_op<void(A...), Implementation, Handler, Places> {
       static_cast<Handler&&>(handler)(static_cast<A&&>(results)...);
     };
     if constexpr (has_immediate_executor<Handler>) {
-      runner* const where = runner::current();
-      if (where != nullptr && where->descend_immediate()) {
-        const immediate_level ascending(*where);
-        where->charge(runner::memory_weight);
-        const any_io_executor immediate(get_associated_immediate_executor(handler_, target));
+      if (const immediate_level level; level) {
+        level.charge(runner::memory_weight);
+        const any_io_executor immediate(beck::get_associated_immediate_executor(handler_, target));
         const composed_work<Places + 1> ending(static_cast<composed_work<Places + 1>&&>(work_));
         immediate.execute(
             [handler = static_cast<Handler&&>(handler_),
@@ -126,8 +124,8 @@ class composed_op<void(A...), Implementation, Handler, Places> {
         return;
       }
     }
-    post_function(target, final_call<decltype(call)>(static_cast<Handler&&>(handler_),
-                                                     static_cast<decltype(call)&&>(call)));
+    beck::post_function(target, final_call<decltype(call)>(static_cast<Handler&&>(handler_),
+                                                           static_cast<decltype(call)&&>(call)));
     work_.reset();
   }
 
@@ -144,7 +142,7 @@ class composed_initiation {
   using executor_type = any_io_executor;
 
   template <class... P>
-  explicit composed_initiation(P&&... places) : places_{executor_at(places)...} {}
+  explicit composed_initiation(P&&... places) : places_{beck::executor_at(places)...} {}
 
   executor_type get_executor() const noexcept { return places_[0]; }
 
@@ -174,8 +172,9 @@ template <class Token, class Signature, class Implementation, class... Places>
 auto async_compose(Implementation&& implementation, std::type_identity_t<Token>& token,
                    Places&&... places) {
   constexpr std::size_t count = sizeof...(Places) == 0 ? 1 : sizeof...(Places);
-  return async_initiate<Token, Signature>(composed_initiation<Signature, count>(places...), token,
-                                          static_cast<Implementation&&>(implementation));
+  return beck::async_initiate<Token, Signature>(composed_initiation<Signature, count>(places...),
+                                                token,
+                                                static_cast<Implementation&&>(implementation));
 }
 
 }  // namespace beck

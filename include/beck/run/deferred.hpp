@@ -31,14 +31,14 @@ class [[nodiscard]] deferred_operation<void(A...), Throwing, Launch> {
   /// Starts it with another token.
   template <class Token>
   auto operator()(Token&& token) && {
-    return async_initiate<Token, signature>(static_cast<Launch&&>(launch_), token);
+    return beck::async_initiate<Token, signature>(static_cast<Launch&&>(launch_), token);
   }
 
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    return suspend_in(coroutine, scope_of(coroutine, at));
+    return suspend_in(coroutine, beck::scope_of(coroutine, at));
   }
   bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     return slot_.emplace().suspend(coroutine, environment, static_cast<Launch&&>(launch_));
@@ -78,8 +78,8 @@ class async_result<deferred_t, Signature> {
           decltype(static_cast<std::decay_t<Initiation>&&>(initiation).operation())>(
           static_cast<std::decay_t<Initiation>&&>(initiation).operation());
     } else {
-      return make_deferred<Signature, false>(static_cast<Initiation&&>(initiation),
-                                             static_cast<Args&&>(args)...);
+      return beck::make_deferred<Signature, false>(static_cast<Initiation&&>(initiation),
+                                                   static_cast<Args&&>(args)...);
     }
   }
 };
@@ -94,8 +94,8 @@ class async_result<use_awaitable_t<Executor>, Signature> {
       return throwing_operation<op>(
           static_cast<std::decay_t<Initiation>&&>(initiation).operation());
     } else {
-      return make_deferred<Signature, true>(static_cast<Initiation&&>(initiation),
-                                            static_cast<Args&&>(args)...);
+      return beck::make_deferred<Signature, true>(static_cast<Initiation&&>(initiation),
+                                                  static_cast<Args&&>(args)...);
     }
   }
 };

@@ -15,7 +15,8 @@ class [[nodiscard]] hop_operation : public queue_entry {
  public:
   using signature = void();
 
-  /// `may_skip`: as dispatch, nothing is queued if the caller already is inside the executor.
+  /// `through`: empty for the executor of what waits. `may_skip`: as dispatch, nothing is queued if
+  /// the caller already is inside the executor.
   hop_operation(any_io_executor through, bool may_skip) noexcept
       : through_(static_cast<any_io_executor&&>(through)), may_skip_(may_skip) {}
 
@@ -29,20 +30,20 @@ class [[nodiscard]] hop_operation : public queue_entry {
 
   /// Skipping costs budget: a loop around it must not starve the others.
   bool await_ready() const noexcept {
-    return may_skip_ && through_.running_in_this_thread() &&
+    return may_skip_ && (!through_ || through_.running_in_this_thread()) &&
            runner::current()->spend(runner::memory_weight);
   }
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, scope_of(coroutine, at));
+    suspend_in(coroutine, beck::scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& home) {
     coroutine_ = coroutine;
     home_ = &home;
-    if (through_ == home.executor()) {
+    if (!through_ || through_ == home.executor()) {
       run = &resume;
-      through_.post(this);
+      home.executor().post(this);
     } else {
       take_detour();
     }
@@ -51,7 +52,7 @@ class [[nodiscard]] hop_operation : public queue_entry {
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<hop_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<hop_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:
@@ -66,9 +67,5 @@ class [[nodiscard]] hop_operation : public queue_entry {
   scope* home_;
   bool may_skip_;
 };
-
-inline const any_io_executor& default_executor(const hop_operation& op) noexcept {
-  return op.through();
-}
 
 }  // namespace beck

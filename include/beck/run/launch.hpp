@@ -22,18 +22,28 @@ class [[nodiscard]] throwing_operation : public Op {
   }
 };
 
-/// The initiation that async_initiate gets for an operation that is an object. Found by ADL, for
-/// each kind of operation: `start_callback(op, handler)` starts it in a block of its own,
-/// `default_executor(op)` is where its completion goes if the handler does not say.
+/// Specialised for each kind of operation:
+///   static void start(Op&&, Handler&&)              starts it in a block of its own
+///   static any_io_executor executor(const Op&)      where its completion goes if the handler does
+///                                                   not say
+template <class Op>
+struct callback_start;
+
+template <class Op, class H>
+[[gnu::always_inline]] inline void start_callback(Op&& op, H&& handler) {
+  callback_start<std::decay_t<Op>>::start(static_cast<Op&&>(op), static_cast<H&&>(handler));
+}
+
+/// The initiation that async_initiate gets for an operation that is an object.
 template <class Op>
 class operation_launcher {
  public:
   using executor_type = any_io_executor;
   explicit operation_launcher(Op&& op) : op_(static_cast<Op&&>(op)) {}
-  executor_type get_executor() const { return default_executor(op_); }
+  executor_type get_executor() const { return callback_start<Op>::executor(op_); }
   template <class H>
   void operator()(H&& handler) {
-    start_callback(static_cast<Op&&>(op_), static_cast<H&&>(handler));
+    beck::start_callback(static_cast<Op&&>(op_), static_cast<H&&>(handler));
   }
   /// For tokens that map an awaited result without a handler (as_tuple, redirect_error).
   Op&& operation() && { return static_cast<Op&&>(op_); }
@@ -63,9 +73,9 @@ template <class Op, class Token>
   } else if constexpr (std::is_same_v<token_type, use_awaitable_t<>>) {
     return throwing_operation<op_type>(static_cast<Op&&>(op));
   } else if constexpr (plain_handler<token_type, typename op_type::signature>) {
-    start_callback(static_cast<Op&&>(op), static_cast<Token&&>(token));
+    beck::start_callback(static_cast<Op&&>(op), static_cast<Token&&>(token));
   } else {
-    return async_initiate<Token, typename op_type::signature>(
+    return beck::async_initiate<Token, typename op_type::signature>(
         operation_launcher<op_type>(static_cast<Op&&>(op)), token);
   }
 }

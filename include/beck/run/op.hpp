@@ -68,7 +68,7 @@ class op<Derived, void(A...)> : public result_slot<A...> {
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    return suspend_in(coroutine, scope_of(coroutine, at));
+    return suspend_in(coroutine, beck::scope_of(coroutine, at));
   }
   bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     const any_io_executor& home = environment.executor();
@@ -104,7 +104,7 @@ class op<Derived, void(A...)> : public result_slot<A...> {
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<Derived&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<Derived&&>(*this), static_cast<Token&&>(token));
   }
 
  protected:
@@ -186,7 +186,7 @@ class op<Derived, void(A...)> : public result_slot<A...> {
 template <class Derived, class Signature>
 any_io_executor default_executor(const op<Derived, Signature>& operation) noexcept {
   if constexpr (requires(const Derived& d) { d.get_executor(); }) {
-    return executor_at(static_cast<const Derived&>(operation).get_executor());
+    return beck::executor_at(static_cast<const Derived&>(operation).get_executor());
   } else {
     return runner::current() != nullptr ? ambient_scope().executor() : any_io_executor();
   }
@@ -201,7 +201,7 @@ class op_callback final : public Op {
   op_callback(Op&& inert, H&& receiver)
       : Op(static_cast<Op&&>(inert)),
         handler_(static_cast<H&&>(receiver)),
-        executor_(get_associated_executor(handler_, default_executor(*this))) {}
+        executor_(beck::get_associated_executor(handler_, beck::default_executor(*this))) {}
 
   /// Throws what ready() and initiate() throw; the block is free then.
   static void launch(op_callback* self) {
@@ -236,19 +236,17 @@ class op_callback final : public Op {
  private:
   static void deliver_at_once(op_callback* self, const any_io_executor& executor) {
     if constexpr (has_immediate_executor<Handler>) {
-      runner* const where = runner::current();
-      if (where != nullptr && where->descend_immediate()) {
-        const immediate_level ascending(*where);
-        where->charge(runner::memory_weight);
+      if (const immediate_level level; level) {
+        level.charge(runner::memory_weight);
         const any_io_executor immediate(
-            get_associated_immediate_executor(self->handler_, executor));
+            beck::get_associated_immediate_executor(self->handler_, executor));
         auto result = static_cast<typename Op::result_type&&>(self->get());
         Handler handler(static_cast<Handler&&>(self->handler_));
-        release_for_handler(self, handler);
+        beck::release_for_handler(self, handler);
         immediate.execute([handler = static_cast<Handler&&>(handler),
                            result = static_cast<decltype(result)&&>(result)]() mutable {
-          call_with_result(static_cast<Handler&&>(handler),
-                           static_cast<decltype(result)&&>(result));
+          beck::call_with_result(static_cast<Handler&&>(handler),
+                                 static_cast<decltype(result)&&>(result));
         });
         return;
       }
@@ -260,7 +258,7 @@ class op_callback final : public Op {
   static void discard(op_callback* self) noexcept {
     self->listening_.stop(self->handler_);
     Handler handler(static_cast<Handler&&>(self->handler_));
-    release_for_handler(self, handler);
+    beck::release_for_handler(self, handler);
   }
 
   static void upcall(queue_entry* entry, runner* where) {
@@ -269,9 +267,10 @@ class op_callback final : public Op {
     self->listening_.stop(self->handler_);
     auto result = static_cast<typename Op::result_type&&>(self->get());
     Handler handler(static_cast<Handler&&>(self->handler_));
-    release_for_handler(self, handler);
+    beck::release_for_handler(self, handler);
     ++where->counters.delivered;
-    call_with_result(static_cast<Handler&&>(handler), static_cast<decltype(result)&&>(result));
+    beck::call_with_result(static_cast<Handler&&>(handler),
+                           static_cast<decltype(result)&&>(result));
   }
 
   /// Requests through the handler's slot.
@@ -294,12 +293,15 @@ template <class Op>
 concept user_operation =
     std::is_base_of_v<completion_slot, Op> && requires { typename Op::handler; };
 
-template <class Op, class H>
-  requires user_operation<std::decay_t<Op>>
-void start_callback(Op&& operation, H&& handler) {
-  using entry = op_callback<std::decay_t<Op>, std::decay_t<H>>;
-  entry::launch(
-      make_for_handler<entry>(handler, static_cast<Op&&>(operation), static_cast<H&&>(handler)));
-}
+template <user_operation Op>
+struct callback_start<Op> {
+  template <class H>
+  static void start(Op&& operation, H&& handler) {
+    using entry = op_callback<Op, std::decay_t<H>>;
+    entry::launch(beck::make_for_handler<entry>(handler, static_cast<Op&&>(operation),
+                                                static_cast<H&&>(handler)));
+  }
+  static any_io_executor executor(const Op& operation) { return beck::default_executor(operation); }
+};
 
 }  // namespace beck

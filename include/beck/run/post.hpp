@@ -4,6 +4,7 @@
 // runs.
 #pragma once
 
+#include <beck/base/assert.hpp>
 #include <beck/run/hop.hpp>
 
 namespace beck {
@@ -21,7 +22,7 @@ class posted_function : public queue_entry {
   static void call(queue_entry* entry, runner* where) {
     auto* self = static_cast<posted_function*>(entry);
     F function(static_cast<F&&>(self->function_));
-    release_for_handler(self, function);
+    beck::release_for_handler(self, function);
     if (where == nullptr) return;
     ++where->counters.delivered;
     static_cast<F&&>(function)();
@@ -35,7 +36,18 @@ template <native_executor E, class F>
 [[gnu::always_inline]] inline void post_function(const E& executor, F&& function) {
   using entry = posted_function<std::decay_t<F>>;
   executor.table()->post(executor.target(),
-                         make_for_handler<entry>(function, static_cast<F&&>(function)));
+                         beck::make_for_handler<entry>(function, static_cast<F&&>(function)));
+}
+
+/// Calls `function` now if that may be inside `executor`, else queues it there.
+template <native_executor E, class F>
+void call_or_post(const E& executor, F&& function) {
+  const executor_visit inside(executor.table(), executor.target());
+  if (inside) {
+    static_cast<void>(static_cast<F&&>(function)());
+  } else {
+    beck::post_function(executor, static_cast<F&&>(function));
+  }
 }
 
 /// A callable that must in the end run on its associated executor, wherever it was first queued.
@@ -44,7 +56,7 @@ template <class F>
 class to_associated {
  public:
   explicit to_associated(F function)
-      : function_(static_cast<F&&>(function)), target_(get_associated_executor(function_)) {
+      : function_(static_cast<F&&>(function)), target_(beck::get_associated_executor(function_)) {
     if (target_) target_.on_work_started();
   }
   to_associated(to_associated&& other) noexcept(std::is_nothrow_move_constructible_v<F>)
@@ -58,10 +70,10 @@ class to_associated {
   const F& wrapped_handler() const noexcept { return function_; }
 
   void operator()() {
-    if (!target_ || target_.running_in_this_thread()) {
-      static_cast<F&&>(function_)();
+    if (target_) {
+      beck::call_or_post(target_, static_cast<F&&>(function_));
     } else {
-      post_function(target_, static_cast<F&&>(function_));
+      static_cast<F&&>(function_)();
     }
   }
 
@@ -71,21 +83,34 @@ class to_associated {
 };
 
 /// Starts a hop with a handler instead of a coroutine.
-template <class F>
-void start_callback(hop_operation&& op, F&& function) {
-  if constexpr (has_associated_executor<std::decay_t<F>>) {
-    to_associated<std::decay_t<F>> call(static_cast<F&&>(function));
-    if (op.may_skip() && op.through().running_in_this_thread()) {
-      call();
+template <>
+struct callback_start<hop_operation> {
+  template <class F>
+  static void start(hop_operation&& op, F&& function) {
+    using callable = std::decay_t<F>;
+    if constexpr (has_associated_executor<callable>) {
+      const any_io_executor through =
+          op.through() ? op.through() : any_io_executor(beck::get_associated_executor(function));
+      go(through, op.may_skip(), to_associated<callable>(static_cast<F&&>(function)));
     } else {
-      post_function(op.through(), static_cast<to_associated<std::decay_t<F>>&&>(call));
+      BECK_ASSERT(op.through(),
+                  "post, dispatch or defer outside of every context, and the handler has no "
+                  "executor either");
+      go(op.through(), op.may_skip(), static_cast<F&&>(function));
     }
-  } else if (op.may_skip() && op.through().running_in_this_thread()) {
-    static_cast<F&&>(function)();
-  } else {
-    post_function(op.through(), static_cast<F&&>(function));
   }
-}
+  static const any_io_executor& executor(const hop_operation& op) noexcept { return op.through(); }
+
+ private:
+  template <class F>
+  static void go(const any_io_executor& through, bool may_skip, F&& function) {
+    if (may_skip) {
+      beck::call_or_post(through, static_cast<F&&>(function));
+    } else {
+      beck::post_function(through, static_cast<F&&>(function));
+    }
+  }
+};
 
 /// What post and its like take besides an executor or a context: a callable without parameters, or
 /// a token.
@@ -114,7 +139,7 @@ decltype(auto) native_executor_at(P& where) {
   if constexpr (native_executor<P>) {
     return static_cast<const P&>(where);
   } else {
-    return executor_at(where);
+    return beck::executor_at(where);
   }
 }
 
@@ -126,14 +151,14 @@ decltype(auto) native_executor_at(P& where) {
 template <execution_place P, nullary_token T>
 [[gnu::always_inline]] inline auto post(P&& where, T&& token) {
   if constexpr (plain_handler<std::decay_t<T>, void()>) {
-    post_function(native_executor_at(where), static_cast<T&&>(token));
+    beck::post_function(beck::native_executor_at(where), static_cast<T&&>(token));
   } else {
-    return launch(hop_operation(executor_at(where), false), static_cast<T&&>(token));
+    return beck::launch(hop_operation(beck::executor_at(where), false), static_cast<T&&>(token));
   }
 }
 template <execution_place P>
 hop_operation post(P&& where) {
-  return hop_operation(executor_at(where), false);
+  return hop_operation(beck::executor_at(where), false);
 }
 
 template <execution_place P, class T>
@@ -148,7 +173,7 @@ auto defer(P&& where, T&& token) {
 }
 template <execution_place P>
 hop_operation defer(P&& where) {
-  return hop_operation(executor_at(where), false);
+  return hop_operation(beck::executor_at(where), false);
 }
 
 /// Runs the callable inside this call if the caller already is inside `where`, else as post().
@@ -156,19 +181,14 @@ hop_operation defer(P&& where) {
 template <execution_place P, nullary_token T>
 auto dispatch(P&& where, T&& token) {
   if constexpr (plain_handler<std::decay_t<T>, void()>) {
-    const auto& executor = native_executor_at(where);
-    if (executor.table()->running_here(executor.target())) {
-      static_cast<void>(static_cast<T&&>(token)());
-    } else {
-      post_function(executor, static_cast<T&&>(token));
-    }
+    beck::call_or_post(beck::native_executor_at(where), static_cast<T&&>(token));
   } else {
-    return launch(hop_operation(executor_at(where), true), static_cast<T&&>(token));
+    return beck::launch(hop_operation(beck::executor_at(where), true), static_cast<T&&>(token));
   }
 }
 template <execution_place P>
 hop_operation dispatch(P&& where) {
-  return hop_operation(executor_at(where), true);
+  return hop_operation(beck::executor_at(where), true);
 }
 
 /// The executor of whatever runs on this thread: the context's, outside of tasks too. Asserts
@@ -176,10 +196,13 @@ hop_operation dispatch(P&& where) {
 inline const any_io_executor& current_executor() noexcept { return ambient_scope().executor(); }
 
 /// Where a callable goes that nobody sends anywhere: its associated executor, else the current one.
+/// Empty for tokens outside of every run(): the handler that they stand for will say.
 template <class T>
 any_io_executor own_executor(const T& token) {
   if constexpr (has_associated_executor<T>) {
-    return any_io_executor(get_associated_executor(token));
+    return any_io_executor(beck::get_associated_executor(token));
+  } else if (!plain_handler<T, void()> && runner::current() == nullptr) {
+    return any_io_executor();
   } else {
     return current_executor();
   }
@@ -188,22 +211,22 @@ any_io_executor own_executor(const T& token) {
 template <nullary_token T>
   requires(!execution_place<T>)
 auto post(T&& token) {
-  return beck::post(own_executor(token), static_cast<T&&>(token));
+  return beck::post(beck::own_executor(token), static_cast<T&&>(token));
 }
 template <nullary_token T>
   requires(!execution_place<T>)
 auto defer(T&& token) {
-  return beck::defer(own_executor(token), static_cast<T&&>(token));
+  return beck::defer(beck::own_executor(token), static_cast<T&&>(token));
 }
 template <nullary_token T>
   requires(!execution_place<T>)
 auto dispatch(T&& token) {
-  return beck::dispatch(own_executor(token), static_cast<T&&>(token));
+  return beck::dispatch(beck::own_executor(token), static_cast<T&&>(token));
 }
 
 template <class F>
 void any_io_executor::execute(F&& function) const {
-  start_callback(hop_operation(*this, true), static_cast<F&&>(function));
+  beck::start_callback(hop_operation(*this, true), static_cast<F&&>(function));
 }
 
 }  // namespace beck

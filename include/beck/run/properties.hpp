@@ -74,7 +74,7 @@ class configured_executor {
 
   template <class F>
   void execute(F&& function) const {
-    start_callback(hop_operation(inner_, !NeverBlocks), static_cast<F&&>(function));
+    beck::start_callback(hop_operation(inner_, !NeverBlocks), static_cast<F&&>(function));
   }
 
   void on_work_started() const noexcept { inner_.on_work_started(); }
@@ -127,19 +127,19 @@ const any_io_executor& plain_executor(const configured_executor<N, T>& executor)
 
 template <executor_like E>
 auto with_property(const E& executor, execution::blocking_t::never_t) {
-  return configure<true, tracks_work<E>>(plain_executor(executor));
+  return beck::configure<true, tracks_work<E>>(beck::plain_executor(executor));
 }
 template <executor_like E>
 auto with_property(const E& executor, execution::blocking_t::possibly_t) {
-  return configure<false, tracks_work<E>>(plain_executor(executor));
+  return beck::configure<false, tracks_work<E>>(beck::plain_executor(executor));
 }
 template <executor_like E>
 auto with_property(const E& executor, execution::outstanding_work_t::tracked_t) {
-  return configure<never_blocks<E>, true>(plain_executor(executor));
+  return beck::configure<never_blocks<E>, true>(beck::plain_executor(executor));
 }
 template <executor_like E>
 auto with_property(const E& executor, execution::outstanding_work_t::untracked_t) {
-  return configure<never_blocks<E>, false>(plain_executor(executor));
+  return beck::configure<never_blocks<E>, false>(beck::plain_executor(executor));
 }
 template <executor_like E>
 E with_property(const E& executor, execution::relationship_t::fork_t) {
@@ -153,13 +153,13 @@ E with_property(const E& executor, execution::relationship_t::continuation_t) {
 /// Whether require() takes the property.
 template <class E, class Property>
 inline constexpr bool can_require_v =
-    requires(const E& executor, Property property) { with_property(executor, property); };
+    requires(const E& executor, Property property) { beck::with_property(executor, property); };
 
 /// The executor with these properties; one that is not offered is an error.
 template <executor_like E, class Property>
 auto require(const E& executor, Property property) {
   static_assert(can_require_v<E, Property>, "this executor does not offer the required property");
-  return with_property(executor, property);
+  return beck::with_property(executor, property);
 }
 template <executor_like E, class First, class Second, class... More>
 auto require(const E& executor, First first, Second second, More... more) {
@@ -170,7 +170,7 @@ auto require(const E& executor, First first, Second second, More... more) {
 template <executor_like E, class Property>
 auto prefer(const E& executor, Property property) {
   if constexpr (can_require_v<E, Property>) {
-    return with_property(executor, property);
+    return beck::with_property(executor, property);
   } else {
     return executor;
   }
@@ -183,7 +183,7 @@ auto prefer(const E& executor, First first, Second second, More... more) {
 /// The execution_context behind an executor. Requires one that has a context.
 template <executor_like E>
 execution_context& query(const E& executor, execution::context_t) noexcept {
-  return any_io_executor(plain_executor(executor)).context();
+  return any_io_executor(beck::plain_executor(executor)).context();
 }
 
 }  // namespace beck

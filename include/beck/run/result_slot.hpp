@@ -146,15 +146,15 @@ class result_handler {
   explicit result_handler(result_slot<A...>& slot) noexcept : slot_(&slot) {
     // Behind unfused(): g++ 12 takes the back link, which the destructor clears, for a dangling
     // one.
-    slot_->handler_ = unfused(this);
+    slot_->handler_ = beck::unfused(this);
   }
   result_handler(result_handler&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {
-    if (slot_ != nullptr) slot_->handler_ = unfused(this);
+    if (slot_ != nullptr) slot_->handler_ = beck::unfused(this);
   }
   result_handler& operator=(result_handler&& other) noexcept {
     result_handler previous(static_cast<result_handler&&>(*this));
     slot_ = std::exchange(other.slot_, nullptr);
-    if (slot_ != nullptr) slot_->handler_ = unfused(this);
+    if (slot_ != nullptr) slot_->handler_ = beck::unfused(this);
     return *this;
   }
   ~result_handler() {

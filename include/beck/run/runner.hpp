@@ -179,16 +179,4 @@ class runner {
   const enclosure* innermost_ = nullptr;
 };
 
-/// One level of handlers called inside their initiating call.
-class immediate_level {
- public:
-  explicit immediate_level(runner& where) noexcept : where_(where) {}
-  ~immediate_level() { where_.ascend_immediate(); }
-  immediate_level(const immediate_level&) = delete;
-  immediate_level& operator=(const immediate_level&) = delete;
-
- private:
-  runner& where_;
-};
-
 }  // namespace beck

@@ -200,7 +200,7 @@ template <class Promise>
 scope& scope_of(std::coroutine_handle<Promise> coroutine, const std::source_location& at) noexcept {
   if constexpr (requires { coroutine.promise().note_await(at); })
     coroutine.promise().note_await(at);
-  return scope_of(coroutine);
+  return beck::scope_of(coroutine);
 }
 
 }  // namespace beck

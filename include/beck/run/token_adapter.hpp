@@ -94,7 +94,7 @@ class [[nodiscard]] mapped_operation : public Op {
   template <class Token>
   auto operator()(Token&& token) && {
     using adapted = token_adapter<Adapter, std::decay_t<Token>>;
-    return launch(static_cast<Op&&>(*this), adapted(adapter_, static_cast<Token&&>(token)));
+    return beck::launch(static_cast<Op&&>(*this), adapted(adapter_, static_cast<Token&&>(token)));
   }
 
  private:
@@ -118,7 +118,7 @@ class adapted_initiation {
   template <class Handler, class... Args>
   auto operator()(Handler&& handler, Args&&... args) {
     return static_cast<Initiation&&>(initiation_)(
-        adapt_handler<Signature>(adapter_, static_cast<Handler&&>(handler)),
+        beck::adapt_handler<Signature>(adapter_, static_cast<Handler&&>(handler)),
         static_cast<Args&&>(args)...);
   }
 

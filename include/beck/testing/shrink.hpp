@@ -55,7 +55,7 @@ tape shrink(const tape& failing, StillFails&& still_fails,
             const shrink_options& how = shrink_options()) {
   using callable = std::remove_reference_t<StillFails>;
   callable* object = __builtin_addressof(still_fails);
-  return shrink_erased(
+  return sim::shrink_erased(
       failing,
       [](const tape& candidate, void* data) -> bool {
         return (**static_cast<callable**>(data))(candidate);

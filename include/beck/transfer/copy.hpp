@@ -113,7 +113,7 @@ inline copy_operation async_copy(file_object& from, file_object& to,
 }
 template <class Token>
 auto async_copy(file_object& from, file_object& to, const copy_options& how, Token&& token) {
-  return launch(async_copy(from, to, how), static_cast<Token&&>(token));
+  return beck::launch(async_copy(from, to, how), static_cast<Token&&>(token));
 }
 
 }  // namespace beck

@@ -37,7 +37,7 @@ class [[nodiscard]] splice_operation : public operation {
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, scope_of(coroutine, at));
+    suspend_in(coroutine, beck::scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     if (!wait_in(coroutine, environment)) return;
@@ -52,7 +52,7 @@ class [[nodiscard]] splice_operation : public operation {
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return launch(static_cast<splice_operation&&>(*this), static_cast<Token&&>(token));
+    return beck::launch(static_cast<splice_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:
@@ -86,7 +86,7 @@ inline splice_operation async_splice(stream_object& from, stream_object& to,
 }
 template <class Token>
 auto async_splice(stream_object& from, stream_object& to, std::size_t bytes, Token&& token) {
-  return launch(async_splice(from, to, bytes), static_cast<Token&&>(token));
+  return beck::launch(async_splice(from, to, bytes), static_cast<Token&&>(token));
 }
 
 /// As async_splice(), but done as soon as at least one byte has moved.
@@ -97,7 +97,7 @@ inline splice_operation async_splice_some(stream_object& from, stream_object& to
 template <class Token>
 auto async_splice_some(stream_object& from, stream_object& to, std::size_t bytes_max,
                        Token&& token) {
-  return launch(async_splice_some(from, to, bytes_max), static_cast<Token&&>(token));
+  return beck::launch(async_splice_some(from, to, bytes_max), static_cast<Token&&>(token));
 }
 
 }  // namespace beck

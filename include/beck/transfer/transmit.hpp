@@ -94,7 +94,7 @@ inline transmit_operation async_transmit(
 template <class Token>
 auto async_transmit(stream_object& to, file_object& from, std::uint64_t offset, std::uint64_t bytes,
                     const transmit_options& how, Token&& token) {
-  return launch(async_transmit(to, from, offset, bytes, how), static_cast<Token&&>(token));
+  return beck::launch(async_transmit(to, from, offset, bytes, how), static_cast<Token&&>(token));
 }
 
 }  // namespace beck
