@@ -100,6 +100,14 @@ class io_loop {
   }
   void work(long change) noexcept;
   descriptor* allocate_descriptor(const any_io_executor& executor);
+  /// An object that needs no descriptor, such as a timer, begins its life, or ends it.
+  void count_object(int change) noexcept {
+    if (on_runner()) {
+      objects_here_ += change;
+    } else {
+      objects_elsewhere_.fetch_add(change, std::memory_order_relaxed);
+    }
+  }
 
   /// Calls `action(*this)` as the runner: at once if the caller is it or nobody is; false
   /// otherwise.
@@ -332,6 +340,7 @@ class io_loop {
   void give_up_what_the_kernel_has() noexcept;
   bool pause_if_exhausted(io_op& op) noexcept { return is_paused(op) && pause(op); }
   bool pause(io_op& op) noexcept;
+  static void log_pause(queue_entry* entry, runner* where);
   void leave_pause(io_op& op) noexcept;
   void cancel_one(io_op& op) noexcept;
   static void note_received(const descriptor& d, direction& q, std::size_t asked,
@@ -342,6 +351,7 @@ class io_loop {
   bool reap() noexcept;
   void destroy_queued() noexcept;
   void destroy_trees() noexcept;
+  void expect_no_objects() noexcept;
   void hand_over(io_op& op) noexcept;
   void deliver_here(io_op& op, runner* where);
   static void deliver_entry(queue_entry* entry, runner* where);
@@ -388,7 +398,9 @@ class io_loop {
   context_stats counters_;
   loop_entry generation_mark_;
   loop_entry nudge_;
-  owned_tree* trees_ = nullptr;  // newest first
+  loop_entry pause_notice_;
+  std::atomic<int> pause_reason_{0};  // of the notice that is queued; relaxed: one writer at a time
+  owned_tree* trees_ = nullptr;       // newest first
   std::uint64_t trees_adopted_ = 0;
   entry_queue paused_;  // accepts that ran out of descriptors
   std::int64_t accept_pause_ns_ = 0;
@@ -404,6 +416,8 @@ class io_loop {
   std::array<std::atomic<descriptor*>, descriptor_chunks::most>
       chunks_{};  // release/acquire: read without the mutex
   descriptor* free_descriptors_ = nullptr;
+  std::int64_t objects_here_ = 0;  // made by the runner, less those that ended there
+  std::atomic<std::int64_t> objects_elsewhere_{0};
 
   loop_jobs jobs_{*this};
 

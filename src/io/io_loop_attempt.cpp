@@ -183,17 +183,25 @@ bool io_loop::pause(io_op& op) noexcept {
     return true;
   }
   ++counters_.retries;
-  if (accept_pause_ns_ == 0) {
-    char line[160];
-    std::snprintf(line, sizeof line, "accept: %s; the acceptor pauses and tries again",
-                  make_error(op.result).message().c_str());
-    log(line);
+  if (accept_pause_ns_ == 0 && pause_reason_.load(std::memory_order_relaxed) == 0) {
+    pause_reason_.store(op.result, std::memory_order_relaxed);
+    queue_.push(&pause_notice_);  // the sink is the program's: it is called without any lock
   }
   accept_pause_ns_ = std::clamp(accept_pause_ns_ * 2, accept_pause_ns_min, accept_pause_ns_max);
   accept_retry_at_ = (duration(system_->now()) + duration(accept_pause_ns_)).nanoseconds();
   advance(op, op_event::park);
   paused_.push(&op);
   return true;
+}
+
+void io_loop::log_pause(queue_entry* entry, runner* where) {
+  io_loop& loop = *static_cast<loop_entry*>(entry)->loop;
+  const int reason = loop.pause_reason_.exchange(0, std::memory_order_relaxed);
+  if (where == nullptr) return;
+  char line[160];
+  std::snprintf(line, sizeof line, "accept: %s; the acceptor pauses and tries again",
+                make_error(reason).message().c_str());
+  loop.log(line);
 }
 
 void io_loop::resume_acceptors() noexcept {

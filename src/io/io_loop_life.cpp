@@ -4,6 +4,7 @@
 // and the trees of tasks, newest first, from worklists and never recursively.
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 
 #include <beck/base/assert.hpp>
@@ -36,6 +37,8 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
   generation_mark_.run = [](queue_entry* entry, runner*) {
     static_cast<loop_entry*>(entry)->loop->generation_over_ = true;
   };
+  pause_notice_.loop = this;
+  pause_notice_.run = &log_pause;
   nudge_.loop = this;
   nudge_.run = [](queue_entry* entry, runner*) {
     static_cast<loop_entry*>(entry)->loop->end_.woken();
@@ -67,6 +70,7 @@ io_loop::~io_loop() {
     return;
   }
   destroy_queued();  // what threads have posted that gave a lease back
+  expect_no_objects();
   leases_.reset();
   jobs_.end_threads();
   if (!left_to_parent_) {  // else the writers are the parent's threads
@@ -75,6 +79,27 @@ io_loop::~io_loop() {
     mail_.settle(is_shared() ? shared_->owed() : 0);
   }
   for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
+}
+
+/// What outlives the context uses it after it was freed, and its users learn of it here.
+void io_loop::expect_no_objects() noexcept {
+  if (inherited()) return;  // they may be those of threads that are not here
+  std::int64_t slots = 0;
+  for (std::uint32_t chunk = 0; chunk < descriptor_chunks::most && chunks_[chunk] != nullptr;
+       ++chunk) {
+    slots += descriptor_chunks::size(chunk);
+  }
+  for (descriptor* d = free_descriptors_; d != nullptr; d = d->next) --slots;
+  const std::int64_t others = objects_here_ + objects_elsewhere_.load(std::memory_order_relaxed);
+  if (slots == 0 && others == 0) [[likely]]
+    return;
+  std::fprintf(stderr,
+               "beck: an io_context was destroyed before its objects: %lld over descriptors (such "
+               "as sockets and files) and %lld others (timers, signal sets) are left; "
+               "an object has to be destroyed before its context, or be owned by a handler or a "
+               "task of it\n",
+               static_cast<long long>(slots), static_cast<long long>(others));
+  std::abort();
 }
 
 bool io_loop::clear() noexcept {

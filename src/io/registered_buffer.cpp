@@ -28,6 +28,7 @@ registered_buffers::registered_buffers(const any_io_executor& where, std::size_t
   made->loop = &loop_of(where);
   made->buffers.resize(count);
   made->parts.resize(count);
+  made->loop->count_object(1);
   state_ = made.release();
 }
 
@@ -49,7 +50,9 @@ registered_buffers::~registered_buffers() {
   if (state_ == nullptr) return;
   const auto leave = [](io_loop& loop) { loop.drv().unregister_buffers(); };
   const bool left = !state_->in_kernel || state_->loop->as_runner(leave);
-  BECK_ASSERT(left, "a registration of buffers was ended while another thread runs its context");
+  BECK_ASSERT(left || state_->loop->in_doubt(),
+              "a registration of buffers was ended while another thread runs its context");
+  state_->loop->count_object(-1);
   delete state_;
 }
 

@@ -20,6 +20,7 @@ namespace {
 signal_state* make_state(io_loop& loop, any_io_executor executor) {
   auto state = std::make_unique<signal_state>(loop, std::move(executor));
   state->inbox = std::make_unique<signal_inbox>();
+  loop.count_object(1);
   return state.release();
 }
 
@@ -54,10 +55,15 @@ void drop_all(signal_state& set) noexcept {
   while (set.held != 0) drop_one(set, std::countr_zero(set.held) + 1);
 }
 
+void free_state(signal_state* state) noexcept {
+  state->loop->count_object(-1);
+  delete state;
+}
+
 void release_state(void* set) noexcept {
   auto* state = static_cast<signal_state*>(set);
   state->loop->cancel_signal_waits(*state);
-  delete state;
+  free_state(state);
 }
 
 /// Lets go of a set's state for ever. No notice of it is put into the mail from here on, and what
@@ -66,7 +72,7 @@ void drop(signal_state* state) noexcept {
   if (state->inbox == nullptr) return;
   drop_all(*state);
   if (state->loop->as_runner([state](io_loop& l) { l.cancel_signal_waits(*state); })) {
-    delete state;
+    free_state(state);
     return;
   }
   state->release_order = loop_order(&release_state, state);

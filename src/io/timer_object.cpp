@@ -15,6 +15,7 @@ namespace {
 
 timer_state* make_state(io_loop& loop, any_io_executor executor, clock_kind clock) {
   void* const block = allocate_block(sizeof(timer_state));
+  loop.count_object(1);
   return ::new (block) timer_state(loop, std::move(executor), clock);
 }
 
@@ -28,6 +29,7 @@ timer_state* make_successor(const timer_state& moved) noexcept {
 }
 
 void free_state(timer_state* state) noexcept {
+  state->loop->count_object(-1);
   state->~timer_state();
   free_block(state);
 }

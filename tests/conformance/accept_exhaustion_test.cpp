@@ -5,6 +5,7 @@
 #include <beck/net/tcp.hpp>
 
 #include <cerrno>
+#include <csignal>
 #include <deque>
 #include <memory>
 #include <ostream>
@@ -15,6 +16,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "support/child.hpp"
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
 #include "support/context_seam.hpp"
@@ -68,6 +70,33 @@ CONFORMANCE_ON(beck::test::kernel,
   REQUIRE(log.lines.size() == 1);
   CHECK(log.lines[0].find("accept") != std::string::npos);
   CHECK(log.lines[0].find(std::generic_category().message(EMFILE)) != std::string::npos);
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "what is called with the line about a pause may close the acceptor") {  // S1
+  for (const int threads : {1, 2}) {
+    if (threads == 2 && where == beck::test::on_uring) continue;
+    const auto end = beck::test::run_child([threads](int fd) {
+      ::signal(SIGALRM, SIG_DFL);
+      ::alarm(10);  // with a lock held it would hang
+      beck::io_context ctx(context_options().threads(threads));
+      tcp::acceptor acceptor(ctx, loopback_v4());
+      const auto sink = [](const char*, void* data) { static_cast<tcp::acceptor*>(data)->close(); };
+      ctx.on_log(sink, &acceptor);
+      tcp::socket client(ctx);
+      client.connect(acceptor.local_endpoint());
+      tcp::socket server(ctx);
+      outcome accepted;
+      {
+        const no_descriptors nothing_left;
+        acceptor.async_accept(server, note(accepted));
+        ctx.run();
+      }
+      const bool right = accepted.calls == 1 && accepted.ec == error::operation_aborted;
+      if (::write(fd, right ? "ok" : "no", 2) != 2) ::_exit(1);
+    });
+    CHECK(end.text == "ok");
+  }
 }
 
 CONFORMANCE_ON(beck::test::kernel,
