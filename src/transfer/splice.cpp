@@ -27,11 +27,14 @@ int splice_operation::move() noexcept {
   if (to_->loop != from_->loop) return -EINVAL;
   if (const int refused = usable(*from_, from_life_); refused != 0) return refused;
   if (const int refused = usable(*to_, to_life_); refused != 0) return refused;
+  bool were_ready = false;
   while (total_ != bytes_) {
     const std::ptrdiff_t moved =
         sys.splice(from_->fd, to_->fd, bytes_ - total_, known_ == ends::own_reader);
+    if (moved == -EAGAIN && were_ready) return -EINVAL;  // at an urgent mark: a read goes past it
     if (moved == -EAGAIN) {
-      choose_side();
+      were_ready = !choose_side();
+      if (were_ready) continue;
       return -EAGAIN;
     }
     if (moved <= 0) return moved < 0 ? static_cast<int>(moved) : eof_result;
@@ -47,14 +50,17 @@ int splice_operation::move() noexcept {
   return 0;
 }
 
-void splice_operation::choose_side() noexcept {
+/// False: both are ready.
+bool splice_operation::choose_side() noexcept {
   io_loop& loop = *from_->loop;
   const bool readable = loop.sys().poll(from_->fd, poll_in, INT64_MIN) != 0;
+  if (readable && loop.sys().poll(to_->fd, poll_out, INT64_MIN) != 0) return false;
   target = readable ? to_ : from_;
   kind = readable ? op_kind::wait_write : op_kind::wait_read;
-  if (readable || loop.is_shared() || !loop.on_runner()) return;
+  if (readable || loop.is_shared() || !loop.on_runner()) return true;
   direction& q = from_->queue[direction_in];
   if (q.current == nullptr) q.ready = readiness::no;  // poll(2) has just said so
+  return true;
 }
 
 /// The first attempt: as move(), if the caller may touch the loop and has budget.

@@ -5,11 +5,14 @@
 #include <beck/coro/when_all.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/transfer/relay.hpp>
+#include <beck/transfer/splice.hpp>
 
 #include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
+
+#include <sys/socket.h>
 
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
@@ -20,6 +23,7 @@ using beck::error_code;
 using beck::relay_mechanism;
 using beck::relay_options;
 using beck::relay_report;
+using beck::test::kernel;
 using beck::test::local_connection;
 using beck::test::note;
 using beck::test::outcome;
@@ -288,4 +292,49 @@ CONFORMANCE("a context may be destroyed with a relay in flight") {
   CHECK(write(r.client(), buffer("abc", 3)) == 3);
   beck::test::let_settle(ctx);
   CHECK_FALSE(r.done);
+}
+
+CONFORMANCE_ON(kernel, "a relay goes past an urgent mark and carries what is behind it") {
+  for (const int threads : {1, 2}) {
+    if (threads == 2 && where != beck::test::on_epoll) continue;
+    beck::io_context ctx(context_options().threads(threads));
+    relayed<tcp_connection> r(ctx);
+    beck::test::let_settle(ctx);
+    const int to = r.client().native_handle();
+    REQUIRE(::send(to, "before", 6, 0) == 6);
+    REQUIRE(::send(to, "!", 1, MSG_OOB) == 1);
+    REQUIRE(::send(to, "after", 5, 0) == 5);
+    char there[11];
+    outcome read;
+    async_read(r.server(), buffer(there), note(read));
+    ctx.restart();
+    ctx.run_for(beck::duration(1'000'000'000));  // the relay waits for more
+    CHECK(read.ok());
+    CHECK(std::string(there, 11) == "beforeafter");
+    r.client().close();
+    r.server().close();
+    ctx.restart();
+    ctx.run_for(beck::duration(1'000'000'000));
+    CHECK(r.report.forth.bytes == 11);
+    CHECK(r.report.forth.mechanism == relay_mechanism::buffer);
+    CHECK(ctx.stats().kernel_entries < 1000);
+  }
+}
+
+CONFORMANCE_ON(kernel, "a splice that both sides are ready for, and cannot be done, says so") {
+  beck::io_context ctx(context_options());
+  tcp_connection c(ctx);
+  beck::test::pipe_ends pipe(ctx);
+  const int to = c.client.native_handle();
+  REQUIRE(::send(to, "!", 1, MSG_OOB) == 1);
+  REQUIRE(::send(to, "after", 5, 0) == 5);
+  outcome spliced;
+  beck::async_splice(c.server, pipe.in, 5, note(spliced));
+  ctx.restart();
+  ctx.run_for(beck::duration(1'000'000'000));
+  CHECK(spliced.ended_with(error::invalid_argument));
+  CHECK(spliced.bytes == 0);
+  char there[8];
+  CHECK(c.server.read_some(buffer(there)) == 5);  // a read goes past the mark
+  CHECK(std::string(there, 5) == "after");
 }

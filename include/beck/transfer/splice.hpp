@@ -59,7 +59,7 @@ class [[nodiscard]] splice_operation : public operation {
   static void step(queue_entry* entry, runner* where);
   int try_now() noexcept;
   int move() noexcept;
-  void choose_side() noexcept;
+  bool choose_side() noexcept;
 
   descriptor* from_;
   descriptor* to_;
@@ -75,8 +75,8 @@ class [[nodiscard]] splice_operation : public operation {
 
 /// Moves `bytes` bytes from one stream to the other; one of the two is a pipe. Gives how many were
 /// moved, also with an error: eof if `from` ended before; broken_pipe if nobody reads from `to`
-/// (never SIGPIPE); invalid_argument if neither is a pipe or a stream cannot be spliced, and then
-/// nothing was moved: copy instead.
+/// (never SIGPIPE); invalid_argument if neither is a pipe, a stream cannot be spliced, or urgent
+/// data is next in a TCP stream, which only a read goes past: copy the rest instead.
 /// Requires: both are of one context; no other read of `from` and no other write to `to` is under
 /// way. Cancellation: cancel() of the stream that it waits for, or with a token; what was moved
 /// stays moved and is told. Source: splice(2).
