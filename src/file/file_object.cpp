@@ -148,8 +148,8 @@ std::size_t file_object::call_now(file_operation& op, error_code& ec) const noex
   }
   const bool in_order = op.kind == op_kind::file_in_order;
   if (in_order) op.offset = d.position;
-  ec = error_code();
-  if (is_file_transfer(op.call) && bytes_left(op) == 0) return 0;
+  ec = make_error(refused_offset(op));
+  if (ec || (is_file_transfer(op.call) && bytes_left(op) == 0)) return 0;
   const int result = result_of_call(op, perform_file(sys_of(d), op));
   if (in_order) d.position = op.offset + op.transferred;
   ec = make_error(result);

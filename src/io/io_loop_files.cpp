@@ -67,7 +67,7 @@ bool io_loop::start_file(file_operation& op) noexcept {
   } else if (op.call == file_call::open && &d != &no_descriptor_ && !d.closing) {
     op.result = d.fd >= 0 ? already_open_result : 0;
   } else {
-    op.result = d.fd < 0 || d.closing ? -EBADF : 0;
+    op.result = d.fd < 0 || d.closing ? -EBADF : refused_offset(op);
   }
   if (op.result < 0 || attempt_cached(op)) return true;
   ++outstanding_;

@@ -67,6 +67,10 @@ std::ptrdiff_t perform_cached(system& sys, const file_operation& op) noexcept {
   return sys.read_cached(op.target->fd, &whole, 1, at);
 }
 
+int refused_offset(const file_operation& op) noexcept {
+  return op.offset > INT64_MAX ? -EINVAL : 0;
+}
+
 std::size_t bytes_left(const file_operation& op) noexcept {
   if (!is_file_transfer(op.call)) return 0;
   if (!is_vector(op.call)) return op.length - op.transferred;

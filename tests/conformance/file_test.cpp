@@ -7,7 +7,9 @@
 #include <beck/coro/when_all.hpp>
 #include <beck/file/read_write_at.hpp>
 #include <beck/interop/use_future.hpp>
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -318,4 +320,47 @@ CONFORMANCE_ON(beck::test::kernel, "a full disk reports how much was written bef
     CHECK(put.error() == std::errc::no_space_on_device);
     CHECK(*put == 0);
   });
+}
+
+CONFORMANCE("an offset that no file has is refused, and nothing is read or written") {
+  beck::io_context ctx(context_options());
+  const file_place place(where);
+  random_access_file file(ctx, place.path("a"), for_writing);
+  CHECK(file.write_some_at(0, beck::buffer("abcdef", 6)) == 6);
+  constexpr std::uint64_t first_refused = std::uint64_t{INT64_MAX} + 1;
+  for (const std::uint64_t offset : {first_refused, UINT64_MAX - 1, UINT64_MAX}) {
+    char data[4] = {'w', 'x', 'y', 'z'};
+    const auto parts = std::array{beck::buffer(data, 1), beck::buffer(data + 1, 3)};
+    std::vector<beck::error_code> seen;
+    run_task(ctx, [&]() -> beck::task<> {
+      seen.push_back((co_await file.async_write_some_at(offset, beck::buffer(data))).error());
+      seen.push_back((co_await file.async_write_some_at(offset, parts)).error());
+      seen.push_back((co_await beck::async_write_at(file, offset, beck::buffer(data))).error());
+      seen.push_back((co_await file.async_read_some_at(offset, beck::buffer(data))).error());
+      seen.push_back((co_await file.async_read_some_at(offset, parts)).error());
+      seen.push_back((co_await beck::async_read_at(file, offset, parts)).error());
+      seen.push_back((co_await file.async_read_some_at(offset, beck::buffer(data, 0))).error());
+      seen.push_back((co_await file.async_resize(offset)).error());
+    });
+    beck::error_code ec;
+    const auto now = [&](auto call) {
+      call();
+      seen.push_back(ec);
+    };
+    now([&] { file.write_some_at(offset, beck::buffer(data), ec); });
+    now([&] { file.write_some_at(offset, parts, ec); });
+    now([&] { beck::write_at(file, offset, beck::buffer(data), ec); });
+    now([&] { file.read_some_at(offset, beck::buffer(data), ec); });
+    now([&] { file.read_some_at(offset, parts, ec); });
+    now([&] { beck::read_at(file, offset, parts, ec); });
+    now([&] { file.resize(offset, ec); });
+    CHECK(seen == std::vector<beck::error_code>(15, beck::error::invalid_argument));
+    CHECK(std::string(data, 4) == "wxyz");
+  }
+  char whole[8];
+  CHECK(file.read_some_at(0, beck::buffer(whole)) == 6);
+  CHECK(std::string(whole, 6) == "abcdef");
+  beck::error_code ec;
+  CHECK(file.read_some_at(INT64_MAX, beck::buffer(whole, 1), ec) == 0);
+  CHECK(ec);  // eof or invalid_argument, as the file system says
 }
