@@ -15,6 +15,10 @@ install(FILES ${PROJECT_BINARY_DIR}/beckConfig.cmake ${PROJECT_BINARY_DIR}/beckC
   DESTINATION ${package_dir})
 
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+set(pc_definitions "")
+if(BECK_CHECK_RESULTS)
+  set(pc_definitions " -DBECK_CHECK_RESULTS")
+endif()
 configure_file(cmake/beck.pc.in ${PROJECT_BINARY_DIR}/beck.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/beck.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
