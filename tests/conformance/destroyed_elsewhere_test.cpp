@@ -118,17 +118,19 @@ CONFORMANCE_ON(
   int in_use = 0;
   for (int round = 0; round < rounds; ++round) {
     auto ctx = std::make_unique<beck::io_context>(context_options());
-    tcp::acceptor acceptor(*ctx);
-    acceptor.open(tcp::v4());
-    beck::error_code ec;
-    acceptor.bind(tcp::endpoint(beck::ip::make_address("127.0.0.1"), port), ec);
-    if (ec) {
-      ++in_use;
-      continue;
+    {
+      tcp::acceptor acceptor(*ctx);
+      acceptor.open(tcp::v4());
+      beck::error_code ec;
+      acceptor.bind(tcp::endpoint(beck::ip::make_address("127.0.0.1"), port), ec);
+      if (ec) {
+        ++in_use;
+        continue;
+      }
+      acceptor.listen();
+      port = acceptor.local_endpoint().port();
+      beck::co_spawn(*ctx, accept_for_ever(std::move(acceptor)), beck::detached);
     }
-    acceptor.listen();
-    port = acceptor.local_endpoint().port();
-    beck::co_spawn(*ctx, accept_for_ever(std::move(acceptor)), beck::detached);
     run_elsewhere(*ctx);
     ctx.reset();
   }
@@ -142,9 +144,11 @@ CONFORMANCE_ON(beck::test::kernel,
     beck::io_context peers(context_options());
     stream_socket peer(peers);
     auto ctx = std::make_unique<beck::io_context>(context_options());
-    stream_pair pair(*ctx);
-    peer.assign(beck::local::stream_protocol(), pair.b.release());
-    beck::co_spawn(*ctx, read_for_ever(std::move(pair)), beck::detached);
+    {
+      stream_pair pair(*ctx);
+      peer.assign(beck::local::stream_protocol(), pair.b.release());
+      beck::co_spawn(*ctx, read_for_ever(std::move(pair)), beck::detached);
+    }
     run_elsewhere(*ctx);
     ctx.reset();
     char byte = 0;
