@@ -27,6 +27,7 @@
 #include "support/allocations.hpp"
 #include "support/context_options.hpp"
 #include "support/outcome.hpp"
+#include "support/settle.hpp"
 #include "support/stream_pair.hpp"
 
 using namespace std::chrono_literals;
@@ -36,6 +37,7 @@ using beck::cancellation_type;
 using beck::error::operation_aborted;
 using beck::test::note;
 using beck::test::outcome;
+using beck::test::run_next;
 using beck::test::run_task;
 using beck::test::stream_pair;
 
@@ -206,7 +208,8 @@ CONFORMANCE("cancel_at with a point in time, also one that is over, and one that
   outcome over;
   outcome never;
   char data[8];
-  pair.a.async_read_some(beck::buffer(data), cancel_at(beck::steady_now() - 1s, note(over)));
+  const beck::time_point past = beck::steady_timer(ctx, -1s).expiry();
+  pair.a.async_read_some(beck::buffer(data), cancel_at(past, note(over)));
   ctx.run();
   CHECK(over.aborted());
   ctx.restart();
@@ -214,7 +217,7 @@ CONFORMANCE("cancel_at with a point in time, also one that is over, and one that
   pair.b.close();
   ctx.run();
   CHECK(never.ended_with(beck::error::eof));
-  run_task(ctx, [&]() -> beck::task<> {
+  run_next(ctx, [&]() -> beck::task<> {
     beck::steady_timer timer(ctx, 24h);
     auto waited = co_await timer.async_wait(cancel_at(beck::steady_now() + 1ms));
     CHECK(waited.error() == operation_aborted);
@@ -308,7 +311,7 @@ CONFORMANCE("operations of users take a limit, with a handler and awaited") {
   async_wait_twice(timer, cancel_after(1ms, note(composed)));
   ctx.run();
   CHECK(composed.aborted());
-  run_task(ctx, [&]() -> beck::task<> {
+  run_next(ctx, [&]() -> beck::task<> {
     auto late = co_await async_wait_twice(timer, cancel_after(1ms));
     CHECK(late.error() == operation_aborted);
     timer.expires_after(0s);

@@ -397,7 +397,8 @@ CONFORMANCE("a group of IPv6 is joined on an interface by its number") {
   sender.set_option(ip::multicast::outbound_interface(loopback));
   error_code ec;
   sender.send_to(buffer("abc", 3), {group, member.local_endpoint().port()}, 0, ec);
-  if (ec == error::network_unreachable) return;  // many loopback devices have no such route
+  if (ec == error::network_unreachable)
+    SKIP_CASE("the loopback device here has no route for IPv6 multicast");
   CHECK_FALSE(ec);
   char room[10];
   udp::endpoint from;

@@ -18,6 +18,7 @@
 #include "support/allocations.hpp"
 #include "support/context_options.hpp"
 #include "support/outcome.hpp"
+#include "support/settle.hpp"
 #include "support/stream_pair.hpp"
 
 using namespace std::chrono_literals;
@@ -25,6 +26,7 @@ using beck::error::operation_aborted;
 using beck::test::note;
 using beck::test::outcome;
 using beck::test::pattern;
+using beck::test::run_next;
 using beck::test::run_task;
 using beck::test::stream_pair;
 
@@ -92,7 +94,7 @@ CONFORMANCE("the limit ends everything under way: both directions and those that
   CHECK(ended[2].bytes < text.size());
   const std::size_t sent = ended[2].bytes;
   pair.a.close();
-  run_task(ctx, [&]() -> beck::task<> {
+  run_next(ctx, [&]() -> beck::task<> {
     std::string all(text.size(), ' ');
     auto got = co_await beck::async_read(pair.b, beck::buffer(all));
     CHECK(got.error() == beck::error::eof);

@@ -145,17 +145,25 @@ TEST_CASE("a handler that is dropped leaves the coroutine suspended and is no wo
 }
 
 TEST_CASE("a handler that is dropped inside its initiation does the same") {
-  beck::io_context context;
+  auto witness = std::make_shared<int>(0);
+  int dropped = 0;
   bool resumed = false;
-  beck::co_spawn(
-      context,
-      [&]() -> beck::task<> {
-        co_await start<void()>([](auto) {});
-        resumed = true;
-      },
-      beck::detached);
-  context.run();
+  {
+    beck::io_context inner;
+    beck::co_spawn(
+        inner,
+        [&, witness]() -> beck::task<> {
+          co_await start<void()>([&](auto) { ++dropped; });
+          resumed = true;
+        },
+        beck::detached);
+    inner.run();
+    CHECK(dropped == 1);
+    CHECK(inner.stopped());
+    CHECK(witness.use_count() == 2);
+  }
   CHECK_FALSE(resumed);
+  CHECK(witness.use_count() == 1);
 }
 
 TEST_CASE("a handler that outlives its coroutine does nothing when it is called") {

@@ -17,9 +17,21 @@
 #include <vector>
 
 #include "base/dies.hpp"
+#include "support/eventually.hpp"
 
 using beck::post;
 using beck::thread_pool;
+using beck::test::eventually;
+
+namespace {
+
+/// How many threads of a pool sleep.
+std::uint64_t asleep(const thread_pool& pool) {
+  const beck::thread_pool_stats stats = pool.stats();
+  return stats.sleeps - stats.wakeups;
+}
+
+}  // namespace
 
 TEST_CASE("a pool runs what is posted on its own threads, and join waits for all of it") {
   thread_pool pool(3);
@@ -103,18 +115,46 @@ TEST_CASE("a thread that attaches itself runs handlers until the work has ended"
   CHECK_FALSE(pool.get_executor().running_in_this_thread());
 }
 
-TEST_CASE("a pool wakes no thread that does not sleep, and each sleep at most once") {
-  thread_pool pool(4);
-  std::latch last(1);
-  std::atomic<int> left{20'000};
-  for (int i = 0; i < 20'000; ++i) {
-    post(pool, [&] {
-      if (--left == 0) last.count_down();
-    });
+TEST_CASE("a post to a pool wakes one sleeping thread, and none while all are busy") {
+  constexpr std::uint64_t threads = 3;
+  std::atomic<std::uint64_t> here{0};
+  std::atomic<bool> released = false;
+  thread_pool pool(threads);
+  for (std::uint64_t posts = 1; posts <= 50; ++posts) {
+    REQUIRE(eventually([&] { return asleep(pool) == threads; }));
+    post(pool, [] {});
+    REQUIRE(eventually([&] { return asleep(pool) == threads; }));
+    CHECK(pool.stats().wakeups == posts);
   }
-  last.wait();
-  const auto stats = pool.stats();
-  CHECK(stats.wakeups <= stats.sleeps);
+  for (std::uint64_t busy = 1; busy <= threads; ++busy) {
+    post(pool, [&] {
+      ++here;
+      eventually([&] { return released.load(); });
+    });
+    REQUIRE(eventually([&] { return here == busy; }));
+  }
+  const std::uint64_t before = pool.stats().wakeups;
+  for (int i = 0; i < 1'000; ++i) post(pool, [] {});
+  CHECK(pool.stats().wakeups == before);
+  released = true;
+  pool.join();
+}
+
+TEST_CASE("a pool's thread that leaves something behind wakes the next one for it") {
+  std::atomic<int> here{0};
+  std::atomic<int> met{0};
+  thread_pool pool(3);
+  for (int round = 1; round <= 200; ++round) {
+    REQUIRE(eventually([&] { return asleep(pool) == 3; }));
+    // The second post finds a thread on its way already, and wakes nobody.
+    for (int i = 0; i < 2; ++i) {
+      post(pool, [&, both = 2 * round] {
+        ++here;
+        if (eventually([&] { return here == both; })) ++met;
+      });
+    }
+    REQUIRE(eventually([&] { return met == 2 * round; }));
+  }
 }
 
 TEST_CASE("an exception of a pool's handler goes to its taker, and the pool goes on") {

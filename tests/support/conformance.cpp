@@ -16,12 +16,12 @@ unsigned mask_of(backend where) {
   return where == on_epoll ? epoll : sim;
 }
 
+}  // namespace
+
 bool uring_is_switched_off() {
   const char* wanted = std::getenv("BECK_BACKEND");
   return wanted != nullptr && std::string_view(wanted) == "epoll";
 }
-
-}  // namespace
 
 backend current_backend() { return running; }
 

@@ -39,6 +39,10 @@ enum backend_mask : unsigned {
 // The backend of the running conformance case; `automatic` outside one.
 backend current_backend();
 
+// Whether BECK_BACKEND=epoll says that this run is meant for epoll. If not, a ring that the kernel
+// refuses is a failure.
+bool uring_is_switched_off();
+
 // Runs one case of the list: decides whether it applies here, then calls it.
 void run_conformance(void (*body)(backend), backend where, unsigned mask);
 
@@ -58,3 +62,11 @@ void run_conformance(void (*body)(backend), backend where, unsigned mask);
   }                                                                                               \
   TEST_CASE(sentence "/sim") { ::beck::test::run_conformance(body, ::beck::test::on_sim, mask); } \
   static void body([[maybe_unused]] ::beck::backend where)
+
+// For cases that open a ring by themselves, with what open_probed() gave.
+#define NEEDS_RING(probed)                                                          \
+  do {                                                                              \
+    if ((probed).opened) break;                                                     \
+    REQUIRE_MESSAGE(::beck::test::uring_is_switched_off(), (probed).text);          \
+    SKIP_CASE("the kernel refuses rings, and BECK_BACKEND=epoll says that it may"); \
+  } while (false)

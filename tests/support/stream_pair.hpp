@@ -12,7 +12,11 @@
 #include <beck/net/local.hpp>
 #include <chrono>
 #include <cstddef>
+#include <exception>
+#include <memory>
 #include <string>
+
+#include <doctest/doctest.h>
 
 namespace beck::test {
 
@@ -52,12 +56,22 @@ inline task<> read_byte(stream_socket& from) {
   beck::ignore(co_await async_read(from, buffer(&byte, 1)));
 }
 
-// Runs `work`, a task or a callable that gives one, and everything else until nothing is left.
+// Runs `work`, a task or a callable that gives one, and everything else until nothing is left. The
+// case fails if `work` has not ended by then, and says what it waits for.
 template <class Work>
 void run_task(io_context& ctx, Work&& work) {
-  co_spawn(ctx, static_cast<Work&&>(work), detached);
+  const auto ended = std::make_shared<bool>(false);  // a task that is late may outlive this call
+  const auto note_end = [ended](std::exception_ptr thrown, auto&&...) {
+    *ended = true;
+    if (thrown) std::rethrow_exception(thrown);
+  };
+  co_spawn(ctx, static_cast<Work&&>(work), note_end);
   ctx.run();
   ctx.restart();
+  if (*ended) return;
+  std::string tasks;
+  ctx.dump(tasks);
+  FAIL_CHECK("the task of run_task has not ended: " << tasks);
 }
 
 }  // namespace beck::test

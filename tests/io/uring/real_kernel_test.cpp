@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The ring on the kernel this runs on: what the model in tests/support claims, and the facts that
-// the driver builds on. Where io_uring is refused the cases say so and pass; probe_test covers
-// refusals.
+// the driver builds on.
 #include <doctest/doctest.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
@@ -14,6 +13,7 @@
 
 #include "io/uring/posix_ring_kernel.hpp"
 #include "io/uring/probe.hpp"
+#include "support/conformance.hpp"
 #include "support/ring_entries.hpp"
 
 using namespace beck::testing;
@@ -30,17 +30,14 @@ struct real_ring {
   probe_result probed;
 
   explicit real_ring(const ring_options& options = {})
-      : probed(open_probed(tested, kernel, options)) {
-    if (!probed.opened) MESSAGE("not run: " << probed.text);
-  }
-  explicit operator bool() const { return probed.opened; }
+      : probed(open_probed(tested, kernel, options)) {}
 };
 
 }  // namespace
 
 TEST_CASE("real kernel: a full queue of no-ops completes in order with one enter") {
   real_ring real;
-  if (!real) return;
+  NEEDS_RING(real.probed);
   for (std::uint64_t index = 0; index < real.tested.entries(); ++index) nop(real.tested, index);
   CHECK(real.tested.get_entry() == nullptr);
   CHECK(real.tested.submit(real.tested.entries(), none, false).status == submit_status::done);
@@ -54,7 +51,9 @@ TEST_CASE("real kernel: a full queue of no-ops completes in order with one enter
 TEST_CASE("real kernel: a wait ends at its deadline, absolute or relative, and never before") {
   for (const bool absolute : {false, true}) {
     real_ring real;
-    if (!real || (absolute && !real.tested.absolute_deadlines())) return;
+    NEEDS_RING(real.probed);
+    if (absolute && !real.tested.absolute_deadlines())
+      SKIP_CASE("this kernel takes no absolute deadlines");
     real.tested.use_absolute_deadlines(absolute);
     const std::int64_t deadline_ns = real.kernel.now_ns() + 2'000'000;
     CHECK(real.tested.submit(1, deadline_ns, false).status == submit_status::done);
@@ -65,7 +64,7 @@ TEST_CASE("real kernel: a wait ends at its deadline, absolute or relative, and n
 
 TEST_CASE("real kernel: U5, a tiny completion queue overflows, is flagged, and loses nothing") {
   real_ring real({.entries = 4, .completions = 4});
-  if (!real) return;
+  NEEDS_RING(real.probed);
   constexpr std::uint64_t count = 40;
   for (std::uint64_t index = 0; index < count; ++index) {
     io_uring_sqe* const entry = real.tested.get_entry_or_flush();
@@ -91,7 +90,7 @@ TEST_CASE("real kernel: cancelling an armed receive and a multishot poll is over
     ring_options options;
     options.flags = flags;
     real_ring real(options);
-    if (!real) return;
+    NEEDS_RING(real.probed);
     const socket_pair sockets;
     char memory[64];
     int at_once = 0;  // a thread that is interrupted in between may need another enter
@@ -120,7 +119,7 @@ TEST_CASE("real kernel: U7, data that came before the cancel is delivered or sti
     ring_options options;
     options.flags = flags;
     real_ring real(options);
-    if (!real) return;
+    NEEDS_RING(real.probed);
     const socket_pair sockets;
     char memory[64];
     receive(real.tested, sockets.left(), memory, sizeof memory, 1);
@@ -148,7 +147,7 @@ TEST_CASE(
     "real kernel: a file stays open while an operation holds it, and is gone once that was "
     "reaped") {
   real_ring real;
-  if (!real) return;
+  NEEDS_RING(real.probed);
   socket_pair sockets;
   char memory[64];
   receive(real.tested, sockets.left(), memory, sizeof memory, 1);
@@ -164,7 +163,7 @@ TEST_CASE(
 
 TEST_CASE("real kernel: an edge-triggered multishot poll reports new data while old is unread") {
   real_ring real;
-  if (!real) return;
+  NEEDS_RING(real.probed);
   const socket_pair sockets;
   poll_always(real.tested, sockets.left(), readable_edge, 1);
   CHECK(turn(real.tested).empty());
@@ -185,7 +184,7 @@ TEST_CASE("real kernel: an edge-triggered multishot poll reports new data while 
 
 TEST_CASE("real kernel: a receive says whether more is there to read") {
   real_ring real;
-  if (!real) return;
+  NEEDS_RING(real.probed);
   const socket_pair sockets;
   char memory[4];
   sockets.write_right("sixsix");
@@ -204,7 +203,7 @@ TEST_CASE("real kernel: a receive says whether more is there to read") {
 
 TEST_CASE("real kernel: U18, an operation of an ended thread comes back unasked, without data") {
   real_ring real;
-  if (!real) return;
+  NEEDS_RING(real.probed);
   const socket_pair sockets;
   char memory[64];
   std::thread([&] {
@@ -229,7 +228,7 @@ TEST_CASE(
     "real kernel: U16, a child of fork may destroy its copy of the ring, and the parent's lives "
     "on") {
   real_ring real;
-  if (!real) return;
+  NEEDS_RING(real.probed);
   nop(real.tested, 1);
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
@@ -246,7 +245,7 @@ TEST_CASE(
 
 TEST_CASE("real kernel: U16, the queues are not there in a child of fork") {
   real_ring real;
-  if (!real) return;
+  NEEDS_RING(real.probed);
   const std::size_t bytes = real.tested.entries() * sizeof(io_uring_sqe);
   void* const entries = real.kernel.map(real.tested.fd(), bytes, IORING_OFF_SQES);
   REQUIRE(entries != nullptr);
