@@ -45,7 +45,9 @@ std::uint64_t number(std::string_view option, std::string_view text) {
 void take_seeds(arguments& parsed, std::string_view text) {
   const std::size_t dots = text.find("..");
   if (dots == std::string_view::npos) {
-    parsed.how.seeds(check_access::first(parsed.how), number("--seeds", text));
+    const std::uint64_t count = number("--seeds", text);
+    if (count == 0) refuse("--seeds 0 would run nothing; it needs at least 1");
+    parsed.how.seeds(check_access::first(parsed.how), count);
     return;
   }
   const std::uint64_t first = number("--seeds", text.substr(0, dots));

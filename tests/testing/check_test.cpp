@@ -140,6 +140,13 @@ TEST_CASE("exceptions of any type and texts that are not empty are failures") {
   CHECK_FALSE(fails([](sim::world&) { return ""; }));
 }
 
+TEST_CASE("a check of no seeds is refused, because what ran nothing has not passed") {
+  const auto none = sim::check_options().seeds(1, 0);
+  CHECK_THROWS_AS(sim::check(none, passes), std::invalid_argument);
+  CHECK_THROWS_AS(run_main({}, passes, none), std::invalid_argument);
+  CHECK(run_main({"--seeds", "2"}, passes, none).status == 0);
+}
+
 TEST_CASE("main's arguments choose seeds") {
   std::vector<std::uint64_t> seeds;
   const auto program = [&seeds](sim::world& world) { seeds.push_back(world.seed()); };
@@ -169,6 +176,7 @@ TEST_CASE("arguments that make no sense are refused by name") {
   CHECK(contains(refusal({"--seed", "1x"}), "--seed needs a number, not \"1x\""));
   CHECK(contains(refusal({"--seed", "18446744073709551616"}), "needs a number"));
   CHECK(contains(refusal({"--seeds", "3..1"}), "A <= B"));
+  CHECK(contains(refusal({"--seeds", "0"}), "--seeds 0 would run nothing"));
   CHECK(contains(refusal({"--tape", "/nonexistent/tape"}), "/nonexistent/tape"));
   CHECK(contains(refusal({"--tape", "QktUMQ"}), "malformed tape"));
 }

@@ -62,7 +62,7 @@ class check_options {
  public:
   check_options() noexcept {}
 
-  /// Which seeds: `count` from `first` on. 1,000 from 0 on if nothing else is said.
+  /// Which seeds: `count`, at least 1, from `first` on. 1,000 from 0 on if nothing else is said.
   check_options& seeds(std::uint64_t first, std::uint64_t count) noexcept {
     first_ = first;
     count_ = count;
@@ -147,7 +147,8 @@ struct check_outcome {
 /// Runs the program in one world after the other until it fails, and prints on the standard error
 /// what failed, seed, hash and the command that replays it. If the program ends the process, those
 /// are printed before it ends; so does the first SIGINT or SIGTERM. Handlers of these signals are
-/// restored afterwards. Thread: one check at a time in a process.
+/// restored afterwards. Throws std::invalid_argument for 0 seeds: what ran nothing has not passed.
+/// Thread: one check at a time in a process.
 check_outcome check(const check_options& how, program_ref program);
 
 /// The same for main(): takes its arguments, --seed, --seeds, --tape, --shrink, --check and others
