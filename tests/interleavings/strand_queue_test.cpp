@@ -132,6 +132,23 @@ struct post_from_inside : strand_of {
   bool heard_ = false;
 };
 
+// Thread 2 goes in at once where nobody is in charge, as a dispatch does.
+struct visitor : strand_of {
+  visitor() : strand_of(2) {}
+
+  void run(unsigned thread) override {
+    if (thread == 1) return strand_of::run(1);
+    if (!queue_.begin()) {
+      post(3);
+    } else {
+      posted_[3].number = 3;
+      handle(posted_[3]);
+      if (!queue_.rest()) run_strand();
+    }
+    post(4);
+  }
+};
+
 }  // namespace
 
 TEST_CASE(
@@ -145,13 +162,22 @@ TEST_CASE("interleavings: a post from inside a strand goes behind all that happe
 }
 
 TEST_CASE(
+    "interleavings: what goes into an idle strand at once is alone there, and loses nothing") {
+  expect_sound<visitor>("strand, a visitor", {.preemptions_max = 3});
+}
+
+TEST_CASE(
     "interleavings: no memory order of a strand's queue is weaker or stronger than it must be") {
-  CHECK(needless_orders<two_posters, post_from_inside>("strand_queue.hpp").empty());
+  CHECK(needless_orders<two_posters, post_from_inside, visitor>("strand_queue.hpp").empty());
 }
 
 TEST_CASE("interleavings: planted in a strand: rest() by load and store loses a handler") {
   const outcome o = expect_found<two_posters>("rest torn", {defect::kind::tear, "rest"});
   CHECK(o.failure.find("lost") != std::string::npos);
+}
+
+TEST_CASE("interleavings: planted in a strand: who goes in by load and store is not alone there") {
+  expect_found<visitor>("begin torn", {defect::kind::tear, "begin"});
 }
 
 TEST_CASE("interleavings: planted in a strand: a push by load and store") {

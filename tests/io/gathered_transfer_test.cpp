@@ -11,12 +11,14 @@
 #include <beck/file/read_write_at.hpp>
 #include <beck/io/generic_stream.hpp>
 #include <beck/net/local.hpp>
+#include <chrono>
 #include <string>
 #include <vector>
 
 #include "support/outcome.hpp"
 #include "support/stream_pair.hpp"
 
+using namespace std::chrono_literals;
 using beck::buffer;
 using beck::const_buffer;
 using beck::mutable_buffer;
@@ -33,6 +35,7 @@ struct record_pair {
     REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
     out.assign(beck::local::stream_protocol(), ends[0]);
     in = ends[1];
+    out.non_blocking(true);  // a write too many is an error, and no wait for ever
   }
   ~record_pair() { ::close(in); }
 
@@ -128,6 +131,8 @@ TEST_CASE("one call takes at most 16 buffers, of a long sequence one behind the 
 TEST_CASE("a user's stream is given the sequence, synchronously and not") {
   beck::io_context ctx;
   stream_pair pair(ctx);
+  pair.a.non_blocking(true);
+  pair.b.non_blocking(true);
   counting_stream out{&pair.a};
   counting_stream in{&pair.b};
   const const_buffer message[] = {buffer("head ", 5), const_buffer(), buffer("body", 4)};
@@ -145,7 +150,7 @@ TEST_CASE("a user's stream is given the sequence, synchronously and not") {
   outcome received;
   beck::async_write(out, message, note(sent));
   beck::async_read(in, room, note(received));
-  ctx.run();
+  ctx.run_for(5s);
   CHECK(sent.ok());
   CHECK(received.ok());
   CHECK(received.bytes == 9);
@@ -157,19 +162,21 @@ TEST_CASE("a user's stream is given the sequence, synchronously and not") {
 TEST_CASE("a long sequence through a user's stream: 16 buffers a call, and nothing out of place") {
   beck::io_context ctx;
   stream_pair pair(ctx);
+  pair.a.non_blocking(true);
+  pair.b.non_blocking(true);
   counting_stream out{&pair.a};
   counting_stream in{&pair.b};
   std::string text = beck::test::pattern(35);
   std::string got(35, '.');
   outcome sent;
   beck::async_write(out, single_bytes<const_buffer>(text), note(sent));
-  ctx.run();
+  ctx.run_for(5s);
   ctx.restart();
   CHECK(out.parts == std::vector<std::size_t>{16, 16, 3});
   outcome received;
   beck::async_read(in, single_bytes<mutable_buffer>(got), beck::transfer_at_least(20),
                    note(received));
-  ctx.run();
+  ctx.run_for(5s);
   CHECK(sent.bytes == 35);
   CHECK(received.bytes == 32);
   CHECK(in.parts == std::vector<std::size_t>{16, 16});

@@ -43,9 +43,9 @@ class [[nodiscard]] open_operation : public file_action {
   void begin() noexcept {
     address = const_cast<char*>(path_.c_str());
     if (has_nul()) {
-      complete_later(*this, -error::invalid_argument);
+      beck::complete_later(*this, -error::invalid_argument);
     } else {
-      start_operation(*this);
+      beck::start_operation(*this);
     }
   }
   bool begin_immediate() noexcept {
