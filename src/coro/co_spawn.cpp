@@ -2,14 +2,19 @@
 // A root's life: queued, adopted by its context, run, ended behind the unwinding of its coroutine.
 #include <beck/coro/co_spawn.hpp>
 
+#include <beck/base/error.hpp>
+
 #include "run/terminate.hpp"
 
 namespace beck {
 
-void report_unhandled(const any_io_executor& executor, std::exception_ptr error) {
-  if (executor.table()->unhandled == nullptr) terminate_unhandled(std::move(error));
-  executor.table()->unhandled(executor.target(), std::move(error));
+void report_unhandled(const any_io_executor& executor, std::exception_ptr error,
+                      const std::source_location& spawned_at) {
+  if (executor.table()->unhandled == nullptr) terminate_unhandled(std::move(error), &spawned_at);
+  executor.table()->unhandled(executor.target(), std::move(error), &spawned_at);
 }
+
+void throw_not_started() { throw_error(error::operation_aborted, "co_spawn"); }
 
 void task_root::start() {
   run = &begin;

@@ -4,48 +4,40 @@
 
 #include <beck/base/assert.hpp>
 
+#include "run/stop_walk.hpp"
+
 namespace beck {
 
 branch::branch(join_point& join, const std::source_location& spawned_at) noexcept
-    : scope_(join.outer().executor(), join.outer().locals()), join_(join), spawned_at_(spawned_at) {
-  if (join.outer().stop_requested()) scope_.stop(join.outer().reason());
+    : scope(join.outer().executor(), join.outer().locals()), join_(join), spawned_at_(spawned_at) {
+  if (join.outer().stop_requested()) stop(join.outer().reason());
 }
 
 void join_point::add(branch& b, std::coroutine_handle<> frame,
                      task_promise_base& promise) noexcept {
   b.frame_ = frame;
   b.promise_ = &promise;
+  const state_guard guard(lock());
   b.number_ = ++numbers_;
   branches_.push_back(b);
   __atomic_fetch_add(&running_, 1u, __ATOMIC_RELAXED);
+  if (stopped_ != stop_reason::none) b.stop(stopped_);  // nothing in it waits yet
 }
 
 void join_point::start_later(branch& b, std::coroutine_handle<> frame, task_promise_base& promise) {
-  const state_guard guard(lock());
-  start_later_locked(b, frame, promise);
-}
-
-void join_point::start_later_locked(branch& b, std::coroutine_handle<> frame,
-                                    task_promise_base& promise) {
   add(b, frame, promise);
   b.run = &branch::begin;
   outer_->executor().post(&b);
 }
 
 void join_point::start(branch& b, std::coroutine_handle<> frame, task_promise_base& promise) {
-  {
-    const state_guard guard(lock());
-    add(b, frame, promise);
-  }
   runner* const where = runner::current();
   BECK_ASSERT(where != nullptr, "a branch was started outside of every executor");
-  if (!where->descend()) [[unlikely]] {
-    b.run = &branch::begin;
-    outer_->executor().post(&b);
-    return;
-  }
+  if (!where->descend()) [[unlikely]]
+    return start_later(b, frame, promise);
+  add(b, frame, promise);
   b.run = &branch::end;
-  promise.start_root(frame, b.scope_, &b, *where);
+  promise.start_root(frame, b, &b, *where);
   where->ascend();
 }
 
@@ -53,7 +45,7 @@ void branch::begin(queue_entry* entry, runner* where) {
   if (where == nullptr) return;  // the frame belongs to the parent's, which is destroyed
   auto& self = *static_cast<branch*>(entry);
   self.run = &end;
-  self.promise_->start_root(self.frame_, self.scope_, &self, *where);
+  self.promise_->start_root(self.frame_, self, &self, *where);
 }
 
 void branch::end(queue_entry* entry, runner* where) {
@@ -65,9 +57,10 @@ void join_point::ended(branch& b, runner& where) noexcept {
   scope& outer = *outer_;
   if (b.interrupted() && outer.stop_requested()) outer.note_interrupted();
   {
-    const state_guard guard(lock());
+    stop_walk stops;
+    state_guard held(lock());
     branches_.erase(b);
-    on_end_(*this, b);  // the branch may be gone after it
+    on_end_(*this, b, held, stops);  // the branch may be gone after it
   }
   // acq_rel: the last one has seen what all others did, wait() among them. Only for that one this
   // is still there.
@@ -77,10 +70,41 @@ void join_point::ended(branch& b, runner& where) noexcept {
 
 bool join_point::wait(std::coroutine_handle<> coroutine, const wait_kind& kind) noexcept {
   coroutine_ = coroutine;
-  if (!outer_->wait_at(this, kind)) kind.cancel(this, *outer_);
+  if (!outer_->wait_at(this, kind)) {
+    stop_walk stops;
+    stops.tell_below(this, kind, *outer_);
+  }
   if (__atomic_sub_fetch(&running_, 1u, __ATOMIC_ACQ_REL) != 0) return true;
   outer_->stop_waiting();
   return false;
+}
+
+void join_point::stop_all() noexcept {
+  stop_walk stops;
+  const state_guard guard(lock());
+  stop_branches(stops, stop_reason::stop);
+}
+
+void join_point::stop_branches(stop_walk& stops, stop_reason why) noexcept {
+  if (stopped_ == stop_reason::none) stopped_ = why;
+  for (branch& one : branches_) stops.tell(one, why);
+}
+
+scope* join_point::tell_first(void* join, scope& from) noexcept {
+  auto& self = *static_cast<join_point*>(join);
+  self.lock().lock();
+  if (self.stopped_ == stop_reason::none) self.stopped_ = from.reason();
+  return self.tell(self.oldest());
+}
+
+scope* join_point::tell_next(void* join, scope& told) noexcept {
+  auto& self = *static_cast<join_point*>(join);
+  return self.tell(self.branches_.after(static_cast<branch&>(told)));
+}
+
+scope* join_point::tell(branch* next) noexcept {
+  if (next == nullptr) lock().unlock();
+  return next;
 }
 
 }  // namespace beck

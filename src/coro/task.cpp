@@ -9,9 +9,19 @@
 
 namespace beck {
 
+void task_base::refuse_empty() noexcept {
+  BECK_ASSERT(false, "an empty task is awaited or spawned: it was moved from, or awaited before");
+  __builtin_unreachable();
+}
+
+void task_promise_base::refuse_started() noexcept {
+  BECK_ASSERT(false, "a task was awaited twice, or spawned when it was awaited before");
+  __builtin_unreachable();
+}
+
 runner* task_promise_base::begin_inside(std::coroutine_handle<> self,
                                         std::coroutine_handle<> parent, scope& environment) {
-  BECK_ASSERT(phase_ == phase::fresh, "a task was awaited twice");
+  require_fresh();
   runner* const where = runner::current();
   BECK_ASSERT(where != nullptr,
               "a task was awaited outside of every executor; use co_spawn or sync_wait");
@@ -53,7 +63,7 @@ bool task_promise_base::start_concurrent(std::coroutine_handle<> self,
 
 void task_promise_base::start_root(std::coroutine_handle<> self, scope& environment,
                                    queue_entry* after, runner& where) {
-  BECK_ASSERT(phase_ == phase::fresh, "a task was started twice");
+  require_fresh();
   scope_ = &environment;
   after_ = after;
   phase_ = phase::root;
@@ -88,7 +98,7 @@ void task_promise_base::destroy_chain() noexcept {
   while (at != this) {
     at = at->parent_promise_;
     task_base& child = *std::exchange(at->child_, nullptr);
-    std::exchange(child.frame_, nullptr).destroy();
+    destroy_frame(std::exchange(child.frame_, nullptr));
   }
 }
 

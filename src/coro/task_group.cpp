@@ -5,9 +5,12 @@
 #include <stdexcept>
 #include <string>
 
+#include "run/stop_walk.hpp"
+
 namespace beck {
 
-const wait_kind task_group::waits_for_children{&on_stop, "task_group", wait_kind::leaf::join};
+const wait_kind task_group::waits_for_children{&tell_first, "task_group", wait_kind::leaf::join,
+                                               &tell_next};
 
 task_group::~task_group() {
   while (newest_ != nullptr) {
@@ -31,7 +34,6 @@ void task_group::adopt(group_child& made, std::coroutine_handle<> frame,
     if (newest_ != nullptr) newest_->newer_ = &made;
     newest_ = &made;
     __atomic_store_n(&children_, children_ + 1, __ATOMIC_RELAXED);
-    if (stopped_ != stop_reason::none) made.environment().stop(stopped_);
   }
   start_later(made, frame, promise);
 }
@@ -42,75 +44,72 @@ void task_group::unlink(group_child& gone) noexcept {
   __atomic_store_n(&children_, children_ - 1, __ATOMIC_RELAXED);
 }
 
-bool task_group::wait(std::coroutine_handle<> coroutine, task<>& body) {
-  const auto frame = body.frame();
+bool task_group::wait(std::coroutine_handle<> coroutine) {
+  const auto frame = work_->frame_to_start();
   join_point& here = *this;
-  branch* made = nullptr;
-  {
-    const state_guard guard(lock());
-    made = &body_.emplace(here);
-  }
-  start(*made, frame, frame.promise());
+  start(body_.emplace(here), frame, frame.promise());
   return join_point::wait(coroutine, waits_for_children);
 }
 
-void task_group::on_end(join_point& join, branch& ended) noexcept {
+void task_group::on_end(join_point& join, branch& ended, state_guard& held,
+                        stop_walk& stops) noexcept {
   auto& self = static_cast<task_group&>(join);
   if (ended.failed() && self.error_ == nullptr) {
     self.error_ = ended.exception();
-    self.stop_all(stop_reason::stop);
+    self.stop_branches(stops, stop_reason::stop);
   }
   if (&ended == &*self.body_) {
-    self.start_draining();
+    if (!self.start_draining()) self.stop_branches(stops, stop_reason::stop);
     return;
   }
   auto& gone = static_cast<group_child&>(ended);
   self.unlink(gone);
-  gone.destroy_(gone);
   // Where a ring comes beside this, it waits for the lock: then the end of the group disarms.
   if (self.children_ == 0 && !self.lock().is_concurrent()) self.drained_.disarm();
+  held.unlock();
+  about_to_call_out();
+  gone.destroy_(gone);
   self.give_place();
 }
 
-scope* task_group::on_stop(void* leaf, scope& from) noexcept {
-  auto& self = static_cast<task_group&>(*static_cast<join_point*>(leaf));
-  const state_guard guard(self.lock());
-  self.body_->environment().stop(from.reason());
-  if (self.how_.drains_ && from.reason() == stop_reason::stop) {
-    self.start_draining();
-  } else {
-    self.stop_children(from.reason());
+scope* task_group::tell_first(void* join, scope& from) noexcept {
+  auto& self = static_cast<task_group&>(*static_cast<join_point*>(join));
+  if (!self.how_.drains_ || from.reason() != stop_reason::stop)
+    return join_point::tell_first(join, from);
+  self.lock().lock();
+  if (!self.start_draining()) {
+    self.lock().unlock();
+    return join_point::tell_first(join, from);
   }
-  return nullptr;
+  branch* const oldest = self.oldest();
+  return self.tell(oldest == &*self.body_ ? oldest : nullptr);
 }
 
-/// From here on the time of the children is limited, if it is at all.
-void task_group::start_draining() noexcept {
-  if (!how_.drains_ || children_ == 0 || drained_.is_armed() || stopped_ != stop_reason::none)
-    return;
+/// While children have time to drain, a stop is for the body alone.
+scope* task_group::tell_next(void* join, scope& told) noexcept {
+  auto& self = static_cast<task_group&>(*static_cast<join_point*>(join));
+  return self.stopped() == stop_reason::none ? self.tell(nullptr)
+                                             : join_point::tell_next(join, told);
+}
+
+/// From here on the time of the children is limited, if it is at all. False: there is no clock or
+/// no memory, so they have no time.
+bool task_group::start_draining() noexcept {
+  if (!how_.drains_ || children_ == 0 || drained_.is_armed() || stopped() != stop_reason::none)
+    return true;
   try {
     drained_.arm(
         outer().executor(), how_.drain_,
-        [](void* group) noexcept {
+        [](void* group, stop_walk& stops) noexcept {
           auto& self = *static_cast<task_group*>(group);
           const state_guard guard(self.lock());
-          self.stop_children(stop_reason::stop);
+          self.stop_branches(stops, stop_reason::stop);
         },
         this);
+    return true;
   } catch (...) {
-    stop_children(stop_reason::stop);  // no clock or no memory: no time to drain
+    return false;
   }
-}
-
-void task_group::stop_all(stop_reason why) noexcept {
-  if (body_) body_->environment().stop(why);
-  stop_children(why);
-}
-
-void task_group::stop_children(stop_reason why) noexcept {
-  if (stopped_ != stop_reason::none) return;
-  stopped_ = why;
-  for (group_child* at = newest_; at != nullptr; at = at->older_) at->environment().stop(why);
 }
 
 void task_group::give_place() noexcept {

@@ -2,6 +2,8 @@
 // The way of a task to another executor and of its result back: one entry, posted twice.
 #include <beck/coro/via.hpp>
 
+#include <beck/base/error.hpp>
+
 namespace beck {
 
 void via_step::suspend(std::coroutine_handle<> coroutine, scope& home,
@@ -12,6 +14,12 @@ void via_step::suspend(std::coroutine_handle<> coroutine, scope& home,
   frame_ = frame;
   promise_ = &promise;
   drop_ = drop;
+  if (home.stop_requested()) [[unlikely]] {
+    refused_ = home.stop_result();
+    run = &resume;
+    home.executor().post(this);
+    return;
+  }
   static constexpr tree_kind lives_here{&lose, true};
   static constexpr wait_kind waits_there{&cancel, "a task on another executor"};
   kind = &lives_here;
@@ -33,6 +41,10 @@ scope* via_step::cancel(void* leaf, scope& from) noexcept {
       },
       leaf);
   return nullptr;
+}
+
+void via_step::throw_refused() const {
+  throw_error(make_error(refused_), "a task on another executor");
 }
 
 void via_step::begin(queue_entry* entry, runner* where) {
@@ -61,7 +73,7 @@ void via_step::resume(queue_entry* entry, runner* where) {
   ++where->counters.delivered;
   auto& self = *static_cast<via_step*>(entry);
   scope& home = *self.home_;
-  if (self.scope_->interrupted() && home.stop_requested()) home.note_interrupted();
+  if (self.scope_ && self.scope_->interrupted() && home.stop_requested()) home.note_interrupted();
   home.resume(self.coroutine_, *where);
 }
 

@@ -259,7 +259,9 @@ const executor_table io_context::loop_table{
     nullptr,
     nullptr,
     [](void* self, owned_tree& tree) noexcept { loop_from(self).adopt(tree); },
-    [](void* self, std::exception_ptr error) { loop_from(self).unhandled(std::move(error)); },
+    [](void* self, std::exception_ptr error, const std::source_location* at) {
+      loop_from(self).unhandled(std::move(error), at);
+    },
     nullptr,
     false,
     [](void* self) noexcept { return loop_from(self).sys().now(); },

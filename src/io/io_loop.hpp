@@ -276,7 +276,7 @@ class io_loop {
 
   /// Owns a tree of tasks until it has finished.
   void adopt(owned_tree& tree) noexcept;
-  void unhandled(std::exception_ptr error);
+  void unhandled(std::exception_ptr error, const std::source_location* spawned_at = nullptr);
 
   void (*unhandled_handler)(std::exception_ptr, void*) = nullptr;
   void* unhandled_data = nullptr;

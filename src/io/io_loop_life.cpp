@@ -186,12 +186,12 @@ void io_loop::adopt(owned_tree& tree) noexcept {
   trees_ = &tree;
 }
 
-void io_loop::unhandled(std::exception_ptr error) {
+void io_loop::unhandled(std::exception_ptr error, const std::source_location* spawned_at) {
   if (unhandled_handler != nullptr) {
     unhandled_handler(std::move(error), unhandled_data);
     return;
   }
-  terminate_unhandled(std::move(error));
+  terminate_unhandled(std::move(error), spawned_at);
 }
 
 }  // namespace beck

@@ -349,7 +349,9 @@ const executor_table io_context::shared_loop_table{
     nullptr,
     nullptr,
     [](void* self, owned_tree& tree) noexcept { loop_from(self).adopt_shared(tree); },
-    [](void* self, std::exception_ptr error) { loop_from(self).unhandled(std::move(error)); },
+    [](void* self, std::exception_ptr error, const std::source_location* at) {
+      loop_from(self).unhandled(std::move(error), at);
+    },
     [](void* self, owned_tree& tree) noexcept { loop_from(self).disown_shared(tree); },
     true,
     [](void* self) noexcept { return loop_from(self).sys().now(); },

@@ -12,6 +12,7 @@
 #include <ucontext.h>
 
 #include <beck/base/assert.hpp>
+#include <beck/run/frame_end.hpp>
 #include <beck/run/initiating_call.hpp>
 #include <beck/run/runner.hpp>
 
@@ -55,9 +56,13 @@ struct exceptions_in_flight {
 struct fiber_state {
   runner* running = nullptr;
   initiating_call* initiating = nullptr;
+  std::uintptr_t room_floor = 0;
+  std::uintptr_t room_bytes = 0;
 
   void exchange() noexcept {
     std::swap(running, runner::current_);
+    std::swap(room_floor, stack_room::floor_);
+    std::swap(room_bytes, stack_room::bytes_);
     std::swap(initiating, initiating_call::innermost_);
   }
 };
@@ -102,6 +107,9 @@ fiber::machine::machine()
   own.uc_stack.ss_sp = static_cast<char*>(memory) + guard_bytes;
   own.uc_stack.ss_size = stack_bytes;
   own.uc_link = nullptr;
+  constexpr std::size_t kept_free = stack_bytes / 16;
+  state.room_floor = reinterpret_cast<std::uintptr_t>(own.uc_stack.ss_sp) + kept_free;
+  state.room_bytes = stack_bytes - kept_free;
   ::makecontext(&own, &fiber::enter, 0);
 }
 

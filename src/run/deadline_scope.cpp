@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "run/stop_walk.hpp"
+
 namespace beck {
 namespace {
 
@@ -61,11 +63,12 @@ class alarm::courier final : private timer_entry, private queue_entry {
   static void arrive(queue_entry* entry, runner* where) {
     auto* self = static_cast<courier*>(entry);
     bool last = false;
+    stop_walk stops;
     {
       const state_guard guard(self->lock_);
       self->arrived_ = true;
       last = self->owner_ == nullptr;
-      if (!last && where != nullptr) self->owner_->ring_(self->owner_->data_);
+      if (!last && where != nullptr) self->owner_->ring_(self->owner_->data_, stops);
     }
     if (last) free(self);
   }
@@ -82,8 +85,7 @@ class alarm::courier final : private timer_entry, private queue_entry {
   bool arrived_ = false;
 };
 
-void alarm::arm(const any_io_executor& executor, time_point when, void (*ring)(void* data) noexcept,
-                void* data) {
+void alarm::arm(const any_io_executor& executor, time_point when, ring_function ring, void* data) {
   const executor_table& clock = clock_of(executor);
   if (when == time_point::max()) return;
   executor_ = &executor;
@@ -98,8 +100,7 @@ void alarm::arm(const any_io_executor& executor, time_point when, void (*ring)(v
   if (!clock.arm(executor.target(), *this)) throw std::bad_alloc();
 }
 
-void alarm::arm(const any_io_executor& executor, duration after, void (*ring)(void* data) noexcept,
-                void* data) {
+void alarm::arm(const any_io_executor& executor, duration after, ring_function ring, void* data) {
   const std::int64_t now = clock_of(executor).now(executor.target());
   arm(executor, time_point(duration(now)) + after, ring, data);
 }
@@ -114,12 +115,13 @@ void alarm::disarm() noexcept {
 
 void alarm::ring_now(timer_entry& entry, io_loop&, bool shutting_down) noexcept {
   auto& self = static_cast<alarm&>(entry);
-  if (!shutting_down) self.ring_(self.data_);
+  stop_walk stops;
+  if (!shutting_down) self.ring_(self.data_, stops);
 }
 
-void deadline_scope::ring(void* self) noexcept {
+void deadline_scope::ring(void* self, stop_walk& stops) noexcept {
   auto& ended = *static_cast<deadline_scope*>(self);
-  ended.stop(ended.why_);
+  stops.tell(ended, ended.why_);
 }
 
 }  // namespace beck

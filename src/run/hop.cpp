@@ -3,6 +3,8 @@
 // at home.
 #include <beck/run/hop.hpp>
 
+#include <beck/base/error.hpp>
+
 namespace beck {
 namespace {
 
@@ -10,6 +12,11 @@ constexpr wait_kind waits_elsewhere{[](void*, scope&) noexcept -> scope* { retur
                                     "its turn on another executor"};
 
 }  // namespace
+
+/// It ends behind what is queued at home.
+void hop_operation::refuse() noexcept { refused_ = home_->stop_result(); }
+
+void hop_operation::throw_refused() const { throw_error(make_error(refused_), "post"); }
 
 void hop_operation::take_detour() {
   run = &go_home;

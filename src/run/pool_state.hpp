@@ -38,7 +38,7 @@ class pool_state {
   }
   void adopt(owned_tree& tree) noexcept;
   void disown(owned_tree& tree) noexcept;
-  void unhandled(std::exception_ptr error);
+  void unhandled(std::exception_ptr error, const std::source_location* spawned_at = nullptr);
   thread_pool& owner() const noexcept { return owner_; }
   /// Whether this is a child of fork, which has none of the threads.
   bool inherited() const noexcept { return forks_ != known_fork_count(); }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// Stopping a scope: what is waited for is cancelled, scope by scope down to an operation. If that
-// belongs to another context a message goes there and comes back, and until it is back the
-// coroutine does not go on.
+// Stopping a scope: it and all below are told, scope by scope and without a stack; then what they
+// wait for is cancelled. If that belongs to another context a message goes there and comes back,
+// and until it is back the coroutine does not go on.
 #include <beck/run/scope.hpp>
 
 #include <beck/base/assert.hpp>
 #include <beck/base/error.hpp>
+
+#include "run/stop_walk.hpp"
 
 namespace beck {
 namespace {
@@ -18,29 +20,70 @@ void forbid_inline(runner* where) noexcept {
 }  // namespace
 
 bool scope::stop(stop_reason why) noexcept {
+  stop_walk stops;
+  return stops.tell(*this, why);
+}
+
+// --- stop_walk
+// -----------------------------------------------------------------------------------------
+
+/// An inner scope ends only after it has told the one around it, and a branch after its join point:
+/// these are held until all below them have been told.
+bool stop_walk::tell(scope& top, stop_reason why) noexcept {
   forbid_inline(runner::current());  // perhaps a coroutine of this scope is running
   bool first = false;
-  scope* innermost = nullptr;
-  stop_chain told;
-  for (scope* at = this; at != nullptr;) {
+  scope* around = nullptr;
+  for (scope* at = &top; at != nullptr;) {
     at->lock_.lock();
-    at->held_ = std::exchange(innermost, at);
-    if (at->stop_requested()) break;
-    first = true;
-    __atomic_store_n(&at->reason_, static_cast<unsigned char>(why), __ATOMIC_RELAXED);
-    if (at->told_.stop_possible()) [[unlikely]]
-      told.add(at->told_);
-    void* const leaf = at->starting_ ? nullptr : std::exchange(at->leaf_, nullptr);
-    at = leaf != nullptr ? at->kind_->cancel(leaf, *at) : nullptr;
+    const bool fresh = !at->stop_requested();
+    if (at == &top) first = fresh;
+    if (scope* const below = fresh ? descend(*at, why) : nullptr) {
+      at->held_ = std::exchange(around, at);
+      at = below;
+      continue;
+    }
+    for (scope* told = at;; told = std::exchange(around, around->held_), told->leaf_ = nullptr) {
+      told->lock_.unlock();
+      if (around == nullptr) return first;
+      at = around->kind_->next == nullptr ? nullptr : around->kind_->next(around->leaf_, *told);
+      if (at != nullptr) break;
+    }
   }
-  // An inner scope ends only after it has told the one around it: that is held as long.
-  while (innermost != nullptr) {
-    scope* const around = innermost->held_;
-    innermost->lock_.unlock();
-    innermost = around;
-  }
-  told.request_all();
   return first;
+}
+
+/// Gives the first scope below `at`, if that waits for scopes.
+scope* stop_walk::descend(scope& at, stop_reason why) noexcept {
+  __atomic_store_n(&at.reason_, static_cast<unsigned char>(why), __ATOMIC_RELAXED);
+  if (at.told_.stop_possible()) [[unlikely]]
+    told_.add(at.told_);
+  if (at.leaf_ == nullptr || at.starting_) return nullptr;
+  if (at.kind_->what == wait_kind::leaf::inner_scope || at.kind_->what == wait_kind::leaf::join) {
+    scope* const below = at.kind_->cancel(at.leaf_, at);
+    if (below == nullptr) at.leaf_ = nullptr;
+    return below;
+  }
+  at.cancelling_ = true;
+  at.held_ = nullptr;
+  (last_ == nullptr ? first_ : last_->held_) = &at;
+  last_ = &at;
+  return nullptr;
+}
+
+void stop_walk::tell_below(void* leaf, const wait_kind& kind, scope& from) noexcept {
+  for (scope* at = kind.cancel(leaf, from); at != nullptr;) {
+    tell(*at, from.reason());
+    at = kind.next == nullptr ? nullptr : kind.next(leaf, *at);
+  }
+}
+
+void stop_walk::finish() noexcept {
+  last_ = nullptr;
+  while (scope* const at = first_) {
+    first_ = at->held_;
+    at->cancel_leaf();  // it may be gone then
+  }
+  told_.request_all();
 }
 
 stop_token scope::token() {
@@ -55,24 +98,39 @@ stop_token scope::token() {
 
 /// Where entries run side by side the wait may be over by now, and the coroutine kept back.
 void scope::make_up_for_start() noexcept {
-  const state_guard guard(lock_);
+  state_guard guard(lock_);
   starting_ = false;
-  void* const leaf = stop_requested() ? std::exchange(leaf_, nullptr) : nullptr;
-  if (leaf != nullptr) {
-    const scope* const inner = kind_->cancel(leaf, *this);
-    BECK_ASSERT(inner == nullptr, "a scope is not started");
-  }
+  if (leaf_ == nullptr || !stop_requested()) return resume_kept(guard);
+  cancelling_ = true;
+  guard.unlock();
+  cancel_leaf();
+}
+
+void scope::cancel_leaf() noexcept {
+  about_to_call_out();
+  const scope* const inner = kind_->cancel(leaf_, *this);
+  BECK_ASSERT(inner == nullptr, "a scope is not cancelled but told");
+  state_guard guard(lock_);
+  cancelling_ = false;
+  leaf_ = nullptr;
+  resume_kept(guard);
+}
+
+/// The coroutine stays until the message has come, so this does, too.
+void scope::resume_kept(state_guard& guard) noexcept {
   if (!pending_ || message_) return;
   message_.emplace(*this, &act_there);
   message_->run = &come_home;
-  executor_.post(&*message_);  // it takes the lock, so this stays until the guard has gone
+  const any_io_executor home = executor_;
+  guard.unlock();
+  home.post(&*message_);  // from here on this may be gone
 }
 
 void scope::resume_carefully(std::coroutine_handle<> coroutine, runner& where) {
   {
     const state_guard guard(lock_);
-    leaf_ = nullptr;
-    if (starting_ || message_) {
+    if (!cancelling_) leaf_ = nullptr;
+    if (starting_ || cancelling_ || message_) {
       pending_ = coroutine;
       return;
     }
@@ -102,10 +160,13 @@ int scope::explain(int result) noexcept {
 
 void scope::visit(const any_io_executor& other, void (*there)(void* leaf) noexcept,
                   void* leaf) noexcept {
-  BECK_ASSERT(!message_, "a stop visits two executors at once");
-  message_.emplace(*this, &act_there);
-  message_->leaf = leaf;
-  message_->there = there;
+  {
+    const state_guard guard(lock_);
+    BECK_ASSERT(!message_, "a stop visits two executors at once");
+    message_.emplace(*this, &act_there);
+    message_->leaf = leaf;
+    message_->there = there;
+  }
   executor_.on_work_started();
   other.post(&*message_);
 }
@@ -125,7 +186,7 @@ void scope::come_home(queue_entry* entry, runner* where) {
   {
     const state_guard guard(self.lock_);
     self.message_.reset();
-    pending = std::exchange(self.pending_, nullptr);
+    if (!self.cancelling_) pending = std::exchange(self.pending_, nullptr);
   }
   if (where == nullptr || !pending) return;
   if (self.stop_requested()) forbid_inline(where);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include <beck/run/block.hpp>
+#include <beck/run/concurrency.hpp>
 
 namespace beck {
 
@@ -52,6 +53,7 @@ bool stop_state::request() noexcept {
     r.gone_ = &gone;
     running = &r;
     lock.unlock();
+    about_to_call_out();
     r.call_(r);
     lock.lock();
     if (!gone) r.gone_ = nullptr;

@@ -114,10 +114,10 @@ constexpr executor_table strand_table{
     [](void* self, owned_tree& tree) noexcept {
       if (auto* adopt = below(self).table()->adopt) adopt(below(self).target(), tree);
     },
-    [](void* self, std::exception_ptr error) {
+    [](void* self, std::exception_ptr error, const std::source_location* at) {
       auto* unhandled = below(self).table()->unhandled;
-      if (unhandled == nullptr) terminate_unhandled(std::move(error));
-      unhandled(below(self).target(), std::move(error));
+      if (unhandled == nullptr) terminate_unhandled(std::move(error), at);
+      unhandled(below(self).target(), std::move(error), at);
     },
     [](void* self, owned_tree& tree) noexcept { disown(below(self), tree); },
     false,

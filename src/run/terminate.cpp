@@ -6,15 +6,20 @@
 
 namespace beck {
 
-void terminate_unhandled(std::exception_ptr error) noexcept {
+void terminate_unhandled(std::exception_ptr error,
+                         const std::source_location* spawned_at) noexcept {
+  if (spawned_at == nullptr || spawned_at->line() == 0) {
+    std::fprintf(stderr, "beck: an exception escaped a detached task or a pool's handler: ");
+  } else {
+    std::fprintf(stderr, "beck: an exception escaped the task that was spawned at %s:%u: ",
+                 spawned_at->file_name(), static_cast<unsigned>(spawned_at->line()));
+  }
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "beck: an exception escaped a detached task or a pool's handler: %s\n",
-                 e.what());
+    std::fprintf(stderr, "%s\n", e.what());
   } catch (...) {
-    std::fprintf(
-        stderr, "beck: an exception of unknown type escaped a detached task or a pool's handler\n");
+    std::fprintf(stderr, "of unknown type\n");
   }
   std::terminate();
 }

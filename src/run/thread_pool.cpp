@@ -154,8 +154,8 @@ void pool_state::disown(owned_tree& tree) noexcept {
   tree.unlink();
 }
 
-void pool_state::unhandled(std::exception_ptr error) {
-  if (unhandled_handler == nullptr) terminate_unhandled(std::move(error));
+void pool_state::unhandled(std::exception_ptr error, const std::source_location* spawned_at) {
+  if (unhandled_handler == nullptr) terminate_unhandled(std::move(error), spawned_at);
   unhandled_handler(std::move(error), unhandled_data);
 }
 
@@ -214,7 +214,9 @@ const executor_table thread_pool::pool_table{
     nullptr,
     nullptr,
     [](void* self, owned_tree& tree) noexcept { pool_from(self).adopt(tree); },
-    [](void* self, std::exception_ptr error) { pool_from(self).unhandled(std::move(error)); },
+    [](void* self, std::exception_ptr error, const std::source_location* at) {
+      pool_from(self).unhandled(std::move(error), at);
+    },
     [](void* self, owned_tree& tree) noexcept { pool_from(self).disown(tree); },
     true,
 };

@@ -6,6 +6,8 @@
 #include <beck/run/block.hpp>
 #include <new>
 
+#include "run/stop_walk.hpp"
+
 namespace beck {
 
 /// Carries one stop request from the thread that makes it to the executor of a scope.
@@ -44,11 +46,12 @@ class stop_relay final : private stop_registration, private queue_entry {
   static void arrive(queue_entry* entry, runner* where) {
     auto* self = static_cast<stop_relay*>(entry);
     bool last = false;
+    stop_walk stops;
     {
       const state_guard guard(self->lock_);
       self->arrived_ = true;
       last = self->scope_ == nullptr;
-      if (!last && where != nullptr) self->scope_->stop();
+      if (!last && where != nullptr) stops.tell(*self->scope_, stop_reason::stop);
     }
     if (last) free(self);
   }

@@ -11,6 +11,7 @@
 #include <beck/coro/event.hpp>
 #include <beck/coro/task_group.hpp>
 #include <beck/coro/this_coro.hpp>
+#include <beck/coro/within.hpp>
 
 #include "transfer/transfer_work.hpp"
 
@@ -136,7 +137,7 @@ task<bool> send_file(transmission& work) {
       runner& where = *runner::current();
       where.charge(static_cast<unsigned>(r / runner::bytes_per_weight));
       if (where.spend(runner::call_weight)) continue;
-      co_await post(here);  // others first; this does not hear of a stop
+      co_await shield(post(here));  // others first; what was sent is said in any case
       const auto stop = co_await this_coro::cancellation_state;
       if (stop.cancelled() != cancellation_type::none && work.left() != 0)
         work.fail(make_error(cancelled_result));

@@ -317,3 +317,41 @@ CONFORMANCE("ten thousand children of one group") {
   CHECK(finished == 5000);
   CHECK(stopped == 5000);
 }
+
+CONFORMANCE("children of a group that dies with its context go before the body that made them") {
+  struct owner {
+    explicit owner(bool& a) : alive(a) { alive = true; }
+    ~owner() { alive = false; }
+    bool& alive;
+  };
+  struct user {
+    user(const bool& a, int& o) : alive(a), orphaned(o) {}
+    ~user() { orphaned += alive ? 0 : 1; }
+    const bool& alive;
+    int& orphaned;
+  };
+  bool alive = false;
+  int orphaned = 0;
+  int finished = 0;
+  {
+    beck::io_context ctx(context_options());
+    const auto work = [&]() -> beck::task<> {
+      const auto body = [&](beck::task_group& group) -> beck::task<> {
+        const owner used_by_children(alive);
+        const auto child = [&]() -> beck::task<> {
+          const user of_the_body(alive, orphaned);
+          co_await wait_for(ctx, 1h, finished, finished);
+        };
+        group.spawn(child());
+        group.spawn(child());
+        co_await wait_for(ctx, 1h, finished, finished);
+      };
+      co_await beck::task_group::run(body);
+    };
+    co_spawn(ctx, work, beck::detached);
+    ctx.poll();
+    CHECK(alive);
+  }
+  CHECK_FALSE(alive);
+  CHECK(orphaned == 0);
+}

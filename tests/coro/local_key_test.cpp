@@ -9,6 +9,7 @@
 #include <beck/coro/when_all.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <stdexcept>
 #include <string>
@@ -174,4 +175,80 @@ TEST_CASE("setting and reading a value allocates nothing") {
     CHECK(sum == 190);
     CHECK(beck::test::allocations() == before);
   });
+}
+
+namespace {
+
+/// What a frame sees of a value when it goes.
+class sees_at_end {
+ public:
+  sees_at_end(const std::string* value, std::string& seen) noexcept : value_(value), seen_(&seen) {}
+  sees_at_end(sees_at_end&& other) noexcept
+      : value_(std::exchange(other.value_, nullptr)), seen_(other.seen_) {}
+  ~sees_at_end() {
+    if (value_ != nullptr) *seen_ += *value_;
+  }
+  void look(const std::string* value) noexcept { value_ = value; }
+
+ private:
+  const std::string* value_;
+  std::string* seen_;
+};
+
+const std::string long_name(64, 'n');  // no short string: its end is seen
+
+task<> hold(beck::mutex& m, std::string& text) {
+  const sees_at_end last(co_await name.get(), text);
+  beck::ignore(co_await m.lock());
+}
+
+}  // namespace
+
+TEST_CASE("a value outlives the frames that see it when their context goes") {
+  beck::mutex m;
+  REQUIRE(m.try_lock());
+  std::string text;
+  const auto goes_in_the_middle_of = [&](auto make) {
+    std::optional<beck::io_context> context(std::in_place);
+    text.clear();
+    beck::co_spawn(*context, make, beck::detached);
+    context->poll();
+    CHECK(text.empty());
+    context.reset();
+    CHECK(text == long_name);
+  };
+  goes_in_the_middle_of([&]() -> task<> { co_await name.with(long_name, hold(m, text)); });
+  goes_in_the_middle_of([&]() -> task<> {
+    auto limited = beck::timeout(hold(m, text), 1h);
+    auto named = name.with(long_name, std::move(limited));
+    beck::ignore(co_await std::move(named));
+  });
+  goes_in_the_middle_of([&]() -> task<> {
+    auto both = beck::when_all(hold(m, text), m.lock());
+    auto named = name.with(long_name, std::move(both));
+    beck::ignore(co_await std::move(named));
+  });
+  goes_in_the_middle_of([&]() -> task<> {
+    const auto body = [&](beck::task_group& group) -> task<> {
+      group.spawn(hold(m, text));
+      co_return;
+    };
+    auto all = beck::task_group::run(body);
+    co_await name.with(long_name, std::move(all));
+  });
+}
+
+TEST_CASE("a value outlives the parameters of the task that it was given to") {
+  beck::io_context context;
+  std::string text;
+  run_next(context, [&]() -> task<> {
+    const auto work = [](sees_at_end last) -> task<> { last.look(co_await name.get()); };
+    co_await name.with(long_name, work(sees_at_end(nullptr, text)));
+    CHECK(text == long_name);
+    text.clear();
+    auto limited = beck::timeout(work(sees_at_end(nullptr, text)), 1h);
+    auto named = name.with(long_name, std::move(limited));
+    beck::ignore(co_await std::move(named));
+  });
+  CHECK(text == long_name);
 }

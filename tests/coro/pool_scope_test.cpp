@@ -205,9 +205,9 @@ TEST_CASE("a stop races with tasks of a pool that wait for a mutex, a socket, or
         co_return got.error() == beck::error::operation_aborted;
       };
       const auto both = [&]() -> beck::task<bool> {
-        auto all = beck::when_all(lock(), read(), hop(5));
+        auto all = beck::when_all(lock(), read(), beck::shield(hop(5)));
         auto [locked, has_read, hops] = co_await std::move(all);
-        co_return locked&& has_read&& hops == 5;
+        co_return locked&& has_read&& hops.value_ == 5;
       };
       auto ended = co_await beck::with_stop(source.get_token(), both());
       CHECK(ended.value_);

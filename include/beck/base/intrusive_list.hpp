@@ -82,6 +82,12 @@ class intrusive_list {
   T* front() noexcept { return empty() ? nullptr : owner(root_.next_); }
   T* back() noexcept { return empty() ? nullptr : owner(root_.previous_); }
 
+  /// Null behind the last one. Requires an element that is in this list.
+  T* after(T& element) noexcept {
+    list_hook* const next = (element.*Hook).next_;
+    return next == &root_ ? nullptr : owner(next);
+  }
+
   iterator begin() noexcept { return iterator(root_.next_); }
   iterator end() noexcept { return iterator(&root_); }
 

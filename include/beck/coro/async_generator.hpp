@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <beck/base/assert.hpp>
 #include <beck/coro/task.hpp>
 
 namespace beck {
@@ -116,11 +117,14 @@ class [[nodiscard]] async_generator {
   ~async_generator() {
     if (!frame_) return;
     frame_.promise().destroy_children();
-    frame_.destroy();
+    destroy_frame(frame_);
   }
 
-  /// Requires that it was not moved from.
-  next_operation next() noexcept { return next_operation(frame_); }
+  /// Requires that it was not moved from; else the program ends with a message.
+  next_operation next() noexcept {
+    BECK_ASSERT(frame_, "an empty generator is asked for an element: it was moved from");
+    return next_operation(frame_);
+  }
 
  private:
   explicit async_generator(std::coroutine_handle<promise_type> frame) noexcept : frame_(frame) {}

@@ -170,6 +170,7 @@ class channel : public channel_base {
   /// 0: sent; channel_closed_result; would_block: `joining`, if there is one, waits from here on.
   template <class... U>
   int send_now(waiter* joining, U&&... values) {
+    const std::size_t bytes = bytes_of(values...);
     state_guard guard(state_);
     if (!open_) return channel_closed_result;
     if (!receivers_.empty()) {
@@ -179,13 +180,15 @@ class channel : public channel_base {
       receiver.deliver(sent);
       return 0;
     }
-    const std::size_t bytes = size_ == nullptr ? 0 : size_(values...);
     if (!senders_.empty() || !has_room(bytes)) {
-      if (joining != nullptr) senders_.join(*joining);
+      if (joining == nullptr) return would_block;
+      static_cast<channel_send<T...>&>(*joining).bytes_ = bytes;
+      senders_.join(*joining);
       return would_block;
     }
+    if (size_ != nullptr) sizes_.reserve(sizes_.size() + 1);
     items_.push_back(static_cast<U&&>(values)...);
-    bytes_ += bytes;
+    note_held(bytes);
     return 0;
   }
 
@@ -194,10 +197,9 @@ class channel : public channel_base {
   int receive_now(waiter* joining, Take&& take) {
     state_guard guard(state_);
     if (!items_.empty()) {
-      item& first = items_.front();
-      bytes_ -= bytes_of(first);
-      take(first);
+      take(items_.front());
       items_.pop_front();
+      note_taken();
       if (!senders_.empty()) [[unlikely]]
         admit_senders(guard);
       return 0;
@@ -226,19 +228,33 @@ class channel : public channel_base {
   void admit_senders(state_guard& guard) noexcept {
     waiter_chain admitted;
     while (waiter* const next = senders_.front()) {
-      item& values = static_cast<channel_send<T...>&>(*next).values_;
-      const std::size_t bytes = bytes_of(values);
-      if (!has_room(bytes) || !items_.try_reserve(items_.size() + 1)) break;
-      items_.push_back(static_cast<item&&>(values));
-      bytes_ += bytes;
+      auto& sender = static_cast<channel_send<T...>&>(*next);
+      if (!has_room(sender.bytes_) || !items_.try_reserve(items_.size() + 1)) break;
+      if (size_ != nullptr && !sizes_.try_reserve(sizes_.size() + 1)) break;
+      items_.push_back(static_cast<item&&>(sender.values_));
+      note_held(sender.bytes_);
       admitted.push(*senders_.pop());
     }
     guard.unlock();
     admitted.wake_all(0);
   }
 
-  std::size_t bytes_of(const item& values) const {
-    return size_ == nullptr ? 0 : values.show(size_);
+  /// Not under the lock.
+  template <class... U>
+  std::size_t bytes_of(const U&... values) const {
+    if (size_ == nullptr) return 0;
+    about_to_call_out();
+    return size_(values...);
+  }
+  void note_held(std::size_t bytes) noexcept {
+    if (size_ == nullptr) return;
+    sizes_.push_back(bytes);
+    bytes_ += bytes;
+  }
+  void note_taken() noexcept {
+    if (size_ == nullptr) return;
+    bytes_ -= sizes_.front();
+    sizes_.pop_front();
   }
   bool has_room(std::size_t bytes) const noexcept {
     if (items_.size() >= items_max_) return false;
@@ -251,6 +267,7 @@ class channel : public channel_base {
   std::size_t bytes_ = 0;
   size_function size_ = nullptr;
   item_ring<item> items_;
+  item_ring<std::size_t> sizes_;  // of items_, if there is a size_
 };
 
 /// co_await channel.async_send(values...)
@@ -311,6 +328,7 @@ class [[nodiscard]] channel_send : public op<channel_send<T...>, void(error_code
   channel<T...>* channel_;
   handler done_;
   value_pack<T...> values_;
+  std::size_t bytes_ = 0;  // while it waits
 };
 
 /// co_await channel.async_receive()

@@ -21,10 +21,6 @@ class value_pack<> {
   decltype(auto) give(F&& f, Before&&... before) {
     return static_cast<F&&>(f)(static_cast<Before&&>(before)...);
   }
-  template <class F, class... Before>
-  decltype(auto) show(F&& f, const Before&... before) const {
-    return static_cast<F&&>(f)(before...);
-  }
 };
 
 template <class T, class... Rest>
@@ -40,11 +36,6 @@ class value_pack<T, Rest...> {
   decltype(auto) give(F&& f, Before&&... before) {
     return rest_.give(static_cast<F&&>(f), static_cast<Before&&>(before)...,
                       static_cast<T&&>(first_));
-  }
-  /// Calls f with all values, const.
-  template <class F, class... Before>
-  decltype(auto) show(F&& f, const Before&... before) const {
-    return rest_.show(static_cast<F&&>(f), before..., first_);
   }
 
  private:

@@ -52,11 +52,12 @@ class task_root : public queue_entry, private owned_tree {
   void destroy_frame() noexcept {
     if (!frame_) return;
     promise_->destroy_children();
-    std::exchange(frame_, nullptr).destroy();
+    beck::destroy_frame(std::exchange(frame_, nullptr));
   }
   std::coroutine_handle<> frame() const noexcept { return frame_; }
   const any_io_executor& executor() const noexcept { return scope_.executor(); }
   scope& environment() noexcept { return scope_; }
+  const std::source_location& spawned_at() const noexcept { return spawned_at_; }
 
  public:
   /// Queues the start. Any thread.
@@ -77,7 +78,8 @@ class task_root : public queue_entry, private owned_tree {
 };
 
 /// An exception that nobody takes: to the context's handler, by default the end of the program.
-void report_unhandled(const any_io_executor& executor, std::exception_ptr error);
+void report_unhandled(const any_io_executor& executor, std::exception_ptr error,
+                      const std::source_location& spawned_at);
 
 /// `Work` is a task, or a callable that returns one.
 template <class Work>
@@ -104,23 +106,42 @@ void refuse_work() {
       "parameters that returns one; a lambda with co_await in it needs `-> beck::task<>`");
 }
 
-/// What a handler of co_spawn is given. After an exception the value is a default-constructed one.
+/// What a handler of co_spawn is given. After an exception the value is a default-constructed one;
+/// one that is thrown while the value is moved counts as the task's.
 template <class T>
 class spawn_result {
  public:
   template <class Frame>
   spawn_result(std::exception_ptr error, Frame frame)
-      : error_(static_cast<std::exception_ptr&&>(error)),
-        value_(error_ ? T() : frame.promise().take()) {}
+      : error_(static_cast<std::exception_ptr&&>(error)) {
+    keep([&]() -> T { return frame.promise().take(); });
+  }
+  spawn_result(spawn_result&& other) : error_(static_cast<std::exception_ptr&&>(other.error_)) {
+    keep([&]() -> T { return static_cast<T&&>(*other.value_); });
+  }
+  spawn_result& operator=(spawn_result&&) = delete;
   template <class Handler>
   void give(Handler&& handler) {
     static_cast<Handler&&>(handler)(static_cast<std::exception_ptr&&>(error_),
-                                    static_cast<T&&>(value_));
+                                    static_cast<T&&>(*value_));
   }
 
  private:
+  template <class Take>
+  void keep(Take&& take) {
+    if (!error_) {
+      try {
+        value_.emplace(take());
+        return;
+      } catch (...) {
+        error_ = std::current_exception();
+      }
+    }
+    value_.emplace();
+  }
+
   std::exception_ptr error_;
-  T value_;
+  late<T> value_;
 };
 template <>
 class spawn_result<void> {
@@ -146,11 +167,13 @@ struct travelling_handler {
     target.executor().on_work_started();
   }
   outstanding_work target;
-  task_value<spawn_result<T>> result;
+  late<spawn_result<T>> result;
 };
 struct settled_handler {
   explicit settled_handler(const any_io_executor&) noexcept {}
 };
+
+[[noreturn, gnu::cold]] void throw_not_started();
 
 /// What a root needs if its handler has a cancellation slot.
 class slot_stop {
@@ -160,11 +183,16 @@ class slot_stop {
     const cancellation_slot slot = beck::get_associated_cancellation_slot(handler);
     if (!slot.is_connected()) return;
     const stop_source source;
-    link_.connect(root, source.get_token());
+    asked_ = source.get_token();
+    link_.connect(root, asked_);
     slot.assign([source](cancellation_type type) {
       if (!!(type & cancellation_type::terminal)) source.request_stop();
     });
     listening_ = true;
+  }
+  /// A coroutine that is ended before it has started does not start.
+  void throw_if_asked() const {
+    if (asked_.stop_requested()) throw_not_started();
   }
   /// The root ends: requests are heard, but have nothing to stop.
   void leave_root() noexcept { link_.disconnect(); }
@@ -176,12 +204,14 @@ class slot_stop {
 
  private:
   stop_link link_;
+  stop_token asked_;
   bool listening_ = false;
 };
 class no_slot_stop {
  public:
   template <class Handler>
   static void start(scope&, const Handler&) noexcept {}
+  static void throw_if_asked() noexcept {}
   static void leave_root() noexcept {}
   template <class Handler>
   static void stop(const Handler&) noexcept {}
@@ -207,6 +237,7 @@ class spawned_root final : public task_root {
  private:
   static void make(task_root& base) {
     auto& self = static_cast<spawned_root&>(base);
+    self.stop_.throw_if_asked();
     const auto frame = work_traits<Work>::make(self.work_).release();
     self.set_frame(frame, frame.promise());
   }
@@ -215,29 +246,41 @@ class spawned_root final : public task_root {
     auto& self = static_cast<spawned_root&>(base);
     if constexpr (std::is_same_v<Handler, detached_t>) {
       const any_io_executor executor = self.executor();
+      const std::source_location at = self.spawned_at();
       discard(self);
       if (error) [[unlikely]]
-        report_unhandled(executor, static_cast<std::exception_ptr&&>(error));
+        report_unhandled(executor, static_cast<std::exception_ptr&&>(error), at);
     } else {
-      result_type result(static_cast<std::exception_ptr&&>(error), self.typed_frame());
+      ending root{&self};
       if constexpr (travels) {
         if (self.travel_.target.executor() != self.executor()) {
-          self.send_away(static_cast<result_type&&>(result));
+          self.travel_.result.emplace(static_cast<std::exception_ptr&&>(error), self.typed_frame());
+          root.self = nullptr;
+          self.send_away();
           return;
         }
       }
+      result_type result(static_cast<std::exception_ptr&&>(error), self.typed_frame());
       self.stop_.stop(self.handler_);
       Handler handler(static_cast<Handler&&>(self.handler_));
-      discard(self);  // the root is freed before the handler is called
+      root.end();  // it is freed before the handler is called
       ++where.counters.delivered;
       result.give(static_cast<Handler&&>(handler));
     }
   }
 
+  /// Frees a root at the latest when what ends it throws (a move, a default constructor).
+  struct ending {
+    spawned_root* self;
+    ~ending() { end(); }
+    void end() noexcept {
+      if (self != nullptr) discard(*std::exchange(self, nullptr));
+    }
+  };
+
   /// The root carries handler and result to the handler's executor; everything else of it ends
   /// here.
-  void send_away(result_type&& result) {
-    travel_.result.return_value(static_cast<result_type&&>(result));
+  void send_away() {
     destroy_frame();
     stop_.leave_root();
     static_cast<void>(Work(static_cast<Work&&>(work_)));  // the callable's captures go with it
@@ -248,11 +291,12 @@ class spawned_root final : public task_root {
 
   static void arrive(queue_entry* entry, runner* where) {
     auto& self = *static_cast<spawned_root*>(entry);
-    if (where == nullptr) return discard(self);
+    ending root{&self};
+    if (where == nullptr) return;
     self.stop_.stop(self.handler_);
     Handler handler(static_cast<Handler&&>(self.handler_));
-    result_type result(self.travel_.result.take());
-    discard(self);
+    result_type result(static_cast<result_type&&>(*self.travel_.result));
+    root.end();
     ++where->counters.delivered;
     result.give(static_cast<Handler&&>(handler));
   }
@@ -290,6 +334,7 @@ void spawn_root(const any_io_executor& executor, Work&& work, Handler&& handler,
       if (block != nullptr) free_block(block);
     }
   } guard{allocate_block(sizeof(root))};
+  if constexpr (is_task<std::decay_t<Work>>) static_cast<void>(work.frame_to_start());
   auto* made = ::new (guard.block)
       root(executor, static_cast<Work&&>(work), static_cast<Handler&&>(handler), at);
   guard.block = nullptr;
@@ -327,7 +372,9 @@ struct spawn_signature<Work> {
 /// Starts a task (or what a callable returns; it is kept until the coroutine has ended) on an
 /// executor, as the root of a new tree. It never runs inside this call. With `detached` an
 /// exception that escapes goes to the context's handler, by default std::terminate with a message;
-/// other tokens get (std::exception_ptr[, value]); then value must be default-constructible. Throws
+/// other tokens get (std::exception_ptr[, value]); then value must be default-constructible, and
+/// what moving it throws is an exception of the task's. If the token's cancellation slot asks for
+/// the end before the start the task does not start, and gives operation_aborted. Throws
 /// std::bad_alloc; nothing has started then. Any thread. Lifetime: the context owns the tree; if it
 /// is destroyed first, so are the frames, newest tree first.
 /// `at`, here and below, is what io_context::dump() says of the task: leave it to the compiler.
@@ -363,13 +410,14 @@ template <class Handler>
 class value_handler {
  public:
   template <class H>
-  explicit value_handler(H&& handler) : handler_(static_cast<H&&>(handler)) {}
+  value_handler(H&& handler, const std::source_location& spawned_at)
+      : handler_(static_cast<H&&>(handler)), spawned_at_(spawned_at) {}
   const Handler& wrapped_handler() const noexcept { return handler_; }
   template <class... T>
   void operator()(std::exception_ptr error, T&&... value) {
     if (error) [[unlikely]] {
       beck::report_unhandled(beck::own_executor(handler_),
-                             static_cast<std::exception_ptr&&>(error));
+                             static_cast<std::exception_ptr&&>(error), spawned_at_);
     } else {
       static_cast<Handler&&>(handler_)(static_cast<T&&>(value)...);
     }
@@ -377,6 +425,7 @@ class value_handler {
 
  private:
   Handler handler_;
+  std::source_location spawned_at_;
 };
 
 /// Starts the task as the root of a tree of its own on an executor, or on the current one, and
@@ -391,7 +440,7 @@ void task<T, Throwing>::start(Where&& where, Handler&& handler, std::source_loca
     beck::spawn_root(target, static_cast<task&&>(*this), static_cast<Handler&&>(handler), at);
   } else {
     beck::spawn_root(target, static_cast<task&&>(*this),
-                     value_handler<handler_type>(static_cast<Handler&&>(handler)), at);
+                     value_handler<handler_type>(static_cast<Handler&&>(handler), at), at);
   }
 }
 template <class T, bool Throwing>

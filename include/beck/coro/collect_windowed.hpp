@@ -67,6 +67,7 @@ class window_slot {
   late<running> branch_;  // outlives the frame, whose own scopes know it
   late<Task> work_;
   std::size_t index_ = 0;
+  window_slot* next_ = nullptr;  // that is free
 };
 
 /// Slots in memory that the owner provides, and its lifetime.
@@ -91,10 +92,12 @@ class slot_array {
   std::size_t count_;
 };
 
-/// The window itself, in the frame of the coroutine that awaits it. Source has
+/// The window itself, in the frame of the coroutine that awaits it. Its tasks are made one at a
+/// time, by one thread at a time, and never under its lock. Source has
 ///   bool more();                            whether there is another task
 ///   Task make();                            the next one; may throw
-///   void keep(std::size_t index, Task&);    it has ended with a value; may throw
+///   void keep(std::size_t index, Task&);    it has ended with a value; may throw; side by side
+///                                           with other indexes
 template <class Task, class Source>
 class task_window : private join_point {
  public:
@@ -120,11 +123,10 @@ class task_window : private join_point {
 
   bool begin(std::coroutine_handle<> coroutine, scope& environment) {
     open(environment);
-    {
-      const state_guard guard(lock());
-      for (slot& free : slots_) start_next(free);
-    }
-    static constexpr wait_kind kind{&on_stop, "a window of tasks", wait_kind::leaf::join};
+    for (slot& free : slots_) put_back(free);
+    make_tasks();
+    static constexpr wait_kind kind{&join_point::tell_first, "a window of tasks",
+                                    wait_kind::leaf::join, &join_point::tell_next};
     return wait(coroutine, kind);
   }
 
@@ -133,39 +135,60 @@ class task_window : private join_point {
     if (cut_) beck::throw_error(beck::make_error(outer().stop_result()), "a window of tasks");
   }
 
-  void start_next(slot& free) noexcept {
-    if (error_) return;
+  void put_back(slot& free) noexcept {
+    const state_guard guard(lock());
+    free.next_ = free_;
+    free_ = &free;
+  }
+  /// One for the next task; nullptr: somebody else makes tasks, or no more are made.
+  slot* take_free() noexcept {
+    const state_guard guard(lock());
+    making_ = free_ != nullptr && !error_;
+    return making_ ? std::exchange(free_, free_->next_) : nullptr;
+  }
+  bool begin_making() noexcept {
+    const state_guard guard(lock());
+    return !std::exchange(making_, true);
+  }
+  void make_tasks() noexcept {
+    if (!begin_making()) return;
+    while (slot* const free = take_free()) {
+      if (!start_next(*free)) return;  // and nobody makes any more
+    }
+  }
+  /// False: there is none to start.
+  bool start_next(slot& free) noexcept {
+    about_to_call_out();
     try {
-      if (!source_.more()) return;
-      if (outer().stop_requested()) {
-        cut_ = true;
-        return;
-      }
+      if (!source_.more()) return false;
+      cut_ = outer().stop_requested();
+      if (cut_) return false;
       free.index_ = started_++;
       free.work_.emplace(source_.make());
     } catch (...) {
-      return fail(std::current_exception());
+      fail(std::current_exception());
+      return false;
     }
-    const auto frame = free.work_->frame();
+    const auto frame = free.work_->frame_to_start();
     auto& made = free.branch_.emplace(static_cast<join_point&>(*this), free);
-    start_later_locked(made, frame, frame.promise());
+    start_later(made, frame, frame.promise());
+    return true;
   }
 
   void fail(std::exception_ptr error) noexcept {
-    error_ = static_cast<std::exception_ptr&&>(error);
-    stop_running(stop_reason::stop);
-  }
-  void stop_running(stop_reason why) noexcept {
-    for (slot& one : slots_) {
-      if (one.branch_) one.branch_->environment().stop(why);
+    {
+      const state_guard guard(lock());
+      if (error_) return;
+      error_ = static_cast<std::exception_ptr&&>(error);
     }
+    stop_all();
   }
 
-  static task_window& of(join_point& join) noexcept { return static_cast<task_window&>(join); }
-
-  static void on_end(join_point& join, branch& ended) noexcept {
-    auto& self = of(join);
+  static void on_end(join_point& join, branch& ended, state_guard& held, stop_walk&) noexcept {
+    auto& self = static_cast<task_window&>(join);
     slot& free = *static_cast<typename slot::running&>(ended).slot;
+    held.unlock();
+    about_to_call_out();
     std::exception_ptr error = ended.exception();
     if (!error) {
       try {
@@ -176,22 +199,18 @@ class task_window : private join_point {
     }
     free.work_.reset();
     free.branch_.reset();
-    if (error && !self.error_) self.fail(static_cast<std::exception_ptr&&>(error));
-    self.start_next(free);
-  }
-
-  static scope* on_stop(void* leaf, scope& from) noexcept {
-    auto& self = of(*static_cast<join_point*>(leaf));
-    const state_guard guard(self.lock());
-    self.stop_running(from.reason());
-    return nullptr;
+    if (error) self.fail(static_cast<std::exception_ptr&&>(error));
+    self.put_back(free);
+    self.make_tasks();
   }
 
   slot_array<Task>& slots_;
   Source& source_;
+  slot* free_ = nullptr;
   std::size_t started_ = 0;
   std::exception_ptr error_;
-  bool cut_ = false;  // stopped before all had started
+  bool making_ = false;  // somebody does, or no more is made
+  bool cut_ = false;     // stopped before all had started
 };
 
 /// A block for the time of a coroutine.

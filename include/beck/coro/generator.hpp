@@ -3,7 +3,9 @@
 // synchronous and has nothing to do with executors; it cannot co_await.
 #pragma once
 
+#include <beck/base/assert.hpp>
 #include <beck/run/block.hpp>
+#include <beck/run/frame_end.hpp>
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
@@ -40,6 +42,11 @@ class generator_promise_base {
   void return_void() const noexcept {}
   void unhandled_exception() noexcept { exception_ = std::current_exception(); }
 
+  /// Of the outermost one, before all others.
+  void begin() noexcept {
+    BECK_ASSERT(outer_ == nullptr, "a generator is walked whose begin() was called before");
+    outer_ = this;
+  }
   /// Of the outermost one: runs to the next element or to the end. Gives nullptr at the end; throws
   /// what the coroutine throws.
   void* advance() {
@@ -73,7 +80,7 @@ class generator_promise_base {
 
  private:
   std::coroutine_handle<> frame_;
-  generator_promise_base* outer_ = nullptr;
+  generator_promise_base* outer_ = nullptr;  // itself if there is none; null: not begun
   generator_promise_base* outermost_;
   generator_promise_base* innermost_;  // of the outermost one
   void* value_ = nullptr;              // of the outermost one
@@ -187,11 +194,16 @@ class [[nodiscard]] generator {
     return *this;
   }
   ~generator() {
-    if (frame_) frame_.destroy();
+    if (frame_) destroy_frame(frame_);
   }
 
-  /// Runs to the first element. Requires that it was not called before.
-  iterator begin() { return iterator(frame_); }
+  /// Runs to the first element. Requires that it was not called before, and that the generator was
+  /// not moved from; else the program ends with a message.
+  iterator begin() {
+    BECK_ASSERT(frame_, "an empty generator is walked: it was moved from");
+    frame_.promise().begin();
+    return iterator(frame_);
+  }
   sentinel end() const noexcept { return {}; }
 
  private:

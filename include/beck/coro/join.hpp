@@ -27,8 +27,8 @@ class current_scope {
   scope* scope_ = nullptr;
 };
 
-/// A task that runs beside others. It stays where it is from its start to its end.
-class branch : private queue_entry {
+/// A task that runs beside others, and its scope. It stays where it is from its start to its end.
+class branch : private queue_entry, private scope {
  public:
   /// `spawned_at`: if not where its join point is awaited; for dumps.
   explicit branch(join_point& join,
@@ -36,11 +36,10 @@ class branch : private queue_entry {
   branch(const branch&) = delete;
   branch& operator=(const branch&) = delete;
 
-  scope& environment() noexcept { return scope_; }
   bool failed() const noexcept { return promise_->failed(); }
   std::exception_ptr exception() const noexcept { return promise_->exception(); }
   /// Whether it was stopped, and that ended something in it: its result is not the whole.
-  bool interrupted() const noexcept { return scope_.interrupted(); }
+  using scope::interrupted;
 
  private:
   friend class join_point;
@@ -49,7 +48,6 @@ class branch : private queue_entry {
   static void begin(queue_entry* entry, runner* where);
   static void end(queue_entry* entry, runner* where);
 
-  scope scope_;
   join_point& join_;
   std::coroutine_handle<> frame_;
   task_promise_base* promise_ = nullptr;
@@ -62,8 +60,11 @@ class branch : private queue_entry {
 /// all. Thread: who runs inside the coroutine's executor.
 class join_point {
  public:
-  /// What is to happen when a branch has ended, before the parent goes on: for instance stop_all().
-  using end_function = void (*)(join_point& self, branch& ended) noexcept;
+  /// What is to happen when a branch has ended, before the parent goes on. Called under the lock,
+  /// which it gives back (`held.unlock()`) before it does anything but decide; what it has told
+  /// through `stops` is cancelled when the lock is given back.
+  using end_function = void (*)(join_point& self, branch& ended, state_guard& held,
+                                stop_walk& stops) noexcept;
 
   explicit join_point(end_function on_end) noexcept : on_end_(on_end) {}
   ~join_point() {
@@ -85,12 +86,26 @@ class join_point {
   void start(branch& b, std::coroutine_handle<> frame, task_promise_base& promise);
   /// Starts it behind what is queued. The coroutine waits already, or will.
   void start_later(branch& b, std::coroutine_handle<> frame, task_promise_base& promise);
-  /// The same by who holds the lock.
-  void start_later_locked(branch& b, std::coroutine_handle<> frame, task_promise_base& promise);
 
   /// The coroutine waits until all branches have ended; to cancel that is to stop them. False: they
   /// have.
   bool wait(std::coroutine_handle<> coroutine, const wait_kind& kind) noexcept;
+
+  /// Stops all branches, and those that are still to be started.
+  void stop_all() noexcept;
+  /// The same by who holds the lock: they are told, and cancelled when it is given back.
+  void stop_branches(stop_walk& stops, stop_reason why) noexcept;
+  /// Why branches that are started now start stopped.
+  stop_reason stopped() const noexcept { return stopped_; }
+
+  // For wait_kinds: a stop goes from branch to branch.
+  static scope* tell_first(void* join, scope& from) noexcept;
+  static scope* tell_next(void* join, scope& told) noexcept;
+
+ protected:
+  /// Under the lock, which is given back if there is none.
+  scope* tell(branch* next) noexcept;
+  branch* oldest() noexcept { return branches_.front(); }
 
  private:
   friend class branch;
@@ -106,6 +121,7 @@ class join_point {
   intrusive_list<branch, &branch::hook_> branches_;  // that have not ended, oldest first
   unsigned numbers_ = 0;
   unsigned running_ = 1;  // atomic; one more until wait()
+  stop_reason stopped_ = stop_reason::none;
 };
 
 }  // namespace beck

@@ -16,6 +16,7 @@
 
 #include <beck/base/checked_result.hpp>
 #include <beck/run/block.hpp>
+#include <beck/run/frame_end.hpp>
 #include <beck/run/scope.hpp>
 
 namespace beck {
@@ -27,6 +28,12 @@ class task_base {
  protected:
   task_base() noexcept = default;
   explicit task_base(std::coroutine_handle<> frame) noexcept : frame_(frame) {}
+
+  void require_frame() const noexcept {
+    if (!frame_) [[unlikely]]
+      refuse_empty();
+  }
+  [[noreturn, gnu::cold]] static void refuse_empty() noexcept;
 
   std::coroutine_handle<> frame_;
 
@@ -70,6 +77,12 @@ class task_promise_base {
   /// comes before.
   bool start_concurrent(std::coroutine_handle<> self, std::coroutine_handle<> parent,
                         scope& environment);
+
+  /// Ends the program if the task was started before.
+  void require_fresh() const noexcept {
+    if (phase_ != phase::fresh) [[unlikely]]
+      refuse_started();
+  }
 
   /// Starts the task as a root: `after` is queued behind the unwinding when it has finished.
   void start_root(std::coroutine_handle<> self, scope& environment, queue_entry* after,
@@ -117,6 +130,7 @@ class task_promise_base {
                        scope& environment);
   void finish() noexcept;
   void destroy_chain() noexcept;
+  [[noreturn, gnu::cold]] static void refuse_started() noexcept;
 
   scope* scope_ = nullptr;
   union {
@@ -149,6 +163,8 @@ class task_value {
     full_ = true;
   }
   T take() { return static_cast<T&&>(value_); }
+  /// Requires that the task has ended without an exception.
+  const T& peek() const noexcept { return value_; }
 
  private:
   union {
@@ -218,7 +234,8 @@ struct result_policy<true> {
   }
 };
 
-/// A lazy coroutine. Move-only; awaited or spawned once. Destroying one that never ran, or that is
+/// A lazy coroutine. Move-only; awaited or spawned once: one that was moved from, or awaited
+/// before, ends the program with a message. Destroying one that never ran, or that is
 /// suspended, destroys its frame and everything in it.
 /// Thread: runs on the executor of its scope. Cancellation: through its scope.
 /// Not guaranteed: anything about the order of frames in memory, or that awaiting suspends.
@@ -244,7 +261,7 @@ class [[nodiscard]] task : private task_base {
   ~task() {
     if (!frame_) return;
     promise().destroy_children();
-    frame_.destroy();
+    destroy_frame(frame_);
   }
 
   // The task is its own awaiter: one object less in every frame that awaits one.
@@ -261,6 +278,7 @@ class [[nodiscard]] task : private task_base {
   /// `parent_promise`: of `parent`, if that is a task.
   bool suspend_in(std::coroutine_handle<> parent, scope& environment,
                   task_promise_base* parent_promise = nullptr) {
+    require_frame();
     if (environment.executor().table()->concurrent) [[unlikely]]
       return suspend_concurrent(parent, environment, parent_promise);
     if (!promise().start_inline(frame_, parent, environment)) return false;
@@ -284,12 +302,18 @@ class [[nodiscard]] task : private task_base {
 
   /// The frame, for what runs tasks (co_spawn); the caller owns it from here on.
   std::coroutine_handle<promise_type> release() noexcept {
-    const auto frame = typed_frame();
+    const auto frame = frame_to_start();
     frame_ = nullptr;
     return frame;
   }
 
   /// For what starts a task otherwise than by awaiting it; the task keeps its frame.
+  std::coroutine_handle<promise_type> frame_to_start() const noexcept {
+    require_frame();
+    promise().require_fresh();
+    return typed_frame();
+  }
+  /// Requires that it has one.
   std::coroutine_handle<promise_type> frame() const noexcept { return typed_frame(); }
 
   /// False after a move or release().

@@ -65,17 +65,16 @@ class task_group : private join_point {
   /// Awaits the end of body and children.
   class joining {
    public:
-    joining(task_group& group, task<>& body) noexcept : group_(group), body_(body) {}
+    explicit joining(task_group& group) noexcept : group_(group) {}
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-      return group_.wait(coroutine, body_);
+      return group_.wait(coroutine);
     }
     void await_resume() const noexcept {}
 
    private:
     task_group& group_;
-    task<>& body_;
   };
 
  public:
@@ -88,14 +87,14 @@ class task_group : private join_point {
   static task<> run(Body body, group_options how = group_options()) {
     scope& here = co_await current_scope();
     task_group group(here, how);
-    task<> work = body(group);
-    co_await joining(group, work);
+    group.work_.emplace(body(group));
+    co_await joining(group);
     group.rethrow_if_failed();
   }
 
   task_group(const task_group&) = delete;
   task_group& operator=(const task_group&) = delete;
-  /// Destroys children that still live: their context is being destroyed.
+  /// Destroys children that still live, and then the body: their context is being destroyed.
   ~task_group();
 
   /// Starts a task, or what a callable returns, as a child, behind what is queued. What it returns
@@ -119,10 +118,7 @@ class task_group : private join_point {
                    std::source_location at = std::source_location::current());
 
   /// Stops the body and all children.
-  void stop() noexcept {
-    const state_guard guard(lock());
-    stop_all(stop_reason::stop);
-  }
+  void stop() noexcept { stop_all(); }
 
   /// Children that have not ended.
   std::size_t size() const noexcept { return __atomic_load_n(&children_, __ATOMIC_RELAXED); }
@@ -154,24 +150,23 @@ class task_group : private join_point {
   }
   void check_room() const;
   void adopt(group_child& made, std::coroutine_handle<> frame, task_promise_base& promise);
-  bool wait(std::coroutine_handle<> coroutine, task<>& body);
+  bool wait(std::coroutine_handle<> coroutine);
   void rethrow_if_failed() const {
     if (error_) std::rethrow_exception(error_);
   }
-  void stop_all(stop_reason why) noexcept;
-  void stop_children(stop_reason why) noexcept;
-  void start_draining() noexcept;
+  bool start_draining() noexcept;
   void unlink(group_child& gone) noexcept;
   void give_place() noexcept;
-  static void on_end(join_point& join, branch& ended) noexcept;
+  static void on_end(join_point& join, branch& ended, state_guard& held, stop_walk& stops) noexcept;
   static const wait_kind waits_for_children;
-  static scope* on_stop(void* leaf, scope& from) noexcept;
+  static scope* tell_first(void* join, scope& from) noexcept;
+  static scope* tell_next(void* join, scope& told) noexcept;
 
   group_options how_;
-  late<branch> body_;
+  late<branch> body_;  // outlives the frame, whose own scopes know it
+  late<task<>> work_;
   group_child* newest_ = nullptr;
-  std::size_t children_ = 0;                 // atomic; changes under the lock
-  stop_reason stopped_ = stop_reason::none;  // what new children start with
+  std::size_t children_ = 0;  // atomic; changes under the lock
   std::exception_ptr error_;
   waiter_list waiters_;
   alarm drained_;
@@ -191,7 +186,7 @@ class task_group::child final : public group_child {
       free_block(&self);
     };
   }
-  auto frame() const noexcept { return task_.frame(); }
+  auto frame() const noexcept { return task_.frame_to_start(); }
 
  private:
   Work work_;

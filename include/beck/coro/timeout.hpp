@@ -29,7 +29,7 @@ class time_limit {
   }
   /// For what is no scope.
   time_point from(time_point now) const noexcept { return absolute_ ? at_ : now + after_; }
-  void arm(alarm& clock, const any_io_executor& executor, void (*ring)(void* data) noexcept,
+  void arm(alarm& clock, const any_io_executor& executor, alarm::ring_function ring,
            void* data) const {
     if (absolute_) {
       clock.arm(executor, at_, ring, data);

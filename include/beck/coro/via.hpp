@@ -34,6 +34,10 @@ class via_step : public queue_entry, private owned_tree {
   /// `drop` destroys the task's frame, if its executor goes first.
   void suspend(std::coroutine_handle<> coroutine, scope& home, std::coroutine_handle<> frame,
                task_promise_base& promise, drop_function drop);
+  void throw_if_refused() const {
+    if (refused_ != 0) [[unlikely]]
+      throw_refused();
+  }
 
  private:
   friend struct dump_access;
@@ -44,6 +48,7 @@ class via_step : public queue_entry, private owned_tree {
   static void resume(queue_entry* entry, runner* where);
   static void lose(owned_tree* tree);
   static void forget(queue_entry* entry, runner* where);
+  [[noreturn, gnu::cold]] void throw_refused() const;
   void go_home(queue_entry::run_function then);
 
   any_io_executor where_;
@@ -54,6 +59,7 @@ class via_step : public queue_entry, private owned_tree {
   task_promise_base* promise_ = nullptr;
   drop_function drop_ = nullptr;
   std::source_location spawned_at_;
+  int refused_ = 0;  // the result of an await in a stopped scope
 };
 
 template <class T, bool Throwing>
@@ -71,12 +77,15 @@ class [[nodiscard]] via_operation : private via_step {
     suspend_in(coroutine, beck::scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
-    const auto frame = work_.frame();
+    const auto frame = work_.frame_to_start();
     this->suspend(coroutine, environment, frame, frame.promise(), [](via_step& self) noexcept {
       const task<T, Throwing> gone(static_cast<via_operation&>(self).take_work());
     });
   }
-  T await_resume() { return work_.await_resume(); }
+  T await_resume() {
+    this->throw_if_refused();
+    return work_.await_resume();
+  }
 
  private:
   task<T, Throwing> take_work() noexcept { return static_cast<task<T, Throwing>&&>(work_); }
@@ -86,7 +95,8 @@ class [[nodiscard]] via_operation : private via_step {
 
 /// The task runs on `where` (an executor, or a context with one), with everything that it awaits;
 /// what it gives or throws comes back to the awaiting coroutine, on that one's own executor. A stop
-/// of the awaiting scope stops the task, inside `where`; values of local_keys are seen.
+/// of the awaiting scope stops the task, inside `where`; in a scope that was stopped before it does
+/// not start, and io_error is thrown (operation_aborted, timeout). Values of local_keys are seen.
 /// Requires that the awaiting coroutine's context outlives the task's stay at `where`. If `where`
 /// is destroyed first the task's frame goes with it, and the coroutine stays suspended until its
 /// own tree goes. Memory: none.

@@ -102,8 +102,7 @@ class branch_list;
 template <>
 class branch_list<> {
  public:
-  static void start(join_point&, const bool&) noexcept {}
-  static void stop(stop_reason) noexcept {}
+  static void start(join_point&) noexcept {}
   static std::size_t index_of(const branch&, std::size_t at) noexcept { return at; }
   static void rethrow_from(std::size_t) noexcept {}
   static result_pack<> values() noexcept { return {}; }
@@ -115,21 +114,10 @@ class branch_list<task<T, Throwing>, Rest...> {
   explicit branch_list(task<T, Throwing>&& work, Rest&&... rest)
       : work_(static_cast<task<T, Throwing>&&>(work)), rest_(static_cast<Rest&&>(rest)...) {}
 
-  /// What starts when it is `decided` already starts stopped.
-  void start(join_point& join, const bool& decided) {
-    const auto frame = work_.frame();
-    branch* made = nullptr;
-    {
-      const state_guard guard(join.lock());  // another branch may have ended already
-      made = &branch_.emplace(join);
-      if (decided) made->environment().stop();
-    }
-    join.start(*made, frame, frame.promise());
-    rest_.start(join, decided);
-  }
-  void stop(stop_reason why) noexcept {
-    if (branch_) branch_->environment().stop(why);
-    rest_.stop(why);
+  void start(join_point& join) {
+    const auto frame = work_.frame_to_start();
+    join.start(branch_.emplace(join), frame, frame.promise());
+    rest_.start(join);
   }
   std::size_t index_of(const branch& which, std::size_t at = 0) const noexcept {
     return branch_ && &*branch_ == &which ? at : rest_.index_of(which, at + 1);
@@ -188,8 +176,9 @@ class [[nodiscard]] branches_operation : private join_point {
   }
   bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     open(environment);
-    branches_.start(*this, decided_);
-    static constexpr wait_kind kind{&stop_all, Decisive::waits_for, wait_kind::leaf::join};
+    branches_.start(*this);
+    static constexpr wait_kind kind{&join_point::tell_first, Decisive::waits_for,
+                                    wait_kind::leaf::join, &join_point::tell_next};
     return wait(coroutine, kind);
   }
 
@@ -202,24 +191,13 @@ class [[nodiscard]] branches_operation : private join_point {
   branch_list<Tasks...> branches_;
 
  private:
-  static branches_operation& of(join_point& join) noexcept {
-    return static_cast<branches_operation&>(join);
-  }
-  static scope* stop_all(void* leaf, scope& from) noexcept {
-    auto& self = of(*static_cast<join_point*>(leaf));
-    const state_guard guard(self.lock());
-    self.branches_.stop(from.reason());
-    return nullptr;
-  }
-  static void on_end(join_point& join, branch& ended) noexcept {
-    auto& self = of(join);
-    if (self.decided_ || !Decisive()(ended)) return;
-    self.decided_ = true;
+  static void on_end(join_point& join, branch& ended, state_guard&, stop_walk& stops) noexcept {
+    auto& self = static_cast<branches_operation&>(join);
+    if (self.decisive_ != none || !Decisive()(ended)) return;
     self.decisive_ = self.branches_.index_of(ended);
-    self.branches_.stop(stop_reason::stop);
+    self.stop_branches(stops, stop_reason::stop);
   }
 
-  bool decided_ = false;
   std::size_t decisive_ = none;
 };
 

@@ -41,7 +41,7 @@ template <class Op, class Limit>
 class [[nodiscard]] scoped_operation {
  public:
   scoped_operation(Op&& inert, Limit limit)
-      : op_(static_cast<Op&&>(inert)), limit_(static_cast<Limit&&>(limit)) {}
+      : limit_(static_cast<Limit&&>(limit)), op_(static_cast<Op&&>(inert)) {}
   /// Moves an inert one.
   scoped_operation(scoped_operation&& other) = default;
   scoped_operation& operator=(scoped_operation&&) = delete;
@@ -73,7 +73,9 @@ class [[nodiscard]] scoped_operation {
   }
 
  private:
-  late<typename Limit::scope_type> scope_;  // outlives what is awaited, whose own scopes know it
+  // Both outlive what is awaited: its frames see the limit's value, and its own scopes the scope.
+  Limit limit_;
+  late<typename Limit::scope_type> scope_;
 
  protected:
   Op op_;
@@ -85,8 +87,6 @@ class [[nodiscard]] scoped_operation {
     limit_.set_on(*scope_);
     return beck::suspend_inside(op_, coroutine, *scope_);
   }
-
-  Limit limit_;
 };
 
 /// What a task inside a scope of its own gives.

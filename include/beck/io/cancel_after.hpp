@@ -89,7 +89,7 @@ class limited_start<void(A...), Launch> : public op<limited_start<void(A...), La
   }
 
  private:
-  static void ring(void* self) noexcept {
+  static void ring(void* self, stop_walk&) noexcept {
     auto& late = *static_cast<limited_start*>(self);
     late.cancel_this(late.limit_.type());
   }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <new>
+#include <source_location>
 #include <type_traits>
 #include <utility>
 
@@ -65,8 +66,9 @@ struct executor_table {
   void (*retain)(void* self) noexcept;                          ///< null: nothing is counted
   void (*release)(void* self) noexcept;
   void (*adopt)(void* self, owned_tree& tree) noexcept;  ///< null: trees of tasks are not owned
-  void (*unhandled)(void* self,
-                    std::exception_ptr error);  ///< null: the program ends with a message
+  /// `spawned_at`: where the task was that it escaped from; null: that is not known. Null: the
+  /// program ends with a message.
+  void (*unhandled)(void* self, std::exception_ptr error, const std::source_location* spawned_at);
   /// Takes a tree out that adopt() has put in; null: whoever runs on the executor may unlink it.
   void (*disown)(void* self, owned_tree& tree) noexcept = nullptr;
   /// Whether an entry may run before the one that posted it has returned, on another thread.

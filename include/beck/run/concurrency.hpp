@@ -2,7 +2,7 @@
 // Which threads may use a synchronisation primitive. As any object it belongs to one thread at a
 // time (one context, or a strand), and then its uncontended paths are a few plain instructions. One
 // that is constructed with beck::concurrent may be used from any thread: the same state behind a
-// spin lock, which is held for a few instructions and never while anything else runs.
+// spin lock, which is held for a few instructions and never while code of the user runs.
 #pragma once
 
 namespace beck {
@@ -28,20 +28,21 @@ class state_lock {
     if (concurrent_) lock_shared_state();
   }
   void unlock() noexcept {
-    // Release: pairs with the acquiring exchange of whoever locks next.
-    if (concurrent_) __atomic_store_n(&taken_, false, __ATOMIC_RELEASE);
+    if (concurrent_) unlock_shared_state();
   }
 
  private:
-  void lock_shared_state() noexcept {
-    // Acquire: sees what was done under the lock before; pairs with unlock().
-    while (__atomic_exchange_n(&taken_, true, __ATOMIC_ACQUIRE)) wait_until_free();
-  }
+  void lock_shared_state() noexcept;
+  void unlock_shared_state() noexcept;
   void wait_until_free() const noexcept;
 
   const bool concurrent_;
   bool taken_ = false;
 };
+
+/// Stands before every call of code that the library does not know: a library built without NDEBUG
+/// ends the program here if the calling thread holds a state_lock.
+void about_to_call_out() noexcept;
 
 /// Holds a state_lock to the end of a block, or until unlock().
 class state_guard {

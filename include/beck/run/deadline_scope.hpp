@@ -16,20 +16,21 @@ void check_clock(const any_io_executor& executor);
 /// An alarm on an executor's clock. Thread: who runs inside the executor.
 class alarm : private timer_entry {
  public:
+  using ring_function = void (*)(void* data, stop_walk& stops) noexcept;
+
   alarm() noexcept = default;
   ~alarm() { disarm(); }
   alarm(const alarm&) = delete;
   alarm& operator=(const alarm&) = delete;
 
   /// Calls `ring(data)` at `when`: inside the executor's turn, between two of its entries (in a
-  /// shared context beside them, as an entry of its own); it runs no user code and does not disarm.
+  /// shared context beside them, as an entry of its own); it does not disarm, and what it stops it
+  /// tells through `stops`, which is carried out when nothing is locked any more.
   /// time_point::max() is never. Requires that it is not armed. Throws
   /// std::logic_error if the executor has no clock (only io_contexts and strands over them do),
   /// std::bad_alloc.
-  void arm(const any_io_executor& executor, time_point when, void (*ring)(void* data) noexcept,
-           void* data);
-  void arm(const any_io_executor& executor, duration after, void (*ring)(void* data) noexcept,
-           void* data);
+  void arm(const any_io_executor& executor, time_point when, ring_function ring, void* data);
+  void arm(const any_io_executor& executor, duration after, ring_function ring, void* data);
   void disarm() noexcept;
   bool is_armed() const noexcept { return timer_entry::is_armed() || courier_ != nullptr; }
 
@@ -39,7 +40,7 @@ class alarm : private timer_entry {
   static void ring_now(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
 
   const any_io_executor* executor_ = nullptr;
-  void (*ring_)(void* data) noexcept = nullptr;
+  ring_function ring_ = nullptr;
   void* data_ = nullptr;
   courier* courier_ = nullptr;
 };
@@ -57,7 +58,7 @@ class deadline_scope : public inner_scope {
   }
 
  private:
-  static void ring(void* self) noexcept;
+  static void ring(void* self, stop_walk& stops) noexcept;
 
   alarm alarm_;
   stop_reason why_;

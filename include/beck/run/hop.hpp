@@ -10,7 +10,8 @@
 namespace beck {
 
 /// Continues behind what is queued on an executor; a coroutine continues on its own executor in the
-/// end. Cancellation: none, its turn comes anyway.
+/// end. Cancellation: a turn that was waited for comes; awaited in a scope that was stopped before,
+/// in a task or an awaitable, it throws io_error (operation_aborted, timeout).
 class [[nodiscard]] hop_operation : public queue_entry {
  public:
   using signature = void();
@@ -41,14 +42,19 @@ class [[nodiscard]] hop_operation : public queue_entry {
   void suspend_in(std::coroutine_handle<> coroutine, scope& home) {
     coroutine_ = coroutine;
     home_ = &home;
-    if (!through_ || through_ == home.executor()) {
+    if (home.stop_requested()) [[unlikely]]
+      refuse();
+    if (refused_ != 0 || !through_ || through_ == home.executor()) {
       run = &resume;
       home.executor().post(this);
     } else {
       take_detour();
     }
   }
-  void await_resume() const noexcept {}
+  void await_resume() const {
+    if (refused_ != 0) [[unlikely]]
+      throw_refused();
+  }
 
   template <class Token>
   auto operator()(Token&& token) && {
@@ -58,6 +64,8 @@ class [[nodiscard]] hop_operation : public queue_entry {
  private:
   friend struct dump_access;
 
+  void refuse() noexcept;
+  [[noreturn, gnu::cold]] void throw_refused() const;
   void take_detour();
   static void resume(queue_entry* entry, runner* where);
   static void go_home(queue_entry* entry, runner* where);
@@ -66,6 +74,7 @@ class [[nodiscard]] hop_operation : public queue_entry {
   std::coroutine_handle<> coroutine_;
   scope* home_;
   bool may_skip_;
+  int refused_ = 0;  // the result of an await in a stopped scope
 };
 
 }  // namespace beck

@@ -26,6 +26,7 @@ enum class stop_reason : unsigned char {
 
 class local_value;
 class scope;
+class stop_walk;
 
 /// What a coroutine can wait for: how that is ended, and what io_context::dump() says of it. One
 /// constant for each kind.
@@ -37,12 +38,15 @@ struct wait_kind {
     inner_scope,          ///< a scope
     join,                 ///< a join_point
   };
-  /// Cancels what is waited for. Called at most once for each wait; runs no user code and resumes
-  /// nobody. If that is another scope of the same executor it is given back, and stopped next: so a
-  /// chain of scopes needs no stack.
+  /// Cancels what is waited for. Called at most once for each wait, under no lock; resumes nobody.
+  /// Of an inner scope and a join point: gives the first scope below, which is stopped next, so
+  /// that structures of any depth need no stack. A join point that gives one stays locked.
   scope* (*cancel)(void* leaf, scope& from) noexcept;
   const char* name;  ///< "mutex"; or a function's signature that names the type (see op.hpp)
   leaf what = leaf::other;
+  /// Of a join point: the scope to be stopped after `told`; nullptr: there is none, and the join
+  /// point is unlocked.
+  scope* (*next)(void* leaf, scope& told) noexcept = nullptr;
 };
 
 /// The environment of a tree of tasks. Never copied and never moved; frames point to it.
@@ -107,7 +111,7 @@ class scope {
   }
   void stop_waiting() noexcept {
     const state_guard guard(lock_);
-    leaf_ = nullptr;
+    if (!cancelling_) leaf_ = nullptr;
     starting_ = false;
   }
 
@@ -143,6 +147,7 @@ class scope {
 
  private:
   friend struct dump_access;
+  friend class stop_walk;
   struct visit_message : loop_order {
     visit_message(scope& from, function act) noexcept : loop_order(act, this), owner(&from) {}
     scope* owner;
@@ -157,6 +162,8 @@ class scope {
     since_ = where != nullptr ? where->read_at : 0;
   }
   void make_up_for_start() noexcept;
+  void cancel_leaf() noexcept;
+  void resume_kept(state_guard& guard) noexcept;
   void resume_carefully(std::coroutine_handle<> coroutine, runner& where);
   static void act_there(void* message) noexcept;
   static void come_home(queue_entry* entry, runner* where);
@@ -169,9 +176,10 @@ class scope {
   unsigned char reason_ = 0;  // atomic; a stop_reason
   bool interrupted_ = false;  // atomic
   bool starting_ = false;     // what is waited for
+  bool cancelling_ = false;   // it is told to end, so it stays, and its coroutine too
   union {
     std::int64_t since_;  // while there is a leaf: when the wait began, as far as the runner knew
-    scope* held_;         // for stop(): the scope around this one
+    scope* held_;         // for stop_walk: the scope around this one, then the next in its list
   };
   std::coroutine_handle<> pending_;  // what resume() had to keep meanwhile
   late<visit_message> message_;      // while it is out

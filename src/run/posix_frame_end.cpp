@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSL-1.0
+// Room for the ends of frames: pthread_getattr_np(3) says how much a thread's own stack has, and
+// makecontext(3) goes on to pieces from mmap(2). What runs there cannot tell: it is the same
+// thread, and the piece is left before the end of the frame that needed it.
+#include <beck/run/frame_end.hpp>
+
+#include <algorithm>
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+// Weak: there in a build with AddressSanitizer.
+extern "C" {
+[[gnu::weak]] void __sanitizer_start_switch_fiber(void** fake_stack_save, const void* bottom,
+                                                  std::size_t size);
+[[gnu::weak]] void __sanitizer_finish_switch_fiber(void* fake_stack_save, const void** bottom_old,
+                                                   std::size_t* size_old);
+}
+
+namespace beck {
+
+thread_local constinit std::uintptr_t stack_room::floor_ [[gnu::tls_model("initial-exec")]] = 0;
+thread_local constinit std::uintptr_t stack_room::bytes_ [[gnu::tls_model("initial-exec")]] = 0;
+
+/// Another stack, or what is known of this one, for as long as this lives.
+class stack_change {
+ public:
+  static constexpr std::size_t piece_bytes = 1024 * 1024;
+  static constexpr std::size_t guard_bytes = 64 * 1024;  // a multiple of every page size
+  /// What one end needs besides those inside it: the destructors of the user's objects.
+  static constexpr std::size_t reserve_max = 64 * 1024;
+  /// What is left of a stack that nobody knows, such as a fiber of the user's.
+  static constexpr std::size_t assumed_bytes = 32 * 1024;
+
+  stack_change(std::uintptr_t bottom, std::size_t bytes) noexcept
+      : floor_(stack_room::floor_), bytes_(stack_room::bytes_) {
+    set(bottom, bytes);
+  }
+  ~stack_change() {
+    stack_room::floor_ = floor_;
+    stack_room::bytes_ = bytes_;
+  }
+  stack_change(const stack_change&) = delete;
+  stack_change& operator=(const stack_change&) = delete;
+
+  /// Of the calling thread, once.
+  static void learn() noexcept {
+    pthread_attr_t attributes;
+    if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return;
+    void* bottom = nullptr;
+    std::size_t bytes = 0;
+    ::pthread_attr_getstack(&attributes, &bottom, &bytes);
+    ::pthread_attr_destroy(&attributes);
+    set(reinterpret_cast<std::uintptr_t>(bottom), bytes);
+  }
+  static bool is_known() noexcept { return stack_room::bytes_ != 0; }
+  /// Whether the caller runs on the stack that is known, in its lowest part.
+  static bool is_low() noexcept {
+    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    return stack_room::floor_ - here <= reserve_max;
+  }
+
+ private:
+  static void set(std::uintptr_t bottom, std::size_t bytes) noexcept {
+    const std::size_t reserve = std::min(bytes / 4, reserve_max);
+    stack_room::floor_ = bottom + reserve;
+    stack_room::bytes_ = bytes - reserve;
+  }
+
+  std::uintptr_t floor_;
+  std::uintptr_t bytes_;
+};
+
+namespace {
+
+/// A piece of stack and the way to it and back.
+struct stack_piece {
+  std::coroutine_handle<> frame;
+  char* memory;
+  ucontext_t there;
+  ucontext_t back;
+  void* fake_stack = nullptr;
+  const void* old_bottom = nullptr;
+  std::size_t old_bytes = 0;
+
+  void run() noexcept;
+  void arrive() noexcept;
+};
+
+thread_local constinit stack_piece* entered = nullptr;
+
+void enter() { entered->arrive(); }
+
+void stack_piece::arrive() noexcept {
+  if (__sanitizer_finish_switch_fiber != nullptr)
+    __sanitizer_finish_switch_fiber(nullptr, &old_bottom, &old_bytes);
+  frame.destroy();
+  if (__sanitizer_start_switch_fiber != nullptr)
+    __sanitizer_start_switch_fiber(nullptr, old_bottom, old_bytes);
+}
+
+void stack_piece::run() noexcept {
+  char* const bottom = memory + stack_change::guard_bytes;
+  ::getcontext(&there);
+  there.uc_stack.ss_sp = bottom;
+  there.uc_stack.ss_size = stack_change::piece_bytes;
+  there.uc_link = &back;
+  ::makecontext(&there, &enter, 0);
+  const stack_change here(reinterpret_cast<std::uintptr_t>(bottom), stack_change::piece_bytes);
+  entered = this;
+  if (__sanitizer_start_switch_fiber != nullptr)
+    __sanitizer_start_switch_fiber(&fake_stack, bottom, stack_change::piece_bytes);
+  ::swapcontext(&back, &there);
+  if (__sanitizer_finish_switch_fiber != nullptr)
+    __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
+}
+
+/// Without memory for a piece the frame ends here, as long as the stack lasts.
+void destroy_on_piece(std::coroutine_handle<> frame) noexcept {
+  constexpr std::size_t bytes = stack_change::guard_bytes + stack_change::piece_bytes;
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED) return frame.destroy();
+  ::mprotect(memory, stack_change::guard_bytes, PROT_NONE);
+  stack_piece piece{frame, static_cast<char*>(memory), {}, {}};
+  piece.run();
+  ::munmap(memory, bytes);
+}
+
+}  // namespace
+
+void destroy_with_more_stack(std::coroutine_handle<> frame) noexcept {
+  if (!stack_change::is_known()) stack_change::learn();
+  if (stack_room::is_left()) return frame.destroy();
+  if (stack_change::is_known() && stack_change::is_low()) return destroy_on_piece(frame);
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const stack_change unknown(here - stack_change::assumed_bytes, 2 * stack_change::assumed_bytes);
+  frame.destroy();
+}
+
+}  // namespace beck
