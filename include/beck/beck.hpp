@@ -28,6 +28,7 @@
 #include <beck/coro/timeout.hpp>
 #include <beck/coro/via.hpp>
 #include <beck/coro/when_all.hpp>
+#include <beck/coro/when_range.hpp>
 #include <beck/io/cancel_after.hpp>
 #include <beck/io/completion_condition.hpp>
 #include <beck/io/generic_stream.hpp>

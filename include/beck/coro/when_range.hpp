@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: BSL-1.0
+// when_all, when_any and race over a range of tasks whose number is known at run time, and a race
+// for the first success. Each costs a frame and one block for the branches of all tasks.
+#pragma once
+
+#include <beck/coro/collect_windowed.hpp>
+#include <beck/coro/when_all.hpp>
+#include <beck/run/awaited_result.hpp>
+
+namespace beck {
+
+/// Every task of a first_success() has failed. A light value; copies share the errors. Thread: any.
+class all_failed : public std::exception {
+ public:
+  /// Keeps up to `count` errors. Throws std::bad_alloc.
+  explicit all_failed(std::size_t count);
+  all_failed(const all_failed& other) noexcept;
+  all_failed& operator=(const all_failed& other) noexcept;
+  ~all_failed() override;
+
+  /// Requires that size() is less than `count`.
+  void add(std::exception_ptr error) noexcept;
+
+  /// How many failed, and the words of the first.
+  const char* what() const noexcept override;
+  std::size_t size() const noexcept;
+  /// The error of the task at `index` of the range. Requires index < size().
+  const std::exception_ptr& operator[](std::size_t index) const noexcept;
+
+ private:
+  struct shared;
+  shared* shared_;
+};
+
+/// Throws std::invalid_argument.
+[[noreturn]] void refuse_empty_range(const char* function);
+
+/// The error that a result carries, as an exception.
+std::exception_ptr exception_of(const error_code& ec);
+
+/// Tasks side by side, in slots that somebody else holds. `Decisive(branch, task)` says whether an
+/// end stops the others.
+template <class Task, class Decisive>
+class range_branches : private join_point {
+ public:
+  class joining {
+   public:
+    explicit joining(range_branches& all) noexcept : all_(all) {}
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> coroutine) {
+      return all_.begin(coroutine, scope_of(coroutine));
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    range_branches& all_;
+  };
+
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  explicit range_branches(slot_array<Task>& slots) noexcept : join_point(&on_end), slots_(slots) {}
+
+  /// Which branch decided, or `none`.
+  std::size_t decisive() const noexcept { return decisive_; }
+  Task& decided() noexcept { return *slots_.begin()[decisive_].work_; }
+  using join_point::outer;
+
+ private:
+  using slot = window_slot<Task>;
+
+  bool begin(std::coroutine_handle<> coroutine, scope& environment) {
+    open(environment);
+    for (slot& one : slots_) {
+      const auto frame = one.work_->frame_to_start();
+      start(one.branch_.emplace(static_cast<join_point&>(*this), one), frame, frame.promise());
+    }
+    static constexpr wait_kind kind{&join_point::tell_first, Decisive::waits_for,
+                                    wait_kind::leaf::join, &join_point::tell_next};
+    return wait(coroutine, kind);
+  }
+  static void on_end(join_point& join, branch& ended, state_guard&, stop_walk& stops) noexcept {
+    auto& self = static_cast<range_branches&>(join);
+    slot& own = *static_cast<typename slot::running&>(ended).slot;
+    if (self.decisive_ != none || !Decisive()(ended, *own.work_)) return;
+    self.decisive_ = own.index_;
+    self.stop_branches(stops, stop_reason::stop);
+  }
+
+  slot_array<Task>& slots_;
+  std::size_t decisive_ = none;
+};
+
+/// A block of slots, with the tasks of a range in them.
+template <class Task>
+class range_slots {
+ public:
+  template <class Range>
+  explicit range_slots(Range& tasks)
+      : block_(tasks.size() * sizeof(window_slot<Task>) + 1), slots_(block_.get(), tasks.size()) {
+    task_source<Range> source(tasks);
+    for (window_slot<Task>& one : slots_) {
+      one.index_ = count_++;
+      one.work_.emplace(source.make());
+    }
+  }
+  slot_array<Task>& all() noexcept { return slots_; }
+  std::size_t size() const noexcept { return count_; }
+
+ private:
+  scratch_block block_;
+  slot_array<Task> slots_;
+  std::size_t count_ = 0;
+};
+
+/// Values that are made one by one.
+template <class T>
+class growing_list {
+ public:
+  explicit growing_list(std::size_t count) : block_(count * sizeof(T) + 1) {}
+  growing_list(const growing_list&) = delete;
+  growing_list& operator=(const growing_list&) = delete;
+  ~growing_list() {
+    while (count_ != 0) place(--count_)->~T();
+  }
+  template <class... Args>
+  void add(Args&&... args) {
+    static_assert(alignof(T) <= alignof(std::max_align_t));
+    ::new (static_cast<void*>(place(count_))) T(static_cast<Args&&>(args)...);
+    ++count_;
+  }
+  result_list<T> release() noexcept {
+    T* const values = place(0);
+    block_.release();
+    return result_list<T>(values, std::exchange(count_, 0));
+  }
+
+ private:
+  T* place(std::size_t i) const noexcept { return static_cast<T*>(block_.get()) + i; }
+
+  scratch_block block_;
+  std::size_t count_ = 0;
+};
+
+/// What when_any of a range gives: which was first, and how each of them ended, in their order.
+template <class T>
+class when_any_list : public result_list<branch_outcome<T>> {
+ public:
+  when_any_list(std::size_t index, result_list<branch_outcome<T>>&& outcomes) noexcept
+      : result_list<branch_outcome<T>>(static_cast<result_list<branch_outcome<T>>&&>(outcomes)),
+        index_(index) {}
+  std::size_t index() const noexcept { return index_; }
+
+ private:
+  std::size_t index_;
+};
+
+struct range_failure_decides : failure_decides {
+  template <class Task>
+  bool operator()(const branch& ended, const Task&) const noexcept {
+    return ended.failed();
+  }
+};
+struct range_end_decides : any_end_decides {
+  template <class Task>
+  bool operator()(const branch&, const Task&) const noexcept {
+    return true;
+  }
+};
+/// A task succeeds if it does not throw, and if an io_result that it gives has no error.
+struct success_decides {
+  static constexpr const char* waits_for = "first_success";
+  template <class Task>
+  bool operator()(const branch& ended, const Task& work) const noexcept {
+    if (ended.failed()) return false;
+    if constexpr (is_io_result<typename Task::value_type>) {
+      return !work.frame().promise().peek().error();
+    } else {
+      return true;
+    }
+  }
+};
+
+template <class Range>
+using range_task = typename task_source<Range>::task_type;
+
+/// Runs the tasks of a range side by side and gives their values in the order of the range:
+/// `auto lengths = co_await when_all(std::move(work));`, nothing if they give nothing. If one
+/// throws the others are stopped; when all have ended the first exception is thrown. A stop of the
+/// awaiting coroutine's scope stops all of them. For an empty range there is nothing to wait for.
+template <task_range Range>
+  requires(!std::is_void_v<task_range_value<Range>>)
+task<result_list<task_range_value<Range>>> when_all(Range tasks) {
+  using branches = range_branches<range_task<Range>, range_failure_decides>;
+  range_slots<range_task<Range>> slots(tasks);
+  branches all(slots.all());
+  co_await typename branches::joining(all);
+  if (all.decisive() != branches::none) all.decided().frame().promise().rethrow_if_failed();
+  growing_list<task_range_value<Range>> values(slots.size());
+  for (auto& one : slots.all()) values.add(one.work_->await_resume());
+  co_return values.release();
+}
+template <task_range Range>
+  requires std::is_void_v<task_range_value<Range>>
+task<> when_all(Range tasks) {
+  using branches = range_branches<range_task<Range>, range_failure_decides>;
+  range_slots<range_task<Range>> slots(tasks);
+  branches all(slots.all());
+  co_await typename branches::joining(all);
+  if (all.decisive() != branches::none) all.decided().await_resume();
+}
+
+/// Runs the tasks of a range until the first has ended, stops the others, and goes on when those
+/// have ended too: `auto r = co_await when_any(std::move(work));
+/// use(std::move(r[r.index()]).value())`. Outcomes are those of when_any(a, b). Throws
+/// std::invalid_argument for an empty range.
+template <task_range Range>
+task<when_any_list<task_range_value<Range>>> when_any(Range tasks) {
+  using value_type = task_range_value<Range>;
+  using branches = range_branches<range_task<Range>, range_end_decides>;
+  if (tasks.size() == 0) refuse_empty_range("when_any");
+  range_slots<range_task<Range>> slots(tasks);
+  branches all(slots.all());
+  co_await typename branches::joining(all);
+  growing_list<branch_outcome<value_type>> outcomes(slots.size());
+  for (auto& one : slots.all()) outcomes.add(*one.work_, one.branch_->interrupted());
+  co_return when_any_list<value_type>(all.decisive(), outcomes.release());
+}
+
+/// The value of the first task of a range that ends (or its exception), when all others were
+/// stopped and have ended. What these gave all the same is dropped. Throws std::invalid_argument
+/// for an empty range.
+template <task_range Range>
+task<task_range_value<Range>> race(Range tasks) {
+  using branches = range_branches<range_task<Range>, range_end_decides>;
+  if (tasks.size() == 0) refuse_empty_range("race");
+  range_slots<range_task<Range>> slots(tasks);
+  branches all(slots.all());
+  co_await typename branches::joining(all);
+  co_return all.decided().await_resume();
+}
+
+/// The value of the first task of a range that succeeds, when all others were stopped and have
+/// ended: `auto socket = co_await first_success(std::move(attempts));`. A task that throws, and one
+/// that gives an io_result with an error, has failed. When all have failed all_failed is thrown,
+/// with all errors; after a stop of the awaiting coroutine's scope io_error (operation_aborted,
+/// timeout). What losers gave all the same is dropped. Throws std::invalid_argument for an empty
+/// range.
+template <task_range Range>
+task<task_range_value<Range>> first_success(Range tasks) {
+  using branches = range_branches<range_task<Range>, success_decides>;
+  if (tasks.size() == 0) refuse_empty_range("first_success");
+  range_slots<range_task<Range>> slots(tasks);
+  branches all(slots.all());
+  co_await typename branches::joining(all);
+  if (all.decisive() == branches::none) {
+    if (all.outer().stop_requested())
+      throw_error(make_error(all.outer().stop_result()), "first_success");
+    all_failed failures(slots.size());
+    for (auto& one : slots.all()) {
+      auto& promise = one.work_->frame().promise();
+      if constexpr (is_io_result<task_range_value<Range>>) {
+        failures.add(promise.failed() ? promise.exception() : exception_of(promise.peek().error()));
+      } else {
+        failures.add(promise.exception());
+      }
+    }
+    throw failures;
+  }
+  co_return all.decided().await_resume();
+}
+
+/// A fixed number of tasks, as a range.
+template <class T, std::size_t count>
+class task_array {
+ public:
+  template <class... Tasks>
+  explicit task_array(Tasks&&... tasks) noexcept : tasks_{static_cast<Tasks&&>(tasks)...} {}
+  task<T>* begin() noexcept { return tasks_; }
+  task<T>* end() noexcept { return tasks_ + count; }
+  std::size_t size() const noexcept { return count; }
+
+ private:
+  task<T> tasks_[count];
+};
+
+/// A task, whatever it was.
+template <class T>
+task<T> as_plain_task(task<T>&& work) noexcept {
+  return static_cast<task<T>&&>(work);
+}
+template <class T>
+task<T> as_plain_task(task<T, true> work) {
+  co_return co_await static_cast<task<T, true>&&>(work);
+}
+
+/// The same for tasks and operations that all give the same type.
+template <scoped_awaitable A, scoped_awaitable... More>
+auto first_success(A first, More... others) {
+  auto head = as_plain_task(as_task(static_cast<A&&>(first)));
+  using tasks = task_array<typename decltype(head)::value_type, 1 + sizeof...(More)>;
+  return first_success(tasks(static_cast<decltype(head)&&>(head),
+                             as_plain_task(as_task(static_cast<More&&>(others)))...));
+}
+
+}  // namespace beck
