@@ -19,7 +19,7 @@ from pathlib import Path
 # the umbrella); measured with these lines: 0.23 s and 0.10 s. A part that grows past its budget shows here first.
 HEADER_LINES_MAX = 4800
 ECHO_LINES_MAX = 5200
-UMBRELLA_LINES_MAX = 9750
+UMBRELLA_LINES_MAX = 10000
 BASE = "#include <system_error>\n#include <coroutine>\n"
 
 
