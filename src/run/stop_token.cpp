@@ -10,13 +10,16 @@
 #include <beck/run/block.hpp>
 #include <beck/run/concurrency.hpp>
 
+#include "base/fork_count.hpp"
+
 namespace beck {
 
 struct stop_state {
   std::atomic<long> references{1};  // release on the way down, acquire by the last
   std::atomic<long> sources{1};
   std::atomic<bool> requested{false};  // release: pairs with stop_requested()
-  std::mutex mutex;                    // of what follows
+  const unsigned forks = fork_count();
+  std::mutex mutex;  // of what follows
   stop_registration* first = nullptr;
   stop_registration* running = nullptr;
   std::thread::id runner;
@@ -43,7 +46,8 @@ struct stop_state {
 };
 
 bool stop_state::request() noexcept {
-  std::unique_lock lock(mutex);
+  std::unique_lock lock(mutex, std::defer_lock);
+  if (!take_unless_lost(lock, forks)) return false;
   if (requested.exchange(true, std::memory_order_acq_rel)) return false;
   runner = std::this_thread::get_id();
   while (first != nullptr) {
@@ -64,7 +68,8 @@ bool stop_state::request() noexcept {
 
 /// False: a stop was requested before.
 bool stop_state::add(stop_registration& r) noexcept {
-  const std::lock_guard lock(mutex);
+  std::unique_lock lock(mutex, std::defer_lock);
+  if (!take_unless_lost(lock, forks)) return true;  // and there will never be one
   if (requested.load(std::memory_order_relaxed)) return false;
   r.next_ = first;
   r.link_ = &first;
@@ -74,7 +79,8 @@ bool stop_state::add(stop_registration& r) noexcept {
 }
 
 void stop_state::remove(stop_registration& r) noexcept {
-  std::unique_lock lock(mutex);
+  std::unique_lock lock(mutex, std::defer_lock);
+  if (!take_unless_lost(lock, forks)) return;
   if (r.link_ != nullptr) {
     unlink(r);
     return;
@@ -84,7 +90,7 @@ void stop_state::remove(stop_registration& r) noexcept {
     *r.gone_ = true;  // it ends inside its own call
     return;
   }
-  while (running == &r) {
+  while (running == &r && forks == known_fork_count()) {  // in a child of fork nobody calls it
     lock.unlock();
     std::this_thread::yield();
     lock.lock();

@@ -5,6 +5,7 @@
 #include <beck/io/io_pool.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/io/signal_set.hpp>
+#include <beck/run/stop_token.hpp>
 #include <beck/run/thread_pool.hpp>
 
 #include <array>
@@ -197,6 +198,27 @@ CONFORMANCE_ON(kernel,
     occupied_context parent(how);
     CHECK(dies_with([&] { parent.context->poll(); }).find("child of fork") != std::string::npos);
   }
+}
+
+CONFORMANCE_ON(kernel, "a child of fork drops registrations that another thread was calling") {
+  const beck::stop_source source;
+  std::atomic<int> called{0};
+  std::atomic<bool> released{false};
+  const auto wait = [&] {
+    called.store(1);
+    called.notify_one();
+    released.wait(false);
+  };
+  auto callback = std::make_unique<beck::stop_callback<decltype(wait)>>(source.get_token(), wait);
+  std::thread other([&] { source.request_stop(); });
+  called.wait(0);
+  CHECK(status_of_child([&] {
+          callback.reset();
+          return 0;
+        }) == 0);
+  released.store(true);
+  released.notify_one();
+  other.join();
 }
 
 CONFORMANCE_ON(kernel, "a child of fork destroys pools of threads that it inherited") {
