@@ -12,6 +12,9 @@
 #include "simulation/programs.hpp"
 #include "support/report.hpp"
 #include "support/scale.hpp"
+#include "support/watchdog.hpp"
+
+int beck::test::busy_limits_max() noexcept { return 30; }  // its cases search for minutes
 
 using beck::test::cancellation_program;
 using beck::test::cluster_program;

@@ -20,6 +20,9 @@
 #include "support/scale.hpp"
 #include "support/scripted_ring.hpp"
 #include "support/small_random.hpp"
+#include "support/watchdog.hpp"
+
+int beck::test::busy_limits_max() noexcept { return 30; }  // its cases search for minutes
 
 namespace sim = beck::testing::sim;
 using beck::test::scaled;

@@ -11,6 +11,9 @@
 
 #include "support/small_stack.hpp"
 #include "support/stream_pair.hpp"
+#include "support/watchdog.hpp"
+
+int beck::test::busy_limits_max() noexcept { return 30; }  // its cases search for minutes
 
 using beck::task;
 using beck::test::on_stack;

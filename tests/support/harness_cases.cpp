@@ -3,6 +3,9 @@
 // them. No part of the test suite: half of these are meant to fail.
 #include <cstdlib>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "support/conformance.hpp"
 
 CONFORMANCE("passes") { CHECK(beck::test::current_backend() == where); }
@@ -40,5 +43,22 @@ TEST_CASE("reports a figure") {
 }
 
 TEST_CASE("is ended by a signal" * doctest::skip()) { std::abort(); }
+
+TEST_CASE("waits for ever" * doctest::skip()) {
+  for (;;) ::pause();
+}
+
+TEST_CASE("spins for ever" * doctest::skip()) {
+  for (volatile bool go_on = true; go_on;) {}
+}
+
+TEST_CASE("waits in a child for ever" * doctest::skip()) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(5);
+    for (;;) ::pause();
+  }
+  ::waitpid(child, nullptr, 0);
+}
 
 TEST_CASE("is last and dies" * doctest::skip()) { std::_Exit(0); }

@@ -83,6 +83,17 @@ class Harness(unittest.TestCase):
         status, _, variant = self.run_cases("--no-skip", "--test-case=is ended by a signal")
         self.assertEqual((status, variant.failures), (-6, ["a died in: is ended by a signal"]))
 
+    def test_a_case_that_hangs_is_ended_and_named(self):
+        cases = {"waits for ever": "it waits", "spins for ever": "it computes", "waits in a child for ever": "it waits"}
+        for name, reason in cases.items():
+            arguments = ["--no-skip", f"--test-case={name}"]
+            environment = {**os.environ, "BECK_TEST_LIMIT": "1", "BECK_TEST_REPORT": str(self.reports / "a.tsv")}
+            done = subprocess.run([BINARY, *arguments], env=environment, stderr=subprocess.PIPE, text=True, timeout=60,
+                                  stdout=subprocess.DEVNULL)
+            self.assertEqual(done.returncode, -6)
+            self.assertIn(f'the case "{name}" hangs: {reason}', done.stderr)
+            self.assertEqual(totals.Variant(self.reports).failures, [f"a died in: {name}"])
+
     def test_names_are_listed_alone(self):
         arguments = ["--reporters=names", "--list-test-cases"]
         names = subprocess.run([BINARY, *arguments], capture_output=True, text=True).stdout.splitlines()

@@ -6,10 +6,12 @@
 #include <doctest/doctest.h>
 
 #include "support/report.hpp"
+#include "support/watchdog.hpp"
 
 int main(int argc, char** argv) {
   doctest::Context context(argc, argv);
   beck::test::open_report();
+  beck::test::start_watchdog();
   const int status = context.run();
   beck::test::end_report(status);
   return status;

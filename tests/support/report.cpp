@@ -12,6 +12,8 @@
 #include <iostream>
 #include <string>
 
+#include "support/watchdog.hpp"
+
 namespace beck::test {
 namespace {
 
@@ -37,9 +39,11 @@ struct case_listener final : doctest::IReporter {
     state.skip_reason.clear();
     state.conformance = false;
     write_line("start\t%s\n", data.m_name);
+    watch_case(data.m_name);
   }
 
   void test_case_end(const doctest::CurrentTestCaseStats& stats) override {
+    watch_case(nullptr);
     const bool passed = stats.failure_flags == 0;
     const char* result = !passed ? "failed" : state.skip_reason.empty() ? "passed" : "skipped";
     if (passed && !state.skip_reason.empty())
