@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -24,9 +25,12 @@ class io_loop;
 /// What is known about a direction without asking the kernel.
 enum class readiness : std::uint8_t {
   no,       ///< an attempt would find nothing: wait for an event
-  perhaps,  ///< the last read filled its buffer: there may be more
+  perhaps,  ///< the last read filled its buffer or met a boundary: there may be more
   known,    ///< an event, a hang-up or the kernel's word says so
 };
+
+/// What a predictor has to have learnt until reads are tried one turn late.
+inline constexpr std::uint8_t speculation_from = 2;
 
 /// The operations of one direction, in the order of their start: one that is being tried, waits for
 /// readiness or is in the kernel, and those behind it.
@@ -62,9 +66,12 @@ struct alignas(64) descriptor {
   std::uint32_t generation = 0;  ///< counts the lives of this slot
   descriptor_nature nature = descriptor_nature::socket;
   direction queue[directions];
-  /// An end or an error was seen: reads never have to wait again. Also where a short read says
-  /// nothing: after one that gave something the next is tried at once.
-  bool hung_up = false;
+  /// An end, an error or urgent data was seen: a short read says nothing from then on, and after
+  /// one that gave something the next is tried at once.
+  bool reads_until_empty = false;
+  /// connect(2) was called and its outcome is not known; also after that connect was cancelled.
+  /// Relaxed: synchronous calls are made beside the loop's.
+  std::atomic<bool> connecting{false};
   bool closing = false;         ///< close(2) waits for operations in the kernel
   bool expired = false;         ///< its time has passed: nothing starts until there is a new one
   bool detaching = false;       ///< a close is on the stack: it sees for itself what came back
@@ -89,7 +96,7 @@ struct alignas(64) descriptor {
 };
 
 inline bool is_socket(const descriptor& d) noexcept {
-  return d.nature == descriptor_nature::socket;
+  return d.nature == descriptor_nature::socket || d.nature == descriptor_nature::tcp;
 }
 
 /// The result of an operation that was cancelled.
@@ -116,7 +123,7 @@ inline bool is_message(op_kind kind) noexcept {
 /// finds the data more often by waiting one turn than by trying now.
 inline bool worth_attempting(const descriptor& d, const direction& q, op_kind kind) noexcept {
   if (q.ready != readiness::perhaps) return q.ready == readiness::known;
-  return !is_read(kind) || q.predictor < 2 || !d.registered;
+  return !is_read(kind) || q.predictor < speculation_from || !d.registered;
 }
 
 inline constexpr std::size_t op_kinds = static_cast<std::size_t>(op_kind::job) + 1;

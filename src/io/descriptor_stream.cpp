@@ -18,8 +18,8 @@ void descriptor_calls::open_pipe(descriptor& reading, descriptor& writing,
   int ends[2];
   ec = make_error(reading.loop->sys().open_pipe(ends));
   if (ec) return;
-  reading.loop->open_descriptor(reading, ends[0], descriptor_nature::own_pipe);
-  writing.loop->open_descriptor(writing, ends[1], descriptor_nature::own_pipe);
+  reading.loop->open_descriptor(reading, ends[0], descriptor_nature::pipe);
+  writing.loop->open_descriptor(writing, ends[1], descriptor_nature::pipe);
 }
 
 void descriptor_calls::adopt(descriptor& d, int fd, error_code& ec) noexcept {

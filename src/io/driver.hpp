@@ -47,6 +47,8 @@ class driver {
 
   /// Whether calls on files need no thread.
   virtual bool makes_file_calls() const noexcept { return false; }
+  /// Whether events of a watched TCP socket say exactly when urgent data has come.
+  virtual bool tells_urgent_data() const noexcept { return true; }
 
   /// Has the kernel keep hold of memory that file operations name by numbers, from 1 on; the table
   /// stays until unregister_buffers(). -errno: numbers have no meaning.

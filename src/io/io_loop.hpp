@@ -223,6 +223,8 @@ class io_loop {
   void run_blocking(io_op& op) noexcept { jobs_.run(op); }
   void cancel_blocking(io_op& op) noexcept { jobs_.cancel(op); }
 
+  /// From a driver, too: a read gave less than it asked for, and the kernel did not say more.
+  void note_short_read(const descriptor& d, direction& q) const noexcept;
   /// Queues an attempt of `op`.
   void queue_attempt(io_op& op) noexcept;
   /// Queues an attempt of a read that was listed, although nothing says that it will find data.
@@ -343,8 +345,8 @@ class io_loop {
   static void log_pause(queue_entry* entry, runner* where);
   void leave_pause(io_op& op) noexcept;
   void cancel_one(io_op& op) noexcept;
-  static void note_received(const descriptor& d, direction& q, std::size_t asked,
-                            std::size_t moved) noexcept;
+  void note_received(const descriptor& d, direction& q, std::size_t asked,
+                     std::size_t moved) const noexcept;
   void resume_acceptors() noexcept;
   bool empty_out() noexcept;
   void cancel_everything() noexcept;
@@ -404,6 +406,7 @@ class io_loop {
   std::uint64_t trees_adopted_ = 0;
   entry_queue paused_;  // accepts that ran out of descriptors
   std::int64_t accept_pause_ns_ = 0;
+  unsigned lost_connections_ = 0;  // accepts in a row
   std::int64_t accept_retry_at_ = no_deadline;
   io_context& context_;
   scope ambient_;

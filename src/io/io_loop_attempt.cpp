@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdio>
 
+#include <beck/io/file_operation.hpp>
+
 #include "io/io_loop.hpp"
 #include "io/lent_buffers.hpp"
 #include "io/loop_access.hpp"
@@ -18,8 +20,12 @@ namespace {
 
 constexpr std::int64_t accept_pause_ns_min = 10'000'000;
 constexpr std::int64_t accept_pause_ns_max = 1'000'000'000;
+/// An acceptor that finds so many lost connections in a row pauses, too: a filter that refuses the
+/// call looks the same.
+constexpr unsigned lost_connections_max = 64;
 
 /// accept(2): errors of the new connection, not of the listener (S2); the next one may be fine.
+/// EOPNOTSUPP, which accept(2) names among them, is that of a socket that cannot accept.
 bool is_lost_connection(std::ptrdiff_t r) noexcept {
   switch (-r) {
     case ECONNABORTED:
@@ -29,7 +35,6 @@ bool is_lost_connection(std::ptrdiff_t r) noexcept {
     case EHOSTDOWN:
     case ENONET:
     case EHOSTUNREACH:
-    case EOPNOTSUPP:
     case ENETUNREACH:
       return true;
     default:
@@ -41,15 +46,35 @@ bool is_exhaustion(int result) noexcept {
   return result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -ENOBUFS;
 }
 
+/// A connect needs no readiness. Nor does the first accept of a socket that is not watched yet: that
+/// it cannot accept is told by no event.
+bool is_untried(const io_op& op) noexcept {
+  if (op.kind != op_kind::connect && op.kind != op_kind::accept) return false;
+  if ((op.flags & io_op::flag_tried) != 0) return false;
+  return op.kind == op_kind::connect || !op.target->registered;
+}
+
 /// A batch costs as much as its datagrams, and one that was not filled has found the last of them:
 /// what comes after it is news.
 void note_messages(const io_op& op, direction& q, runner& where) noexcept {
   if (op.address == nullptr || op.transferred == 0) return;
   where.charge(static_cast<unsigned>(op.transferred - 1));
-  if (op.kind == op_kind::receive_message && op.transferred < op.length) q.ready = readiness::no;
+  if (op.kind != op_kind::receive_message || op.transferred == op.length) return;
+  // Or an error, which comes with the next call; an event has told of that before.
+  if (!op.target->reads_until_empty) q.ready = readiness::no;
 }
 
 }  // namespace
+
+void io_loop::hand_over(io_op& op) noexcept {
+  lend_buffers(op);
+  if (op.kind == op_kind::file_in_order) {  // those before it have moved the position
+    static_cast<file_operation&>(op).offset = op.target->position;
+  } else if (is_untried(op)) {
+    op.target->queue[direction_of(op.kind)].ready = readiness::known;
+  }
+  driver_->submit(op);
+}
 
 bool io_loop::attempt(io_op& op) noexcept {
   descriptor& d = *op.target;
@@ -66,15 +91,18 @@ bool io_loop::attempt(io_op& op) noexcept {
     if (r == -EAGAIN) {
       ++counters.wrong_attempts;
       q.ready = readiness::no;
+      if (op.kind == op_kind::accept) op.flags |= io_op::flag_tried;
       return false;
     }
     if (op.kind == op_kind::accept) {
-      if (is_lost_connection(r)) {
+      const bool lost = is_lost_connection(r);
+      if (lost && ++lost_connections_ <= lost_connections_max) {
         ++counters.retries;
         continue;
       }
+      lost_connections_ = 0;
       if (r >= 0) accept_pause_ns_ = 0;
-      if (is_exhaustion(static_cast<int>(r))) {
+      if (lost || is_exhaustion(static_cast<int>(r))) {
         op.result = static_cast<int>(r);
         q.ready = readiness::known;
         op.flags |= io_op::flag_exhausted;
@@ -165,11 +193,23 @@ bool io_loop::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept {
 }
 
 void io_loop::note_received(const descriptor& d, direction& q, std::size_t asked,
-                            std::size_t moved) noexcept {
-  if (d.hung_up) {
-    q.ready = readiness::known;  // up to the end nothing can make a read wait
+                            std::size_t moved) const noexcept {
+  if (d.reads_until_empty) {
+    q.ready = readiness::known;
   } else {
-    q.ready = moved < asked ? readiness::no : readiness::perhaps;
+    q.ready = readiness::perhaps;
+    if (moved < asked) note_short_read(d, q);
+  }
+}
+
+/// It has found the last of what was there, or met a boundary (docs/kernel.md), of which TCP has but
+/// one, and a driver may tell of that. Else there is "perhaps" more, and to try late is the best.
+void io_loop::note_short_read(const descriptor& d, direction& q) const noexcept {
+  if (d.nature == descriptor_nature::tcp && driver_->tells_urgent_data()) {
+    q.ready = readiness::no;
+  } else {
+    q.ready = readiness::perhaps;
+    if (speculation_) q.predictor = std::max(q.predictor, speculation_from);
   }
 }
 

@@ -57,7 +57,8 @@ void io_loop::open_locked(descriptor& d, int fd, descriptor_nature nature) noexc
     q.predictor = 0;
   }
   d.nature = nature;
-  d.hung_up = nature == descriptor_nature::pipe || nature == descriptor_nature::other;
+  d.reads_until_empty = false;
+  d.connecting.store(false, std::memory_order_relaxed);
   d.registered = false;
   d.arming = false;
   d.fd = fd;

@@ -16,14 +16,6 @@
 
 namespace beck {
 
-void io_loop::hand_over(io_op& op) noexcept {
-  lend_buffers(op);
-  if (op.kind == op_kind::file_in_order) {  // those before it have moved the position
-    static_cast<file_operation&>(op).offset = op.target->position;
-  }
-  driver_->submit(op);
-}
-
 // --- starting
 // ------------------------------------------------------------------------------------------
 

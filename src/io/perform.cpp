@@ -2,7 +2,9 @@
 // One switch, no default: a new kind of operation does not compile until it is decided here.
 #include "io/perform.hpp"
 
+#include <atomic>
 #include <cerrno>
+#include <cstring>
 
 #include <beck/io/vector_operation.hpp>
 
@@ -14,21 +16,46 @@ int poll_now(system& sys, int fd, op_kind kind) noexcept {
   return seen > 0 ? 0 : seen == 0 ? -EAGAIN : seen;
 }
 
+bool is_connected_to(system& sys, int fd, const io_op& op) noexcept {
+  unsigned char name[128];  // sockaddr_storage
+  std::size_t bytes = sizeof name;
+  return sys.remote_name(fd, name, bytes) == 0 && bytes == op.length &&
+         std::memcmp(name, op.address, bytes) == 0;
+}
+
+/// A connect that was cancelled goes on in the kernel. connect(2) tells once what became of it,
+/// whatever address it is asked for (net/ipv4/af_inet.c). -EAGAIN: it has failed, and the socket is
+/// as new.
+int end_earlier_connect(system& sys, io_op& op) noexcept {
+  descriptor& d = *op.target;
+  const int r = sys.connect(d.fd, op.address, op.length);
+  if (r == -EALREADY) return r;
+  d.connecting.store(false, std::memory_order_relaxed);
+  if (r < 0) return -EAGAIN;
+  return is_connected_to(sys, d.fd, op) ? 0 : -EISCONN;
+}
+
 int connect_step(system& sys, io_op& op) noexcept {
   const int fd = op.target->fd;
+  std::atomic<bool>& connecting = op.target->connecting;
   if ((op.flags & io_op::flag_tried) != 0) {  // woken: the outcome, unless the wake-up was stale
     const int ready = poll_now(sys, fd, op.kind);
     if (ready < 0) return ready;
+    connecting.store(false, std::memory_order_relaxed);
     const int error = sys.pending_error(fd);
     // Linux keeps a TCP socket "connecting" until it is asked again; else the next connect would
     // succeed.
     if (error == 0) static_cast<void>(sys.connect(fd, op.address, op.length));
     return error;
   }
+  if (connecting.load(std::memory_order_relaxed)) {
+    if (const int r = end_earlier_connect(sys, op); r != -EAGAIN) return r;
+  }
   const int r = sys.connect(fd, op.address, op.length);
   if (r == -EAGAIN) return -ECONNREFUSED;  // connect(2), AF_UNIX: the listener's backlog is full
   if (r != -EINPROGRESS) return r;
   op.flags |= io_op::flag_tried;
+  connecting.store(true, std::memory_order_relaxed);
   return -EAGAIN;
 }
 

@@ -96,8 +96,8 @@ std::ptrdiff_t posix_system::read(int fd, io_vector* parts, std::size_t count) n
 
 std::ptrdiff_t posix_system::write(int fd, descriptor_nature what, const io_vector* parts,
                                    std::size_t count) noexcept {
-  const bool may_signal = what == descriptor_nature::pipe || what == descriptor_nature::own_pipe;
-  return may_signal ? write_pipe(fd, parts, count) : write_plain(fd, parts, count);
+  return what == descriptor_nature::pipe ? write_pipe(fd, parts, count)
+                                         : write_plain(fd, parts, count);
 }
 
 std::ptrdiff_t posix_system::splice(int from, int to, std::size_t bytes, bool own_reader) noexcept {

@@ -216,7 +216,7 @@ child_state* spawn_into(descriptor& d, prepared_spawn& prepared, const process_o
   for (int number = 0; number < 3; ++number) {
     descriptor* const pipe = how.stream(number).slot();
     if (pipe != nullptr) {
-      pipe->loop->open_descriptor(*pipe, child.ends[number], descriptor_nature::own_pipe);
+      pipe->loop->open_descriptor(*pipe, child.ends[number], descriptor_nature::pipe);
     }
   }
   return made.release();

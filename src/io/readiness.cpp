@@ -26,7 +26,7 @@ unsigned wake(io_loop& loop, direction& q) noexcept {
 unsigned note_events(io_loop& loop, descriptor& d, unsigned events) noexcept {
   const bool ended = (events & (poll_read_hang_up | poll_hang_up | poll_error)) != 0;
   unsigned woken = 0;
-  if (ended) d.hung_up = true;
+  if (ended || (events & poll_priority) != 0) d.reads_until_empty = true;
   if (ended || (events & poll_in) != 0) woken += wake(loop, d.queue[direction_in]);
   if ((events & (poll_out | poll_hang_up | poll_error)) != 0)
     woken += wake(loop, d.queue[direction_out]);

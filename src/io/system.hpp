@@ -31,10 +31,10 @@ enum poll_events : unsigned {
 
 /// What a descriptor stands for: which calls move its bytes, and what a short read says.
 enum class descriptor_nature : std::uint8_t {
-  socket,    ///< receive() and send()
-  own_pipe,  ///< read() and write(); a short read has emptied it
-  pipe,      ///< made elsewhere: a short read may have met the end of a packet (pipe2(2), O_DIRECT)
-  other,     ///< a terminal, an eventfd, a device: a short read says nothing, and no SIGPIPE
+  socket,  ///< receive() and send(); a short read may have met the end of a message
+  tcp,     ///< the same, but a short read has emptied it or met an urgent mark
+  pipe,    ///< read() and write(); a short read may have met the end of a packet (O_DIRECT)
+  other,   ///< a terminal, an eventfd, a device: as a pipe, without SIGPIPE
 };
 
 /// What a copy has to know of a file.

@@ -13,13 +13,19 @@ namespace {
 
 system& sys_of(const descriptor& d) noexcept { return d.loop->sys(); }
 
-void give(descriptor& d, int fd, error_code& ec) noexcept {
-  if (fd < 0) {
-    ec = make_error(fd);
-    return;
-  }
-  ec = error_code();
-  d.loop->open_descriptor(d, fd);
+constexpr int tcp_number = 6;  // IPPROTO_TCP
+
+descriptor_nature nature_of(int protocol) noexcept {
+  return protocol == tcp_number ? descriptor_nature::tcp : descriptor_nature::socket;
+}
+
+/// Of a socket that was made elsewhere, whatever its owner takes it for.
+descriptor_nature nature_of(descriptor& d, int fd) noexcept {
+  constexpr int socket_level = 1, number = 38;  // SOL_SOCKET, SO_PROTOCOL
+  int protocol = 0;
+  std::size_t bytes = sizeof protocol;
+  const int r = sys_of(d).get_option(fd, socket_level, number, &protocol, bytes);
+  return nature_of(r < 0 ? 0 : protocol);
 }
 
 }  // namespace
@@ -29,7 +35,10 @@ int socket_calls::openable(const descriptor& d) noexcept { return beck::openable
 void socket_calls::open(descriptor& d, int family, int type, int protocol, error_code& ec) {
   const object_use inside = use_of(d, "open");
   ec = make_error(openable(d));
-  if (!ec) give(d, sys_of(d).open_socket(family, type, protocol), ec);
+  if (ec) return;
+  const int fd = sys_of(d).open_socket(family, type, protocol);
+  ec = make_error(fd);
+  if (!ec) d.loop->open_descriptor(d, fd, nature_of(protocol));
 }
 
 int socket_calls::open_for_connect(descriptor& d, int family, int type, int protocol) noexcept {
@@ -37,7 +46,7 @@ int socket_calls::open_for_connect(descriptor& d, int family, int type, int prot
   if (const int refused = openable(d); refused != 0) return refused;
   const int fd = sys_of(d).open_socket(family, type, protocol);
   if (fd < 0) return fd;
-  d.loop->open_descriptor(d, fd);
+  d.loop->open_descriptor(d, fd, nature_of(protocol));
   return 0;
 }
 
@@ -45,11 +54,8 @@ void socket_calls::adopt(descriptor& d, int fd, error_code& ec) noexcept {
   const object_use inside = use_of(d, "assign");
   ec = make_error(openable(d));
   if (ec) return;
-  if (const int result = sys_of(d).adopt(fd); result < 0) {
-    ec = make_error(result);
-    return;
-  }
-  give(d, fd, ec);
+  ec = make_error(sys_of(d).adopt(fd));
+  if (!ec) d.loop->open_descriptor(d, fd, nature_of(d, fd));
 }
 
 void socket_calls::bind(descriptor& d, const void* address, std::size_t bytes,
@@ -104,11 +110,12 @@ void socket_calls::open_pair(descriptor& a, descriptor& b, int family, int type,
   int pair[2];
   ec = make_error(sys_of(a).open_pair(family, type, protocol, pair));
   if (ec) return;
-  a.loop->open_descriptor(a, pair[0]);
-  b.loop->open_descriptor(b, pair[1]);
+  a.loop->open_descriptor(a, pair[0], nature_of(protocol));
+  b.loop->open_descriptor(b, pair[1], nature_of(protocol));
 }
 
-error_code socket_calls::open_accepted(descriptor& d, descriptor& acceptor, int fd) noexcept {
+error_code socket_calls::open_accepted(descriptor& d, descriptor& acceptor, int fd,
+                                       int protocol) noexcept {
   const bool simulated =
       d.loop->drv().kind() == backend::sim || acceptor.loop->drv().kind() == backend::sim;
   const error_code ec = d.loop != acceptor.loop && simulated
@@ -117,7 +124,7 @@ error_code socket_calls::open_accepted(descriptor& d, descriptor& acceptor, int 
   if (ec) {
     close_number(acceptor, fd);
   } else {
-    d.loop->open_descriptor(d, fd);
+    d.loop->open_descriptor(d, fd, nature_of(protocol));
   }
   return ec;
 }

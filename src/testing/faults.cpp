@@ -14,6 +14,7 @@ static_assert(static_cast<int>(fault::short_write) == static_cast<int>(sim_fault
 static_assert(static_cast<int>(fault::backlog_full) == static_cast<int>(sim_fault::backlog_full));
 static_assert(static_cast<int>(fault::date_set) == static_cast<int>(sim_fault::date_set));
 static_assert(static_cast<int>(fault::sync_failed) == static_cast<int>(sim_fault::sync_failed));
+static_assert(static_cast<int>(fault::boundary) == static_cast<int>(sim_fault::boundary));
 static_assert(static_cast<int>(fault::duplication) == static_cast<int>(sim_fault::duplication));
 static_assert(static_cast<int>(fault::call_slow) == static_cast<int>(sim_fault::call_slow));
 
@@ -29,7 +30,7 @@ faults::faults() noexcept {
   set(fault::spurious_event, 0.05).set(fault::clock_jump, 0.0005).set(fault::date_set, 0.05);
   set(fault::device_error, 0.002).set(fault::disk_full, 0.002).set(fault::sync_failed, 0.01);
   set(fault::duplication, 0.05);
-  set(fault::lookup_failed, 0.02).set(fault::call_slow, 0.02);
+  set(fault::lookup_failed, 0.02).set(fault::call_slow, 0.02).set(fault::boundary, 0.02);
 }
 
 faults faults::none() noexcept {

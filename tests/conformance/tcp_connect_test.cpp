@@ -4,6 +4,7 @@
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/net/tcp.hpp>
+#include <beck/run/bind.hpp>
 
 #include <cstring>
 #include <ostream>
@@ -286,4 +287,141 @@ CONFORMANCE("a port that is out of range is refused before any socket sees it") 
     CHECK(std::string(refused.what()).find("-1") != std::string::npos);
     CHECK(std::string(refused.what()).find("65535") != std::string::npos);
   }
+}
+
+namespace {
+
+/// Starts a connect and cancels it before anybody has asked for its outcome.
+outcome connect_and_cancel(beck::io_context& ctx, tcp::socket& socket, const tcp::endpoint& to) {
+  outcome first;
+  post(ctx, [&] {
+    socket.async_connect(to, note(first));
+    socket.cancel();
+  });
+  beck::test::run_all(ctx);
+  return first;
+}
+
+}  // namespace
+
+CONFORMANCE("a connect after a cancelled one that stands does not succeed with the wrong peer") {
+  for (const bool synchronous : {false, true}) {
+    beck::io_context ctx(context_options());
+    tcp::acceptor first(ctx, loopback_v4()), second(ctx, loopback_v4());
+    tcp::socket socket(ctx, tcp::v4());
+    REQUIRE(connect_and_cancel(ctx, socket, first.local_endpoint()).aborted());
+    beck::test::let_arrive(ctx);
+    if (synchronous) {
+      error_code ec;
+      socket.connect(second.local_endpoint(), ec);
+      CHECK(ec == error::already_connected);
+    } else {
+      outcome connected;
+      socket.async_connect(second.local_endpoint(), note(connected));
+      beck::test::run_all(ctx);
+      CHECK(connected.ended_with(error::already_connected));
+    }
+    socket.close();  // the way out
+    outcome connected;
+    socket.async_connect(second.local_endpoint(), note(connected));
+    beck::test::run_all(ctx);
+    CHECK(connected.ok());
+    CHECK(socket.remote_endpoint() == second.local_endpoint());
+  }
+}
+
+CONFORMANCE("a connect to where a cancelled one has come to succeeds") {
+  beck::io_context ctx(context_options());
+  tcp::acceptor acceptor(ctx, loopback_v4());
+  tcp::socket socket(ctx, tcp::v4());
+  REQUIRE(connect_and_cancel(ctx, socket, acceptor.local_endpoint()).aborted());
+  beck::test::let_arrive(ctx);
+  outcome connected;
+  socket.async_connect(acceptor.local_endpoint(), note(connected));
+  beck::test::run_all(ctx);
+  CHECK(connected.ok());
+  outcome again;
+  socket.async_connect(acceptor.local_endpoint(), note(again));
+  beck::test::run_all(ctx);
+  CHECK(again.ended_with(error::already_connected));
+}
+
+CONFORMANCE("a connect after a cancelled one that was refused goes where it should") {
+  for (const bool synchronous : {false, true}) {
+    beck::io_context ctx(context_options());
+    const deaf_port nobody(ctx);
+    tcp::acceptor acceptor(ctx, loopback_v4());
+    tcp::socket socket(ctx, tcp::v4());
+    REQUIRE(connect_and_cancel(ctx, socket, nobody).aborted());
+    beck::test::let_arrive(ctx);
+    error_code ec;
+    if (synchronous) {
+      socket.connect(acceptor.local_endpoint(), ec);
+    } else {
+      outcome connected;
+      socket.async_connect(acceptor.local_endpoint(), note(connected));
+      beck::test::run_all(ctx);
+      ec = connected.ec;
+    }
+    CHECK(ec == error_code());
+    CHECK(socket.remote_endpoint(ec) == acceptor.local_endpoint());
+  }
+}
+
+CONFORMANCE("a connect beside one that is still under way gives already_started at once") {
+  for (const int threads : {1, 2}) {
+    if (threads == 2 && where == beck::test::on_uring) continue;
+    beck::io_context ctx(context_options().threads(threads));
+    tcp::acceptor full(ctx), other(ctx, loopback_v4());
+    full.open(tcp::v4());
+    full.bind(loopback_v4());
+    full.listen(0);
+    std::vector<tcp::socket> holders;
+    bool hung = false;
+    for (int i = 0; i < 8 && !hung; ++i) {  // a backlog of 0 takes one or two
+      outcome connected;
+      tcp::socket& next = holders.emplace_back(ctx);
+      next.async_connect(full.local_endpoint(), note(connected));
+      beck::test::let_settle(ctx);
+      beck::test::let_arrive(ctx);
+      if (connected.done()) continue;
+      hung = true;
+      next.cancel();
+      beck::test::run_all(ctx);
+      REQUIRE(connected.aborted());
+      outcome again;
+      next.async_connect(other.local_endpoint(), note(again));
+      beck::test::let_settle(ctx);
+      beck::test::let_settle(ctx);
+      CHECK(again.ended_with(error::already_started));
+      error_code ec;
+      next.connect(other.local_endpoint(), ec);
+      CHECK(ec == error::already_started);
+      next.close();
+      outcome fresh;
+      next.async_connect(other.local_endpoint(), note(fresh));
+      ctx.restart();
+      ctx.run_for(beck::duration(2'000'000'000));
+      CHECK(fresh.ok());
+    }
+    CHECK(hung);
+  }
+}
+
+CONFORMANCE("a connect that waits behind a cancelled one is tried") {
+  beck::io_context ctx(context_options());
+  tcp::acceptor first(ctx, loopback_v4()), second(ctx, loopback_v4());
+  tcp::socket socket(ctx, tcp::v4());
+  beck::cancellation_signal signal;
+  outcome cancelled, connected;
+  post(ctx, [&] {
+    socket.async_connect(first.local_endpoint(),
+                         bind_cancellation_slot(signal.slot(), note(cancelled)));
+    socket.async_connect(second.local_endpoint(), note(connected));
+    signal.emit(beck::cancellation_type::terminal);
+  });
+  beck::test::run_all(ctx);
+  CHECK(cancelled.aborted());
+  CHECK((connected.ended_with(error::already_connected) ||
+         connected.ended_with(error::already_started)));
 }

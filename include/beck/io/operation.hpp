@@ -56,7 +56,8 @@ struct io_op : queue_entry {
   static constexpr std::uint8_t flag_all = 1;  ///< go on until `length` bytes have moved
   static constexpr std::uint8_t flag_cancelled =
       2;  ///< a cancel was asked for while it could not be undone
-  static constexpr std::uint8_t flag_tried = 4;  ///< connect: it was asked for and is in progress
+  static constexpr std::uint8_t flag_tried =
+      4;  ///< connect: it was asked for and is in progress; accept: it has found nothing
   static constexpr std::uint8_t flag_exhausted =
       8;  ///< accept: no descriptor or memory for a new socket
   static constexpr std::uint8_t flag_cancel_queued =

@@ -34,7 +34,10 @@ class [[nodiscard]] accept_operation : public operation {
 
   io_result<Socket> await_resume() noexcept {
     result_error ec = this->error();
-    if (!ec) ec = socket_calls::open_accepted(*socket_.slot(), *target, std::exchange(result, -1));
+    if (!ec) {
+      ec = socket_calls::open_accepted(*socket_.slot(), *target, std::exchange(result, -1),
+                                       Socket::protocol_type::protocol());
+    }
     error_code gone;  // the peer, again
     if (!ec && peer_ != nullptr) *peer_ = socket_.remote_endpoint(gone);
     return io_result<Socket>(ec, static_cast<Socket&&>(socket_));
@@ -55,12 +58,14 @@ class [[nodiscard]] accept_operation : public operation {
 /// the start.
 class [[nodiscard]] accept_into_operation : public void_operation {
  public:
-  accept_into_operation(descriptor* d, stream_object& peer) noexcept
-      : void_operation(op_kind::accept, d, nullptr, 0), peer_(&peer) {
+  accept_into_operation(descriptor* d, stream_object& peer, int protocol) noexcept
+      : void_operation(op_kind::accept, d, nullptr, 0), peer_(&peer), protocol_(protocol) {
     result = -1;
   }
   accept_into_operation(accept_into_operation&& other) noexcept
-      : void_operation(static_cast<void_operation&&>(other)), peer_(other.peer_) {
+      : void_operation(static_cast<void_operation&&>(other)),
+        peer_(other.peer_),
+        protocol_(other.protocol_) {
     result = std::exchange(other.result, -1);
   }
   accept_into_operation& operator=(accept_into_operation&&) = delete;
@@ -91,7 +96,7 @@ class [[nodiscard]] accept_into_operation : public void_operation {
   io_result<> await_resume() noexcept {
     if (result < 0) return io_result<>(error());
     return io_result<>(
-        socket_calls::open_accepted(*peer_->slot(), *target, std::exchange(result, -1)));
+        socket_calls::open_accepted(*peer_->slot(), *target, std::exchange(result, -1), protocol_));
   }
 
   template <class Token>
@@ -111,14 +116,16 @@ class [[nodiscard]] accept_into_operation : public void_operation {
   }
 
   stream_object* peer_;
+  int protocol_;
 };
 
 /// The same, and it gives the peer's endpoint.
 template <class Endpoint>
 class [[nodiscard]] accept_from_operation : public accept_into_operation {
  public:
-  accept_from_operation(descriptor* d, stream_object& peer, Endpoint& endpoint) noexcept
-      : accept_into_operation(d, peer), endpoint_(&endpoint) {}
+  accept_from_operation(descriptor* d, stream_object& peer, Endpoint& endpoint,
+                        int protocol) noexcept
+      : accept_into_operation(d, peer, protocol), endpoint_(&endpoint) {}
 
   io_result<> await_resume() noexcept {
     const io_result<> accepted = accept_into_operation::await_resume();
@@ -214,7 +221,9 @@ class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor>
     return {this->descriptor_, socket_on(other)};
   }
   /// Into a closed socket of the caller's, which outlives the operation.
-  accept_into_operation async_accept(stream_object& peer) { return {this->descriptor_, peer}; }
+  accept_into_operation async_accept(stream_object& peer) {
+    return {this->descriptor_, peer, Protocol::protocol()};
+  }
   /// Each of these with the peer's endpoint, which is written at completion; an empty one if the
   /// peer has gone again.
   accept_operation<socket_type> async_accept(endpoint_type& endpoint) {
@@ -226,7 +235,7 @@ class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor>
     return {this->descriptor_, socket_on(where), &endpoint};
   }
   accept_from_operation<endpoint_type> async_accept(stream_object& peer, endpoint_type& endpoint) {
-    return {this->descriptor_, peer, endpoint};
+    return {this->descriptor_, peer, endpoint, Protocol::protocol()};
   }
   template <class Token>
     requires(!accept_target<std::decay_t<Token>, endpoint_type>)
@@ -293,7 +302,8 @@ class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor>
     io_op op(op_kind::accept, this->descriptor_, nullptr, 0);
     const int result = this->perform_now(op);
     ec = make_error(result);
-    if (!ec) ec = socket_calls::open_accepted(slot, *this->descriptor_, result);
+    if (ec) return;
+    ec = socket_calls::open_accepted(slot, *this->descriptor_, result, Protocol::protocol());
   }
   socket_type accept_as(socket_type socket, error_code& ec) {
     accept_into(*socket.slot(), ec);

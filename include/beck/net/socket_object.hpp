@@ -33,7 +33,9 @@ struct socket_calls {
   static void open_pair(descriptor& a, descriptor& b, int family, int type, int protocol,
                         error_code& ec);
   /// Gives a descriptor that accept4(2) made on `acceptor` to a slot, or closes it and says why.
-  static error_code open_accepted(descriptor& d, descriptor& acceptor, int fd) noexcept;
+  /// `protocol`: that of the acceptor.
+  static error_code open_accepted(descriptor& d, descriptor& acceptor, int fd,
+                                  int protocol) noexcept;
   /// 0 if something may be opened in `d` (of io_object::slot_to_open()), else a result as in io_op.
   static int openable(const descriptor& d) noexcept;
   static void close_number(descriptor& d, int fd) noexcept;

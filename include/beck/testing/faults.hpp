@@ -38,10 +38,16 @@ enum class fault : unsigned char {
   device_error,  ///< a read or write fails with EIO, and has moved nothing
   disk_full,     ///< for a moment there is no room: a write fails with ENOSPC
   sync_failed,   ///< a sync fails with EIO; what it was to store is lost with the next power cut
+
+  // In the kernel again:
+  /// A read stops at some byte of what is sent, with more behind it and no event for that: at an
+  /// urgent mark (SO_OOBINLINE; a splice does not go past it), behind a UNIX message that carries
+  /// descriptors, at the end of a packet in a pipe.
+  boundary,
 };
 
 /// How many kinds there are.
-inline constexpr std::size_t fault_kinds = static_cast<std::size_t>(fault::sync_failed) + 1;
+inline constexpr std::size_t fault_kinds = static_cast<std::size_t>(fault::boundary) + 1;
 
 /// "loss", "reordering", ...
 const char* to_string(fault which) noexcept;

@@ -163,6 +163,10 @@ int sim_network::connect(sim_socket& s, const void* address, std::size_t bytes) 
     return error != 0 ? -error : -ECONNABORTED;
   }
   if (s.phase == sim_phase::connecting) return -EALREADY;
+  if (s.connect_untold) {  // whatever the address is
+    s.connect_untold = false;
+    return 0;
+  }
   if (s.phase != sim_phase::fresh) return -EISCONN;
   if (is_any(name.address)) {
     name.address =
@@ -295,6 +299,7 @@ void sim_network::syn_answer(sim_socket& client, std::uint64_t value) {
     return fail_connect(client, static_cast<int>(error));
   }
   client.phase = sim_phase::connected;
+  client.connect_untold = true;
   wake(client);
 }
 

@@ -36,6 +36,7 @@ constexpr sim_fault_table<const char*> names = {
     "device_error",
     "disk_full",
     "sync_failed",
+    "boundary",
 };
 
 }  // namespace

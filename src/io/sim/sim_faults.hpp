@@ -41,9 +41,10 @@ enum class sim_fault : std::uint8_t {
   device_error,
   disk_full,
   sync_failed,
+  boundary,
 };
 
-inline constexpr std::size_t sim_fault_kinds = static_cast<std::size_t>(sim_fault::sync_failed) + 1;
+inline constexpr std::size_t sim_fault_kinds = static_cast<std::size_t>(sim_fault::boundary) + 1;
 
 template <class T>
 using sim_fault_table = std::array<T, sim_fault_kinds>;

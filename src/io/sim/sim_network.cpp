@@ -236,6 +236,8 @@ unsigned sim_network::levels(const sim_socket& s) noexcept {
   if (closed || (s.receive_ended && s.send_ended)) seen |= poll_hang_up;
   if (s.receive_ended) seen |= poll_in | poll_read_hang_up;
   if (s.in.readable() != 0) seen |= poll_in;
+  const bool urgent = s.family != AF_UNIX && !s.boundaries.empty();  // a mark, once it is here
+  if (urgent && s.boundaries.front() < s.in.arrived()) seen |= poll_priority;
   if (s.send_ended || !s.blocked) seen |= poll_out;
   return seen;
 }

@@ -74,6 +74,8 @@ class sim_network {
   std::ptrdiff_t waiting(sim_socket& s, std::size_t bytes) noexcept;
   void take(sim_socket& s, char* data, std::size_t bytes) noexcept { s.in.receive(data, bytes); }
   void take_done(sim_socket& s, std::size_t asked, std::size_t taken);
+  /// Whether the last read stopped there, and not because nothing was left.
+  static bool stands_at_boundary(const sim_socket& s) noexcept;
   int shutdown(sim_socket& s, int how);
 
   /// Datagrams (sim_datagrams.cpp).

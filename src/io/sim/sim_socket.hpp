@@ -59,6 +59,7 @@ struct sim_socket {
   bool send_ended = false;      ///< nothing more can be sent
   bool fin_received = false;    ///< the peer has ended the stream
   bool connect_failed = false;  ///< the next connect(2) only reports
+  bool connect_untold = false;  ///< the same of one that has succeeded
   bool reset_answered = false;  ///< gone, and the peer has been told so
   bool silent = false;          ///< nothing arrives here any more
   bool forgotten = false;       ///< over, and the peer does not know: what it sends is answered
@@ -69,6 +70,8 @@ struct sim_socket {
   std::int64_t lost_since_ns = 0;    ///< what comes to here is lost and sent again; 0: no
   std::int64_t connect_began_ns = 0;
   std::uint32_t connects = 0;  ///< how often it was told to
+  /// Places in `in` where a read stops, in their order, from the one at which it stands on.
+  std::deque<std::uint64_t> boundaries;
   bool blocked = false;        ///< a send found no room and waits for the peer to read
   bool window_due = false;     ///< news of room is on its way here
 

@@ -63,6 +63,9 @@ void sim_network::put_done(sim_socket& s, std::uint64_t first_byte, std::size_t 
   sim_socket& to = *s.peer;
   const std::uint64_t end = to.in.sent();
   if (end - first_byte < asked && to.in.unacknowledged() >= capacity_of(s)) s.blocked = true;
+  if (end != first_byte && strikes(sim_fault::boundary, s)) {
+    to.boundaries.push_back(end - world_.faults().random().below(end - first_byte));
+  }
   if (to.family == AF_UNIX) {
     to.in.arrive(end);
   } else {
@@ -113,7 +116,12 @@ std::ptrdiff_t sim_network::waiting(sim_socket& s, std::size_t bytes) noexcept {
   if (s.pipe_end == sim_pipe_end::writing) return -EBADF;
   if (!tcp && s.phase != sim_phase::connected) return -EINVAL;
   if (tcp && (s.phase == sim_phase::fresh || s.phase == sim_phase::listening)) return -ENOTCONN;
-  if (const std::size_t there = s.in.readable(); there != 0) {
+  if (std::size_t there = s.in.readable(); there != 0) {
+    for (const std::uint64_t at : s.boundaries) {
+      if (at == s.in.read()) continue;
+      there = std::min(there, static_cast<std::size_t>(at - s.in.read()));
+      break;
+    }
     std::size_t taken = std::min(there, bytes);
     if (taken > 1 && strikes(sim_fault::short_read, s)) {
       taken -= 1 + world_.faults().random().below(taken - 1);
@@ -127,6 +135,10 @@ std::ptrdiff_t sim_network::waiting(sim_socket& s, std::size_t bytes) noexcept {
   return s.receive_ended ? 0 : -EAGAIN;
 }
 
+bool sim_network::stands_at_boundary(const sim_socket& s) noexcept {
+  return !s.boundaries.empty() && s.boundaries.front() == s.in.read();
+}
+
 void sim_network::take_done(sim_socket& s, std::size_t asked, std::size_t taken) {
   sim_socket* from = s.peer;
   if (s.family == AF_UNIX) {
@@ -135,8 +147,9 @@ void sim_network::take_done(sim_socket& s, std::size_t asked, std::size_t taken)
     from->window_due = true;
     transmit(event_kind::window, *from);
   }
+  while (!s.boundaries.empty() && s.boundaries.front() < s.in.read()) s.boundaries.pop_front();
   // After a short read nobody asks again before there is news (epoll(7)): so there has to be some.
-  if (taken < asked && s.in.readable() != 0) {
+  if (taken < asked && s.in.readable() != 0 && !stands_at_boundary(s)) {
     schedule(event_kind::news, s, 0, sim_clock::later(world_.clock().now(), drawn_delay()));
   }
 }

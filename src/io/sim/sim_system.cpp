@@ -131,7 +131,7 @@ int sim_system::open_pipe(int (&ends)[2]) noexcept {
 int sim_system::adopt_any(int fd) noexcept {
   return on(sim_note::query, fd, [](sim_socket& s) {
     return static_cast<int>(s.pipe_end == sim_pipe_end::none ? descriptor_nature::socket
-                                                             : descriptor_nature::own_pipe);
+                                                             : descriptor_nature::pipe);
   });
 }
 
@@ -304,6 +304,8 @@ std::ptrdiff_t sim_system::splice(int from, int to, std::size_t bytes, bool) noe
     const bool has_pipe =
         source.pipe_end != sim_pipe_end::none || target->pipe_end != sim_pipe_end::none;
     if (!has_pipe) return -EINVAL;
+    const bool at_mark = source.family != AF_UNIX && sim_network::stands_at_boundary(source);
+    if (at_mark && source.in.readable() != 0) return -EAGAIN;  // only a read goes past it
     const std::ptrdiff_t there = network().waiting(source, bytes);
     if (there <= 0) return there;
     const std::ptrdiff_t room = network().room(*target, static_cast<std::size_t>(there));

@@ -184,10 +184,12 @@ void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& comple
   // told since this was armed stays: the completions of different entries are not ordered, and an
   // edge is told once.
   const bool more = (completion.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0;
-  if (d.hung_up || more) {
+  if (d.reads_until_empty || more) {
     q.ready = readiness::known;
   } else if (q.ready != readiness::known) {
     q.ready = readiness::no;
+    // Of UNIX sockets it says so from Linux 6.17 on. What is not watched yet is looked at then.
+    if (d.nature != descriptor_nature::tcp && d.registered) loop_.note_short_read(d, q);
   }
   if ((op.flags & io_op::flag_all) == 0 || op.transferred == op.length) {
     end_operation(op, d, 0);

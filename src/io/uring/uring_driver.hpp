@@ -37,6 +37,8 @@ class uring_driver final : public driver {
   void submit(io_op& op) noexcept override;
   void cancel(io_op& op) noexcept override;
   bool makes_file_calls() const noexcept override { return true; }
+  /// A multishot poll repeats what woke it, and whatever arrives wakes with POLLPRI among others.
+  bool tells_urgent_data() const noexcept override { return false; }
   bool unlist(io_op& op) noexcept override {
     return due_.remove(op) || fresh_.remove(op) || now_.remove(op);
   }
