@@ -46,8 +46,8 @@ bool is_exhaustion(int result) noexcept {
   return result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -ENOBUFS;
 }
 
-/// A connect needs no readiness. Nor does the first accept of a socket that is not watched yet: that
-/// it cannot accept is told by no event.
+/// A connect needs no readiness. Nor does the first accept of a socket that is not watched yet:
+/// that it cannot accept is told by no event.
 bool is_untried(const io_op& op) noexcept {
   if (op.kind != op_kind::connect && op.kind != op_kind::accept) return false;
   if ((op.flags & io_op::flag_tried) != 0) return false;
@@ -202,8 +202,8 @@ void io_loop::note_received(const descriptor& d, direction& q, std::size_t asked
   }
 }
 
-/// It has found the last of what was there, or met a boundary (docs/kernel.md), of which TCP has but
-/// one, and a driver may tell of that. Else there is "perhaps" more, and to try late is the best.
+/// It has found the last of what was there, or met a boundary (docs/kernel.md). TCP has one kind of
+/// them, and a driver may tell of that. Else there is "perhaps" more, and to try late is the best.
 void io_loop::note_short_read(const descriptor& d, direction& q) const noexcept {
   if (d.nature == descriptor_nature::tcp && driver_->tells_urgent_data()) {
     q.ready = readiness::no;

@@ -37,8 +37,8 @@ inline const io_vector* parts_of_file(const file_operation& op) noexcept {
   return static_cast<const file_vector_transfer&>(op).parts();
 }
 
-/// 0, or -EINVAL for an offset that no file has. To pwritev2(2) and the ring the greatest one, which
-/// is -1, means the file's current position.
+/// 0, or -EINVAL for an offset that no file has. To pwritev2(2) and the ring the greatest one,
+/// which is -1, means the file's current position.
 int refused_offset(const file_operation& op) noexcept;
 
 /// The bytes that a transfer has still to move.

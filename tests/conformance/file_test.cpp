@@ -2,12 +2,12 @@
 //
 // Files at offsets: what is read and written, where, how many at once, and what a close or a cancel
 // leaves behind.
+#include <array>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/coro/when_all.hpp>
 #include <beck/file/read_write_at.hpp>
 #include <beck/interop/use_future.hpp>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>

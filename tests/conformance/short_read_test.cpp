@@ -212,8 +212,8 @@ CONFORMANCE_ON(beck::test::kernel, "what another sender has written behind the f
 CONFORMANCE_ON(beck::test::kernel, "an accepted and an adopted UNIX socket are read the same way") {
   check_everywhere([](beck::io_context& ctx) {
     using local = beck::local::stream_protocol;
-    local::acceptor acceptor(ctx, local::endpoint(std::string("\0beck-short-read", 16) +
-                                                  std::to_string(::getpid())));
+    local::acceptor acceptor(
+        ctx, local::endpoint(std::string("\0beck-short-read", 16) + std::to_string(::getpid())));
     local::socket client(ctx);
     client.connect(acceptor.local_endpoint());
     local::socket accepted = acceptor.accept();

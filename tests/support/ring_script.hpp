@@ -63,6 +63,7 @@ struct ring_script {
   unsigned overflow_next = 0;
   unsigned lose_next = 0;
   bool hold_completions = false;
+  bool silent_of_unread = false;  ///< no SOCK_NONEMPTY, as of UNIX sockets before Linux 6.17
   bool reverse_completions = false;
   std::function<void()> on_enter;
 };

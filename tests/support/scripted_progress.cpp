@@ -133,7 +133,8 @@ bool scripted_engine::work(std::uint64_t id) {
   scripted_operation& operation = *find(id);
   operation.again = false;
   for (unsigned round = 0; round < multishot_rounds_max; ++round) {
-    const work_outcome outcome = do_work(operation, transfer_limit(operation), buffers_);
+    work_outcome outcome = do_work(operation, transfer_limit(operation), buffers_);
+    if (script_.silent_of_unread) outcome.flags &= ~unsigned{IORING_CQE_F_SOCK_NONEMPTY};
     if (outcome.what == work_outcome::kind::moved) continue;
     if (outcome.what == work_outcome::kind::blocked) return false;
     if (moves_bytes(operation.entry->opcode) && !script_.transfer_limits.empty()) {

@@ -71,6 +71,7 @@ class scripted_kernel final : public uring::ring_kernel {
   /// The next cancel that finds its target answers 0, -EALREADY or -ENOENT, and the target ends to
   /// match.
   void answer_cancel(int result) { script_.cancel_answers.push_back(result); }
+  void keep_silent_of_unread() { script_.silent_of_unread = true; }
   void shorten_transfer(unsigned bytes) { script_.transfer_limits.push_back(bytes); }
   void overflow_next(unsigned completions) { script_.overflow_next += completions; }
   /// No memory to keep the next completions: gone for ever, and counted in the queue.

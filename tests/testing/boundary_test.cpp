@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the simulator calls a boundary: a read stops there with more behind it, and no event tells of
-// the rest, as at an urgent mark or behind a UNIX message with descriptors.
+// What the simulator calls a boundary: a read stops there with more behind it, and no event tells
+// of the rest, as at an urgent mark or behind a UNIX message with descriptors.
 #include <doctest/doctest.h>
 #include <beck/testing/sim.hpp>
 

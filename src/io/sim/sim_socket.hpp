@@ -72,8 +72,8 @@ struct sim_socket {
   std::uint32_t connects = 0;  ///< how often it was told to
   /// Places in `in` where a read stops, in their order, from the one at which it stands on.
   std::deque<std::uint64_t> boundaries;
-  bool blocked = false;        ///< a send found no room and waits for the peer to read
-  bool window_due = false;     ///< news of room is on its way here
+  bool blocked = false;     ///< a send found no room and waits for the peer to read
+  bool window_due = false;  ///< news of room is on its way here
 
   std::vector<sim_socket*> backlog;  ///< connections to be accepted
   std::size_t backlog_max = 0;

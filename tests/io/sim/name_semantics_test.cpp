@@ -52,7 +52,8 @@ TEST_CASE("a TCP connection has the names that Linux gives it") {
     sockaddr_in in{};
     std::size_t bytes = sizeof in;
     CHECK(k.sys().remote_name(c.listener, &in, bytes) == -ENOTCONN);
-    CHECK(k.connect(c.client, k.v4(k.port(c.listener))) >= -EISCONN);
+    // The first one collects the success, whatever the address is.
+    CHECK(k.connect(c.client, k.v4(1)) == 0);
     CHECK(k.connect(c.client, k.v4(k.port(c.listener))) == -EISCONN);
     k.close(c);
   });
