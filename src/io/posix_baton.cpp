@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/fatal_call.hpp"
 #include "io/baton.hpp"
 #include "io/wake.hpp"
 
@@ -29,11 +30,23 @@ bool baton_parts::futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t exp
   // FUTEX_WAIT_BITSET: its limit is absolute, on the steady clock.
   const long result = ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
                                 limit, nullptr, FUTEX_BITSET_MATCH_ANY);
-  return result == 0 || errno != ETIMEDOUT;  // EAGAIN: the word has changed; EINTR: look again
+  if (result == 0) return true;
+  switch (errno) {
+    case ETIMEDOUT:
+      return false;
+    case EAGAIN:  // the word has changed
+    case EINTR:   // look again
+      return true;
+    default:
+      end_without_call("futex", errno);
+  }
 }
 
 void baton_parts::futex_wake(const void* word, unsigned count) noexcept {
-  ::syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0);
+  // EFAULT: whoever slept there is awake and has gone with the word.
+  if (::syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0) < 0 &&
+      errno != EFAULT)
+    end_without_call("futex", errno);
 }
 
 void baton_parts::wake(int wake_fd) noexcept { wake_write(wake_fd); }

@@ -63,7 +63,14 @@ std::ptrdiff_t posix_system::read_cached(int fd, const io_vector* parts, std::si
   const std::ptrdiff_t r = retried([=] {
     return ::preadv2(fd, as_vectors(parts), static_cast<int>(count), as_offset(offset), RWF_NOWAIT);
   });
-  return r == -EOPNOTSUPP ? -EAGAIN : r;  // before Linux 4.14, and file systems that cannot tell
+  switch (r) {
+    case -EOPNOTSUPP:  // before Linux 4.14, and file systems that cannot tell
+    case -ENOSYS:      // before 4.6
+    case -EPERM:       // a filter that does not know the call
+      return -EAGAIN;
+    default:
+      return r;
+  }
 }
 
 int posix_system::sync_file(int fd, bool data_only) noexcept {

@@ -17,6 +17,7 @@
 
 #include <beck/io/vector_operation.hpp>
 
+#include "base/fatal_call.hpp"
 #include "io/posix_retry.hpp"
 
 namespace beck {
@@ -29,23 +30,21 @@ static_assert(sizeof(io_vector) == sizeof(iovec) &&
 
 int once(int result) noexcept { return result >= 0 ? result : -errno; }
 
+std::int64_t read_clock(clockid_t which) noexcept {
+  timespec t;
+  if (::clock_gettime(which, &t) != 0) [[unlikely]]
+    end_without_call("clock_gettime", errno);
+  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
 const sockaddr* as_address(const void* address) noexcept {
   return static_cast<const sockaddr*>(address);
 }
 
 }  // namespace
 
-std::int64_t posix_system::now() noexcept {
-  timespec t;
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
-
-std::int64_t posix_system::wall_now() noexcept {
-  timespec t;
-  ::clock_gettime(CLOCK_REALTIME, &t);
-  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
+std::int64_t posix_system::now() noexcept { return read_clock(CLOCK_MONOTONIC); }
+std::int64_t posix_system::wall_now() noexcept { return read_clock(CLOCK_REALTIME); }
 
 int posix_system::open_socket(int family, int type, int protocol) noexcept {
   return once(::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol));

@@ -8,6 +8,7 @@
 
 #include <beck/base/assert.hpp>
 
+#include "base/fatal_call.hpp"
 #include "io/wake.hpp"
 
 namespace beck {
@@ -20,7 +21,10 @@ int wake_open() noexcept {
 void wake_write(int fd) noexcept {
   BECK_ASSERT(fd >= 0, "a simulated context was posted to from another thread");
   const std::uint64_t one = 1;
-  while (::write(fd, &one, sizeof one) < 0 && errno == EINTR) {}
+  while (::write(fd, &one, sizeof one) < 0) {
+    // Whoever sleeps would sleep on.
+    if (errno != EINTR) end_without_call("write to the eventfd of an io_context", errno);
+  }
 }
 
 void wake_drain(int fd, std::uint64_t total) noexcept {
@@ -29,10 +33,12 @@ void wake_drain(int fd, std::uint64_t total) noexcept {
     std::uint64_t count = 0;
     if (::read(fd, &count, sizeof count) == sizeof count) {
       seen += count;
-    } else {  // the writer is between its push and its write
-      pollfd waiting{fd, POLLIN, 0};
-      ::poll(&waiting, 1, -1);
+      continue;
     }
+    if (errno != EAGAIN && errno != EINTR)
+      end_without_call("read of the eventfd of an io_context", errno);
+    pollfd waiting{fd, POLLIN, 0};  // the writer is between its push and its write
+    if (::poll(&waiting, 1, -1) < 0 && errno != EINTR) end_without_call("poll", errno);
   }
 }
 

@@ -68,6 +68,12 @@ bool is_over(const pump_parts& pump, const error_code& ec) {
   return ec || pump.all.error;
 }
 
+/// Whether the kernel, or a filter, does not splice these two; what is a fault of theirs a buffer
+/// will meet, too.
+bool is_refusal(const error_code& ec) noexcept {
+  return ec == error::invalid_argument || ec == error::no_permission || ec == make_error(-ENOSYS);
+}
+
 task<bool> write_out(const pump_parts& pump, const std::vector<char>& room, std::size_t bytes) {
   auto [ec, n] = co_await async_write(pump.to, buffer(room.data(), bytes));
   if (n != 0) pump.all.count(pump.way, relay_mechanism::buffer, n);
@@ -99,11 +105,11 @@ task<bool> pump_spliced(const pump_parts& pump, readable_pipe& out, writable_pip
   constexpr auto own_reader = splice_operation::ends::own_reader;
   while (!pump.all.error) {
     auto [ec, n] = co_await splice_operation(pump.from, in, pipe_bytes, false, own_reader);
-    if (ec == error::invalid_argument && may_change) co_return false;
+    if (is_refusal(ec) && may_change) co_return false;
     if (is_over(pump, ec)) co_return true;
     for (std::size_t left = n; left != 0;) {
       auto [sent, m] = co_await async_splice_some(out, pump.to, left);
-      if (sent == error::invalid_argument && may_change) {
+      if (is_refusal(sent) && may_change) {
         const bool goes_on = co_await empty_pipe(pump, out, left);
         co_return !goes_on;
       }

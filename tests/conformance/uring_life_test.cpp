@@ -20,11 +20,7 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
 #include <linux/io_uring.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -34,6 +30,7 @@
 #include "support/context_options.hpp"
 #include "support/echo_load.hpp"
 #include "support/outcome.hpp"
+#include "support/refused_call.hpp"
 #include "support/scale.hpp"
 
 using beck::buffer;
@@ -124,17 +121,7 @@ void read_all(const disk_file& file) {
 }
 
 /// Makes io_uring_setup fail with `reason` in this process, for ever.
-void refuse_rings(int reason) {
-  sock_filter code[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_io_uring_setup, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(reason)),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  };
-  const sock_fprog program{4, code};
-  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-}
+void refuse_rings(int reason) { beck::test::refuse_call(__NR_io_uring_setup, reason); }
 
 bool contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;

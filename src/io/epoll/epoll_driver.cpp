@@ -12,6 +12,7 @@
 
 #include <beck/base/error.hpp>
 
+#include "base/fatal_call.hpp"
 #include "io/io_loop.hpp"
 #include "io/perform.hpp"
 #include "io/perform_file.hpp"
@@ -26,6 +27,13 @@ constexpr std::uint64_t wake_token = UINT64_MAX;
 
 std::uint64_t token_of(const descriptor& d) noexcept {
   return std::uint64_t{d.generation} << 32 | d.index;
+}
+
+/// What a failed wait has given. All but a signal ends the program: a loop that cannot wait would
+/// come back at once, for ever.
+int no_events(const char* call, int error) noexcept {
+  if (error != EINTR) end_without_call(call, error);
+  return 0;
 }
 
 }  // namespace
@@ -164,8 +172,11 @@ int epoll_driver::wait_for_events(const timespec* limit) noexcept {
   const int room = static_cast<int>(events_.size());
   if (nanoseconds_) {
     const int count = ::epoll_pwait2(epoll_fd_, events_.data(), room, limit, nullptr);
-    if (count >= 0 || errno != ENOSYS) return count;
-    nanoseconds_ = false;  // before Linux 5.11
+    if (count >= 0) [[likely]]
+      return count;
+    const int error = errno;
+    if (error != ENOSYS && error != EPERM) return no_events("epoll_pwait2", error);
+    nanoseconds_ = false;  // before Linux 5.11, or a filter that does not know the call
   }
   int limit_ms = -1;  // rounded up: a timer is never early
   if (limit != nullptr) {
@@ -174,7 +185,8 @@ int epoll_driver::wait_for_events(const timespec* limit) noexcept {
             ? 1'000'000'000
             : static_cast<int>(limit->tv_sec * 1000 + (limit->tv_nsec + 999'999) / 1'000'000);
   }
-  return ::epoll_wait(epoll_fd_, events_.data(), room, limit_ms);
+  const int count = ::epoll_wait(epoll_fd_, events_.data(), room, limit_ms);
+  return count >= 0 ? count : no_events("epoll_wait", errno);
 }
 
 void epoll_driver::collect(int timeout, std::int64_t deadline) noexcept {
@@ -191,7 +203,7 @@ void epoll_driver::collect(int timeout, std::int64_t deadline) noexcept {
     loop_.pause_lock();
     const int count = wait_for_events(wait);
     loop_.resume_lock();
-    if (count <= 0)
+    if (count == 0)
       return;  // a time-out, or EINTR (S9): the loop's next turn recomputes the deadline
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = events_[static_cast<std::size_t>(i)];

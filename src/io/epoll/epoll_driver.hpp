@@ -54,6 +54,7 @@ class epoll_driver final : public driver {
   void count_parked(int change) noexcept;
   /// timeout 0: what is there now; else waits until the deadline.
   void collect(int timeout, std::int64_t deadline) noexcept;
+  /// How many events there are; 0 also after a signal.
   int wait_for_events(const timespec* limit) noexcept;
 
   io_loop& loop_;

@@ -11,6 +11,7 @@
 #include <beck/base/assert.hpp>
 #include <beck/base/error.hpp>
 
+#include "base/fatal_call.hpp"
 #include "io/io_loop.hpp"
 #include "io/perform.hpp"
 #include "io/perform_file.hpp"
@@ -228,15 +229,15 @@ bool uring_driver::enter(unsigned wait_for, std::int64_t deadline) noexcept {
     case uring::submit_status::failed:
       break;
   }
-  BECK_ASSERT(false, "io_uring_enter refuses this ring for good");
-  return false;
+  end_without_call("io_uring_enter", result.error);
 }
 
 /// The kernel is out of memory and nothing completes: look again soon, not at once.
 void uring_driver::back_off() noexcept {
   back_off_ns_ = back_off_ns_ == 0 ? back_off_ns_min : back_off_ns_ * 2;
   if (back_off_ns_ > back_off_ns_max) back_off_ns_ = back_off_ns_max;
-  loop_.sys().poll(wake_fd_, poll_in, loop_.sys().now() + back_off_ns_);
+  const int seen = loop_.sys().poll(wake_fd_, poll_in, loop_.sys().now() + back_off_ns_);
+  if (seen < 0) end_without_call("ppoll", -seen);
 }
 
 }  // namespace beck
