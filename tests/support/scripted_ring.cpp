@@ -86,7 +86,7 @@ int scripted_kernel::wait_deadline(unsigned flags, const void* argument, std::si
   const auto* const when =
       reinterpret_cast<const __kernel_timespec*>(static_cast<std::uintptr_t>(wanted.ts));
   if (when->tv_sec < 0 || when->tv_nsec < 0 || when->tv_nsec >= 1'000'000'000) return -EINVAL;
-  const std::int64_t start_ns = (flags & uring::enter_abs_timer) != 0 ? 0 : now_ns();
+  const std::int64_t start_ns = (flags & uring::enter_abs_timer) != 0 ? shift_ns_ : now_ns();
   deadline_ns = start_ns + when->tv_sec * 1'000'000'000 + when->tv_nsec;
   return 0;
 }

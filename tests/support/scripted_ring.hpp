@@ -45,11 +45,14 @@ class scripted_kernel final : public uring::ring_kernel {
   void unmap(void* address, std::size_t bytes) override;
   void close(int fd) override;
   std::int64_t now_ns() override;
+  bool shifts_clock() override { return shift_ns_ != 0; }
 
   // What kind of kernel it is.
   void know_setup_flags(unsigned flags) { known_flags_ = flags; }
   void know_features(unsigned features) { features_ = features; }
   void know_absolute_deadlines(bool on) { absolute_deadlines_ = on; }
+  /// As in a time namespace: points in time that an enter gets mean another clock than now_ns().
+  void shift_clock(std::int64_t ns) { shift_ns_ = ns; }
   void forget_opcode(unsigned opcode) { forgotten_.insert(opcode); }
   void limit_entries(unsigned entries) { entries_max_ = entries; }  ///< larger rings: ENOMEM
   void refuse_setup(int error, unsigned times = for_ever) { setup_refusals_ = {error, times}; }
@@ -117,6 +120,7 @@ class scripted_kernel final : public uring::ring_kernel {
   unsigned known_flags_ = all_known_flags;
   unsigned features_ = all_features;
   bool absolute_deadlines_ = true;
+  std::int64_t shift_ns_ = 0;
   unsigned entries_max_ = 32768;
   unsigned maps_left_ = for_ever;
   int control_error_ = 0;

@@ -10,6 +10,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string_view>
+
+#include "base/fatal_call.hpp"
 
 namespace beck::uring {
 namespace {
@@ -51,8 +54,17 @@ void posix_ring_kernel::close(int fd) { ::close(fd); }
 
 std::int64_t posix_ring_kernel::now_ns() {
   timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  if (::clock_gettime(CLOCK_MONOTONIC, &now) != 0) [[unlikely]]
+    end_without_call("clock_gettime", errno);
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// Every process of the first time namespace sees the same link; without it nothing is known.
+bool posix_ring_kernel::shifts_clock() {
+  constexpr std::string_view unshifted = "time:[4026531834]";  // TIME_NS_INIT_INO
+  char link[64];
+  const ssize_t bytes = ::readlink("/proc/self/ns/time", link, sizeof link);
+  return bytes < 0 || std::string_view(link, static_cast<std::size_t>(bytes)) != unshifted;
 }
 
 ring_kernel& real_kernel() noexcept {

@@ -20,6 +20,7 @@ class posix_ring_kernel final : public ring_kernel {
   void unmap(void* address, std::size_t bytes) override;
   void close(int fd) override;
   std::int64_t now_ns() override;
+  bool shifts_clock() override;
 };
 
 /// The one object that all drivers of the process share: it has no state.

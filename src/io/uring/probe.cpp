@@ -127,6 +127,7 @@ class prober {
   unsigned poll_edges_ = 0;
   bool poll_ended_ = false;
   bool cancel_answered_ = false;
+  bool shifted_ = false;
 };
 
 probe_result prober::run(const ring_options& wanted) {
@@ -139,7 +140,8 @@ probe_result prober::run(const ring_options& wanted) {
     if (poll_error != 0) {
       refuse(failed_call_, -poll_error);
     } else {
-      ring_.use_absolute_deadlines(has_absolute_deadlines());
+      shifted_ = kernel_.shifts_clock();
+      ring_.use_absolute_deadlines(!shifted_ && has_absolute_deadlines());
       ring_.reset_stats();
       result_.opened = true;
       describe_open(wanted);
@@ -286,6 +288,7 @@ void prober::describe_open(const ring_options& wanted) {
   text = "io_uring: " + std::to_string(ring_.entries()) + " entries, " +
          std::to_string(ring_.completions()) + " completions, " + flags_text(ring_.setup_flags());
   text += ring_.absolute_deadlines() ? ", absolute deadlines" : ", relative deadlines";
+  if (shifted_) text += " (the clock is, or may be, that of a time namespace)";
   if (!given_up_.empty()) text += "; given up:" + given_up_;
   if (ring_.entries() < wanted.entries)
     text += "; asked for " + std::to_string(wanted.entries) + " entries";

@@ -27,7 +27,8 @@ struct probe_result {
 /// Opens `target` with `wanted`, or with less: flags that only make it faster are dropped one by
 /// one, and a queue that does not fit the memory limit is made smaller. Never drops
 /// IORING_SETUP_COOP_TASKRUN: a plain ring is slower than epoll. On success `target` is open and
-/// idle, and its clock is the absolute one where the kernel has it. Requires: `target` is closed.
+/// idle, and is told points in time where the kernel takes them and means the clock that this
+/// process sees (not in a time namespace). Requires: `target` is closed.
 /// Blocks at most `probe_patience_ns` for a kernel that takes entries and never completes them.
 /// Thread: the one that may use the ring.
 probe_result open_probed(ring& target, ring_kernel& kernel, const ring_options& wanted);

@@ -44,6 +44,10 @@ class ring_kernel {
   /// CLOCK_MONOTONIC in nanoseconds: the clock that deadlines are points on.
   virtual std::int64_t now_ns() = 0;
 
+  /// Whether that clock is, or may be, shifted for this process (time_namespaces(7)): `enter` takes
+  /// points in time by the machine's own.
+  virtual bool shifts_clock() = 0;
+
  protected:
   ~ring_kernel() = default;
 };

@@ -214,6 +214,21 @@ TEST_CASE("U13: a kernel without absolute deadlines gets relative ones") {
   probe.check_works();
 }
 
+TEST_CASE("U21: a shifted clock gets relative deadlines, and the report says why") {
+  for (const std::int64_t shift : {INT64_C(500'000'000'000'000), INT64_C(-500'000'000'000)}) {
+    scripted_kernel kernel;
+    kernel.shift_clock(shift);
+    probed probe(kernel);
+    REQUIRE_FALSE(probe.opened.absolute_deadlines());  // else this would wait for days
+    CHECK(contains(probe.result.text, "relative deadlines"));
+    CHECK(contains(probe.result.text, "time namespace"));
+    probe.check_works();
+    const std::int64_t soon = kernel.now_ns() + 1'000'000;
+    CHECK(probe.opened.submit(1, soon, true).status == submit_status::done);
+    CHECK(kernel.now_ns() >= soon);
+  }
+}
+
 TEST_CASE("U13: passing trouble does not make the probe give up") {
   scripted_kernel kernel;
   kernel.fail_enter(-EAGAIN, 3);

@@ -77,6 +77,7 @@ class watching_kernel final : public beck::uring::ring_kernel {
   void unmap(void* address, std::size_t bytes) override { scripted.unmap(address, bytes); }
   void close(int fd) override { scripted.close(fd); }
   std::int64_t now_ns() override { return clock; }
+  bool shifts_clock() override { return false; }
 
   scripted_kernel scripted;
   std::vector<wait> waits;
