@@ -43,8 +43,9 @@ struct direction {
   /// Saturating: how often waiting was right; from 2 on a read is attempted one turn late instead
   /// of at once.
   std::uint8_t predictor = 0;
-  bool trying = false;      ///< shared: a thread makes its system call
-  bool woken_late = false;  ///< shared: an event came during that
+  bool handing_over = false;  ///< what waits is being given to the driver, one after the other
+  bool trying = false;        ///< shared: a thread makes its system call
+  bool woken_late = false;    ///< shared: an event came during that
 };
 
 /// Directions of a descriptor: reading and accepting, writing and connecting, and errors.

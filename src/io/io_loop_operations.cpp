@@ -191,16 +191,18 @@ void io_loop::leave_direction(io_op& op) noexcept {
   direction& q = op.target->queue[direction_of(op.kind)];
   if (q.current != &op) return;  // its descriptor was closed meanwhile
   q.current = nullptr;
-  while (!q.waiting.empty()) {
+  if (q.handing_over) return;  // it was refused at once: the loop below goes on with the next
+  q.handing_over = true;
+  while (!q.waiting.empty() && q.current == nullptr) {
     auto* next = static_cast<io_op*>(q.waiting.pop());
     if ((next->flags & io_op::flag_cancelled) != 0) {
       complete_with(*next, -ECANCELED);
-      continue;
+    } else {
+      q.current = next;
+      hand_over(*next);
     }
-    q.current = next;
-    hand_over(*next);
-    return;
   }
+  q.handing_over = false;
 }
 
 // --- steps
@@ -218,6 +220,7 @@ bool io_loop::step_again(io_op& op) noexcept {
   if (is_shared()) return step_again_shared(op);
   if (attempt(op)) return true;
   ++outstanding_;
+  advance(op, op_event::wake);  // under way again: it may be refused at once, and finish
   hand_over(op);
   return false;
 }
@@ -323,11 +326,7 @@ void io_loop::abandon(direction& q) noexcept {
   if (q.undelivered == op) q.undelivered = nullptr;
   mark_cancelled(q.waiting);
   if (op->state == op_state::in_kernel) return;  // those that wait end behind it
-  if (op->state == op_state::parked) {
-    leave_pause(*op);
-    driver_->cancel(*op);
-    return;
-  }
+  if (op->state == op_state::parked) return cancel_one(*op);
   if (op->state == op_state::listed && !q.waiting.empty() && driver_->unlist(*op)) {
     finish(*op, -ECANCELED);
     return;
