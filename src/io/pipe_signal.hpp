@@ -7,37 +7,44 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
-#include <ctime>
-
-#include "io/posix_retry.hpp"
 
 namespace beck {
 
-/// Makes a call that moves up to `bytes` and gives how many, or -errno. The signal mask, a signal
-/// that was pending before and every other thread stay as they were.
+/// SIGPIPE of this thread, blocked while this lives.
+class pipe_signal_guard {
+ public:
+  pipe_signal_guard() noexcept;
+  /// The mask is as it was before.
+  ~pipe_signal_guard();
+  pipe_signal_guard(const pipe_signal_guard&) = delete;
+  pipe_signal_guard& operator=(const pipe_signal_guard&) = delete;
+
+  /// An errno value: the signal cannot be blocked, so nothing may be called that raises it.
+  int error() const noexcept { return error_; }
+  /// After a call that may have raised it: takes it back. What others have sent meanwhile, and what
+  /// was pending before, stays.
+  void take_back() const noexcept;
+
+ private:
+  void send_again(siginfo_t& info) const noexcept;
+
+  sigset_t pipe_signal_;
+  sigset_t before_;
+  int error_;
+  bool was_blocked_ = false;
+  bool was_pending_ = false;  // then it is not ours to take
+};
+
+/// Makes a call that moves up to `bytes` and gives how many, or -errno. The signal mask, signals
+/// from elsewhere and every other thread stay as they were.
 template <class Call>
 std::ptrdiff_t with_pipe_signal_kept_back(std::size_t bytes, Call call) noexcept {
-  sigset_t pipe_signal;
-  sigset_t before;
-  sigemptyset(&pipe_signal);
-  sigaddset(&pipe_signal, SIGPIPE);
-  ::pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
-  bool pending = false;  // since before: then it is not ours to take
-  if (sigismember(&before, SIGPIPE) != 0) {
-    sigset_t waiting;
-    ::sigpending(&waiting);
-    pending = sigismember(&waiting, SIGPIPE) != 0;
-  }
+  const pipe_signal_guard kept;
+  if (kept.error() != 0) return -kept.error();
   const std::ptrdiff_t result = call();
   // A call that goes on inside the kernel after it has moved something raises the signal and gives
   // the count: only one that moved all, or found no room, is known to have raised none.
-  const bool may_have_come =
-      result != -EAGAIN && result != static_cast<std::ptrdiff_t>(bytes) && !pending;
-  if (may_have_come) {
-    const timespec at_once{0, 0};
-    static_cast<void>(retried([&] { return ::sigtimedwait(&pipe_signal, nullptr, &at_once); }));
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (result != -EAGAIN && result != static_cast<std::ptrdiff_t>(bytes)) kept.take_back();
   return result;
 }
 

@@ -11,12 +11,14 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <doctest/doctest.h>
 #include <beck/base/unique_fd.hpp>
 #include <beck/io/vector_operation.hpp>
 
+#include "io/pipe_signal.hpp"
 #include "io/posix_system.hpp"
 
 using beck::io_vector;
@@ -80,6 +82,18 @@ void block() {
   ::pthread_sigmask(SIG_BLOCK, &one, nullptr);
 }
 
+void count_signal(int) { raised = raised + 1; }
+
+/// Another process sends SIGPIPE to this one; it has arrived afterwards.
+void send_from_outside() {
+  const pid_t self = ::getpid();
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(::kill(self, SIGPIPE) == 0 ? 0 : 1);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  CHECK(status == 0);
+}
+
 }  // namespace
 
 TEST_CASE("the fallback writes to a pipe with a reader") {
@@ -122,6 +136,48 @@ TEST_CASE("the fallback leaves a blocked signal blocked, and a pending one pendi
   sigaddset(&one, SIGPIPE);
   const timespec at_once{0, 0};
   CHECK(::sigtimedwait(&one, nullptr, &at_once) == SIGPIPE);
+}
+
+TEST_CASE("a SIGPIPE from outside that comes during a short call reaches the program") {
+  const pipe_signal as(&count_signal);
+  ends pipe;
+  pipe.out.reset();
+  const auto short_call = [] {
+    send_from_outside();
+    return std::ptrdiff_t{2};
+  };
+  const auto failing_call = [&] {
+    send_from_outside();
+    return ::write(pipe.in.get(), text, 4) < 0 ? std::ptrdiff_t{-errno} : std::ptrdiff_t{0};
+  };
+  CHECK(beck::with_pipe_signal_kept_back(4, short_call) == 2);
+  CHECK(raised == 1);
+  CHECK(beck::with_pipe_signal_kept_back(4, failing_call) == -EPIPE);
+  CHECK(raised == 2);
+  CHECK_FALSE(is_pending());
+  CHECK_FALSE(is_blocked());
+}
+
+TEST_CASE("a SIGPIPE that the program sends to the calling thread reaches it, as it was sent") {
+  const pipe_signal as(&count_signal);
+  const auto call = [] {
+    ::raise(SIGPIPE);
+    return std::ptrdiff_t{2};
+  };
+  CHECK(beck::with_pipe_signal_kept_back(4, call) == 2);
+  CHECK(raised == 1);
+  std::thread([&] {
+    block();
+    CHECK(beck::with_pipe_signal_kept_back(4, call) == 2);
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, SIGPIPE);
+    siginfo_t info{};
+    const timespec at_once{0, 0};
+    CHECK(::sigtimedwait(&one, &info, &at_once) == SIGPIPE);
+    CHECK(info.si_pid == ::getpid());
+  }).join();
+  CHECK(raised == 1);
 }
 
 TEST_CASE("the system's own way raises no signal either") {
