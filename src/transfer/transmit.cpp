@@ -68,6 +68,22 @@ struct transmission {
   error_code error;
 };
 
+/// Around an operation on the stream: on a shared loop another thread may close the stream before
+/// it has begun, and whoever has the slot then would get it.
+class stream_hold {
+ public:
+  explicit stream_hold(const transmission& work) noexcept {
+    refused_ = work.loop().is_shared() ? hold_.emplace(work.to, work.to_life).result() : 0;
+    if (refused_ == 0) refused_ = work.usable();
+  }
+  /// 0, or why there is nothing to begin.
+  int refused() const noexcept { return refused_; }
+
+ private:
+  late<open_hold> hold_;
+  int refused_;
+};
+
 // --- by sendfile ---------------------------------------------------------------------------------
 
 struct file_range {
@@ -126,6 +142,11 @@ task<bool> send_file(transmission& work) {
       break;
     }
     if (r == -EAGAIN) {
+      const stream_hold open(work);
+      if (open.refused() < 0) {
+        work.fail(make_error(open.refused()));
+        break;
+      }
       auto room = co_await void_operation(op_kind::wait_write, &work.to, nullptr, 0);
       if (room.error()) work.fail(room.error());
     } else if (may_change && (is_refusal(r) || r == 0)) {
@@ -178,7 +199,8 @@ class block_sending {
       auto got = co_await std::move(read);
       auto turn = co_await turns_[index].wait();
       if (turn.error()) work_.fail(turn.error());
-      if (const int refused = work_.usable(); refused < 0) work_.fail(make_error(refused));
+      const stream_hold open(work_);
+      if (open.refused() < 0) work_.fail(make_error(open.refused()));
       if (work_.error) break;
       const std::size_t have = std::min(*got, bytes);
       transfer_operation write(op_kind::send, &work_.to, memory, have);

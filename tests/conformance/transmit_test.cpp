@@ -14,6 +14,7 @@
 #include <beck/run/bind.hpp>
 #include <beck/transfer/transmit.hpp>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "io/posix_system.hpp"
+#include "support/connections.hpp"
 #include "support/context_options.hpp"
 #include "support/context_seam.hpp"
 #include "support/file_place.hpp"
@@ -440,4 +442,39 @@ CONFORMANCE_ON(beck::test::epoll, "nobody can close the stream of a shared conte
   CHECK((s.arrived == s.data));
   CHECK(seen.calls > 0);
   CHECK(seen.unguarded == 0);
+}
+
+namespace {
+
+/// Sends nothing, and meanwhile the stream's object gets another connection, which takes no more.
+class reopening_system final : public beck::posix_system {
+ public:
+  std::ptrdiff_t send_to_stream(int, std::uint64_t, int, std::size_t) noexcept override {
+    reopen();
+    return -EAGAIN;
+  }
+  std::function<void()> reopen;
+};
+
+}  // namespace
+
+CONFORMANCE_ON(
+    beck::test::epoll,
+    "a transmission on a shared context never waits for what has the stream's slot now") {
+  beck::io_context ctx(context_options().threads(2));
+  auto system = std::make_unique<reopening_system>();
+  reopening_system& seam = *system;
+  beck::testing::context_seam::replace_system(ctx, std::move(system));
+  sending s(ctx, where, 300'000);
+  beck::test::stream_socket other(ctx);
+  seam.reopen = [&] {
+    s.pair.a.close();
+    connect_pair(s.pair.a, other);
+    beck::test::fill(s.pair.a);
+  };
+  beck::error_code ended = beck::error::interrupted;
+  const auto note_end = [&](const beck::error_code& ec, const transfer_report&) { ended = ec; };
+  beck::async_transmit(s.pair.a, s.file, 0, 300'000, transmit_options(), note_end);
+  ctx.run_for(5s);
+  CHECK(ended == beck::error::operation_aborted);
 }
