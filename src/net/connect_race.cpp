@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -59,13 +61,15 @@ class connect_race {
     share& operator=(share&&) = delete;
     ~share() {
       if (race_ == nullptr) return;
-      if (!ran_) race_->give_up();  // its context is gone
+      // Its context is gone, or it could not be launched, which the step that tried tells.
+      if (!ran_ && !race_->in_step_) race_->give_up();
       race_->drop();
     }
-    /// The handler runs.
-    connect_race& enter() noexcept {
+    /// The handler runs: takes a step of the race.
+    template <class Step>
+    void run(Step step) noexcept {
       ran_ = true;
-      return *race_;
+      race_->take(step);
     }
 
    private:
@@ -82,6 +86,8 @@ class connect_race {
     connect_race* race = nullptr;
   };
 
+  template <class Step>
+  void take(Step step) noexcept;
   void begin();
   void give_up() noexcept;
   void resolved(const error_code& ec, const ip::tcp::resolver::results_type& found);
@@ -110,6 +116,7 @@ class connect_race {
   std::vector<ip::tcp::endpoint> endpoints_;
   std::vector<ip::tcp::socket> attempts_;  // as many as have begun, in the order of endpoints_
   std::size_t under_way_ = 0;              // attempts, and the lookup
+  bool in_step_ = false;
   bool decided_ = false;
   bool won_ = false;
   std::size_t winner_ = 0;
@@ -122,7 +129,8 @@ void connect_race::start(done_function done) {
   done_ = static_cast<done_function&&>(done);
   work_.emplace(context_.get_executor());
   share mine(*this);
-  post(strand_, [mine = std::move(mine)]() mutable { mine.enter().begin(); });
+  post(strand_,
+       [mine = std::move(mine)]() mutable { mine.run([](connect_race& race) { race.begin(); }); });
 }
 
 /// The strand may be of another context's threads, or of several.
@@ -135,19 +143,33 @@ void connect_race::request_stop() noexcept {
 
 // --- on the strand -------------------------------------------------------------------------------
 
+/// What a step cannot start for want of memory or of slots ends the race, not the run() around it.
+template <class Step>
+void connect_race::take(Step step) noexcept {
+  in_step_ = true;
+  try {
+    step(*this);
+  } catch (const std::system_error& error) {
+    if (!decided_) decide(error.code());
+  } catch (const std::bad_alloc&) {
+    if (!decided_) decide(error::make_error_code(error::no_memory));
+  }
+  in_step_ = false;
+}
+
 void connect_race::begin() {
   if (decided_) return end_if_still();
   if (!request_) {
     sort();
     return attempt_next();
   }
-  ++under_way_;
   share mine(*this);
   std::move (*request_)(bind_executor(
       strand_, [mine = std::move(mine)](const error_code& ec,
                                         const ip::tcp::resolver::results_type& found) mutable {
-        mine.enter().resolved(ec, found);
+        mine.run([&](connect_race& race) { race.resolved(ec, found); });
       }));
+  ++under_way_;
 }
 
 void connect_race::resolved(const error_code& ec, const ip::tcp::resolver::results_type& found) {
@@ -178,13 +200,13 @@ void connect_race::attempt_next() {
     return;
   }
   attempts_.emplace_back(context_, home_);
-  ++under_way_;
   share mine(*this);
   attempts_[which].async_connect(
       endpoints_[which],
       bind_executor(strand_, [mine = std::move(mine), which](const error_code& ec) mutable {
-        mine.enter().attempted(which, ec);
+        mine.run([&](connect_race& race) { race.attempted(which, ec); });
       }));
+  ++under_way_;
   if (attempts_.size() < endpoints_.size()) arm();
 }
 
@@ -194,8 +216,9 @@ void connect_race::arm() {
   const std::size_t round = attempts_.size();
   timer_.async_wait(
       bind_executor(strand_, [mine = std::move(mine), round](const error_code& ec) mutable {
-        connect_race& race = mine.enter();
-        if (!ec && !race.decided_ && race.attempts_.size() == round) race.attempt_next();
+        mine.run([&](connect_race& race) {
+          if (!ec && !race.decided_ && race.attempts_.size() == round) race.attempt_next();
+        });
       }));
 }
 

@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/allocations.hpp"
 #include "support/connecting.hpp"
 #include "support/connections.hpp"
 #include "support/name_server.hpp"
@@ -152,6 +153,40 @@ CONFORMANCE("v6 comes first, and the versions take turns") {
                       happy_eyeballs{beck::duration(1h)}, got.handler());
   ctx.run();
   CHECK(got.to == v6.local_endpoint());
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "a race that runs out of memory ends with that, or without what it lacked (K9)") {
+  NEEDS_ALLOCATION_FAULTS();
+  for (const bool by_name : {false, true}) {
+    bool fired = true;
+    int n = 1;
+    for (; fired && n < 100; ++n) {
+      beck::io_context ctx(context_options());
+      tcp::acceptor acceptor(ctx, loopback_v4());
+      const tcp::endpoint there = acceptor.local_endpoint();
+      tcp::socket socket(ctx);
+      connected got;
+      if (by_name) {
+        beck::async_connect(socket, "127.0.0.1", std::to_string(there.port()), happy_eyeballs(),
+                            got.handler());
+      } else {
+        const tcp::endpoint nobody = loopback_v4(1);
+        beck::async_connect(socket, endpoint_list{nobody, there}, happy_eyeballs(), got.handler());
+      }
+      {
+        const beck::test::allocation_fault fault(n);
+        CHECK_NOTHROW(ctx.run());
+        fired = fault.fired();
+      }
+      INFO("allocation " << n << (by_name ? ", by name" : ""));
+      CHECK(got.calls == 1);
+      CHECK((!got.ec || got.ec == error::no_memory));
+      CHECK(socket.is_open() == !got.ec);
+    }
+    CHECK(n > 2);
+    CHECK_FALSE(fired);
+  }
 }
 
 CONFORMANCE("if nobody can be connected to the socket stays what it was") {
