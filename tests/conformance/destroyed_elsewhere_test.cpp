@@ -46,18 +46,32 @@ beck::task<> accept_for_ever(tcp::acceptor acceptor) {
   }
 }
 
-/// Runs `ctx` until it has nothing to do but wait, and then stops it.
-void run_elsewhere(beck::io_context& ctx) {
+/// Runs `ctx` until it has nothing to do but wait, and stops it. Then calls `after`, when the
+/// thread that ran it has ended, or while it lives on.
+template <class After>
+void run_elsewhere(beck::io_context& ctx, bool thread_ends, After after) {
   std::atomic<bool> waits{false};
+  std::atomic<bool> left{thread_ends};
   beck::co_spawn(ctx, beck::test::pause(ctx, std::chrono::milliseconds(1)),
                  [&](std::exception_ptr) {
                    waits.store(true);
                    waits.notify_one();
                  });
-  std::thread worker([&] { ctx.run(); });
+  std::atomic<bool> stopped{false};
+  std::thread worker([&] {
+    ctx.run();
+    stopped.store(true);
+    stopped.notify_one();
+    left.wait(false);
+  });
   waits.wait(false);
   ctx.stop();
-  worker.join();
+  stopped.wait(false);
+  if (thread_ends) worker.join();
+  after();
+  left.store(true);
+  left.notify_one();
+  if (!thread_ends) worker.join();
 }
 
 template <class Fill>
@@ -67,8 +81,7 @@ void check_that_nothing_stays_open(const beck::io_context::options& how, Fill fi
   for (int round = 0; round < rounds; ++round) {
     auto ctx = std::make_unique<beck::io_context>(how);
     fill(*ctx);
-    run_elsewhere(*ctx);
-    ctx.reset();
+    run_elsewhere(*ctx, round % 2 == 0, [&] { ctx.reset(); });
     if (open_descriptors().size() != before) ++leaking;
   }
   CHECK(leaking == 0);
@@ -131,8 +144,7 @@ CONFORMANCE_ON(
       port = acceptor.local_endpoint().port();
       beck::co_spawn(*ctx, accept_for_ever(std::move(acceptor)), beck::detached);
     }
-    run_elsewhere(*ctx);
-    ctx.reset();
+    run_elsewhere(*ctx, round % 2 == 0, [&] { ctx.reset(); });
   }
   CHECK(in_use == 0);
 }
@@ -149,8 +161,7 @@ CONFORMANCE_ON(beck::test::kernel,
       peer.assign(beck::local::stream_protocol(), pair.b.release());
       beck::co_spawn(*ctx, read_for_ever(std::move(pair)), beck::detached);
     }
-    run_elsewhere(*ctx);
-    ctx.reset();
+    run_elsewhere(*ctx, round % 2 == 0, [&] { ctx.reset(); });
     char byte = 0;
     beck::error_code ec;
     peer.non_blocking(true);
