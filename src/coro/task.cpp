@@ -7,6 +7,8 @@
 
 #include <beck/base/assert.hpp>
 
+#include "base/lock_check.hpp"
+
 namespace beck {
 
 void task_base::refuse_empty() noexcept {
@@ -21,6 +23,7 @@ void task_promise_base::refuse_started() noexcept {
 
 runner* task_promise_base::begin_inside(std::coroutine_handle<> self,
                                         std::coroutine_handle<> parent, scope& environment) {
+  held_locks::must_be_none();
   require_fresh();
   runner* const where = runner::current();
   BECK_ASSERT(where != nullptr,
@@ -63,6 +66,7 @@ bool task_promise_base::start_concurrent(std::coroutine_handle<> self,
 
 void task_promise_base::start_root(std::coroutine_handle<> self, scope& environment,
                                    queue_entry* after, runner& where) {
+  held_locks::must_be_none();
   require_fresh();
   scope_ = &environment;
   after_ = after;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/lock_check.hpp"
 #include "run/stop_walk.hpp"
 
 namespace beck {
@@ -67,7 +68,7 @@ void task_group::on_end(join_point& join, branch& ended, state_guard& held,
   // Where a ring comes beside this, it waits for the lock: then the end of the group disarms.
   if (self.children_ == 0 && !self.lock().is_concurrent()) self.drained_.disarm();
   held.unlock();
-  about_to_call_out();
+  held_locks::must_be_none();
   gone.destroy_(gone);
   self.give_place();
 }

@@ -7,6 +7,7 @@
 #include <beck/base/assert.hpp>
 #include <beck/base/error.hpp>
 
+#include "base/lock_check.hpp"
 #include "run/stop_walk.hpp"
 
 namespace beck {
@@ -107,7 +108,7 @@ void scope::make_up_for_start() noexcept {
 }
 
 void scope::cancel_leaf() noexcept {
-  about_to_call_out();
+  held_locks::must_be_none();
   const scope* const inner = kind_->cancel(leaf_, *this);
   BECK_ASSERT(inner == nullptr, "a scope is not cancelled but told");
   state_guard guard(lock_);

@@ -8,7 +8,8 @@
 #include <thread>
 
 #include <beck/run/block.hpp>
-#include <beck/run/concurrency.hpp>
+
+#include "base/lock_check.hpp"
 
 #include "base/fork_count.hpp"
 
@@ -57,7 +58,7 @@ bool stop_state::request() noexcept {
     r.gone_ = &gone;
     running = &r;
     lock.unlock();
-    about_to_call_out();
+    held_locks::must_be_none();
     r.call_(r);
     lock.lock();
     if (!gone) r.gone_ = nullptr;

@@ -22,10 +22,10 @@ using beck::async_generator;
 using beck::generator;
 using beck::task;
 using beck::test::on_stack;
-using beck::test::stack_sizes;
 
 namespace {
 
+constexpr std::size_t small_stack = 256 * 1024;
 constexpr int levels = 100'000;
 constexpr int levels_of_element = 2'000;  // each element passes through all of them
 
@@ -122,120 +122,110 @@ task<> nothing() { co_return; }
 }  // namespace
 
 TEST_CASE("generators nested in one another are dropped where they stand (K3)") {
-  for (const std::size_t bytes : stack_sizes) {
-    on_stack(bytes, [] {
-      alive all;
-      {
-        auto deep = numbers(all, levels);
-        CHECK(*deep.begin() == 0);
-        CHECK(all.count == levels + 1);
-      }
-      CHECK(all.count == 0);
-      CHECK(all.in_order);
-    });
-  }
+  on_stack(small_stack, [] {
+    alive all;
+    {
+      auto deep = numbers(all, levels);
+      CHECK(*deep.begin() == 0);
+      CHECK(all.count == levels + 1);
+    }
+    CHECK(all.count == 0);
+    CHECK(all.in_order);
+  });
 }
 
 TEST_CASE("generators and tasks that hold one another in parameters are dropped (K3)") {
-  for (const std::size_t bytes : stack_sizes) {
-    on_stack(bytes, [] {
-      alive all;
-      for (const bool run : {false, true}) {
-        auto deep = numbers(all, 0);
-        auto later = elements(all, 0);
-        auto work = nothing();
-        for (int i = 0; i < levels; ++i) {
-          deep = around(std::move(deep));
-          later = elements_around(std::move(later));
-          work = around_task(std::move(work));
-        }
-        if (run) CHECK(*deep.begin() == 0);
+  on_stack(small_stack, [] {
+    alive all;
+    for (const bool run : {false, true}) {
+      auto deep = numbers(all, 0);
+      auto later = elements(all, 0);
+      auto work = nothing();
+      for (int i = 0; i < levels; ++i) {
+        deep = around(std::move(deep));
+        later = elements_around(std::move(later));
+        work = around_task(std::move(work));
       }
-      CHECK(all.count == 0);
-    });
-  }
+      if (run) CHECK(*deep.begin() == 0);
+    }
+    CHECK(all.count == 0);
+  });
 }
 
 TEST_CASE("async generators nested in one another are dropped where they stand (K3)") {
-  for (const std::size_t bytes : stack_sizes) {
-    on_stack(bytes, [] {
-      alive all;
-      beck::io_context context;
-      beck::co_spawn(
-          context,
-          [&]() -> task<> {
-            {
-              auto deep = elements(all, levels);
-              const auto element = co_await deep.next();
-              CHECK(*element == 0);
-              CHECK(all.count == levels + 1);
-            }
-            CHECK(all.count == 0);
-            CHECK(all.in_order);
-            auto kept = elements(all, levels_of_element);
-            int seen = 0;
-            while (auto element = co_await kept.next()) seen += *element == seen ? 1 : 0;
-            CHECK(seen == levels_of_element + 1);
-          },
-          beck::detached);
-      context.run();
-      CHECK(all.count == 0);
-    });
-  }
+  on_stack(small_stack, [] {
+    alive all;
+    beck::io_context context;
+    beck::co_spawn(
+        context,
+        [&]() -> task<> {
+          {
+            auto deep = elements(all, levels);
+            const auto element = co_await deep.next();
+            CHECK(*element == 0);
+            CHECK(all.count == levels + 1);
+          }
+          CHECK(all.count == 0);
+          CHECK(all.in_order);
+          auto kept = elements(all, levels_of_element);
+          int seen = 0;
+          while (auto element = co_await kept.next()) seen += *element == seen ? 1 : 0;
+          CHECK(seen == levels_of_element + 1);
+        },
+        beck::detached);
+    context.run();
+    CHECK(all.count == 0);
+  });
 }
 
 TEST_CASE("branches nested in one another end, are stopped, and go with their context (K3)") {
-  for (const std::size_t bytes : stack_sizes) {
-    on_stack(bytes, [] {
-      for (const std::string how : {"end", "stop", "context"}) {
-        alive all;
-        beck::manual_reset_event gate;
-        beck::stop_source source;
-        std::optional<beck::io_context> context(std::in_place);
-        int result = -1;
-        const auto work = [&]() -> task<> {
-          auto stopped = beck::with_stop(source.get_token(), all_of(all, gate, levels));
-          result = (co_await std::move(stopped)).value_;
-        };
-        beck::co_spawn(*context, work, beck::detached);
-        context->poll();
-        CHECK(all.count == levels + 1);
-        if (how == "end") gate.set();
-        if (how == "stop") source.request_stop();
-        if (how != "context") context->run();
-        context.reset();
-        CHECK(all.count == 0);
-        CHECK(all.in_order);
-        CHECK(result == (how == "end" ? 0 : how == "stop" ? levels + 1 : -1));
-      }
-    });
-  }
+  on_stack(small_stack, [] {
+    for (const std::string how : {"end", "stop", "context"}) {
+      alive all;
+      beck::manual_reset_event gate;
+      beck::stop_source source;
+      std::optional<beck::io_context> context(std::in_place);
+      int result = -1;
+      const auto work = [&]() -> task<> {
+        auto stopped = beck::with_stop(source.get_token(), all_of(all, gate, levels));
+        result = (co_await std::move(stopped)).value_;
+      };
+      beck::co_spawn(*context, work, beck::detached);
+      context->poll();
+      CHECK(all.count == levels + 1);
+      if (how == "end") gate.set();
+      if (how == "stop") source.request_stop();
+      if (how != "context") context->run();
+      context.reset();
+      CHECK(all.count == 0);
+      CHECK(all.in_order);
+      CHECK(result == (how == "end" ? 0 : how == "stop" ? levels + 1 : -1));
+    }
+  });
 }
 
 TEST_CASE("waits of every kind nested in one another end, are stopped, and go (K3)") {
-  for (const std::size_t bytes : stack_sizes) {
-    on_stack(bytes, [] {
-      for (const std::string how : {"end", "stop", "context"}) {
-        alive all;
-        beck::manual_reset_event gate;
-        beck::stop_source source;
-        std::optional<beck::io_context> context(std::in_place);
-        bool ended = false;
-        const auto work = [&]() -> task<> {
-          auto stopped = beck::with_stop(source.get_token(), mixed(all, gate, levels));
-          beck::ignore(co_await std::move(stopped));
-          ended = true;
-        };
-        beck::co_spawn(*context, work, beck::detached);
-        context->poll();
-        CHECK(all.count > levels);
-        if (how == "end") gate.set();
-        if (how == "stop") source.request_stop();
-        if (how != "context") context->run();
-        CHECK(ended == (how != "context"));
-        context.reset();
-        CHECK(all.count == 0);
-      }
-    });
-  }
+  on_stack(small_stack, [] {
+    for (const std::string how : {"end", "stop", "context"}) {
+      alive all;
+      beck::manual_reset_event gate;
+      beck::stop_source source;
+      std::optional<beck::io_context> context(std::in_place);
+      bool ended = false;
+      const auto work = [&]() -> task<> {
+        auto stopped = beck::with_stop(source.get_token(), mixed(all, gate, levels));
+        beck::ignore(co_await std::move(stopped));
+        ended = true;
+      };
+      beck::co_spawn(*context, work, beck::detached);
+      context->poll();
+      CHECK(all.count > levels);
+      if (how == "end") gate.set();
+      if (how == "stop") source.request_stop();
+      if (how != "context") context->run();
+      CHECK(ended == (how != "context"));
+      context.reset();
+      CHECK(all.count == 0);
+    }
+  });
 }
