@@ -216,6 +216,26 @@ CONFORMANCE_ON(kernel, "other threads give buffers back, and who waits for one g
   CHECK(received == sent);
 }
 
+CONFORMANCE_ON(kernel, "buffers that another thread gives back together go to all who wait") {
+  beck::io_context ctx(context_options().lease_buffers(3, 64));
+  crowd all(ctx, 6);
+  std::vector<beck::buffer_lease> held;
+  for (std::size_t i = 0; i < 6; ++i) all.writer(i).write_some(beck::buffer("x", 1));
+  const auto keep = [&](beck::error_code ec, beck::buffer_lease lease) {
+    CHECK_FALSE(ec);
+    held.push_back(std::move(lease));
+  };
+  for (std::size_t i = 0; i < 6; ++i) beck::async_receive(all.reader(i), keep);
+  while (held.size() < 3 && ctx.run_one_for(10s) != 0) {}
+  REQUIRE(held.size() == 3);
+  ctx.poll();  // the other three wait for buffers
+  CHECK(ctx.stats().lease_waits == 3);
+  std::vector<beck::buffer_lease> back = std::exchange(held, {});
+  std::thread([&back] { back.clear(); }).join();
+  while (held.size() < 3 && ctx.run_one_for(10s) != 0) {}
+  CHECK(held.size() == 3);
+}
+
 CONFORMANCE("leases outlive their context") {
   std::vector<beck::buffer_lease> kept;
   {

@@ -251,6 +251,39 @@ CONFORMANCE("an async_push that is cancelled has taken nothing, and those behind
   CHECK(received == pushed);
 }
 
+CONFORMANCE("what fits goes in as soon as the large push before it is cancelled") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  beck::write_queue out(pair.a, 4500);
+  std::string pushed, received;
+  const std::string large(4500, 'l'), small(1, 's');
+  int taken = 0;
+  const auto push_small = [&]() -> beck::task<> {
+    CHECK_FALSE((co_await out.async_push(beck::buffer(small))).error());
+    ++taken;
+  };
+  auto work = [&]() -> beck::task<> {
+    co_await fill_up(out, ctx, pushed);
+    beck::stop_source source;
+    const auto push_large = [&]() -> beck::task<> {
+      const auto r =
+          co_await beck::with_stop(source.get_token(), out.async_push(beck::buffer(large)));
+      CHECK(r.error() == beck::error::operation_aborted);
+    };
+    beck::co_spawn(ctx, push_large(), beck::detached);
+    for (int i = 0; i < 3; ++i) beck::co_spawn(ctx, push_small(), beck::detached);
+    co_await beck::test::pause(ctx, 1ms);
+    CHECK(taken == 0);
+    source.request_stop();
+    co_await beck::test::pause(ctx, 1ms);
+    CHECK(taken == 3);  // and the peer has read nothing
+    pushed += small + small + small;
+    co_await read_on(pair.b, received, pushed.size());
+  };
+  run_task(ctx, work);
+  CHECK(received == pushed);
+}
+
 CONFORMANCE("whatever is pushed, the memory stays below the bound and two blocks") {
   beck::io_context ctx(context_options());
   stream_pair pair(ctx);
