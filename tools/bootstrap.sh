@@ -30,12 +30,31 @@ need_packages() {
   echo "installing: ${missing[*]}" >&2
   mkdir -p build/logs
   export DEBIAN_FRONTEND=noninteractive
-  if ! { apt-get update && apt-get install -y --no-install-recommends "${missing[@]}"; } \
+  if ! { apt_waits update && apt_waits install -y --no-install-recommends "${missing[@]}"; } 3>&2 \
     >build/logs/apt.log 2>&1 </dev/null; then
     tail -n 20 build/logs/apt.log >&2
     echo "apt could not install them (see above; the whole log is build/logs/apt.log)" >&2
     exit 3
   fi
+}
+
+# apt_waits ARGUMENT...: apt-get, which waits up to ten minutes for another one that is at work. It waits by itself for
+# the lock of dpkg, not for that of the lists. Progress goes to descriptor 3.
+apt_waits() {
+  local log tries=120 told=
+  log=$(mktemp)
+  until apt-get -o DPkg::Lock::Timeout=5 "$@" >"$log" 2>&1; do
+    if ! grep -q 'Could not get lock\|Unable to lock' "$log" || [ $((tries -= 1)) -le 0 ]; then
+      cat "$log"
+      rm -f "$log"
+      return 1
+    fi
+    [ -n "$told" ] || echo "another apt is at work: waiting up to ten minutes for it" >&3
+    told=yes
+    sleep 1
+  done
+  cat "$log"
+  rm -f "$log"
 }
 
 # begin_steps: forgets the steps of an earlier run. Progress goes to descriptor 3.
