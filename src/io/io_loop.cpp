@@ -223,7 +223,7 @@ void io_loop::work(long change) noexcept {
 void io_loop::log(const char* line) noexcept {
   if (log_sink != nullptr) {
     log_sink(line, log_data);
-  } else {
+  } else if (driver_->kind() != backend::sim) {  // a trace tells of what a world does to itself
     std::fprintf(stderr, "beck: %s\n", line);
   }
 }

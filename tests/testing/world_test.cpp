@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/dies.hpp"
+#include "testing/captured_errors.hpp"
 #include "testing/two_hosts.hpp"
 
 using namespace beck;
@@ -273,4 +274,17 @@ TEST_CASE("a crash stops the contexts of its host, whose objects can still be de
   co_spawn(on_client, net.ask(socket, "hello"), detached);
   net.world.run_until_idle();
   CHECK(net.answer == "hello");
+}
+
+TEST_CASE("an accept that finds no descriptor in a world prints nothing") {
+  std::uint64_t struck = 0;
+  const std::string printed = beck::test::errors_of([&] {
+    two_contexts w;
+    w.server.inject(sim::fault::accept_exhausted);
+    w.start("text");
+    w.world.run_for(seconds(60));
+    struck = w.world.count(sim::fault::accept_exhausted);
+  });
+  CHECK(struck == 1);
+  CHECK(printed == "");
 }

@@ -210,7 +210,7 @@ class io_context : public execution_context {
   /// Takes exceptions that escape detached tasks; by default the program ends with a message.
   /// Not while the context runs.
   void on_unhandled(void (*handler)(std::exception_ptr, void* data), void* data = nullptr) noexcept;
-  /// Takes log lines (rare: an acceptor out of descriptors); by default stderr. Not while it runs.
+  /// Takes log lines (rare); by default stderr, of simulations nobody. Not while it runs.
   void on_log(void (*sink)(const char* line, void* data), void* data = nullptr) noexcept;
 
   /// The driver in use, and in words: which one, with which features, and why not a better one. The
