@@ -416,8 +416,8 @@ class value_handler {
   template <class... T>
   void operator()(std::exception_ptr error, T&&... value) {
     if (error) [[unlikely]] {
-      beck::report_unhandled(beck::own_executor(handler_),
-                             static_cast<std::exception_ptr&&>(error), spawned_at_);
+      beck::report_unhandled(beck::own_executor(handler_), static_cast<std::exception_ptr&&>(error),
+                             spawned_at_);
     } else {
       static_cast<Handler&&>(handler_)(static_cast<T&&>(value)...);
     }
