@@ -165,25 +165,27 @@ TEST_CASE("branches of when_all and when_any are told outside of their lock (K7)
   std::atomic<int> told{0};
   beck::sync_wait(pool, [&]() -> task<> {
     beck::manual_reset_event for_ever(beck::concurrent);
-    const auto body = [&](task_group& group) -> task<> {
-      const auto answer = [&] {
+    task_group* around = nullptr;
+    const auto answer = [&] {
+      ++told;
+      around->stop();
+    };
+    const auto any = [&]() -> task<> {
+      auto first = beck::when_any(stuck(for_ever, answer), nothing());
+      beck::ignore(co_await std::move(first));
+    };
+    const auto all = [&]() -> task<> {
+      auto failing = beck::when_all(stuck(for_ever, answer), fail());
+      try {
+        beck::ignore(co_await std::move(failing));
+      } catch (const std::exception&) {  // what fail() throws, or the stop
         ++told;
-        group.stop();
-      };
-      const auto any = [&]() -> task<> {
-        auto first = beck::when_any(stuck(for_ever, answer), hop());
-        beck::ignore(co_await std::move(first));
-      };
-      const auto all = [&]() -> task<> {
-        auto failing = beck::when_all(stuck(for_ever, answer), fail());
-        try {
-          beck::ignore(co_await std::move(failing));
-        } catch (const std::runtime_error&) {
-          ++told;
-        }
-        auto stopped = beck::when_all(stuck(for_ever, answer), stuck(for_ever, answer));
-        beck::ignore(co_await std::move(stopped));
-      };
+      }
+      auto stopped = beck::when_all(stuck(for_ever, answer), stuck(for_ever, answer));
+      beck::ignore(co_await std::move(stopped));
+    };
+    const auto body = [&](task_group& group) -> task<> {
+      around = &group;
       group.spawn(any());
       group.spawn(all());
       co_return;
