@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "support/connections.hpp"
 #include "support/context_options.hpp"
 #include "support/scale.hpp"
 #include "support/stream_pair.hpp"
@@ -225,18 +226,16 @@ CONFORMANCE(
 
 CONFORMANCE("a coroutine whose connects fail at once for ever lets others through") {
   beck::io_context ctx(context_options());
-  beck::ip::tcp::socket moved_from(ctx);
-  const beck::ip::tcp::socket owner(std::move(moved_from));
+  beck::test::tcp_connection c(ctx);
   bool over = false;
-  const beck::ip::tcp::endpoint somewhere(beck::ip::address_v4::loopback(), 1);
+  const auto where_it_is = c.server.local_endpoint();
   auto busy = [&]() -> beck::task<> {
-    beck::error_code ec = beck::error::bad_descriptor;
-    while (!over && ec == beck::error::bad_descriptor) {
-      // NOLINTNEXTLINE(bugprone-use-after-move): an object that no connect can succeed on
-      const auto failed = co_await moved_from.async_connect(somewhere);
+    beck::error_code ec = beck::error::already_connected;
+    while (!over && ec == beck::error::already_connected) {
+      const auto failed = co_await c.client.async_connect(where_it_is);
       ec = failed.error();
     }
-    CHECK(ec == beck::error::bad_descriptor);
+    CHECK(ec == beck::error::already_connected);
   };
   CHECK(others_run_beside(ctx, over, busy));
 }

@@ -109,34 +109,6 @@ CONFORMANCE("every call and operation on a moved-from socket gives bad_descripto
   CHECK(taken.is_open());
 }
 
-CONFORMANCE("a moved-from socket cannot be opened, connected, paired or adopted into") {
-  beck::io_context ctx(context_options());
-  tcp::acceptor acceptor(ctx, loopback_v4());
-  tcp::socket gone(ctx);
-  const tcp::socket taken(std::move(gone));
-  error_code ec;
-  gone.open(tcp::v4(), ec);  // NOLINT(bugprone-use-after-move)
-  CHECK(ec == error::bad_descriptor);
-  gone.connect(acceptor.local_endpoint(), ec);
-  CHECK(ec == error::bad_descriptor);
-  gone.assign(tcp::v4(), acceptor.native_handle(), ec);
-  CHECK(ec == error::bad_descriptor);
-  outcome connected;
-  gone.async_connect(acceptor.local_endpoint(), note(connected));
-  outcome accepted;
-  acceptor.async_accept(gone, note(accepted));
-  beck::test::run_all(ctx);
-  CHECK(connected.ended_with(error::bad_descriptor));
-  CHECK(accepted.ended_with(error::bad_descriptor));
-
-  stream a(ctx);
-  stream b(ctx);
-  const stream taken_too(std::move(a));
-  connect_pair(a, b, ec);  // NOLINT(bugprone-use-after-move)
-  CHECK(ec == error::bad_descriptor);
-  CHECK_FALSE(b.is_open());
-}
-
 CONFORMANCE("a moved-from or closed acceptor gives bad_descriptor") {
   beck::io_context ctx(context_options());
   tcp::acceptor closed(ctx, loopback_v4());
@@ -154,18 +126,6 @@ CONFORMANCE("a moved-from or closed acceptor gives bad_descriptor") {
     beck::test::run_all(ctx);
     CHECK(seen == error::bad_descriptor);
   }
-}
-
-CONFORMANCE("a moved-from timer can be waited on, set and cancelled without effect") {
-  beck::io_context ctx(context_options());
-  beck::steady_timer gone(ctx);
-  const beck::steady_timer taken(std::move(gone));
-  outcome waited;
-  CHECK(gone.cancel() == 0);  // NOLINT(bugprone-use-after-move)
-  CHECK(gone.expires_after(beck::duration(1)) == 0);
-  gone.async_wait(note(waited));
-  beck::test::run_all(ctx);
-  CHECK(waited.ended_with(error::bad_descriptor));
 }
 
 CONFORMANCE("move assignment closes what the target held and carries the source over") {

@@ -167,7 +167,10 @@ struct allocator {
 };
 
 struct operation : beck::op<operation, void(beck::error_code, mark)> {
+  explicit operation(beck::io_context& context) : context_(&context) {}
+  auto get_executor() const { return context_->get_executor(); }
   void initiate(operation::handler done) { done(beck::error_code(), mark()); }
+  beck::io_context* context_;
 };
 
 }  // namespace hostile

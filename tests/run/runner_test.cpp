@@ -2,7 +2,6 @@
 // The rules that a runner keeps: what an entry may spend, how deep calls nest, and in which order
 // coroutines continue when one has unwound.
 #include <doctest/doctest.h>
-#include <beck/run/initiating_call.hpp>
 #include <beck/run/runner.hpp>
 #include <coroutine>
 #include <functional>
@@ -102,15 +101,6 @@ TEST_CASE("immediate handlers nest to the bound, and not at all without budget (
   r.ascend_immediate();
   r.charge(runner::budget_per_entry);
   CHECK_FALSE(r.descend_immediate());
-}
-
-TEST_CASE("outside of every runner there is one level of immediate handlers") {
-  for (int i = 0; i < 2; ++i) {
-    const beck::immediate_level first;
-    CHECK(first);
-    const beck::immediate_level second;
-    CHECK_FALSE(second);
-  }
 }
 
 TEST_CASE("a thread has the runner that was bound last, and the one before after that") {

@@ -4,8 +4,6 @@
 // function that started it, and a coroutine need not suspend at all.
 #pragma once
 
-#include <beck/run/runner.hpp>
-
 namespace beck {
 
 /// Marks an initiating function for as long as it is on the stack. It is the only thing that such a
@@ -51,35 +49,6 @@ class initiating_call {
   initiating_call* outer_;
   const void* owner_;
   outcome result_ = outcome::pending;
-};
-
-/// One level of handlers called through an immediate executor, inside their initiating call; false
-/// if there may be no more of them. Outside of every runner, where nothing else bounds them, there
-/// is one.
-class immediate_level {
- public:
-  immediate_level() noexcept
-      : where_(runner::current()),
-        entered_(where_ != nullptr ? where_->descend_immediate()
-                                   : initiating_call::of(&outside) == nullptr) {}
-  ~immediate_level() {
-    if (where_ != nullptr && entered_) where_->ascend_immediate();
-  }
-  immediate_level(const immediate_level&) = delete;
-  immediate_level& operator=(const immediate_level&) = delete;
-
-  explicit operator bool() const noexcept { return entered_; }
-  /// Inside of a runner; else nobody counts.
-  void charge(unsigned weight) const noexcept {
-    if (where_ != nullptr) where_->charge(weight);
-  }
-
- private:
-  static constexpr char outside = 0;
-
-  runner* where_;
-  bool entered_;
-  initiating_call call_{&outside};
 };
 
 }  // namespace beck

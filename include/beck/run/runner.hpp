@@ -179,4 +179,27 @@ class runner {
   const enclosure* innermost_ = nullptr;
 };
 
+/// One level of handlers called through an immediate executor, inside their initiating call; false
+/// if there may be no more of them. Outside of every runner there is no bound to ask: an executor
+/// that calls them there binds a runner.
+class immediate_level {
+ public:
+  immediate_level() noexcept
+      : where_(runner::current()), entered_(where_ == nullptr || where_->descend_immediate()) {}
+  ~immediate_level() {
+    if (where_ != nullptr && entered_) where_->ascend_immediate();
+  }
+  immediate_level(const immediate_level&) = delete;
+  immediate_level& operator=(const immediate_level&) = delete;
+
+  explicit operator bool() const noexcept { return entered_; }
+  void charge(unsigned weight) const noexcept {
+    if (where_ != nullptr) where_->charge(weight);
+  }
+
+ private:
+  runner* where_;
+  bool entered_;
+};
+
 }  // namespace beck
