@@ -58,7 +58,7 @@ TEST_CASE("handlers from a namespace with functions of the same names take every
   each([&](auto token) { beck::post(ctx, token); });
   each([&](auto token) { beck::defer(ctx, token); });
   each([&](auto token) { beck::dispatch(beck::make_strand(ctx), token); });
-  each([&](auto token) { hostile::operation(ctx)(token); });
+  each([&](auto token) { hostile::operation{ctx}(token); });
   each([&](auto token) {
     beck::co_spawn(ctx, []() -> beck::task<hostile::mark> { co_return hostile::mark(); }, token);
   });
