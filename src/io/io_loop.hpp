@@ -56,17 +56,16 @@ class io_loop {
   /// Runs until `handlers` have run, `deadline` has passed, work has run out or stop(); `blocking`
   /// false: until nothing is ready.
   std::size_t run(std::size_t handlers, std::int64_t deadline, bool blocking);
-  /// A part of run(), for whoever runs several loops on one thread by turns: what is due, about
-  /// `handlers` of the handlers that are queued, and one visit that does not wait. Does not stop
-  /// the loop when work has run out. Gives how many handlers ran.
+  /// A part of run(), for a caller that runs several loops by turns: what is due, about `handlers`
+  /// handlers, and one visit that does not wait. Does not stop the loop when work has run out.
+  /// Returns how many handlers ran.
   std::size_t step(std::size_t handlers);
   /// Whether run() would not return at once.
   bool has_work() const noexcept { return !stopped() && (has_queued() || !out_of_work()); }
   /// When a wait would have to end: `no_deadline` if only an event or mail can end it.
   std::int64_t next_deadline() noexcept;
-  /// The first half of the destructor, for loops that may hold objects of one another: cancels and
-  /// reaps everything, destroys what is queued and the trees. False: there was nothing any more.
-  /// Nothing may be started afterwards.
+  /// The first half of the destructor, for loops that may hold objects of one another: ends and
+  /// destroys everything, and lets nothing start. False: there was nothing any more.
   bool clear() noexcept;
   void stop() noexcept;
   void restart() noexcept { end_.restart(); }
@@ -421,7 +420,6 @@ class io_loop {
   descriptor* free_descriptors_ = nullptr;
   std::int64_t objects_here_ = 0;  // made by the runner, less those that ended there
   std::atomic<std::int64_t> objects_elsewhere_{0};
-
   loop_jobs jobs_{*this};
 
   alignas(64) runner_slot slot_;
@@ -489,10 +487,7 @@ bool io_loop::as_runner(Action&& action) noexcept {
 }
 
 /// 0 if something may be opened in a slot of io_object::slot_to_open(), else why not.
-inline int openable(const descriptor& d) noexcept {
-  if (d.fd >= 0) return already_open_result;
-  return &d == &d.loop->no_descriptor() ? -error::no_memory : 0;
-}
+int openable(const descriptor& d) noexcept;
 
 /// A function of an object is running; with NDEBUG nothing. Moved-from objects share a slot.
 inline object_use use_of(descriptor& d, const char* function,

@@ -57,6 +57,11 @@ struct cancel_order : loop_order {
 
 }  // namespace
 
+int openable(const descriptor& d) noexcept {
+  if (d.fd >= 0) return already_open_result;
+  return &d == &d.loop->no_descriptor() ? -error::no_memory : 0;
+}
+
 io_object::io_object(const any_io_executor& executor)
     : descriptor_(loop_of(executor).allocate_descriptor(executor)) {}
 
