@@ -47,7 +47,7 @@ beck_warnings(simulate_walks)
 add_executable(walk_tests
   simulation/planted.cpp simulation/walk.cpp simulation/walk_program.cpp simulation/walk_station.cpp
   simulation/walk_test.cpp
-  support/main.cpp support/report.cpp
+  support/main.cpp support/report.cpp support/watchdog.cpp
   support/scripted_engine.cpp support/scripted_operation.cpp support/scripted_progress.cpp
   support/scripted_queues.cpp support/scripted_ring.cpp)
 target_compile_definitions(walk_tests PRIVATE

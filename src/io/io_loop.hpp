@@ -44,8 +44,7 @@ class io_loop {
   static constexpr unsigned generation_entries_max = 1024;
   static constexpr std::int64_t generation_ns_max = 100'000;
   static constexpr std::int64_t no_deadline = INT64_MAX;
-  /// Of a shared loop: data may arrive while so many other entries run.
-  static constexpr unsigned late_entries_min = 8;
+  static constexpr unsigned late_entries_min = 8;  ///< data may arrive while so many others run
 
   io_loop(io_context& context, const io_context::options& how);
   ~io_loop();

@@ -11,7 +11,7 @@ void terminate_unhandled(std::exception_ptr error,
   if (spawned_at == nullptr || spawned_at->line() == 0) {
     std::fprintf(stderr, "beck: an exception escaped a detached task or a pool's handler: ");
   } else {
-    std::fprintf(stderr, "beck: an exception escaped the task that was spawned at %s:%u: ",
+    std::fprintf(stderr, "beck: an exception escaped a detached task, spawned at %s:%u: ",
                  spawned_at->file_name(), static_cast<unsigned>(spawned_at->line()));
   }
   try {

@@ -231,7 +231,7 @@ void check_rounds(const beck::io_context::options& how, int threads, int rounds)
 
 CONFORMANCE("contexts that another thread has run leave nothing behind when they are destroyed") {
   const bool sim = where == beck::test::on_sim;
-  check_rounds(context_options(), 1, sim ? scaled(200, 1'000) : scaled(800, 4'000));
+  check_rounds(context_options(), 1, sim ? scaled(200, 1'000) : scaled(400, 4'000));
 }
 
 CONFORMANCE_ON(beck::test::epoll,

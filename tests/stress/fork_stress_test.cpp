@@ -229,10 +229,10 @@ void check_forks(const beck::io_context::options& how, int runners, int forks) {
 
 CONFORMANCE_ON(beck::test::kernel,
                "no child hangs that a parent makes whose threads are busy with a context") {
-  check_forks(context_options(), 1, scaled(150, 400));
+  check_forks(context_options(), 1, scaled(40, 400));
 }
 
 CONFORMANCE_ON(beck::test::epoll,
                "no child hangs that a parent makes whose threads are busy with a shared context") {
-  check_forks(context_options().threads(2), 2, scaled(100, 200));
+  check_forks(context_options().threads(2), 2, scaled(20, 200));
 }

@@ -273,7 +273,8 @@ class running_trial {
 
 std::vector<trial> all_trials() {
   std::vector<trial> all;
-  const int step = beck::test::scaled(8) == 8 ? 1 : 8 / beck::test::scaled(8);
+  // An odd step meets each reason, mode and moment.
+  const int step = 15 / beck::test::scaled(3, 15);
   int n = 0;
   for (const call& each : calls) {
     for (const int reason : reasons) {
