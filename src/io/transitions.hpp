@@ -54,8 +54,8 @@ inline constexpr std::array<transition, op_events> transitions = [] {
   return std::array<transition, op_events>{{
       /* mail   */ {mailed, any_of({inert})},
       /* queue  */ {waiting, any_of({inert, mailed})},
-      /* list   */ {listed, any_but({listed, parked})},
-      /* park   */ {parked, any_but({listed, parked, in_kernel})},
+      /* list   */ {listed, any_but({listed, parked, finished})},
+      /* park   */ {parked, any_but({listed, parked, in_kernel, finished})},
       /* submit */ {in_kernel, any_of({listed})},
       /* wake   */ {ready, any_but({})},
       /* finish */ {finished, any_but({finished})},
