@@ -65,8 +65,6 @@ void task_group::on_end(join_point& join, branch& ended, state_guard& held,
   }
   auto& gone = static_cast<group_child&>(ended);
   self.unlink(gone);
-  // Where a ring comes beside this, it waits for the lock: then the end of the group disarms.
-  if (self.children_ == 0 && !self.lock().is_concurrent()) self.drained_.disarm();
   held.unlock();
   held_locks::must_be_none();
   gone.destroy_(gone);

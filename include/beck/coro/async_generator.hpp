@@ -117,7 +117,7 @@ class [[nodiscard]] async_generator {
   ~async_generator() {
     if (!frame_) return;
     frame_.promise().destroy_children();
-    destroy_frame(frame_);
+    beck::destroy_frame(frame_);
   }
 
   /// Requires that it was not moved from; else the program ends with a message.

@@ -194,7 +194,7 @@ class [[nodiscard]] generator {
     return *this;
   }
   ~generator() {
-    if (frame_) destroy_frame(frame_);
+    if (frame_) beck::destroy_frame(frame_);
   }
 
   /// Runs to the first element. Requires that it was not called before, and that the generator was

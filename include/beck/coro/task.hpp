@@ -261,7 +261,7 @@ class [[nodiscard]] task : private task_base {
   ~task() {
     if (!frame_) return;
     promise().destroy_children();
-    destroy_frame(frame_);
+    beck::destroy_frame(frame_);
   }
 
   // The task is its own awaiter: one object less in every frame that awaits one.

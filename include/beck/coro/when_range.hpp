@@ -49,7 +49,7 @@ class range_branches : private join_point {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-      return all_.begin(coroutine, scope_of(coroutine));
+      return all_.begin(coroutine, beck::scope_of(coroutine));
     }
     void await_resume() const noexcept {}
 
@@ -255,12 +255,13 @@ task<task_range_value<Range>> first_success(Range tasks) {
   co_await typename branches::joining(all);
   if (all.decisive() == branches::none) {
     if (all.outer().stop_requested())
-      throw_error(make_error(all.outer().stop_result()), "first_success");
+      beck::throw_error(beck::make_error(all.outer().stop_result()), "first_success");
     all_failed failures(slots.size());
     for (auto& one : slots.all()) {
       auto& promise = one.work_->frame().promise();
       if constexpr (is_io_result<task_range_value<Range>>) {
-        failures.add(promise.failed() ? promise.exception() : exception_of(promise.peek().error()));
+        failures.add(promise.failed() ? promise.exception()
+                                      : beck::exception_of(promise.peek().error()));
       } else {
         failures.add(promise.exception());
       }
@@ -297,10 +298,11 @@ task<T> as_plain_task(task<T, true> work) {
 /// The same for tasks and operations that all give the same type.
 template <scoped_awaitable A, scoped_awaitable... More>
 auto first_success(A first, More... others) {
-  auto head = as_plain_task(as_task(static_cast<A&&>(first)));
+  auto head = beck::as_plain_task(beck::as_task(static_cast<A&&>(first)));
   using tasks = task_array<typename decltype(head)::value_type, 1 + sizeof...(More)>;
-  return first_success(tasks(static_cast<decltype(head)&&>(head),
-                             as_plain_task(as_task(static_cast<More&&>(others)))...));
+  return beck::first_success(
+      tasks(static_cast<decltype(head)&&>(head),
+            beck::as_plain_task(beck::as_task(static_cast<More&&>(others)))...));
 }
 
 }  // namespace beck

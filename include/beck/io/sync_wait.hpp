@@ -120,7 +120,7 @@ struct sync_end_with_value final : sync_end {
 /// As keep_value(); keeps a callable until its coroutine has ended.
 template <class Work>
 task<> keep_value_of(Work work, task_value<task_value_t<Work>>& into) {
-  task<> kept = keep_value(work_traits<Work>::make(work), into);
+  task<> kept = beck::keep_value(work_traits<Work>::make(work), into);
   co_await static_cast<task<>&&>(kept);
 }
 
@@ -138,8 +138,9 @@ task_value_t<Work> sync_wait(io_context& context, Work&& work,
   const sync_end_holder holder(end);
   end->holders.add();
   sync_end_holder handler(end);
-  co_spawn(context, keep_value_of(std::decay_t<Work>(static_cast<Work&&>(work)), end->value),
-           static_cast<sync_end_holder&&>(handler), at);
+  beck::co_spawn(context,
+                 beck::keep_value_of(std::decay_t<Work>(static_cast<Work&&>(work)), end->value),
+                 static_cast<sync_end_holder&&>(handler), at);
   holder.run(context);
   return end->value.take();
 }
@@ -166,12 +167,12 @@ task_value_t<Work> sync_wait(P&& where, Work&& work,
 template <class Work>
   requires(!spawnable<Work>)
 void sync_wait(Work&&) {
-  refuse_work<std::decay_t<Work>>();
+  beck::refuse_work<std::decay_t<Work>>();
 }
 template <execution_place P, class Work>
   requires(!spawnable<Work>)
 void sync_wait(P&&, Work&&) {
-  refuse_work<std::decay_t<Work>>();
+  beck::refuse_work<std::decay_t<Work>>();
 }
 
 }  // namespace beck

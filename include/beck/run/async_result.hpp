@@ -99,7 +99,7 @@ auto async_initiate(Initiation&& initiation, std::type_identity_t<Token>& token,
         static_cast<Initiation&&>(initiation), static_cast<Token&&>(token),
         static_cast<Args&&>(args)...);
   } else {
-    refuse_token<Signature, std::decay_t<Token>>();
+    beck::refuse_token<Signature, std::decay_t<Token>>();
   }
 }
 

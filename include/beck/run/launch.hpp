@@ -66,7 +66,7 @@ template <class Op, class Token>
   using token_type = std::decay_t<Token>;
   using op_type = std::decay_t<Op>;
   if constexpr (!completion_token_for<token_type, typename op_type::signature>) {
-    refuse_token<typename op_type::signature, token_type>();
+    beck::refuse_token<typename op_type::signature, token_type>();
     return refused_operation<op_type>(static_cast<Op&&>(op));
   } else if constexpr (std::is_same_v<token_type, deferred_t>) {
     return op_type(static_cast<Op&&>(op));

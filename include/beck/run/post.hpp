@@ -163,7 +163,7 @@ hop_operation post(P&& where) {
 
 template <execution_place P, class T>
 void post(P&&, T&&) {
-  refuse_token<void(), std::decay_t<T>>();
+  beck::refuse_token<void(), std::decay_t<T>>();
 }
 
 /// As post(), with the hint that the callable continues what runs now.
