@@ -2,6 +2,7 @@
 //
 // Requests to cancel what belongs to a context that another thread runs: they go there and come
 // back, and what finished first wins. And requests that come when what waited has its end already.
+#include <atomic>
 #include <beck/coro/timeout.hpp>
 #include <beck/coro/when_all.hpp>
 #include <beck/coro/within.hpp>
@@ -182,4 +183,38 @@ CONFORMANCE_ON(kernel, "on a pool a composed operation is not cancelled, and its
     });
     asks.join();
   }
+}
+
+CONFORMANCE_ON(kernel,
+               "a task whose stop another context has answered finishes nothing more at once") {
+  neighbour other;
+  beck::io_context home(context_options());
+  stream_pair far(other.ctx);
+  stream_pair near(home);
+  beck::stop_source source;
+  beck::error_code read = operation_aborted, written;
+  // The read has ended there, and its result is on the way home when the stop is sent after it.
+  const auto stop_too_late = [&] {
+    std::atomic<bool> both_read{false};
+    char next = 0;
+    far.a.async_read_some(beck::buffer(&next, 1),
+                          [&](beck::error_code, std::size_t) { both_read = true; });
+    far.b.write_some(beck::buffer("ab", 2));
+    while (!both_read) std::this_thread::yield();
+    source.request_stop();
+  };
+  const auto work = [&]() -> beck::task<> {
+    char byte = 0;
+    const auto got = co_await far.a.async_read_some(beck::buffer(&byte, 1));
+    read = got.error();
+    const auto sent = co_await near.a.async_write_some(beck::buffer("x", 1));
+    written = sent.error();
+  };
+  run_task(home, [&]() -> beck::task<> {
+    beck::post(home, stop_too_late);
+    auto stoppable = beck::with_stop(source.get_token(), work());
+    co_await std::move(stoppable);
+  });
+  CHECK_FALSE(read);
+  CHECK(written == operation_aborted);
 }
