@@ -8,6 +8,7 @@
 #include <beck/coro/latch.hpp>
 #include <beck/coro/semaphore.hpp>
 #include <beck/coro/timeout.hpp>
+#include <beck/coro/when_all.hpp>
 #include <beck/run/bind.hpp>
 #include <chrono>
 #include <memory>
@@ -376,4 +377,26 @@ TEST_CASE("100,000 who wait for one condition do not deepen the stack") {
     let_settle(context);
     CHECK(served == waiters);
   });
+}
+
+TEST_CASE("a waiter that was woken does not look at its event again, not even for a stop") {
+  beck::io_context context;
+  bool woken = false;
+  auto event = std::make_unique<beck::manual_reset_event>();
+  const auto set_and_go = [&]() -> beck::task<> {
+    co_await beck::post(context);
+    event->set();
+    event.reset();  // the end of this branch stops the other, which has been woken
+  };
+  const auto wait = [&]() -> beck::task<> {
+    const auto waited = co_await event->wait();
+    woken = !waited.error();
+  };
+  const auto both = [&]() -> beck::task<> {
+    auto first = beck::when_any(set_and_go(), wait());
+    beck::ignore(co_await std::move(first));
+  };
+  beck::co_spawn(context, both(), beck::detached);
+  context.run();
+  CHECK(woken);
 }

@@ -144,3 +144,32 @@ TEST_CASE("an exception that nobody takes names the place where its task was spa
   });
   CHECK(started.find("spawned at " + started_place + ": failed here") != std::string::npos);
 }
+
+TEST_CASE("a callable that throws when it is moved keeps no context from ending (K1)") {
+  for (int moves = 0; moves < 8; ++moves) {
+    struct throwing {
+      explicit throwing(int& left) : moves_left(&left) {}
+      throwing(throwing&& other) : moves_left(other.moves_left) {
+        if ((*moves_left)-- == 0) throw std::runtime_error("moved");
+      }
+      beck::task<> operator()() { co_return; }
+      int* moves_left;
+    };
+    beck::io_context context;
+    beck::io_context other;
+    int moves_left = moves;
+    int called = 0;
+    bool refused = false;
+    try {
+      throwing work(moves_left);
+      co_spawn(context, std::move(work),
+               beck::bind_executor(other, [&](std::exception_ptr) { ++called; }));
+    } catch (const std::runtime_error&) {
+      refused = true;
+    }
+    context.run();
+    other.poll();
+    CHECK(called == (refused ? 0 : 1));
+    CHECK(other.stopped());
+  }
+}

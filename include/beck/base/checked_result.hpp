@@ -48,6 +48,16 @@ class [[nodiscard]] checked_result {
     due_ = std::exchange(other.due_, false);
     return *this;
   }
+  checked_result& operator=(const checked_result& other)
+    requires std::copyable<result_type>
+  {
+    if (this == &other) return *this;
+    report_if_due();
+    result_ = other.result_;
+    at_ = other.at_;
+    due_ = std::exchange(other.due_, false);
+    return *this;
+  }
   checked_result& operator=(result_type result) {
     report_if_due();
     result_ = static_cast<result_type&&>(result);

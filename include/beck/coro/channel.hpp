@@ -305,7 +305,8 @@ class [[nodiscard]] channel_send : public op<channel_send<T...>, void(error_code
     if (result != channel<T...>::would_block) end_wait(*this, result);
   }
   void cancel() noexcept {
-    if (channel_ != nullptr && channel_->leave_senders(*this)) end_wait(*this, cancelled);
+    channel<T...>* const here = __atomic_load_n(&channel_, __ATOMIC_RELAXED);
+    if (here != nullptr && here->leave_senders(*this)) end_wait(*this, cancelled);
   }
 
  private:
@@ -318,11 +319,9 @@ class [[nodiscard]] channel_send : public op<channel_send<T...>, void(error_code
   static void end_wait(waiter& one, int result) noexcept {
     auto& self = static_cast<channel_send&>(one);
     handler done(static_cast<handler&&>(self.done_));
-    if (result == dropped) {
-      self.channel_ = nullptr;
-    } else {
-      done(make_error(result));
-    }
+    // The channel may go before the coroutine continues.
+    __atomic_store_n(&self.channel_, nullptr, __ATOMIC_RELAXED);
+    if (result != dropped) done(make_error(result));
   }
 
   channel<T...>* channel_;
@@ -368,7 +367,8 @@ class [[nodiscard]] channel_receive : public op<channel_receive<T...>, void(erro
     if (result == channel_closed_result) end_wait(*this, result);
   }
   void cancel() noexcept {
-    if (channel_ != nullptr && channel_->leave_receivers(*this)) end_wait(*this, cancelled);
+    channel<T...>* const here = __atomic_load_n(&channel_, __ATOMIC_RELAXED);
+    if (here != nullptr && here->leave_receivers(*this)) end_wait(*this, cancelled);
   }
 
  private:
@@ -376,16 +376,14 @@ class [[nodiscard]] channel_receive : public op<channel_receive<T...>, void(erro
 
   void deliver(value_pack<T...>& received) noexcept {
     handler done(static_cast<handler&&>(done_));
+    __atomic_store_n(&channel_, nullptr, __ATOMIC_RELAXED);
     received.give([&](T&&... values) { done(error_code(), static_cast<T&&>(values)...); });
   }
   static void end_wait(waiter& one, int result) noexcept {
     auto& self = static_cast<channel_receive&>(one);
     handler done(static_cast<handler&&>(self.done_));
-    if (result == dropped) {
-      self.channel_ = nullptr;
-    } else {
-      done(make_error(result), T()...);
-    }
+    __atomic_store_n(&self.channel_, nullptr, __ATOMIC_RELAXED);
+    if (result != dropped) done(make_error(result), T()...);
   }
 
   channel<T...>* channel_;

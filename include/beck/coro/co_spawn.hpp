@@ -283,7 +283,10 @@ class spawned_root final : public task_root {
   void send_away() {
     destroy_frame();
     stop_.leave_root();
-    static_cast<void>(Work(static_cast<Work&&>(work_)));  // the callable's captures go with it
+    try {
+      static_cast<void>(Work(static_cast<Work&&>(work_)));  // the callable's captures go with it
+    } catch (...) {                                         // then they go with the root
+    }
     this->run = &arrive;
     const any_io_executor target = travel_.target.executor();
     target.post(this);

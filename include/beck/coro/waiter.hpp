@@ -147,17 +147,20 @@ class [[nodiscard]] wait_operation
     if (Access::join(*primitive_, *this)) end_wait(*this, 0);
   }
   void cancel() noexcept {
-    if (primitive_ != nullptr && Access::leave(*primitive_, *this)) end_wait(*this, cancelled);
+    primitive_type* const primitive = __atomic_load_n(&primitive_, __ATOMIC_RELAXED);
+    if (primitive != nullptr && Access::leave(*primitive, *this)) end_wait(*this, cancelled);
   }
 
  private:
   static void end_wait(waiter& one, int result) noexcept {
     auto& self = static_cast<wait_operation&>(one);
     handler done(static_cast<handler&&>(self.done_));
-    [[maybe_unused]] primitive_type* const primitive = self.primitive_;
-    if (result == dropped) {
-      self.primitive_ = nullptr;
-    } else if (result == 0) {
+    // Whoever was woken is out of its list, and the primitive may go before the coroutine
+    // continues.
+    [[maybe_unused]] primitive_type* const primitive =
+        __atomic_exchange_n(&self.primitive_, nullptr, __ATOMIC_RELAXED);
+    if (result == dropped) return;
+    if (result == 0) {
       done(error_code(), Guard(*primitive)...);
     } else {
       done(make_error(result), Guard()...);

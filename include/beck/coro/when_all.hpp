@@ -273,7 +273,7 @@ auto as_task(A awaitable) -> task<std::decay_t<decltype(awaitable.await_resume()
 template <scoped_awaitable... A>
   requires(sizeof...(A) > 0)
 auto when_all(A... awaitables) {
-  return when_all_operation<decltype(as_task(static_cast<A&&>(awaitables)))...>(
+  return when_all_operation<decltype(beck::as_task(static_cast<A&&>(awaitables)))...>(
       beck::as_task(static_cast<A&&>(awaitables))...);
 }
 
@@ -284,7 +284,7 @@ auto when_all(A... awaitables) {
 template <scoped_awaitable... A>
   requires(sizeof...(A) > 0)
 auto when_any(A... awaitables) {
-  return when_any_operation<decltype(as_task(static_cast<A&&>(awaitables)))...>(
+  return when_any_operation<decltype(beck::as_task(static_cast<A&&>(awaitables)))...>(
       beck::as_task(static_cast<A&&>(awaitables))...);
 }
 
@@ -293,7 +293,7 @@ auto when_any(A... awaitables) {
 /// Requires that all give the same type.
 template <scoped_awaitable A, scoped_awaitable... More>
 auto race(A first, More... others)
-    -> task<decltype(as_task(static_cast<A&&>(first)).await_resume())> {
+    -> task<decltype(beck::as_task(static_cast<A&&>(first)).await_resume())> {
   auto all = beck::when_any(static_cast<A&&>(first), static_cast<More&&>(others)...);
   auto ended = co_await static_cast<decltype(all)&&>(all);
   co_return beck::value_at(ended, ended.index());
