@@ -66,6 +66,7 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
   runner_.delivered_max = most;
   runner_.read_at = system_->now();
+  const bool no_time = deadline != no_deadline && runner_.read_at >= deadline;
   bool looked = false;
   bool late = false;  // its time is over and nobody has asked the kernel yet: it goes on as poll(),
   std::uint64_t last_hop = UINT64_MAX;  // but not for ever
@@ -76,10 +77,10 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
     if (!visit_due) run_generation(most);
     if (stopped() || runner_.counters.delivered >= most) break;
     expire_timers();
-    if (!late && deadline != no_deadline && system_->now() >= deadline) {
-      if (looked) break;
+    if (deadline != no_deadline && system_->now() >= deadline) {
+      if (looked && !(late && no_time)) break;
+      if (!late) last_hop = counters_.hops + generation_entries_max;
       late = true;
-      last_hop = counters_.hops + generation_entries_max;
     }
     if (counters_.hops >= last_hop) break;
     if (!queue_.empty()) {
@@ -171,6 +172,7 @@ void io_loop::visit(turn_mode mode, std::int64_t deadline) noexcept {
 }
 
 void io_loop::take_mail() noexcept {
+  leave_to_parent();  // first: in a child of fork nothing of the mail may start
   if (!mail_.has_mail()) return;
   entry_queue mail;
   counters_.mail += mail_.take(mail);

@@ -399,7 +399,7 @@ class io_loop {
   loop_entry generation_mark_;
   loop_entry nudge_;
   loop_entry pause_notice_;
-  std::atomic<int> pause_reason_{0};  // of the notice that is queued; relaxed: one writer at a time
+  std::atomic<int> pause_reason_{0};  // of the notice that is queued; its end releases the notice
   owned_tree* trees_ = nullptr;       // newest first
   std::uint64_t trees_adopted_ = 0;
   entry_queue paused_;  // accepts that ran out of descriptors
@@ -461,16 +461,13 @@ bool io_loop::as_runner(Action&& action) noexcept {
   if (in_doubt()) [[unlikely]]
     return false;
   if (on_runner()) {
-    if (!mail_.empty())
-      take_mail();  // what other threads have started on the object comes before what happens to it
-    leave_to_parent();
+    take_mail();  // what other threads have started on the object comes before what happens to it
     action(*this);
     return true;
   }
   if (is_shared()) {
     const shared_lock held(*this);
     take_mail();
-    leave_to_parent();
     action(*this);
     return true;
   }
@@ -478,7 +475,6 @@ bool io_loop::as_runner(Action&& action) noexcept {
   {
     const runner::binding bound(runner_);
     take_mail();
-    leave_to_parent();
     action(*this);
   }
   slot_.leave();

@@ -223,7 +223,7 @@ bool io_loop::pause(io_op& op) noexcept {
     return true;
   }
   ++counters_.retries;
-  if (accept_pause_ns_ == 0 && pause_reason_.load(std::memory_order_relaxed) == 0) {
+  if (accept_pause_ns_ == 0 && pause_reason_.load(std::memory_order_acquire) == 0) {
     pause_reason_.store(op.result, std::memory_order_relaxed);
     queue_.push(&pause_notice_);  // the sink is the program's: it is called without any lock
   }
@@ -236,7 +236,7 @@ bool io_loop::pause(io_op& op) noexcept {
 
 void io_loop::log_pause(queue_entry* entry, runner* where) {
   io_loop& loop = *static_cast<loop_entry*>(entry)->loop;
-  const int reason = loop.pause_reason_.exchange(0, std::memory_order_relaxed);
+  const int reason = loop.pause_reason_.exchange(0, std::memory_order_release);
   if (where == nullptr) return;
   char line[160];
   std::snprintf(line, sizeof line, "accept: %s; the acceptor pauses and tries again",

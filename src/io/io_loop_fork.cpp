@@ -40,6 +40,7 @@ void io_loop::close_all_handles() noexcept {
 void io_loop::give_up_what_the_kernel_has() noexcept {
   if (driver_->wake_handle() < 0) return;
   left_to_parent_ = true;
+  closing_ = true;  // what the mail had at the fork, and what is started here, is cancelled
   for (std::uint32_t chunk = 0; chunk < descriptor_chunks::most && chunks_[chunk] != nullptr;
        ++chunk) {
     for (std::uint32_t i = 0; i < descriptor_chunks::size(chunk); ++i) {

@@ -262,7 +262,8 @@ std::size_t shared_runners::serve(shared_thread& mine, std::size_t handlers, std
   unsigned turns_left = no_time ? io_loop::generation_entries_max : 0;
   while (!loop_.stopped() && mine.counters.delivered < most) {
     if (virtual_ != nullptr && !virtual_->may_stay()) break;
-    if (!turn(mine, until, blocking && !no_time) || --turns_left == 0) break;
+    if (!turn(mine, until, blocking && !no_time)) break;
+    if (no_time && --turns_left == 0) break;
   }
   return mine.counters.delivered - before;
 }

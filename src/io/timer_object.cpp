@@ -3,6 +3,8 @@
 // runner.
 #include <beck/io/timer_object.hpp>
 
+#include <utility>
+
 #include <beck/io/steady_timer.hpp>
 #include <beck/io/system_timer.hpp>
 
@@ -94,7 +96,7 @@ timer_object::timer_object(io_context& context, clock_kind clock) {
 }
 
 timer_object::timer_object(timer_object&& other) noexcept
-    : state_(other.state_), expiry_(other.expiry_) {
+    : state_(other.state_), expiry_(std::exchange(other.expiry_, 0)) {
   other.state_ = make_successor(*state_);
   expect_alone(*state_, "a move");
 }
@@ -104,7 +106,7 @@ timer_object& timer_object::operator=(timer_object&& other) noexcept {
   expect_alone(*state_, "a move");
   drop(state_);
   state_ = std::exchange(other.state_, make_successor(*other.state_));
-  expiry_ = other.expiry_;
+  expiry_ = std::exchange(other.expiry_, 0);
   return *this;
 }
 

@@ -38,6 +38,7 @@ int splice_operation::move() noexcept {
       return -EAGAIN;
     }
     if (moved <= 0) return moved < 0 ? static_cast<int>(moved) : eof_result;
+    were_ready = false;
     total_ += static_cast<std::size_t>(moved);
     where.charge(static_cast<unsigned>(static_cast<std::size_t>(moved) / runner::bytes_per_weight));
     if (!all_) break;

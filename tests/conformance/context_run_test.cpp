@@ -264,3 +264,21 @@ CONFORMANCE("a run that has no time fires the timers that are due") {
   CHECK(fired.ok());
   CHECK(ctx.stopped());
 }
+
+CONFORMANCE_ON(beck::test::kernel, "a run whose time passes in a handler runs few entries more") {
+  beck::io_context ctx(context_options());
+  int ran = 0;
+  struct again {
+    beck::io_context& ctx;
+    int& ran;
+    void operator()() const {
+      const beck::time_point end = beck::steady_now() + beck::duration(2ms);
+      while (ran == 0 && beck::steady_now() < end) {}
+      if (++ran < 10'000) post(ctx, *this);
+    }
+  };
+  for (int i = 0; i < 64; ++i) post(ctx, again{ctx, ran});
+  ctx.run_for(1ms);
+  CHECK(ran <= 256);
+  ctx.stop();
+}

@@ -193,3 +193,21 @@ CONFORMANCE_ON(beck::test::kernel, "a child of fork that execs leaves the parent
         }) == 7);
   check_that_reads_arrive(in);
 }
+
+CONFORMANCE_ON(beck::test::kernel,
+               "a child of fork starts nothing that its parent began before the first run") {
+  beck::io_context ctx(context_options());
+  auto pair = std::make_unique<beck::test::stream_pair>(ctx);
+  std::string there(16, ' ');
+  std::size_t read = 0;
+  pair->a.async_write_some(beck::buffer("hello", 5), [](beck::error_code, std::size_t) {});
+  pair->b.async_read_some(beck::buffer(there), [&](beck::error_code, std::size_t n) { read = n; });
+  CHECK(status_of_child([&] {
+          pair.reset();
+          return 0;
+        }) == 0);
+  CHECK(pair->b.available() == 0);
+  ctx.run();
+  CHECK(read == 5);
+  CHECK(pair->b.available() == 0);
+}
