@@ -255,7 +255,7 @@ class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor>
   }
 
   /// Waits for the next connection, unless non_blocking(). Reports what async_accept would survive.
-  /// The forms are those of async_accept.
+  /// The forms are those of async_accept, but for a socket of the caller's with an endpoint.
   socket_type accept(error_code& ec) { return accept_as(socket_on(this->object_executor()), ec); }
   socket_type accept(endpoint_type& endpoint, error_code& ec) {
     return with_endpoint(accept(ec), endpoint, ec);
@@ -279,10 +279,17 @@ class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor>
     return socket;
   }
   template <class Target>
-    requires(accept_place<Target> || std::is_same_v<Target, endpoint_type>)
-  socket_type accept(Target& target) {
+    requires(accept_place<Target> || std::is_same_v<std::remove_reference_t<Target>, endpoint_type>)
+  socket_type accept(Target&& target) {
     error_code ec;
     socket_type socket = accept(target, ec);
+    throw_if(ec, "accept");
+    return socket;
+  }
+  template <accept_place Where>
+  socket_type accept(Where&& where, endpoint_type& endpoint) {
+    error_code ec;
+    socket_type socket = accept(where, endpoint, ec);
     throw_if(ec, "accept");
     return socket;
   }
