@@ -213,7 +213,7 @@ CONFORMANCE_ON(kernel,
   run_task(home, [&]() -> beck::task<> {
     beck::post(home, stop_too_late);
     auto stoppable = beck::with_stop(source.get_token(), work());
-    co_await std::move(stoppable);
+    beck::ignore(co_await std::move(stoppable));
   });
   CHECK_FALSE(read);
   CHECK(written == operation_aborted);
