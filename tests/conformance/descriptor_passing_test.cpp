@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Descriptors that go through UNIX sockets. In a simulation none can: its numbers mean nothing to
 // another host, and its sockets refuse them by name.
-#include <cstring>
 #include <ostream>
 #include <set>
 #include <string>
@@ -18,6 +17,7 @@
 #include "support/context_options.hpp"
 #include "support/no_descriptors.hpp"
 #include "support/open_descriptors.hpp"
+#include "support/send_descriptors.hpp"
 #include "support/stream_pair.hpp"
 
 using beck::async_receive_descriptors;
@@ -30,6 +30,7 @@ using beck::test::note;
 using beck::test::outcome;
 using beck::test::run_all;
 using beck::test::run_task;
+using beck::test::send_with_copies;
 using beck::test::stream_pair;
 namespace error = beck::error;
 
@@ -51,26 +52,6 @@ struct two_ends {
 bool are_joined(int in, int out) {
   char byte = 0;
   return ::write(in, "!", 1) == 1 && ::read(out, &byte, 1) == 1 && byte == '!';
-}
-
-/// Sends one byte and `fd`, `Count` times, as a peer without this library would.
-template <std::size_t Count>
-void send_copies(int socket, int fd) {
-  alignas(cmsghdr) unsigned char control[CMSG_SPACE(Count * sizeof(int))]{};
-  char byte = 'x';
-  iovec part{&byte, 1};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* const entry = CMSG_FIRSTHDR(&message);
-  entry->cmsg_level = SOL_SOCKET;
-  entry->cmsg_type = SCM_RIGHTS;
-  entry->cmsg_len = CMSG_LEN(Count * sizeof(int));
-  for (std::size_t i = 0; i < Count; ++i)
-    std::memcpy(CMSG_DATA(entry) + i * sizeof fd, &fd, sizeof fd);
-  REQUIRE(::sendmsg(socket, &message, 0) == 1);
 }
 
 void switch_on(int socket, int option) {
@@ -175,11 +156,11 @@ CONFORMANCE_ON(beck::test::kernel, "no more than 16 descriptors are taken of one
   const std::set<int> before = beck::test::open_descriptors();
   {
     received_descriptors fds;
-    send_copies<passed_descriptors::capacity>(pair.a.native_handle(), pipe.in.get());
+    send_with_copies<passed_descriptors::capacity>(pair.a.native_handle(), "x", pipe.in.get());
     receive(ctx, pair, fds);
     CHECK(fds.size() == 16);
     CHECK_FALSE(fds.truncated());
-    send_copies<20>(pair.a.native_handle(), pipe.in.get());
+    send_with_copies<20>(pair.a.native_handle(), "x", pipe.in.get());
     receive(ctx, pair, fds);
     CHECK(fds.size() == 16);
     CHECK(fds.truncated());
@@ -196,13 +177,13 @@ CONFORMANCE_ON(beck::test::kernel, "descriptors are found behind the credentials
   const std::set<int> before = beck::test::open_descriptors();
   {
     received_descriptors fds;
-    send_copies<2>(pair.a.native_handle(), pipe.in.get());
+    send_with_copies<2>(pair.a.native_handle(), "x", pipe.in.get());
     receive(ctx, pair, fds);
     REQUIRE(fds.size() == 2);
     CHECK_FALSE(fds.truncated());
     const unique_fd other = fds.take(1);
     CHECK(are_joined(other.get(), pipe.out.get()));
-    send_copies<16>(pair.a.native_handle(), pipe.in.get());
+    send_with_copies<16>(pair.a.native_handle(), "x", pipe.in.get());
     receive(ctx, pair, fds);
     CHECK(fds.size() < 16);
     CHECK(fds.truncated());
@@ -221,7 +202,7 @@ CONFORMANCE_ON(beck::test::kernel, "a descriptor of the sender that comes unaske
   const std::set<int> before = beck::test::open_descriptors();
   {
     received_descriptors fds;
-    send_copies<2>(pair.a.native_handle(), pipe.in.get());
+    send_with_copies<2>(pair.a.native_handle(), "x", pipe.in.get());
     receive(ctx, pair, fds);
     CHECK(fds.size() == 2);
   }
@@ -232,7 +213,7 @@ CONFORMANCE_ON(beck::test::kernel, "descriptors that this process may not open a
   beck::io_context ctx(context_options());
   stream_pair pair(ctx);
   two_ends pipe;
-  send_copies<3>(pair.a.native_handle(), pipe.in.get());
+  send_with_copies<3>(pair.a.native_handle(), "x", pipe.in.get());
   received_descriptors fds;
   {
     const beck::test::no_descriptors nothing_left(0);

@@ -22,6 +22,7 @@
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
 #include "support/pipes.hpp"
+#include "support/send_descriptors.hpp"
 #include "support/stream_pair.hpp"
 
 using namespace std::chrono_literals;
@@ -101,22 +102,6 @@ void put(int fd, const std::string& text, int flags = 0) {
   REQUIRE(::send(fd, text.data(), text.size(), flags) == static_cast<ssize_t>(text.size()));
 }
 
-void put_with_descriptor(int fd, const std::string& text) {
-  alignas(cmsghdr) unsigned char control[CMSG_SPACE(sizeof(int))]{};
-  iovec part{const_cast<char*>(text.data()), text.size()};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* const entry = CMSG_FIRSTHDR(&message);
-  entry->cmsg_level = SOL_SOCKET;
-  entry->cmsg_type = SCM_RIGHTS;
-  entry->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(entry), &fd, sizeof fd);
-  REQUIRE(::sendmsg(fd, &message, 0) == static_cast<ssize_t>(text.size()));
-}
-
 void put_by_child(int fd, const std::string& text) {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
@@ -190,7 +175,7 @@ CONFORMANCE_ON(beck::test::kernel, "what follows a message with descriptors is r
     stream_pair pair(ctx);
     const int to = pair.a.native_handle();
     check(ctx, pair.b, to, [to] {
-      put_with_descriptor(to, "before");
+      beck::test::send_with_copies<1>(to, "before", to);
       put(to, "after");
     });
   });
@@ -219,7 +204,7 @@ CONFORMANCE_ON(beck::test::kernel, "an accepted and an adopted UNIX socket are r
     local::socket accepted = acceptor.accept();
     const auto put_both = [](int to) {
       return [to] {
-        put_with_descriptor(to, "before");
+        beck::test::send_with_copies<1>(to, "before", to);
         put(to, "after");
       };
     };

@@ -26,6 +26,7 @@
 #include <sys/wait.h>
 
 #include "support/context_options.hpp"
+#include "support/endless_tasks.hpp"
 #include "support/open_descriptors.hpp"
 #include "support/scale.hpp"
 #include "support/stream_pair.hpp"
@@ -57,15 +58,7 @@ beck::task<> read_for_ever(stream_pair pair, std::size_t bytes, life) {
   }
 }
 
-beck::task<> bounce(stream_pair pair, life) {
-  char byte = 'x';
-  for (;;) {
-    const auto sent = co_await beck::async_write(pair.a, beck::buffer(&byte, 1));
-    if (sent.error()) co_return;
-    const auto got = co_await beck::async_read(pair.b, beck::buffer(&byte, 1));
-    if (got.error()) co_return;
-  }
-}
+beck::task<> bounce(stream_pair pair, life) { co_await beck::test::bounce(pair); }
 
 beck::task<> read_pipe(beck::io_context& ctx, life) {
   beck::readable_pipe from(ctx);
@@ -78,17 +71,7 @@ beck::task<> read_pipe(beck::io_context& ctx, life) {
   }
 }
 
-beck::task<> read_files(beck::io_context& ctx, life) {
-  std::array<char, 4096> space;
-  for (;;) {
-    beck::random_access_file file(ctx);
-    const auto opened =
-        co_await file.async_open("/proc/self/exe", beck::random_access_file::read_only);
-    if (opened.error()) co_return;
-    const auto got = co_await file.async_read_some_at(0, beck::buffer(space));
-    if (got.error()) co_return;
-  }
-}
+beck::task<> read_files(beck::io_context& ctx, life) { co_await beck::test::read_files(ctx); }
 
 beck::task<> accept_for_ever(tcp::acceptor acceptor, life) {
   for (;;) {

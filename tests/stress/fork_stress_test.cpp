@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "support/context_options.hpp"
+#include "support/endless_tasks.hpp"
 #include "support/scale.hpp"
 #include "support/stream_pair.hpp"
 
@@ -42,33 +43,11 @@ namespace {
 
 constexpr unsigned watchdog_s = 20;
 
-beck::task<> bounce(stream_pair& pair) {
-  char byte = 'x';
-  for (;;) {
-    const auto sent = co_await beck::async_write(pair.a, beck::buffer(&byte, 1));
-    if (sent.error()) co_return;
-    const auto got = co_await beck::async_read(pair.b, beck::buffer(&byte, 1));
-    if (got.error()) co_return;
-  }
-}
-
 beck::task<> tick(beck::io_context& ctx) {
   for (;;) {
     beck::steady_timer timer(ctx, 100us);
     const auto waited = co_await timer.async_wait();
     if (waited.error()) co_return;
-  }
-}
-
-beck::task<> read_file(beck::io_context& ctx) {
-  std::array<char, 4096> space;
-  for (;;) {
-    beck::random_access_file file(ctx);
-    const auto opened =
-        co_await file.async_open("/proc/self/exe", beck::random_access_file::read_only);
-    if (opened.error()) co_return;
-    const auto got = co_await file.async_read_some_at(0, beck::buffer(space));
-    if (got.error()) co_return;
   }
 }
 
@@ -81,12 +60,12 @@ class busy_parent {
         idle_(std::make_unique<beck::io_context>(how)) {
     for (int i = 0; i < 4; ++i) {
       pairs_.push_back(std::make_unique<stream_pair>(*hot_));
-      beck::co_spawn(*hot_, bounce(*pairs_.back()), beck::detached);
+      beck::co_spawn(*hot_, beck::test::bounce(*pairs_.back()), beck::detached);
     }
     for (beck::io_context* const ctx : {hot_.get(), idle_.get()}) {
       own_.push_back(std::make_unique<objects>(*ctx));
       beck::co_spawn(*ctx, tick(*ctx), beck::detached);
-      beck::co_spawn(*ctx, read_file(*ctx), beck::detached);
+      beck::co_spawn(*ctx, beck::test::read_files(*ctx), beck::detached);
     }
     for (int i = 0; i < runners; ++i) threads_.emplace_back([this] { hot_->run(); });
     threads_.emplace_back([this] { churn(*hot_); });

@@ -23,6 +23,7 @@
 
 #include "base/sanitizers.hpp"
 #include "stress/refused_work.hpp"
+#include "support/file_place.hpp"
 #include "support/refused_call.hpp"
 #include "support/report.hpp"
 #include "support/scale.hpp"
@@ -295,8 +296,7 @@ TEST_CASE("S18: whatever call is refused, a program works, gets errors, or ends 
     beck::test::mark_skipped("ThreadSanitizer ends a child that seccomp restricts");
     return;
   }
-  std::string folder = (std::filesystem::temp_directory_path() / "beck-refused-XXXXXX").string();
-  REQUIRE(::mkdtemp(folder.data()) != nullptr);
+  const beck::test::file_place place(beck::test::on_epoll);
   std::deque<running_trial> running;
   int trials = 0;
   int worked = 0;
@@ -310,13 +310,11 @@ TEST_CASE("S18: whatever call is refused, a program works, gets errors, or ends 
   for (const trial& each : all_trials()) {
     if (running.size() == at_once) end_oldest();
     const std::string own =
-        folder + '/' + std::to_string(trials + static_cast<int>(running.size()));
+        place.path(std::to_string(trials + static_cast<int>(running.size())).c_str());
     std::filesystem::create_directory(own);
     running.emplace_back(each, own + '/');
   }
   while (!running.empty()) end_oldest();
-  std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
   CHECK(worked >= trials / 4);  // else nothing was tried
   beck::test::report_value("refusals", trials);
 }
