@@ -29,7 +29,7 @@ enum class readiness : std::uint8_t {
   known,    ///< an event, a hang-up or the kernel's word says so
 };
 
-/// What a predictor has to have learnt until reads are tried one turn late.
+/// From this value of its predictor on a direction tries reads one turn late instead of at once.
 inline constexpr std::uint8_t speculation_from = 2;
 
 /// The operations of one direction, in the order of their start: one that is being tried, waits for
@@ -40,13 +40,15 @@ struct direction {
   /// The last one whose completion is in the run queue: nothing may finish inline before it.
   io_op* undelivered = nullptr;
   readiness ready = readiness::no;
-  /// Saturating: how often waiting was right; from 2 on a read is attempted one turn late instead
-  /// of at once.
+  /// Saturating: how often waiting was right; see reads_late().
   std::uint8_t predictor = 0;
-  bool handing_over = false;  ///< what waits is being given to the driver, one after the other
+  bool handing_over = false;  ///< waiting operations are being given to the driver
   bool trying = false;        ///< shared: a thread makes its system call
   bool woken_late = false;    ///< shared: an event came during that
 };
+
+/// Whether a read without readiness finds data more often one turn later than at once.
+inline bool reads_late(const direction& q) noexcept { return q.predictor >= speculation_from; }
 
 /// Directions of a descriptor: reading and accepting, writing and connecting, and errors.
 enum : unsigned { direction_in, direction_out, direction_error, directions };
@@ -124,7 +126,7 @@ inline bool is_message(op_kind kind) noexcept {
 /// finds the data more often by waiting one turn than by trying now.
 inline bool worth_attempting(const descriptor& d, const direction& q, op_kind kind) noexcept {
   if (q.ready != readiness::perhaps) return q.ready == readiness::known;
-  return !is_read(kind) || q.predictor < speculation_from || !d.registered;
+  return !is_read(kind) || !reads_late(q) || !d.registered;
 }
 
 inline constexpr std::size_t op_kinds = static_cast<std::size_t>(op_kind::job) + 1;
@@ -206,9 +208,9 @@ inline const char* name_of(op_kind kind) noexcept {
     case op_kind::file_in_order:
       return "a call on a file";
     case op_kind::raw:
-      return "a raw entry";
+      return "raw operation";
     case op_kind::job:
-      return "a job";
+      return "a blocking call";
   }
   return "";
 }

@@ -66,10 +66,13 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
   runner_.delivered_max = most;
   runner_.read_at = system_->now();
-  const bool no_time = deadline != no_deadline && runner_.read_at >= deadline;
+  std::uint64_t hops_max = UINT64_MAX;
+  if (deadline != no_deadline && runner_.read_at >= deadline) {
+    hops_max = counters_.hops + generation_entries_max;  // it is poll(), but handlers may post more
+    blocking = false;
+    deadline = no_deadline;
+  }
   bool looked = false;
-  bool late = false;  // its time is over and nobody has asked the kernel yet: it goes on as poll(),
-  std::uint64_t last_hop = UINT64_MAX;  // but not for ever
   while (!stopped()) {
     ++counters_.turns;
     take_mail();
@@ -77,15 +80,16 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
     if (!visit_due) run_generation(most);
     if (stopped() || runner_.counters.delivered >= most) break;
     expire_timers();
+    if (counters_.hops >= hops_max) break;
     if (deadline != no_deadline && system_->now() >= deadline) {
-      if (looked && !(late && no_time)) break;
-      if (!late) last_hop = counters_.hops + generation_entries_max;
-      late = true;
+      if (!looked) visit(turn_mode::drain, 0);  // else handlers that take all the time starve I/O
+      break;
     }
-    if (counters_.hops >= last_hop) break;
     if (!queue_.empty()) {
-      looked = looked || generation_over_;
-      if (generation_over_) visit(turn_mode::busy, 0);
+      if (generation_over_) {
+        visit(turn_mode::busy, 0);
+        looked = true;
+      }
       continue;
     }
     if (!mail_.empty()) continue;
@@ -94,7 +98,7 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
       break;
     }
     looked = true;
-    if (blocking && !late) {
+    if (blocking) {
       const std::int64_t until = std::min(next_deadline(), deadline);
       if (!busy_poll_.is_worth_it() || !poll_busily(until)) visit(turn_mode::wait, until);
     } else {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// The name of a failed operation, for exceptions: that of the function which started it, without
-// "async_", as the synchronous forms have it.
+// Names of operations: as the synchronous forms have them, so that both fail with the same words.
+#include "io/operation_name.hpp"
+
 #include <beck/io/file_operation.hpp>
+
+#include "io/descriptor.hpp"
 
 namespace beck {
 namespace {
@@ -30,45 +33,16 @@ const char* name_of_call(const file_operation& op) noexcept {
   return "";
 }
 
-const char* name_of_failed(const operation& op) noexcept {
-  const bool whole = (op.flags & io_op::flag_all) != 0;
-  switch (op.kind) {
-    case op_kind::receive:
-    case op_kind::receive_vector:
-      return whole ? "read" : "read_some";
-    case op_kind::send:
-    case op_kind::send_vector:
-      return whole ? "write" : "write_some";
-    case op_kind::receive_lease:
-    case op_kind::receive_message:
-      return "receive";
-    case op_kind::send_message:
-      return "send";
-    case op_kind::accept:
-      return "accept";
-    case op_kind::connect:
-      return "connect";
-    case op_kind::wait_read:
-    case op_kind::wait_write:
-    case op_kind::wait_error:
-    case op_kind::wait_timer:
-    case op_kind::wait_signal:
-      return "wait";
-    case op_kind::file:
-    case op_kind::file_in_order:
-      return name_of_call(static_cast<const file_operation&>(op));
-    case op_kind::raw:
-      return "submit";
-    case op_kind::job:
-      return "a blocking call";
-  }
-  return "";
-}
-
 }  // namespace
 
-result_error operation::failure() const noexcept {
-  return {make_failure(result), name_of_failed(*this)};
+const char* name_of(const io_op& op) noexcept {
+  if (is_file(op.kind)) return name_of_call(static_cast<const file_operation&>(op));
+  const bool whole = (op.flags & (io_op::flag_all | io_op::flag_steps)) != 0;
+  if (!whole && is_receive(op.kind)) return "read_some";
+  if (!whole && (op.kind == op_kind::send || op.kind == op_kind::send_vector)) return "write_some";
+  return name_of(op.kind);
 }
+
+result_error operation::failure() const noexcept { return {make_failure(result), name_of(*this)}; }
 
 }  // namespace beck

@@ -10,6 +10,7 @@
 #include <beck/io/timer_object.hpp>
 
 #include "io/io_loop.hpp"
+#include "io/operation_name.hpp"
 
 namespace beck {
 
@@ -97,24 +98,9 @@ join_point* join_of(const wait_view& wait) noexcept {
   return static_cast<join_point*>(wait.leaf);
 }
 
+/// A dump says more than the name of the function where that is only "wait".
 const char* words_for(const io_op& op) noexcept {
-  const bool whole = (op.flags & (io_op::flag_all | io_op::flag_steps)) != 0;
   switch (op.kind) {
-    case op_kind::receive:
-    case op_kind::receive_vector:
-      return whole ? "read" : "read_some";
-    case op_kind::send:
-    case op_kind::send_vector:
-      return whole ? "write" : "write_some";
-    case op_kind::receive_lease:
-    case op_kind::receive_message:
-      return "receive";
-    case op_kind::send_message:
-      return "send";
-    case op_kind::accept:
-      return "accept";
-    case op_kind::connect:
-      return "connect";
     case op_kind::wait_read:
       return "readiness to read";
     case op_kind::wait_write:
@@ -128,10 +114,18 @@ const char* words_for(const io_op& op) noexcept {
     case op_kind::file:
     case op_kind::file_in_order:
       return "a file";
+    case op_kind::receive:
+    case op_kind::receive_vector:
+    case op_kind::receive_lease:
+    case op_kind::receive_message:
+    case op_kind::send:
+    case op_kind::send_vector:
+    case op_kind::send_message:
+    case op_kind::accept:
+    case op_kind::connect:
     case op_kind::raw:
-      return "raw operation";
     case op_kind::job:
-      return "a blocking call";
+      return name_of(op);
   }
   return "";
 }

@@ -8,8 +8,8 @@
 namespace beck {
 
 /// Two steps. Scopes are told under their locks, which runs nothing; when all locks are given back,
-/// finish() cancels what they wait for and calls the callbacks of their
-/// tokens. Meanwhile the coroutines that are waiting stay where they are.
+/// finish() cancels what they wait for and calls the callbacks of their tokens. Meanwhile the
+/// coroutines that are waiting stay where they are.
 class stop_walk {
  public:
   stop_walk() noexcept = default;

@@ -66,7 +66,7 @@ void sim_driver::submit(io_op& op) noexcept {
   descriptor& d = *op.target;
   const direction& q = d.queue[direction_of(op.kind)];
   if (!watch(d, op)) return;
-  const bool speculates = is_read(op.kind) && q.predictor >= 2 && q.ready != readiness::known;
+  const bool speculates = is_read(op.kind) && reads_late(q) && q.ready != readiness::known;
   if (speculates && !loop_.is_shared()) {
     advance(op, op_event::list);
     fresh_.add(op);

@@ -80,7 +80,7 @@ void uring_driver::submit(io_op& op) noexcept {
   } else if (op.kind == op_kind::raw || is_file(op.kind)) {
     advance(op, op_event::list);
     now_.add(op);
-  } else if (is_read(op.kind) && q.ready == readiness::perhaps && q.predictor >= 2) {
+  } else if (is_read(op.kind) && q.ready == readiness::perhaps && reads_late(q)) {
     advance(op, op_event::list);
     fresh_.add(op);
   } else if (q.ready != readiness::no) {
