@@ -282,3 +282,21 @@ CONFORMANCE_ON(beck::test::kernel, "a run whose time passes in a handler runs fe
   CHECK(ran <= 256);
   ctx.stop();
 }
+
+CONFORMANCE_ON(beck::test::kernel, "a run whose handlers take all its time looks at the kernel") {
+  beck::io_context ctx(context_options());
+  beck::test::local_connection c(ctx);
+  std::vector<char> there(16'384);
+  beck::test::outcome read;
+  c.b.async_read_some(beck::buffer(there), beck::test::note(read));
+  beck::test::let_settle(ctx);
+  c.a.write_some(beck::buffer("x", 1));
+  for (int runs = 0; runs < 3 && !read.done(); ++runs) {
+    const beck::time_point end = beck::steady_now() + beck::duration(1ms);
+    post(ctx, [&] {
+      while (beck::steady_now() < end) {}
+    });
+    ctx.run_until(end);
+  }
+  CHECK(read.ok());
+}

@@ -14,6 +14,7 @@
 
 #include "support/connections.hpp"
 #include "support/context_options.hpp"
+#include "support/faulty_system.hpp"
 #include "support/pipes.hpp"
 
 using beck::async_splice;
@@ -315,4 +316,23 @@ CONFORMANCE_ON(kernel, "a device without splice gives invalid_argument, one with
   beck::test::run_all(ctx);
   CHECK(dropped.ok());
   CHECK(dropped.bytes == 5);
+}
+
+CONFORMANCE_ON(kernel, "a splice that data overtakes between two calls waits for the rest") {
+  beck::io_context ctx(context_options());
+  beck::test::faulty_system& system = beck::test::make_faulty(ctx);
+  pipe_ends pipe(ctx);
+  tcp_connection c(ctx);
+  const auto send = [&](const char* text) { CHECK(c.client.write_some(buffer(text, 3)) == 3); };
+  system.after_splice = [&](int call) {
+    if (call == 1) send("abc");  // the call has found nothing, and both ends are ready
+  };
+  outcome spliced;
+  async_splice(c.server, pipe.in, 6, note(spliced));
+  beck::test::let_settle(ctx);
+  CHECK(spliced.calls == 0);
+  send("def");
+  beck::test::run_all(ctx);
+  CHECK(spliced.ok());
+  CHECK(spliced.bytes == 6);
 }

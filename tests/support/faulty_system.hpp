@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <deque>
+#include <functional>
 #include <memory>
 
 #include "io/posix_system.hpp"
@@ -31,6 +32,16 @@ class faulty_system final : public posix_system {
     if (refused_batches == 0) return posix_system::send_messages(fd, headers, count);
     --refused_batches;
     return -EAGAIN;
+  }
+
+  /// Called after each splice with its number, from 1 on.
+  std::function<void(int)> after_splice;
+  int splices = 0;
+
+  std::ptrdiff_t splice(int from, int to, std::size_t bytes, bool own_reader) noexcept override {
+    const std::ptrdiff_t moved = posix_system::splice(from, to, bytes, own_reader);
+    if (after_splice) after_splice(++splices);
+    return moved;
   }
 };
 
