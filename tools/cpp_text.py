@@ -5,7 +5,7 @@ from pathlib import Path
 
 IGNORED = {".git", "build", "out", "__pycache__"}
 
-_LITERALS = re.compile(
+LITERALS = re.compile(
     r"""//(?:\\\n|[^\n])*"""  # comment to the end of the line
     r"""|/\*.*?\*/"""  # block comment
     r"""|R"([^\s()\\]{0,16})\(.*?\)\1\""""  # raw string
@@ -31,7 +31,7 @@ def code_only(text):
         blanks = re.sub(r"[^\n]", " ", found)
         return blanks if found.startswith("/") else found[0] + blanks[1:-1] + found[-1]
 
-    return _LITERALS.sub(blank, text)
+    return LITERALS.sub(blank, text)
 
 
 def line_of(text, position):

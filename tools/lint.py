@@ -12,6 +12,7 @@ import re
 import sys
 from pathlib import Path
 
+import comment_names
 import coroutine_rules
 import determinism_rules
 import snippets
@@ -201,6 +202,7 @@ def check(root):
         for line, rule, message in check_document(root, path):
             yield f"{path}:{line}: {rule}: {message}"
     yield from unlisted(root)
+    yield from comment_names.check(root)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ class driver {
 
   /// Takes everything of `d` back from the kernel, as far as it gives it back at once; parked,
   /// listed and kernel operations of `d` are finished with ECANCELED (or their result). True if
-  /// close(2) may follow now; else the driver calls io_loop::close_detached(d) when the last one
+  /// close(2) may follow now; else the driver calls io_loop::close_if_idle(d) when the last one
   /// has come back.
   virtual bool detach(descriptor& d) noexcept = 0;
 

@@ -42,9 +42,8 @@ io_loop::slot::slot(io_loop& loop)
   bound_.emplace(loop.runner_);
   if (!nested_ && !loop_.slot_.take(runner_slot::holder::runner)) {
     throw std::logic_error(
-        "beck::io_context: another thread is running this context; a context for several threads "
-        "is "
-        "constructed with their number: io_context(2)");
+        "beck::io_context: another thread is running this context; a context for several "
+        "threads is constructed with their number: io_context(2)");
   }
   if (!nested_) loop_.mail_.run_by(mailbox_parts::this_thread());
 }
@@ -247,8 +246,7 @@ context_stats io_loop::stats() const noexcept {
   return s;
 }
 
-// --- the executor of loops
-// -----------------------------------------------------------------------------
+// --- the executor of loops -----------------------------------------------------------------------
 
 namespace {
 io_loop& loop_from(void* self) noexcept { return *static_cast<io_loop*>(self); }

@@ -213,8 +213,7 @@ void io_loop::note_short_read(const descriptor& d, direction& q) const noexcept 
   }
 }
 
-// --- S1: accepting without descriptors
-// -------------------------------------------------------------------
+// --- S1: accepting without descriptors -----------------------------------------------------------
 
 bool io_loop::pause(io_op& op) noexcept {
   if (op.kind == op_kind::receive_lease) {

@@ -63,8 +63,8 @@ io_loop::~io_loop() {
   if (!emptied) {
     log("io_context destroyed: the kernel did not give an operation back within 30 s; its memory "
         "is leaked");
-    static_cast<void>(
-        driver_.release());  // frames and buffers that the kernel may still write stay
+    // Frames and buffers that the kernel may still write have to stay.
+    static_cast<void>(driver_.release());
     static_cast<void>(system_.release());
     static_cast<void>(leases_.release());
     return;

@@ -16,8 +16,7 @@
 
 namespace beck {
 
-// --- starting
-// ------------------------------------------------------------------------------------------
+// --- starting ------------------------------------------------------------------------------------
 
 void io_loop::start(io_op& op) noexcept {
   if (start_immediate(op)) {
@@ -149,8 +148,7 @@ void io_loop::deliver_here(io_op& op, runner* where) {
   op.complete(&op, where);  // in this entry: nothing would be gained by queueing once more
 }
 
-// --- finishing
-// -----------------------------------------------------------------------------------------
+// --- finishing -----------------------------------------------------------------------------------
 
 void io_loop::complete_with(io_op& op, int result) noexcept {
   if (is_shared()) [[unlikely]]
@@ -205,8 +203,7 @@ void io_loop::leave_direction(io_op& op) noexcept {
   q.handing_over = false;
 }
 
-// --- steps
-// ---------------------------------------------------------------------------------------------
+// --- steps ---------------------------------------------------------------------------------------
 // Between two steps an operation stays the current one of its direction: no other comes between,
 // and cancel() and close() find it there.
 
@@ -231,8 +228,7 @@ void io_loop::end_steps(io_op& op) noexcept {
   leave_direction(op);
 }
 
-// --- cancelling
-// ----------------------------------------------------------------------------------------
+// --- cancelling ----------------------------------------------------------------------------------
 
 void io_loop::cancel_one(io_op& op) noexcept {
   switch (op.state) {
@@ -339,8 +335,7 @@ void io_loop::abandon(direction& q) noexcept {
   while (!q.waiting.empty()) complete_with(*static_cast<io_op*>(q.waiting.pop()), -ECANCELED);
 }
 
-// --- what headers call
-// ---------------------------------------------------------------------------------
+// --- what headers call ---------------------------------------------------------------------------
 
 namespace {
 signal_state& set_of(const io_op& op) noexcept { return *static_cast<const signal_wait&>(op).set; }

@@ -24,8 +24,7 @@ bool moves_bytes(op_kind kind) noexcept { return is_transfer(kind) || is_message
 
 }  // namespace
 
-// --- locks
-// ------------------------------------------------------------------------------------------
+// --- locks ---------------------------------------------------------------------------------------
 
 void io_loop::lock_descriptor(descriptor& d) const noexcept {
   while (!d.lock.try_lock()) {
@@ -67,8 +66,7 @@ class io_loop::operation_lock {
   std::optional<shared_lock> all_;
 };
 
-// --- what is counted and queued
-// ---------------------------------------------------------------------
+// --- what is counted and queued ------------------------------------------------------------------
 
 void io_loop::count_outstanding(int change) noexcept {
   if (on_runner()) {
@@ -118,8 +116,7 @@ void io_loop::deliver_entry_shared(queue_entry* entry, runner* where) {
   op.complete(&op, where);
 }
 
-// --- attempts
-// -----------------------------------------------------------------------------------------
+// --- attempts ------------------------------------------------------------------------------------
 
 std::ptrdiff_t io_loop::perform_shared(io_op& op) noexcept {
   if (!may_run_unlocked(op.kind)) return perform(*system_, op);
@@ -168,8 +165,7 @@ void io_loop::expect_untried(descriptor& d) noexcept {
   }
 }
 
-// --- starting
-// -----------------------------------------------------------------------------------------
+// --- starting ------------------------------------------------------------------------------------
 
 void io_loop::start_shared(io_op& op) noexcept {
   if (!on_runner()) shared_->meet_others();  // others would wait for the lock for ever
@@ -287,8 +283,7 @@ void io_loop::deliver_attempt_shared(io_op& op, runner* where, bool late) {
   op.complete(&op, where);
 }
 
-// --- steps
-// --------------------------------------------------------------------------------------------
+// --- steps ---------------------------------------------------------------------------------------
 
 bool io_loop::step_again_shared(io_op& op) noexcept {
   const operation_lock held(*this, *op.target, op.kind);
@@ -311,8 +306,7 @@ void io_loop::end_steps_shared(io_op& op) noexcept {
   leave_direction(op);
 }
 
-// --- what its executor does
-// ----------------------------------------------------------------------------
+// --- what its executor does ----------------------------------------------------------------------
 
 void io_loop::adopt_shared(owned_tree& tree) noexcept {
   as_runner([&tree](io_loop& loop) { loop.adopt(tree); });

@@ -172,8 +172,8 @@ int io_object::release() {
 
 int io_object::release(error_code& ec) {
   const object_use inside = use_of(*descriptor_, "release");
-  int result =
-      -EBUSY;  // somebody else runs the context: what is in flight cannot be taken back from here
+  // Stays EBUSY if another thread runs the context: operations in flight cannot be taken back here.
+  int result = -EBUSY;
   io_loop& loop = *descriptor_->loop;
   loop.as_runner([&](io_loop& l) { result = l.release(*descriptor_); });
   if (loop.in_doubt()) result = descriptor_->fd >= 0 ? std::exchange(descriptor_->fd, -1) : -EBADF;

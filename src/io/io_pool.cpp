@@ -80,8 +80,7 @@ class io_pool_state {
   bool decided_ = false;
 };
 
-// --- the beginning
-// -------------------------------------------------------------------------------------
+// --- the beginning -------------------------------------------------------------------------------
 
 io_pool_state::io_pool_state(std::size_t contexts, const io_context::options& how) {
   if (contexts == 0) throw std::invalid_argument("beck::io_pool: at least one context");
@@ -144,8 +143,7 @@ bool io_pool_state::open(seat& s, const io_context::options& how) {
   return failed_ == nullptr;
 }
 
-// --- running
-// -------------------------------------------------------------------------------------------
+// --- running -------------------------------------------------------------------------------------
 
 void io_pool_state::serve(seat& s) {
   do {
@@ -198,8 +196,7 @@ void io_pool_state::join() {
   changed_.wait(lock, [this] { return serving_ == 0; });
 }
 
-// --- the end
-// -------------------------------------------------------------------------------------------
+// --- the end -------------------------------------------------------------------------------------
 
 io_pool_state::~io_pool_state() {
   {
@@ -237,8 +234,7 @@ bool io_pool_state::meet(bool vote) {
   return decided_;
 }
 
-// --- the public face
-// -----------------------------------------------------------------------------------
+// --- the public face -----------------------------------------------------------------------------
 
 io_pool::io_pool() : io_pool(std::max<std::size_t>(1, std::thread::hardware_concurrency())) {}
 io_pool::io_pool(std::size_t contexts, const io_context::options& how)

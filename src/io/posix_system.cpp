@@ -123,8 +123,8 @@ std::ptrdiff_t posix_system::send(int fd, const void* data, std::size_t bytes) n
 std::ptrdiff_t posix_system::send_vector(int fd, const io_vector* parts,
                                          std::size_t count) noexcept {
   msghdr message{};
-  message.msg_iov =
-      reinterpret_cast<iovec*>(const_cast<io_vector*>(parts));  // sendmsg(2) does not write
+  // sendmsg(2) does not write to the vectors.
+  message.msg_iov = reinterpret_cast<iovec*>(const_cast<io_vector*>(parts));
   message.msg_iovlen = count;
   return retried([&] { return ::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL); });
 }

@@ -41,8 +41,8 @@ std::size_t find_near(const char* data, std::size_t size, std::size_t from, cons
 std::size_t find(text_view data, std::size_t from, const char* delimiter,
                  std::size_t bytes) noexcept {
   if (data.size() < from + bytes) return data.size();
-  const char* const end =
-      data.data() + (data.size() - bytes + 1);  // past the last place for its first byte
+  // Past the last place where the delimiter can begin.
+  const char* const end = data.data() + (data.size() - bytes + 1);
   for (const char* at = data.data() + from; at != end; ++at) {
     at =
         static_cast<const char*>(std::memchr(at, delimiter[0], static_cast<std::size_t>(end - at)));

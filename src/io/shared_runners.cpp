@@ -37,8 +37,7 @@ constexpr unsigned looks_in_vain_most = 16;
 
 }  // namespace
 
-// --- the lock
-// ------------------------------------------------------------------------------------------
+// --- the lock ------------------------------------------------------------------------------------
 
 void shared_runners::lock() noexcept {
   unsigned spins = 0;
@@ -82,8 +81,7 @@ class shared_runners::hold {
   runner::binding bound_;
 };
 
-// --- waking
-// --------------------------------------------------------------------------------------------
+// --- waking --------------------------------------------------------------------------------------
 
 /// Whom new entries in the shared queue and new deadlines concern.
 shared_runners::wake_ups_owed shared_runners::changes() noexcept {
@@ -124,8 +122,7 @@ void shared_runners::call_everybody() noexcept {
   held.owed.work = claim(baton::everybody);
 }
 
-// --- places
-// --------------------------------------------------------------------------------------------
+// --- places --------------------------------------------------------------------------------------
 
 class shared_runners::place {
  public:
@@ -226,8 +223,7 @@ class shared_runners::presence {
   runner_counters before_;
 };
 
-// --- running
-// -------------------------------------------------------------------------------------------
+// --- running -------------------------------------------------------------------------------------
 
 std::size_t shared_runners::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
   if (running_here()) return serve(here(), handlers, deadline, blocking);
@@ -440,8 +436,7 @@ void shared_runners::settle_accounts(shared_thread& mine) noexcept {
   mine.outstanding = 0;
 }
 
-// --- sleeping
-// ------------------------------------------------------------------------------------------
+// --- sleeping ------------------------------------------------------------------------------------
 
 /// Until there is something to look at.
 void shared_runners::sleep(shared_thread& mine, std::int64_t deadline) noexcept {

@@ -39,10 +39,12 @@ enum class descriptor_nature : std::uint8_t {
 
 /// What a copy has to know of a file.
 struct file_facts {
-  std::uint64_t bytes = 0;  ///< its size; 0 for devices and for files of /proc
-  std::uint64_t stored_bytes =
-      0;                     ///< what it takes on the device; less than the size: it has holes
-  std::uint64_t device = 0;  ///< with `number`: which file it is, under whatever name
+  /// Its size; 0 for devices and for files of /proc.
+  std::uint64_t bytes = 0;
+  /// Bytes allocated on the device. A file that has fewer of them than its size has holes.
+  std::uint64_t stored_bytes = 0;
+  /// Identifies the file together with `number`, whatever its names are.
+  std::uint64_t device = 0;
   std::uint64_t number = 0;
   bool is_regular = false;
   bool appends = false;  ///< writes go to the end, whatever their offset

@@ -142,8 +142,7 @@ task_dump::task_dump(io_loop& loop) noexcept
       table_(memory_ != nullptr ? memory_.get() : without_memory_.data()),
       size_(memory_ != nullptr ? slots : slots_without_memory) {}
 
-// --- counting
-// ------------------------------------------------------------------------------------------
+// --- counting ------------------------------------------------------------------------------------
 
 void task_dump::collect() noexcept {
   loop_.each_queued([](queue_entry& entry) noexcept { dump_access::note_hop(entry); });
@@ -270,8 +269,7 @@ void task_dump::note_example(group& g, const task_view& task, const path& where)
   }
 }
 
-// --- printing
-// ------------------------------------------------------------------------------------------
+// --- printing ------------------------------------------------------------------------------------
 
 namespace {
 text_view tasks_word(std::uint64_t count) noexcept { return count == 1 ? " task" : " tasks"; }

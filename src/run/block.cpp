@@ -65,8 +65,8 @@ void* allocate_single(std::size_t bytes, std::uint32_t size_class) {
 
 void free_single(block_header* header) noexcept {
   if (block_watch* const watch = this_watch; watch != nullptr) {
-    const std::size_t bytes =
-        header->watched_classes * class_bytes;  // perhaps for an earlier watch
+    // The block may have been counted by an earlier watch.
+    const std::size_t bytes = header->watched_classes * class_bytes;
     watch->bytes_in_use -= bytes < watch->bytes_in_use ? bytes : watch->bytes_in_use;
   }
   ::operator delete(header);

@@ -15,8 +15,8 @@ namespace {
 const executor_table& clock_of(const any_io_executor& executor) {
   if (executor.table()->now == nullptr) {
     throw std::logic_error(
-        "beck: a time limit was set where no io_context runs; this executor has no clock to wait "
-        "for");
+        "beck: a time limit was set where no io_context runs; this executor has no clock to "
+        "wait for");
   }
   return *executor.table();
 }

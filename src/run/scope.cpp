@@ -25,8 +25,7 @@ bool scope::stop(stop_reason why) noexcept {
   return stops.tell(*this, why);
 }
 
-// --- stop_walk
-// -----------------------------------------------------------------------------------------
+// --- stop_walk -----------------------------------------------------------------------------------
 
 /// An inner scope ends only after it has told the one around it, and a branch after its join point:
 /// these are held until all below them have been told.
@@ -156,8 +155,7 @@ int scope::explain(int result) noexcept {
   return result == cancelled_result ? stop_result() : result;
 }
 
-// --- what belongs to another context
-// -------------------------------------------------------------------
+// --- what belongs to another context -------------------------------------------------------------
 
 void scope::visit(const any_io_executor& other, void (*there)(void* leaf) noexcept,
                   void* leaf) noexcept {

@@ -98,8 +98,7 @@ void stop_state::remove(stop_registration& r) noexcept {
   }
 }
 
-// --- token and source
-// ----------------------------------------------------------------------------------
+// --- token and source ----------------------------------------------------------------------------
 
 void stop_token::retain() const noexcept {
   if (state_ != nullptr) state_->retain();
@@ -147,8 +146,7 @@ void stop_chain::request_all() noexcept {
   }
 }
 
-// --- registrations
-// -------------------------------------------------------------------------------------
+// --- registrations -------------------------------------------------------------------------------
 
 void stop_registration::add(const stop_token& token, function call) noexcept {
   call_ = call;

@@ -12,8 +12,7 @@
 
 namespace beck {
 
-// --- threads
-// -------------------------------------------------------------------------------------------
+// --- threads -------------------------------------------------------------------------------------
 
 void pool_state::add_threads(std::size_t count, const any_io_executor& executor) {
   threads_.reserve(count);
@@ -118,8 +117,7 @@ void pool_state::join() {
   detached_.wait(lock, [this] { return attached_ == 0; });
 }
 
-// --- what is given to them
-// -----------------------------------------------------------------------------
+// --- what is given to them -----------------------------------------------------------------------
 
 void pool_state::post(queue_entry* entry) {
   const std::lock_guard lock(mutex_);
@@ -164,8 +162,7 @@ thread_pool_stats pool_state::stats() const {
   return stats_;
 }
 
-// --- the end
-// -------------------------------------------------------------------------------------------
+// --- the end -------------------------------------------------------------------------------------
 
 pool_state::~pool_state() {
   worker last(owner_.get_executor());
@@ -192,8 +189,7 @@ void pool_state::destroy_queued() noexcept {
   }
 }
 
-// --- the public face
-// -----------------------------------------------------------------------------------
+// --- the public face -----------------------------------------------------------------------------
 
 namespace {
 pool_state& pool_from(void* self) noexcept { return *static_cast<pool_state*>(self); }

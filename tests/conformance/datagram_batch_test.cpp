@@ -292,8 +292,7 @@ CONFORMANCE("packet information exists for IPv6 too, and only where it was asked
   CHECK(batch[0].destination() == ip::address(ip::address_v6::loopback()));
 }
 
-// --- segmentation offload: simulated sockets say that they have none
-// -------------------------------
+// --- segmentation offload: simulated sockets say that they have none -----------------------------
 
 CONFORMANCE_ON(beck::test::sim, "a socket without segmentation offload says so by name") {
   beck::io_context ctx(context_options());
@@ -361,8 +360,7 @@ CONFORMANCE_ON(beck::test::kernel,
   CHECK(all == bytes);
 }
 
-// --- multicast
-// -------------------------------------------------------------------------------------
+// --- multicast -----------------------------------------------------------------------------------
 
 CONFORMANCE("members of a group get what is sent to it, others do not") {
   beck::io_context ctx(context_options());

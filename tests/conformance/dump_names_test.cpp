@@ -212,8 +212,7 @@ CONFORMANCE("a task that goes through another executor is said to") {
   CHECK(dump_of(ctx) == "no tasks\n");
 }
 
-// --- where it goes
-// -------------------------------------------------------------------------------------
+// --- where it goes -------------------------------------------------------------------------------
 
 CONFORMANCE("a dump goes to strings, streams, functions and descriptors") {
   waits here;
@@ -287,8 +286,7 @@ CONFORMANCE("a dump without memory tells fewer groups apart, and says so") {
   here.ctx.run();
 }
 
-// --- from where
-// ----------------------------------------------------------------------------------------
+// --- from where ----------------------------------------------------------------------------------
 
 CONFORMANCE_ON(beck::test::kernel, "another thread may ask while the context runs") {
   waits here;

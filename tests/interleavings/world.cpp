@@ -28,8 +28,7 @@ world& world::now() noexcept {
   return the_one;
 }
 
-// --- one execution
-// ---------------------------------------------------------------------------------------
+// --- one execution -------------------------------------------------------------------------------
 
 void world::execute(const std::function<scenario*()>& make, choices& path, const bounds& limits,
                     const defect& planted, bool tracing) {
@@ -104,8 +103,7 @@ bool world::planted(const char* name) const noexcept {
   return defect_.what == defect::kind::disobey && std::string_view(name) == defect_.function;
 }
 
-// --- choosing who goes on
-// --------------------------------------------------------------------------------
+// --- choosing who goes on ------------------------------------------------------------------------
 
 bool world::can_run(unsigned thread) const {
   const thread_state& t = threads_[thread];
@@ -186,8 +184,7 @@ void world::yield(const place& where) {
   }
 }
 
-// --- the trace
-// ------------------------------------------------------------------------------------------
+// --- the trace -----------------------------------------------------------------------------------
 
 void world::name_value(const void* value, const char* name) {
   if (tracing_) value_names_.emplace_back(reinterpret_cast<std::uintptr_t>(value), name);

@@ -21,8 +21,7 @@ bool releases(std::memory_order o) noexcept {
 
 }  // namespace
 
-// --- defects
-// --------------------------------------------------------------------------------------------
+// --- defects -------------------------------------------------------------------------------------
 
 bool world::weakened(const place& where) const noexcept {
   return defect_.what == defect::kind::weaken &&
@@ -51,8 +50,7 @@ world::order world::effective(order o, const place& where) {
   return weakened(where) ? order::relaxed : o;
 }
 
-// --- locations
-// ------------------------------------------------------------------------------------------
+// --- locations -----------------------------------------------------------------------------------
 
 unsigned world::add_location(std::uint64_t initial) {
   if (location_count_ == locations_max) {
@@ -127,8 +125,7 @@ void world::put_value(unsigned id, std::uint64_t value, order o, bool continues)
   ++writes_;
 }
 
-// --- operations
-// -----------------------------------------------------------------------------------------
+// --- operations ----------------------------------------------------------------------------------
 
 void world::note_load(unsigned id, unsigned index, order o, const place& where) {
   if (!tracing_) return;
@@ -234,8 +231,7 @@ void world::fence(order o, const place& where) {
   tick();
 }
 
-// --- memory that is not atomic
-// --------------------------------------------------------------------------
+// --- memory that is not atomic -------------------------------------------------------------------
 
 void world::read_plain(plain_record& record, const char* name) {
   if (running_ != 0 && !self().current.covers(record.writes)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Awaiting an operation or a task inside a scope of its own, in the frame of the coroutine that
-// awaits: with_stop and shield here, timeout and its relations in io/. What differs is the scope
-// and what is set on it; the rest is here, once.
+// awaits: with_stop, shield, timeout and its relations. They differ in the scope and in what is
+// set on it; everything else is here, once.
 #pragma once
 
 #include <coroutine>

@@ -93,9 +93,9 @@ class io_context : public execution_context {
   class options {
    public:
     options() noexcept {}
-    /// A context inside a simulated world.
-    options(
-        testing::sim::host& host) noexcept;  // NOLINT: `io_context ctx(world.host("a"))` reads well
+    /// A context inside a simulated world; implicit, so that
+    /// `io_context ctx(world.host("a"))` compiles.
+    options(testing::sim::host& host) noexcept;  // NOLINT
 
     options& backend(beck::backend which) noexcept {
       backend_ = which;

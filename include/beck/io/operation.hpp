@@ -53,21 +53,22 @@ enum class op_state : std::uint8_t {
 };
 
 struct io_op : queue_entry {
-  static constexpr std::uint8_t flag_all = 1;  ///< go on until `length` bytes have moved
-  static constexpr std::uint8_t flag_cancelled =
-      2;  ///< a cancel was asked for while it could not be undone
-  static constexpr std::uint8_t flag_tried =
-      4;  ///< connect: it was asked for and is in progress; accept: it has found nothing
-  static constexpr std::uint8_t flag_exhausted =
-      8;  ///< accept: no descriptor or memory for a new socket
-  static constexpr std::uint8_t flag_cancel_queued =
-      16;  ///< a driver has still to ask the kernel to cancel it
-  static constexpr std::uint8_t flag_steps =
-      32;  ///< one step of several: it keeps its direction in between
-  static constexpr std::uint8_t flag_last_attempt =
-      64;  ///< its time has passed: if the queued attempt finds nothing, it ends
-  static constexpr std::uint8_t flag_timed_out =
-      128;  ///< the time of its object has passed: cancelled, it says so
+  /// Goes on until `length` bytes have moved.
+  static constexpr std::uint8_t flag_all = 1;
+  /// A cancel was asked for while the operation could not be undone.
+  static constexpr std::uint8_t flag_cancelled = 2;
+  /// connect: the kernel was asked and the connection is in progress; accept: nothing was found.
+  static constexpr std::uint8_t flag_tried = 4;
+  /// accept: there was no descriptor or memory for a new socket.
+  static constexpr std::uint8_t flag_exhausted = 8;
+  /// The driver has still to ask the kernel to cancel it.
+  static constexpr std::uint8_t flag_cancel_queued = 16;
+  /// One step of a composed operation: it keeps its direction between two steps.
+  static constexpr std::uint8_t flag_steps = 32;
+  /// Its deadline has passed: if the queued attempt finds nothing, the operation ends.
+  static constexpr std::uint8_t flag_last_attempt = 64;
+  /// The deadline of its object has passed: a cancelled operation then reports error::timeout.
+  static constexpr std::uint8_t flag_timed_out = 128;
 
   /// Leaves everything but the request uninitialised: an awaiter that finishes in await_ready()
   /// never touches the rest.

@@ -81,8 +81,8 @@ class [[nodiscard]] process_wait_operation : public operation {
 /// mask, and the default action for SIGPIPE and for every signal that we handle.
 /// Ended children are collected by waits, by running(), and, if nobody has waited, by the
 /// destructor or one of the next spawns, so none stays behind as a zombie. Programs that ignore
-/// SIGCHLD, or collect all children by themselves (wait(2)), get no_child_process instead of a
-/// status.
+/// SIGCHLD, or collect all children by themselves (wait(2)), get std::errc::no_child_process
+/// instead of a status.
 ///
 /// Not in simulations: operation_not_supported.
 /// Thread: one object from one thread at a time.
@@ -110,11 +110,12 @@ class process : private io_object {
   any_io_executor get_executor() const noexcept { return object_executor(); }
 
   /// Starts `program`: a path, or without a slash a name that is looked for in PATH. It gets
-  /// `arguments` behind its own name. When this returns it runs, or the error says why it does not,
-  /// and nothing was changed: no_such_file_or_directory, access_denied, no_descriptors, ... of
-  /// execve(2), chdir(2) and fork(2); already_open (also of one pipe for two streams: err_to_out()
-  /// joins them); invalid_argument (an empty program, a text with a NUL inside). Blocks for as long
-  /// as the kernel needs to load it.
+  /// `arguments` behind its own name. When this returns the program runs, or the error says why it
+  /// does not, and nothing was changed: std::errc::no_such_file_or_directory,
+  /// error::access_denied, error::no_descriptors, ... of execve(2), chdir(2) and fork(2);
+  /// error::already_open (also of one pipe for two streams: err_to_out() joins them);
+  /// error::invalid_argument (an empty program, a text with a NUL inside). Blocks for as long as
+  /// the kernel needs to load it.
   void spawn(text_view program, const process_texts& arguments, const options& how, error_code& ec);
   void spawn(text_view program, const process_texts& arguments = {}, const options& how = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A byte stream over a descriptor: what every stream socket (and later every pipe) offers. Not a
+// A byte stream over a descriptor: the part that stream sockets and pipes share. Not a
 // template of protocol, buffer, handler or coroutine, so that programs compile fast.
 #pragma once
 

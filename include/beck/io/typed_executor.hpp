@@ -13,8 +13,8 @@ template <class Executor>
 class typed_executor {
  public:
   explicit typed_executor(const Executor& executor) noexcept : executor_(executor) {}
-  typed_executor(const typed_executor&) =
-      default;  // and no move: a moved-from object keeps its own
+  // There is no move: a moved-from object keeps its executor.
+  typed_executor(const typed_executor&) = default;
   typed_executor& operator=(const typed_executor&) = default;
   Executor get(const any_io_executor&) const noexcept { return executor_; }
 

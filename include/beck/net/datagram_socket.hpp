@@ -161,8 +161,7 @@ class basic_datagram_socket : public basic_connected_socket<io_object, Protocol,
     return beck::launch(async_send(buffers, flags), static_cast<Token&&>(token));
   }
 
-  // --- several by one call (datagram_batch.hpp)
-  // ----------------------------------------------------
+  // --- several by one call (datagram_batch.hpp) --------------------------------------------------
   /// Receives what is there, at least one datagram and at most as many as the batch has room for:
   /// how many, which is then also batch.received(). Whether one was cut is said of each; errors are
   /// the socket's. Requires room for at least one. The batch stays until completion.
@@ -186,8 +185,7 @@ class basic_datagram_socket : public basic_connected_socket<io_object, Protocol,
     return beck::launch(async_send_many(batch), static_cast<Token&&>(token));
   }
 
-  // --- synchronous forms: they wait, unless non_blocking()
-  // ----------------------------------------
+  // --- synchronous forms: they wait, unless non_blocking() ---------------------------------------
   template <mutable_buffer_sequence B>
   std::size_t receive_from(const B& buffers, endpoint_type& sender, message_flags flags,
                            error_code& ec) {

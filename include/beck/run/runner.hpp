@@ -15,11 +15,14 @@ namespace beck {
 
 /// Counters of one runner; read them through the statistics of its context.
 struct runner_counters {
-  std::uint64_t delivered = 0;  ///< user handlers and resumptions that were queue entries
-  std::uint64_t inline_completions =
-      0;                           ///< operations that finished without suspending or queueing
-  std::uint64_t budget_stops = 0;  ///< operations that had to queue because the budget was spent
-  std::uint32_t depth_max = 0;     ///< deepest nesting of tasks started inline
+  /// User handlers and resumptions that were queue entries.
+  std::uint64_t delivered = 0;
+  /// Operations that finished without suspending or queueing.
+  std::uint64_t inline_completions = 0;
+  /// Operations that had to queue because the budget was spent.
+  std::uint64_t budget_stops = 0;
+  /// Deepest nesting of tasks started inline.
+  std::uint32_t depth_max = 0;
 };
 
 class scope;

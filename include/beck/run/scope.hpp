@@ -81,8 +81,7 @@ class scope {
   /// decides the reason; false: there was one before.
   bool stop(stop_reason why = stop_reason::stop) noexcept;
 
-  // --- for what suspends coroutines
-  // ------------------------------------------------------------
+  // --- for what suspends coroutines --------------------------------------------------------------
 
   /// A coroutine waits from here on. False: the scope was stopped before, and will not tell.
   [[nodiscard]] bool wait_at(void* leaf, const wait_kind& kind) noexcept {
@@ -138,8 +137,8 @@ class scope {
   bool interrupted() const noexcept { return __atomic_load_n(&interrupted_, __ATOMIC_RELAXED); }
   void note_interrupted() noexcept { __atomic_store_n(&interrupted_, true, __ATOMIC_RELAXED); }
 
-  /// For a cancel_function whose leaf belongs to a loop that is not the executor: calls
-  /// `there(leaf)` inside that. resume() waits until it has been, so the leaf stays.
+  /// Calls `there(leaf)` inside the loop `other`. For a wait_kind::cancel whose leaf belongs to
+  /// another loop than this scope's executor. resume() waits for that call, so the leaf stays.
   void visit(const any_io_executor& other, void (*there)(void* leaf) noexcept, void* leaf) noexcept;
 
  protected:

@@ -12,12 +12,13 @@ namespace beck {
 /// binder.
 class association_adapter {};
 
-/// Other adapters have
-///   template <class Signature> using signature = ...   what the inner token is given
-///   adapt<Signature>(handler)                          a handler for `Signature` from the inner
-///   token's template <class Signature> maps_result             whether map() stands for that where
-///   it is awaited map(result...)                                     what co_await gives instead
-///   (no argument for void)
+/// Other adapters have these members:
+///   template <class Signature> using signature   the signature that the inner token gets
+///   adapt<Signature>(handler)                     makes a handler of `Signature` from the handler
+///                                                 of the inner token
+///   template <class Signature> maps_result        true: an await calls map() instead
+///   map(result...)                                returns the value of the co_await expression;
+///                                                 takes no argument for void
 template <class Adapter, class Signature>
 struct adapted_signature {
   using type = typename Adapter::template signature<Signature>;

@@ -65,8 +65,8 @@ void epoll_driver::close_handles() noexcept {
 }
 
 void epoll_driver::attach(descriptor& d) noexcept {
-  d.queue[direction_in].ready =
-      readiness::known;  // the first attempt is free of charge: nothing is registered yet
+  // The first attempt costs nothing extra: the descriptor is not registered yet.
+  d.queue[direction_in].ready = readiness::known;
   d.queue[direction_out].ready = readiness::known;
 }
 

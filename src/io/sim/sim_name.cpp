@@ -100,8 +100,8 @@ void write_name(int family, const sim_name& name, void* data, std::size_t& bytes
     std::memcpy(&in.sin6_addr, name.address.data(), name.address.size());
     put(in, sizeof in, data, bytes);
   } else {
-    unsigned char un[sizeof(sockaddr_un) + 1] =
-        {};  // a full path gets a NUL behind it (unix(7), BUGS)
+    // A path that fills the structure gets a NUL behind it (unix(7), BUGS).
+    unsigned char un[sizeof(sockaddr_un) + 1] = {};
     const sa_family_t unix_family = AF_UNIX;
     std::memcpy(un, &unix_family, sizeof unix_family);
     std::memcpy(un + path_offset, name.path.data(), name.path.size());
