@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Checks who includes whom: a folder of include/beck or src includes only the folders of the layers below it.
+"""Checks who includes whom: a folder of include/beck or src includes only the folders of the layers below it, a room
+of src/io only the rooms that ROOMS allows it, and a member is defined in the layer of its class.
 
 usage: layers.py [ROOT]
 
@@ -10,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from cpp_text import files
+from cpp_text import code_only, files, line_of
 
 LAYERS = (
     ("base",),
@@ -25,7 +26,25 @@ LEVEL = {folder: level for level, row in enumerate(LAYERS) for folder in row}
 DRIVERS = ("epoll", "uring", "sim")
 # Who may name a driver, besides its own folder.
 DRIVER_USERS = {"epoll": (), "uring": (), "sim": ("testing",)}
-CHOOSER = Path("src/io/backend_select.cpp")
+CHOOSER = Path("src/io/driver/backend_select.cpp")
+# The rooms of src/io: what their headers may include, and what their sources may besides. A room that the loop is built
+# from sees the loop only in its sources.
+ROOMS = {
+    "system": ((), ()),
+    "driver": (("system",), ("loop",)),
+    "op": (("system",), ("loop",)),
+    "blocking": (("op", "system"), ("loop",)),
+    "shared": (("driver", "system"), ("loop", "op")),
+    "loop": (("blocking", "driver", "op", "shared", "system"), ()),
+    "epoll": (("driver", "op", "system"), ("loop",)),
+    "uring": (("driver", "op", "system"), ("loop",)),
+    "sim": (("blocking", "driver", "op", "shared", "system"), ("loop",)),
+    "objects": ((), ("loop", "system")),
+    "dump": ((), ("loop", "op")),
+}
+CLASS = re.compile(r"^[ \t]*(?:class|struct)\s+(?:\[\[\w+\]\]\s*)?(\w+)(?:\s+final)?\s*(?::[^;{}]*)?\{", re.MULTILINE)
+# The definition of a member begins in the first column.
+MEMBER = re.compile(r"^(?![\s#}/]|using|namespace|.*\boperator\b)[^;={}()\n]*?\b(\w+)::~?\w+\(", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -50,7 +69,7 @@ def check_include(path, quote, target):
     mine, other = folder_of(own), folder_of(theirs)
     if other is None:
         if quote == '"':
-            return f'private headers are named from src/, such as "io/driver.hpp", not "{target}"'
+            return f'private headers are named from src/, such as "io/driver/driver.hpp", not "{target}"'
         return None if mine is None else "the umbrella beck.hpp is for users"
     if other not in LEVEL:
         return f"{other}/ is no layer (known: {', '.join(LEVEL)})"
@@ -59,7 +78,7 @@ def check_include(path, quote, target):
     if mine not in LEVEL:
         return f"{mine}/ is no layer (known: {', '.join(LEVEL)})"
     if mine == other:
-        return check_driver(path, own, theirs)
+        return check_driver(path, own, theirs) or check_room(path, own, theirs, quote)
     if LEVEL[mine] == LEVEL[other]:
         return f"{mine}/ and {other}/ are siblings and never include each other"
     if LEVEL[mine] < LEVEL[other]:
@@ -78,7 +97,43 @@ def check_driver(path, own, theirs):
     return f"only {CHOOSER} names the driver io/{driver}/"
 
 
+def check_room(path, own, theirs, quote):
+    """The complaint about an include between two rooms of src/io, or None."""
+    if path.parts[0] != "src" or own[0] != "io" or quote == "<" or path == CHOOSER:
+        return None
+    if len(own) < 3 or own[1] not in ROOMS:
+        return f"{path} lies in no room of src/io (known: {', '.join(ROOMS)})"
+    room, other = own[1], theirs[1]
+    headers, sources = ROOMS[room]
+    if room == other or other in headers or (path.suffix == ".cpp" and other in sources):
+        return None
+    which = "headers of " if other in sources else ""
+    return f"{which}io/{room}/ must not include io/{other}/ (see ROOMS in tools/layers.py)"
+
+
+def layer_of(path):
+    return folder_of(path.parts[2:] if path.parts[0] == "include" else path.parts[1:])
+
+
+def check_members(texts):
+    """Complaints about members that are defined in another layer than their class. `texts`: path -> code."""
+    layers = {}
+    for path, code in texts.items():
+        for match in CLASS.finditer(code):
+            layers.setdefault(match[1], set()).add(layer_of(path))
+    for path, code in texts.items():
+        if path.suffix != ".cpp":
+            continue
+        for match in MEMBER.finditer(code):
+            homes = layers.get(match[1], set())
+            if homes and layer_of(path) not in homes:
+                where = "/, ".join(sorted(homes))
+                yield f"{path}:{line_of(code, match.start())}: a member of {match[1]} belongs in {where}/"
+
+
 def check(root):
+    paths = [p for p in files(root, ".hpp", ".cpp") if p.parts[:2] == ("include", "beck") or p.parts[0] == "src"]
+    yield from check_members({path: code_only((root / path).read_text()) for path in paths})
     for path in files(root, ".hpp", ".cpp"):
         if path.parts[:2] != ("include", "beck") and path.parts[0] != "src":
             continue

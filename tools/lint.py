@@ -16,6 +16,7 @@ import comment_names
 import coroutine_rules
 import determinism_rules
 import snippets
+import test_index
 from cpp_text import code_only, files, functions, line_of
 
 FILE_LINES_MAX = 500
@@ -30,7 +31,7 @@ COMMANDS = ("run", "test", ".ci/run")
 # The files that may make system calls, read clocks and draw random numbers; everything else asks them, so that the
 # whole library runs on the simulator.
 SYSTEM_FILES = re.compile(
-    r"src/((io|run|testing)/posix_\w+\.cpp|io/(epoll|uring)/\w+\.[ch]pp|base/(unique_fd|assert)\.cpp)"
+    r"src/((io/\w+|base|run|testing)/posix_\w+\.cpp|io/(epoll|uring)/\w+\.[ch]pp|base/(unique_fd|assert)\.cpp)"
 )
 SYSTEM_CALLS = re.compile(
     r"(?<![\w>:])::(accept4?|access|bind|close|connect|dup[23]?|epoll_\w+|eventfd|f?stat|fallocate|fcntl|fdatasync"
@@ -203,6 +204,8 @@ def check(root):
             yield f"{path}:{line}: {rule}: {message}"
     yield from unlisted(root)
     yield from comment_names.check(root)
+    if (root / test_index.PAGE).exists():
+        yield from test_index.check(root)
 
 
 if __name__ == "__main__":

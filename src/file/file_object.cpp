@@ -7,8 +7,8 @@
 
 #include <fcntl.h>
 
-#include "io/io_loop.hpp"
-#include "io/perform_file.hpp"
+#include "io/loop/io_loop.hpp"
+#include "io/op/perform_file.hpp"
 
 namespace beck {
 namespace {

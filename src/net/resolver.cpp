@@ -19,9 +19,9 @@
 #include <beck/net/address.hpp>
 
 #include "base/fork_count.hpp"
-#include "io/io_loop.hpp"
-#include "io/loop_access.hpp"
-#include "io/name_lookup.hpp"
+#include "io/loop/io_loop.hpp"
+#include "io/loop/loop_access.hpp"
+#include "io/system/name_lookup.hpp"
 
 namespace beck::ip {
 

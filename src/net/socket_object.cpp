@@ -6,7 +6,7 @@
 
 #include <beck/io/stream_object.hpp>
 
-#include "io/io_loop.hpp"
+#include "io/loop/io_loop.hpp"
 
 namespace beck {
 namespace {
@@ -138,23 +138,6 @@ int socket_calls::family_of(const descriptor& d, error_code& ec) noexcept {
   int family = 0;
   get_option(d, socket_level, domain, &family, sizeof family, ec);
   return family;
-}
-
-std::size_t socket_calls::available(const descriptor& d, error_code& ec) noexcept {
-  const int bytes = d.fd < 0 ? -EBADF : sys_of(d).available(d.fd);
-  ec = make_error(bytes);
-  return bytes < 0 ? 0 : static_cast<std::size_t>(bytes);
-}
-
-std::size_t stream_object::available(error_code& ec) const noexcept {
-  return socket_calls::available(*descriptor_, ec);
-}
-
-std::size_t stream_object::available() const {
-  error_code ec;
-  const std::size_t bytes = available(ec);
-  throw_if(ec, "available");
-  return bytes;
 }
 
 }  // namespace beck

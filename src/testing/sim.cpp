@@ -10,15 +10,12 @@
 
 #include <beck/base/error.hpp>
 
-#include "io/loop_access.hpp"
+#include "io/loop/loop_access.hpp"
 #include "io/sim/sim_system.hpp"
 #include "testing/check_access.hpp"
 #include "testing/tape_access.hpp"
 
 namespace beck {
-
-io_context::options::options(testing::sim::host& host) noexcept
-    : backend_(beck::backend::sim), host_(host.simulated_) {}
 
 namespace testing::sim {
 namespace {
@@ -49,6 +46,13 @@ struct world::state {
 };
 
 sim_world& world_access::simulated(world& w) noexcept { return w.state_->simulated; }
+
+host::operator io_context::options() const noexcept {
+  io_context::options how;
+  how.backend_ = beck::backend::sim;
+  how.host_ = simulated_;
+  return how;
+}
 
 text_view host::name() const noexcept { return simulated_->name(); }
 void host::crash() { simulated_->crash(); }

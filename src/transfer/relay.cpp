@@ -11,7 +11,7 @@
 #include <beck/io/read_write.hpp>
 #include <beck/transfer/splice.hpp>
 
-#include "io/io_loop.hpp"
+#include "io/loop/io_loop.hpp"
 
 namespace beck {
 namespace {

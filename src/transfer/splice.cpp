@@ -5,8 +5,8 @@
 
 #include <cerrno>
 
-#include "io/io_loop.hpp"
-#include "io/perform.hpp"
+#include "io/loop/io_loop.hpp"
+#include "io/op/perform.hpp"
 
 namespace beck {
 namespace {

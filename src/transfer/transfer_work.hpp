@@ -13,7 +13,7 @@
 #include <beck/run/strand.hpp>
 #include <beck/transfer/transfer_report.hpp>
 
-#include "io/io_loop.hpp"
+#include "io/loop/io_loop.hpp"
 
 namespace beck {
 

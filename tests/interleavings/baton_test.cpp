@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// The baton of shared contexts (src/io/baton.hpp): three runners with one locked queue, and work
-// and events of the kernel from a fourth thread. Each handler blocks until another runner is in the
-// other one, so whoever takes the first must have seen to the second. Nobody may sleep for ever,
-// whether work, an event or the stop was missed.
-#include "io/baton.hpp"
+// The baton of shared contexts (src/io/shared/baton.hpp): three runners with one locked queue, and
+// work and kernel events from a fourth thread. Each handler blocks until another runner is in the
+// other one, so the thread that takes the first must have seen to the second. No thread may sleep
+// for ever, whether work, an event or the stop was missed.
+#include "io/shared/baton.hpp"
 
 #include <optional>
 #include <vector>

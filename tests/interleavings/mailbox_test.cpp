@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// The post queue and its sleep (src/io/mailbox.hpp): two producers that post twice each, a stop
-// from a fourth thread, and a loop that sleeps whenever it finds nothing and is destroyed as soon
-// as it has seen all of them, while posters may still be about to write to the wake descriptor.
-#include "io/mailbox.hpp"
+// The post queue and its sleep (src/io/loop/mailbox.hpp): two producers that post twice each, a
+// stop from a fourth thread, and a loop that sleeps whenever it finds nothing and is destroyed as
+// soon as it has seen all of them, while posters may still be about to write to the wake
+// descriptor.
+#include "io/loop/mailbox.hpp"
 
 #include <array>
 #include <optional>

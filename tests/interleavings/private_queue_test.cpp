@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// What threads of a shared context have of their own (src/io/private_queue.hpp), and how they learn
-// without a lock whom to wake (src/io/sleep_notice.hpp): others steal while the owner pushes and
-// pops; and a handler queues an entry and then waits for it, while the other thread is about to
-// sleep. With them the mailbox of a shared context, which one thread empties while another sleeps.
-#include "io/private_queue.hpp"
+// The private queue of a thread of a shared context (src/io/shared/private_queue.hpp), and how the
+// thread learns without a lock which other to wake (src/io/shared/sleep_notice.hpp): others steal
+// while the owner pushes and pops; and a handler queues an entry and then waits for it, while the
+// other thread is about to sleep. With them the mailbox of a shared context, which one thread
+// empties while another sleeps.
+#include "io/shared/private_queue.hpp"
 
 #include <array>
 #include <optional>
@@ -11,8 +12,8 @@
 
 #include "interleavings/mailbox_parts.hpp"
 #include "interleavings/report_outcome.hpp"
-#include "io/mailbox.hpp"
-#include "io/sleep_notice.hpp"
+#include "io/loop/mailbox.hpp"
+#include "io/shared/sleep_notice.hpp"
 
 using beck::interleavings::bounds;
 using beck::interleavings::check;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // How run() ends because of other threads, and what may follow at once: the destruction of the loop
-// by the thread that ran it (src/io/run_end.hpp, runner_slot.hpp and mailbox.hpp together, as
+// by the thread that ran it (src/io/loop/run_end.hpp, runner_slot.hpp and mailbox.hpp together, as
 // io_loop uses them).
-#include "io/run_end.hpp"
+#include "io/loop/run_end.hpp"
 
 #include <optional>
 
 #include "interleavings/mailbox_parts.hpp"
 #include "interleavings/report_outcome.hpp"
-#include "io/mailbox.hpp"
-#include "io/runner_slot.hpp"
+#include "io/loop/mailbox.hpp"
+#include "io/loop/runner_slot.hpp"
 
 using beck::interleavings::check;
 using beck::interleavings::defect;

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "io/transitions.hpp"
+#include "io/op/transitions.hpp"
 #include "simulation/planted.hpp"
 #include "simulation/walk.hpp"
 #include "simulation/walk_program.hpp"

@@ -11,8 +11,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "io/baton.hpp"
-#include "io/wake.hpp"
+#include "io/shared/baton.hpp"
+#include "io/system/wake.hpp"
 #include "support/scale.hpp"
 
 namespace {

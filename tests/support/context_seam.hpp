@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "io/io_loop.hpp"
+#include "io/loop/io_loop.hpp"
 
 namespace beck::testing {
 

@@ -21,7 +21,7 @@ inline std::string dump_of(const io_context& ctx) {
   return without_ages(text);
 }
 
-// "conformance/dump_test.cpp:17": `line` in the file of the caller.
+// "conformance/context/dump_test.cpp:17": `line` in the file of the caller.
 inline std::string line_of(unsigned line,
                            std::source_location at = std::source_location::current()) {
   const std::string path = at.file_name();

@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "io/posix_system.hpp"
+#include "io/system/posix_system.hpp"
 #include "support/context_seam.hpp"
 
 namespace beck::test {

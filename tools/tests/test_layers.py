@@ -24,13 +24,13 @@ class Includes(unittest.TestCase):
         self.accepts("include/beck/net/tcp.hpp", "<beck/net/ip.hpp>")
         self.accepts("include/beck/interop/asio.hpp", "<beck/redis/client.hpp>")
         self.accepts("include/beck/beck.hpp", "<beck/net/tcp.hpp>")
-        self.accepts("src/net/tcp.cpp", '"io/driver.hpp"')
+        self.accepts("src/net/tcp.cpp", '"io/driver/driver.hpp"')
         self.accepts("src/net/tcp.cpp", "<sys/socket.h>")
 
     def test_upwards_is_not(self):
         self.objects("include/beck/base/a.hpp", "<beck/run/b.hpp>", "base/ stands below run/")
         self.objects("include/beck/io/a.hpp", "<beck/net/b.hpp>", "io/ stands below net/")
-        self.objects("src/coro/a.cpp", '"io/driver.hpp"', "coro/ stands below io/")
+        self.objects("src/coro/a.cpp", '"io/driver/driver.hpp"', "coro/ stands below io/")
         self.objects("src/io/sim/a.cpp", '"testing/world.hpp"', "io/ stands below testing/")
 
     def test_siblings_are_not(self):
@@ -38,16 +38,34 @@ class Includes(unittest.TestCase):
         self.objects("src/http/a.cpp", "<beck/redis/b.hpp>", "siblings")
 
     def test_public_headers_never_include_private_ones(self):
-        self.objects("include/beck/io/a.hpp", '"io/driver.hpp"', "a public header")
+        self.objects("include/beck/io/a.hpp", '"io/driver/driver.hpp"', "a public header")
         self.objects("include/beck/io/a.hpp", '"b.hpp"', "a public header")
 
     def test_drivers_never_see_one_another(self):
         self.objects("src/io/epoll/a.cpp", '"io/uring/ring.hpp"', "drivers never")
-        self.objects("src/io/io_context.cpp", '"io/epoll/driver.hpp"', "only src/io/backend_select.cpp")
-        self.objects("src/net/a.cpp", '"io/sim/driver.hpp"', "only src/io/backend_select.cpp")
-        self.accepts("src/io/backend_select.cpp", '"io/epoll/driver.hpp"')
+        self.objects("src/io/loop/io_context.cpp", '"io/epoll/driver.hpp"', "only src/io/driver/backend_select.cpp")
+        self.objects("src/net/a.cpp", '"io/sim/driver.hpp"', "only src/io/driver/backend_select.cpp")
+        self.accepts("src/io/driver/backend_select.cpp", '"io/epoll/driver.hpp"')
         self.accepts("src/io/epoll/a.cpp", '"io/epoll/b.hpp"')
         self.accepts("src/testing/world.cpp", '"io/sim/sim_driver.hpp"')
+
+    def test_rooms_of_io(self):
+        self.accepts("src/io/op/a.cpp", '"io/loop/io_loop.hpp"')
+        self.objects("src/io/op/a.hpp", '"io/loop/io_loop.hpp"', "headers of io/op/ must not include io/loop/")
+        self.objects("src/io/system/a.cpp", '"io/loop/io_loop.hpp"', "io/system/ must not include io/loop/")
+        self.objects("src/io/epoll/a.cpp", '"io/shared/baton.hpp"', "io/epoll/ must not include io/shared/")
+        self.objects("src/io/a.cpp", '"io/loop/io_loop.hpp"', "lies in no room")
+        self.objects("src/io/attic/a.cpp", '"io/loop/io_loop.hpp"', "lies in no room")
+        self.accepts("src/net/a.cpp", '"io/loop/io_loop.hpp"')
+
+    def test_members_are_defined_in_the_layer_of_their_class(self):
+        header = {Path("include/beck/io/stream.hpp"): "class stream : base {\n  int available();\n};\n"}
+        body = "int stream::available() { return 0; }\n"
+        self.assertEqual([], list(layers.check_members({**header, Path("src/io/objects/a.cpp"): body})))
+        found = list(layers.check_members({**header, Path("src/net/a.cpp"): "\n" + body}))
+        self.assertEqual(["src/net/a.cpp:2: a member of stream belongs in io/"], found)
+        for harmless in ("other::operator stream::part() const {}\n", "  stream::available();\n"):
+            self.assertEqual([], list(layers.check_members({**header, Path("src/net/a.cpp"): harmless})))
 
     def test_unknown_folders_and_odd_names(self):
         self.objects("src/io/a.cpp", '"util/b.hpp"', "no layer")

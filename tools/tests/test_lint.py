@@ -48,7 +48,7 @@ class FileRules(unittest.TestCase):
     def test_conditional_compilation(self):
         self.objects("if", "#ifdef X\n#endif\n")
         self.objects("if", "# if X\n#endif\n", path="tests/io/a_test.cpp")
-        self.accepts("#if X\n#endif\n", path="src/io/backend_select.cpp")
+        self.accepts("#if X\n#endif\n", path="src/io/driver/backend_select.cpp")
         self.accepts("#if X\n#endif\n", path="src/base/a.cpp")
         self.accepts("// #if X\n")
 
@@ -74,7 +74,7 @@ class FileRules(unittest.TestCase):
             "syscall(SYS_io_uring_enter, fd);",
         ):
             self.objects("system-call", call + "\n")
-            self.accepts(call + "\n", path="src/io/posix_system.cpp")
+            self.accepts(call + "\n", path="src/io/system/posix_system.cpp")
             self.accepts(call + "\n", path="src/io/uring/ring.cpp")
         self.objects("system-call", "auto n = ::send(fd, p, n, 0);\n", path="src/io/sim/sim_system.cpp")
         self.accepts("auto n = system.send(op);\nauto m = io::read(x);\nfoo::close(y);\n")

@@ -93,10 +93,6 @@ class io_context : public execution_context {
   class options {
    public:
     options() noexcept {}
-    /// A context inside a simulated world; implicit, so that
-    /// `io_context ctx(world.host("a"))` compiles.
-    options(testing::sim::host& host) noexcept;  // NOLINT
-
     options& backend(beck::backend which) noexcept {
       backend_ = which;
       return *this;
@@ -134,6 +130,7 @@ class io_context : public execution_context {
     friend struct backend_selection;
     friend class io_context;
     friend struct testing::context_seam;
+    friend class testing::sim::host;
 
     beck::backend backend_ = beck::backend::automatic;
     receive_arming arming_ = receive_arming::lazy;

@@ -64,6 +64,8 @@ class io_object {
   /// A synchronous operation: attempted until it has a result; waits in between unless
   /// non_blocking(). The result as in io_op.
   int perform_now(io_op& op) const noexcept;
+  /// The bytes that a read would find now (FIONREAD); 0 with an error.
+  std::size_t readable_bytes(error_code& ec) const noexcept;
 
   descriptor* descriptor_;
 

@@ -40,7 +40,7 @@ enum class op_kind : std::uint8_t {
   job,              ///< a call that blocks, by a thread of the context's pool
 };
 
-/// Where an operation is in its life; io/transitions.hpp has the table of what may follow what.
+/// Where an operation is in its life; io/op/transitions.hpp has the table of what may follow what.
 enum class op_state : std::uint8_t {
   inert,      ///< not started, or delivered
   mailed,     ///< on its way to the runner

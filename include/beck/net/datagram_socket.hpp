@@ -81,9 +81,7 @@ class basic_datagram_socket : public basic_connected_socket<io_object, Protocol,
   }
 
   /// The bytes of the next datagram, 0 if there is none (or an empty one).
-  std::size_t available(error_code& ec) const noexcept {
-    return socket_calls::available(*this->descriptor_, ec);
-  }
+  std::size_t available(error_code& ec) const noexcept { return this->readable_bytes(ec); }
   std::size_t available() const {
     error_code ec;
     const std::size_t bytes = available(ec);

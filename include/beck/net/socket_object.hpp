@@ -29,7 +29,6 @@ struct socket_calls {
                                 std::size_t bytes, error_code& ec) noexcept;
   /// The address family of an open socket (SO_DOMAIN).
   static int family_of(const descriptor& d, error_code& ec) noexcept;
-  static std::size_t available(const descriptor& d, error_code& ec) noexcept;
   static void open_pair(descriptor& a, descriptor& b, int family, int type, int protocol,
                         error_code& ec);
   /// Gives a descriptor that accept4(2) made on `acceptor` to a slot, or closes it and says why.

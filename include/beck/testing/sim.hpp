@@ -93,6 +93,10 @@ class host {
 
   text_view name() const noexcept;
 
+  /// Returns the options of a context on this host, so that `io_context ctx(world.host("a"))` makes
+  /// one, and `io_context ctx(io_context::options(world.host("a")).threads(3))` a shared one.
+  operator io_context::options() const noexcept;  // NOLINT: implicit, for the line above
+
   /// The machine loses its power: its contexts are stopped for good, its sockets are gone, and no
   /// peer is told. What is sent to it gets lost, as on a link that is cut. All that can be done
   /// with its contexts and their objects is to destroy them; calls on them fail.
@@ -127,7 +131,6 @@ class host {
 
  private:
   friend class world;
-  friend class io_context::options;
 
   explicit host(sim_host& simulated) noexcept : simulated_(&simulated) {}
 

@@ -13,12 +13,12 @@
 #include <beck/base/error.hpp>
 
 #include "base/fatal_call.hpp"
-#include "io/io_loop.hpp"
-#include "io/perform.hpp"
-#include "io/perform_file.hpp"
-#include "io/readiness.hpp"
-#include "io/transitions.hpp"
-#include "io/wake.hpp"
+#include "io/loop/io_loop.hpp"
+#include "io/op/perform.hpp"
+#include "io/op/perform_file.hpp"
+#include "io/op/readiness.hpp"
+#include "io/op/transitions.hpp"
+#include "io/system/wake.hpp"
 
 namespace beck {
 namespace {

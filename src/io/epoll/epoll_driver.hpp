@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "io/driver.hpp"
-#include "io/lazy_list.hpp"
+#include "io/driver/driver.hpp"
+#include "io/op/lazy_list.hpp"
 
 struct epoll_event;
 

@@ -13,7 +13,7 @@
 
 #include "io/sim/sim_network.hpp"
 #include "io/sim/sim_world.hpp"
-#include "io/system.hpp"
+#include "io/system/system.hpp"
 
 namespace beck {
 namespace {

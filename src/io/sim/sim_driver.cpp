@@ -10,11 +10,11 @@
 #include <beck/base/assert.hpp>
 
 #include "base/test_build.hpp"
-#include "io/io_loop.hpp"
-#include "io/perform.hpp"
-#include "io/perform_file.hpp"
-#include "io/readiness.hpp"
-#include "io/transitions.hpp"
+#include "io/loop/io_loop.hpp"
+#include "io/op/perform.hpp"
+#include "io/op/perform_file.hpp"
+#include "io/op/readiness.hpp"
+#include "io/op/transitions.hpp"
 
 namespace beck {
 namespace {

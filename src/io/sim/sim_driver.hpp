@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "io/driver.hpp"
-#include "io/lazy_list.hpp"
+#include "io/driver/driver.hpp"
+#include "io/op/lazy_list.hpp"
 #include "io/sim/sim_jobs.hpp"
 #include "io/sim/sim_runners.hpp"
 #include "io/sim/sim_system.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "io/system.hpp"
+#include "io/system/system.hpp"
 
 namespace beck {
 

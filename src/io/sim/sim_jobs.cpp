@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <new>
 
-#include "io/io_loop.hpp"
-#include "io/perform_blocking.hpp"
+#include "io/blocking/perform_blocking.hpp"
+#include "io/loop/io_loop.hpp"
 #include "io/sim/sim_system.hpp"
 #include "io/sim/sim_world.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "io/name_lookup.hpp"
+#include "io/system/name_lookup.hpp"
 
 namespace beck {
 

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 #include "io/sim/sim_world.hpp"
-#include "io/system.hpp"
+#include "io/system/system.hpp"
 
 namespace beck {
 namespace {

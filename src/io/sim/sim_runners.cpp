@@ -7,7 +7,7 @@
 
 #include <beck/base/assert.hpp>
 
-#include "io/io_loop.hpp"
+#include "io/loop/io_loop.hpp"
 #include "io/sim/sim_driver.hpp"
 #include "io/sim/sim_world.hpp"
 

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "io/fiber.hpp"
+#include "io/shared/virtual_threads.hpp"
 #include "io/sim/sim_random.hpp"
-#include "io/virtual_threads.hpp"
+#include "io/system/fiber.hpp"
 
 namespace beck {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "io/sim/sim_world.hpp"
-#include "io/system.hpp"
+#include "io/system/system.hpp"
 
 namespace beck {
 

@@ -8,7 +8,7 @@
 #include <beck/base/error.hpp>
 
 #include "io/sim/sim_world.hpp"
-#include "io/system.hpp"
+#include "io/system/system.hpp"
 
 namespace beck {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "io/descriptor.hpp"
+#include "io/op/descriptor.hpp"
 
 namespace beck::uring {
 

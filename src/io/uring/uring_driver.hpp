@@ -7,8 +7,8 @@
 
 #include <string>
 
-#include "io/driver.hpp"
-#include "io/lazy_list.hpp"
+#include "io/driver/driver.hpp"
+#include "io/op/lazy_list.hpp"
 #include "io/uring/ring.hpp"
 
 namespace beck {

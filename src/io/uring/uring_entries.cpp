@@ -12,10 +12,10 @@
 #include <beck/io/uring_submit.hpp>
 
 #include "base/sanitizers.hpp"
-#include "io/io_loop.hpp"
-#include "io/perform.hpp"
-#include "io/perform_file.hpp"
-#include "io/transitions.hpp"
+#include "io/loop/io_loop.hpp"
+#include "io/op/perform.hpp"
+#include "io/op/perform_file.hpp"
+#include "io/op/transitions.hpp"
 #include "io/uring/token.hpp"
 #include "io/uring/uring_driver.hpp"
 

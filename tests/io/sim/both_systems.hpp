@@ -16,8 +16,8 @@
 
 #include <beck/io/vector_operation.hpp>
 
-#include "io/posix_system.hpp"
 #include "io/sim/sim_system.hpp"
+#include "io/system/posix_system.hpp"
 
 namespace beck::test {
 

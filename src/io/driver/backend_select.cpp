@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSL-1.0
+// automatic means io_uring where a real ring works here and now, else epoll; the report says why.
+#include "io/driver/backend_select.hpp"
+
+#include <cstdlib>
+#include <string>
+
+#include "io/epoll/epoll_driver.hpp"
+#include "io/loop/io_loop.hpp"
+#include "io/sim/sim_driver.hpp"
+#include "io/system/posix_system.hpp"
+#include "io/uring/posix_ring_kernel.hpp"
+#include "io/uring/uring_driver.hpp"
+
+namespace beck {
+namespace {
+
+uring_driver_options driver_options(receive_arming arming) noexcept {
+  uring_driver_options options;
+  options.lazy = arming == receive_arming::lazy;
+  if (arming == receive_arming::none) options.small_receive_bytes_max = 0;
+  return options;
+}
+
+}  // namespace
+
+void backend_selection::open(io_loop& loop, const io_context::options& how,
+                             std::unique_ptr<system>& sys, std::unique_ptr<driver>& drv) {
+  backend wanted = how.backend_;
+  if (wanted == backend::automatic) {
+    if (const char* name = std::getenv("BECK_BACKEND"); name != nullptr && *name != '\0') {
+      wanted = parse_backend(name);
+    }
+  }
+  if (how.threads_ > 1) {
+    if (wanted == backend::io_uring) {
+      throw_error(error::operation_not_supported,
+                  ("io_context for " + std::to_string(how.threads_) +
+                   " threads: shared contexts run on epoll, not on " + to_string(wanted))
+                      .c_str());
+    }
+    if (wanted == backend::automatic) wanted = backend::epoll;
+  }
+  if (wanted == backend::sim) return open_simulation(loop, how.host_, how.seed_, sys, drv);
+  sys = std::make_unique<posix_system>();
+  std::string refusal;
+  if (wanted == backend::automatic || wanted == backend::io_uring) {
+    try {
+      uring::ring_kernel& kernel = how.kernel_ != nullptr ? *how.kernel_ : uring::real_kernel();
+      drv = std::make_unique<uring_driver>(loop, kernel, driver_options(how.arming_));
+      return;
+    } catch (const io_error& refused) {
+      if (wanted == backend::io_uring) throw;
+      refusal = refused.what();
+    }
+  }
+  drv = std::make_unique<epoll_driver>(loop, refusal);
+}
+
+}  // namespace beck

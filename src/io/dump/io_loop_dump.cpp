@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+// A dump that is asked for from anywhere: printed by who runs the loop, or by the caller while
+// nobody does.
+#include <condition_variable>
+#include <mutex>
+
+#include "io/dump/task_dump.hpp"
+#include "io/loop/io_loop.hpp"
+
+namespace beck {
+namespace {
+
+/// What the runner is asked for, and where the asking thread waits.
+class dump_order : public loop_order {
+ public:
+  dump_order(io_loop& loop, text_sink out, std::size_t groups_max) noexcept
+      : loop_order(&print, this), loop_(loop), out_(out), groups_max_(groups_max) {}
+
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return done_; });
+  }
+
+ private:
+  static void print(void* order) noexcept {
+    auto& self = *static_cast<dump_order*>(order);
+    self.loop_.dump(self.out_, self.groups_max_);
+    const std::lock_guard lock(self.mutex_);
+    self.done_ = true;
+    self.changed_.notify_one();  // under the lock: the order may be gone right after it
+  }
+
+  io_loop& loop_;
+  text_sink out_;
+  std::size_t groups_max_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+};
+
+}  // namespace
+
+void io_loop::dump(text_sink out, std::size_t groups_max) noexcept {
+  if (closing_) return;
+  if (is_shared() && shared_->is_inside()) {
+    out.write("tasks of a context for several threads are listed while none runs it\n");
+    return;
+  }
+  task_dump tasks(*this);
+  tasks.collect();
+  tasks.print(out, groups_max);
+}
+
+void io_loop::dump_from_anywhere(text_sink out, std::size_t groups_max) {
+  if (as_runner([&](io_loop& self) { self.dump(out, groups_max); })) return;
+  if (in_doubt()) {
+    out.write("tasks are not listed in a child of fork if another thread ran them at the time\n");
+    return;
+  }
+  dump_order order(*this, out, groups_max);
+  mail_.push(&order);
+  carry_out_orders();
+  order.wait();
+}
+
+}  // namespace beck

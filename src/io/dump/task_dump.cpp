@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: BSL-1.0
+// Walking over tasks without recursion, grouping them, printing groups.
+#include "io/dump/task_dump.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include <beck/io/timer_object.hpp>
+
+#include "io/loop/io_loop.hpp"
+#include "io/op/operation_name.hpp"
+
+namespace beck {
+
+template <class See>
+void io_loop::each_tree(See&& see) const noexcept {
+  const owned_tree* at = trees_;
+  while (at != nullptr && at->older != nullptr) at = at->older;
+  while (at != nullptr) {
+    see(*at);
+    // What points to a tree is the first member of the next newer one, or `trees_`.
+    at = at->link == &trees_ ? nullptr : reinterpret_cast<const owned_tree*>(at->link);
+  }
+}
+
+namespace {
+
+/// FNV-1a.
+class hasher {
+ public:
+  void add(const void* data, std::size_t bytes) noexcept {
+    for (const auto* at = static_cast<const unsigned char*>(data); bytes != 0; --bytes, ++at) {
+      hash_ = (hash_ ^ *at) * 1099511628211u;
+    }
+  }
+  void add(const char* text) noexcept { add(text, std::strlen(text) + 1); }
+  void add(std::uint32_t number) noexcept { add(&number, sizeof number); }
+  void add(const std::source_location& at) noexcept {
+    add(at.line());
+    if (at.line() != 0) add(at.file_name());
+  }
+  std::uint64_t get() const noexcept { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 14695981039346656037u;
+};
+
+bool same_place(const std::source_location& a, const std::source_location& b) noexcept {
+  return a.line() == b.line() && std::strcmp(a.file_name(), b.file_name()) == 0;
+}
+
+/// The next frame inwards that has awaited something; task_group::run never says so.
+const task_promise_base* next_placed(const task_promise_base* frame) noexcept {
+  while (frame != nullptr && dump_access::place(*frame).line() == 0) {
+    frame = dump_access::child(*frame);
+  }
+  return frame;
+}
+
+/// Calls `see(place, frames)` from the outermost frame on; those that follow one another at the
+/// same place (a recursion) are one.
+template <class See>
+void each_place(const task_promise_base& outermost, See&& see) noexcept {
+  const task_promise_base* at = next_placed(&outermost);
+  while (at != nullptr) {
+    const std::source_location& place = dump_access::place(*at);
+    std::uint64_t frames = 0;
+    do {
+      ++frames;
+      at = next_placed(dump_access::child(*at));
+    } while (at != nullptr && same_place(place, dump_access::place(*at)));
+    see(place, frames);
+  }
+}
+
+/// Where what a task awaits was started, as far as is known.
+std::source_location innermost_place(const task_view& task) noexcept {
+  std::source_location found = task.spawned_at;
+  each_place(*task.promise,
+             [&](const std::source_location& place, std::uint64_t) noexcept { found = place; });
+  return found;
+}
+
+wait_view wait_of(const task_view& task) noexcept {
+  if (!task.started) return {nullptr, nullptr, 0, false};
+  return dump_access::wait(dump_access::innermost(*task.promise));
+}
+
+const io_op* operation_of(const wait_view& wait) noexcept {
+  if (wait.kind == nullptr || wait.kind->what != wait_kind::leaf::operation) return nullptr;
+  return static_cast<const operation*>(wait.leaf);
+}
+
+join_point* join_of(const wait_view& wait) noexcept {
+  if (wait.kind == nullptr || wait.kind->what != wait_kind::leaf::join) return nullptr;
+  return static_cast<join_point*>(wait.leaf);
+}
+
+/// A dump says more than the name of the function where that is only "wait".
+const char* words_for(const io_op& op) noexcept {
+  switch (op.kind) {
+    case op_kind::wait_read:
+      return "readiness to read";
+    case op_kind::wait_write:
+      return "readiness to write";
+    case op_kind::wait_error:
+      return "an error";
+    case op_kind::wait_timer:
+      return "timer";
+    case op_kind::wait_signal:
+      return "signal";
+    case op_kind::file:
+    case op_kind::file_in_order:
+      return "a file";
+    case op_kind::receive:
+    case op_kind::receive_vector:
+    case op_kind::receive_lease:
+    case op_kind::receive_message:
+    case op_kind::send:
+    case op_kind::send_vector:
+    case op_kind::send_message:
+    case op_kind::accept:
+    case op_kind::connect:
+    case op_kind::raw:
+    case op_kind::job:
+      return name_of(op);
+  }
+  return "";
+}
+
+/// It has its result, which is queued.
+bool is_over(const io_op& op) noexcept { return op.state == op_state::finished; }
+
+}  // namespace
+
+task_dump::task_dump(io_loop& loop) noexcept
+    : loop_(loop),
+      now_(loop.sys().now()),
+      memory_(new(std::nothrow) group[slots]),
+      table_(memory_ != nullptr ? memory_.get() : without_memory_.data()),
+      size_(memory_ != nullptr ? slots : slots_without_memory) {}
+
+// --- counting ------------------------------------------------------------------------------------
+
+void task_dump::collect() noexcept {
+  loop_.each_queued([](queue_entry& entry) noexcept { dump_access::note_hop(entry); });
+  loop_.each_tree([this](const owned_tree& tree) noexcept { collect_tree(tree); });
+  loop_.each_queued([this](queue_entry& entry) noexcept {
+    if (const task_root* const root = dump_access::starts(entry)) {
+      add(dump_access::view(*root), path());
+    }
+  });
+}
+
+/// The task and all below it, in the order in which they were spawned.
+void task_dump::collect_tree(const owned_tree& tree) noexcept {
+  struct level {
+    decltype(dump_access::branches(std::declval<join_point&>()).begin()) next, end;
+    const char* joined_by;
+    std::source_location place;
+  };
+  std::array<level, levels_max> levels;
+  path where;
+  where.root = tree.number;
+
+  task_view task = dump_access::view(tree);
+  for (;;) {
+    add(task, where);
+    const wait_view wait = wait_of(task);
+    if (join_point* const join = join_of(wait); join != nullptr) {
+      if (where.level < levels_max) {
+        auto& branches = dump_access::branches(*join);
+        levels[where.level++] = {branches.begin(), branches.end(), wait.kind->name,
+                                 innermost_place(task)};
+      } else {
+        ++joins_cut_;
+      }
+    }
+    while (where.level != 0 && levels[where.level - 1].next == levels[where.level - 1].end) {
+      --where.level;
+    }
+    if (where.level == 0) return;
+    level& here = levels[where.level - 1];
+    const branch& next = *here.next;
+    ++here.next;
+    where.number[where.level - 1] = dump_access::number(next);
+    task = dump_access::view(next, here.joined_by, here.place);
+  }
+}
+
+void task_dump::add(const task_view& task, const path& where) noexcept {
+  ++tasks_;
+  const wait_view wait = wait_of(task);
+  hasher hash;
+  hash.add(task.joined_by != nullptr ? task.joined_by : "");
+  hash.add(task.spawned_at);
+  hash.add(task.started ? 1u : 0u);
+  if (task.started) {
+    each_place(*task.promise,
+               [&](const std::source_location& place, std::uint64_t frames) noexcept {
+                 hash.add(place);
+                 hash.add(&frames, sizeof frames);
+               });
+    hash.add(wait.stopped ? 1u : 0u);
+    if (wait.kind != nullptr) hash.add(wait.kind->name);
+    if (const io_op* const op = operation_of(wait)) {
+      hash.add(words_for(*op));
+      hash.add(is_over(*op) ? 1u : 0u);
+    }
+  }
+  group* const g = find(hash.get());
+  if (g == nullptr) {
+    ++ungrouped_;
+    return;
+  }
+  const std::int64_t age =
+      wait.kind != nullptr && wait.since != 0 ? std::max<std::int64_t>(now_ - wait.since, 0) : -1;
+  if (g->tasks++ == 0) {
+    g->age_min = g->age_max = age;
+    g->first = task;
+  } else if (age >= 0) {
+    g->age_min = g->age_min < 0 ? age : std::min(g->age_min, age);
+    g->age_max = std::max(g->age_max, age);
+  }
+  if (g->examples < examples_max && where.root != 0) note_example(*g, task, where);
+}
+
+/// An open-addressing table that is never more than three quarters full.
+task_dump::group* task_dump::find(std::uint64_t hash) noexcept {
+  std::size_t at = hash % size_;
+  while (table_[at].tasks != 0 && table_[at].hash != hash) at = (at + 1) % size_;
+  if (table_[at].tasks != 0) return &table_[at];
+  if (groups_ >= size_ / 4 * 3) return nullptr;
+  table_[at].order = groups_++;
+  table_[at].hash = hash;
+  return &table_[at];
+}
+
+void task_dump::note_example(group& g, const task_view& task, const path& where) const noexcept {
+  example& e = g.example_of[g.examples++];
+  e.name.put("#");
+  e.name.put(plain_number(where.root).text());
+  for (unsigned i = 0; i < where.level; ++i) {
+    e.name.put(".");
+    e.name.put(plain_number(where.number[i]).text());
+  }
+  const wait_view wait = wait_of(task);
+  if (join_point* const join = join_of(wait)) {
+    std::uint64_t branches = 0;
+    auto& all = dump_access::branches(*join);
+    for (auto at = all.begin(); at != all.end(); ++at) ++branches;
+    e.detail.put(readable_number(branches).text());
+    e.detail.put(branches == 1 ? " branch" : " branches");
+    return;
+  }
+  const io_op* const op = operation_of(wait);
+  if (op == nullptr) return;
+  if (op->kind == op_kind::wait_timer) {
+    const auto& timer = static_cast<const timer_operation&>(*op);
+    if (timer.timer->clock != clock_kind::steady || is_over(*op)) return;
+    e.detail.put("due in ");
+    e.detail.put(readable_age(timer.deadline - now_).text());
+  } else if (has_direction(op->kind)) {
+    const int fd = op->target->fd;
+    e.detail.put(fd < 0 ? "closed" : "fd ");
+    if (fd >= 0) e.detail.put(plain_number(static_cast<std::uint64_t>(fd)).text());
+  }
+}
+
+// --- printing ------------------------------------------------------------------------------------
+
+namespace {
+text_view tasks_word(std::uint64_t count) noexcept { return count == 1 ? " task" : " tasks"; }
+text_view without_unit(const number_text& age) noexcept {
+  std::size_t bytes = 0;
+  while (age.text()[bytes] != ' ') ++bytes;
+  return {age.text().data(), bytes};
+}
+text_view unit_of(const number_text& age) noexcept {
+  text_view unit = age.text();
+  unit.remove_prefix(without_unit(age).size());
+  return unit;
+}
+text_view groups_word(std::size_t count) noexcept { return count == 1 ? " group" : " groups"; }
+}  // namespace
+
+void task_dump::print(text_sink sink, std::size_t groups_max) noexcept {
+  dump_writer out(sink);
+  if (tasks_ == 0) return out.put("no tasks\n");
+  out.put(tasks_, tasks_word(tasks_), " in ", groups_, groups_word(groups_), "\n");
+  std::array<std::uint16_t, slots> order;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < size_; ++i) {
+    if (table_[i].tasks != 0) order[count++] = static_cast<std::uint16_t>(i);
+  }
+  std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count),
+            [this](std::uint16_t a, std::uint16_t b) {
+              const group& left = table_[a];
+              const group& right = table_[b];
+              return left.tasks != right.tasks ? left.tasks > right.tasks
+                                               : left.order < right.order;
+            });
+  const std::size_t shown = std::min(count, groups_max);
+  for (std::size_t i = 0; i < shown; ++i) print_group(out, table_[order[i]]);
+  std::uint64_t hidden = 0;
+  for (std::size_t i = shown; i < count; ++i) hidden += table_[order[i]].tasks;
+  if (hidden != 0) {
+    out.put("and ", hidden, tasks_word(hidden), " in ", count - shown, " more",
+            groups_word(count - shown), "\n");
+  }
+  if (ungrouped_ != 0) {
+    out.put("and ", ungrouped_, tasks_word(ungrouped_), " of which there was no ",
+            memory_ == nullptr ? "memory" : "room", " to keep account\n");
+  }
+  if (joins_cut_ != 0) {
+    out.put("and what ", joins_cut_, joins_cut_ == 1 ? " task waits" : " tasks wait", " for below ",
+            std::uint64_t{levels_max}, " levels\n");
+  }
+}
+
+void task_dump::print_group(dump_writer& out, const group& g) const noexcept {
+  out.put(g.tasks, tasks_word(g.tasks), ", ");
+  if (g.first.joined_by != nullptr) {
+    out.put(g.tasks == 1 ? "branch of " : "branches of ", text_view(g.first.joined_by), ", ");
+  }
+  out.put("spawned at ");
+  out.put_place(g.first.spawned_at);
+  out.put("\n");
+  if (g.first.started) print_frames(out, g.first);
+  print_wait(out, g);
+}
+
+/// The outermost and the innermost ones of a long chain.
+void task_dump::print_frames(dump_writer& out, const task_view& task) noexcept {
+  constexpr std::size_t half = 12;
+  std::size_t count = 0;
+  each_place(*task.promise, [&](const std::source_location&, std::uint64_t) noexcept { ++count; });
+  std::size_t at = 0;
+  each_place(*task.promise, [&](const std::source_location& place, std::uint64_t frames) noexcept {
+    const std::size_t n = at++;
+    if (n == half && count > 2 * half) out.put("    ... ", count - 2 * half, " more ...\n");
+    if (n >= half && n + half < count) return;
+    out.put("    ");
+    out.put_place(place);
+    if (frames > 1) out.put(", ", frames, " times");
+    out.put("\n");
+  });
+}
+
+void task_dump::print_ages(dump_writer& out, const group& g) noexcept {
+  if (g.age_max < 0) return;
+  const number_text youngest = readable_age(g.age_min);
+  const number_text oldest = readable_age(g.age_max);
+  if (youngest.text() == oldest.text()) return out.put(" ", oldest);
+  const bool same_unit = unit_of(youngest) == unit_of(oldest);
+  out.put(" ", same_unit ? without_unit(youngest) : youngest.text(), " to ", oldest);
+}
+
+void task_dump::print_wait(dump_writer& out, const group& g) const noexcept {
+  const wait_view wait = wait_of(g.first);
+  if (!g.first.started) {
+    out.put("  not started yet");
+  } else if (wait.kind == nullptr) {
+    out.put(wait.stopped ? "  being stopped"
+                         : "  running, or waiting for what the context does not know");
+  } else if (const io_op* const op = operation_of(wait)) {
+    out.put(is_over(*op) ? "  queued" : "  waiting");
+    print_ages(out, g);
+    out.put(is_over(*op) ? " with the result of " : " for ", text_view(words_for(*op)));
+  } else {
+    out.put("  waiting");
+    print_ages(out, g);
+    out.put(" for ", readable_wait(wait.kind->name));
+  }
+  for (std::size_t i = 0; i < g.examples; ++i) {
+    const example& e = g.example_of[i];
+    out.put(i == 0 ? ": " : ", ", e.name);
+    if (!e.detail.text().empty()) out.put(" (", e.detail, ")");
+  }
+  out.put(g.examples != 0 && g.tasks > g.examples ? ", ...\n" : "\n");
+}
+
+}  // namespace beck

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSL-1.0
+// The dump of a context's tasks: they are walked, those that stand at the same places are counted
+// together, and the largest groups are printed. Its memory is bounded, whatever there is to show.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include <beck/base/text_sink.hpp>
+
+#include "coro/dump_access.hpp"
+#include "io/dump/dump_writer.hpp"
+
+namespace beck {
+
+class io_loop;
+
+/// Thread: the runner of the loop.
+class task_dump {
+ public:
+  /// Join points around a task; what is below more of them is left out, and said to be.
+  static constexpr unsigned levels_max = 64;
+  static constexpr std::size_t examples_max = 3;
+  /// Kinds of tasks that are told apart: a power of two, and how many there may be without memory.
+  static constexpr std::size_t slots = 512;
+  static constexpr std::size_t slots_without_memory = 16;
+
+  explicit task_dump(io_loop& loop) noexcept;
+
+  /// Counts all tasks.
+  void collect() noexcept;
+  void print(text_sink out, std::size_t groups_max) noexcept;
+
+ private:
+  struct example {
+    short_text<24> name;
+    short_text<24> detail;
+  };
+  /// Tasks that stand at the same places.
+  struct group {
+    std::uint64_t hash;
+    std::uint64_t tasks = 0;  // 0: the slot is free
+    std::size_t order;        // groups found before
+    std::int64_t age_min;     // -1: not known
+    std::int64_t age_max;
+    task_view first;
+    std::size_t examples = 0;
+    std::array<example, examples_max> example_of;
+  };
+  /// The way from a root down to a task.
+  struct path {
+    std::uint64_t root = 0;  // 0: it has no number yet
+    unsigned level = 0;
+    std::array<unsigned, levels_max> number;
+  };
+
+  void collect_tree(const owned_tree& tree) noexcept;
+  void add(const task_view& task, const path& where) noexcept;
+  group* find(std::uint64_t hash) noexcept;
+  void note_example(group& g, const task_view& task, const path& where) const noexcept;
+  void print_group(dump_writer& out, const group& g) const noexcept;
+  static void print_frames(dump_writer& out, const task_view& task) noexcept;
+  static void print_ages(dump_writer& out, const group& g) noexcept;
+  void print_wait(dump_writer& out, const group& g) const noexcept;
+
+  io_loop& loop_;
+  const std::int64_t now_;
+  std::unique_ptr<group[]> memory_;
+  std::array<group, slots_without_memory> without_memory_;
+  group* table_;
+  std::size_t size_;
+  std::size_t groups_ = 0;
+  std::uint64_t tasks_ = 0;
+  std::uint64_t ungrouped_ = 0;  // tasks for which there was no slot
+  std::uint64_t joins_cut_ = 0;  // join points whose branches were left out
+};
+
+}  // namespace beck

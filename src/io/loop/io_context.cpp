@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSL-1.0
+// io_context's public face over the loop.
+#include <beck/io/io_context.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "io/loop/io_loop.hpp"
+
+namespace beck {
+namespace {
+
+constexpr backend backends[] = {backend::automatic, backend::io_uring, backend::epoll,
+                                backend::sim};
+
+std::int64_t after(system& sys, duration time) noexcept {
+  return (time_point(duration(sys.now())) + time).nanoseconds();
+}
+
+const io_context::options& checked(const io_context::options& how, int threads) {
+  if (threads < 0 || threads > io_context::threads_max) {
+    throw std::invalid_argument("beck::io_context: for " + std::to_string(threads) +
+                                " threads; it can be made for 0 to " +
+                                std::to_string(io_context::threads_max));
+  }
+  return how;
+}
+
+}  // namespace
+
+io_context::options& io_context::options::lease_buffers(std::size_t most,
+                                                        std::size_t bytes) noexcept {
+  lease_buffers_ = most != 0 ? most : 1;
+  lease_bytes_ = bytes != 0 ? bytes : 1;
+  return *this;
+}
+
+io_context::options& io_context::options::busy_poll(duration most) noexcept {
+  busy_poll_ns_ = most.nanoseconds() > 0 ? most.nanoseconds() : 0;
+  return *this;
+}
+
+const char* to_string(backend which) noexcept {
+  switch (which) {
+    case backend::automatic:
+      return "automatic";
+    case backend::io_uring:
+      return "io_uring";
+    case backend::epoll:
+      return "epoll";
+    case backend::sim:
+      return "sim";
+  }
+  return "unknown";
+}
+
+backend parse_backend(text_view name) {
+  const std::string_view text(name.data(), name.size());
+  for (const backend b : backends) {
+    if (text == to_string(b)) return b;
+  }
+  throw std::system_error(error::make_error_code(error::invalid_argument),
+                          "beck: unknown backend \"" + std::string(text) +
+                              "\"; it is one of automatic, io_uring, epoll, sim");
+}
+
+io_context::io_context() : io_context(options()) {}
+io_context::io_context(int threads) : io_context(options().threads(threads)) {}
+io_context::io_context(const options& how)
+    : loop_(new io_loop(*this, checked(how, how.threads_))),
+      table_(loop_->is_shared() ? &shared_loop_table : &loop_table) {}
+io_context::~io_context() {
+  if (loop_->in_doubt()) {
+    loop_->close_all_handles();
+  } else {
+    delete loop_;
+  }
+}
+
+std::size_t io_context::run() { return loop_->run(SIZE_MAX, io_loop::no_deadline, true); }
+std::size_t io_context::run_one() { return loop_->run(1, io_loop::no_deadline, true); }
+std::size_t io_context::run_for(duration time) {
+  return loop_->run(SIZE_MAX, after(loop_->sys(), time), true);
+}
+std::size_t io_context::run_until(time_point deadline) {
+  return loop_->run(SIZE_MAX, deadline.nanoseconds(), true);
+}
+std::size_t io_context::run_one_for(duration time) {
+  return loop_->run(1, after(loop_->sys(), time), true);
+}
+std::size_t io_context::run_one_until(time_point deadline) {
+  return loop_->run(1, deadline.nanoseconds(), true);
+}
+std::size_t io_context::poll() { return loop_->run(SIZE_MAX, io_loop::no_deadline, false); }
+std::size_t io_context::poll_one() { return loop_->run(1, io_loop::no_deadline, false); }
+
+void io_context::stop() noexcept { loop_->stop(); }
+bool io_context::stopped() const noexcept { return loop_->stopped(); }
+void io_context::restart() noexcept { loop_->restart(); }
+
+void io_context::on_unhandled(void (*handler)(std::exception_ptr, void*), void* data) noexcept {
+  loop_->unhandled_handler = handler;
+  loop_->unhandled_data = data;
+}
+
+void io_context::on_log(void (*sink)(const char*, void*), void* data) noexcept {
+  loop_->log_sink = sink;
+  loop_->log_data = data;
+}
+
+backend io_context::backend_in_use() const noexcept { return loop_->drv().kind(); }
+const char* io_context::backend_report() const noexcept { return loop_->drv().report(); }
+context_stats io_context::stats() const noexcept {
+  context_stats result;
+  if (loop_->is_shared()) {
+    loop_->as_runner([&result](io_loop& loop) { result = loop.stats(); });
+  } else {
+    result = loop_->stats();
+  }
+  return result;
+}
+void io_context::dump(text_sink out, std::size_t groups_max) const {
+  loop_->dump_from_anywhere(out, groups_max);
+}
+
+}  // namespace beck

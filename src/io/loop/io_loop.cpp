@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSL-1.0
+// Running a loop: turns by generations. After each visit to the kernel a mark goes to the queue's
+// tail; entries run until it is popped, so a batch of completions is never cut in the middle, and
+// the kernel is entered once for each batch and not for each entry.
+#include "io/loop/io_loop.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+
+#include <beck/base/assert.hpp>
+#include <beck/base/late.hpp>
+#include <beck/io/alarmed_operation.hpp>
+
+#include "base/test_build.hpp"
+#include "io/driver/backend_select.hpp"
+#include "io/shared/virtual_threads.hpp"
+
+namespace beck {
+
+/// Whoever runs the loop, one at a time. Construction throws std::logic_error if there is one
+/// already.
+class io_loop::slot {
+ public:
+  explicit slot(io_loop& loop);
+  ~slot();
+  slot(const slot&) = delete;
+  slot& operator=(const slot&) = delete;
+
+  bool nested() const noexcept { return nested_; }
+
+ private:
+  io_loop& loop_;
+  bool nested_;  // a handler polls its own context
+  std::uint64_t delivered_max_;
+  late<runner::binding> bound_;
+};
+
+io_loop::slot::slot(io_loop& loop)
+    : loop_(loop), nested_(loop.on_runner()), delivered_max_(loop.runner_.delivered_max) {
+  if (!nested_) loop.expect_own_process();
+  bound_.emplace(loop.runner_);
+  if (!nested_ && !loop_.slot_.take(runner_slot::holder::runner)) {
+    throw std::logic_error(
+        "beck::io_context: another thread is running this context; a context for several "
+        "threads is constructed with their number: io_context(2)");
+  }
+  if (!nested_) loop_.mail_.run_by(mailbox_parts::this_thread());
+}
+
+io_loop::slot::~slot() {
+  // What was asked of the run() around this one, and stop() ends both.
+  loop_.runner_.delivered_max = loop_.stopped() ? 0 : delivered_max_;
+  if (nested_) return;
+  loop_.mail_.run_by(nullptr);
+  bound_.reset();  // it is not the runner any more
+  loop_.slot_.leave();
+  loop_.carry_out_orders();
+}
+
+std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
+  if (is_shared()) return shared_->run(handlers, deadline, blocking);
+  const slot running(*this);
+  const std::uint64_t before = runner_.counters.delivered;
+  const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
+  runner_.delivered_max = most;
+  runner_.read_at = system_->now();
+  std::uint64_t hops_max = UINT64_MAX;
+  if (deadline != no_deadline && runner_.read_at >= deadline) {
+    hops_max = counters_.hops + generation_entries_max;  // it is poll(), but handlers may post more
+    blocking = false;
+    deadline = no_deadline;
+  }
+  bool looked = false;
+  while (!stopped()) {
+    ++counters_.turns;
+    take_mail();
+    const bool visit_due = generation_over_ && entries_since_visit_ >= generation_entries_min;
+    if (!visit_due) run_generation(most);
+    if (stopped() || runner_.counters.delivered >= most) break;
+    expire_timers();
+    if (counters_.hops >= hops_max) break;
+    if (deadline != no_deadline && system_->now() >= deadline) {
+      if (!looked) visit(turn_mode::drain, 0);  // else handlers that take all the time starve I/O
+      break;
+    }
+    if (!queue_.empty()) {
+      if (generation_over_) {
+        visit(turn_mode::busy, 0);
+        looked = true;
+      }
+      continue;
+    }
+    if (!mail_.empty()) continue;
+    if (out_of_work()) {
+      if (!running.nested()) end_.stop_here();  // else the handler around this call is work
+      break;
+    }
+    looked = true;
+    if (blocking) {
+      const std::int64_t until = std::min(next_deadline(), deadline);
+      if (!busy_poll_.is_worth_it() || !poll_busily(until)) visit(turn_mode::wait, until);
+    } else {
+      visit(turn_mode::drain, 0);
+      expire_timers();
+      if (queue_.empty() && mail_.empty()) break;
+    }
+  }
+  return runner_.counters.delivered - before;
+}
+
+/// Looks for something to do, again and again. False: nothing came.
+bool io_loop::poll_busily(std::int64_t deadline) noexcept {
+  ++counters_.spins;
+  const std::int64_t begin = system_->now();
+  const std::int64_t end = std::min<std::int64_t>(
+      (duration(begin) + duration(busy_poll_.ns_max())).nanoseconds(), deadline);
+  for (std::int64_t now = begin; now < end; now = system_->now()) {
+    visit(turn_mode::drain, 0);
+    if (queue_.empty() && mail_.empty() && !stopped()) continue;
+    ++counters_.spin_hits;
+    busy_poll_.hit();
+    return true;
+  }
+  busy_poll_.missed();
+  return false;
+}
+
+std::size_t io_loop::step(std::size_t handlers) {
+  if (virtual_threads* const threads = driver_->threads(); threads != nullptr)
+    return threads->step();
+  const slot running(*this);
+  const std::uint64_t before = runner_.counters.delivered;
+  runner_.delivered_max = before + handlers;
+  runner_.read_at = system_->now();
+  ++counters_.turns;
+  take_mail();
+  expire_timers();
+  const bool visit_due = generation_over_ && entries_since_visit_ >= generation_entries_min;
+  if (!visit_due) run_generation(before + handlers);
+  if (stopped()) return runner_.counters.delivered - before;
+  if (queue_.empty() && mail_.empty()) {
+    visit(turn_mode::drain, 0);
+  } else if (generation_over_ && !queue_.empty()) {
+    visit(turn_mode::busy, 0);
+  }
+  return runner_.counters.delivered - before;
+}
+
+void io_loop::run_generation(std::uint64_t delivered_max) {
+  std::int64_t started = 0;
+  for (unsigned n = 1; !queue_.empty(); ++n) {
+    if (n > generation_entries_max || (n > generation_entries_min && generation_over_)) break;
+    queue_entry* entry = queue_.pop();
+    ++counters_.hops;
+    ++entries_since_visit_;
+    runner_.run(entry);
+    if (stopped() || runner_.counters.delivered >= delivered_max) break;
+    if (n % generation_entries_min != 0) continue;
+    const std::int64_t now = system_->now();  // short generations never read the clock
+    runner_.read_at = now;
+    if (started == 0) started = now;
+    if (now - started > generation_ns_max) break;
+  }
+}
+
+void io_loop::visit(turn_mode mode, std::int64_t deadline) noexcept {
+  expect_own_process();
+  driver_->turn(mode, deadline);
+  if (mode != turn_mode::busy) runner_.read_at = system_->now();  // it may have slept
+  entries_since_visit_ = 0;
+  if (!generation_over_ || queue_.empty()) return;
+  generation_over_ = false;
+  queue_.push(&generation_mark_);
+}
+
+void io_loop::take_mail() noexcept {
+  leave_to_parent();  // first: in a child of fork nothing of the mail may start
+  if (!mail_.has_mail()) return;
+  entry_queue mail;
+  counters_.mail += mail_.take(mail);
+  while (!mail.empty()) {
+    queue_entry* entry = mail.pop();
+    if (entry->run == &start_entry || entry->run == &operation_alarm::start_entry ||
+        entry->run == &loop_jobs::performed_entry || entry->run == &loop_order::run_order) {
+      // Runs no user code: at once, in the order of the mail.
+      entry->run(entry, &runner_);
+    } else {
+      queue_.push(entry);
+    }
+  }
+}
+
+void io_loop::carry_out_orders() noexcept {
+  // With the other side's: who sends mail and finds the slot taken, or who leaves the slot and
+  // finds no mail, has come first.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!mail_.empty()) as_runner([](io_loop&) {});
+}
+
+bool io_loop::out_of_work() const noexcept {
+  return outstanding_ == 0 && !end_.has_work() && !mail_.has_mail();
+}
+
+/// Wakes whoever runs the loop, for what run_end says.
+void io_loop::nudge() noexcept {
+  if (!in_doubt()) mail_.push(&nudge_);  // else it would wake the parent's runner
+}
+
+void io_loop::stop() noexcept {
+  if (on_runner()) {
+    end_.stop_here();
+    runner_.delivered_max = 0;
+    return;
+  }
+  if (is_shared() && in_handler()) runner::current()->delivered_max = 0;
+  end_.stop([this] { nudge(); });
+}
+
+void io_loop::work(long change) noexcept {
+  if (change > 0 || runs_here()) {
+    end_.count_work(change);  // who is inside run() looks at it before it waits
+  } else {
+    end_.end_work(change, [this] { nudge(); });
+  }
+}
+
+void io_loop::log(const char* line) noexcept {
+  if (log_sink != nullptr) {
+    log_sink(line, log_data);
+  } else if (driver_->kind() != backend::sim) {  // a trace tells of what a world does to itself
+    std::fprintf(stderr, "beck: %s\n", line);
+  }
+}
+
+context_stats io_loop::stats() const noexcept {
+  context_stats s = counters_;
+  s.delivered = runner_.counters.delivered;
+  s.inline_completions = runner_.counters.inline_completions;
+  s.budget_stops = runner_.counters.budget_stops;
+  s.depth_max = runner_.counters.depth_max;
+  s.outstanding = outstanding_;
+  s.wakeups = mail_.wakeups() + (is_shared() ? shared_->wake_ups() : 0);
+  s.block_misses = block_misses();
+  driver_->add_stats(s);
+  return s;
+}
+
+// --- the executor of loops -----------------------------------------------------------------------
+
+namespace {
+io_loop& loop_from(void* self) noexcept { return *static_cast<io_loop*>(self); }
+}  // namespace
+
+const executor_table io_context::loop_table{
+    [](void* self, queue_entry* entry) { loop_from(self).post(entry); },
+    [](const void* self) noexcept { return static_cast<const io_loop*>(self)->on_runner(); },
+    [](void* self, long change) noexcept { loop_from(self).work(change); },
+    [](const void* self) noexcept -> execution_context* {
+      return &static_cast<io_loop*>(const_cast<void*>(self))->context();
+    },
+    nullptr,
+    nullptr,
+    nullptr,
+    [](void* self, owned_tree& tree) noexcept { loop_from(self).adopt(tree); },
+    [](void* self, std::exception_ptr error, const std::source_location* at) {
+      loop_from(self).unhandled(std::move(error), at);
+    },
+    nullptr,
+    false,
+    [](void* self) noexcept { return loop_from(self).sys().now(); },
+    [](void* self, timer_entry& entry) noexcept { return loop_from(self).timers().add(entry); },
+    [](void* self, timer_entry& entry) noexcept { loop_from(self).timers().remove(entry); },
+};
+
+}  // namespace beck

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSL-1.0
+// A loop in a child of fork (U16): what the kernel has belongs to the parent. The child may close
+// and destroy its copies, which touches neither the parent's ring nor its epoll registrations, and
+// exec. Where another thread was inside the loop at the fork, its copy may be in the middle of any
+// change: then what is open is closed, and nothing else is touched.
+#include <cerrno>
+#include <utility>
+
+#include <beck/base/assert.hpp>
+#include <beck/io/file_operation.hpp>
+
+#include "io/loop/io_loop.hpp"
+
+namespace beck {
+
+void io_loop::expect_own_process() const noexcept {
+  BECK_ASSERT(!inherited() || driver_->wake_handle() < 0,
+              "an io_context was run in a child of fork; it belongs to the parent");
+}
+
+bool io_loop::is_in_doubt() const noexcept {
+  if (on_runner() || driver_->wake_handle() < 0) return false;
+  return !slot_.looks_free() || (is_shared() && shared_->others_inside());
+}
+
+void io_loop::close_in_doubt(descriptor& d) noexcept {
+  if (const int fd = std::exchange(d.fd, -1); fd >= 0) system_->close(fd);
+}
+
+void io_loop::close_all_handles() noexcept {
+  for (std::uint32_t chunk = 0; chunk < descriptor_chunks::most && chunks_[chunk] != nullptr;
+       ++chunk) {
+    for (std::uint32_t i = 0; i < descriptor_chunks::size(chunk); ++i) {
+      close_in_doubt(chunks_[chunk][i]);
+    }
+  }
+  driver_->close_handles();
+}
+
+void io_loop::give_up_what_the_kernel_has() noexcept {
+  if (driver_->wake_handle() < 0) return;
+  left_to_parent_ = true;
+  closing_ = true;  // what the mail had at the fork, and what is started here, is cancelled
+  for (std::uint32_t chunk = 0; chunk < descriptor_chunks::most && chunks_[chunk] != nullptr;
+       ++chunk) {
+    for (std::uint32_t i = 0; i < descriptor_chunks::size(chunk); ++i) {
+      descriptor& d = chunks_[chunk][i];
+      if (d.fd < 0 && d.files == nullptr) continue;
+      for (direction& q : d.queue) {
+        const bool in_kernel = q.current != nullptr && q.current->state == op_state::in_kernel;
+        abandon(q);
+        if (in_kernel) finish(*q.current, -ECANCELED);
+      }
+      d.in_kernel = 0;
+      for (file_operation* op = d.files; op != nullptr;) {
+        file_operation* const older = op->older;
+        if (op->on_thread) {
+          ++d.in_kernel;  // it ends with the threads, or is in the mail
+        } else if (op->state == op_state::in_kernel) {
+          finish(*op, -ECANCELED);
+        }
+        op = older;
+      }
+      d.registered = false;
+      close_if_idle(d);  // it waited for a completion that goes to the parent
+    }
+  }
+  driver_->leave_to_parent();
+  jobs_.leave_to_parent();
+}
+
+}  // namespace beck

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSL-1.0
+// The beginning and the end of a loop. Destruction works from any thread and with operations in
+// flight: cancel everything, reap until the kernel has nothing of ours, then destroy what is queued
+// and the trees of tasks, newest first, from worklists and never recursively.
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include <beck/base/assert.hpp>
+
+#include "io/driver/backend_select.hpp"
+#include "io/loop/io_loop.hpp"
+#include "io/loop/signal_state.hpp"
+#include "io/shared/virtual_threads.hpp"
+#include "run/terminate.hpp"
+
+namespace beck {
+namespace {
+constexpr duration reap_time(30'000'000'000);
+}
+
+io_loop::io_loop(io_context& context, const io_context::options& how)
+    : shared_(how.threads_ > 1
+                  ? std::make_unique<shared_runners>(*this, static_cast<unsigned>(how.threads_))
+                  : nullptr),
+      speculation_(how.speculation_),
+      wall_timers_(*this),
+      leases_(new lease_pool(*this, how.lease_buffers_, how.lease_bytes_)),
+      busy_poll_(how.busy_poll_ns_),
+      context_(context),
+      ambient_(executor()),
+      no_timer_(*this, executor(), clock_kind::steady),
+      no_signals_(std::make_unique<signal_state>(*this, executor())) {
+  runner_.ambient = &ambient_;
+  generation_mark_.loop = this;
+  generation_mark_.run = [](queue_entry* entry, runner*) {
+    static_cast<loop_entry*>(entry)->loop->generation_over_ = true;
+  };
+  pause_notice_.loop = this;
+  pause_notice_.run = &log_pause;
+  nudge_.loop = this;
+  nudge_.run = [](queue_entry* entry, runner*) {
+    static_cast<loop_entry*>(entry)->loop->end_.woken();
+  };
+  no_descriptor_.loop = this;
+  no_descriptor_.executor = executor();
+  backend_selection::open(*this, how, system_, driver_);
+  if (driver_->wake_handle() < 0) busy_poll_ = busy_poll(0);  // virtual time passes by waiting
+  mail_.open(driver_->wake_handle());
+  if (is_shared()) shared_->open(driver_->wake_handle(), driver_->threads());
+}
+
+io_loop::~io_loop() {
+  if (virtual_threads* const threads = driver_->threads(); threads != nullptr) threads->recall();
+  // In a child of fork nobody runs it: threads are not inherited.
+  const bool taken = inherited() || slot_.take(runner_slot::holder::runner);
+  BECK_ASSERT(taken && (!is_shared() || inherited() || !shared_->is_inside()),
+              "an io_context was destroyed while a thread runs it");
+  const runner::binding bound(runner_);
+  const bool emptied = empty_out();
+  leases_->close();
+  if (!emptied) {
+    log("io_context destroyed: the kernel did not give an operation back within 30 s; its memory "
+        "is leaked");
+    // Frames and buffers that the kernel may still write have to stay.
+    static_cast<void>(driver_.release());
+    static_cast<void>(system_.release());
+    static_cast<void>(leases_.release());
+    return;
+  }
+  destroy_queued();  // what threads have posted that gave a lease back
+  expect_no_objects();
+  leases_.reset();
+  jobs_.end_threads();
+  if (!left_to_parent_) {  // else the writers are the parent's threads
+    end_.settle();
+    take_mail();
+    mail_.settle(is_shared() ? shared_->owed() : 0);
+  }
+  for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
+}
+
+/// What outlives the context uses it after it was freed, and its users learn of it here.
+void io_loop::expect_no_objects() noexcept {
+  if (inherited()) return;  // they may be those of threads that are not here
+  std::int64_t slots = 0;
+  for (std::uint32_t chunk = 0; chunk < descriptor_chunks::most && chunks_[chunk] != nullptr;
+       ++chunk) {
+    slots += descriptor_chunks::size(chunk);
+  }
+  for (descriptor* d = free_descriptors_; d != nullptr; d = d->next) --slots;
+  const std::int64_t others = objects_here_ + objects_elsewhere_.load(std::memory_order_relaxed);
+  if (slots == 0 && others == 0) [[likely]]
+    return;
+  std::fprintf(stderr,
+               "beck: an io_context was destroyed before its objects: %lld over descriptors (such "
+               "as sockets and files) and %lld others (timers, signal sets) are left; "
+               "an object has to be destroyed before its context, or be owned by a handler or a "
+               "task of it\n",
+               static_cast<long long>(slots), static_cast<long long>(others));
+  std::abort();
+}
+
+bool io_loop::clear() noexcept {
+  if (in_doubt()) return false;
+  const bool taken = inherited() || slot_.take(runner_slot::holder::runner);
+  BECK_ASSERT(taken, "an io_context was destroyed while a thread runs it");
+  const runner::binding bound(runner_);
+  const bool something = !closing_ || !queue_.empty() || !mail_.empty() || trees_ != nullptr;
+  if (something) static_cast<void>(empty_out());
+  slot_.leave();
+  return something;
+}
+
+bool io_loop::empty_out() noexcept {
+  closing_ = true;
+  runner_.destroys = true;
+  leave_to_parent();
+  cancel_everything();
+  if (!reap()) return false;
+  do {
+    destroy_queued();
+    destroy_trees();
+  } while (!queue_.empty() || !mail_.empty());
+  return true;
+}
+
+void io_loop::cancel_everything() noexcept {
+  take_mail();
+  resume_acceptors();
+  while (timer_entry* entry = timers_.take_any()) entry->expired(*entry, *this, true);
+  cancel_all_signal_waits();
+  jobs_.cancel_all();
+  for (std::uint32_t chunk = 0; chunk < descriptor_chunks::most && chunks_[chunk] != nullptr;
+       ++chunk) {
+    for (std::uint32_t i = 0; i < descriptor_chunks::size(chunk); ++i) {
+      descriptor& d = chunks_[chunk][i];
+      if ((d.fd < 0 && d.files == nullptr) || d.closing) continue;  // those were asked already
+      abandon_all(d);
+      driver_->detach(d);
+    }
+  }
+  if (driver_->in_flight() != 0) driver_->cancel_everything();
+}
+
+bool io_loop::reap() noexcept {
+  if (left_to_parent_) return true;
+  const std::int64_t give_up = (duration(system_->now()) + reap_time).nanoseconds();
+  while (driver_->in_flight() != 0) {
+    driver_->turn(turn_mode::wait, give_up);
+    if (system_->now() >= give_up) break;
+  }
+  const bool performed = jobs_.reap(give_up);
+  if (driver_->in_flight() != 0 || !performed) return false;
+  driver_->turn(turn_mode::drain, 0);  // what was listed has been marked as cancelled: it ends here
+  return true;
+}
+
+void io_loop::destroy_queued() noexcept {
+  do {
+    take_mail();
+    while (!queue_.empty()) {
+      queue_entry* entry = queue_.pop();
+      entry->run(entry, nullptr);
+    }
+  } while (!mail_.empty());
+}
+
+void io_loop::destroy_trees() noexcept {
+  while (trees_ != nullptr) {
+    owned_tree* tree = trees_;
+    trees_ = tree->older;
+    if (trees_ != nullptr) trees_->link = &trees_;
+    tree->link = nullptr;
+    tree->kind->destroy(tree);
+    destroy_queued();
+  }
+}
+
+void io_loop::adopt(owned_tree& tree) noexcept {
+  tree.number = ++trees_adopted_;
+  tree.older = trees_;
+  tree.link = &trees_;
+  if (trees_ != nullptr) trees_->link = &tree.older;
+  trees_ = &tree;
+}
+
+void io_loop::unhandled(std::exception_ptr error, const std::source_location* spawned_at) {
+  if (unhandled_handler != nullptr) {
+    unhandled_handler(std::move(error), unhandled_data);
+    return;
+  }
+  terminate_unhandled(std::move(error), spawned_at);
+}
+
+}  // namespace beck

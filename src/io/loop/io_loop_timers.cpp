@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSL-1.0
+// The timers' share of a loop: waits start, expire once a turn, and are cancelled. Nothing here is
+// a system call.
+#include <algorithm>
+#include <cerrno>
+
+#include <beck/io/timer_object.hpp>
+
+#include "io/loop/io_loop.hpp"
+#include "io/op/transitions.hpp"
+
+namespace beck {
+
+namespace {
+
+void join(timer_state& timer, timer_operation& op) noexcept {
+  advance(op, op_event::park);
+  op.sibling_next = nullptr;
+  op.sibling_previous = timer.last;
+  (timer.last != nullptr ? timer.last->sibling_next : timer.first) = &op;
+  timer.last = &op;
+}
+
+void leave(timer_state& timer, timer_operation& op) noexcept {
+  (op.sibling_previous != nullptr ? op.sibling_previous->sibling_next : timer.first) =
+      op.sibling_next;
+  (op.sibling_next != nullptr ? op.sibling_next->sibling_previous : timer.last) =
+      op.sibling_previous;
+}
+
+}  // namespace
+
+void timer_operation::begin() noexcept {
+  io_loop& loop = *timer->loop;
+  address = &loop;
+  if (!loop.on_runner()) return start_operation(*this);
+  const object_use inside = use_of(*timer, "wait");
+  state = op_state::inert;
+  flags = 0;
+  loop.start_wait(*this);
+}
+
+/// The way of nearly all waits calls nothing: it costs a third of the other.
+inline void io_loop::start_wait(timer_operation& op) noexcept {
+  timer_state& timer = *op.timer;
+  op.expired = &expire_wait;
+  if (closing_ || timer.clock != clock_kind::steady || &timer == &no_timer_ || timers_.is_full())
+      [[unlikely]] {
+    return start_rare_wait(op);
+  }
+  ++outstanding_;
+  timers_.add(op);
+  join(timer, op);
+}
+
+void io_loop::start_rare_wait(timer_operation& op) noexcept {
+  timer_state& timer = *op.timer;
+  ++outstanding_;
+  if (closing_) return complete_with(op, -ECANCELED);
+  if (&timer == &no_timer_) return complete_with(op, -EBADF);
+  const bool added = timer.clock == clock_kind::steady ? timers_.add(op) : wall_timers_.add(op);
+  if (!added) return complete_with(op, -ENOMEM);
+  join(timer, op);
+}
+
+/// From io_loop_operations.cpp.
+void io_loop::start_timer(timer_operation& op) noexcept { start_wait(op); }
+
+/// It is no longer in any queue of timers.
+void io_loop::end_wait(timer_operation& op, int result) noexcept {
+  leave(*op.timer, op);
+  op.result = result;
+  advance(op, op_event::finish);
+  --outstanding_;
+  op.run = op.complete;
+  queue_.push(&op);
+}
+
+void io_loop::expire_wait(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {
+  loop.end_wait(static_cast<timer_operation&>(entry), shutting_down ? -ECANCELED : 0);
+}
+
+void io_loop::cancel_wait(timer_operation& op) noexcept {
+  if (op.timer->clock == clock_kind::steady) {
+    timers_.remove(op);
+  } else {
+    wall_timers_.remove(op);
+  }
+  end_wait(op, -ECANCELED);
+}
+
+std::size_t io_loop::cancel_waits(timer_state& timer, std::size_t most) noexcept {
+  if (timer.first == nullptr) return 0;
+  std::size_t count = 0;
+  for (; timer.first != nullptr && count < most; ++count) cancel_wait(*timer.first);
+  return count;
+}
+
+std::int64_t io_loop::next_deadline() noexcept {
+  return std::min(timers_.earliest(), accept_retry_at_);
+}
+
+void io_loop::expire_timers() noexcept {
+  const std::int64_t earliest = next_deadline();
+  if (earliest == no_deadline) return;
+  std::int64_t now = system_->now();
+  if (planted(planted_bug::early_timer)) now += 20'000;
+  if (earliest > now) return;
+  if (accept_retry_at_ <= now) resume_acceptors();
+  // One batch: what a handler arms with a zero duration expires in the next turn, after I/O was
+  // looked at.
+  while (timer_entry* entry = timers_.take_expired(now)) entry->expired(*entry, *this, false);
+}
+
+}  // namespace beck

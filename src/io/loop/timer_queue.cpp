@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSL-1.0
+// The heap's movements, and the unordered tail behind it.
+#include "io/loop/timer_queue.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace beck {
+namespace {
+constexpr std::uint32_t nodes_min = 64;
+constexpr std::uint32_t nodes_max = std::uint32_t{1} << 30;  // so that a child's place is a number
+}  // namespace
+
+void timer_queue::place(std::uint32_t at, const node& n) noexcept {
+  nodes_[at] = n;
+  n.entry->place = at;
+}
+
+void timer_queue::rise(std::uint32_t at, const node& n) noexcept {
+  while (at > 0) {
+    const std::uint32_t parent = (at - 1) / arity;
+    if (!n.before(nodes_[parent])) break;
+    place(at, nodes_[parent]);
+    at = parent;
+  }
+  place(at, n);
+}
+
+void timer_queue::sink(std::uint32_t at, const node& n) noexcept {
+  while (at < nodes_max / arity) {
+    const std::uint32_t first = at * arity + 1;
+    if (first >= heap_size_) break;
+    const std::uint32_t end = std::min(first + arity, heap_size_);
+    std::uint32_t least = first;
+    for (std::uint32_t child = first + 1; child < end; ++child) {
+      if (nodes_[child].before(nodes_[least])) least = child;
+    }
+    if (!nodes_[least].before(n)) break;
+    place(at, nodes_[least]);
+    at = least;
+  }
+  place(at, n);
+}
+
+/// What was added since the last call takes its place in the heap.
+void timer_queue::sort() noexcept {
+  for (; heap_size_ < size_; ++heap_size_) {
+    const node added = nodes_[heap_size_];
+    rise(heap_size_, added);
+  }
+}
+
+bool timer_queue::add_growing(timer_entry& entry) noexcept {
+  if (capacity_ >= nodes_max) return false;
+  const std::uint32_t wanted = std::max(nodes_min, capacity_ * 2);
+  std::unique_ptr<node[]> larger(new (std::nothrow) node[wanted]);
+  if (larger == nullptr) return false;
+  std::copy_n(nodes_.get(), size_, larger.get());
+  nodes_ = std::move(larger);
+  capacity_ = wanted;
+  return add(entry);
+}
+
+void timer_queue::remove_at(std::uint32_t at) noexcept {
+  if (at < heap_size_) {
+    const node last = nodes_[--heap_size_];
+    if (at != heap_size_) {
+      if (at > 0 && last.before(nodes_[(at - 1) / arity])) {
+        rise(at, last);
+      } else {
+        sink(at, last);
+      }
+    }
+    at = heap_size_;  // the hole is now between the heap and the tail
+  }
+  if (at != --size_) place(at, nodes_[size_]);
+}
+
+std::int64_t timer_queue::earliest() noexcept {
+  sort();
+  return empty() ? never : nodes_[0].deadline;
+}
+
+timer_entry* timer_queue::take_expired(std::int64_t now) noexcept {
+  return earliest() > now ? nullptr : take_any();
+}
+
+timer_entry* timer_queue::take_any() noexcept {
+  sort();
+  if (empty()) return nullptr;
+  timer_entry* const entry = nodes_[0].entry;
+  remove(*entry);
+  return entry;
+}
+
+}  // namespace beck

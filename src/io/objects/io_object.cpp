@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSL-1.0
+// Objects and their slots: who may touch what from which thread is decided here and nowhere else.
+#include <beck/io/io_object.hpp>
+
+#include <cerrno>
+
+#include "io/loop/io_loop.hpp"
+#include "io/loop/loop_access.hpp"
+
+namespace beck {
+namespace {
+
+/// On the runner: closes a slot whose object is gone or has taken another one.
+void close_slot(void* slot) noexcept {
+  auto* d = static_cast<descriptor*>(slot);
+  d->loop->close_for_good(*d);
+}
+
+/// Lets go of a slot for ever: closed now, or by the runner.
+void drop(descriptor& d) noexcept {
+  io_loop& loop = *d.loop;
+  if (&d == &loop.no_descriptor()) return;
+  if (loop.as_runner([&d](io_loop& l) { l.close_for_good(d); })) return;
+  if (loop.in_doubt()) return loop.close_in_doubt(d);
+  d.close_order = loop_order(&close_slot, &d);
+  loop.send_order(&d.close_order);
+}
+
+/// Nobody may be inside: checked now and not held, for the slot may have a new owner soon.
+void expect_alone(descriptor& d, const char* function) noexcept {
+  const object_use inside = use_of(d, function);
+}
+
+/// Whether something is under way on it, or has its completion still in the run queue.
+bool has_operations(io_loop& loop, descriptor& d) noexcept {
+  const io_loop::descriptor_lock held(loop, d);
+  for (const direction& q : d.queue) {
+    if (q.current != nullptr || q.undelivered != nullptr) return true;
+  }
+  return d.files != nullptr;
+}
+
+/// Frees itself; the slot may have a new owner by then.
+struct cancel_order : loop_order {
+  explicit cancel_order(descriptor& slot) noexcept
+      : loop_order(&cancel_slot, this), d(&slot), generation(slot.generation) {}
+
+  static void cancel_slot(void* self) noexcept {
+    const cancel_order what = *static_cast<cancel_order*>(self);
+    free_block(self);
+    if (what.d->generation == what.generation) what.d->loop->cancel_all(*what.d);
+  }
+
+  descriptor* d;
+  std::uint32_t generation;
+};
+
+}  // namespace
+
+int openable(const descriptor& d) noexcept {
+  if (d.fd >= 0) return already_open_result;
+  return &d == &d.loop->no_descriptor() ? -error::no_memory : 0;
+}
+
+io_object::io_object(const any_io_executor& executor)
+    : descriptor_(loop_of(executor).allocate_descriptor(executor)) {}
+
+io_object::io_object(io_context& context, const any_io_executor& executor)
+    : descriptor_(loop_of(context.get_executor()).allocate_descriptor(executor)) {}
+
+io_object::io_object(io_object&& other) noexcept
+    : descriptor_(other.descriptor_), vacated_(other.vacated_) {
+  expect_alone(*descriptor_, "a move");
+  other.become_vacant();
+}
+
+io_object& io_object::operator=(io_object&& other) noexcept {
+  expect_alone(*descriptor_, "a move");
+  expect_alone(*other.descriptor_, "a move");
+  if (&other == this) return *this;
+  drop(*descriptor_);
+  descriptor_ = other.descriptor_;
+  vacated_ = other.vacated_;
+  other.become_vacant();
+  return *this;
+}
+
+void io_object::become_vacant() noexcept {
+  if (!vacated_) vacated_ = descriptor_->executor;
+  descriptor_ = &descriptor_->loop->no_descriptor();
+}
+
+descriptor* io_object::slot_to_open() noexcept {
+  if (!vacated_) return descriptor_;
+  try {
+    descriptor_ = descriptor_->loop->allocate_descriptor(vacated_);
+    vacated_ = any_io_executor();
+  } catch (const std::exception&) {  // no slot: openable() says so
+  }
+  return descriptor_;
+}
+
+io_object::~io_object() {
+  expect_alone(*descriptor_, "its destructor");
+  drop(*descriptor_);
+}
+
+bool io_object::is_open() const noexcept { return descriptor_->fd >= 0; }
+int io_object::native_handle() const noexcept { return descriptor_->fd; }
+const any_io_executor& io_object::object_executor() const noexcept {
+  return vacated_ ? vacated_ : descriptor_->executor;
+}
+
+void io_object::close() {
+  error_code ec;
+  close(ec);
+  throw_if(ec, "close");
+}
+
+void io_object::close(error_code& ec) noexcept {
+  ec = error_code();
+  descriptor& d = *descriptor_;
+  expect_alone(d, "close");
+  if (!d.may_be_opening && d.fd < 0) return;
+  bool closed = false;
+  d.loop->as_runner([&](io_loop& l) {
+    l.close(d);
+    closed = d.fd < 0 && !d.closing;
+  });
+  if (closed) return;
+  if (d.loop->in_doubt()) return d.loop->close_in_doubt(d);
+  try {  // the slot is busy closing: this object goes on with a fresh one
+    descriptor_ = d.loop->allocate_descriptor(d.executor);
+  } catch (const std::exception&) {
+    become_vacant();
+  }
+  drop(d);
+}
+
+void io_object::cancel() {
+  error_code ec;
+  cancel(ec);
+  throw_if(ec, "cancel");
+}
+
+void io_object::cancel(error_code& ec) noexcept {
+  ec = error_code();
+  descriptor& d = *descriptor_;
+  const object_use inside = use_of(d, "cancel");
+  if (!d.may_be_opening && d.fd < 0) {
+    ec = error::bad_descriptor;
+    return;
+  }
+  const auto cancel_here = [&](io_loop& l) {
+    if (d.fd < 0 && d.files == nullptr) ec = error::bad_descriptor;
+    l.cancel_all(d);
+  };
+  if (d.loop->as_runner(cancel_here)) return;
+  try {
+    d.loop->send_order(::new (allocate_block(sizeof(cancel_order))) cancel_order(d));
+  } catch (const std::bad_alloc&) {
+    ec = error::no_memory;
+  }
+}
+
+int io_object::release() {
+  error_code ec;
+  const int fd = release(ec);
+  throw_if(ec, "release");
+  return fd;
+}
+
+int io_object::release(error_code& ec) {
+  const object_use inside = use_of(*descriptor_, "release");
+  // Stays EBUSY if another thread runs the context: operations in flight cannot be taken back here.
+  int result = -EBUSY;
+  io_loop& loop = *descriptor_->loop;
+  loop.as_runner([&](io_loop& l) { result = l.release(*descriptor_); });
+  if (loop.in_doubt()) result = descriptor_->fd >= 0 ? std::exchange(descriptor_->fd, -1) : -EBADF;
+  ec = make_error(result);
+  return result < 0 ? -1 : result;
+}
+
+void io_object::move_to_executor(const any_io_executor& executor, error_code& ec) {
+  descriptor& from = *descriptor_;
+  const object_use inside = use_of(from, "move_to");
+  io_loop& loop = loop_of(executor);
+  if (loop.drv().kind() == backend::sim || from.loop->drv().kind() == backend::sim) {
+    ec = error::make_error_code(error::operation_not_supported);
+    return;
+  }
+  descriptor* const to = loop.allocate_descriptor(executor);
+  to->user_non_blocking = from.user_non_blocking;
+  int fd = -EBUSY;  // also if somebody else runs the context
+  const auto take_out = [&](io_loop& l) {
+    if (from.fd < 0) {
+      fd = -EBADF;
+    } else if (!has_operations(l, from)) {
+      fd = l.release(from);
+    }
+  };
+  if (!from.loop->as_runner(take_out) || fd < 0) {
+    to->orphaned = true;
+    loop.free_descriptor(*to);
+    ec = make_error(fd);
+    return;
+  }
+  ec = error_code();
+  loop.open_descriptor(*to, fd, from.nature);
+  descriptor_ = to;
+  drop(from);
+}
+
+bool io_object::non_blocking() const noexcept { return descriptor_->user_non_blocking; }
+
+void io_object::non_blocking(bool mode) {
+  error_code ec;
+  non_blocking(mode, ec);
+  throw_if(ec, "non_blocking");
+}
+
+void io_object::non_blocking(bool mode, error_code& ec) noexcept {
+  const object_use inside = use_of(*descriptor_, "non_blocking");
+  ec = error_code();
+  if (!is_open()) {
+    ec = error::bad_descriptor;
+    return;
+  }
+  descriptor_->user_non_blocking = mode;
+}
+
+void io_object::assign_handle(int fd, error_code& ec) noexcept {
+  descriptor& d = *slot_to_open();
+  const object_use inside = use_of(d, "assign");
+  ec = make_error(openable(d));
+  if (!ec) d.loop->open_descriptor(d, fd);
+}
+
+std::size_t io_object::readable_bytes(error_code& ec) const noexcept {
+  const descriptor& d = *descriptor_;
+  const int bytes = d.fd < 0 ? -EBADF : d.loop->sys().available(d.fd);
+  ec = make_error(bytes);
+  return bytes < 0 ? 0 : static_cast<std::size_t>(bytes);
+}
+
+}  // namespace beck

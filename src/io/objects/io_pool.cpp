@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSL-1.0
+// The threads of an io_pool, and two things that they can only do together: noticing that all work
+// has ended, and ending.
+#include <beck/io/io_pool.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+#include <beck/base/assert.hpp>
+
+#include "base/fork_count.hpp"
+#include "io/loop/io_loop.hpp"
+#include "io/loop/loop_access.hpp"
+
+namespace beck {
+
+/// Work guards keep the contexts running. join() takes one guard away, and the lack of it goes
+/// round: a context without guard leaves run() when it is out of work, gets its guard back, and the
+/// next one loses its own. When it has gone round once and nobody has delivered anything since the
+/// round before, there was a moment in between at which nobody had work.
+class io_pool_state {
+ public:
+  io_pool_state(std::size_t contexts, const io_context::options& how);
+  ~io_pool_state();
+  io_pool_state(const io_pool_state&) = delete;
+  io_pool_state& operator=(const io_pool_state&) = delete;
+
+  /// In a child of fork, which has none of the threads: closes what is open. False: it is no child.
+  bool leave_to_parent() noexcept;
+
+  std::size_t size() const noexcept { return seats_.size(); }
+  io_context& at(std::size_t index) noexcept { return *seats_[index].context; }
+  io_context& next() noexcept { return at(turn_.fetch_add(1, std::memory_order_relaxed) % size()); }
+  void stop() noexcept;
+  void join();
+
+ private:
+  bool inherited() const noexcept { return forks_ != known_fork_count(); }
+
+  struct seat {
+    std::size_t index;
+    std::optional<io_context> context;
+    io_loop* loop = nullptr;
+    std::uint64_t delivered = 0;  // when the lack of a guard was here last
+    std::thread thread;
+  };
+
+  void live(seat& s, const io_context::options& how);
+  bool open(seat& s, const io_context::options& how);
+  void serve(seat& s);
+  bool go_on(seat& s);
+  void pass_on(seat& s);
+  void stop_all() noexcept;
+  void clear_together(io_loop& loop);
+  bool meet(bool vote);
+
+  std::deque<seat> seats_;
+  std::atomic<std::size_t> turn_{0};
+  const unsigned forks_ = fork_count();
+
+  std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  std::size_t open_ = 0;
+  std::exception_ptr failed_;
+  bool stopping_ = false;
+  bool joining_ = false;
+  std::size_t without_guard_ = 0;  // if joining
+  std::size_t unchanged_ = 0;      // contexts in a row that the lack found as it had left them
+  std::size_t serving_ = 0;
+  bool ending_ = false;
+  std::size_t met_ = 0;
+  std::size_t meetings_ = 0;
+  bool votes_ = false;
+  bool decided_ = false;
+};
+
+// --- the beginning -------------------------------------------------------------------------------
+
+io_pool_state::io_pool_state(std::size_t contexts, const io_context::options& how) {
+  if (contexts == 0) throw std::invalid_argument("beck::io_pool: at least one context");
+  for (std::size_t i = 0; i < contexts; ++i) seats_.emplace_back().index = i;
+  serving_ = contexts;
+  for (seat& s : seats_) {
+    try {
+      s.thread = std::thread([this, &s, &how] { live(s, how); });
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failed_ = std::current_exception();
+      break;
+    }
+  }
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return failed_ != nullptr || open_ == size(); });
+  if (failed_ == nullptr) return;
+  changed_.notify_all();
+  lock.unlock();
+  for (seat& s : seats_) {
+    if (s.thread.joinable()) s.thread.join();
+  }
+  std::rethrow_exception(failed_);
+}
+
+void io_pool_state::live(seat& s, const io_context::options& how) {
+  if (!open(s, how)) {
+    s.context.reset();
+    return;
+  }
+  serve(s);
+  {
+    std::unique_lock lock(mutex_);
+    --serving_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return ending_; });
+  }
+  clear_together(*s.loop);
+  s.context.reset();
+}
+
+/// False: one of the contexts cannot be had, and all give up.
+bool io_pool_state::open(seat& s, const io_context::options& how) {
+  std::exception_ptr error;
+  try {
+    s.context.emplace(how);
+    s.loop = &loop_of(s.context->get_executor());
+    s.loop->work(1);
+    if (s.context->backend_in_use() == backend::sim) {
+      throw std::invalid_argument("beck::io_pool: simulated contexts share one thread");
+    }
+  } catch (...) {
+    error = std::current_exception();
+  }
+  std::unique_lock lock(mutex_);
+  if (error != nullptr && failed_ == nullptr) failed_ = error;
+  ++open_;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return failed_ != nullptr || open_ == size(); });
+  return failed_ == nullptr;
+}
+
+// --- running -------------------------------------------------------------------------------------
+
+void io_pool_state::serve(seat& s) {
+  do {
+    try {
+      s.loop->run(SIZE_MAX, io_loop::no_deadline, true);
+    } catch (...) {
+      s.loop->unhandled(std::current_exception());
+    }
+  } while (go_on(s));
+}
+
+bool io_pool_state::go_on(seat& s) {
+  const std::lock_guard lock(mutex_);
+  if (!stopping_ && joining_ && without_guard_ == s.index) pass_on(s);
+  if (stopping_) return false;
+  s.loop->restart();
+  return true;
+}
+
+void io_pool_state::pass_on(seat& s) {
+  const std::uint64_t delivered = s.loop->run_state().counters.delivered;
+  unchanged_ = std::exchange(s.delivered, delivered) == delivered ? unchanged_ + 1 : 0;
+  if (unchanged_ >= size()) return stop_all();
+  s.loop->work(1);
+  without_guard_ = (s.index + 1) % size();
+  seats_[without_guard_].loop->work(-1);
+}
+
+void io_pool_state::stop_all() noexcept {
+  stopping_ = true;
+  for (seat& s : seats_) s.loop->stop();
+}
+
+void io_pool_state::stop() noexcept {
+  if (inherited()) return;
+  const std::lock_guard lock(mutex_);
+  stop_all();
+}
+
+void io_pool_state::join() {
+  for (const seat& s : seats_) {
+    BECK_ASSERT(!s.loop->on_runner(), "an io_pool was joined by a thread of its own");
+  }
+  BECK_ASSERT(!inherited(), "an io_pool was joined in a child of fork; it belongs to the parent");
+  std::unique_lock lock(mutex_);
+  if (!joining_ && !stopping_) {
+    joining_ = true;
+    seats_.front().loop->work(-1);
+  }
+  changed_.wait(lock, [this] { return serving_ == 0; });
+}
+
+// --- the end -------------------------------------------------------------------------------------
+
+io_pool_state::~io_pool_state() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_all();
+    ending_ = true;
+    changed_.notify_all();
+  }
+  for (seat& s : seats_) s.thread.join();
+}
+
+bool io_pool_state::leave_to_parent() noexcept {
+  if (!inherited()) return false;
+  for (seat& s : seats_) s.loop->close_all_handles();
+  return true;
+}
+
+/// Destroying a handler here may hand something to another context: until none has had anything.
+void io_pool_state::clear_together(io_loop& loop) {
+  while (meet(loop.clear())) {}
+}
+
+/// Waits until all threads are here; gives whether any of them said true.
+bool io_pool_state::meet(bool vote) {
+  std::unique_lock lock(mutex_);
+  votes_ = votes_ || vote;
+  if (++met_ == size()) {
+    decided_ = std::exchange(votes_, false);
+    met_ = 0;
+    ++meetings_;
+    changed_.notify_all();
+    return decided_;
+  }
+  changed_.wait(lock, [this, meeting = meetings_] { return meetings_ != meeting; });
+  return decided_;
+}
+
+// --- the public face -----------------------------------------------------------------------------
+
+io_pool::io_pool() : io_pool(std::max<std::size_t>(1, std::thread::hardware_concurrency())) {}
+io_pool::io_pool(std::size_t contexts, const io_context::options& how)
+    : state_(new io_pool_state(contexts, how)) {}
+io_pool::~io_pool() {
+  if (!state_->leave_to_parent()) delete state_;
+}
+
+std::size_t io_pool::size() const noexcept { return state_->size(); }
+io_context& io_pool::at(std::size_t index) noexcept { return state_->at(index); }
+io_context& io_pool::next() noexcept { return state_->next(); }
+void io_pool::stop() noexcept { state_->stop(); }
+void io_pool::join() { state_->join(); }
+
+void io_pool::on_unhandled(void (*handler)(std::exception_ptr, void*), void* data) noexcept {
+  for (std::size_t i = 0; i < size(); ++i) at(i).on_unhandled(handler, data);
+}
+
+}  // namespace beck

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSL-1.0
+// A signal set's two halves: the object, which tells the system what to catch, and its state on the
+// runner.
+#include <beck/io/signal_set.hpp>
+
+#include <bit>
+#include <memory>
+#include <utility>
+
+#include <beck/base/error.hpp>
+#include <beck/io/io_object.hpp>
+
+#include "io/loop/io_loop.hpp"
+#include "io/loop/loop_access.hpp"
+#include "io/loop/signal_state.hpp"
+
+namespace beck {
+namespace {
+
+signal_state* make_state(io_loop& loop, any_io_executor executor) {
+  auto state = std::make_unique<signal_state>(loop, std::move(executor));
+  state->inbox = std::make_unique<signal_inbox>();
+  loop.count_object(1);
+  return state.release();
+}
+
+/// For a set that was moved from. Without memory: one that holds nothing and whose waits end with
+/// bad_descriptor.
+signal_state* make_successor(const signal_state& moved) noexcept {
+  try {
+    return make_state(*moved.loop, moved.executor);
+  } catch (const std::bad_alloc&) {
+    return &moved.loop->no_signals();
+  }
+}
+
+void expect_alone(signal_state& set, const char* function) noexcept {
+  const object_use inside = use_of(set, function);
+}
+
+constexpr std::uint64_t bit(int number) noexcept { return std::uint64_t{1} << (number - 1); }
+constexpr bool is_signal(int number) noexcept {
+  return number >= 1 && number <= signal_sink::number_max;
+}
+
+void drop_one(signal_state& set, int number) noexcept {
+  set.held &= ~bit(number);
+  set.loop->sys().unwatch_signal(number, set);
+  set.inbox->forget(number);
+  // If another thread runs the context, the next take does it.
+  static_cast<void>(set.loop->as_runner([&](io_loop&) { set.inbox->drop_forgotten(); }));
+}
+
+void drop_all(signal_state& set) noexcept {
+  while (set.held != 0) drop_one(set, std::countr_zero(set.held) + 1);
+}
+
+void free_state(signal_state* state) noexcept {
+  state->loop->count_object(-1);
+  delete state;
+}
+
+void release_state(void* set) noexcept {
+  auto* state = static_cast<signal_state*>(set);
+  state->loop->cancel_signal_waits(*state);
+  free_state(state);
+}
+
+/// Lets go of a set's state for ever. No notice of it is put into the mail from here on, and what
+/// is there is taken before it is freed.
+void drop(signal_state* state) noexcept {
+  if (state->inbox == nullptr) return;
+  drop_all(*state);
+  if (state->loop->as_runner([state](io_loop& l) { l.cancel_signal_waits(*state); })) {
+    free_state(state);
+    return;
+  }
+  state->release_order = loop_order(&release_state, state);
+  state->loop->send_order(&state->release_order);
+}
+
+/// A cancel that another thread's runner carries out. Frees itself.
+struct cancel_order : loop_order {
+  explicit cancel_order(signal_state& whose) noexcept
+      : loop_order(&cancel_waits, this), set(&whose) {}
+
+  static void cancel_waits(void* self) noexcept {
+    signal_state& set = *static_cast<cancel_order*>(self)->set;
+    free_block(self);
+    set.loop->cancel_signal_waits(set);
+  }
+
+  signal_state* set;
+};
+
+}  // namespace
+
+signal_wait::signal_wait(signal_state& waits_for) noexcept
+    : operation(op_kind::wait_signal, &waits_for.loop->no_descriptor(), nullptr, 0),
+      set(&waits_for) {}
+
+signal_set::signal_set(io_context& context) : signal_set(any_io_executor(context.get_executor())) {}
+signal_set::signal_set(const any_io_executor& executor)
+    : state_(make_state(loop_of(executor), executor)) {}
+
+signal_set::signal_set(io_context& context, int first) : signal_set(context) { add(first); }
+signal_set::signal_set(io_context& context, int first, int second) : signal_set(context, first) {
+  add(second);
+}
+signal_set::signal_set(io_context& context, int first, int second, int third)
+    : signal_set(context, first, second) {
+  add(third);
+}
+signal_set::signal_set(const any_io_executor& executor, int first) : signal_set(executor) {
+  add(first);
+}
+signal_set::signal_set(const any_io_executor& executor, int first, int second)
+    : signal_set(executor, first) {
+  add(second);
+}
+signal_set::signal_set(const any_io_executor& executor, int first, int second, int third)
+    : signal_set(executor, first, second) {
+  add(third);
+}
+
+signal_set::signal_set(signal_set&& other) noexcept
+    : state_(std::exchange(other.state_, make_successor(*other.state_))) {
+  expect_alone(*state_, "a move");
+}
+
+signal_set& signal_set::operator=(signal_set&& other) noexcept {
+  if (&other == this) return *this;
+  expect_alone(*state_, "a move");
+  drop(state_);
+  state_ = std::exchange(other.state_, make_successor(*other.state_));
+  return *this;
+}
+
+signal_set::~signal_set() {
+  expect_alone(*state_, "its destructor");
+  drop(state_);
+}
+
+any_io_executor signal_set::get_executor() const noexcept { return state_->executor; }
+
+void signal_set::add(int number, error_code& ec) {
+  const object_use inside = use_of(*state_, "add");
+  ec.clear();
+  if (state_->inbox == nullptr) {
+    ec = error::make_error_code(error::bad_descriptor);
+  } else if (!is_signal(number)) {
+    ec = error::make_error_code(error::invalid_argument);
+  } else if ((state_->held & bit(number)) == 0) {
+    ec = make_error(state_->loop->sys().watch_signal(number, *state_));
+    if (!ec) state_->held |= bit(number);
+  }
+}
+
+void signal_set::remove(int number, error_code& ec) {
+  const object_use inside = use_of(*state_, "remove");
+  ec.clear();
+  if (!is_signal(number)) {
+    ec = error::make_error_code(error::invalid_argument);
+  } else if ((state_->held & bit(number)) != 0) {
+    drop_one(*state_, number);
+  }
+}
+
+void signal_set::clear(error_code& ec) {
+  const object_use inside = use_of(*state_, "clear");
+  ec.clear();
+  drop_all(*state_);
+}
+
+void signal_set::cancel(error_code& ec) {
+  const object_use inside = use_of(*state_, "cancel");
+  ec.clear();
+  if (state_->inbox == nullptr) return;
+  io_loop& loop = *state_->loop;
+  if (loop.as_runner([&](io_loop& l) { l.cancel_signal_waits(*state_); })) return;
+  loop.send_order(::new (allocate_block(sizeof(cancel_order))) cancel_order(*state_));
+}
+
+void signal_set::add(int number) {
+  error_code ec;
+  add(number, ec);
+  throw_if(ec, "add");
+}
+void signal_set::remove(int number) {
+  error_code ec;
+  remove(number, ec);
+  throw_if(ec, "remove");
+}
+void signal_set::clear() {
+  error_code ec;
+  clear(ec);
+}
+void signal_set::cancel() {
+  error_code ec;
+  cancel(ec);
+}
+
+}  // namespace beck

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+// Streams over a descriptor, above all their deadline: one entry of the timer queue in the slot.
+// When it passes, operations in flight are cancelled with error::timeout; later ones find a flag
+// beside the one that they look at anyway.
+#include <new>
+
+#include <beck/io/stream_object.hpp>
+
+#include "io/loop/io_loop.hpp"
+
+namespace beck {
+
+bool io_loop::expire_at(descriptor& d, std::int64_t when) noexcept {
+  if (d.expiry.is_armed()) timers_.remove(d.expiry);
+  d.expired = false;
+  if (when == no_deadline || closing_) return true;
+  d.expiry.deadline = when;
+  d.expiry.expired = &end_of_time;
+  return timers_.add(d.expiry);
+}
+
+void io_loop::end_of_time(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {
+  descriptor& d = *static_cast<descriptor_expiry&>(entry).owner;
+  if (shutting_down) return;
+  const descriptor_lock held(loop, d);
+  d.expired = true;
+  for (direction& q : d.queue) {
+    if (q.current == nullptr) continue;
+    mark_cancelled(q.waiting, io_op::flag_cancelled | io_op::flag_timed_out);
+    q.current->flags |= io_op::flag_timed_out;
+    loop.cancel_directed(*q.current, true);
+  }
+}
+
+namespace {
+
+/// A limit that another thread's runner sets. Frees itself; the slot may have a new owner by then.
+struct expiry_order : loop_order {
+  expiry_order(descriptor& slot, std::int64_t at) noexcept
+      : loop_order(&set_limit, this), d(&slot), generation(slot.generation), when(at) {}
+
+  static void set_limit(void* self) noexcept {
+    const expiry_order what = *static_cast<expiry_order*>(self);
+    free_block(self);
+    const io_loop::descriptor_lock held(*what.d->loop, *what.d);
+    if (what.d->generation == what.generation) what.d->loop->expire_at(*what.d, what.when);
+  }
+
+  descriptor* d;
+  std::uint32_t generation;
+  std::int64_t when;
+};
+
+void set_limit(descriptor& d, std::int64_t when) {
+  io_loop& loop = *d.loop;
+  if (&d == &loop.no_descriptor()) return;
+  const object_use inside = use_of(d, "expires");
+  bool done = true;
+  const auto set_here = [&](io_loop& l) {
+    const io_loop::descriptor_lock held(l, d);
+    done = l.expire_at(d, when);
+  };
+  if (!loop.as_runner(set_here)) {
+    loop.send_order(::new (allocate_block(sizeof(expiry_order))) expiry_order(d, when));
+  }
+  if (!done) throw std::bad_alloc();
+}
+
+}  // namespace
+
+void stream_object::expires_at(time_point at) { set_limit(*slot_to_open(), at.nanoseconds()); }
+
+void stream_object::expires_after(duration after) {
+  expires_at(time_point(duration(descriptor_->loop->sys().now())) + after);
+}
+
+void stream_object::expires_never() { expires_at(time_point::max()); }
+
+std::size_t stream_object::available(error_code& ec) const noexcept { return readable_bytes(ec); }
+
+std::size_t stream_object::available() const {
+  error_code ec;
+  const std::size_t bytes = available(ec);
+  throw_if(ec, "available");
+  return bytes;
+}
+
+}  // namespace beck

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSL-1.0
+// A timer's two halves: the object with its expiry on the user's thread, the list of waits on the
+// runner.
+#include <beck/io/timer_object.hpp>
+
+#include <utility>
+
+#include <beck/io/steady_timer.hpp>
+#include <beck/io/system_timer.hpp>
+
+#include "io/loop/io_loop.hpp"
+#include "io/loop/loop_access.hpp"
+#include "io/system/posix_system.hpp"
+
+namespace beck {
+namespace {
+
+timer_state* make_state(io_loop& loop, any_io_executor executor, clock_kind clock) {
+  void* const block = allocate_block(sizeof(timer_state));
+  loop.count_object(1);
+  return ::new (block) timer_state(loop, std::move(executor), clock);
+}
+
+/// For a timer that was moved from. Without memory: one whose waits end with bad_descriptor.
+timer_state* make_successor(const timer_state& moved) noexcept {
+  try {
+    return make_state(*moved.loop, moved.executor, moved.clock);
+  } catch (const std::bad_alloc&) {
+    return &moved.loop->no_timer();
+  }
+}
+
+void free_state(timer_state* state) noexcept {
+  state->loop->count_object(-1);
+  state->~timer_state();
+  free_block(state);
+}
+
+void release_state(void* timer) noexcept {
+  auto* state = static_cast<timer_state*>(timer);
+  state->loop->cancel_waits(*state, SIZE_MAX);
+  free_state(state);
+}
+
+/// Lets go of a timer's half for ever: now, or by the runner.
+void drop(timer_state* state) noexcept {
+  io_loop& loop = *state->loop;
+  if (state == &loop.no_timer()) return;
+  if (loop.as_runner([state](io_loop& l) {
+        if (state->first != nullptr) l.cancel_waits(*state, SIZE_MAX);
+      })) {
+    free_state(state);
+    return;
+  }
+  state->release_order = loop_order(&release_state, state);
+  loop.send_order(&state->release_order);
+}
+
+/// Nobody may be inside: checked now and not held, for the state may be gone soon.
+void expect_alone(timer_state& timer, const char* function) noexcept {
+  const object_use inside = use_of(timer, function);
+}
+
+/// A cancel that another thread's runner carries out. Frees itself.
+struct cancel_order : loop_order {
+  cancel_order(timer_state* state, std::size_t waits_max) noexcept
+      : loop_order(&cancel_waits, this), timer(state), most(waits_max) {}
+
+  static void cancel_waits(void* self) noexcept {
+    const cancel_order what = *static_cast<cancel_order*>(self);
+    free_block(self);
+    what.timer->loop->cancel_waits(*what.timer, what.most);
+  }
+
+  timer_state* timer;
+  std::size_t most;
+};
+
+std::size_t cancel_some(timer_state* state, std::size_t most) {
+  const object_use inside = use_of(*state, "cancel");
+  std::size_t count = 0;
+  if (state->loop->as_runner([&](io_loop& loop) { count = loop.cancel_waits(*state, most); }))
+    return count;
+  state->loop->send_order(::new (allocate_block(sizeof(cancel_order))) cancel_order(state, most));
+  return 0;
+}
+
+}  // namespace
+
+timer_object::timer_object(const any_io_executor& executor, clock_kind clock)
+    : state_(make_state(loop_of(executor), executor, clock)) {}
+
+timer_object::timer_object(io_context& context, clock_kind clock) {
+  io_loop& loop = *static_cast<io_loop*>(context.get_executor().target());
+  state_ = make_state(loop, loop.executor(), clock);
+}
+
+timer_object::timer_object(timer_object&& other) noexcept
+    : state_(other.state_), expiry_(std::exchange(other.expiry_, 0)) {
+  other.state_ = make_successor(*state_);
+  expect_alone(*state_, "a move");
+}
+
+timer_object& timer_object::operator=(timer_object&& other) noexcept {
+  if (&other == this) return *this;
+  expect_alone(*state_, "a move");
+  drop(state_);
+  state_ = std::exchange(other.state_, make_successor(*other.state_));
+  expiry_ = std::exchange(other.expiry_, 0);
+  return *this;
+}
+
+timer_object::~timer_object() {
+  expect_alone(*state_, "its destructor");
+  drop(state_);
+}
+
+any_io_executor timer_object::get_executor() const noexcept { return state_->executor; }
+
+void timer_object::set_expiry_after(beck::duration after) noexcept {
+  system& sys = state_->loop->sys();
+  const bool steady = state_->clock == clock_kind::steady;
+  expiry_ = (beck::duration(steady ? sys.now() : sys.wall_now()) + after).nanoseconds();
+}
+
+std::size_t timer_object::expire_at(std::int64_t at) {
+  expiry_ = at;
+  return cancel_some(state_, SIZE_MAX);
+}
+
+std::size_t timer_object::expire_after(beck::duration after) {
+  set_expiry_after(after);
+  return cancel_some(state_, SIZE_MAX);
+}
+
+std::size_t timer_object::cancel() { return cancel_some(state_, SIZE_MAX); }
+std::size_t timer_object::cancel_one() { return cancel_some(state_, 1); }
+
+namespace {
+
+std::int64_t now_here(std::int64_t (system::*clock)() noexcept) noexcept {
+  const runner* const here = runner::current();
+  io_loop* const loop = here != nullptr && here->ambient != nullptr
+                            ? own_loop_of(here->ambient->executor())
+                            : nullptr;
+  if (loop != nullptr) return (loop->sys().*clock)();
+  posix_system outside;
+  return (static_cast<system&>(outside).*clock)();
+}
+
+}  // namespace
+
+time_point steady_now() noexcept { return time_point(duration(now_here(&system::now))); }
+system_time_point system_now() noexcept {
+  return system_time_point(duration(now_here(&system::wall_now)));
+}
+
+}  // namespace beck

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSL-1.0
+// A file descriptor as the loop sees it: one queue of operations for each direction, what is known
+// about readiness, and a generation that makes stale events harmless. Descriptors belong to their
+// loop, are reused and never freed before it; only the runner touches the queues, and of a shared
+// loop whoever has the descriptor's lock.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include <beck/io/operation.hpp>
+#include <beck/run/timer_entry.hpp>
+
+#include <beck/run/loop_order.hpp>
+#include "base/spin_lock.hpp"
+#include "base/use_check.hpp"
+#include "io/system/system.hpp"
+
+namespace beck {
+
+class io_loop;
+
+/// What is known about a direction without asking the kernel.
+enum class readiness : std::uint8_t {
+  no,       ///< an attempt would find nothing: wait for an event
+  perhaps,  ///< the last read filled its buffer or met a boundary: there may be more
+  known,    ///< an event, a hang-up or the kernel's word says so
+};
+
+/// From this value of its predictor on a direction tries reads one turn late instead of at once.
+inline constexpr std::uint8_t speculation_from = 2;
+
+/// The operations of one direction, in the order of their start: one that is being tried, waits for
+/// readiness or is in the kernel, and those behind it.
+struct direction {
+  io_op* current = nullptr;
+  entry_queue waiting;
+  /// The last one whose completion is in the run queue: nothing may finish inline before it.
+  io_op* undelivered = nullptr;
+  readiness ready = readiness::no;
+  /// Saturating: how often waiting was right; see reads_late().
+  std::uint8_t predictor = 0;
+  bool handing_over = false;  ///< waiting operations are being given to the driver
+  bool trying = false;        ///< shared: a thread makes its system call
+  bool woken_late = false;    ///< shared: an event came during that
+};
+
+/// Whether a read without readiness finds data more often one turn later than at once.
+inline bool reads_late(const direction& q) noexcept { return q.predictor >= speculation_from; }
+
+/// Directions of a descriptor: reading and accepting, writing and connecting, and errors.
+enum : unsigned { direction_in, direction_out, direction_error, directions };
+
+struct descriptor;
+class file_operation;
+
+/// The point in time at which what is under way on a descriptor has to end.
+struct descriptor_expiry : timer_entry {
+  descriptor* owner = nullptr;
+};
+
+struct alignas(64) descriptor {
+  io_loop* loop = nullptr;
+  any_io_executor executor;  ///< of the object; handlers that name none complete there
+  int fd = -1;
+  std::uint32_t index = 0;       ///< in the loop's table
+  std::uint32_t generation = 0;  ///< counts the lives of this slot
+  descriptor_nature nature = descriptor_nature::socket;
+  direction queue[directions];
+  /// An end, an error or urgent data was seen: a short read says nothing from then on, and after
+  /// one that gave something the next is tried at once.
+  bool reads_until_empty = false;
+  /// connect(2) was called and its outcome is not known; also after that connect was cancelled.
+  /// Relaxed: synchronous calls are made beside the loop's.
+  std::atomic<bool> connecting{false};
+  bool closing = false;         ///< close(2) waits for operations in the kernel
+  bool expired = false;         ///< its time has passed: nothing starts until there is a new one
+  bool detaching = false;       ///< a close is on the stack: it sees for itself what came back
+  bool may_be_opening = false;  ///< an async_open was made: only the runner knows how it is
+  bool orphaned = false;        ///< its object is gone: the slot is free after the close
+  bool registered = false;      ///< the driver watches it
+  bool arming = false;          ///< the driver is about to
+  bool unwatching = false;      ///< the driver is about to ask for the end of it
+  bool leaves_child = false;    ///< the close keeps the handle of a child until that is collected
+  bool user_non_blocking = false;      ///< synchronous calls give would_block instead of waiting
+  std::uint32_t in_kernel = 0;         ///< operations that the kernel or a blocking thread has
+  file_operation* files = nullptr;     ///< calls on it that run beside each other, newest first
+  std::uint64_t position = 0;          ///< where the next file_in_order begins
+  std::uint32_t memory_alignment = 0;  ///< of direct transfers; 0: it makes none
+  std::uint32_t offset_alignment = 0;
+  int sync_error = 0;          ///< of a sync that has failed: those after it fail too
+  use_mark used;               ///< by the thread that is inside one of its object's functions
+  descriptor* next = nullptr;  ///< free list, or one of the driver's lists
+  loop_order close_order;      ///< carries a close to the runner
+  spin_lock lock;              ///< of shared loops only; guards all of the above but `next`
+  descriptor_expiry expiry;    ///< belongs to the loop's timers
+};
+
+inline bool is_socket(const descriptor& d) noexcept {
+  return d.nature == descriptor_nature::socket || d.nature == descriptor_nature::tcp;
+}
+
+/// The result of an operation that was cancelled.
+inline int cancelled_result_of(const io_op& op) noexcept {
+  return (op.flags & io_op::flag_timed_out) != 0 ? timeout_result : cancelled_result;
+}
+
+inline bool is_receive(op_kind kind) noexcept {
+  return kind == op_kind::receive || kind == op_kind::receive_vector;
+}
+
+/// Reads of a stream: what one of them finds says something about the next.
+inline bool is_read(op_kind kind) noexcept {
+  return is_receive(kind) || kind == op_kind::receive_lease;
+}
+
+/// Datagrams: what one of them finds says nothing about the next.
+inline bool is_message(op_kind kind) noexcept {
+  return kind == op_kind::receive_message || kind == op_kind::send_message;
+}
+
+/// Whether a direct system call is likely to find something. After a read that filled its buffer
+/// there is "perhaps" more: worth a try for everything but a read under a warm predictor, which
+/// finds the data more often by waiting one turn than by trying now.
+inline bool worth_attempting(const descriptor& d, const direction& q, op_kind kind) noexcept {
+  if (q.ready != readiness::perhaps) return q.ready == readiness::known;
+  return !is_read(kind) || !reads_late(q) || !d.registered;
+}
+
+inline constexpr std::size_t op_kinds = static_cast<std::size_t>(op_kind::job) + 1;
+
+static_assert(op_kind::file_in_order < op_kind::wait_timer && op_kind::wait_timer < op_kind::file);
+
+inline bool is_file(op_kind kind) noexcept {
+  return kind == op_kind::file || kind == op_kind::file_in_order;
+}
+
+/// Whether operations of this kind queue for a direction of their descriptor.
+inline bool has_direction(op_kind kind) noexcept { return kind < op_kind::wait_timer; }
+
+constexpr unsigned decided_direction_of(op_kind kind) noexcept {
+  switch (kind) {
+    case op_kind::receive:
+    case op_kind::receive_vector:
+    case op_kind::receive_lease:
+    case op_kind::receive_message:
+    case op_kind::accept:
+    case op_kind::wait_read:
+    case op_kind::file_in_order:
+      return direction_in;
+    case op_kind::send:
+    case op_kind::send_vector:
+    case op_kind::send_message:
+    case op_kind::connect:
+    case op_kind::wait_write:
+      return direction_out;
+    case op_kind::wait_error:
+    case op_kind::wait_timer:
+    case op_kind::wait_signal:
+    case op_kind::file:
+    case op_kind::raw:
+    case op_kind::job:
+      return direction_error;
+  }
+  return direction_error;
+}
+
+/// The same as a table: operations of all kinds ask for it at each step.
+inline constexpr auto direction_table = [] {
+  std::array<std::uint8_t, op_kinds> table{};
+  for (std::size_t kind = 0; kind < op_kinds; ++kind) {
+    table[kind] = static_cast<std::uint8_t>(decided_direction_of(static_cast<op_kind>(kind)));
+  }
+  return table;
+}();
+
+inline unsigned direction_of(op_kind kind) noexcept {
+  return direction_table[static_cast<std::size_t>(kind)];
+}
+
+/// As the functions that start it are called, without their prefix.
+inline const char* name_of(op_kind kind) noexcept {
+  switch (kind) {
+    case op_kind::receive:
+    case op_kind::receive_vector:
+      return "read";
+    case op_kind::send:
+    case op_kind::send_vector:
+      return "write";
+    case op_kind::receive_lease:
+    case op_kind::receive_message:
+      return "receive";
+    case op_kind::send_message:
+      return "send";
+    case op_kind::accept:
+      return "accept";
+    case op_kind::connect:
+      return "connect";
+    case op_kind::wait_read:
+    case op_kind::wait_write:
+    case op_kind::wait_error:
+    case op_kind::wait_timer:
+    case op_kind::wait_signal:
+      return "wait";
+    case op_kind::file:
+    case op_kind::file_in_order:
+      return "a call on a file";
+    case op_kind::raw:
+      return "raw operation";
+    case op_kind::job:
+      return "a blocking call";
+  }
+  return "";
+}
+
+}  // namespace beck

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSL-1.0
+// Attempts: when a direct system call is worth making, and what its outcome says about readiness. A
+// wrong try costs 200 ns, a missed one a visit to the kernel; the three values of readiness and the
+// predictor decide (docs/mechanisms.md).
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include <beck/io/file_operation.hpp>
+
+#include "io/loop/io_loop.hpp"
+#include "io/loop/loop_access.hpp"
+#include "io/op/lent_buffers.hpp"
+#include "io/op/perform.hpp"
+#include "io/op/perform_file.hpp"
+#include "io/op/transitions.hpp"
+
+namespace beck {
+namespace {
+
+constexpr std::int64_t accept_pause_ns_min = 10'000'000;
+constexpr std::int64_t accept_pause_ns_max = 1'000'000'000;
+/// An acceptor that finds so many lost connections in a row pauses, too: a filter that refuses the
+/// call looks the same.
+constexpr unsigned lost_connections_max = 64;
+
+/// accept(2): errors of the new connection, not of the listener (S2); the next one may be fine.
+/// EOPNOTSUPP, which accept(2) names among them, is that of a socket that cannot accept.
+bool is_lost_connection(std::ptrdiff_t r) noexcept {
+  switch (-r) {
+    case ECONNABORTED:
+    case EPROTO:
+    case ENETDOWN:
+    case ENOPROTOOPT:
+    case EHOSTDOWN:
+    case ENONET:
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_exhaustion(int result) noexcept {
+  return result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -ENOBUFS;
+}
+
+/// A connect needs no readiness. Nor does the first accept of a socket that is not watched yet:
+/// that it cannot accept is told by no event.
+bool is_untried(const io_op& op) noexcept {
+  if (op.kind != op_kind::connect && op.kind != op_kind::accept) return false;
+  if ((op.flags & io_op::flag_tried) != 0) return false;
+  return op.kind == op_kind::connect || !op.target->registered;
+}
+
+/// A batch costs as much as its datagrams, and one that was not filled has found the last of them:
+/// what comes after it is news.
+void note_messages(const io_op& op, direction& q, runner& where) noexcept {
+  if (op.address == nullptr || op.transferred == 0) return;
+  where.charge(static_cast<unsigned>(op.transferred - 1));
+  if (op.kind != op_kind::receive_message || op.transferred == op.length) return;
+  // Or an error, which comes with the next call; an event has told of that before.
+  if (!op.target->reads_until_empty) q.ready = readiness::no;
+}
+
+}  // namespace
+
+void io_loop::hand_over(io_op& op) noexcept {
+  lend_buffers(op);
+  if (op.kind == op_kind::file_in_order) {  // those before it have moved the position
+    static_cast<file_operation&>(op).offset = op.target->position;
+  } else if (is_untried(op)) {
+    op.target->queue[direction_of(op.kind)].ready = readiness::known;
+  }
+  driver_->submit(op);
+}
+
+bool io_loop::attempt(io_op& op) noexcept {
+  descriptor& d = *op.target;
+  direction& q = d.queue[direction_of(op.kind)];
+  if (is_transfer(op.kind)) return attempt_transfer<false>(op, d, q);
+  if (op.kind == op_kind::receive_lease) return attempt_leased(op, d, q);
+  if (op.kind == op_kind::file_in_order) return attempt_in_order(static_cast<file_operation&>(op));
+  return_buffers(op);
+  runner& where = is_shared() ? *runner::current() : runner_;
+  context_stats& counters = is_shared() ? counters_here() : counters_;
+  while (worth_attempting(d, q, op.kind) && where.spend(runner::call_weight)) {
+    ++counters.attempts;
+    const std::ptrdiff_t r = is_shared() ? perform_shared(op) : perform(*system_, op);
+    if (r == -EAGAIN) {
+      ++counters.wrong_attempts;
+      q.ready = readiness::no;
+      if (op.kind == op_kind::accept) op.flags |= io_op::flag_tried;
+      return false;
+    }
+    if (op.kind == op_kind::accept) {
+      const bool lost = is_lost_connection(r);
+      if (lost && ++lost_connections_ <= lost_connections_max) {
+        ++counters.retries;
+        continue;
+      }
+      lost_connections_ = 0;
+      if (r >= 0) accept_pause_ns_ = 0;
+      if (lost || is_exhaustion(static_cast<int>(r))) {
+        op.result = static_cast<int>(r);
+        q.ready = readiness::known;
+        op.flags |= io_op::flag_exhausted;
+        return false;
+      }
+    }
+    if (is_message(op.kind)) note_messages(op, q, where);
+    op.result = static_cast<int>(r);
+    return true;
+  }
+  return false;
+}
+
+template <bool Shared>
+bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept {
+  const bool receiving = is_receive(op.kind);
+  runner& where = Shared ? *runner::current() : runner_;
+  const std::size_t wanted = wanted_bytes(op);
+  if (wanted == 0) {  // a stream moves nothing at once, and not even the kernel is asked
+    where.charge(runner::memory_weight);  // but a coroutine that does it for ever must yield
+    op.result = 0;
+    return true;
+  }
+  return_buffers(op);
+  context_stats& counters = Shared ? counters_here() : counters_;
+  while (worth_attempting(d, q, op.kind) && where.spend(runner::call_weight)) {
+    ++counters.attempts;
+    const std::ptrdiff_t r = Shared ? perform_shared(op) : perform_transfer(*system_, op);
+    if (r == -EAGAIN) {
+      ++counters.wrong_attempts;
+      q.ready = readiness::no;
+      return false;
+    }
+    if (r < 0 || (r == 0 && receiving)) {
+      op.result = r < 0 ? static_cast<int>(r) : eof_result;
+      return true;
+    }
+    const auto moved = static_cast<std::size_t>(r);
+    where.charge(static_cast<unsigned>(moved / runner::bytes_per_weight));
+    const std::size_t asked = wanted - op.transferred;
+    op.transferred += moved;
+    op.result = 0;
+    if (receiving) note_received(d, q, asked, moved);
+    if (op.transferred == wanted || (op.flags & io_op::flag_all) == 0) return true;
+  }
+  return false;
+}
+
+template bool io_loop::attempt_transfer<false>(io_op&, descriptor&, direction&) noexcept;
+template bool io_loop::attempt_transfer<true>(io_op&, descriptor&, direction&) noexcept;
+
+/// A buffer is taken when there may be data, and kept only if there was. Of shared loops: under the
+/// loop's lock.
+bool io_loop::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept {
+  runner& where = *runner::current();
+  if (!worth_attempting(d, q, op.kind) || !where.spend(runner::call_weight)) return false;
+  if (op.address == nullptr) op.address = leases_->take();
+  if (op.address == nullptr) {
+    q.ready = readiness::known;  // nothing was learnt
+    op.result = -ENOMEM;
+    if (leases_->buffers() == 0) return true;
+    op.flags |= io_op::flag_exhausted;
+    ++counters_.lease_waits;
+    return false;
+  }
+  lease_slot& taken = *static_cast<lease_slot*>(op.address);
+  ++counters_.attempts;
+  io_vector room{taken.data, leases_->bytes()};
+  const std::ptrdiff_t r =
+      is_socket(d) ? system_->receive(d.fd, room.data, room.bytes) : system_->read(d.fd, &room, 1);
+  if (r > 0) {
+    ++counters_.leases;
+    where.charge(static_cast<unsigned>(static_cast<std::size_t>(r) / runner::bytes_per_weight));
+    op.transferred = static_cast<std::size_t>(r);
+    op.result = 0;
+    note_received(d, q, room.bytes, op.transferred);
+    return true;
+  }
+  op.address = nullptr;
+  leases_->give_back(taken);
+  if (r == -EAGAIN) {
+    ++counters_.wrong_attempts;
+    q.ready = readiness::no;
+    return false;
+  }
+  op.result = r < 0 ? static_cast<int>(r) : eof_result;
+  return true;
+}
+
+void io_loop::note_received(const descriptor& d, direction& q, std::size_t asked,
+                            std::size_t moved) const noexcept {
+  if (d.reads_until_empty) {
+    q.ready = readiness::known;
+  } else {
+    q.ready = readiness::perhaps;
+    if (moved < asked) note_short_read(d, q);
+  }
+}
+
+/// It has found the last of what was there, or met a boundary (docs/kernel.md). TCP has one kind of
+/// them, and a driver may tell of that. Else there is "perhaps" more, and to try late is the best.
+void io_loop::note_short_read(const descriptor& d, direction& q) const noexcept {
+  if (d.nature == descriptor_nature::tcp && driver_->tells_urgent_data()) {
+    q.ready = readiness::no;
+  } else {
+    q.ready = readiness::perhaps;
+    if (speculation_) q.predictor = std::max(q.predictor, speculation_from);
+  }
+}
+
+// --- S1: accepting without descriptors -----------------------------------------------------------
+
+bool io_loop::pause(io_op& op) noexcept {
+  if (op.kind == op_kind::receive_lease) {
+    advance(op, op_event::park);
+    leases_->wait(op);
+    return true;
+  }
+  ++counters_.retries;
+  if (accept_pause_ns_ == 0 && pause_reason_.load(std::memory_order_acquire) == 0) {
+    pause_reason_.store(op.result, std::memory_order_relaxed);
+    queue_.push(&pause_notice_);  // the sink is the program's: it is called without any lock
+  }
+  accept_pause_ns_ = std::clamp(accept_pause_ns_ * 2, accept_pause_ns_min, accept_pause_ns_max);
+  accept_retry_at_ = (duration(system_->now()) + duration(accept_pause_ns_)).nanoseconds();
+  advance(op, op_event::park);
+  paused_.push(&op);
+  return true;
+}
+
+void io_loop::log_pause(queue_entry* entry, runner* where) {
+  io_loop& loop = *static_cast<loop_entry*>(entry)->loop;
+  const int reason = loop.pause_reason_.exchange(0, std::memory_order_release);
+  if (where == nullptr) return;
+  char line[160];
+  std::snprintf(line, sizeof line, "accept: %s; the acceptor pauses and tries again",
+                make_error(reason).message().c_str());
+  loop.log(line);
+}
+
+void io_loop::resume_acceptors() noexcept {
+  accept_retry_at_ = no_deadline;
+  entry_queue paused = paused_;
+  paused_ = entry_queue();
+  while (!paused.empty()) {
+    auto& op = *static_cast<io_op*>(paused.pop());
+    const descriptor_lock held(*this, *op.target);
+    op.flags &= static_cast<std::uint8_t>(~io_op::flag_exhausted);
+    queue_attempt(op);
+  }
+}
+
+void io_loop::leave_pause(io_op& op) noexcept {
+  if (!is_paused(op)) return;
+  if (op.kind == op_kind::receive_lease) return leases_->leave(op);
+  entry_queue paused = paused_;
+  paused_ = entry_queue();
+  while (!paused.empty()) {
+    queue_entry* entry = paused.pop();
+    if (entry != &op) paused_.push(entry);
+  }
+}
+
+bool begin_immediate_anywhere(io_op& op, bool (*begin)(io_op& op) noexcept) noexcept {
+  io_loop& loop = loop_of(op);
+  if (runner::current() != nullptr || loop.is_shared()) return begin(op);
+  bool done = false;
+  const auto begin_here = [&](io_loop& here) {
+    here.run_state().refill();
+    done = begin(op);
+  };
+  return loop.as_runner(begin_here) ? done : begin(op);
+}
+
+}  // namespace beck

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSL-1.0
+// Calls on files: started, taken back from whoever made them, cancelled. They share operations and
+// descriptors with sockets and nothing else: a file is always ready and always worth waiting for.
+#include <cerrno>
+
+#include <beck/base/assert.hpp>
+
+#include "io/loop/io_loop.hpp"
+#include "io/op/lent_buffers.hpp"
+#include "io/op/perform_file.hpp"
+#include "io/op/transitions.hpp"
+
+namespace beck {
+namespace {
+
+void link(file_operation& op) noexcept {
+  descriptor& d = *op.target;
+  op.newer = nullptr;
+  op.older = d.files;
+  if (d.files != nullptr) d.files->newer = &op;
+  d.files = &op;
+}
+
+}  // namespace
+
+void io_loop::unlink_file(file_operation& op) noexcept {
+  if (op.newer != nullptr) {
+    op.newer->older = op.older;
+  } else if (op.target->files == &op) {
+    op.target->files = op.older;
+  }
+  if (op.older != nullptr) op.older->newer = op.newer;
+  op.newer = op.older = nullptr;
+}
+
+/// Reads what is in memory, where it would take a thread otherwise. True: the result is in place.
+bool io_loop::attempt_cached(file_operation& op) noexcept {
+  if (needs_no_call(op)) return true;
+  if (!is_file_read(op.call) || driver_->makes_file_calls()) return false;
+  while (runner_.spend(runner::call_weight)) {
+    ++counters_.attempts;
+    const std::ptrdiff_t r = perform_cached(*system_, op);
+    if (r == -EAGAIN) {
+      ++counters_.wrong_attempts;
+      return false;
+    }
+    op.result = result_of_call(op, r);
+    if (r > 0) runner_.charge(static_cast<unsigned>(r / runner::bytes_per_weight));
+    if (op.result < 0 || (op.flags & io_op::flag_all) == 0 || bytes_left(op) == 0) return true;
+  }
+  return false;
+}
+
+bool io_loop::attempt_in_order(file_operation& op) noexcept {
+  descriptor& d = *op.target;
+  op.offset = d.position;
+  if (!attempt_cached(op)) return false;
+  d.position = op.offset + op.transferred;
+  return true;
+}
+
+/// True: it needs no call, its result is in place.
+bool io_loop::start_file(file_operation& op) noexcept {
+  const descriptor& d = *op.target;
+  if (closing_) {
+    op.result = -ECANCELED;
+  } else if (op.call == file_call::open && &d != &no_descriptor_ && !d.closing) {
+    op.result = d.fd >= 0 ? already_open_result : 0;
+  } else {
+    op.result = d.fd < 0 || d.closing ? -EBADF : refused_offset(op);
+  }
+  if (op.result < 0 || attempt_cached(op)) return true;
+  ++outstanding_;
+  link(op);
+  hand_over(op);
+  return false;
+}
+
+void io_loop::take_file_result(file_operation& op, std::ptrdiff_t r) noexcept {
+  descriptor& d = *op.target;
+  int result = op.call == file_call::open && r >= 0 ? take_opened(op, static_cast<int>(r))
+                                                    : result_of_call(op, r);
+  if (result == 0 && (op.flags & io_op::flag_all) != 0 && bytes_left(op) != 0) {  // S10
+    if ((op.flags & io_op::flag_cancelled) == 0) return driver_->submit(op);
+    result = -ECANCELED;
+  }
+  if (op.kind == op_kind::file_in_order) d.position = op.offset + op.transferred;
+  finish(op, result);
+  close_if_idle(d);
+}
+
+/// Ends everything on `d`, as far as that is possible before the kernel has given it back.
+void io_loop::abandon_all(descriptor& d) noexcept {
+  for (direction& q : d.queue) abandon(q);
+  for (file_operation* op = d.files; op != nullptr;) {
+    file_operation* const older = op->older;
+    if (op->state == op_state::listed) {  // ends there, without its descriptor: see abandon()
+      op->flags |= io_op::flag_cancelled;
+      unlink_file(*op);
+      op->target = &no_descriptor_;
+    } else {
+      cancel_one(*op);
+    }
+    op = older;
+  }
+}
+
+/// The kernel has opened a file; its object may be closed or open by now.
+int io_loop::take_opened(file_operation& op, int fd) noexcept {
+  descriptor& d = *op.target;
+  const bool unwanted = closing_ || d.closing || d.orphaned || d.fd >= 0;
+  if (unwanted || (op.flags & io_op::flag_cancelled) != 0) {
+    system_->close(fd);
+    return d.fd >= 0 && !d.closing ? already_open_result : -ECANCELED;
+  }
+  open_file_locked(d, fd);
+  return 0;
+}
+
+void io_loop::open_file(descriptor& d, int fd) noexcept {
+  const descriptor_lock held(*this, d);
+  open_file_locked(d, fd);
+}
+
+void io_loop::open_file_locked(descriptor& d, int fd) noexcept {
+  open_locked(d, fd, descriptor_nature::socket);
+  d.position = 0;
+  d.sync_error = 0;
+  system_->direct_alignment(fd, d.memory_alignment, d.offset_alignment);
+}
+
+}  // namespace beck

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: BSL-1.0
+// The life of operations on their loop: starting, finishing, cancelling. State changes only through
+// transitions.hpp.
+#include <cerrno>
+
+#include <beck/base/assert.hpp>
+#include <beck/io/file_operation.hpp>
+#include <beck/io/timer_object.hpp>
+
+#include "io/loop/io_loop.hpp"
+#include "io/loop/loop_access.hpp"
+#include "io/loop/signal_state.hpp"
+#include "io/op/lent_buffers.hpp"
+#include "io/op/perform.hpp"
+#include "io/op/transitions.hpp"
+
+namespace beck {
+
+// --- starting ------------------------------------------------------------------------------------
+
+void io_loop::start(io_op& op) noexcept {
+  if (start_immediate(op)) {
+    ++outstanding_;
+    if ((op.flags & io_op::flag_steps) != 0) hold_direction(op);
+    complete_with(op, op.result);
+  }
+}
+
+/// What waits for no descriptor of its own.
+bool io_loop::start_undirected(io_op& op) noexcept {
+  if (op.kind == op_kind::wait_timer) {
+    start_timer(static_cast<timer_operation&>(op));
+    return false;
+  }
+  if (op.kind == op_kind::wait_signal) {
+    start_signal_wait(static_cast<signal_wait&>(op));
+    return false;
+  }
+  if (op.kind == op_kind::file) return start_file(static_cast<file_operation&>(op));
+  if (closing_) {
+    op.result = -ECANCELED;
+    return true;
+  }
+  ++outstanding_;
+  if (op.kind == op_kind::job) {
+    run_blocking(op);
+  } else {
+    hand_over(op);
+  }
+  return false;
+}
+
+bool io_loop::start_immediate(io_op& op) noexcept {
+  if (!has_direction(op.kind)) return start_undirected(op);
+  descriptor& d = *op.target;
+  if (closing_ || d.fd < 0 || (d.closing | d.expired)) {
+    op.result = closing_ ? -ECANCELED : d.fd < 0 || d.closing ? -EBADF : timeout_result;
+    return true;
+  }
+  direction& q = d.queue[direction_of(op.kind)];
+  if (q.current != nullptr) {
+    if (planted(planted_bug::overtaking_read) && is_receive(op.kind)) {
+      q.ready = readiness::known;
+      if (attempt(op)) return true;
+    }
+    ++outstanding_;
+    advance(op, op_event::queue);
+    q.waiting.push(&op);
+    return false;
+  }
+  // The most frequent start of all: a read where there is nothing.
+  const bool vain = op.kind == op_kind::receive && q.ready == readiness::no && op.length != 0;
+  if (!vain && (is_transfer(op.kind) ? attempt_transfer<false>(op, d, q) : attempt(op)))
+    return true;
+  ++outstanding_;
+  q.current = &op;
+  if (!pause_if_exhausted(op)) hand_over(op);
+  return false;
+}
+
+void io_loop::start_entry(queue_entry* entry, runner* where) {
+  auto* op = static_cast<io_op*>(entry);
+  if (where == nullptr) {
+    op->complete(op, nullptr);
+    return;
+  }
+  loop_of(*op).start(*op);
+}
+
+void io_loop::queue_attempt(io_op& op) noexcept {
+  advance(op, op_event::wake);
+  if (is_shared()) [[unlikely]] {
+    op.run = &attempt_entry_shared;
+    enqueue_shared(&op);
+    return;
+  }
+  op.run = &attempt_entry;
+  queue_.push(&op);
+}
+
+void io_loop::attempt_entry(queue_entry* entry, runner* where) {
+  auto& op = *static_cast<io_op*>(entry);
+  if (where == nullptr) {
+    return_buffers(op);
+    op.complete(&op, nullptr);
+    return;
+  }
+  io_loop& loop = *op.target->loop;
+  const bool last = (op.flags & io_op::flag_last_attempt) != 0;
+  if (last) op.target->queue[direction_of(op.kind)].ready = readiness::known;
+  if ((op.flags & io_op::flag_cancelled) != 0) {
+    op.result = cancelled_result_of(op);
+  } else if (!loop.attempt(op)) {
+    if (!last) {
+      if (!loop.pause_if_exhausted(op)) loop.hand_over(op);
+      return;
+    }
+    op.result = cancelled_result_of(op);
+  }
+  if (last) op.flags |= io_op::flag_cancelled;  // no step follows this one
+  loop.deliver_here(op, where);
+}
+
+void io_loop::queue_late_attempt(io_op& op) noexcept {
+  advance(op, op_event::wake);
+  op.run = &late_attempt_entry;
+  queue_.push(&op);
+}
+
+void io_loop::late_attempt_entry(queue_entry* entry, runner* where) {
+  auto& op = *static_cast<io_op*>(entry);
+  if (where == nullptr || (op.flags & (io_op::flag_cancelled | io_op::flag_last_attempt)) != 0)
+    return attempt_entry(entry, where);
+  io_loop& loop = *op.target->loop;
+  direction& q = op.target->queue[direction_of(op.kind)];
+  q.ready = readiness::known;  // nothing says so: that is what is tried
+  ++loop.counters_.speculations;
+  if (loop.attempt(op)) return loop.deliver_here(op, where);
+  q.predictor = 0;
+  if (!loop.pause_if_exhausted(op)) loop.hand_over(op);
+}
+
+void io_loop::deliver_here(io_op& op, runner* where) {
+  return_buffers(op);
+  advance(op, op_event::finish);
+  --outstanding_;
+  leave_direction(op);
+  op.complete(&op, where);  // in this entry: nothing would be gained by queueing once more
+}
+
+// --- finishing -----------------------------------------------------------------------------------
+
+void io_loop::complete_with(io_op& op, int result) noexcept {
+  if (is_shared()) [[unlikely]]
+    return complete_shared(op, result);
+  return_buffers(op);
+  op.result = result != cancelled_result ? result : cancelled_result_of(op);
+  advance(op, op_event::finish);
+  --outstanding_;
+  if (has_direction(op.kind)) {
+    op.run = &deliver_entry;
+    op.target->queue[direction_of(op.kind)].undelivered = &op;
+  } else {
+    op.run = op.complete;
+  }
+  queue_.push(&op);
+}
+
+void io_loop::deliver_entry(queue_entry* entry, runner* where) {
+  auto& op = *static_cast<io_op*>(entry);
+  if (where != nullptr) {
+    direction& q = op.target->queue[direction_of(op.kind)];
+    if (q.undelivered == &op) q.undelivered = nullptr;
+  }
+  op.complete(&op, where);
+}
+
+void io_loop::finish(io_op& op, int result) noexcept {
+  complete_with(op, result);
+  leave_direction(op);
+}
+
+void io_loop::leave_direction(io_op& op) noexcept {
+  if (!has_direction(op.kind)) {
+    if (op.kind == op_kind::file) unlink_file(static_cast<file_operation&>(op));
+    return;
+  }
+  if ((op.flags & io_op::flag_steps) != 0 && !op.target->closing && !op.target->detaching) return;
+  direction& q = op.target->queue[direction_of(op.kind)];
+  if (q.current != &op) return;  // its descriptor was closed meanwhile
+  q.current = nullptr;
+  if (q.handing_over) return;  // it was refused at once: the loop below goes on with the next
+  q.handing_over = true;
+  while (!q.waiting.empty() && q.current == nullptr) {
+    auto* next = static_cast<io_op*>(q.waiting.pop());
+    if ((next->flags & io_op::flag_cancelled) != 0) {
+      complete_with(*next, -ECANCELED);
+    } else {
+      q.current = next;
+      hand_over(*next);
+    }
+  }
+  q.handing_over = false;
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+// Between two steps an operation stays the current one of its direction: no other comes between,
+// and cancel() and close() find it there.
+
+/// The first step finished inside start().
+void io_loop::hold_direction(io_op& op) noexcept {
+  if (closing_ || op.target->fd < 0 || op.target->closing) return;
+  op.target->queue[direction_of(op.kind)].current = &op;
+}
+
+bool io_loop::step_again(io_op& op) noexcept {
+  if (is_shared()) return step_again_shared(op);
+  if (attempt(op)) return true;
+  ++outstanding_;
+  advance(op, op_event::wake);  // under way again: it may be refused at once, and finish
+  hand_over(op);
+  return false;
+}
+
+void io_loop::end_steps(io_op& op) noexcept {
+  if (is_shared()) return end_steps_shared(op);
+  op.flags &= static_cast<std::uint8_t>(~io_op::flag_steps);
+  leave_direction(op);
+}
+
+// --- cancelling ----------------------------------------------------------------------------------
+
+void io_loop::cancel_one(io_op& op) noexcept {
+  switch (op.state) {
+    case op_state::ready:  // in the run queue: the attempt finds the flag
+      op.flags |= io_op::flag_cancelled;
+      return;
+    case op_state::parked:
+      leave_pause(op);
+      driver_->cancel(op);
+      return;
+    case op_state::listed:
+    case op_state::in_kernel:
+      op.flags |= io_op::flag_cancelled;
+      driver_->cancel(op);
+      return;
+    case op_state::finished:  // between two steps: the next one finds the flag
+      op.flags |= io_op::flag_cancelled;
+      return;
+    case op_state::inert:
+    case op_state::mailed:
+    case op_state::waiting:
+      return;
+  }
+}
+
+/// What waits ends behind the current one, in the order of its start: see leave_direction().
+std::size_t io_loop::mark_cancelled(entry_queue& waiting, std::uint8_t how) noexcept {
+  std::size_t count = 0;
+  entry_queue marked;
+  for (; !waiting.empty(); ++count) {
+    auto* op = static_cast<io_op*>(waiting.pop());
+    op->flags |= how;
+    marked.push(op);
+  }
+  waiting = marked;
+  return count;
+}
+
+std::size_t io_loop::cancel_all(descriptor& d) noexcept {
+  std::size_t count = 0;
+  const descriptor_lock held(*this, d);
+  for (direction& q : d.queue) {
+    if (q.current == nullptr) continue;
+    count += 1 + mark_cancelled(q.waiting);
+    cancel_one(*q.current);
+  }
+  for (file_operation* op = d.files; op != nullptr; ++count) {
+    file_operation* const older = op->older;
+    cancel_one(*op);
+    op = older;
+  }
+  return count;
+}
+
+void io_loop::cancel(io_op& op, bool try_first) noexcept {
+  if (op.kind == op_kind::wait_timer) {
+    if (op.state == op_state::parked) cancel_wait(static_cast<timer_operation&>(op));
+    return;
+  }
+  if (op.kind == op_kind::wait_signal) {
+    if (op.state == op_state::parked) end_signal_wait(static_cast<signal_wait&>(op), -ECANCELED);
+    return;
+  }
+  if (op.kind == op_kind::job) return cancel_blocking(op);
+  const descriptor_lock held(*this, *op.target);
+  cancel_directed(op, try_first);
+}
+
+void io_loop::cancel_directed(io_op& op, bool try_first) noexcept {
+  if (op.state == op_state::waiting) {
+    direction& q = op.target->queue[direction_of(op.kind)];
+    q.waiting.remove(&op);
+    complete_with(op, -ECANCELED);
+    return;
+  }
+  const bool untried = !has_direction(op.kind) || op.kind == op_kind::file_in_order;
+  if (!try_first || untried || op.kind == op_kind::connect) return cancel_one(op);
+  if (op.state == op_state::listed && driver_->unlist(op)) {
+    queue_attempt(op);
+  }
+  if (op.state == op_state::ready) {
+    op.flags |= io_op::flag_last_attempt;
+  } else {
+    cancel_one(op);
+  }
+}
+
+void io_loop::abandon(direction& q) noexcept {
+  io_op* const op = q.current;
+  if (op == nullptr) return;
+  if (q.undelivered == op) q.undelivered = nullptr;
+  mark_cancelled(q.waiting);
+  if (op->state == op_state::in_kernel) return;  // those that wait end behind it
+  if (op->state == op_state::parked) return cancel_one(*op);
+  if (op->state == op_state::listed && !q.waiting.empty() && driver_->unlist(*op)) {
+    finish(*op, -ECANCELED);
+    return;
+  }
+  // The run queue or a list of the driver holds it and ends it, without its descriptor, which may
+  // have another owner by then; on a shared loop other threads find the lock by it.
+  op->flags |= io_op::flag_cancelled;
+  if (!is_shared()) op->target = &no_descriptor_;
+  q.current = nullptr;
+  while (!q.waiting.empty()) complete_with(*static_cast<io_op*>(q.waiting.pop()), -ECANCELED);
+}
+
+// --- what headers call ---------------------------------------------------------------------------
+
+namespace {
+signal_state& set_of(const io_op& op) noexcept { return *static_cast<const signal_wait&>(op).set; }
+
+object_use use_for(io_op& op) noexcept {
+  if (op.kind == op_kind::wait_signal) return use_of(set_of(op), "wait");
+  return op.kind == op_kind::wait_timer ? use_of(*op.timer, "wait")
+                                        : use_of(*op.target, name_of(op.kind));
+}
+}  // namespace
+
+void start_operation(io_op& op) noexcept {
+  io_loop& loop = loop_of(op);
+  if (op.kind == op_kind::wait_timer) op.address = &loop;
+  op.state = op_state::inert;
+  op.flags &= io_op::flag_all | io_op::flag_tried | io_op::flag_steps;
+  if (loop.is_shared() || !loop.on_runner()) return loop.start_elsewhere(op);
+  const object_use inside = use_for(op);
+  loop.start(op);
+}
+
+/// Off the runner, or of a shared loop. Out of line: the usual start need not save registers.
+[[gnu::noinline]] void io_loop::start_elsewhere(io_op& op) noexcept {
+  {
+    const object_use inside = use_for(op);
+    if (is_shared()) return start_shared(op);
+  }
+  advance(op, op_event::mail);
+  op.run = &start_entry;
+  mail_.push(&op);
+}
+
+namespace {
+[[gnu::noinline]] bool is_ready_off_runner(io_loop& loop, io_op& op) noexcept {
+  const object_use inside = use_for(op);
+  return loop.attempt_inline_shared(op);
+}
+}  // namespace
+
+bool start_operation_immediate(io_op& op) noexcept {
+  io_loop& loop = loop_of(op);
+  if (op.kind == op_kind::wait_timer) op.address = &loop;
+  if (!loop.on_runner() ||
+      (has_direction(op.kind) && op.target->queue[direction_of(op.kind)].undelivered != nullptr)) {
+    if (loop.is_shared() && (op.flags & io_op::flag_steps) == 0 && is_ready_off_runner(loop, op))
+      return true;
+    start_operation(op);
+    return false;
+  }
+  op.state = op_state::inert;
+  op.flags &= io_op::flag_all | io_op::flag_tried | io_op::flag_steps;
+  const object_use inside = use_for(op);
+  return loop.start_immediate(op);
+}
+
+void complete_later(io_op& op, int result) noexcept {
+  op.result = result;
+  op.run = op.complete;
+  io_loop& loop = loop_of(op);
+  loop.is_shared() ? loop.post_shared(&op) : loop.post(&op);
+}
+
+const any_io_executor& default_executor(const io_op& op) noexcept {
+  if (op.kind == op_kind::wait_signal) return set_of(op).executor;
+  return op.kind == op_kind::wait_timer ? op.timer->executor : op.target->executor;
+}
+
+bool runs_operations_of(const any_io_executor& executor, const io_op& op) noexcept {
+  return executor.target() == &loop_of(op);
+}
+
+bool operation::await_ready() noexcept {
+  const descriptor& d = *target;
+  const direction& q = d.queue[direction_of(kind)];
+  io_loop& loop = *d.loop;
+  // Off the runner the slot may not even be looked at.
+  if (!loop.on_runner()) return loop.is_shared() && is_ready_off_runner(loop, *this);
+  if (loop.run_state().budget() == 0) return false;
+  if (d.fd < 0 || (d.closing | d.expired) || q.current != nullptr) return false;
+  if (q.undelivered != nullptr || !worth_attempting(d, q, kind)) return false;
+  const object_use inside = use_for(*this);
+  if (!loop.attempt(*this)) return false;
+  ++loop.run_state().counters.inline_completions;
+  return true;
+}
+
+bool operation::wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept {
+  coroutine_ = coroutine;
+  scope_ = &environment;
+  const wait_kind* waits = &own_wait;
+  if (runs_operations_of(environment.executor(), *this)) {
+    complete = &resume;
+  } else {
+    complete = &resume_elsewhere;
+    environment.executor().on_work_started();
+    if (environment.executor().context_or_null() != &loop_of(*this).context()) {
+      waits = &wait_elsewhere;
+    }
+  }
+  environment.wait_at_start(this, *waits);
+  if (!environment.stop_requested()) [[likely]]
+    return true;
+  environment.stop_waiting();
+  complete_later(*this, environment.stop_result());
+  return false;
+}
+
+const wait_kind operation::own_wait{&cancel_wait, "", wait_kind::leaf::operation};
+const wait_kind operation::wait_elsewhere{&cancel_wait, "an operation of another context",
+                                          wait_kind::leaf::operation_elsewhere};
+
+scope* operation::cancel_wait(void* leaf, scope& from) noexcept {
+  auto& op = *static_cast<operation*>(leaf);
+  io_loop& loop = loop_of(op);
+  const bool try_first = from.reason() == stop_reason::deadline && loop.runs_here();
+  if (loop.as_runner([&](io_loop& here) { here.cancel(op, try_first); })) return nullptr;
+  const auto cancel_there = [](void* there) noexcept {
+    auto& arrived = *static_cast<operation*>(there);
+    loop_of(arrived).cancel(arrived, false);
+  };
+  from.visit(loop.executor(), cancel_there, leaf);
+  loop.carry_out_orders();
+  return nullptr;
+}
+
+void operation::resume(queue_entry* entry, runner* where) {
+  if (where == nullptr) return;  // the frame belongs to its tree, which destroys it
+  ++where->counters.delivered;
+  auto* self = static_cast<operation*>(static_cast<io_op*>(entry));
+  scope& environment = *self->scope_;
+  if (environment.stop_requested()) [[unlikely]]
+    self->result = environment.explain(self->result);
+  environment.resume(self->coroutine_, *where);
+}
+
+void operation::resume_elsewhere(queue_entry* entry, runner* where) {
+  auto* self = static_cast<operation*>(static_cast<io_op*>(entry));
+  const any_io_executor home = self->scope_->executor();
+  if (where != nullptr) {
+    self->run = &resume;
+    home.post(self);  // from here on the frame may be gone
+  }
+  home.on_work_finished();
+}
+
+}  // namespace beck

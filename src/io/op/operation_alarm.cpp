@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+// Alarms of single operations: armed in the timer queue of the operation's own loop.
+#include <beck/io/alarmed_operation.hpp>
+
+#include <cerrno>
+
+#include "io/loop/loop_access.hpp"
+
+namespace beck {
+
+bool operation_alarm::on_runner(const io_op& op) noexcept { return loop_of(op).on_runner(); }
+
+void operation_alarm::mail(io_op& op, begin_function begin) noexcept {
+  io_loop& loop = loop_of(op);
+  if (loop.is_shared()) {  // the caller may be its runner for a moment
+    loop.as_runner([&op, begin](io_loop&) { begin(op); });
+    return;
+  }
+  op.state = op_state::inert;
+  order_.run = &start_entry;
+  order_.op = &op;
+  order_.begin = begin;
+  loop.mail().push(&order_);
+}
+
+void operation_alarm::start_entry(queue_entry* entry, runner* where) {
+  const start_order& order = *static_cast<start_order*>(entry);
+  if (where == nullptr) {
+    order.op->result = -ECANCELED;
+    order.op->transferred = 0;
+    order.op->complete(order.op, nullptr);
+  } else {
+    order.begin(*order.op);
+  }
+}
+
+bool operation_alarm::arm(io_op& op) noexcept {
+  io_loop& loop = loop_of(op);
+  op_ = &op;
+  expired = &ring;
+  const executor_table& clock = io_loop::executor_table_of_loops();
+  deadline = limit_.limit().from(time_point(duration(clock.now(&loop)))).nanoseconds();
+  if (deadline == timer_queue::never || clock.arm(&loop, *this)) return true;
+  complete_later(op, -ENOMEM);
+  return false;
+}
+
+void operation_alarm::disarm() noexcept {
+  io_loop& loop = loop_of(*op_);
+  if (loop.is_shared()) {
+    loop.disarm_shared(*this);
+  } else if (is_armed()) {
+    io_loop::executor_table_of_loops().disarm(&loop, *this);
+  }
+}
+
+void operation_alarm::ring(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {
+  auto& self = static_cast<operation_alarm&>(entry);
+  if (shutting_down) return;
+  io_op& op = *self.op_;
+  const bool composed = (op.flags & (io_op::flag_steps | io_op::flag_all)) != 0;
+  if (composed ? self.limit_.means_composed() : !!self.limit_.type()) loop.cancel(op, false);
+}
+
+}  // namespace beck

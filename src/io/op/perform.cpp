@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSL-1.0
+// One switch, no default: a new kind of operation does not compile until it is decided here.
+#include "io/op/perform.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include <beck/io/vector_operation.hpp>
+
+namespace beck {
+namespace {
+
+int poll_now(system& sys, int fd, op_kind kind) noexcept {
+  const int seen = sys.poll(fd, awaited_events(kind), INT64_MIN);
+  return seen > 0 ? 0 : seen == 0 ? -EAGAIN : seen;
+}
+
+bool is_connected_to(system& sys, int fd, const io_op& op) noexcept {
+  unsigned char name[128];  // sockaddr_storage
+  std::size_t bytes = sizeof name;
+  return sys.remote_name(fd, name, bytes) == 0 && bytes == op.length &&
+         std::memcmp(name, op.address, bytes) == 0;
+}
+
+/// A connect that was cancelled goes on in the kernel. connect(2) tells once what became of it,
+/// whatever address it is asked for (net/ipv4/af_inet.c). -EAGAIN: it has failed, and the socket is
+/// as new.
+int end_earlier_connect(system& sys, io_op& op) noexcept {
+  descriptor& d = *op.target;
+  const int r = sys.connect(d.fd, op.address, op.length);
+  if (r == -EALREADY) return r;
+  d.connecting.store(false, std::memory_order_relaxed);
+  if (r < 0) return -EAGAIN;
+  return is_connected_to(sys, d.fd, op) ? 0 : -EISCONN;
+}
+
+int connect_step(system& sys, io_op& op) noexcept {
+  const int fd = op.target->fd;
+  std::atomic<bool>& connecting = op.target->connecting;
+  if ((op.flags & io_op::flag_tried) != 0) {  // woken: the outcome, unless the wake-up was stale
+    const int ready = poll_now(sys, fd, op.kind);
+    if (ready < 0) return ready;
+    connecting.store(false, std::memory_order_relaxed);
+    const int error = sys.pending_error(fd);
+    // Linux keeps a TCP socket "connecting" until it is asked again; else the next connect would
+    // succeed.
+    if (error == 0) static_cast<void>(sys.connect(fd, op.address, op.length));
+    return error;
+  }
+  if (connecting.load(std::memory_order_relaxed)) {
+    if (const int r = end_earlier_connect(sys, op); r != -EAGAIN) return r;
+  }
+  const int r = sys.connect(fd, op.address, op.length);
+  if (r == -EAGAIN) return -ECONNREFUSED;  // connect(2), AF_UNIX: the listener's backlog is full
+  if (r != -EINPROGRESS) return r;
+  op.flags |= io_op::flag_tried;
+  connecting.store(true, std::memory_order_relaxed);
+  return -EAGAIN;
+}
+
+/// Pipes, terminals and the like.
+std::ptrdiff_t read_or_write(system& sys, io_op& op) noexcept {
+  const descriptor& d = *op.target;
+  io_vector whole{static_cast<char*>(op.address) + op.transferred, op.length - op.transferred};
+  const bool single = op.kind == op_kind::receive || op.kind == op_kind::send;
+  io_vector* const parts = single ? &whole : parts_of(op);
+  const std::size_t count = single ? 1 : op.length;
+  if (is_receive(op.kind)) return sys.read(d.fd, parts, count);
+  return sys.write(d.fd, d.nature, parts, count);
+}
+
+}  // namespace
+
+std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
+  const int fd = op.target->fd;
+  if (!is_socket(*op.target) && is_transfer(op.kind)) return read_or_write(sys, op);
+  switch (op.kind) {
+    case op_kind::receive:
+      return sys.receive(fd, static_cast<char*>(op.address) + op.transferred,
+                         op.length - op.transferred);
+    case op_kind::send:
+      return sys.send(fd, static_cast<char*>(op.address) + op.transferred,
+                      op.length - op.transferred);
+    case op_kind::receive_vector:
+      return sys.receive_vector(fd, parts_of(op), op.length);
+    case op_kind::send_vector:
+      return sys.send_vector(fd, parts_of(op), op.length);
+    case op_kind::receive_message:
+    case op_kind::send_message:
+      return perform_messages(sys, op);
+    case op_kind::accept:
+      return sys.accept(fd);
+    case op_kind::connect:
+      return connect_step(sys, op);
+    case op_kind::wait_read:
+    case op_kind::wait_write:
+    case op_kind::wait_error:
+      return poll_now(sys, fd, op.kind);
+    case op_kind::receive_lease:  // the loop's, which has the buffers
+    case op_kind::wait_timer:
+    case op_kind::wait_signal:
+    case op_kind::file:
+    case op_kind::file_in_order:
+    case op_kind::raw:
+    case op_kind::job:
+      break;
+  }
+  return -EOPNOTSUPP;
+}
+
+unsigned awaited_events(op_kind kind) noexcept {
+  switch (kind) {
+    case op_kind::receive:
+    case op_kind::receive_vector:
+    case op_kind::receive_lease:
+    case op_kind::receive_message:
+    case op_kind::accept:
+    case op_kind::wait_read:
+      return poll_in | poll_read_hang_up;
+    case op_kind::send:
+    case op_kind::send_vector:
+    case op_kind::send_message:
+    case op_kind::connect:
+    case op_kind::wait_write:
+      return poll_out;
+    case op_kind::wait_error:
+      return poll_priority;
+    case op_kind::wait_timer:
+    case op_kind::wait_signal:
+    case op_kind::file:
+    case op_kind::file_in_order:
+    case op_kind::raw:
+    case op_kind::job:
+      break;
+  }
+  return 0;
+}
+
+std::size_t vector_bytes(const io_op& op) noexcept {
+  if (op.kind != op_kind::receive_vector && op.kind != op_kind::send_vector) return op.length;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < op.length; ++i) bytes += parts_of(op)[i].bytes;
+  return bytes;
+}
+
+}  // namespace beck

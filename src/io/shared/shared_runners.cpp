@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: BSL-1.0
+// Running a shared loop. A thread runs its own entries and now and then looks at what is shared.
+// One that finds nothing waits in the kernel or at a futex, as the baton says; while others are
+// active, who waits in the kernel looks at their queues from time to time, so that a thread with
+// few entries need not wake anybody.
+#include "io/shared/shared_runners.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include <beck/base/assert.hpp>
+
+#include "base/test_build.hpp"
+#include "io/loop/io_loop.hpp"
+#include "io/shared/virtual_threads.hpp"
+
+namespace beck {
+namespace {
+
+constexpr std::int64_t nobody_waits = INT64_MIN;
+/// A thread looks at what is shared after so many of its entries,
+constexpr unsigned entries_between_looks = 32;
+/// takes at most so many from there if others are inside too,
+constexpr unsigned batch_max = 32;
+/// tries reads that are due although it has more,
+constexpr unsigned entries_between_rotations = 1024;
+/// With fewer entries a thread does not wake another one that will look by itself: a wake-up takes
+/// as long as dozens of small handlers.
+constexpr unsigned worth_a_wake_up = 4;
+/// A thread that has few entries takes from one that has many, although both are at work.
+constexpr unsigned few_entries = 8;
+constexpr unsigned many_entries = 32;
+/// How long entries behind a handler that blocks may have to wait until somebody looks.
+constexpr std::int64_t watch_ns = 1'000'000;
+/// While others are active a thread looks so often in vain, at most, before it sleeps.
+constexpr unsigned looks_in_vain_most = 16;
+
+}  // namespace
+
+// --- the lock ------------------------------------------------------------------------------------
+
+void shared_runners::lock() noexcept {
+  unsigned spins = 0;
+  while (!loop_.slot_.try_take(runner_slot::holder::borrower)) {
+    if (loop_.inherited()) return;  // a child of fork has one thread; who held it is in the parent
+    while (!loop_.slot_.looks_free() && ++spins < real_atomics::spins_max) {}
+    if (spins >= real_atomics::spins_max) {  // its holder has lost its processor
+      real_atomics::yield();
+      spins = 0;
+    }
+  }
+  loop_.runner_.refill();
+}
+
+void shared_runners::pause_lock() noexcept { loop_.slot_.leave(); }
+
+void shared_runners::unlock() noexcept {
+  const wake_ups_owed owed = changes();
+  virtual_threads* const threads = virtual_;
+  loop_.slot_.leave();  // from here on the loop may be gone
+  owed.deliver(threads);
+}
+
+/// The lock for one look.
+class shared_runners::hold {
+ public:
+  explicit hold(shared_runners& all) noexcept
+      : all_(all), bound_((all.lock(), all.loop_.runner_)) {}
+  ~hold() {
+    virtual_threads* const threads = all_.virtual_;
+    all_.loop_.slot_.leave();
+    owed.deliver(threads);
+  }
+  hold(const hold&) = delete;
+  hold& operator=(const hold&) = delete;
+
+  wake_ups_owed owed;
+
+ private:
+  shared_runners& all_;
+  runner::binding bound_;
+};
+
+// --- waking --------------------------------------------------------------------------------------
+
+/// Whom new entries in the shared queue and new deadlines concern.
+shared_runners::wake_ups_owed shared_runners::changes() noexcept {
+  wake_ups_owed owed;
+  if (!loop_.queue_.empty()) owed.work = claim(1);
+  if (wait_until_ != nobody_waits && loop_.next_deadline() < wait_until_) {
+    wait_until_ = nobody_waits;  // it is told once
+    owed.other = counted(baton_.claim_kernel());
+  }
+  return owed;
+}
+
+baton::wake_up shared_runners::claim(unsigned most) noexcept { return counted(baton_.claim(most)); }
+
+baton::wake_up shared_runners::counted(baton::wake_up owed) noexcept {
+  if (owed.sleepers == 0 && owed.wake_fd < 0) return owed;
+  wake_ups_ += owed.sleepers + (owed.wake_fd >= 0 ? 1 : 0);
+  sleepers_.set(who_sleeps());
+  return owed;
+}
+
+sleep_notice::level shared_runners::who_sleeps() const noexcept {
+  if (!baton_.anybody_idle()) return sleep_notice::level::nobody;
+  return watched_ ? sleep_notice::level::watched : sleep_notice::level::unwatched;
+}
+
+void shared_runners::call_help(shared_thread& mine, sleep_notice::level who) noexcept {
+  if (who == sleep_notice::level::watched && mine.queue.count() < worth_a_wake_up) return;
+  lock();
+  wake_ups_owed owed;
+  owed.work = claim(1);
+  loop_.slot_.leave();
+  owed.deliver(virtual_);
+}
+
+void shared_runners::call_everybody() noexcept {
+  hold held(*this);
+  held.owed.work = claim(baton::everybody);
+}
+
+// --- places --------------------------------------------------------------------------------------
+
+class shared_runners::place {
+ public:
+  place(shared_runners& all, std::int64_t deadline, bool blocking) : all_(all) {
+    std::unique_lock lock(all_.places_mutex_);
+    const auto is_free = [this] { return all_.places_ != 0; };
+    if (!is_free() && blocking) {
+      ++all_.waiting_for_place_;
+      if (deadline == io_loop::no_deadline) {
+        all_.place_free_.wait(lock, is_free);
+      } else {
+        all_.place_free_.wait_until(
+            lock, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline)),
+            is_free);
+      }
+      --all_.waiting_for_place_;
+    }
+    if (!is_free()) return;
+    --all_.places_;
+    taken_ = true;
+  }
+  ~place() {
+    if (!taken_) return;
+    const std::lock_guard lock(all_.places_mutex_);
+    ++all_.places_;
+    if (all_.waiting_for_place_ != 0) all_.place_free_.notify_one();
+  }
+  place(const place&) = delete;
+  place& operator=(const place&) = delete;
+
+  explicit operator bool() const noexcept { return taken_; }
+
+ private:
+  shared_runners& all_;
+  bool taken_ = false;
+};
+
+/// A thread inside run().
+class shared_runners::presence {
+ public:
+  presence(shared_runners& all, shared_thread& mine) noexcept
+      : all_(all), mine_(mine), delivered_max_(mine.delivered_max) {
+    const hold held(all_);
+    all_.settle_accounts(mine_);
+    if (mine_.depth++ == 0) {
+      ++all_.inside_;
+      mine_.next = all_.threads_;
+      all_.threads_ = &mine_;
+      before_ = mine_.counters;
+    } else {
+      ++all_.outer_;  // the handler around this run
+      mine_.active = false;
+      --all_.active_;
+    }
+  }
+  ~presence() {
+    hold held(all_);
+    io_loop& loop = all_.loop_;
+    mine_.delivered_max = loop.stopped() ? 0 : delivered_max_;
+    all_.settle_accounts(mine_);
+    if (--mine_.depth == 0) {
+      leave();
+    } else {
+      --all_.outer_;
+      all_.set_active(mine_);
+    }
+    if (loop.stopped()) {
+      held.owed.work = all_.claim(baton::everybody);
+    } else {
+      held.owed.other = all_.counted(all_.baton_.hand_on());
+      if (!loop.queue_.empty() || all_.out_of_work(mine_)) held.owed.work = all_.claim(1);
+    }
+  }
+  presence(const presence&) = delete;
+  presence& operator=(const presence&) = delete;
+
+ private:
+  void leave() noexcept {
+    mine_.fresh.give_back(all_.loop_.queue_);
+    mine_.due.give_back(all_.loop_.queue_);
+    mine_.queue.give_back(all_.loop_.queue_);
+    if (mine_.active) --all_.active_;
+    --all_.inside_;
+    shared_thread** at = &all_.threads_;
+    while (*at != &mine_) at = &(*at)->next;
+    *at = mine_.next;
+    runner_counters& all = all_.loop_.runner_.counters;
+    const runner_counters& now = mine_.counters;
+    all.delivered += now.delivered - before_.delivered;
+    all.inline_completions += now.inline_completions - before_.inline_completions;
+    all.budget_stops += now.budget_stops - before_.budget_stops;
+    all.depth_max = std::max(all.depth_max, now.depth_max);
+  }
+
+  shared_runners& all_;
+  shared_thread& mine_;
+  std::uint64_t delivered_max_;
+  runner_counters before_;
+};
+
+// --- running -------------------------------------------------------------------------------------
+
+std::size_t shared_runners::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
+  if (running_here()) return serve(here(), handlers, deadline, blocking);
+  if (virtual_ != nullptr) return virtual_->run(handlers, deadline, blocking);
+  return run_as_thread(handlers, deadline, blocking);
+}
+
+std::size_t shared_runners::run_as_thread(std::size_t handlers, std::int64_t deadline,
+                                          bool blocking) {
+  loop_.expect_own_process();
+  const place free_place(*this, deadline, blocking);
+  if (!free_place) return 0;
+  scope ambient(loop_.executor());
+  shared_thread mine;
+  mine.ambient = &ambient;
+  mine.looks_in_vain_max = looks_in_vain_most;
+  const runner::binding bound(mine);
+  return serve(mine, handlers, deadline, blocking);
+}
+
+std::size_t shared_runners::serve(shared_thread& mine, std::size_t handlers, std::int64_t deadline,
+                                  bool blocking) {
+  const runner::enclosure inside(mine, this);
+  const presence here(*this, mine);
+  const std::uint64_t before = mine.counters.delivered;
+  const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
+  mine.delivered_max = most;
+  mine.entries_to_look = 0;
+  // Without time: as poll(), but not for ever.
+  const bool no_time = !in_time(deadline);
+  const std::int64_t until = no_time ? io_loop::no_deadline : deadline;
+  unsigned turns_left = no_time ? io_loop::generation_entries_max : 0;
+  while (!loop_.stopped() && mine.counters.delivered < most) {
+    if (virtual_ != nullptr && !virtual_->may_stay()) break;
+    if (!turn(mine, until, blocking && !no_time)) break;
+    if (no_time && --turns_left == 0) break;
+  }
+  return mine.counters.delivered - before;
+}
+
+/// One entry, or one wait for some. False: run() returns.
+bool shared_runners::turn(shared_thread& mine, std::int64_t deadline, bool blocking) {
+  const bool looks = mine.entries_to_look == 0 || mine.queue.count() == 0;
+  if (looks && !look(mine, deadline, blocking)) return false;
+  queue_entry* const entry = mine.queue.pop();
+  if (entry == nullptr) return true;  // there was none, or others have taken it
+  if (mine.entries_to_look != 0) --mine.entries_to_look;
+  if (mine.entries_to_rotate != 0) --mine.entries_to_rotate;
+  ++mine.seen.hops;
+  if (virtual_ == nullptr) {
+    mine.run(entry);
+  } else {
+    virtual_->meet();
+    mine.run(entry);
+    virtual_->end_step();
+  }
+  return !looks || in_time(deadline);
+}
+
+bool shared_runners::in_time(std::int64_t deadline) const noexcept {
+  return deadline == io_loop::no_deadline || loop_.system_->now() < deadline;
+}
+
+/// What is shared: mail, timers, events, entries. False: run() returns.
+bool shared_runners::look(shared_thread& mine, std::int64_t deadline, bool blocking) {
+  hold held(*this);
+  settle_accounts(mine);
+  ++loop_.counters_.turns;
+  mine.entries_to_look = entries_between_looks;
+  if (find_entries(mine)) {
+    begin(mine, held.owed);
+    return true;
+  }
+  rest(mine, held.owed);
+  const bool late = !in_time(deadline);  // then it still asks the kernel, once
+  if (out_of_work(mine)) {
+    if (mine.depth == 1) loop_.end_.stop_here();  // else the handler around this run is work
+    return false;
+  }
+  if (!idle(mine, deadline, blocking && !late)) return false;
+  if (mine.queue.count() != 0) begin(mine, held.owed);
+  return true;
+}
+
+bool shared_runners::find_entries(shared_thread& mine) noexcept {
+  loop_.take_mail();
+  loop_.expire_timers();
+  take_entries(mine);
+  // What lies behind a handler that blocks must not wait until nothing else is left.
+  ++mine.looks;
+  if (inside_ > 1 && loop_.system_->now() >= help_at_) help_others(mine);
+  if (mine.queue.count() == 0 || mine.entries_to_rotate == 0) rotate(mine);
+  if (mine.count() != 0) set_active(mine);  // before a visit, which lets go of the lock
+  if (mine.queue.count() != 0) {
+    if (!visiting_ && loop_.entries_since_visit_ >= io_loop::generation_entries_min)
+      visit(turn_mode::busy, 0);
+  } else if (mine.due.count() != 0) {  // they were listed just now: what has come is before them
+    if (!visiting_) visit(turn_mode::drain, 0);
+    take_entries(mine);
+    if (mine.queue.count() == 0) rotate(mine);
+  }
+  return mine.queue.count() != 0;
+}
+
+void shared_runners::rotate(shared_thread& mine) noexcept {
+  mine.entries_to_rotate = entries_between_rotations;
+  mine.queue.append(mine.due);
+  mine.due.append(mine.fresh);
+}
+
+/// There is nothing in the shared queue. False: there is nothing to wait for either.
+bool shared_runners::idle(shared_thread& mine, std::int64_t deadline, bool blocking) noexcept {
+  if (active_ != 0 || !blocking) {  // else a wait finds the same with one system call less
+    if (!visiting_) {
+      visit(turn_mode::drain, 0);
+      loop_.expire_timers();
+      take_entries(mine);
+    }
+    if (mine.queue.count() == 0) steal(mine, mine.woken || !blocking ? 1 : 2);
+    if (mine.queue.count() != 0) return true;
+    if (!blocking) return !loop_.queue_.empty() || loop_.mail_.has_mail();
+    if (mine.looks_in_vain < mine.looks_in_vain_max) {  // they may make some soon
+      ++mine.looks_in_vain;
+      return true;
+    }
+  }
+  if (visiting_ && !in_kernel_) {  // somebody is just asking the kernel what is ready
+    pause_lock();
+    yield();
+    lock();
+    return true;
+  }
+  sleep(mine, deadline);
+  return true;
+}
+
+/// Takes a share of what is queued.
+void shared_runners::take_entries(shared_thread& mine) noexcept {
+  // Alone, a thread keeps the order of all that it has queued and found.
+  if (!loop_.queue_.empty()) mine.queue.append(loop_.queue_, inside_ == 1 ? UINT32_MAX : batch_max);
+}
+
+/// From whoever has at least `least` entries.
+void shared_runners::steal(shared_thread& mine, unsigned least) noexcept {
+  for (shared_thread* other = threads_; other != nullptr; other = other->next) {
+    if (other != &mine) steal_from(*other, mine, least);
+    if (mine.queue.count() != 0) return;
+  }
+}
+
+void shared_runners::steal_from(shared_thread& other, shared_thread& mine,
+                                unsigned least) noexcept {
+  entry_queue stolen;
+  private_queue* from = &other.queue;
+  if (least == 1 && from->count() == 0) from = other.due.count() != 0 ? &other.due : &other.fresh;
+  if (from->count() < least) return;
+  from->steal(stolen);
+  mine.queue.append(stolen, UINT32_MAX);
+}
+
+/// Takes from those that have not looked for that long, or have many when the caller has few. From
+/// the others it would be a loss: what their processors have in the cache is far away.
+void shared_runners::help_others(shared_thread& mine) noexcept {
+  help_at_ = loop_.system_->now() + watch_ns;
+  for (shared_thread* other = threads_; other != nullptr; other = other->next) {
+    const bool stuck = other->looks == other->looks_before;
+    const bool uneven = mine.count() < few_entries && other->count() > many_entries;
+    if (other != &mine && (stuck || uneven)) steal_from(*other, mine, 1);
+    other->looks_before = other->looks;
+  }
+}
+
+/// It has entries: somebody should wait in the kernel meanwhile, and help if there are many.
+void shared_runners::begin(shared_thread& mine, wake_ups_owed& owed) noexcept {
+  set_active(mine);
+  mine.woken = false;
+  if (mine.looks_in_vain != 0) mine.looks_in_vain_max = looks_in_vain_most;
+  mine.looks_in_vain = 0;
+  if (!planted(planted_bug::kept_baton)) owed.other = counted(baton_.hand_on());
+  const sleep_notice::level who = who_sleeps();
+  if (who == sleep_notice::level::nobody) return;
+  const unsigned least = who == sleep_notice::level::watched ? worth_a_wake_up : 2;
+  if (!loop_.queue_.empty() || mine.count() >= least) owed.work = claim(1);
+}
+
+/// From here on the others know that not everything has ended.
+void shared_runners::set_active(shared_thread& mine) noexcept {
+  if (!mine.active) ++active_;
+  mine.active = true;
+}
+
+/// It has none.
+void shared_runners::rest(shared_thread& mine, wake_ups_owed& owed) noexcept {
+  if (!mine.active) return;
+  mine.active = false;
+  // A run() inside a handler may wait for nothing but the end of the others.
+  if (--active_ == 0 && outer_ != 0) owed.outer = claim(baton::everybody);
+}
+
+void shared_runners::settle_accounts(shared_thread& mine) noexcept {
+  context_stats& all = loop_.counters_;
+  all.hops += mine.seen.hops;
+  all.attempts += mine.seen.attempts;
+  all.wrong_attempts += mine.seen.wrong_attempts;
+  all.speculations += mine.seen.speculations;
+  all.retries += mine.seen.retries;
+  loop_.entries_since_visit_ += mine.seen.hops;
+  loop_.outstanding_ += static_cast<std::uint64_t>(mine.outstanding);
+  mine.seen = context_stats();
+  mine.outstanding = 0;
+}
+
+// --- sleeping ------------------------------------------------------------------------------------
+
+/// Until there is something to look at.
+void shared_runners::sleep(shared_thread& mine, std::int64_t deadline) noexcept {
+  // While this one asked the kernel, the last of the others may have ended; nobody would wake it.
+  if (loop_.stopped() || out_of_work(mine)) return;
+  const bool kernel = !in_kernel_;
+  if (kernel) watched_ = active_ != 0;
+  sleepers_.set(watched_ ? sleep_notice::level::watched : sleep_notice::level::unwatched);
+  if (!watched_ && active_ != 0) steal(mine, 1);  // what was queued before they could see that
+  if (mine.queue.count() != 0) {
+    sleepers_.set(who_sleeps());
+    return;
+  }
+  if (mine.looks_in_vain != 0) mine.looks_in_vain_max = std::max(mine.looks_in_vain_max / 2, 1u);
+  mine.looks_in_vain = 0;
+  mine.woken = true;
+  if (baton_.settle() == baton::seat::kernel) {
+    wait_in_kernel(watched_ ? std::min(deadline, loop_.system_->now() + watch_ns) : deadline);
+  } else {
+    pause_lock();
+    wait_at_futex(deadline);
+    lock();
+  }
+  sleepers_.set(who_sleeps());
+}
+
+void shared_runners::wait_in_kernel(std::int64_t deadline) noexcept {
+  wait_until_ = std::min(loop_.next_deadline(), deadline);
+  in_kernel_ = true;
+  visit(turn_mode::wait, wait_until_);
+  in_kernel_ = false;
+  watched_ = false;
+  wait_until_ = nobody_waits;
+  baton_.leave_kernel();
+}
+
+void shared_runners::visit(turn_mode mode, std::int64_t deadline) noexcept {
+  loop_.expect_own_process();
+  visiting_ = true;
+  loop_.driver_->turn(mode, deadline);
+  visiting_ = false;
+  loop_.entries_since_visit_ = 0;
+}
+
+bool shared_runners::out_of_work(const shared_thread& mine) const noexcept {
+  const bool others_done = active_ == 0 && (outer_ == 0 || mine.depth > 1);
+  return others_done && loop_.queue_.empty() && loop_.out_of_work() &&
+         (virtual_ == nullptr || virtual_->may_end());
+}
+
+}  // namespace beck

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+// Messages: recvfrom(2), sendto(2), recvmsg(2), sendmsg(2), recvmmsg(2), sendmmsg(2). Descriptors
+// that come with one are close-on-exec from the start.
+#include <cerrno>
+#include <cstddef>
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <beck/io/message_operation.hpp>
+
+#include "io/system/posix_system.hpp"
+
+namespace beck {
+namespace {
+
+static_assert(sizeof(message_header) == sizeof(mmsghdr));
+static_assert(offsetof(message_header, address) == offsetof(msghdr, msg_name));
+static_assert(offsetof(message_header, address_bytes) == offsetof(msghdr, msg_namelen));
+static_assert(offsetof(message_header, parts) == offsetof(msghdr, msg_iov));
+static_assert(offsetof(message_header, part_count) == offsetof(msghdr, msg_iovlen));
+static_assert(offsetof(message_header, control) == offsetof(msghdr, msg_control));
+static_assert(offsetof(message_header, control_bytes) == offsetof(msghdr, msg_controllen));
+static_assert(offsetof(message_header, flags) == offsetof(msghdr, msg_flags));
+static_assert(offsetof(message_header, bytes) == offsetof(mmsghdr, msg_len));
+
+mmsghdr* as_messages(message_header* messages) noexcept {
+  return reinterpret_cast<mmsghdr*>(messages);
+}
+
+template <class Call>
+std::ptrdiff_t retried(Call call) noexcept {
+  for (;;) {
+    const std::ptrdiff_t result = call();
+    if (result >= 0) return result;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+/// One buffer and nothing beside it: the kernel has less to copy in for the older calls.
+bool is_simple(const message_header& message) noexcept {
+  return message.part_count == 1 && message.control == nullptr;
+}
+
+/// A datagram; of a TCP stream MSG_TRUNC would drop bytes.
+std::ptrdiff_t receive_simple(int fd, message_header& message, int flags) noexcept {
+  socklen_t name_bytes = message.address_bytes;
+  const io_vector& part = *message.parts;
+  const std::ptrdiff_t r = retried([&] {
+    return ::recvfrom(fd, part.data, part.bytes, flags | MSG_DONTWAIT | MSG_TRUNC,
+                      static_cast<sockaddr*>(message.address),
+                      message.address == nullptr ? nullptr : &name_bytes);
+  });
+  if (r < 0) return r;
+  message.address_bytes = name_bytes;
+  const bool cut = static_cast<std::size_t>(r) > part.bytes;
+  message.flags = cut ? MSG_TRUNC : 0;
+  return cut ? static_cast<std::ptrdiff_t>(part.bytes) : r;
+}
+
+}  // namespace
+
+std::ptrdiff_t posix_system::receive_message(int fd, message_header& message, int flags) noexcept {
+  if (is_simple(message)) return receive_simple(fd, message, flags);
+  msghdr* const header = &as_messages(&message)->msg_hdr;
+  const int all = flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC;
+  return retried([=] { return ::recvmsg(fd, header, all); });
+}
+
+std::ptrdiff_t posix_system::send_message(int fd, const message_header& message,
+                                          int flags) noexcept {
+  if (is_simple(message)) {
+    return retried([&] {
+      return ::sendto(fd, message.parts->data, message.parts->bytes,
+                      flags | MSG_DONTWAIT | MSG_NOSIGNAL,
+                      static_cast<const sockaddr*>(message.address), message.address_bytes);
+    });
+  }
+  // sendmsg(2) does not write to it
+  const msghdr* const header = &as_messages(const_cast<message_header*>(&message))->msg_hdr;
+  return retried([=] { return ::sendmsg(fd, header, flags | MSG_DONTWAIT | MSG_NOSIGNAL); });
+}
+
+std::ptrdiff_t posix_system::receive_messages(int fd, message_header* messages,
+                                              std::size_t count) noexcept {
+  return retried([=] {
+    return ::recvmmsg(fd, as_messages(messages), static_cast<unsigned>(count),
+                      MSG_DONTWAIT | MSG_CMSG_CLOEXEC, nullptr);
+  });
+}
+
+std::ptrdiff_t posix_system::send_messages(int fd, message_header* messages,
+                                           std::size_t count) noexcept {
+  return retried([=] {
+    return ::sendmmsg(fd, as_messages(messages), static_cast<unsigned>(count),
+                      MSG_DONTWAIT | MSG_NOSIGNAL);
+  });
+}
+
+}  // namespace beck

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSL-1.0
+// getcontext(3), makecontext(3), swapcontext(3); mmap(2) for stacks that end at a page nobody may
+// touch.
+#include <cxxabi.h>
+
+#include <cstring>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <beck/base/assert.hpp>
+#include <beck/run/frame_end.hpp>
+#include <beck/run/initiating_call.hpp>
+#include <beck/run/runner.hpp>
+
+#include "io/system/fiber.hpp"
+
+// Weak: each is there in a build with its sanitizer.
+extern "C" {
+[[gnu::weak]] void __sanitizer_start_switch_fiber(void** fake_stack_save, const void* bottom,
+                                                  std::size_t size);
+[[gnu::weak]] void __sanitizer_finish_switch_fiber(void* fake_stack_save, const void** bottom_old,
+                                                   std::size_t* size_old);
+[[gnu::weak]] void* __tsan_get_current_fiber();
+[[gnu::weak]] void* __tsan_create_fiber(unsigned flags);
+[[gnu::weak]] void __tsan_destroy_fiber(void* fiber);
+[[gnu::weak]] void __tsan_switch_to_fiber(void* fiber, unsigned flags);
+}
+
+namespace beck {
+namespace {
+
+constexpr std::size_t guard_bytes = 64 * 1024;  // a multiple of every page size
+
+/// What C++ keeps for each thread about its exceptions (Itanium C++ ABI, 2.2.2): those that are
+/// being handled, and the number of those in flight.
+struct exceptions_in_flight {
+  void* caught = nullptr;
+  unsigned uncaught = 0;
+
+  void exchange() noexcept {
+    exceptions_in_flight there;
+    void* const here = abi::__cxa_get_globals();
+    std::memcpy(&there, here, sizeof there);
+    std::memcpy(here, this, sizeof there);
+    *this = there;
+  }
+};
+
+}  // namespace
+
+/// What belongs to a thread and is exchanged with every change of stacks.
+struct fiber_state {
+  runner* running = nullptr;
+  initiating_call* initiating = nullptr;
+  std::uintptr_t room_floor = 0;
+  std::uintptr_t room_bytes = 0;
+
+  void exchange() noexcept {
+    std::swap(running, runner::current_);
+    std::swap(room_floor, stack_room::floor_);
+    std::swap(room_bytes, stack_room::bytes_);
+    std::swap(initiating, initiating_call::innermost_);
+  }
+};
+
+struct fiber::machine {
+  machine();
+  ~machine();
+  machine(const machine&) = delete;
+  machine& operator=(const machine&) = delete;
+
+  void go() noexcept;
+  void come_back() noexcept;
+  void arrive() noexcept;
+
+  void* memory;
+  ucontext_t own{};
+  ucontext_t resumer{};
+  fiber* resumed_on = nullptr;  // what current() was
+  fiber_state state;
+  exceptions_in_flight exceptions;
+  // For AddressSanitizer.
+  void* fake_stack = nullptr;
+  void* resumer_fake_stack = nullptr;
+  const void* resumer_bottom = nullptr;
+  std::size_t resumer_bytes = 0;
+  // For ThreadSanitizer.
+  void* known_as = nullptr;
+  void* resumer_known_as = nullptr;
+};
+
+namespace {
+thread_local constinit fiber* current_fiber = nullptr;
+}
+
+fiber::machine::machine()
+    : memory(::mmap(nullptr, guard_bytes + stack_bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0)) {
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  ::mprotect(memory, guard_bytes, PROT_NONE);
+  if (__tsan_create_fiber != nullptr) known_as = __tsan_create_fiber(0);
+  ::getcontext(&own);
+  own.uc_stack.ss_sp = static_cast<char*>(memory) + guard_bytes;
+  own.uc_stack.ss_size = stack_bytes;
+  own.uc_link = nullptr;
+  constexpr std::size_t kept_free = stack_bytes / 16;
+  state.room_floor = reinterpret_cast<std::uintptr_t>(own.uc_stack.ss_sp) + kept_free;
+  state.room_bytes = stack_bytes - kept_free;
+  ::makecontext(&own, &fiber::enter, 0);
+}
+
+fiber::machine::~machine() {
+  if (known_as != nullptr) __tsan_destroy_fiber(known_as);
+  ::munmap(memory, guard_bytes + stack_bytes);
+}
+
+void fiber::machine::go() noexcept {
+  if (__sanitizer_start_switch_fiber != nullptr) {
+    __sanitizer_start_switch_fiber(&resumer_fake_stack, own.uc_stack.ss_sp, stack_bytes);
+  }
+  if (known_as != nullptr) {
+    resumer_known_as = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(known_as, 0);
+  }
+  ::swapcontext(&resumer, &own);
+  if (__sanitizer_finish_switch_fiber != nullptr) {
+    __sanitizer_finish_switch_fiber(resumer_fake_stack, nullptr, nullptr);
+  }
+}
+
+void fiber::machine::come_back() noexcept {
+  if (__sanitizer_start_switch_fiber != nullptr) {
+    __sanitizer_start_switch_fiber(&fake_stack, resumer_bottom, resumer_bytes);
+  }
+  if (known_as != nullptr) __tsan_switch_to_fiber(resumer_known_as, 0);
+  ::swapcontext(&own, &resumer);
+  arrive();
+}
+
+void fiber::machine::arrive() noexcept {
+  if (__sanitizer_finish_switch_fiber == nullptr) return;
+  __sanitizer_finish_switch_fiber(fake_stack, &resumer_bottom, &resumer_bytes);
+}
+
+fiber::fiber() : machine_(std::make_unique<machine>()) {}
+fiber::~fiber() = default;
+
+void fiber::resume() noexcept {
+  BECK_ASSERT(!is_over(), "a fiber was resumed that has nothing to do");
+  machine& m = *machine_;
+  m.resumed_on = std::exchange(current_fiber, this);
+  m.state.exchange();
+  m.exceptions.exchange();
+  m.go();
+  m.exceptions.exchange();
+  m.state.exchange();
+  current_fiber = m.resumed_on;
+}
+
+fiber* fiber::current() noexcept { return current_fiber; }
+
+void fiber::suspend() noexcept { current_fiber->machine_->come_back(); }
+
+void fiber::enter() noexcept {
+  fiber& self = *current_fiber;
+  self.machine_->arrive();
+  for (;;) {
+    self.body_(self.argument_);
+    self.body_ = nullptr;
+    self.machine_->come_back();
+  }
+}
+
+namespace {
+/// Of this thread; stacks and what sanitizers know of them are dear to make.
+std::vector<std::unique_ptr<fiber>>& unused_fibers() {
+  thread_local std::vector<std::unique_ptr<fiber>> unused;
+  return unused;
+}
+}  // namespace
+
+fiber::handle fiber::take() {
+  auto& unused = unused_fibers();
+  if (unused.empty()) return handle(new fiber());
+  handle taken(unused.back().release());
+  unused.pop_back();
+  return taken;
+}
+
+void fiber::put_back::operator()(fiber* used) const noexcept {
+  constexpr std::size_t kept_max = 64;
+  std::unique_ptr<fiber> owned(used);
+  auto& unused = unused_fibers();
+  if (unused.size() == kept_max) return;
+  try {
+    unused.push_back(std::move(owned));
+  } catch (const std::bad_alloc&) {  // then it is freed
+  }
+}
+
+}  // namespace beck

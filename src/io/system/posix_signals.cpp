@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSL-1.0
+// Signals of the process: one handler, installed while somebody wants the signal, and a table of
+// who that is. The handler takes no lock: places of the table are never freed, and whoever leaves
+// one waits until no handler is inside it.
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <mutex>
+#include <new>
+#include <thread>
+
+#include "base/fork_count.hpp"
+#include "io/system/posix_system.hpp"
+#include "io/system/signal_sink.hpp"
+
+namespace beck {
+namespace {
+
+/// One sink. seq_cst throughout: a handler writes `visitors` and then reads `wanted`, who leaves
+/// writes `wanted` and then reads `visitors`, and one of the two must see the other.
+struct place {
+  std::atomic<signal_sink*> sink{nullptr};
+  std::atomic<std::uint64_t> wanted{0};  // bit n - 1 for signal n
+  std::atomic<unsigned> visitors{0};
+  std::atomic<unsigned> forks{0};  // of the process that took it
+};
+
+struct page {
+  place places[64];
+  std::atomic<page*> next{nullptr};  // release/acquire
+};
+
+struct disposition {
+  std::atomic<unsigned> sinks{0};  // relaxed: written with the mutex held
+  std::atomic<unsigned> forks{0};
+  struct sigaction before{};
+};
+
+constinit page first_page;
+constinit std::mutex table_mutex;  // for those that add and remove; handlers never take it
+constinit disposition dispositions[signal_sink::number_max + 1];
+
+constexpr std::uint64_t bit(int number) noexcept { return std::uint64_t{1} << (number - 1); }
+
+void visit(place& p, const signal_info& info, bool& taken) noexcept {
+  p.visitors.fetch_add(1);
+  if ((p.wanted.load() & bit(info.number)) != 0 && p.forks.load() == fork_count()) {
+    p.sink.load()->signalled(info);
+    taken = true;
+  }
+  p.visitors.fetch_sub(1);
+}
+
+/// In a child of fork whose parent wanted the signal: the first one finds what was there before.
+void give_back(int number) noexcept {
+  if (dispositions[number].sinks == 0 || dispositions[number].forks == fork_count()) return;
+  ::sigaction(number, &dispositions[number].before, nullptr);
+  ::raise(number);  // arrives when this handler has returned
+}
+
+void handle(int number, siginfo_t* from, void*) {
+  const int saved = errno;
+  signal_info info{number, from->si_code, 0, 0};
+  if (from->si_code == SI_QUEUE || from->si_code == SI_TIMER || from->si_code == SI_MESGQ) {
+    info.value = from->si_value.sival_int;
+  }
+  if (from->si_code == SI_QUEUE || from->si_code == SI_USER || from->si_code == SI_TKILL ||
+      number == SIGCHLD) {
+    info.sender = from->si_pid;
+  }
+  bool taken = false;
+  for (page* p = &first_page; p != nullptr; p = p->next.load(std::memory_order_acquire)) {
+    for (place& candidate : p->places) {
+      if ((candidate.wanted.load() & bit(number)) != 0) visit(candidate, info, taken);
+    }
+  }
+  if (!taken) give_back(number);
+  errno = saved;
+}
+
+/// The table is in order in a child of fork, and no handler is inside it there.
+void keep_table_over_forks() noexcept {
+  [[maybe_unused]] static const bool kept =
+      (at_fork([] { table_mutex.lock(); }, [] { table_mutex.unlock(); },
+               [] {
+                 for (page* p = &first_page; p != nullptr; p = p->next.load()) {
+                   for (place& each : p->places) each.visitors.store(0);
+                 }
+                 table_mutex.unlock();
+               }),
+       true);
+}
+
+/// The sink's place, or a free one; nullptr: no memory.
+place* place_for(const signal_sink& sink) noexcept {
+  place* free_one = nullptr;
+  page* last = nullptr;
+  for (page* p = &first_page; p != nullptr; p = p->next.load(std::memory_order_relaxed)) {
+    last = p;
+    for (place& candidate : p->places) {
+      const signal_sink* const owner = candidate.sink.load();
+      if (owner == &sink) return &candidate;
+      if (owner == nullptr && free_one == nullptr) free_one = &candidate;
+    }
+  }
+  if (free_one != nullptr) return free_one;
+  page* const more = new (std::nothrow) page;
+  if (more == nullptr) return nullptr;
+  last->next.store(more, std::memory_order_release);
+  return &more->places[0];
+}
+
+int install(int number) noexcept {
+  disposition& d = dispositions[number];
+  if (d.sinks == 0 || d.forks != fork_count()) {
+    struct sigaction ours{};
+    ours.sa_sigaction = &handle;
+    ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+    sigfillset(&ours.sa_mask);  // no handler inside a handler
+    const bool inherited = d.sinks != 0;
+    if (::sigaction(number, &ours, inherited ? nullptr : &d.before) != 0) return -errno;
+    d.forks = fork_count();
+  }
+  ++d.sinks;
+  return 0;
+}
+
+void uninstall(int number) noexcept {
+  disposition& d = dispositions[number];
+  if (--d.sinks != 0) return;
+  struct sigaction current{};
+  const bool known = ::sigaction(number, nullptr, &current) == 0;
+  // Whoever has replaced our handler meanwhile keeps theirs.
+  if (known && (current.sa_flags & SA_SIGINFO) != 0 && current.sa_sigaction == &handle) {
+    ::sigaction(number, &d.before, nullptr);
+  }
+}
+
+void leave(place& p, int number) noexcept {
+  const std::uint64_t left = p.wanted.fetch_and(~bit(number)) & ~bit(number);
+  while (p.visitors.load() != 0) std::this_thread::yield();  // handlers in other threads, briefly
+  if (left == 0) p.sink.store(nullptr);
+}
+
+}  // namespace
+
+int posix_system::watch_signal(int number, signal_sink& sink) noexcept {
+  keep_table_over_forks();
+  const std::lock_guard lock(table_mutex);
+  place* const p = place_for(sink);
+  if (p == nullptr) return -ENOMEM;
+  p->sink.store(&sink);
+  p->forks.store(fork_count());
+  p->wanted.fetch_or(bit(number));
+  const int installed = install(number);
+  if (installed < 0) leave(*p, number);
+  return installed;
+}
+
+void posix_system::unwatch_signal(int number, signal_sink& sink) noexcept {
+  const std::lock_guard lock(table_mutex);
+  uninstall(number);  // first: a signal that arrives now is not swallowed
+  leave(*place_for(sink), number);
+}
+
+}  // namespace beck

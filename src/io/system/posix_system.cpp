@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSL-1.0
+// One place per system call. The result is looked at once: errno is read only where a call gave -1,
+// EINTR (S9) is retried everywhere but in close(2), where the descriptor is gone whatever it says.
+#include "io/system/posix_system.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <ctime>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <beck/io/vector_operation.hpp>
+
+#include "base/fatal_call.hpp"
+#include "io/system/posix_retry.hpp"
+
+namespace beck {
+namespace {
+
+static_assert(poll_in == POLLIN && poll_priority == POLLPRI && poll_out == POLLOUT &&
+              poll_error == POLLERR && poll_hang_up == POLLHUP && poll_read_hang_up == POLLRDHUP);
+static_assert(sizeof(io_vector) == sizeof(iovec) &&
+              offsetof(io_vector, bytes) == offsetof(iovec, iov_len));
+
+int once(int result) noexcept { return result >= 0 ? result : -errno; }
+
+std::int64_t read_clock(clockid_t which) noexcept {
+  timespec t;
+  if (::clock_gettime(which, &t) != 0) [[unlikely]]
+    end_without_call("clock_gettime", errno);
+  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+const sockaddr* as_address(const void* address) noexcept {
+  return static_cast<const sockaddr*>(address);
+}
+
+}  // namespace
+
+std::int64_t posix_system::now() noexcept { return read_clock(CLOCK_MONOTONIC); }
+std::int64_t posix_system::wall_now() noexcept { return read_clock(CLOCK_REALTIME); }
+
+int posix_system::open_socket(int family, int type, int protocol) noexcept {
+  return once(::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol));
+}
+
+int posix_system::open_pair(int family, int type, int protocol, int (&pair)[2]) noexcept {
+  return once(::socketpair(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol, pair));
+}
+
+int posix_system::close(int fd) noexcept { return once(::close(fd)); }
+
+int posix_system::adopt(int fd) noexcept {
+  const int status = ::fcntl(fd, F_GETFL);
+  if (status < 0) return -errno;
+  if (::fcntl(fd, F_SETFL, status | O_NONBLOCK) < 0) return -errno;
+  return once(::fcntl(fd, F_SETFD, FD_CLOEXEC));
+}
+
+int posix_system::bind(int fd, const void* address, std::size_t bytes) noexcept {
+  return once(::bind(fd, as_address(address), static_cast<socklen_t>(bytes)));
+}
+
+int posix_system::listen(int fd, int backlog) noexcept { return once(::listen(fd, backlog)); }
+
+int posix_system::shutdown(int fd, int how) noexcept { return once(::shutdown(fd, how)); }
+
+int posix_system::local_name(int fd, void* address, std::size_t& bytes) noexcept {
+  auto size = static_cast<socklen_t>(bytes);
+  const int result = once(::getsockname(fd, static_cast<sockaddr*>(address), &size));
+  bytes = size;
+  return result;
+}
+
+int posix_system::remote_name(int fd, void* address, std::size_t& bytes) noexcept {
+  auto size = static_cast<socklen_t>(bytes);
+  const int result = once(::getpeername(fd, static_cast<sockaddr*>(address), &size));
+  bytes = size;
+  return result;
+}
+
+int posix_system::set_option(int fd, int level, int name, const void* value,
+                             std::size_t bytes) noexcept {
+  return once(::setsockopt(fd, level, name, value, static_cast<socklen_t>(bytes)));
+}
+
+int posix_system::get_option(int fd, int level, int name, void* value,
+                             std::size_t& bytes) noexcept {
+  auto size = static_cast<socklen_t>(bytes);
+  const int result = once(::getsockopt(fd, level, name, value, &size));
+  bytes = size;
+  return result;
+}
+
+int posix_system::available(int fd) noexcept {
+  int bytes = 0;
+  const int result = once(::ioctl(fd, FIONREAD, &bytes));
+  return result < 0 ? result : bytes;
+}
+
+std::ptrdiff_t posix_system::receive(int fd, void* data, std::size_t bytes) noexcept {
+  return retried([=] { return ::recv(fd, data, std::min(bytes, transfer_max), MSG_DONTWAIT); });
+}
+
+std::ptrdiff_t posix_system::receive_vector(int fd, io_vector* parts, std::size_t count) noexcept {
+  msghdr message{};
+  message.msg_iov = reinterpret_cast<iovec*>(parts);
+  message.msg_iovlen = count;
+  return retried([&] { return ::recvmsg(fd, &message, MSG_DONTWAIT); });
+}
+
+std::ptrdiff_t posix_system::send(int fd, const void* data, std::size_t bytes) noexcept {
+  return retried(
+      [=] { return ::send(fd, data, std::min(bytes, transfer_max), MSG_DONTWAIT | MSG_NOSIGNAL); });
+}
+
+std::ptrdiff_t posix_system::send_vector(int fd, const io_vector* parts,
+                                         std::size_t count) noexcept {
+  msghdr message{};
+  // sendmsg(2) does not write to the vectors.
+  message.msg_iov = reinterpret_cast<iovec*>(const_cast<io_vector*>(parts));
+  message.msg_iovlen = count;
+  return retried([&] { return ::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL); });
+}
+
+int posix_system::accept(int fd) noexcept {
+  return retried([=] { return ::accept4(fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
+}
+
+int posix_system::connect(int fd, const void* address, std::size_t bytes) noexcept {
+  return retried([=] { return ::connect(fd, as_address(address), static_cast<socklen_t>(bytes)); });
+}
+
+int posix_system::pending_error(int fd) noexcept {
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0) return -errno;
+  return -error;
+}
+
+int posix_system::poll(int fd, unsigned events, std::int64_t deadline) noexcept {
+  pollfd waiting{fd, static_cast<short>(events), 0};
+  for (;;) {
+    timespec limit{0, 0};
+    if (deadline != INT64_MIN && deadline != INT64_MAX) {
+      const std::int64_t left = std::max<std::int64_t>(deadline - now(), 0);
+      limit = {left / 1'000'000'000, left % 1'000'000'000};
+    }
+    const int count = ::ppoll(&waiting, 1, deadline == INT64_MAX ? nullptr : &limit, nullptr);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return -errno;
+    if ((waiting.revents & POLLNVAL) != 0) return -EBADF;
+    return waiting.revents;
+  }
+}
+
+}  // namespace beck

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+// The system interface over Linux, for the drivers that use a real kernel.
+#pragma once
+
+#include "io/system/system.hpp"
+
+namespace beck {
+
+class posix_system : public system {
+ public:
+  std::int64_t now() noexcept override;
+  std::int64_t wall_now() noexcept override;
+
+  int open_socket(int family, int type, int protocol) noexcept override;
+  int open_pair(int family, int type, int protocol, int (&pair)[2]) noexcept override;
+  int close(int fd) noexcept override;
+  int adopt(int fd) noexcept override;
+
+  int bind(int fd, const void* address, std::size_t bytes) noexcept override;
+  int listen(int fd, int backlog) noexcept override;
+  int shutdown(int fd, int how) noexcept override;
+  int local_name(int fd, void* address, std::size_t& bytes) noexcept override;
+  int remote_name(int fd, void* address, std::size_t& bytes) noexcept override;
+  int set_option(int fd, int level, int name, const void* value,
+                 std::size_t bytes) noexcept override;
+  int get_option(int fd, int level, int name, void* value, std::size_t& bytes) noexcept override;
+  int available(int fd) noexcept override;
+
+  int open_file(const char* path, unsigned flags, unsigned mode) noexcept override;
+  std::ptrdiff_t read_at(int fd, void* data, std::size_t bytes,
+                         std::uint64_t offset) noexcept override;
+  std::ptrdiff_t write_at(int fd, const void* data, std::size_t bytes,
+                          std::uint64_t offset) noexcept override;
+  std::ptrdiff_t read_vector_at(int fd, const io_vector* parts, std::size_t count,
+                                std::uint64_t offset) noexcept override;
+  std::ptrdiff_t write_vector_at(int fd, const io_vector* parts, std::size_t count,
+                                 std::uint64_t offset) noexcept override;
+  std::ptrdiff_t read_cached(int fd, const io_vector* parts, std::size_t count,
+                             std::uint64_t offset) noexcept override;
+  int sync_file(int fd, bool data_only) noexcept override;
+  int resize_file(int fd, std::uint64_t bytes) noexcept override;
+  std::int64_t file_size(int fd) noexcept override;
+  int examine_file(int fd, file_facts& facts) noexcept override;
+  void direct_alignment(int fd, std::uint32_t& memory, std::uint32_t& offset) noexcept override;
+  // posix_transfer.cpp:
+  std::ptrdiff_t copy_range(int from, std::uint64_t from_offset, int to, std::uint64_t to_offset,
+                            std::size_t bytes) noexcept override;
+  std::ptrdiff_t send_to_file(int from, std::uint64_t from_offset, int to, std::uint64_t to_offset,
+                              std::size_t bytes) noexcept override;
+  std::ptrdiff_t splice_to_file(int from, std::uint64_t from_offset, const int (&pipe)[2], int to,
+                                std::uint64_t to_offset, std::size_t bytes) noexcept override;
+  std::ptrdiff_t send_to_stream(int from, std::uint64_t from_offset, int to,
+                                std::size_t bytes) noexcept override;
+  bool is_in_memory(int fd, std::uint64_t offset, std::size_t bytes) noexcept override;
+  int read_ahead(int fd, std::uint64_t offset, std::size_t bytes) noexcept override;
+  int find_data(int fd, std::uint64_t offset, std::uint64_t& begin,
+                std::uint64_t& end) noexcept override;
+
+  std::ptrdiff_t receive(int fd, void* data, std::size_t bytes) noexcept override;
+  std::ptrdiff_t receive_vector(int fd, io_vector* parts, std::size_t count) noexcept override;
+  std::ptrdiff_t send(int fd, const void* data, std::size_t bytes) noexcept override;
+  std::ptrdiff_t send_vector(int fd, const io_vector* parts, std::size_t count) noexcept override;
+  int open_pipe(int (&ends)[2]) noexcept override;
+  int adopt_any(int fd) noexcept override;
+  std::ptrdiff_t read(int fd, io_vector* parts, std::size_t count) noexcept override;
+  std::ptrdiff_t write(int fd, descriptor_nature what, const io_vector* parts,
+                       std::size_t count) noexcept override;
+  // posix_datagrams.cpp:
+  std::ptrdiff_t receive_message(int fd, message_header& message, int flags) noexcept override;
+  std::ptrdiff_t send_message(int fd, const message_header& message, int flags) noexcept override;
+  std::ptrdiff_t receive_messages(int fd, message_header* messages,
+                                  std::size_t count) noexcept override;
+  std::ptrdiff_t send_messages(int fd, message_header* messages,
+                               std::size_t count) noexcept override;
+  std::ptrdiff_t splice(int from, int to, std::size_t bytes, bool own_reader) noexcept override;
+  int accept(int fd) noexcept override;
+  int connect(int fd, const void* address, std::size_t bytes) noexcept override;
+  int pending_error(int fd) noexcept override;
+  int watch_signal(int number, signal_sink& sink) noexcept override;
+  void unwatch_signal(int number, signal_sink& sink) noexcept override;
+  int spawn(const spawn_request& what, spawned_child& child) noexcept override;
+  int collect_child(int handle, bool known, exit_status& status) noexcept override;
+  int signal_child(int handle, int number) noexcept override;
+  void leave_child(int handle) noexcept override;
+  int look_up(const name_question& question, name_sink& sink) noexcept override;
+  int name_of(const void* address, std::size_t bytes, bool datagrams,
+              name_texts& names) noexcept override;
+  int poll(int fd, unsigned events, std::int64_t deadline) noexcept override;
+};
+
+}  // namespace beck
