@@ -100,34 +100,8 @@ join_point* join_of(const wait_view& wait) noexcept {
 
 /// A dump says more than the name of the function where that is only "wait".
 const char* words_for(const io_op& op) noexcept {
-  switch (op.kind) {
-    case op_kind::wait_read:
-      return "readiness to read";
-    case op_kind::wait_write:
-      return "readiness to write";
-    case op_kind::wait_error:
-      return "an error";
-    case op_kind::wait_timer:
-      return "timer";
-    case op_kind::wait_signal:
-      return "signal";
-    case op_kind::file:
-    case op_kind::file_in_order:
-      return "a file";
-    case op_kind::receive:
-    case op_kind::receive_vector:
-    case op_kind::receive_lease:
-    case op_kind::receive_message:
-    case op_kind::send:
-    case op_kind::send_vector:
-    case op_kind::send_message:
-    case op_kind::accept:
-    case op_kind::connect:
-    case op_kind::raw:
-    case op_kind::job:
-      return name_of(op);
-  }
-  return "";
+  const char* const awaited = row_of(op.kind).awaited;
+  return awaited != nullptr ? awaited : name_of(op);
 }
 
 /// It has its result, which is queued.

@@ -11,11 +11,12 @@
 #include <cstdint>
 
 #include <beck/io/operation.hpp>
+#include <beck/run/loop_order.hpp>
 #include <beck/run/timer_entry.hpp>
 
-#include <beck/run/loop_order.hpp>
 #include "base/spin_lock.hpp"
 #include "base/use_check.hpp"
+#include "io/op/op_table.hpp"
 #include "io/system/system.hpp"
 
 namespace beck {
@@ -49,9 +50,6 @@ struct direction {
 
 /// Whether a read without readiness finds data more often one turn later than at once.
 inline bool reads_late(const direction& q) noexcept { return q.predictor >= speculation_from; }
-
-/// Directions of a descriptor: reading and accepting, writing and connecting, and errors.
-enum : unsigned { direction_in, direction_out, direction_error, directions };
 
 struct descriptor;
 class file_operation;
@@ -107,18 +105,10 @@ inline int cancelled_result_of(const io_op& op) noexcept {
   return (op.flags & io_op::flag_timed_out) != 0 ? timeout_result : cancelled_result;
 }
 
-inline bool is_receive(op_kind kind) noexcept {
-  return kind == op_kind::receive || kind == op_kind::receive_vector;
-}
-
-/// Reads of a stream: what one of them finds says something about the next.
-inline bool is_read(op_kind kind) noexcept {
-  return is_receive(kind) || kind == op_kind::receive_lease;
-}
-
-/// Datagrams: what one of them finds says nothing about the next.
-inline bool is_message(op_kind kind) noexcept {
-  return kind == op_kind::receive_message || kind == op_kind::send_message;
+/// The form in which the ring is asked for `op`: pipes and the like are polled before a write.
+inline ring_form ring_form_of(const io_op& op) noexcept {
+  const ring_form form = row_of(op.kind).ring;
+  return form == ring_form::send && !is_socket(*op.target) ? ring_form::poll : form;
 }
 
 /// Whether a direct system call is likely to find something. After a read that filled its buffer
@@ -127,92 +117,6 @@ inline bool is_message(op_kind kind) noexcept {
 inline bool worth_attempting(const descriptor& d, const direction& q, op_kind kind) noexcept {
   if (q.ready != readiness::perhaps) return q.ready == readiness::known;
   return !is_read(kind) || !reads_late(q) || !d.registered;
-}
-
-inline constexpr std::size_t op_kinds = static_cast<std::size_t>(op_kind::job) + 1;
-
-static_assert(op_kind::file_in_order < op_kind::wait_timer && op_kind::wait_timer < op_kind::file);
-
-inline bool is_file(op_kind kind) noexcept {
-  return kind == op_kind::file || kind == op_kind::file_in_order;
-}
-
-/// Whether operations of this kind queue for a direction of their descriptor.
-inline bool has_direction(op_kind kind) noexcept { return kind < op_kind::wait_timer; }
-
-constexpr unsigned decided_direction_of(op_kind kind) noexcept {
-  switch (kind) {
-    case op_kind::receive:
-    case op_kind::receive_vector:
-    case op_kind::receive_lease:
-    case op_kind::receive_message:
-    case op_kind::accept:
-    case op_kind::wait_read:
-    case op_kind::file_in_order:
-      return direction_in;
-    case op_kind::send:
-    case op_kind::send_vector:
-    case op_kind::send_message:
-    case op_kind::connect:
-    case op_kind::wait_write:
-      return direction_out;
-    case op_kind::wait_error:
-    case op_kind::wait_timer:
-    case op_kind::wait_signal:
-    case op_kind::file:
-    case op_kind::raw:
-    case op_kind::job:
-      return direction_error;
-  }
-  return direction_error;
-}
-
-/// The same as a table: operations of all kinds ask for it at each step.
-inline constexpr auto direction_table = [] {
-  std::array<std::uint8_t, op_kinds> table{};
-  for (std::size_t kind = 0; kind < op_kinds; ++kind) {
-    table[kind] = static_cast<std::uint8_t>(decided_direction_of(static_cast<op_kind>(kind)));
-  }
-  return table;
-}();
-
-inline unsigned direction_of(op_kind kind) noexcept {
-  return direction_table[static_cast<std::size_t>(kind)];
-}
-
-/// As the functions that start it are called, without their prefix.
-inline const char* name_of(op_kind kind) noexcept {
-  switch (kind) {
-    case op_kind::receive:
-    case op_kind::receive_vector:
-      return "read";
-    case op_kind::send:
-    case op_kind::send_vector:
-      return "write";
-    case op_kind::receive_lease:
-    case op_kind::receive_message:
-      return "receive";
-    case op_kind::send_message:
-      return "send";
-    case op_kind::accept:
-      return "accept";
-    case op_kind::connect:
-      return "connect";
-    case op_kind::wait_read:
-    case op_kind::wait_write:
-    case op_kind::wait_error:
-    case op_kind::wait_timer:
-    case op_kind::wait_signal:
-      return "wait";
-    case op_kind::file:
-    case op_kind::file_in_order:
-      return "a call on a file";
-    case op_kind::raw:
-      return "raw operation";
-    case op_kind::job:
-      return "a blocking call";
-  }
-  return "";
 }
 
 }  // namespace beck

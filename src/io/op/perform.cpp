@@ -109,34 +109,6 @@ std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
   return -EOPNOTSUPP;
 }
 
-unsigned awaited_events(op_kind kind) noexcept {
-  switch (kind) {
-    case op_kind::receive:
-    case op_kind::receive_vector:
-    case op_kind::receive_lease:
-    case op_kind::receive_message:
-    case op_kind::accept:
-    case op_kind::wait_read:
-      return poll_in | poll_read_hang_up;
-    case op_kind::send:
-    case op_kind::send_vector:
-    case op_kind::send_message:
-    case op_kind::connect:
-    case op_kind::wait_write:
-      return poll_out;
-    case op_kind::wait_error:
-      return poll_priority;
-    case op_kind::wait_timer:
-    case op_kind::wait_signal:
-    case op_kind::file:
-    case op_kind::file_in_order:
-    case op_kind::raw:
-    case op_kind::job:
-      break;
-  }
-  return 0;
-}
-
 std::size_t vector_bytes(const io_op& op) noexcept {
   if (op.kind != op_kind::receive_vector && op.kind != op_kind::send_vector) return op.length;
   std::size_t bytes = 0;

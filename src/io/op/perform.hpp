@@ -27,15 +27,8 @@ inline std::ptrdiff_t perform_transfer(system& sys, io_op& op) noexcept {
   return perform(sys, op);
 }
 
-/// What poll(2) has to report before another attempt makes sense.
-unsigned awaited_events(op_kind kind) noexcept;
-
 /// The bytes in all parts of a receive_vector or send_vector.
 std::size_t vector_bytes(const io_op& op) noexcept;
-
-inline bool is_transfer(op_kind kind) noexcept {
-  return is_receive(kind) || kind == op_kind::send || kind == op_kind::send_vector;
-}
 
 /// The bytes that a transfer asks for in all.
 inline std::size_t wanted_bytes(const io_op& op) noexcept {

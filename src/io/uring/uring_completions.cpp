@@ -90,35 +90,18 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
     cancels_ = others;
     op.flags &= static_cast<std::uint8_t>(~io_op::flag_cancel_queued);
   }
-  switch (op.kind) {
-    case op_kind::receive:
-      received(op, d, completion);
-      return;
-    case op_kind::send:
-      if (!is_socket(d)) break;
-      sent(op, d, completion.res);
-      return;
-    case op_kind::file:
-    case op_kind::file_in_order:
-      take_file(static_cast<file_operation&>(op), completion.res);
-      return;
-    case op_kind::raw:
+  switch (ring_form_of(op)) {
+    case ring_form::receive:
+      return received(op, d, completion);
+    case ring_form::send:
+      return sent(op, d, completion.res);
+    case ring_form::file:
+      return take_file(static_cast<file_operation&>(op), completion.res);
+    case ring_form::raw:
       if (is_orphaned(op, completion.res) && completion.res == -EINTR) break;
-      loop_.finish(op, completion.res);
-      return;
-    case op_kind::receive_vector:
-    case op_kind::receive_lease:
-    case op_kind::send_vector:
-    case op_kind::receive_message:
-    case op_kind::send_message:
-    case op_kind::accept:
-    case op_kind::connect:
-    case op_kind::wait_read:
-    case op_kind::wait_write:
-    case op_kind::wait_error:
-    case op_kind::wait_timer:
-    case op_kind::wait_signal:
-    case op_kind::job:
+      return loop_.finish(op, completion.res);
+    case ring_form::poll:
+    case ring_form::none:
       break;
   }
   // A one-shot poll: what it waited for may be tried.

@@ -68,50 +68,37 @@ void fill_poll(io_uring_sqe& sqe, int fd, unsigned events) noexcept {
   sqe.poll32_events = events;
 }
 
-/// What the kernel is asked for when a direct attempt was not possible.
+void fill_receive(io_uring_sqe& sqe, const io_op& op) noexcept {
+  sqe.opcode = IORING_OP_RECV;
+  sqe.fd = op.target->fd;
+  sqe.addr = reinterpret_cast<std::uint64_t>(static_cast<char*>(op.address) + op.transferred);
+  sqe.len = static_cast<std::uint32_t>(op.length - op.transferred);
+}
+
+void fill_send(io_uring_sqe& sqe, const io_op& op) noexcept {
+  sqe.opcode = IORING_OP_SEND;
+  sqe.fd = op.target->fd;
+  sqe.addr = reinterpret_cast<std::uint64_t>(static_cast<char*>(op.address) + op.transferred);
+  sqe.len = static_cast<std::uint32_t>(
+      std::min<std::size_t>(op.length - op.transferred, uring::transfer_bytes_max));
+  sqe.msg_flags = MSG_NOSIGNAL;
+  if ((op.flags & io_op::flag_all) != 0) sqe.msg_flags |= MSG_WAITALL;
+}
+
+/// Asks the kernel for an operation that could not be done by a direct call.
 void fill(io_uring_sqe& sqe, io_op& op) noexcept {
-  const int fd = op.target->fd;
-  switch (op.kind) {
-    case op_kind::receive:
-      sqe.opcode = IORING_OP_RECV;
-      sqe.fd = fd;
-      sqe.addr = reinterpret_cast<std::uint64_t>(static_cast<char*>(op.address) + op.transferred);
-      sqe.len = static_cast<std::uint32_t>(op.length - op.transferred);
-      return;
-    case op_kind::send:
-      if (!is_socket(*op.target)) return fill_poll(sqe, fd, POLLOUT);
-      sqe.opcode = IORING_OP_SEND;
-      sqe.fd = fd;
-      sqe.addr = reinterpret_cast<std::uint64_t>(static_cast<char*>(op.address) + op.transferred);
-      sqe.len = static_cast<std::uint32_t>(
-          std::min<std::size_t>(op.length - op.transferred, uring::transfer_bytes_max));
-      sqe.msg_flags = MSG_NOSIGNAL;
-      if ((op.flags & io_op::flag_all) != 0) sqe.msg_flags |= MSG_WAITALL;
-      return;
-    case op_kind::send_vector:
-    case op_kind::send_message:
-    case op_kind::connect:
-    case op_kind::wait_write:
-      fill_poll(sqe, fd, POLLOUT);
-      return;
-    case op_kind::wait_error:
-      fill_poll(sqe, fd, POLLPRI);
-      return;
-    case op_kind::file:
-    case op_kind::file_in_order:
-      fill_file(sqe, static_cast<file_operation&>(op));
-      return;
-    case op_kind::raw:
-      fill_raw(op, sqe);
-      return;
-    case op_kind::receive_vector:
-    case op_kind::receive_lease:
-    case op_kind::receive_message:
-    case op_kind::accept:
-    case op_kind::wait_read:
-    case op_kind::wait_timer:
-    case op_kind::wait_signal:
-    case op_kind::job:
+  switch (ring_form_of(op)) {
+    case ring_form::receive:
+      return fill_receive(sqe, op);
+    case ring_form::send:
+      return fill_send(sqe, op);
+    case ring_form::poll:
+      return fill_poll(sqe, op.target->fd, awaited_events(op.kind));
+    case ring_form::file:
+      return fill_file(sqe, static_cast<file_operation&>(op));
+    case ring_form::raw:
+      return fill_raw(op, sqe);
+    case ring_form::none:
       break;
   }
   BECK_ASSERT(false, "an operation without a ring entry reached the ring");
