@@ -9,6 +9,7 @@
 
 #include "io/loop/io_loop.hpp"
 #include "io/loop/loop_access.hpp"
+#include "io/loop/operation_use.hpp"
 #include "io/loop/signal_state.hpp"
 #include "io/op/lent_buffers.hpp"
 #include "io/op/perform.hpp"
@@ -337,16 +338,6 @@ void io_loop::abandon(direction& q) noexcept {
 
 // --- what headers call ---------------------------------------------------------------------------
 
-namespace {
-signal_state& set_of(const io_op& op) noexcept { return *static_cast<const signal_wait&>(op).set; }
-
-object_use use_for(io_op& op) noexcept {
-  if (op.kind == op_kind::wait_signal) return use_of(set_of(op), "wait");
-  return op.kind == op_kind::wait_timer ? use_of(*op.timer, "wait")
-                                        : use_of(*op.target, name_of(op.kind));
-}
-}  // namespace
-
 void start_operation(io_op& op) noexcept {
   io_loop& loop = loop_of(op);
   if (op.kind == op_kind::wait_timer) op.address = &loop;
@@ -368,20 +359,12 @@ void start_operation(io_op& op) noexcept {
   mail_.push(&op);
 }
 
-namespace {
-[[gnu::noinline]] bool is_ready_off_runner(io_loop& loop, io_op& op) noexcept {
-  const object_use inside = use_for(op);
-  return loop.attempt_inline_shared(op);
-}
-}  // namespace
-
 bool start_operation_immediate(io_op& op) noexcept {
   io_loop& loop = loop_of(op);
   if (op.kind == op_kind::wait_timer) op.address = &loop;
   if (!loop.on_runner() ||
       (has_direction(op.kind) && op.target->queue[direction_of(op.kind)].undelivered != nullptr)) {
-    if (loop.is_shared() && (op.flags & io_op::flag_steps) == 0 && is_ready_off_runner(loop, op))
-      return true;
+    if ((op.flags & io_op::flag_steps) == 0 && attempt_off_runner(op)) return true;
     start_operation(op);
     return false;
   }
@@ -389,96 +372,6 @@ bool start_operation_immediate(io_op& op) noexcept {
   op.flags &= io_op::flag_all | io_op::flag_tried | io_op::flag_steps;
   const object_use inside = use_for(op);
   return loop.start_immediate(op);
-}
-
-void complete_later(io_op& op, int result) noexcept {
-  op.result = result;
-  op.run = op.complete;
-  io_loop& loop = loop_of(op);
-  loop.is_shared() ? loop.post_shared(&op) : loop.post(&op);
-}
-
-const any_io_executor& default_executor(const io_op& op) noexcept {
-  if (op.kind == op_kind::wait_signal) return set_of(op).executor;
-  return op.kind == op_kind::wait_timer ? op.timer->executor : op.target->executor;
-}
-
-bool runs_operations_of(const any_io_executor& executor, const io_op& op) noexcept {
-  return executor.target() == &loop_of(op);
-}
-
-bool operation::await_ready() noexcept {
-  const descriptor& d = *target;
-  const direction& q = d.queue[direction_of(kind)];
-  io_loop& loop = *d.loop;
-  // Off the runner the slot may not even be looked at.
-  if (!loop.on_runner()) return loop.is_shared() && is_ready_off_runner(loop, *this);
-  if (loop.run_state().budget() == 0) return false;
-  if (d.fd < 0 || (d.closing | d.expired) || q.current != nullptr) return false;
-  if (q.undelivered != nullptr || !worth_attempting(d, q, kind)) return false;
-  const object_use inside = use_for(*this);
-  if (!loop.attempt(*this)) return false;
-  ++loop.run_state().counters.inline_completions;
-  return true;
-}
-
-bool operation::wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept {
-  coroutine_ = coroutine;
-  scope_ = &environment;
-  const wait_kind* waits = &own_wait;
-  if (runs_operations_of(environment.executor(), *this)) {
-    complete = &resume;
-  } else {
-    complete = &resume_elsewhere;
-    environment.executor().on_work_started();
-    if (environment.executor().context_or_null() != &loop_of(*this).context()) {
-      waits = &wait_elsewhere;
-    }
-  }
-  environment.wait_at_start(this, *waits);
-  if (!environment.stop_requested()) [[likely]]
-    return true;
-  environment.stop_waiting();
-  complete_later(*this, environment.stop_result());
-  return false;
-}
-
-const wait_kind operation::own_wait{&cancel_wait, "", wait_kind::leaf::operation};
-const wait_kind operation::wait_elsewhere{&cancel_wait, "an operation of another context",
-                                          wait_kind::leaf::operation_elsewhere};
-
-scope* operation::cancel_wait(void* leaf, scope& from) noexcept {
-  auto& op = *static_cast<operation*>(leaf);
-  io_loop& loop = loop_of(op);
-  const bool try_first = from.reason() == stop_reason::deadline && loop.runs_here();
-  if (loop.as_runner([&](io_loop& here) { here.cancel(op, try_first); })) return nullptr;
-  const auto cancel_there = [](void* there) noexcept {
-    auto& arrived = *static_cast<operation*>(there);
-    loop_of(arrived).cancel(arrived, false);
-  };
-  from.visit(loop.executor(), cancel_there, leaf);
-  loop.carry_out_orders();
-  return nullptr;
-}
-
-void operation::resume(queue_entry* entry, runner* where) {
-  if (where == nullptr) return;  // the frame belongs to its tree, which destroys it
-  ++where->counters.delivered;
-  auto* self = static_cast<operation*>(static_cast<io_op*>(entry));
-  scope& environment = *self->scope_;
-  if (environment.stop_requested()) [[unlikely]]
-    self->result = environment.explain(self->result);
-  environment.resume(self->coroutine_, *where);
-}
-
-void operation::resume_elsewhere(queue_entry* entry, runner* where) {
-  auto* self = static_cast<operation*>(static_cast<io_op*>(entry));
-  const any_io_executor home = self->scope_->executor();
-  if (where != nullptr) {
-    self->run = &resume;
-    home.post(self);  // from here on the frame may be gone
-  }
-  home.on_work_finished();
 }
 
 }  // namespace beck

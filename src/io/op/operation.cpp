@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSL-1.0
+// Operations as coroutines see them: trying before suspending, waiting, cancelling, resuming, and
+// the words of their errors, which are those of the synchronous forms.
+#include <beck/io/file_operation.hpp>
+#include <beck/io/timer_object.hpp>
+
+#include "io/loop/operation_use.hpp"
+
+namespace beck {
+namespace {
+
+const char* name_of_call(const file_operation& op) noexcept {
+  const bool positional = op.kind == op_kind::file;
+  const bool whole = (op.flags & io_op::flag_all) != 0;
+  switch (op.call) {
+    case file_call::read:
+    case file_call::read_vector:
+      if (!positional) return whole ? "read" : "read_some";
+      return whole ? "read_at" : "read_some_at";
+    case file_call::write:
+    case file_call::write_vector:
+      if (!positional) return whole ? "write" : "write_some";
+      return whole ? "write_at" : "write_some_at";
+    case file_call::sync_all:
+      return "sync_all";
+    case file_call::sync_data:
+      return "sync_data";
+    case file_call::resize:
+      return "resize";
+    case file_call::open:
+      return "open";
+  }
+  return "";
+}
+
+}  // namespace
+
+const char* name_of(const io_op& op) noexcept {
+  if (is_file(op.kind)) return name_of_call(static_cast<const file_operation&>(op));
+  const bool whole = (op.flags & (io_op::flag_all | io_op::flag_steps)) != 0;
+  if (!whole && is_receive(op.kind)) return "read_some";
+  if (!whole && (op.kind == op_kind::send || op.kind == op_kind::send_vector)) return "write_some";
+  return name_of(op.kind);
+}
+
+result_error operation::failure() const noexcept { return {make_failure(result), name_of(*this)}; }
+
+void complete_later(io_op& op, int result) noexcept {
+  op.result = result;
+  op.run = op.complete;
+  io_loop& loop = loop_of(op);
+  loop.is_shared() ? loop.post_shared(&op) : loop.post(&op);
+}
+
+const any_io_executor& default_executor(const io_op& op) noexcept {
+  if (op.kind == op_kind::wait_signal) return set_of(op).executor;
+  return op.kind == op_kind::wait_timer ? op.timer->executor : op.target->executor;
+}
+
+bool runs_operations_of(const any_io_executor& executor, const io_op& op) noexcept {
+  return executor.target() == &loop_of(op);
+}
+
+bool operation::await_ready() noexcept {
+  const descriptor& d = *target;
+  const direction& q = d.queue[direction_of(kind)];
+  io_loop& loop = *d.loop;
+  // Off the runner the slot may not even be looked at.
+  if (!loop.on_runner()) return attempt_off_runner(*this);
+  if (loop.run_state().budget() == 0) return false;
+  if (d.fd < 0 || (d.closing | d.expired) || q.current != nullptr) return false;
+  if (q.undelivered != nullptr || !worth_attempting(d, q, kind)) return false;
+  const object_use inside = use_for(*this);
+  if (!loop.attempt(*this)) return false;
+  ++loop.run_state().counters.inline_completions;
+  return true;
+}
+
+bool operation::wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept {
+  coroutine_ = coroutine;
+  scope_ = &environment;
+  const wait_kind* waits = &own_wait;
+  if (runs_operations_of(environment.executor(), *this)) {
+    complete = &resume;
+  } else {
+    complete = &resume_elsewhere;
+    environment.executor().on_work_started();
+    if (environment.executor().context_or_null() != &loop_of(*this).context()) {
+      waits = &wait_elsewhere;
+    }
+  }
+  environment.wait_at_start(this, *waits);
+  if (!environment.stop_requested()) [[likely]]
+    return true;
+  environment.stop_waiting();
+  complete_later(*this, environment.stop_result());
+  return false;
+}
+
+const wait_kind operation::own_wait{&cancel_wait, "", wait_kind::leaf::operation};
+const wait_kind operation::wait_elsewhere{&cancel_wait, "an operation of another context",
+                                          wait_kind::leaf::operation_elsewhere};
+
+scope* operation::cancel_wait(void* leaf, scope& from) noexcept {
+  auto& op = *static_cast<operation*>(leaf);
+  io_loop& loop = loop_of(op);
+  const bool try_first = from.reason() == stop_reason::deadline && loop.runs_here();
+  if (loop.as_runner([&](io_loop& here) { here.cancel(op, try_first); })) return nullptr;
+  const auto cancel_there = [](void* there) noexcept {
+    auto& arrived = *static_cast<operation*>(there);
+    loop_of(arrived).cancel(arrived, false);
+  };
+  from.visit(loop.executor(), cancel_there, leaf);
+  loop.carry_out_orders();
+  return nullptr;
+}
+
+void operation::resume(queue_entry* entry, runner* where) {
+  if (where == nullptr) return;  // the frame belongs to its tree, which destroys it
+  ++where->counters.delivered;
+  auto* self = static_cast<operation*>(static_cast<io_op*>(entry));
+  scope& environment = *self->scope_;
+  if (environment.stop_requested()) [[unlikely]]
+    self->result = environment.explain(self->result);
+  environment.resume(self->coroutine_, *where);
+}
+
+void operation::resume_elsewhere(queue_entry* entry, runner* where) {
+  auto* self = static_cast<operation*>(static_cast<io_op*>(entry));
+  const any_io_executor home = self->scope_->executor();
+  if (where != nullptr) {
+    self->run = &resume;
+    home.post(self);  // from here on the frame may be gone
+  }
+  home.on_work_finished();
+}
+
+}  // namespace beck
