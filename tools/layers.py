@@ -39,7 +39,7 @@ ROOMS = {
     "epoll": (("driver", "op", "system"), ("loop",)),
     "uring": (("driver", "op", "system"), ("loop",)),
     "sim": (("blocking", "driver", "op", "shared", "system"), ("loop",)),
-    "objects": ((), ("loop", "system")),
+    "objects": ((), ("loop", "op", "system")),
     "dump": ((), ("loop", "op")),
 }
 CLASS = re.compile(r"^[ \t]*(?:class|struct)\s+(?:\[\[\w+\]\]\s*)?(\w+)(?:\s+final)?\s*(?::[^;{}]*)?\{", re.MULTILINE)

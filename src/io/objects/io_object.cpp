@@ -6,6 +6,7 @@
 
 #include "io/loop/io_loop.hpp"
 #include "io/loop/loop_access.hpp"
+#include "io/op/perform.hpp"
 
 namespace beck {
 namespace {
@@ -241,6 +242,30 @@ std::size_t io_object::readable_bytes(error_code& ec) const noexcept {
   const int bytes = d.fd < 0 ? -EBADF : d.loop->sys().available(d.fd);
   ec = make_error(bytes);
   return bytes < 0 ? 0 : static_cast<std::size_t>(bytes);
+}
+
+// --- synchronous operations: the system calls of the attempts, on the caller's thread ------------
+
+int io_object::perform_now(io_op& op) const noexcept {
+  descriptor& d = *descriptor_;
+  const object_use inside = use_of(d, name_of(op.kind), object_use::kind::beside_others);
+  if (d.fd < 0) return -EBADF;
+  system& sys = d.loop->sys();
+  const std::size_t wanted = wanted_bytes(op);
+  if (is_transfer(op.kind) && wanted == 0) return 0;
+  for (;;) {
+    const std::ptrdiff_t r = perform(sys, op);
+    if (r == -EAGAIN) {
+      if (d.user_non_blocking) return -EAGAIN;
+      const int seen = sys.poll(d.fd, awaited_events(op.kind), INT64_MAX);
+      if (seen < 0) return seen;
+      continue;
+    }
+    if (r < 0 || !is_transfer(op.kind)) return static_cast<int>(r);
+    if (r == 0 && is_receive(op.kind)) return eof_result;
+    op.transferred += static_cast<std::size_t>(r);
+    if (op.transferred == wanted || (op.flags & io_op::flag_all) == 0) return 0;
+  }
 }
 
 }  // namespace beck
