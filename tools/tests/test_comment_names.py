@@ -5,6 +5,7 @@ import unittest
 from pathlib import Path
 
 import comment_names
+from cpp_text import files
 
 
 def complaints(**texts):
@@ -34,7 +35,7 @@ class CommentNames(unittest.TestCase):
         lines = [line.split()[0] for line in comment_names.LIST.read_text().splitlines() if not line.startswith("#")]
         self.assertEqual(sorted(set(lines)), lines)
         root = Path(__file__).resolve().parents[2]
-        texts = (path.read_text() for path in root.rglob("*.[ch]pp") if "build" not in path.parts)
+        texts = ((root / path).read_text() for path in files(root, ".hpp", ".cpp"))
         used = set(comment_names.WORD.findall("\n".join(texts)))
         self.assertEqual(set(), set(lines) - used)
 

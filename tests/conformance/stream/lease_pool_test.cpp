@@ -45,7 +45,7 @@ struct crowd {
 
 }  // namespace
 
-CONFORMANCE("receivers that find no buffer wait, and get those that come back in their order") {
+CONFORMANCE("receivers without a buffer wait, and get returned ones in the order of their start") {
   beck::io_context ctx(context_options().lease_buffers(2, 64));
   crowd all(ctx, 6);
   std::deque<beck::buffer_lease> held;
@@ -186,7 +186,7 @@ CONFORMANCE("many receivers share few buffers, and each gets its whole stream") 
   CHECK(ctx.stats().lease_waits > 0);
 }
 
-CONFORMANCE_ON(kernel, "other threads give buffers back, and who waits for one gets it") {
+CONFORMANCE_ON(kernel, "a buffer that another thread returns goes to a waiting receiver") {
   beck::io_context ctx(context_options().lease_buffers(2, 256));
   stream_pair pair(ctx);
   const std::string sent = pattern(300'000);
@@ -216,7 +216,7 @@ CONFORMANCE_ON(kernel, "other threads give buffers back, and who waits for one g
   CHECK(received == sent);
 }
 
-CONFORMANCE_ON(kernel, "buffers that another thread gives back together go to all who wait") {
+CONFORMANCE_ON(kernel, "a batch of returned buffers goes to all waiting receivers") {
   beck::io_context ctx(context_options().lease_buffers(3, 64));
   crowd all(ctx, 6);
   std::vector<beck::buffer_lease> held;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The ends of a connection: half-close, shutdown in every order, resets. Errors reach both
-// directions, and a hang-up that nobody reads costs no turns.
+// directions, and a hang-up without a reader costs no turns.
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/io/steady_timer.hpp>
@@ -76,7 +76,7 @@ constexpr std::uint64_t few_turns = 500;
 
 }  // namespace
 
-CONFORMANCE("a half-closed connection gives eof and still carries the other direction") {  // S3
+CONFORMANCE("a half-closed connection reports eof and still carries the other direction") {  // S3
   beck::io_context ctx(context_options());
   tcp_connection c(ctx);
   outcome sent;
@@ -322,7 +322,7 @@ CONFORMANCE("a wait for errors ends when the peer resets") {
   CHECK(waited.ok());
 }
 
-CONFORMANCE("a hang-up that nobody reads costs no turns") {  // S4
+CONFORMANCE("a hang-up without a reader costs no turns") {  // S4
   beck::io_context ctx(context_options());
   local_connection c(ctx);
   outcome first;
