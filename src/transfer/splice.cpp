@@ -60,7 +60,7 @@ bool splice_operation::choose_side() noexcept {
   kind = readable ? op_kind::wait_write : op_kind::wait_read;
   if (readable || loop.is_shared() || !loop.on_runner()) return true;
   direction& q = from_->queue[direction_in];
-  if (q.current == nullptr) q.ready = readiness::no;  // poll(2) has just said so
+  if (q.current == nullptr) note_not_ready(q);  // poll(2) has just said so
   return true;
 }
 

@@ -65,6 +65,7 @@ std::size_t counters::collect(std::uint64_t operations, figure* figures) const {
   add("attempts_per_op", &beck::context_stats::attempts);
   add("wrong_attempts_per_op", &beck::context_stats::wrong_attempts);
   add("lazy_armed_per_op", &beck::context_stats::lazy_armed);
+  add("arming_stops_per_op", &beck::context_stats::arming_stops);
   add("speculations_per_op", &beck::context_stats::speculations);
   add("leases_per_op", &beck::context_stats::leases);
   add("spins_per_op", &beck::context_stats::spins);

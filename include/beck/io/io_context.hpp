@@ -62,6 +62,7 @@ struct context_stats {
   std::uint64_t attempts = 0;            ///< direct system calls for operations
   std::uint64_t wrong_attempts = 0;      ///< those that gave EAGAIN
   std::uint64_t lazy_armed = 0;          ///< receives submitted one turn late
+  std::uint64_t arming_stops = 0;        ///< sockets whose receives are no longer submitted early
   std::uint64_t leases = 0;              ///< buffers lent by async_receive()
   std::uint64_t lease_waits = 0;         ///< receives that found none
   std::uint64_t speculations = 0;        ///< reads attempted one turn late, without readiness

@@ -14,10 +14,7 @@
 
 #include "base/fatal_call.hpp"
 #include "io/loop/io_loop.hpp"
-#include "io/op/perform.hpp"
-#include "io/op/perform_file.hpp"
 #include "io/op/readiness.hpp"
-#include "io/op/transitions.hpp"
 #include "io/system/wake.hpp"
 
 namespace beck {
@@ -39,7 +36,7 @@ int no_events(const char* call, int error) noexcept {
 }  // namespace
 
 epoll_driver::epoll_driver(io_loop& loop, const std::string& refused)
-    : loop_(loop),
+    : readiness_driver(loop),
       report_(refused.empty() ? "epoll" : "epoll; no io_uring: " + refused),
       events_(events_first) {
   epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
@@ -62,12 +59,6 @@ epoll_driver::~epoll_driver() { close_handles(); }
 void epoll_driver::close_handles() noexcept {
   ::close(wake_fd_);
   ::close(epoll_fd_);
-}
-
-void epoll_driver::attach(descriptor& d) noexcept {
-  // The first attempt costs nothing extra: the descriptor is not registered yet.
-  d.queue[direction_in].ready = readiness::known;
-  d.queue[direction_out].ready = readiness::known;
 }
 
 bool epoll_driver::detach(descriptor& d) noexcept {
@@ -99,7 +90,7 @@ bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
 }
 
 /// Relaxed: it only says how soon the next visit should be.
-inline void epoll_driver::count_parked(int change) noexcept {
+void epoll_driver::count_parked(int change) noexcept {
   if (loop_.is_shared()) [[unlikely]] {
     parked_.fetch_add(change, std::memory_order_relaxed);
   } else {
@@ -107,47 +98,8 @@ inline void epoll_driver::count_parked(int change) noexcept {
   }
 }
 
-void epoll_driver::submit(io_op& op) noexcept {
-  if (op.kind == op_kind::raw) {  // there is no ring
-    loop_.finish(op, -EOPNOTSUPP);
-    return;
-  }
-  if (is_file(op.kind)) return loop_.run_blocking(op);
-  descriptor& d = *op.target;
-  const direction& q = d.queue[direction_of(op.kind)];
-  if (!watch(d, op)) return;
-  const bool speculates = is_read(op.kind) && reads_late(q) && q.ready != readiness::known;
-  if (speculates && !loop_.is_shared()) {
-    advance(op, op_event::list);
-    fresh_.add(op);
-  } else if (speculates && loop_.speculate_shared(op)) {
-    return;  // each thread has lists of its own
-  } else if (q.ready != readiness::no) {
-    loop_.queue_attempt(op);
-  } else {
-    advance(op, op_event::park);
-    count_parked(1);
-  }
-}
-
-void epoll_driver::cancel(io_op& op) noexcept {
-  if (is_on_thread(op)) return loop_.cancel_blocking(op);
-  if (op.state != op_state::parked) return;  // listed: the flag ends it
-  if (!loop_.is_paused(op)) count_parked(-1);
-  loop_.finish(op, -ECANCELED);
-}
-
-void epoll_driver::leave_to_parent() noexcept {
-  const auto end = [this](io_op& op) { loop_.finish(op, -ECANCELED); };
-  due_.take(end);
-  fresh_.take(end);
-}
-
 void epoll_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
-  const auto attempt_late = [this](io_op& op) { loop_.queue_late_attempt(op); };
-  due_.take(attempt_late);
-  due_.rotate(fresh_);
-  if (mode == turn_mode::drain) due_.take(attempt_late);
+  begin_turn(mode);
   if (mode != turn_mode::drain && loop_.has_queued()) mode = turn_mode::busy;
 
   if (mode == turn_mode::busy) {  // there is no flag to look at: ask now and then
@@ -159,9 +111,9 @@ void epoll_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
     if (now - last_visit_ < (idle ? idle_visit_ns : busy_ns)) return;
     last_visit_ = now;
     collect(0, 0);
-  } else if (mode == turn_mode::drain || !due_.empty()) {
+  } else if (mode == turn_mode::drain || has_due()) {
     collect(0, 0);
-    if (mode == turn_mode::wait && !loop_.has_queued()) due_.take(attempt_late);
+    if (mode == turn_mode::wait && !loop_.has_queued()) attempt_due();
   } else if (loop_.mail().sleep()) {
     collect(-1, deadline);
     loop_.mail().awake();
@@ -212,7 +164,7 @@ void epoll_driver::collect(int timeout, std::int64_t deadline) noexcept {
       descriptor& d = loop_.descriptor_at(static_cast<std::uint32_t>(event.data.u64));
       const io_loop::descriptor_lock held(loop_, d);
       if (token_of(d) != event.data.u64) continue;  // S7: the slot has a new owner
-      count_parked(-static_cast<int>(note_events(loop_, d, event.events)));
+      note(d, event.events);
     }
     if (static_cast<std::size_t>(count) < events_.size() || events_.size() >= events_max) return;
     try {  // full: there may be more, and the next batch should fit

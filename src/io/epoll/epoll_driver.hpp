@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The epoll driver: each descriptor is registered once, edge-triggered, when its first attempt
-// finds nothing; there is no MOD and no re-arming. Reads that are likely to succeed a turn later
-// are attempted then instead of waiting for an event (lazy speculation).
+// finds nothing; there is no MOD and no re-arming.
 #pragma once
 
 #include <atomic>
@@ -9,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "io/driver/driver.hpp"
-#include "io/op/lazy_list.hpp"
+#include "io/driver/readiness_driver.hpp"
 
 struct epoll_event;
 
@@ -18,24 +16,17 @@ namespace beck {
 
 class io_loop;
 
-class epoll_driver final : public driver {
+class epoll_driver final : public readiness_driver {
  public:
   /// `refused`: why there is no better driver, for the report; empty if this one was asked for.
   /// Throws io_error if the kernel refuses.
   epoll_driver(io_loop& loop, const std::string& refused);
   ~epoll_driver() override;
 
-  void attach(descriptor& d) noexcept override;
   bool detach(descriptor& d) noexcept override;
-  void submit(io_op& op) noexcept override;
-  void cancel(io_op& op) noexcept override;
-  bool unlist(io_op& op) noexcept override { return due_.remove(op) || fresh_.remove(op); }
   void turn(turn_mode mode, std::int64_t deadline) noexcept override;
-  void cancel_everything() noexcept override {}
-  void leave_to_parent() noexcept override;
   void close_handles() noexcept override;
   int wake_handle() const noexcept override { return wake_fd_; }
-  unsigned in_flight() const noexcept override { return 0; }
   backend kind() const noexcept override { return backend::epoll; }
   const char* report() const noexcept override { return report_.c_str(); }
   void add_stats(context_stats&) const noexcept override {}
@@ -50,22 +41,19 @@ class epoll_driver final : public driver {
   static constexpr std::size_t events_first = 256;
   static constexpr std::size_t events_max = 16384;
 
-  bool watch(descriptor& d, io_op& op) noexcept;
-  void count_parked(int change) noexcept;
+  bool watch(descriptor& d, io_op& op) noexcept override;
+  void count_parked(int change) noexcept override;
   /// timeout 0: what is there now; else waits until the deadline.
   void collect(int timeout, std::int64_t deadline) noexcept;
   /// How many events there are; 0 also after a signal.
   int wait_for_events(const timespec* limit) noexcept;
 
-  io_loop& loop_;
   std::string report_;
   int epoll_fd_ = -1;
   int wake_fd_ = -1;
   bool nanoseconds_ = true;  // epoll_pwait2 exists
   std::int64_t last_visit_ = 0;
   std::atomic<int> parked_{0};  // operations that only an event can wake
-  lazy_list due_;               // attempted in this turn
-  lazy_list fresh_;             // attempted in the next one
   std::vector<epoll_event> events_;
 };
 

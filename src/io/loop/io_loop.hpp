@@ -27,6 +27,7 @@
 #include "io/op/descriptor.hpp"
 #include "io/op/descriptor_chunks.hpp"
 #include "io/op/lease_pool.hpp"
+#include "io/op/readiness.hpp"
 #include "io/shared/shared_runners.hpp"
 #include "io/system/system.hpp"
 
@@ -221,8 +222,6 @@ class io_loop {
   void run_blocking(io_op& op) noexcept { jobs_.run(op); }
   void cancel_blocking(io_op& op) noexcept { jobs_.cancel(op); }
 
-  /// From a driver, too: a read gave less than it asked for, and the kernel did not say more.
-  void note_short_read(const descriptor& d, direction& q) const noexcept;
   /// Queues an attempt of `op`.
   void queue_attempt(io_op& op) noexcept;
   /// Queues an attempt of a read that was listed, although nothing says that it will find data.
@@ -231,8 +230,7 @@ class io_loop {
   bool is_paused(const io_op& op) const noexcept { return (op.flags & io_op::flag_exhausted) != 0; }
   void enqueue(queue_entry* entry) noexcept { queue_.push(entry); }
   bool has_queued() const noexcept { return !queue_.empty(); }
-  /// Whether the predictors of reads may learn.
-  bool speculates() const noexcept { return speculation_; }
+  const readiness_rules& rules() const noexcept { return rules_; }
 
   // --- parts
   system& sys() noexcept { return *system_; }
@@ -343,8 +341,6 @@ class io_loop {
   static void log_pause(queue_entry* entry, runner* where);
   void leave_pause(io_op& op) noexcept;
   void cancel_one(io_op& op) noexcept;
-  void note_received(const descriptor& d, direction& q, std::size_t asked,
-                     std::size_t moved) const noexcept;
   void resume_acceptors() noexcept;
   bool empty_out() noexcept;
   void cancel_everything() noexcept;
@@ -387,7 +383,7 @@ class io_loop {
   unsigned forks_ = fork_count();
   // The threads of a shared loop read these all the time; what they write is in the lines before.
   const std::unique_ptr<shared_runners> shared_;  // null: exclusive
-  const bool speculation_;
+  readiness_rules rules_;
   bool closing_ = false;
   std::unique_ptr<system> system_;
   std::unique_ptr<driver> driver_;

@@ -24,7 +24,7 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
     : shared_(how.threads_ > 1
                   ? std::make_unique<shared_runners>(*this, static_cast<unsigned>(how.threads_))
                   : nullptr),
-      speculation_(how.speculation_),
+      rules_{how.speculation_, true},
       wall_timers_(*this),
       leases_(new lease_pool(*this, how.lease_buffers_, how.lease_bytes_)),
       busy_poll_(how.busy_poll_ns_),
@@ -46,6 +46,7 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
   no_descriptor_.loop = this;
   no_descriptor_.executor = executor();
   backend_selection::open(*this, how, system_, driver_);
+  rules_.urgent_data_is_told = driver_->tells_urgent_data();
   if (driver_->wake_handle() < 0) busy_poll_ = busy_poll(0);  // virtual time passes by waiting
   mail_.open(driver_->wake_handle());
   if (is_shared()) shared_->open(driver_->wake_handle(), driver_->threads());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A file descriptor as the loop sees it: one queue of operations for each direction, what is known
-// about readiness, and a generation that makes stale events harmless. Descriptors belong to their
+// A file descriptor as the loop sees it: its directions, and a generation that makes stale events
+// harmless. Descriptors belong to their
 // loop, are reused and never freed before it; only the runner touches the queues, and of a shared
 // loop whoever has the descriptor's lock.
 #pragma once
@@ -16,40 +16,13 @@
 
 #include "base/spin_lock.hpp"
 #include "base/use_check.hpp"
+#include "io/op/direction.hpp"
 #include "io/op/op_table.hpp"
 #include "io/system/system.hpp"
 
 namespace beck {
 
 class io_loop;
-
-/// What is known about a direction without asking the kernel.
-enum class readiness : std::uint8_t {
-  no,       ///< an attempt would find nothing: wait for an event
-  perhaps,  ///< the last read filled its buffer or met a boundary: there may be more
-  known,    ///< an event, a hang-up or the kernel's word says so
-};
-
-/// From this value of its predictor on a direction tries reads one turn late instead of at once.
-inline constexpr std::uint8_t speculation_from = 2;
-
-/// The operations of one direction, in the order of their start: one that is being tried, waits for
-/// readiness or is in the kernel, and those behind it.
-struct direction {
-  io_op* current = nullptr;
-  entry_queue waiting;
-  /// The last one whose completion is in the run queue: nothing may finish inline before it.
-  io_op* undelivered = nullptr;
-  readiness ready = readiness::no;
-  /// Saturating: how often waiting was right; see reads_late().
-  std::uint8_t predictor = 0;
-  bool handing_over = false;  ///< waiting operations are being given to the driver
-  bool trying = false;        ///< shared: a thread makes its system call
-  bool woken_late = false;    ///< shared: an event came during that
-};
-
-/// Whether a read without readiness finds data more often one turn later than at once.
-inline bool reads_late(const direction& q) noexcept { return q.predictor >= speculation_from; }
 
 struct descriptor;
 class file_operation;
@@ -109,14 +82,6 @@ inline int cancelled_result_of(const io_op& op) noexcept {
 inline ring_form ring_form_of(const io_op& op) noexcept {
   const ring_form form = row_of(op.kind).ring;
   return form == ring_form::send && !is_socket(*op.target) ? ring_form::poll : form;
-}
-
-/// Whether a direct system call is likely to find something. After a read that filled its buffer
-/// there is "perhaps" more: worth a try for everything but a read under a warm predictor, which
-/// finds the data more often by waiting one turn than by trying now.
-inline bool worth_attempting(const descriptor& d, const direction& q, op_kind kind) noexcept {
-  if (q.ready != readiness::perhaps) return q.ready == readiness::known;
-  return !is_read(kind) || !reads_late(q) || !d.registered;
 }
 
 }  // namespace beck

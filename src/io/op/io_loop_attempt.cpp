@@ -13,6 +13,7 @@
 #include "io/op/lent_buffers.hpp"
 #include "io/op/perform.hpp"
 #include "io/op/perform_file.hpp"
+#include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"
 
 namespace beck {
@@ -61,7 +62,7 @@ void note_messages(const io_op& op, direction& q, runner& where) noexcept {
   where.charge(static_cast<unsigned>(op.transferred - 1));
   if (op.kind != op_kind::receive_message || op.transferred == op.length) return;
   // Or an error, which comes with the next call; an event has told of that before.
-  if (!op.target->reads_until_empty) q.ready = readiness::no;
+  if (!op.target->reads_until_empty) note_not_ready(q);
 }
 
 }  // namespace
@@ -71,7 +72,7 @@ void io_loop::hand_over(io_op& op) noexcept {
   if (op.kind == op_kind::file_in_order) {  // those before it have moved the position
     static_cast<file_operation&>(op).offset = op.target->position;
   } else if (is_untried(op)) {
-    op.target->queue[direction_of(op.kind)].ready = readiness::known;
+    note_ready(op.target->queue[direction_of(op.kind)]);
   }
   driver_->submit(op);
 }
@@ -90,7 +91,7 @@ bool io_loop::attempt(io_op& op) noexcept {
     const std::ptrdiff_t r = is_shared() ? perform_shared(op) : perform(*system_, op);
     if (r == -EAGAIN) {
       ++counters.wrong_attempts;
-      q.ready = readiness::no;
+      note_not_ready(q);
       if (op.kind == op_kind::accept) op.flags |= io_op::flag_tried;
       return false;
     }
@@ -104,7 +105,7 @@ bool io_loop::attempt(io_op& op) noexcept {
       if (r >= 0) accept_pause_ns_ = 0;
       if (lost || is_exhaustion(static_cast<int>(r))) {
         op.result = static_cast<int>(r);
-        q.ready = readiness::known;
+        note_ready(q);
         op.flags |= io_op::flag_exhausted;
         return false;
       }
@@ -133,7 +134,7 @@ bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept 
     const std::ptrdiff_t r = Shared ? perform_shared(op) : perform_transfer(*system_, op);
     if (r == -EAGAIN) {
       ++counters.wrong_attempts;
-      q.ready = readiness::no;
+      note_not_ready(q);
       return false;
     }
     if (r < 0 || (r == 0 && receiving)) {
@@ -145,7 +146,7 @@ bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept 
     const std::size_t asked = wanted - op.transferred;
     op.transferred += moved;
     op.result = 0;
-    if (receiving) note_received(d, q, asked, moved);
+    if (receiving) rules_.note_received(d, q, asked, moved);
     if (op.transferred == wanted || (op.flags & io_op::flag_all) == 0) return true;
   }
   return false;
@@ -161,7 +162,7 @@ bool io_loop::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept {
   if (!worth_attempting(d, q, op.kind) || !where.spend(runner::call_weight)) return false;
   if (op.address == nullptr) op.address = leases_->take();
   if (op.address == nullptr) {
-    q.ready = readiness::known;  // nothing was learnt
+    note_ready(q);  // nothing was learnt
     op.result = -ENOMEM;
     if (leases_->buffers() == 0) return true;
     op.flags |= io_op::flag_exhausted;
@@ -178,39 +179,18 @@ bool io_loop::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept {
     where.charge(static_cast<unsigned>(static_cast<std::size_t>(r) / runner::bytes_per_weight));
     op.transferred = static_cast<std::size_t>(r);
     op.result = 0;
-    note_received(d, q, room.bytes, op.transferred);
+    rules_.note_received(d, q, room.bytes, op.transferred);
     return true;
   }
   op.address = nullptr;
   leases_->give_back(taken);
   if (r == -EAGAIN) {
     ++counters_.wrong_attempts;
-    q.ready = readiness::no;
+    note_not_ready(q);
     return false;
   }
   op.result = r < 0 ? static_cast<int>(r) : eof_result;
   return true;
-}
-
-void io_loop::note_received(const descriptor& d, direction& q, std::size_t asked,
-                            std::size_t moved) const noexcept {
-  if (d.reads_until_empty) {
-    q.ready = readiness::known;
-  } else {
-    q.ready = readiness::perhaps;
-    if (moved < asked) note_short_read(d, q);
-  }
-}
-
-/// It has found the last of what was there, or met a boundary (docs/kernel.md). TCP has one kind of
-/// them, and a driver may tell of that. Else there is "perhaps" more, and to try late is the best.
-void io_loop::note_short_read(const descriptor& d, direction& q) const noexcept {
-  if (d.nature == descriptor_nature::tcp && driver_->tells_urgent_data()) {
-    q.ready = readiness::no;
-  } else {
-    q.ready = readiness::perhaps;
-    if (speculation_) q.predictor = std::max(q.predictor, speculation_from);
-  }
 }
 
 // --- S1: accepting without descriptors -----------------------------------------------------------

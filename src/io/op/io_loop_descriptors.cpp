@@ -7,6 +7,7 @@
 #include <beck/base/assert.hpp>
 
 #include "io/loop/io_loop.hpp"
+#include "io/op/readiness.hpp"
 
 namespace beck {
 
@@ -53,8 +54,7 @@ void io_loop::open_locked(descriptor& d, int fd, descriptor_nature nature) noexc
   for (direction& q : d.queue) {
     BECK_ASSERT(q.current == nullptr && q.waiting.empty(),
                 "a descriptor was opened with operations in flight");
-    q.ready = readiness::no;
-    q.predictor = 0;
+    forget_readiness(q);
   }
   d.nature = nature;
   d.reads_until_empty = false;

@@ -13,6 +13,7 @@
 #include "io/loop/signal_state.hpp"
 #include "io/op/lent_buffers.hpp"
 #include "io/op/perform.hpp"
+#include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"
 
 namespace beck {
@@ -61,7 +62,7 @@ bool io_loop::start_immediate(io_op& op) noexcept {
   direction& q = d.queue[direction_of(op.kind)];
   if (q.current != nullptr) {
     if (planted(planted_bug::overtaking_read) && is_receive(op.kind)) {
-      q.ready = readiness::known;
+      note_ready(q);
       if (attempt(op)) return true;
     }
     ++outstanding_;
@@ -69,9 +70,7 @@ bool io_loop::start_immediate(io_op& op) noexcept {
     q.waiting.push(&op);
     return false;
   }
-  // The most frequent start of all: a read where there is nothing.
-  const bool vain = op.kind == op_kind::receive && q.ready == readiness::no && op.length != 0;
-  if (!vain && (is_transfer(op.kind) ? attempt_transfer<false>(op, d, q) : attempt(op)))
+  if (!is_vain(op, q) && (is_transfer(op.kind) ? attempt_transfer<false>(op, d, q) : attempt(op)))
     return true;
   ++outstanding_;
   q.current = &op;
@@ -108,7 +107,7 @@ void io_loop::attempt_entry(queue_entry* entry, runner* where) {
   }
   io_loop& loop = *op.target->loop;
   const bool last = (op.flags & io_op::flag_last_attempt) != 0;
-  if (last) op.target->queue[direction_of(op.kind)].ready = readiness::known;
+  if (last) note_ready(op.target->queue[direction_of(op.kind)]);
   if ((op.flags & io_op::flag_cancelled) != 0) {
     op.result = cancelled_result_of(op);
   } else if (!loop.attempt(op)) {
@@ -134,10 +133,13 @@ void io_loop::late_attempt_entry(queue_entry* entry, runner* where) {
     return attempt_entry(entry, where);
   io_loop& loop = *op.target->loop;
   direction& q = op.target->queue[direction_of(op.kind)];
-  q.ready = readiness::known;  // nothing says so: that is what is tried
+  note_ready(q);  // nothing says so: that is what is tried
   ++loop.counters_.speculations;
-  if (loop.attempt(op)) return loop.deliver_here(op, where);
-  q.predictor = 0;
+  if (loop.attempt(op)) {
+    if (loop.rules_.learns) q.arming.note_unarmed(true);
+    return loop.deliver_here(op, where);
+  }
+  q.predictor.late_attempt_failed();
   if (!loop.pause_if_exhausted(op)) loop.hand_over(op);
 }
 

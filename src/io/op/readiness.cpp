@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
-// Events to readiness bits to queued attempts.
 #include "io/op/readiness.hpp"
 
 #include "base/test_build.hpp"
 #include "io/loop/io_loop.hpp"
-#include "io/op/perform.hpp"
 
 namespace beck {
 namespace {
 
-constexpr std::uint8_t predictor_max = 3;
-
 unsigned wake(io_loop& loop, direction& q) noexcept {
-  q.ready = readiness::known;
+  note_ready(q);
   io_op* op = q.current;
   if (op == nullptr || op->state != op_state::parked || loop.is_paused(*op)) return 0;
   if (planted(planted_bug::lost_wake_up) && loop.counters().completions % 8 == 0) return 0;
-  if (is_read(op->kind) && q.predictor < predictor_max && loop.speculates()) ++q.predictor;
+  if (is_read(op->kind) && loop.rules().learns) {
+    q.predictor.waiting_was_right();
+    q.arming.note_unarmed(false);
+  }
   loop.queue_attempt(*op);
   return 1;
 }
@@ -30,10 +29,43 @@ unsigned note_events(io_loop& loop, descriptor& d, unsigned events) noexcept {
   if (ended || (events & poll_in) != 0) woken += wake(loop, d.queue[direction_in]);
   if ((events & (poll_out | poll_hang_up | poll_error)) != 0)
     woken += wake(loop, d.queue[direction_out]);
-  if ((events & (poll_error | poll_hang_up | poll_priority)) != 0) {
+  if ((events & (poll_error | poll_hang_up | poll_priority)) != 0)
     woken += wake(loop, d.queue[direction_error]);
-  }
   return woken;
+}
+
+void readiness_rules::note_received(const descriptor& d, direction& q, std::size_t asked,
+                                    std::size_t moved) const noexcept {
+  if (d.reads_until_empty) {
+    q.ready = readiness::known;
+  } else {
+    q.ready = readiness::perhaps;
+    if (moved < asked) note_short_read(d, q);
+  }
+}
+
+/// It has found the last of the data, or met a boundary (docs/kernel.md). TCP has one kind of
+/// boundary, and a driver may tell of it. Else there is "perhaps" more, and a late attempt is best.
+void readiness_rules::note_short_read(const descriptor& d, direction& q) const noexcept {
+  if (d.nature == descriptor_nature::tcp && urgent_data_is_told) {
+    q.ready = readiness::no;
+  } else {
+    q.ready = readiness::perhaps;
+    if (learns) q.predictor.expect_data();
+  }
+}
+
+/// The kernel's word needs no guess. An event that came since the receive was armed stays: the
+/// completions of different entries are not ordered, and an edge is told once.
+void readiness_rules::note_completed_receive(const descriptor& d, direction& q,
+                                             bool more) const noexcept {
+  if (d.reads_until_empty || more) {
+    q.ready = readiness::known;
+  } else if (q.ready != readiness::known) {
+    q.ready = readiness::no;
+    // Of UNIX sockets it says so from Linux 6.17 on. What is not watched yet is looked at then.
+    if (d.nature != descriptor_nature::tcp && d.registered) note_short_read(d, q);
+  }
 }
 
 }  // namespace beck

@@ -10,6 +10,7 @@
 #include "io/loop/io_loop.hpp"
 #include "io/op/lent_buffers.hpp"
 #include "io/op/perform.hpp"
+#include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"
 
 namespace beck {
@@ -126,7 +127,7 @@ std::ptrdiff_t io_loop::perform_shared(io_op& op) noexcept {
   const unsigned budget_left = where.budget();
   for (;;) {
     const readiness before = q.ready;
-    q.ready = readiness::no;
+    note_not_ready(q);
     q.trying = true;
     let_go(d);
     shared_->meet_others();
@@ -148,7 +149,7 @@ std::ptrdiff_t io_loop::perform_shared(io_op& op) noexcept {
 bool io_loop::attempt_shared(io_op& op) noexcept {
   direction& q = op.target->queue[direction_of(op.kind)];
   const bool done = is_transfer(op.kind) ? attempt_transfer<true>(op, *op.target, q) : attempt(op);
-  if (q.woken_late) q.ready = readiness::known;
+  if (q.woken_late) note_ready(q);
   q.woken_late = false;
   return done;
 }
@@ -232,7 +233,7 @@ bool io_loop::speculate_shared(io_op& op) noexcept {
 bool io_loop::try_current(io_op& op) noexcept {
   const bool last = (op.flags & io_op::flag_last_attempt) != 0;
   if ((op.flags & io_op::flag_cancelled) == 0) {
-    if (last) op.target->queue[direction_of(op.kind)].ready = readiness::known;
+    if (last) note_ready(op.target->queue[direction_of(op.kind)]);
     if (attempt_shared(op)) return true;
   }
   if (last || (op.flags & io_op::flag_cancelled) != 0) {
@@ -265,11 +266,11 @@ void io_loop::deliver_attempt_shared(io_op& op, runner* where, bool late) {
   {
     const operation_lock held(loop, *op.target, op.kind);
     direction& q = op.target->queue[direction_of(op.kind)];
-    const std::uint8_t learnt = q.predictor;
+    const read_predictor learnt = q.predictor;
     if (late && (op.flags & io_op::flag_cancelled) == 0) {
       ++loop.counters_here().speculations;
-      q.ready = readiness::known;
-      q.predictor = 0;  // if it finds nothing
+      note_ready(q);
+      q.predictor.late_attempt_failed();  // unless it finds something
     }
     const bool last = (op.flags & io_op::flag_last_attempt) != 0;
     if (!loop.try_current(op)) return;

@@ -25,7 +25,8 @@ std::uint64_t token_of(const descriptor& d) noexcept {
 
 }  // namespace
 
-sim_driver::sim_driver(io_loop& loop, sim_system& sys) : loop_(loop), sys_(sys), jobs_(loop, sys) {
+sim_driver::sim_driver(io_loop& loop, sim_system& sys)
+    : readiness_driver(loop), sys_(sys), jobs_(loop, sys) {
   if (loop_.is_shared()) {
     runners_ = std::make_unique<sim_runners>(*this, sys_.world(), loop_.threads_max());
     sys_.run_by(runners_.get());
@@ -38,11 +39,6 @@ sim_driver::~sim_driver() {
   sys_.world().scheduler().remove(*this);
 }
 
-void sim_driver::attach(descriptor& d) noexcept {
-  d.queue[direction_in].ready = readiness::known;
-  d.queue[direction_out].ready = readiness::known;
-}
-
 bool sim_driver::detach(descriptor& d) noexcept {
   if (sim_socket* s = sys_.find(d.fd); s != nullptr && d.registered) sim_network::unwatch(*s);
   d.registered = false;
@@ -53,7 +49,7 @@ bool sim_driver::watch(descriptor& d, io_op& op) noexcept {
   if (d.registered) return true;
   sim_socket* s = sys_.find(d.fd);
   if (s == nullptr) {
-    loop_.finish(op, op.kind == op_kind::raw ? -EOPNOTSUPP : -EBADF);
+    loop_.finish(op, -EBADF);
     return false;
   }
   sys_.world().network().watch(*s, ready_, token_of(d));
@@ -61,44 +57,18 @@ bool sim_driver::watch(descriptor& d, io_op& op) noexcept {
   return true;
 }
 
-void sim_driver::submit(io_op& op) noexcept {
-  if (is_file(op.kind)) return loop_.run_blocking(op);
-  descriptor& d = *op.target;
-  const direction& q = d.queue[direction_of(op.kind)];
-  if (!watch(d, op)) return;
-  const bool speculates = is_read(op.kind) && reads_late(q) && q.ready != readiness::known;
-  if (speculates && !loop_.is_shared()) {
-    advance(op, op_event::list);
-    fresh_.add(op);
-  } else if (speculates && loop_.speculate_shared(op)) {
-    return;  // each thread has lists of its own
-  } else if (q.ready != readiness::no) {
-    loop_.queue_attempt(op);
-  } else {
-    advance(op, op_event::park);
-  }
-}
-
-void sim_driver::cancel(io_op& op) noexcept {
-  if (is_on_thread(op)) return loop_.cancel_blocking(op);
-  if (op.state == op_state::parked) loop_.finish(op, -ECANCELED);  // listed: the flag ends it
-}
-
 void sim_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
-  const auto attempt_late = [this](io_op& op) { loop_.queue_late_attempt(op); };
-  due_.take(attempt_late);
-  due_.rotate(fresh_);
-  if (mode == turn_mode::drain) due_.take(attempt_late);
+  begin_turn(mode);
   ++loop_.counters().kernel_entries;
 
   if (mode != turn_mode::wait || loop_.has_queued()) {
     pass_time(mode == turn_mode::drain ? 0 : visit_ns);
     collect();
     if (mode == turn_mode::drain && !loop_.has_queued()) pass_time(visit_ns);
-  } else if (!due_.empty()) {
+  } else if (has_due()) {
     pass_time(0);
     collect();
-    if (!loop_.has_queued()) due_.take(attempt_late);
+    if (!loop_.has_queued()) attempt_due();
   } else {
     wait(deadline);
     collect();
@@ -167,7 +137,7 @@ void sim_driver::collect() noexcept {
     const io_loop::descriptor_lock held(loop_, d);
     if (token_of(d) != s.token) continue;  // S7: the slot has a new owner
     sys_.world().note(sys_.host(), sim_note::event, s.fd, events);
-    note_events(loop_, d, events);
+    note(d, events);
   }
   taken_.entries.clear();
 }
@@ -178,8 +148,8 @@ bool sim_driver::is_ready() const noexcept {
   if (loop_.stopped()) return false;
   if (runners_ != nullptr && (runners_->are_inside() || runners_->is_ready()))
     return runners_->is_ready();
-  return loop_.has_queued() || !loop_.mail().empty() || !ready_.entries.empty() || !due_.empty() ||
-         !fresh_.empty() || next_deadline() <= sys_.world().clock().now();
+  return loop_.has_queued() || !loop_.mail().empty() || !ready_.entries.empty() || has_listed() ||
+         next_deadline() <= sys_.world().clock().now();
 }
 
 bool sim_driver::has_news() const noexcept {

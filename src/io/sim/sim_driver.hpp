@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// The driver over simulated readiness: the epoll driver's form, with virtual time instead of
-// waiting. A turn that would wait moves the clock to what happens next.
+// The driver over simulated readiness, with virtual time instead of waiting. A turn that would wait moves the clock to what happens next.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "io/driver/driver.hpp"
-#include "io/op/lazy_list.hpp"
+#include "io/driver/readiness_driver.hpp"
 #include "io/sim/sim_jobs.hpp"
 #include "io/sim/sim_runners.hpp"
 #include "io/sim/sim_system.hpp"
@@ -16,7 +14,7 @@ namespace beck {
 
 class io_loop;
 
-class sim_driver final : public driver {
+class sim_driver final : public readiness_driver {
  public:
   /// What a visit costs while work is queued or nothing may be waited for: else a program that
   /// never stops to post, or to poll(), would stop time.
@@ -25,17 +23,11 @@ class sim_driver final : public driver {
   sim_driver(io_loop& loop, sim_system& sys);
   ~sim_driver() override;
 
-  void attach(descriptor& d) noexcept override;
   bool detach(descriptor& d) noexcept override;
-  void submit(io_op& op) noexcept override;
-  void cancel(io_op& op) noexcept override;
-  bool unlist(io_op& op) noexcept override { return due_.remove(op) || fresh_.remove(op); }
   void turn(turn_mode mode, std::int64_t deadline) noexcept override;
-  void cancel_everything() noexcept override {}
   int wake_handle() const noexcept override { return -1; }
   virtual_threads* threads() noexcept override { return runners_.get(); }
   blocking_jobs* jobs() noexcept override { return &jobs_; }
-  unsigned in_flight() const noexcept override { return 0; }
   backend kind() const noexcept override { return backend::sim; }
   const char* report() const noexcept override { return "sim: in memory, virtual time"; }
   void add_stats(context_stats&) const noexcept override {}
@@ -64,7 +56,7 @@ class sim_driver final : public driver {
   [[noreturn]] void stuck() const noexcept;
 
  private:
-  bool watch(descriptor& d, io_op& op) noexcept;
+  bool watch(descriptor& d, io_op& op) noexcept override;
   void pass_time(std::int64_t ns) noexcept;
   /// Lets virtual time pass until there is news for this context, or until the deadline.
   void wait(std::int64_t deadline) noexcept;
@@ -74,13 +66,10 @@ class sim_driver final : public driver {
   /// Threads meet where they enter the kernel.
   void enter_kernel() noexcept;
 
-  io_loop& loop_;
   sim_system& sys_;
   sim_ready_list ready_;
   sim_ready_list taken_;
   sim_jobs jobs_;
-  lazy_list due_;                         // attempted in this turn
-  lazy_list fresh_;                       // attempted in the next one
   std::unique_ptr<sim_runners> runners_;  // of a shared loop
 };
 

@@ -14,11 +14,13 @@ enum class token_kind : std::uint64_t {
   poll = 1,       ///< index << 32 | generation << 3
   wake = 2,       ///< the poll of the wake descriptor
   internal = 3,   ///< a cancel: its own result says nothing that its target's does not
+  marker = 4,     ///< what comes before it has completed within the visit that submitted it
 };
 
 inline constexpr std::uint64_t kind_mask = 7;
 inline constexpr std::uint64_t wake_token = static_cast<std::uint64_t>(token_kind::wake);
 inline constexpr std::uint64_t internal_token = static_cast<std::uint64_t>(token_kind::internal);
+inline constexpr std::uint64_t marker_token = static_cast<std::uint64_t>(token_kind::marker);
 
 inline token_kind kind_of(std::uint64_t token) noexcept {
   return static_cast<token_kind>(token & kind_mask);

@@ -7,7 +7,6 @@
 #include "io/loop/io_loop.hpp"
 #include "io/op/perform.hpp"
 #include "io/op/perform_file.hpp"
-#include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"
 #include "io/uring/token.hpp"
 #include "io/uring/uring_driver.hpp"
@@ -31,7 +30,10 @@ bool is_orphaned(const io_op& op, int result) noexcept {
 }  // namespace
 
 unsigned uring_driver::collect() noexcept {
-  return ring_.for_each_completion([this](const io_uring_cqe& completion) { take(completion); });
+  const unsigned count =
+      ring_.for_each_completion([this](const io_uring_cqe& completion) { take(completion); });
+  completes_at_once_ = false;
+  return count;
 }
 
 void uring_driver::take(const io_uring_cqe& completion) noexcept {
@@ -45,6 +47,9 @@ void uring_driver::take(const io_uring_cqe& completion) noexcept {
     case uring::token_kind::wake:
       if ((completion.flags & IORING_CQE_F_MORE) == 0)
         wake_watched_ = false;  // U8: written again next turn
+      return;
+    case uring::token_kind::marker:
+      completes_at_once_ = false;
       return;
     case uring::token_kind::internal:
       return;
@@ -107,7 +112,7 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
   // A one-shot poll: what it waited for may be tried.
   if (completion.res >= 0 && !d.closing && (op.flags & io_op::flag_cancelled) == 0) {
     direction& q = d.queue[direction_of(op.kind)];
-    q.ready = readiness::known;
+    note_ready(q);
     loop_.queue_attempt(op);
   } else if (is_orphaned(op, completion.res) && !d.closing) {
     advance(op, op_event::list);
@@ -140,12 +145,19 @@ void uring_driver::end_operation(io_op& op, descriptor& d, int result) noexcept 
 /// thread was gone or the memory is.
 void uring_driver::start_over(io_op& op, descriptor& d, int result) noexcept {
   if (result == -EFAULT) {
-    d.queue[direction_of(op.kind)].ready = readiness::known;
+    note_ready(d.queue[direction_of(op.kind)]);
     loop_.queue_attempt(op);
     return;
   }
   advance(op, op_event::list);
   (op.kind == op_kind::receive ? fresh_ : now_).add(op);
+}
+
+/// Whether it pays to arm the receives of a direction: see arming_record.
+void uring_driver::learn_arming(direction& q) noexcept {
+  if (!options_.lazy || !loop_.rules().learns || !q.arming.arms()) return;
+  q.arming.note_armed(completes_at_once_ && q.arming.was_armed_by(visit_));
+  if (!q.arming.arms()) ++arming_stops_;
 }
 
 void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept {
@@ -162,18 +174,9 @@ void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& comple
     return;
   }
   direction& q = d.queue[direction_in];
+  learn_arming(q);
   op.transferred += static_cast<std::size_t>(completion.res);
-  // The kernel says whether there was more when it received: no guess is needed. What a poll has
-  // told since this was armed stays: the completions of different entries are not ordered, and an
-  // edge is told once.
-  const bool more = (completion.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0;
-  if (d.reads_until_empty || more) {
-    q.ready = readiness::known;
-  } else if (q.ready != readiness::known) {
-    q.ready = readiness::no;
-    // Of UNIX sockets it says so from Linux 6.17 on. What is not watched yet is looked at then.
-    if (d.nature != descriptor_nature::tcp && d.registered) loop_.note_short_read(d, q);
-  }
+  loop_.rules().note_completed_receive(d, q, (completion.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0);
   if ((op.flags & io_op::flag_all) == 0 || op.transferred == op.length) {
     end_operation(op, d, 0);
   } else if ((op.flags & io_op::flag_cancelled) != 0 || d.closing) {
@@ -193,7 +196,7 @@ void uring_driver::sent(io_op& op, descriptor& d, int result) noexcept {
     return;
   }
   op.transferred += static_cast<std::size_t>(result);
-  d.queue[direction_out].ready = readiness::known;
+  note_ready(d.queue[direction_out]);
   if ((op.flags & io_op::flag_all) == 0 || op.transferred == op.length) {
     end_operation(op, d, 0);
   } else if ((op.flags & io_op::flag_cancelled) != 0 || d.closing) {

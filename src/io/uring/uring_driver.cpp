@@ -27,9 +27,6 @@ constexpr std::int64_t back_off_ns_max = 16'000'000;
 /// Visits in detach() until what was cancelled has come back; the kernel answers in the first one.
 constexpr int detach_visits_max = 4;
 
-/// Whether the ring makes this call; IORING_OP_FTRUNCATE is of Linux 6.9.
-bool has_entry(file_call call) noexcept { return call != file_call::resize; }
-
 }  // namespace
 
 uring_driver::uring_driver(io_loop& loop, uring::ring_kernel& kernel,
@@ -61,36 +58,35 @@ void uring_driver::add_stats(context_stats& stats) const noexcept {
   stats.entries_submitted += s.submitted;
   stats.completions += s.completions;
   stats.lazy_armed += lazily_armed_;
+  stats.arming_stops += arming_stops_;
   stats.retries += s.refused + s.busy + s.overflows + s.partial;
 }
 
 void uring_driver::attach(descriptor& d) noexcept {
   // Arming finds what is there, for the price of asking; what is no socket is never armed.
-  d.queue[direction_in].ready = is_socket(d) ? readiness::no : readiness::known;
-  d.queue[direction_out].ready = readiness::known;
+  if (!is_socket(d)) note_ready(d.queue[direction_in]);
+  note_ready(d.queue[direction_out]);
 }
 
 void uring_driver::submit(io_op& op) noexcept {
-  direction& q = op.target->queue[direction_of(op.kind)];
-  if (may_be_armed(op) && q.ready != readiness::known) {
-    advance(op, op_event::list);
-    fresh_.add(op);
-  } else if (is_file(op.kind) && !has_entry(static_cast<file_operation&>(op).call)) {
-    loop_.run_blocking(op);
-  } else if (op.kind == op_kind::raw || is_file(op.kind)) {
-    advance(op, op_event::list);
-    now_.add(op);
-  } else if (is_read(op.kind) && q.ready == readiness::perhaps && reads_late(q)) {
-    advance(op, op_event::list);
-    fresh_.add(op);
-  } else if (q.ready != readiness::no) {
-    loop_.queue_attempt(op);
-  } else if (direction_of(op.kind) == direction_in) {
-    advance(op, op_event::park);
-    watch(*op.target);
-  } else {
-    advance(op, op_event::list);
-    now_.add(op);
+  switch (next_step_of(op)) {
+    case next_step::attempt:
+      return loop_.queue_attempt(op);
+    case next_step::attempt_late:
+    case next_step::submit_late:
+      advance(op, op_event::list);
+      fresh_.add(op);
+      if (op.target->queue[direction_in].arming.take_return() && op.target->registered)
+        unwatch(*op.target);
+      return;
+    case next_step::submit:
+      advance(op, op_event::list);
+      return now_.add(op);
+    case next_step::await_event:
+      advance(op, op_event::park);
+      return watch(*op.target);
+    case next_step::on_thread:
+      return loop_.run_blocking(op);
   }
 }
 
@@ -209,7 +205,10 @@ void uring_driver::sleep(std::int64_t deadline) noexcept {
   if (!loop_.mail().sleep()) return;  // the next turn submits what is prepared
   const bool timed = deadline != INT64_MAX;
   const bool expired = timed && deadline <= loop_.sys().now();
-  const bool taken = enter(expired ? 0 : 1, timed ? deadline : uring::ring::no_deadline);
+  const unsigned marked = armed_in_next_ && write_marker() ? 1 : 0;
+  const bool learns = !armed_in_next_ || marked != 0;
+  const bool taken = enter(expired ? 0 : 1 + marked, timed ? deadline : uring::ring::no_deadline);
+  if (!learns) ++visit_;  // its receives are taken for ones that came later
   loop_.mail().awake();
   if (collect() == 0 && !taken) back_off();
 }
@@ -217,6 +216,9 @@ void uring_driver::sleep(std::int64_t deadline) noexcept {
 /// One visit to the kernel. False: it took no entries (U2, U3); they stay the ring's for the next
 /// visit.
 bool uring_driver::enter(unsigned wait_for, std::int64_t deadline) noexcept {
+  ++visit_;
+  armed_in_next_ = false;
+  completes_at_once_ = true;
   const uring::submit_result result =
       ring_.submit(wait_for, wait_for != 0 ? deadline : uring::ring::no_deadline, true);
   switch (result.status) {

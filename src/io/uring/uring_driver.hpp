@@ -9,6 +9,7 @@
 
 #include "io/driver/driver.hpp"
 #include "io/op/lazy_list.hpp"
+#include "io/op/readiness.hpp"
 #include "io/uring/ring.hpp"
 
 namespace beck {
@@ -60,7 +61,9 @@ class uring_driver final : public driver {
   void write_prepared() noexcept;
   bool write_operation(io_op& op) noexcept;
   bool is_registered(const file_operation& op) const noexcept;
-  bool may_be_armed(const io_op& op) const noexcept;
+  bool arms(const io_op& op) const noexcept;
+  next_step next_step_of(const io_op& op) const noexcept;
+  bool write_marker() noexcept;
   bool write_poll(descriptor& d) noexcept;
   bool write_cancel(std::uint64_t token) noexcept;
   void write_or_keep(lazy_list& list) noexcept;
@@ -77,6 +80,7 @@ class uring_driver final : public driver {
   void end_operation(io_op& op, descriptor& d, int result) noexcept;
   void start_over(io_op& op, descriptor& d, int result) noexcept;
   void received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept;
+  void learn_arming(direction& q) noexcept;
   void sent(io_op& op, descriptor& d, int result) noexcept;
 
   bool enter(unsigned wait_for, std::int64_t deadline) noexcept;
@@ -93,6 +97,10 @@ class uring_driver final : public driver {
   unsigned in_flight_ = 0;
   unsigned watched_ = 0;  // polls that the kernel has: each of them keeps its descriptor open
   std::uint64_t lazily_armed_ = 0;
+  std::uint64_t arming_stops_ = 0;
+  std::uint8_t visit_ = 0;          // of the kernel; armed receives remember theirs
+  bool armed_in_next_ = false;      // the next visit takes armed receives
+  bool completes_at_once_ = false;  // what is being collected has completed within visit_
   std::int64_t back_off_ns_ = 0;
 
   const io_vector* registered_ = nullptr;  // memory that the kernel keeps hold of

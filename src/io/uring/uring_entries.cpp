@@ -104,6 +104,9 @@ void fill(io_uring_sqe& sqe, io_op& op) noexcept {
   BECK_ASSERT(false, "an operation without a ring entry reached the ring");
 }
 
+/// Whether the ring makes this call; IORING_OP_FTRUNCATE is of Linux 6.9.
+bool has_entry(file_call call) noexcept { return call != file_call::resize; }
+
 }  // namespace
 
 io_uring_sqe* uring_driver::entry() noexcept { return ring_.get_entry_or_flush(); }
@@ -137,10 +140,20 @@ bool uring_driver::is_registered(const file_operation& op) const noexcept {
   return data >= begin && data - begin <= whole.bytes && op.length <= whole.bytes - (data - begin);
 }
 
-/// Only receives into one small buffer go to the ring; the others that were listed are attempted.
-bool uring_driver::may_be_armed(const io_op& op) const noexcept {
+/// Only receives into one small buffer go to the ring, and only while that pays; the others that
+/// were listed are attempted.
+bool uring_driver::arms(const io_op& op) const noexcept {
   return op.kind == op_kind::receive && is_socket(*op.target) &&
-         op.length - op.transferred <= options_.small_receive_bytes_max;
+         op.length - op.transferred <= options_.small_receive_bytes_max &&
+         op.target->queue[direction_in].arming.arms();
+}
+
+next_step uring_driver::next_step_of(const io_op& op) const noexcept {
+  if (is_file(op.kind)) {
+    const file_call call = static_cast<const file_operation&>(op).call;
+    return has_entry(call) ? next_step::submit : next_step::on_thread;
+  }
+  return step_on_ring(op, op.target->queue[direction_of(op.kind)], arms(op));
 }
 
 /// Writes the operations of a list; ends what was cancelled meanwhile; keeps what finds no room.
@@ -148,15 +161,17 @@ void uring_driver::write_or_keep(lazy_list& list) noexcept {
   if (list.empty()) return;
   lazy_list kept;
   list.take([this, &kept](io_op& op) {
-    const bool arms = may_be_armed(op);
+    const bool armed = arms(op);
     if ((op.flags & io_op::flag_cancelled) != 0) {
       loop_.finish(op, -ECANCELED);
-    } else if (!arms && is_read(op.kind)) {
+    } else if (!armed && is_read(op.kind)) {
       loop_.queue_late_attempt(op);
     } else if (!write_operation(op)) {
       kept.add(op);
-    } else if (arms && options_.lazy) {
+    } else if (armed && options_.lazy) {
       ++lazily_armed_;
+      op.target->queue[direction_in].arming.armed_by(static_cast<std::uint8_t>(visit_ + 1));
+      armed_in_next_ = true;
     }
   });
   list.rotate(kept);
@@ -173,6 +188,17 @@ bool uring_driver::write_poll(descriptor& d) noexcept {
   sqe->user_data = uring::token_of(d);
   d.registered = true;
   ++watched_;
+  return true;
+}
+
+/// Writes an entry that completes at once: completions that come before it tell of receives whose
+/// data was there. False: there is no room for it.
+bool uring_driver::write_marker() noexcept {
+  io_uring_sqe* sqe = ring_.get_entry();
+  if (sqe == nullptr) return false;
+  sqe->opcode = IORING_OP_NOP;
+  sqe->fd = -1;
+  sqe->user_data = uring::marker_token;
   return true;
 }
 
