@@ -31,8 +31,8 @@ CHOOSER = Path("src/io/driver/backend_select.cpp")
 # from sees the loop only in its sources.
 ROOMS = {
     "system": ((), ()),
-    "driver": (("system",), ("loop",)),
-    "op": (("system",), ("loop",)),
+    "driver": (("op", "system"), ("loop",)),
+    "op": (("system",), ("driver", "loop")),
     "blocking": (("op", "system"), ("loop",)),
     "shared": (("driver", "system"), ("loop", "op")),
     "loop": (("blocking", "driver", "op", "shared", "system"), ()),

@@ -14,6 +14,7 @@
 #include <beck/run/thread_pool.hpp>
 
 #include "base/fork_count.hpp"
+#include "run/task_trees.hpp"
 
 namespace beck {
 
@@ -86,7 +87,7 @@ class pool_state {
   std::atomic<long> work_{0};
 
   std::mutex trees_mutex_;
-  owned_tree* trees_ = nullptr;  // newest first
+  task_trees trees_;
 };
 
 }  // namespace beck

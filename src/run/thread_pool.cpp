@@ -141,10 +141,7 @@ void pool_state::work(long change) noexcept {
 
 void pool_state::adopt(owned_tree& tree) noexcept {
   const std::lock_guard lock(trees_mutex_);
-  tree.older = trees_;
-  tree.link = &trees_;
-  if (trees_ != nullptr) trees_->link = &tree.older;
-  trees_ = &tree;
+  trees_.adopt(tree);
 }
 
 void pool_state::disown(owned_tree& tree) noexcept {
@@ -169,9 +166,11 @@ pool_state::~pool_state() {
   const runner::binding bound(last.run);
   last.run.destroys = true;
   destroy_queued();
-  while (trees_ != nullptr) {
-    owned_tree* const tree = trees_;
-    disown(*tree);
+  const auto take_newest = [this] {
+    const std::lock_guard lock(trees_mutex_);
+    return trees_.take_newest();
+  };
+  while (owned_tree* const tree = take_newest()) {
     tree->kind->destroy(tree);
     destroy_queued();
   }

@@ -68,7 +68,7 @@ void loop_jobs::performed_entry(queue_entry* entry, runner* where) {
 }
 
 void loop_jobs::take_back(io_op& op) noexcept {
-  const io_loop::descriptor_lock held(loop_, *op.target);  // others deliver what was before it
+  const descriptor_lock held(loop_, *op.target);  // others deliver what was before it
   finish(op);
 }
 

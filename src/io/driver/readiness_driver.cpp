@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
+// Parking, listing and waking by readiness, which the kernel or the simulated network reports. The
+// rules of io/op/readiness.hpp decide which of them an operation gets.
 #include "io/driver/readiness_driver.hpp"
 
 #include <cerrno>
 
-#include "io/loop/io_loop.hpp"
+#include "io/driver/driver_host.hpp"
 #include "io/op/perform_file.hpp"
 #include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"
@@ -17,42 +19,42 @@ void readiness_driver::attach(descriptor& d) noexcept {
 }
 
 void readiness_driver::submit(io_op& op) noexcept {
-  if (op.kind == op_kind::raw) return loop_.finish(op, -EOPNOTSUPP);  // there is no ring
+  if (op.kind == op_kind::raw) return host_.finish(op, -EOPNOTSUPP);  // there is no ring
   descriptor& d = *op.target;
   const direction& q = d.queue[direction_of(op.kind)];
   if (!is_file(op.kind) && !watch(d, op)) return;
   switch (step_by_readiness(op, q)) {
     case next_step::on_thread:
-      return loop_.run_blocking(op);
+      return host_.run_blocking(op);
     case next_step::attempt_late:
-      if (!loop_.is_shared()) {
+      if (!host_.is_shared()) {
         advance(op, op_event::list);
         fresh_.add(op);
         return;
       }
-      if (loop_.speculate_shared(op)) return;  // each thread has lists of its own
+      if (host_.list_late_attempt(op)) return;  // each thread has lists of its own
       break;
     case next_step::attempt:
-      return loop_.queue_attempt(op);
+      return host_.queue_attempt(op);
     case next_step::await_event:
     case next_step::submit:
     case next_step::submit_late:
       break;
   }
-  if (q.ready != readiness::no) return loop_.queue_attempt(op);
+  if (q.ready != readiness::no) return host_.queue_attempt(op);
   advance(op, op_event::park);
   count_parked(1);
 }
 
 void readiness_driver::cancel(io_op& op) noexcept {
-  if (is_on_thread(op)) return loop_.cancel_blocking(op);
+  if (is_on_thread(op)) return host_.cancel_blocking(op);
   if (op.state != op_state::parked) return;  // listed: the flag ends it
-  if (!loop_.is_paused(op)) count_parked(-1);
-  loop_.finish(op, -ECANCELED);
+  if (!is_paused(op)) count_parked(-1);
+  host_.finish(op, -ECANCELED);
 }
 
 void readiness_driver::leave_to_parent() noexcept {
-  const auto end = [this](io_op& op) { loop_.finish(op, -ECANCELED); };
+  const auto end = [this](io_op& op) { host_.finish(op, -ECANCELED); };
   due_.take(end);
   fresh_.take(end);
 }
@@ -64,11 +66,11 @@ void readiness_driver::begin_turn(turn_mode mode) noexcept {
 }
 
 void readiness_driver::attempt_due() noexcept {
-  due_.take([this](io_op& op) { loop_.queue_late_attempt(op); });
+  due_.take([this](io_op& op) { host_.queue_late_attempt(op); });
 }
 
 void readiness_driver::note(descriptor& d, unsigned events) noexcept {
-  const unsigned woken = note_events(loop_, d, events);
+  const unsigned woken = note_events(host_, d, events);
   if (woken != 0) count_parked(-static_cast<int>(woken));
 }
 

@@ -8,7 +8,7 @@
 
 namespace beck {
 
-class io_loop;
+class driver_host;
 
 class readiness_driver : public driver {
  public:
@@ -21,7 +21,7 @@ class readiness_driver : public driver {
   unsigned in_flight() const noexcept override { return 0; }
 
  protected:
-  explicit readiness_driver(io_loop& loop) noexcept : loop_(loop) {}
+  explicit readiness_driver(driver_host& host) noexcept : host_(host) {}
 
   /// Has events of `d` reported from now on, at the latest. False: that is impossible, and `op`,
   /// which was to be parked, has been finished or queued.
@@ -39,7 +39,7 @@ class readiness_driver : public driver {
   /// The kernel has reported events of `d`.
   void note(descriptor& d, unsigned events) noexcept;
 
-  io_loop& loop_;
+  driver_host& host_;
 
  private:
   lazy_list due_;    // attempted in this turn

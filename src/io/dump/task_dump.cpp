@@ -14,17 +14,6 @@
 
 namespace beck {
 
-template <class See>
-void io_loop::each_tree(See&& see) const noexcept {
-  const owned_tree* at = trees_;
-  while (at != nullptr && at->older != nullptr) at = at->older;
-  while (at != nullptr) {
-    see(*at);
-    // What points to a tree is the first member of the next newer one, or `trees_`.
-    at = at->link == &trees_ ? nullptr : reinterpret_cast<const owned_tree*>(at->link);
-  }
-}
-
 namespace {
 
 /// FNV-1a.
@@ -120,7 +109,7 @@ task_dump::task_dump(io_loop& loop) noexcept
 
 void task_dump::collect() noexcept {
   loop_.each_queued([](queue_entry& entry) noexcept { dump_access::note_hop(entry); });
-  loop_.each_tree([this](const owned_tree& tree) noexcept { collect_tree(tree); });
+  loop_.trees().each([this](const owned_tree& tree) noexcept { collect_tree(tree); });
   loop_.each_queued([this](queue_entry& entry) noexcept {
     if (const task_root* const root = dump_access::starts(entry)) {
       add(dump_access::view(*root), path());

@@ -13,7 +13,8 @@
 #include <beck/base/error.hpp>
 
 #include "base/fatal_call.hpp"
-#include "io/loop/io_loop.hpp"
+#include "io/driver/driver_host.hpp"
+#include "io/loop/mailbox.hpp"
 #include "io/op/readiness.hpp"
 #include "io/system/wake.hpp"
 
@@ -35,8 +36,8 @@ int no_events(const char* call, int error) noexcept {
 
 }  // namespace
 
-epoll_driver::epoll_driver(io_loop& loop, const std::string& refused)
-    : readiness_driver(loop),
+epoll_driver::epoll_driver(driver_host& host, const std::string& refused)
+    : readiness_driver(host),
       report_(refused.empty() ? "epoll" : "epoll; no io_uring: " + refused),
       events_(events_first) {
   epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
@@ -79,9 +80,9 @@ bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
     const int error = errno;
     // EPERM: it has no readiness (/dev/null), so what the budget has put off may go on.
     if (error == EPERM && d.queue[direction_of(op.kind)].ready != readiness::no) {
-      loop_.queue_attempt(op);
+      host_.queue_attempt(op);
     } else {
-      loop_.finish(op, -error);
+      host_.finish(op, -error);
     }
     return false;
   }
@@ -91,7 +92,7 @@ bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
 
 /// Relaxed: it only says how soon the next visit should be.
 void epoll_driver::count_parked(int change) noexcept {
-  if (loop_.is_shared()) [[unlikely]] {
+  if (host_.is_shared()) [[unlikely]] {
     parked_.fetch_add(change, std::memory_order_relaxed);
   } else {
     parked_.store(parked_.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
@@ -100,11 +101,11 @@ void epoll_driver::count_parked(int change) noexcept {
 
 void epoll_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
   begin_turn(mode);
-  if (mode != turn_mode::drain && loop_.has_queued()) mode = turn_mode::busy;
+  if (mode != turn_mode::drain && host_.has_queued()) mode = turn_mode::busy;
 
   if (mode == turn_mode::busy) {  // there is no flag to look at: ask now and then
-    const std::int64_t now = loop_.sys().now();
-    const std::int64_t busy_ns = loop_.is_shared() ? shared_visit_ns : busy_visit_ns;
+    const std::int64_t now = host_.sys().now();
+    const std::int64_t busy_ns = host_.is_shared() ? shared_visit_ns : busy_visit_ns;
     // While nothing waits for an event, speculation finds the data, and edges coalesce until they
     // are asked for.
     const bool idle = parked_.load(std::memory_order_relaxed) == 0;
@@ -113,10 +114,10 @@ void epoll_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
     collect(0, 0);
   } else if (mode == turn_mode::drain || has_due()) {
     collect(0, 0);
-    if (mode == turn_mode::wait && !loop_.has_queued()) attempt_due();
-  } else if (loop_.mail().sleep()) {
+    if (mode == turn_mode::wait && !host_.has_queued()) attempt_due();
+  } else if (host_.mail().sleep()) {
     collect(-1, deadline);
-    loop_.mail().awake();
+    host_.mail().awake();
   }
 }
 
@@ -147,22 +148,22 @@ void epoll_driver::collect(int timeout, std::int64_t deadline) noexcept {
   if (timeout != 0 && deadline == INT64_MAX) {
     wait = nullptr;
   } else if (timeout != 0) {
-    const std::int64_t left = deadline - loop_.sys().now();
+    const std::int64_t left = deadline - host_.sys().now();
     if (left > 0) limit = {left / 1'000'000'000, left % 1'000'000'000};
   }
   for (;;) {
-    ++loop_.counters().kernel_entries;
-    loop_.pause_lock();
+    ++host_.counters().kernel_entries;
+    host_.pause_lock();
     const int count = wait_for_events(wait);
-    loop_.resume_lock();
+    host_.resume_lock();
     if (count == 0)
       return;  // a time-out, or EINTR (S9): the loop's next turn recomputes the deadline
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = events_[static_cast<std::size_t>(i)];
       if (event.data.u64 == wake_token) continue;
-      ++loop_.counters().completions;
-      descriptor& d = loop_.descriptor_at(static_cast<std::uint32_t>(event.data.u64));
-      const io_loop::descriptor_lock held(loop_, d);
+      ++host_.counters().completions;
+      descriptor& d = host_.descriptor_at(static_cast<std::uint32_t>(event.data.u64));
+      const descriptor_lock held(host_, d);
       if (token_of(d) != event.data.u64) continue;  // S7: the slot has a new owner
       note(d, event.events);
     }

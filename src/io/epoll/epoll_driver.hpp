@@ -14,13 +14,13 @@ struct epoll_event;
 
 namespace beck {
 
-class io_loop;
+class driver_host;
 
 class epoll_driver final : public readiness_driver {
  public:
   /// `refused`: why there is no better driver, for the report; empty if this one was asked for.
   /// Throws io_error if the kernel refuses.
-  epoll_driver(io_loop& loop, const std::string& refused);
+  epoll_driver(driver_host& host, const std::string& refused);
   ~epoll_driver() override;
 
   bool detach(descriptor& d) noexcept override;

@@ -3,20 +3,18 @@
 // exclusive: whoever holds the runner slot may touch it; all others go through the mailbox.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
 #include <beck/io/io_context.hpp>
 #include <beck/io/operation.hpp>
 #include <beck/run/runner.hpp>
 #include <beck/run/scope.hpp>
 
-#include "base/fork_count.hpp"
 #include "io/blocking/loop_jobs.hpp"
 #include "io/driver/driver.hpp"
+#include "io/driver/driver_host.hpp"
 #include "io/loop/busy_poll.hpp"
 #include "io/loop/mailbox.hpp"
 #include "io/loop/run_end.hpp"
@@ -24,12 +22,10 @@
 #include "io/loop/timer_queue.hpp"
 #include "io/loop/timer_state.hpp"
 #include "io/loop/wall_timers.hpp"
-#include "io/op/descriptor.hpp"
-#include "io/op/descriptor_chunks.hpp"
+#include "io/op/accept_pause.hpp"
 #include "io/op/lease_pool.hpp"
-#include "io/op/readiness.hpp"
 #include "io/shared/shared_runners.hpp"
-#include "io/system/system.hpp"
+#include "run/task_trees.hpp"
 
 namespace beck {
 
@@ -37,7 +33,7 @@ class signal_wait;
 class timer_operation;
 struct signal_state;
 
-class io_loop {
+class io_loop final : public driver_host {
  public:
   /// Entries of one generation that run although the kernel was asked in between, and bounds past
   /// which only timers and mail are looked at.
@@ -82,7 +78,6 @@ class io_loop {
   /// Whether the caller may touch the loop: it runs an exclusive one, or has the lock of a shared
   /// one. Handlers of shared loops run without, and find themselves off the runner.
   bool on_runner() const noexcept { return runner::current() == &runner_; }
-  bool is_shared() const noexcept { return shared_ != nullptr; }
   /// Whether the caller is inside run(): its loop goes on, whatever it does here.
   bool runs_here() const noexcept { return on_runner() || (is_shared() && in_handler()); }
   /// Of a shared loop.
@@ -98,7 +93,6 @@ class io_loop {
     return *static_cast<io_loop*>(where.ambient->executor().target());
   }
   void work(long change) noexcept;
-  descriptor* allocate_descriptor(const any_io_executor& executor);
   /// An object that needs no descriptor, such as a timer, begins its life, or ends it.
   void count_object(int change) noexcept {
     if (on_runner()) {
@@ -125,8 +119,6 @@ class io_loop {
   }
 
   // --- a child of fork
-  /// Whether this process forked off the one that made the loop.
-  bool inherited() const noexcept { return forks_ != known_fork_count(); }
   /// Whether another thread was inside the loop at the fork. Anything may be half changed then, for
   /// ever: as_runner() does nothing, and of what is destroyed only the descriptor is closed.
   bool in_doubt() const noexcept { return inherited() && is_in_doubt(); }
@@ -140,24 +132,21 @@ class io_loop {
   // Locks are taken in this order: the loop's, a descriptor's, a private queue's. Whoever has the
   // loop's may take several descriptors' locks; all others take one.
   class shared_lock;
-  class descriptor_lock;
   class operation_lock;
   void start_shared(io_op& op) noexcept;
   bool attempt_inline_shared(io_op& op) noexcept;
   bool in_handler() const noexcept { return shared_->running_here(); }
-  /// A read is to be tried without readiness: later, behind what this thread has, or if it has too
-  /// little for that, at once. False: only an event helps.
-  bool speculate_shared(io_op& op) noexcept;
+  bool list_late_attempt(io_op& op) noexcept override;
   void post_shared(queue_entry* entry) noexcept;
   void adopt_shared(owned_tree& tree) noexcept;
   void disown_shared(owned_tree& tree) noexcept;
   bool arm_shared(timer_entry& entry) noexcept;
   void disarm_shared(timer_entry& entry) noexcept;
   /// Around what a driver does without touching the loop.
-  void pause_lock() noexcept {
+  void pause_lock() noexcept override {
     if (is_shared()) shared_->pause_lock();
   }
-  void resume_lock() noexcept {
+  void resume_lock() noexcept override {
     if (is_shared()) shared_->lock();
   }
 
@@ -183,7 +172,7 @@ class io_loop {
   void end_steps(io_op& op) noexcept;
   /// The result of an operation is known: queues its completion and starts the next of its
   /// direction.
-  void finish(io_op& op, int result) noexcept;
+  void finish(io_op& op, int result) noexcept override;
   /// Everything on `d` has to end at `when`; never: without a limit. False if there is no memory.
   bool expire_at(descriptor& d, std::int64_t when) noexcept;
   /// Asks for the end of everything in flight on `d` (cancel()); what had finished keeps its
@@ -198,12 +187,8 @@ class io_loop {
                        descriptor_nature nature = descriptor_nature::socket) noexcept;
   /// Takes the descriptor number out of `d` without closing it.
   int release(descriptor& d) noexcept;
-  void free_descriptor(descriptor& d) noexcept;
-  /// From a driver: an operation of a descriptor that is being closed has come back, perhaps the
-  /// last.
-  void close_if_idle(descriptor& d) noexcept;
-  /// From a driver: what a call on a file gave. Goes on with it, or finishes it.
-  void take_file_result(file_operation& op, std::ptrdiff_t r) noexcept;
+  void close_if_idle(descriptor& d) noexcept override;
+  void take_file_result(file_operation& op, std::ptrdiff_t result) noexcept override;
   /// As open_descriptor(), for files.
   void open_file(descriptor& d, int fd) noexcept;
 
@@ -218,36 +203,24 @@ class io_loop {
   /// work.
   timer_queue& timers() noexcept { return timers_; }
 
-  /// As loop_jobs::run() and cancel(), for drivers.
-  void run_blocking(io_op& op) noexcept { jobs_.run(op); }
-  void cancel_blocking(io_op& op) noexcept { jobs_.cancel(op); }
+  void run_blocking(io_op& op) noexcept override { jobs_.run(op); }
+  void cancel_blocking(io_op& op) noexcept override { jobs_.cancel(op); }
 
-  /// Queues an attempt of `op`.
-  void queue_attempt(io_op& op) noexcept;
-  /// Queues an attempt of a read that was listed, although nothing says that it will find data.
-  void queue_late_attempt(io_op& op) noexcept;
-  /// True for an accept that waits for a free descriptor (S1): readiness must not wake it.
-  bool is_paused(const io_op& op) const noexcept { return (op.flags & io_op::flag_exhausted) != 0; }
+  void queue_attempt(io_op& op) noexcept override;
+  void queue_late_attempt(io_op& op) noexcept override;
   void enqueue(queue_entry* entry) noexcept { queue_.push(entry); }
-  bool has_queued() const noexcept { return !queue_.empty(); }
-  const readiness_rules& rules() const noexcept { return rules_; }
 
   // --- parts
-  system& sys() noexcept { return *system_; }
   driver& drv() noexcept { return *driver_; }
   runner& run_state() noexcept { return runner_; }
-  mailbox& mail() noexcept { return mail_; }
+  mailbox& mail() noexcept override { return mail_; }
   loop_jobs& jobs() noexcept { return jobs_; }
   /// The descriptor of objects that are closed for ever: moved-from objects, and operations without
   /// one.
   descriptor& no_descriptor() noexcept { return no_descriptor_; }
-  descriptor& descriptor_at(std::uint32_t index) noexcept {
-    const std::uint32_t chunk = descriptor_chunks::holding(index);
-    return chunks_[chunk].load(std::memory_order_acquire)[index - descriptor_chunks::begin(chunk)];
-  }
+  descriptor_table& descriptors() noexcept { return descriptors_; }
   timer_state& no_timer() noexcept { return no_timer_; }
   signal_state& no_signals() noexcept { return *no_signals_; }
-  context_stats& counters() noexcept { return counters_; }
   context_stats stats() const noexcept;
   void log(const char* line) noexcept;
   any_io_executor executor() noexcept {
@@ -265,15 +238,14 @@ class io_loop {
   void each_queued(See&& see) const noexcept {
     for (queue_entry* at = queue_.front(); at != nullptr; at = at->next) see(*at);
   }
-  template <class See>
-  void each_tree(See&& see) const noexcept;
+  const task_trees& trees() const noexcept { return trees_; }
   /// Prints what tasks there are; see io_context::dump().
   void dump(text_sink out, std::size_t groups_max) noexcept;
   /// The same from any thread; waits for who runs the loop.
   void dump_from_anywhere(text_sink out, std::size_t groups_max);
 
   /// Owns a tree of tasks until it has finished.
-  void adopt(owned_tree& tree) noexcept;
+  void adopt(owned_tree& tree) noexcept { trees_.adopt(tree); }
   void unhandled(std::exception_ptr error, const std::source_location* spawned_at = nullptr);
 
   void (*unhandled_handler)(std::exception_ptr, void*) = nullptr;
@@ -286,7 +258,6 @@ class io_loop {
   friend class shared_runners;
   friend class loop_jobs;
 
-  void lock_descriptor(descriptor& d) const noexcept;
   void let_go(descriptor& d) noexcept;
   void take_again(descriptor& d) noexcept;
   void count_outstanding(int change) noexcept;
@@ -336,12 +307,10 @@ class io_loop {
       give_up_what_the_kernel_has();
   }
   void give_up_what_the_kernel_has() noexcept;
-  bool pause_if_exhausted(io_op& op) noexcept { return is_paused(op) && pause(op); }
-  bool pause(io_op& op) noexcept;
-  static void log_pause(queue_entry* entry, runner* where);
+  void give_up(descriptor& d) noexcept;
+  bool pause_if_exhausted(io_op& op) noexcept;
   void leave_pause(io_op& op) noexcept;
   void cancel_one(io_op& op) noexcept;
-  void resume_acceptors() noexcept;
   bool empty_out() noexcept;
   void cancel_everything() noexcept;
   bool reap() noexcept;
@@ -375,33 +344,22 @@ class io_loop {
   static void expire_wait(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
 
   runner runner_;
-  entry_queue queue_;
   std::uint64_t outstanding_ = 0;  // operations in flight, on the runner's side
   std::uint64_t entries_since_visit_ = 0;
   bool generation_over_ = true;
   bool left_to_parent_ = false;  // this is a child of fork
-  unsigned forks_ = fork_count();
   // The threads of a shared loop read these all the time; what they write is in the lines before.
   const std::unique_ptr<shared_runners> shared_;  // null: exclusive
-  readiness_rules rules_;
   bool closing_ = false;
-  std::unique_ptr<system> system_;
   std::unique_ptr<driver> driver_;
   timer_queue timers_;
   wall_timers wall_timers_;
   std::unique_ptr<lease_pool, lease_pool::let_go> leases_;
   busy_poll busy_poll_;
-  context_stats counters_;
   loop_entry generation_mark_;
   loop_entry nudge_;
-  loop_entry pause_notice_;
-  std::atomic<int> pause_reason_{0};  // of the notice that is queued; its end releases the notice
-  owned_tree* trees_ = nullptr;       // newest first
-  std::uint64_t trees_adopted_ = 0;
-  entry_queue paused_;  // accepts that ran out of descriptors
-  std::int64_t accept_pause_ns_ = 0;
-  unsigned lost_connections_ = 0;  // accepts in a row
-  std::int64_t accept_retry_at_ = no_deadline;
+  task_trees trees_;
+  accept_pause accepts_{*this};
   io_context& context_;
   scope ambient_;
   descriptor no_descriptor_;
@@ -409,10 +367,6 @@ class io_loop {
   const std::unique_ptr<signal_state> no_signals_;
   signal_state* signal_sets_ = nullptr;  // those with waits
 
-  std::mutex table_mutex_;  // the descriptor table: objects are made and dropped on any thread
-  std::array<std::atomic<descriptor*>, descriptor_chunks::most>
-      chunks_{};  // release/acquire: read without the mutex
-  descriptor* free_descriptors_ = nullptr;
   std::int64_t objects_here_ = 0;  // made by the runner, less those that ended there
   std::atomic<std::int64_t> objects_elsewhere_{0};
   loop_jobs jobs_{*this};
@@ -420,22 +374,6 @@ class io_loop {
   alignas(64) runner_slot slot_;
   run_end end_;
   mailbox mail_;
-};
-
-/// The lock of a descriptor of a shared loop; of an exclusive one nothing.
-class io_loop::descriptor_lock {
- public:
-  descriptor_lock(io_loop& loop, descriptor& d) noexcept : d_(loop.is_shared() ? &d : nullptr) {
-    if (d_ != nullptr) loop.lock_descriptor(*d_);
-  }
-  ~descriptor_lock() {
-    if (d_ != nullptr) d_->lock.unlock();
-  }
-  descriptor_lock(const descriptor_lock&) = delete;
-  descriptor_lock& operator=(const descriptor_lock&) = delete;
-
- private:
-  descriptor* d_;
 };
 
 /// The lock of a shared loop. Who has it is the runner.

@@ -28,43 +28,36 @@ void io_loop::close_in_doubt(descriptor& d) noexcept {
 }
 
 void io_loop::close_all_handles() noexcept {
-  for (std::uint32_t chunk = 0; chunk < descriptor_chunks::most && chunks_[chunk] != nullptr;
-       ++chunk) {
-    for (std::uint32_t i = 0; i < descriptor_chunks::size(chunk); ++i) {
-      close_in_doubt(chunks_[chunk][i]);
-    }
-  }
+  descriptors_.each([this](descriptor& d) { close_in_doubt(d); });
   driver_->close_handles();
+}
+
+void io_loop::give_up(descriptor& d) noexcept {
+  if (d.fd < 0 && d.files == nullptr) return;
+  for (direction& q : d.queue) {
+    const bool in_kernel = q.current != nullptr && q.current->state == op_state::in_kernel;
+    abandon(q);
+    if (in_kernel) finish(*q.current, -ECANCELED);
+  }
+  d.in_kernel = 0;
+  for (file_operation* op = d.files; op != nullptr;) {
+    file_operation* const older = op->older;
+    if (op->on_thread) {
+      ++d.in_kernel;  // it ends with the threads, or is in the mail
+    } else if (op->state == op_state::in_kernel) {
+      finish(*op, -ECANCELED);
+    }
+    op = older;
+  }
+  d.registered = false;
+  close_if_idle(d);  // it waited for a completion that goes to the parent
 }
 
 void io_loop::give_up_what_the_kernel_has() noexcept {
   if (driver_->wake_handle() < 0) return;
   left_to_parent_ = true;
   closing_ = true;  // what the mail had at the fork, and what is started here, is cancelled
-  for (std::uint32_t chunk = 0; chunk < descriptor_chunks::most && chunks_[chunk] != nullptr;
-       ++chunk) {
-    for (std::uint32_t i = 0; i < descriptor_chunks::size(chunk); ++i) {
-      descriptor& d = chunks_[chunk][i];
-      if (d.fd < 0 && d.files == nullptr) continue;
-      for (direction& q : d.queue) {
-        const bool in_kernel = q.current != nullptr && q.current->state == op_state::in_kernel;
-        abandon(q);
-        if (in_kernel) finish(*q.current, -ECANCELED);
-      }
-      d.in_kernel = 0;
-      for (file_operation* op = d.files; op != nullptr;) {
-        file_operation* const older = op->older;
-        if (op->on_thread) {
-          ++d.in_kernel;  // it ends with the threads, or is in the mail
-        } else if (op->state == op_state::in_kernel) {
-          finish(*op, -ECANCELED);
-        }
-        op = older;
-      }
-      d.registered = false;
-      close_if_idle(d);  // it waited for a completion that goes to the parent
-    }
-  }
+  descriptors_.each([this](descriptor& d) { give_up(d); });
   driver_->leave_to_parent();
   jobs_.leave_to_parent();
 }

@@ -21,10 +21,10 @@ constexpr duration reap_time(30'000'000'000);
 }
 
 io_loop::io_loop(io_context& context, const io_context::options& how)
-    : shared_(how.threads_ > 1
+    : driver_host(*this, how.threads_ > 1, how.speculation_),
+      shared_(how.threads_ > 1
                   ? std::make_unique<shared_runners>(*this, static_cast<unsigned>(how.threads_))
                   : nullptr),
-      rules_{how.speculation_, true},
       wall_timers_(*this),
       leases_(new lease_pool(*this, how.lease_buffers_, how.lease_bytes_)),
       busy_poll_(how.busy_poll_ns_),
@@ -37,8 +37,6 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
   generation_mark_.run = [](queue_entry* entry, runner*) {
     static_cast<loop_entry*>(entry)->loop->generation_over_ = true;
   };
-  pause_notice_.loop = this;
-  pause_notice_.run = &log_pause;
   nudge_.loop = this;
   nudge_.run = [](queue_entry* entry, runner*) {
     static_cast<loop_entry*>(entry)->loop->end_.woken();
@@ -68,6 +66,7 @@ io_loop::~io_loop() {
     static_cast<void>(driver_.release());
     static_cast<void>(system_.release());
     static_cast<void>(leases_.release());
+    descriptors_.leak();
     return;
   }
   destroy_queued();  // what threads have posted that gave a lease back
@@ -79,18 +78,12 @@ io_loop::~io_loop() {
     take_mail();
     mail_.settle(is_shared() ? shared_->owed() : 0);
   }
-  for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
 }
 
 /// What outlives the context uses it after it was freed, and its users learn of it here.
 void io_loop::expect_no_objects() noexcept {
   if (inherited()) return;  // they may be those of threads that are not here
-  std::int64_t slots = 0;
-  for (std::uint32_t chunk = 0; chunk < descriptor_chunks::most && chunks_[chunk] != nullptr;
-       ++chunk) {
-    slots += descriptor_chunks::size(chunk);
-  }
-  for (descriptor* d = free_descriptors_; d != nullptr; d = d->next) --slots;
+  const std::int64_t slots = descriptors_.in_use();
   const std::int64_t others = objects_here_ + objects_elsewhere_.load(std::memory_order_relaxed);
   if (slots == 0 && others == 0) [[likely]]
     return;
@@ -108,7 +101,7 @@ bool io_loop::clear() noexcept {
   const bool taken = inherited() || slot_.take(runner_slot::holder::runner);
   BECK_ASSERT(taken, "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);
-  const bool something = !closing_ || !queue_.empty() || !mail_.empty() || trees_ != nullptr;
+  const bool something = !closing_ || !queue_.empty() || !mail_.empty() || !trees_.empty();
   if (something) static_cast<void>(empty_out());
   slot_.leave();
   return something;
@@ -129,19 +122,15 @@ bool io_loop::empty_out() noexcept {
 
 void io_loop::cancel_everything() noexcept {
   take_mail();
-  resume_acceptors();
+  accepts_.resume();
   while (timer_entry* entry = timers_.take_any()) entry->expired(*entry, *this, true);
   cancel_all_signal_waits();
   jobs_.cancel_all();
-  for (std::uint32_t chunk = 0; chunk < descriptor_chunks::most && chunks_[chunk] != nullptr;
-       ++chunk) {
-    for (std::uint32_t i = 0; i < descriptor_chunks::size(chunk); ++i) {
-      descriptor& d = chunks_[chunk][i];
-      if ((d.fd < 0 && d.files == nullptr) || d.closing) continue;  // those were asked already
-      abandon_all(d);
-      driver_->detach(d);
-    }
-  }
+  descriptors_.each([this](descriptor& d) {
+    if ((d.fd < 0 && d.files == nullptr) || d.closing) return;  // those were asked already
+    abandon_all(d);
+    driver_->detach(d);
+  });
   if (driver_->in_flight() != 0) driver_->cancel_everything();
 }
 
@@ -169,22 +158,10 @@ void io_loop::destroy_queued() noexcept {
 }
 
 void io_loop::destroy_trees() noexcept {
-  while (trees_ != nullptr) {
-    owned_tree* tree = trees_;
-    trees_ = tree->older;
-    if (trees_ != nullptr) trees_->link = &trees_;
-    tree->link = nullptr;
+  while (owned_tree* const tree = trees_.take_newest()) {
     tree->kind->destroy(tree);
     destroy_queued();
   }
-}
-
-void io_loop::adopt(owned_tree& tree) noexcept {
-  tree.number = ++trees_adopted_;
-  tree.older = trees_;
-  tree.link = &trees_;
-  if (trees_ != nullptr) trees_->link = &tree.older;
-  trees_ = &tree;
 }
 
 void io_loop::unhandled(std::exception_ptr error, const std::source_location* spawned_at) {

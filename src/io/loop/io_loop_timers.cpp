@@ -97,7 +97,7 @@ std::size_t io_loop::cancel_waits(timer_state& timer, std::size_t most) noexcept
 }
 
 std::int64_t io_loop::next_deadline() noexcept {
-  return std::min(timers_.earliest(), accept_retry_at_);
+  return std::min(timers_.earliest(), accepts_.retry_at());
 }
 
 void io_loop::expire_timers() noexcept {
@@ -106,7 +106,7 @@ void io_loop::expire_timers() noexcept {
   std::int64_t now = system_->now();
   if (planted(planted_bug::early_timer)) now += 20'000;
   if (earliest > now) return;
-  if (accept_retry_at_ <= now) resume_acceptors();
+  if (accepts_.retry_at() <= now) accepts_.resume();
   // One batch: what a handler arms with a zero duration expires in the next turn, after I/O was
   // looked at.
   while (timer_entry* entry = timers_.take_expired(now)) entry->expired(*entry, *this, false);

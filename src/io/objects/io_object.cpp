@@ -34,7 +34,7 @@ void expect_alone(descriptor& d, const char* function) noexcept {
 
 /// Whether something is under way on it, or has its completion still in the run queue.
 bool has_operations(io_loop& loop, descriptor& d) noexcept {
-  const io_loop::descriptor_lock held(loop, d);
+  const descriptor_lock held(loop, d);
   for (const direction& q : d.queue) {
     if (q.current != nullptr || q.undelivered != nullptr) return true;
   }
@@ -64,10 +64,10 @@ int openable(const descriptor& d) noexcept {
 }
 
 io_object::io_object(const any_io_executor& executor)
-    : descriptor_(loop_of(executor).allocate_descriptor(executor)) {}
+    : descriptor_(loop_of(executor).descriptors().allocate(executor)) {}
 
 io_object::io_object(io_context& context, const any_io_executor& executor)
-    : descriptor_(loop_of(context.get_executor()).allocate_descriptor(executor)) {}
+    : descriptor_(loop_of(context.get_executor()).descriptors().allocate(executor)) {}
 
 io_object::io_object(io_object&& other) noexcept
     : descriptor_(other.descriptor_), vacated_(other.vacated_) {
@@ -94,7 +94,7 @@ void io_object::become_vacant() noexcept {
 descriptor* io_object::slot_to_open() noexcept {
   if (!vacated_) return descriptor_;
   try {
-    descriptor_ = descriptor_->loop->allocate_descriptor(vacated_);
+    descriptor_ = descriptor_->loop->descriptors().allocate(vacated_);
     vacated_ = any_io_executor();
   } catch (const std::exception&) {  // no slot: openable() says so
   }
@@ -131,7 +131,7 @@ void io_object::close(error_code& ec) noexcept {
   if (closed) return;
   if (d.loop->in_doubt()) return d.loop->close_in_doubt(d);
   try {  // the slot is busy closing: this object goes on with a fresh one
-    descriptor_ = d.loop->allocate_descriptor(d.executor);
+    descriptor_ = d.loop->descriptors().allocate(d.executor);
   } catch (const std::exception&) {
     become_vacant();
   }
@@ -190,7 +190,7 @@ void io_object::move_to_executor(const any_io_executor& executor, error_code& ec
     ec = error::make_error_code(error::operation_not_supported);
     return;
   }
-  descriptor* const to = loop.allocate_descriptor(executor);
+  descriptor* const to = loop.descriptors().allocate(executor);
   to->user_non_blocking = from.user_non_blocking;
   int fd = -EBUSY;  // also if somebody else runs the context
   const auto take_out = [&](io_loop& l) {
@@ -202,7 +202,7 @@ void io_object::move_to_executor(const any_io_executor& executor, error_code& ec
   };
   if (!from.loop->as_runner(take_out) || fd < 0) {
     to->orphaned = true;
-    loop.free_descriptor(*to);
+    loop.descriptors().free(*to);
     ec = make_error(fd);
     return;
   }

@@ -42,7 +42,7 @@ struct expiry_order : loop_order {
   static void set_limit(void* self) noexcept {
     const expiry_order what = *static_cast<expiry_order*>(self);
     free_block(self);
-    const io_loop::descriptor_lock held(*what.d->loop, *what.d);
+    const descriptor_lock held(*what.d->loop, *what.d);
     if (what.d->generation == what.generation) what.d->loop->expire_at(*what.d, what.when);
   }
 
@@ -57,7 +57,7 @@ void set_limit(descriptor& d, std::int64_t when) {
   const object_use inside = use_of(d, "expires");
   bool done = true;
   const auto set_here = [&](io_loop& l) {
-    const io_loop::descriptor_lock held(l, d);
+    const descriptor_lock held(l, d);
     done = l.expire_at(d, when);
   };
   if (!loop.as_runner(set_here)) {

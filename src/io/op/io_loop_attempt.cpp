@@ -2,9 +2,7 @@
 // Attempts: when a direct system call is worth making, and what its outcome says about readiness. A
 // wrong try costs 200 ns, a missed one a visit to the kernel; the three values of readiness and the
 // predictor decide (docs/mechanisms.md).
-#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 
 #include <beck/io/file_operation.hpp>
 
@@ -18,34 +16,6 @@
 
 namespace beck {
 namespace {
-
-constexpr std::int64_t accept_pause_ns_min = 10'000'000;
-constexpr std::int64_t accept_pause_ns_max = 1'000'000'000;
-/// An acceptor that finds so many lost connections in a row pauses, too: a filter that refuses the
-/// call looks the same.
-constexpr unsigned lost_connections_max = 64;
-
-/// accept(2): errors of the new connection, not of the listener (S2); the next one may be fine.
-/// EOPNOTSUPP, which accept(2) names among them, is that of a socket that cannot accept.
-bool is_lost_connection(std::ptrdiff_t r) noexcept {
-  switch (-r) {
-    case ECONNABORTED:
-    case EPROTO:
-    case ENETDOWN:
-    case ENOPROTOOPT:
-    case EHOSTDOWN:
-    case ENONET:
-    case EHOSTUNREACH:
-    case ENETUNREACH:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool is_exhaustion(int result) noexcept {
-  return result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -ENOBUFS;
-}
 
 /// A connect needs no readiness. Nor does the first accept of a socket that is not watched yet:
 /// that it cannot accept is told by no event.
@@ -96,14 +66,12 @@ bool io_loop::attempt(io_op& op) noexcept {
       return false;
     }
     if (op.kind == op_kind::accept) {
-      const bool lost = is_lost_connection(r);
-      if (lost && ++lost_connections_ <= lost_connections_max) {
+      const accept_pause::verdict verdict = accepts_.judge(r);
+      if (verdict == accept_pause::verdict::again) {
         ++counters.retries;
         continue;
       }
-      lost_connections_ = 0;
-      if (r >= 0) accept_pause_ns_ = 0;
-      if (lost || is_exhaustion(static_cast<int>(r))) {
+      if (verdict == accept_pause::verdict::pause) {
         op.result = static_cast<int>(r);
         note_ready(q);
         op.flags |= io_op::flag_exhausted;
@@ -193,57 +161,23 @@ bool io_loop::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept {
   return true;
 }
 
-// --- S1: accepting without descriptors -----------------------------------------------------------
+// --- operations that lack something other than readiness ----------------------------------------
 
-bool io_loop::pause(io_op& op) noexcept {
+/// False: nothing keeps `op` from being given to the driver.
+bool io_loop::pause_if_exhausted(io_op& op) noexcept {
+  if (!is_paused(op)) return false;
   if (op.kind == op_kind::receive_lease) {
     advance(op, op_event::park);
     leases_->wait(op);
-    return true;
+  } else {
+    accepts_.add(op);
   }
-  ++counters_.retries;
-  if (accept_pause_ns_ == 0 && pause_reason_.load(std::memory_order_acquire) == 0) {
-    pause_reason_.store(op.result, std::memory_order_relaxed);
-    queue_.push(&pause_notice_);  // the sink is the program's: it is called without any lock
-  }
-  accept_pause_ns_ = std::clamp(accept_pause_ns_ * 2, accept_pause_ns_min, accept_pause_ns_max);
-  accept_retry_at_ = (duration(system_->now()) + duration(accept_pause_ns_)).nanoseconds();
-  advance(op, op_event::park);
-  paused_.push(&op);
   return true;
-}
-
-void io_loop::log_pause(queue_entry* entry, runner* where) {
-  io_loop& loop = *static_cast<loop_entry*>(entry)->loop;
-  const int reason = loop.pause_reason_.exchange(0, std::memory_order_release);
-  if (where == nullptr) return;
-  char line[160];
-  std::snprintf(line, sizeof line, "accept: %s; the acceptor pauses and tries again",
-                make_error(reason).message().c_str());
-  loop.log(line);
-}
-
-void io_loop::resume_acceptors() noexcept {
-  accept_retry_at_ = no_deadline;
-  entry_queue paused = paused_;
-  paused_ = entry_queue();
-  while (!paused.empty()) {
-    auto& op = *static_cast<io_op*>(paused.pop());
-    const descriptor_lock held(*this, *op.target);
-    op.flags &= static_cast<std::uint8_t>(~io_op::flag_exhausted);
-    queue_attempt(op);
-  }
 }
 
 void io_loop::leave_pause(io_op& op) noexcept {
   if (!is_paused(op)) return;
-  if (op.kind == op_kind::receive_lease) return leases_->leave(op);
-  entry_queue paused = paused_;
-  paused_ = entry_queue();
-  while (!paused.empty()) {
-    queue_entry* entry = paused.pop();
-    if (entry != &op) paused_.push(entry);
-  }
+  op.kind == op_kind::receive_lease ? leases_->leave(op) : accepts_.remove(op);
 }
 
 bool begin_immediate_anywhere(io_op& op, bool (*begin)(io_op& op) noexcept) noexcept {

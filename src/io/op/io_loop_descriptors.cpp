@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The loop's table of descriptors: slots are handed out on any thread, closed on the runner, reused
-// with a new generation and freed only with the loop, so a late event can always be recognised.
+// Descriptors are opened, closed and released by the runner; a close waits for operations that the
+// kernel still has.
 #include <cerrno>
 #include <utility>
 
@@ -10,40 +10,6 @@
 #include "io/op/readiness.hpp"
 
 namespace beck {
-
-descriptor* io_loop::allocate_descriptor(const any_io_executor& executor) {
-  std::unique_lock lock(table_mutex_, std::defer_lock);
-  if (!take_unless_lost(lock, forks_)) {
-    throw_error(error::no_descriptors, "io_context: descriptor table, in a child of fork");
-  }
-  if (free_descriptors_ == nullptr) {
-    std::uint32_t chunk = 0;
-    while (chunk < descriptor_chunks::most &&
-           chunks_[chunk].load(std::memory_order_relaxed) != nullptr)
-      ++chunk;
-    if (chunk == descriptor_chunks::most)
-      throw_error(error::no_descriptors, "io_context: descriptor table");
-    const std::uint32_t size = descriptor_chunks::size(chunk);
-    auto* made = new descriptor[size];
-    for (std::uint32_t i = size; i > 0; --i) {
-      descriptor& d = made[i - 1];
-      d.index = descriptor_chunks::begin(chunk) + i - 1;
-      d.loop = this;
-      d.expiry.owner = &d;
-      d.next = free_descriptors_;
-      free_descriptors_ = &d;
-    }
-    chunks_[chunk].store(made, std::memory_order_release);  // pairs with descriptor_at
-  }
-  descriptor* d = free_descriptors_;
-  free_descriptors_ = d->next;
-  d->next = nullptr;
-  d->executor = executor;
-  d->orphaned = false;
-  d->may_be_opening = false;
-  d->user_non_blocking = false;
-  return d;
-}
 
 void io_loop::open_descriptor(descriptor& d, int fd, descriptor_nature nature) noexcept {
   const descriptor_lock held(*this, d);
@@ -65,15 +31,6 @@ void io_loop::open_locked(descriptor& d, int fd, descriptor_nature nature) noexc
   driver_->attach(d);
 }
 
-void io_loop::free_descriptor(descriptor& d) noexcept {
-  std::unique_lock lock(table_mutex_, std::defer_lock);
-  if (!take_unless_lost(lock, forks_)) return;
-  d.executor = any_io_executor();
-  ++d.generation;
-  d.next = free_descriptors_;
-  free_descriptors_ = &d;
-}
-
 void io_loop::close(descriptor& d) noexcept {
   leave_to_parent();
   const descriptor_lock held(*this, d);
@@ -87,7 +44,7 @@ void io_loop::close(descriptor& d) noexcept {
     d.detaching = false;
     if (driver_->detach(d)) close_now(d);
   } else if (d.orphaned) {
-    free_descriptor(d);
+    descriptors_.free(d);
   }
 }
 
@@ -107,8 +64,8 @@ void io_loop::close_now(descriptor& d) noexcept {
   }
   d.closing = false;
   ++d.generation;
-  if (d.orphaned) free_descriptor(d);
-  if (!paused_.empty()) resume_acceptors();  // S1: a descriptor is free again
+  if (d.orphaned) descriptors_.free(d);
+  if (!accepts_.empty()) accepts_.resume();  // S1: a descriptor is free again
 }
 
 void io_loop::close_if_idle(descriptor& d) noexcept {

@@ -1,36 +1,38 @@
 // SPDX-License-Identifier: BSL-1.0
+// From events to queued attempts, and from the outcome of reads to what is expected of the next.
+// Nothing here makes a system call.
 #include "io/op/readiness.hpp"
 
 #include "base/test_build.hpp"
-#include "io/loop/io_loop.hpp"
+#include "io/driver/driver_host.hpp"
 
 namespace beck {
 namespace {
 
-unsigned wake(io_loop& loop, direction& q) noexcept {
+unsigned wake(driver_host& host, direction& q) noexcept {
   note_ready(q);
   io_op* op = q.current;
-  if (op == nullptr || op->state != op_state::parked || loop.is_paused(*op)) return 0;
-  if (planted(planted_bug::lost_wake_up) && loop.counters().completions % 8 == 0) return 0;
-  if (is_read(op->kind) && loop.rules().learns) {
+  if (op == nullptr || op->state != op_state::parked || is_paused(*op)) return 0;
+  if (planted(planted_bug::lost_wake_up) && host.counters().completions % 8 == 0) return 0;
+  if (is_read(op->kind) && host.rules().learns) {
     q.predictor.waiting_was_right();
     q.arming.note_unarmed(false);
   }
-  loop.queue_attempt(*op);
+  host.queue_attempt(*op);
   return 1;
 }
 
 }  // namespace
 
-unsigned note_events(io_loop& loop, descriptor& d, unsigned events) noexcept {
+unsigned note_events(driver_host& host, descriptor& d, unsigned events) noexcept {
   const bool ended = (events & (poll_read_hang_up | poll_hang_up | poll_error)) != 0;
   unsigned woken = 0;
   if (ended || (events & poll_priority) != 0) d.reads_until_empty = true;
-  if (ended || (events & poll_in) != 0) woken += wake(loop, d.queue[direction_in]);
+  if (ended || (events & poll_in) != 0) woken += wake(host, d.queue[direction_in]);
   if ((events & (poll_out | poll_hang_up | poll_error)) != 0)
-    woken += wake(loop, d.queue[direction_out]);
+    woken += wake(host, d.queue[direction_out]);
   if ((events & (poll_error | poll_hang_up | poll_priority)) != 0)
-    woken += wake(loop, d.queue[direction_error]);
+    woken += wake(host, d.queue[direction_error]);
   return woken;
 }
 

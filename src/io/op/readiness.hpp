@@ -10,7 +10,7 @@
 
 namespace beck {
 
-class io_loop;
+class driver_host;
 
 // --- what to do ----------------------------------------------------------------------------------
 
@@ -57,6 +57,9 @@ inline next_step step_on_ring(const io_op& op, const direction& q, bool armed) n
   return direction_of(op.kind) == direction_in ? next_step::await_event : next_step::submit;
 }
 
+/// Returns whether `op` waits for a free descriptor or buffer: readiness must not wake it.
+inline bool is_paused(const io_op& op) noexcept { return (op.flags & io_op::flag_exhausted) != 0; }
+
 // --- what was learnt -----------------------------------------------------------------------------
 
 /// Forgets everything: the descriptor has a new file.
@@ -90,6 +93,6 @@ struct readiness_rules {
 
 /// Sets the readiness of `d` from poll(2)-style events and queues attempts of what was parked for
 /// them. Runs no user code and does no I/O. Returns how many operations that were.
-unsigned note_events(io_loop& loop, descriptor& d, unsigned events) noexcept;
+unsigned note_events(driver_host& host, descriptor& d, unsigned events) noexcept;
 
 }  // namespace beck

@@ -27,13 +27,6 @@ bool moves_bytes(op_kind kind) noexcept { return is_transfer(kind) || is_message
 
 // --- locks ---------------------------------------------------------------------------------------
 
-void io_loop::lock_descriptor(descriptor& d) const noexcept {
-  while (!d.lock.try_lock()) {
-    if (inherited()) return;  // a child of fork has one thread; who held it is in the parent
-    d.lock.wait();
-  }
-}
-
 /// Lets go of all locks that the caller has, by whoever goes on with the same thing.
 void io_loop::let_go(descriptor& d) noexcept {
   d.lock.unlock();
@@ -42,7 +35,7 @@ void io_loop::let_go(descriptor& d) noexcept {
 
 void io_loop::take_again(descriptor& d) noexcept {
   if (on_runner()) shared_->lock();
-  lock_descriptor(d);
+  descriptor_lock::acquire(*this, d);
 }
 
 /// What is needed to touch an operation of `d`.
@@ -52,7 +45,7 @@ class io_loop::operation_lock {
     // An accept may have to pause, and waits and connects are rare.
     const bool inside = moves_bytes(kind) && loop.in_handler();
     if (!inside && !loop.on_runner()) all_.emplace(loop);
-    loop.lock_descriptor(d);
+    descriptor_lock::acquire(loop, d);
   }
   ~operation_lock() {
     d_.lock.unlock();
@@ -219,7 +212,7 @@ bool io_loop::attempt_inline_shared(io_op& op) noexcept {
   return done;
 }
 
-bool io_loop::speculate_shared(io_op& op) noexcept {
+bool io_loop::list_late_attempt(io_op& op) noexcept {
   const bool later = in_handler() && shared_runners::here().count() >= late_entries_min;
   if (!later && op.target->queue[direction_of(op.kind)].ready == readiness::no) return false;
   advance(op, op_event::wake);

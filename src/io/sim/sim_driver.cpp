@@ -26,7 +26,7 @@ std::uint64_t token_of(const descriptor& d) noexcept {
 }  // namespace
 
 sim_driver::sim_driver(io_loop& loop, sim_system& sys)
-    : readiness_driver(loop), sys_(sys), jobs_(loop, sys) {
+    : readiness_driver(loop), loop_(loop), sys_(sys), jobs_(loop, sys) {
   if (loop_.is_shared()) {
     runners_ = std::make_unique<sim_runners>(*this, sys_.world(), loop_.threads_max());
     sys_.run_by(runners_.get());
@@ -134,7 +134,7 @@ void sim_driver::collect() noexcept {
     }
     ++loop_.counters().completions;
     descriptor& d = loop_.descriptor_at(static_cast<std::uint32_t>(s.token));
-    const io_loop::descriptor_lock held(loop_, d);
+    const descriptor_lock held(loop_, d);
     if (token_of(d) != s.token) continue;  // S7: the slot has a new owner
     sys_.world().note(sys_.host(), sim_note::event, s.fd, events);
     note(d, events);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The driver over simulated readiness, with virtual time instead of waiting. A turn that would wait moves the clock to what happens next.
+// The driver over simulated readiness, with virtual time instead of waiting. A turn that would wait
+// moves the clock to what happens next.
 #pragma once
 
 #include <memory>
@@ -66,6 +67,7 @@ class sim_driver final : public readiness_driver {
   /// Threads meet where they enter the kernel.
   void enter_kernel() noexcept;
 
+  io_loop& loop_;
   sim_system& sys_;
   sim_ready_list ready_;
   sim_ready_list taken_;

@@ -4,7 +4,7 @@
 #include <cerrno>
 
 #include "base/sanitizers.hpp"
-#include "io/loop/io_loop.hpp"
+#include "io/driver/driver_host.hpp"
 #include "io/op/perform.hpp"
 #include "io/op/perform_file.hpp"
 #include "io/op/transitions.hpp"
@@ -57,7 +57,7 @@ void uring_driver::take(const io_uring_cqe& completion) noexcept {
 }
 
 void uring_driver::take_poll(const io_uring_cqe& completion) noexcept {
-  descriptor& d = loop_.descriptor_at(uring::index_of(completion.user_data));
+  descriptor& d = host_.descriptor_at(uring::index_of(completion.user_data));
   const bool more = (completion.flags & IORING_CQE_F_MORE) != 0;
   if (!more) --watched_;
   if (uring::token_of(d) != completion.user_data || d.fd < 0)
@@ -68,16 +68,16 @@ void uring_driver::take_poll(const io_uring_cqe& completion) noexcept {
     d.unwatching = false;
   }
   if (d.closing) {
-    loop_.close_if_idle(d);
+    host_.close_if_idle(d);
     return;
   }
-  if (completion.res > 0) note_events(loop_, d, static_cast<unsigned>(completion.res));
+  if (completion.res > 0) note_events(host_, d, static_cast<unsigned>(completion.res));
   direction& q = d.queue[direction_in];
   if (more || q.current == nullptr || q.current->state != op_state::parked) return;
   if (completion.res > 0 || is_given_up(completion.res)) {
     watch(d);  // U8: it ended for a reason that is not ours
   } else {
-    loop_.finish(*q.current, completion.res);
+    host_.finish(*q.current, completion.res);
   }
 }
 
@@ -104,7 +104,7 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
       return take_file(static_cast<file_operation&>(op), completion.res);
     case ring_form::raw:
       if (is_orphaned(op, completion.res) && completion.res == -EINTR) break;
-      return loop_.finish(op, completion.res);
+      return host_.finish(op, completion.res);
     case ring_form::poll:
     case ring_form::none:
       break;
@@ -113,7 +113,7 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
   if (completion.res >= 0 && !d.closing && (op.flags & io_op::flag_cancelled) == 0) {
     direction& q = d.queue[direction_of(op.kind)];
     note_ready(q);
-    loop_.queue_attempt(op);
+    host_.queue_attempt(op);
   } else if (is_orphaned(op, completion.res) && !d.closing) {
     advance(op, op_event::list);
     now_.add(op);
@@ -126,19 +126,19 @@ void uring_driver::take_file(file_operation& op, int result) noexcept {
   if (is_registered(op)) --registered_in_flight_;
   if (result == interrupted_inside) result = -EINTR;
   if (!is_orphaned(op, result) || op.target->closing) {
-    loop_.take_file_result(op, result == -EINTR ? -ECANCELED : result);
+    host_.take_file_result(op, result == -EINTR ? -ECANCELED : result);
   } else if (result == -ECANCELED || result == -EINTR) {
     submit(op);  // its thread has ended
   } else {
-    loop_.run_blocking(op);  // a direct call tells whether the thread was gone or the memory is
+    host_.run_blocking(op);  // a direct call tells whether the thread was gone or the memory is
   }
 }
 
 void uring_driver::end_operation(io_op& op, descriptor& d, int result) noexcept {
   // A cancel interrupts what has got onto a kernel worker thread; unrequested, EINTR was
   // resubmitted.
-  loop_.finish(op, result == -EINTR ? -ECANCELED : result);
-  loop_.close_if_idle(d);
+  host_.finish(op, result == -EINTR ? -ECANCELED : result);
+  host_.close_if_idle(d);
 }
 
 /// Again, because nobody asked for its end. By a direct call after EFAULT: that tells whether the
@@ -146,7 +146,7 @@ void uring_driver::end_operation(io_op& op, descriptor& d, int result) noexcept 
 void uring_driver::start_over(io_op& op, descriptor& d, int result) noexcept {
   if (result == -EFAULT) {
     note_ready(d.queue[direction_of(op.kind)]);
-    loop_.queue_attempt(op);
+    host_.queue_attempt(op);
     return;
   }
   advance(op, op_event::list);
@@ -155,7 +155,7 @@ void uring_driver::start_over(io_op& op, descriptor& d, int result) noexcept {
 
 /// Whether it pays to arm the receives of a direction: see arming_record.
 void uring_driver::learn_arming(direction& q) noexcept {
-  if (!options_.lazy || !loop_.rules().learns || !q.arming.arms()) return;
+  if (!options_.lazy || !host_.rules().learns || !q.arming.arms()) return;
   q.arming.note_armed(completes_at_once_ && q.arming.was_armed_by(visit_));
   if (!q.arming.arms()) ++arming_stops_;
 }
@@ -176,7 +176,7 @@ void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& comple
   direction& q = d.queue[direction_in];
   learn_arming(q);
   op.transferred += static_cast<std::size_t>(completion.res);
-  loop_.rules().note_completed_receive(d, q, (completion.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0);
+  host_.rules().note_completed_receive(d, q, (completion.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0);
   if ((op.flags & io_op::flag_all) == 0 || op.transferred == op.length) {
     end_operation(op, d, 0);
   } else if ((op.flags & io_op::flag_cancelled) != 0 || d.closing) {
@@ -202,7 +202,7 @@ void uring_driver::sent(io_op& op, descriptor& d, int result) noexcept {
   } else if ((op.flags & io_op::flag_cancelled) != 0 || d.closing) {
     end_operation(op, d, -ECANCELED);
   } else {
-    loop_.queue_attempt(op);  // U10: short in spite of MSG_WAITALL
+    host_.queue_attempt(op);  // U10: short in spite of MSG_WAITALL
   }
 }
 

@@ -12,7 +12,8 @@
 #include <beck/base/error.hpp>
 
 #include "base/fatal_call.hpp"
-#include "io/loop/io_loop.hpp"
+#include "io/driver/driver_host.hpp"
+#include "io/loop/mailbox.hpp"
 #include "io/op/perform.hpp"
 #include "io/op/perform_file.hpp"
 #include "io/op/transitions.hpp"
@@ -29,9 +30,9 @@ constexpr int detach_visits_max = 4;
 
 }  // namespace
 
-uring_driver::uring_driver(io_loop& loop, uring::ring_kernel& kernel,
+uring_driver::uring_driver(driver_host& host, uring::ring_kernel& kernel,
                            const uring_driver_options& options)
-    : loop_(loop), options_(options) {
+    : host_(host), options_(options) {
   const uring::probe_result probed = uring::open_probed(ring_, kernel, options_.ring);
   report_ = probed.text;
   if (!probed.opened) {
@@ -71,7 +72,7 @@ void uring_driver::attach(descriptor& d) noexcept {
 void uring_driver::submit(io_op& op) noexcept {
   switch (next_step_of(op)) {
     case next_step::attempt:
-      return loop_.queue_attempt(op);
+      return host_.queue_attempt(op);
     case next_step::attempt_late:
     case next_step::submit_late:
       advance(op, op_event::list);
@@ -86,15 +87,15 @@ void uring_driver::submit(io_op& op) noexcept {
       advance(op, op_event::park);
       return watch(*op.target);
     case next_step::on_thread:
-      return loop_.run_blocking(op);
+      return host_.run_blocking(op);
   }
 }
 
 void uring_driver::cancel(io_op& op) noexcept {
   if (is_on_thread(op)) {
-    loop_.cancel_blocking(op);
+    host_.cancel_blocking(op);
   } else if (op.state == op_state::parked) {
-    loop_.finish(op, -ECANCELED);
+    host_.finish(op, -ECANCELED);
   } else if (op.state == op_state::in_kernel && (op.flags & io_op::flag_cancel_queued) == 0) {
     op.flags |= io_op::flag_cancel_queued;
     cancels_.push(&op);
@@ -162,7 +163,7 @@ void uring_driver::leave_to_parent() noexcept {
   }
   in_flight_ = watched_ = 0;
   ring_.leave_to_parent();
-  const auto end = [this](io_op& op) { loop_.finish(op, -ECANCELED); };
+  const auto end = [this](io_op& op) { host_.finish(op, -ECANCELED); };
   now_.take(end);
   due_.take(end);
   fresh_.take(end);
@@ -174,7 +175,7 @@ void uring_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
   due_.rotate(fresh_);
   if (mode == turn_mode::drain || !options_.lazy) write_or_keep(due_);
 
-  if (mode != turn_mode::wait || loop_.has_queued()) {
+  if (mode != turn_mode::wait || host_.has_queued()) {
     if (mode == turn_mode::drain || ring_.prepared() != 0 || ring_.flagged()) enter(0, 0);
     collect();
     return;
@@ -182,7 +183,7 @@ void uring_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
   if (!due_.empty() && (ring_.prepared() != 0 || ring_.flagged())) enter(0, 0);
   if (collect() != 0) return;
   write_or_keep(due_);  // nothing came of the others: what was to wait longer is needed now
-  if (loop_.has_queued()) {
+  if (host_.has_queued()) {
     if (ring_.prepared() != 0) enter(0, 0);
     collect();
     return;
@@ -202,14 +203,14 @@ void uring_driver::sleep(std::int64_t deadline) noexcept {
     if (collect() == 0 && !taken) back_off();
     return;
   }
-  if (!loop_.mail().sleep()) return;  // the next turn submits what is prepared
+  if (!host_.mail().sleep()) return;  // the next turn submits what is prepared
   const bool timed = deadline != INT64_MAX;
-  const bool expired = timed && deadline <= loop_.sys().now();
+  const bool expired = timed && deadline <= host_.sys().now();
   const unsigned marked = armed_in_next_ && write_marker() ? 1 : 0;
   const bool learns = !armed_in_next_ || marked != 0;
   const bool taken = enter(expired ? 0 : 1 + marked, timed ? deadline : uring::ring::no_deadline);
   if (!learns) ++visit_;  // its receives are taken for ones that came later
-  loop_.mail().awake();
+  host_.mail().awake();
   if (collect() == 0 && !taken) back_off();
 }
 
@@ -238,7 +239,7 @@ bool uring_driver::enter(unsigned wait_for, std::int64_t deadline) noexcept {
 void uring_driver::back_off() noexcept {
   back_off_ns_ = back_off_ns_ == 0 ? back_off_ns_min : back_off_ns_ * 2;
   if (back_off_ns_ > back_off_ns_max) back_off_ns_ = back_off_ns_max;
-  const int seen = loop_.sys().poll(wake_fd_, poll_in, loop_.sys().now() + back_off_ns_);
+  const int seen = host_.sys().poll(wake_fd_, poll_in, host_.sys().now() + back_off_ns_);
   if (seen < 0) end_without_call("ppoll", -seen);
 }
 

@@ -15,7 +15,7 @@
 namespace beck {
 
 class file_operation;
-class io_loop;
+class driver_host;
 
 /// How a driver is made; tests put a scripted kernel below it.
 struct uring_driver_options {
@@ -30,7 +30,7 @@ class uring_driver final : public driver {
  public:
   /// `kernel` outlives the driver. Throws io_error (with the probe's reason in its message) if no
   /// usable ring can be made.
-  uring_driver(io_loop& loop, uring::ring_kernel& kernel, const uring_driver_options& options);
+  uring_driver(driver_host& host, uring::ring_kernel& kernel, const uring_driver_options& options);
   ~uring_driver() override;
 
   void attach(descriptor& d) noexcept override;
@@ -88,7 +88,7 @@ class uring_driver final : public driver {
   void sleep(std::int64_t deadline) noexcept;
   void back_off() noexcept;
 
-  io_loop& loop_;
+  driver_host& host_;
   uring_driver_options options_;
   uring::ring ring_;
   std::string report_;

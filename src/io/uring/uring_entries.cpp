@@ -12,7 +12,7 @@
 #include <beck/io/uring_submit.hpp>
 
 #include "base/sanitizers.hpp"
-#include "io/loop/io_loop.hpp"
+#include "io/driver/driver_host.hpp"
 #include "io/op/perform.hpp"
 #include "io/op/perform_file.hpp"
 #include "io/op/transitions.hpp"
@@ -163,9 +163,9 @@ void uring_driver::write_or_keep(lazy_list& list) noexcept {
   list.take([this, &kept](io_op& op) {
     const bool armed = arms(op);
     if ((op.flags & io_op::flag_cancelled) != 0) {
-      loop_.finish(op, -ECANCELED);
+      host_.finish(op, -ECANCELED);
     } else if (!armed && is_read(op.kind)) {
-      loop_.queue_late_attempt(op);
+      host_.queue_late_attempt(op);
     } else if (!write_operation(op)) {
       kept.add(op);
     } else if (armed && options_.lazy) {

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSL-1.0
+// Which errors of accept(2) belong to the listener, which to one connection, and which to the
+// process; and the pause after the last kind.
+#include "io/op/accept_pause.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include "io/loop/io_loop.hpp"
+#include "io/op/transitions.hpp"
+
+namespace beck {
+namespace {
+
+constexpr std::int64_t pause_ns_min = 10'000'000;
+constexpr std::int64_t pause_ns_max = 1'000'000'000;
+/// An acceptor that finds so many lost connections in a row pauses, too: a filter that refuses the
+/// call looks the same.
+constexpr unsigned lost_connections_max = 64;
+
+/// accept(2): errors of the new connection, not of the listener (S2). EOPNOTSUPP, which accept(2)
+/// names among them, is that of a socket that cannot accept.
+bool is_lost_connection(std::ptrdiff_t result) noexcept {
+  switch (-result) {
+    case ECONNABORTED:
+    case EPROTO:
+    case ENETDOWN:
+    case ENOPROTOOPT:
+    case EHOSTDOWN:
+    case ENONET:
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_exhaustion(std::ptrdiff_t result) noexcept {
+  return result == -EMFILE || result == -ENFILE || result == -ENOMEM || result == -ENOBUFS;
+}
+
+}  // namespace
+
+accept_pause::accept_pause(io_loop& loop) noexcept : loop_(loop) {
+  notice_.owner = this;
+  notice_.run = &log_entry;
+}
+
+accept_pause::verdict accept_pause::judge(std::ptrdiff_t result) noexcept {
+  const bool lost = is_lost_connection(result);
+  if (lost && ++lost_connections_ <= lost_connections_max) return verdict::again;
+  lost_connections_ = 0;
+  if (result >= 0) pause_ns_ = 0;
+  return lost || is_exhaustion(result) ? verdict::pause : verdict::deliver;
+}
+
+void accept_pause::add(io_op& op) noexcept {
+  ++loop_.counters().retries;
+  if (pause_ns_ == 0 && reason_.load(std::memory_order_acquire) == 0) {
+    reason_.store(op.result, std::memory_order_relaxed);
+    loop_.enqueue(&notice_);  // the sink is the program's: it is called without any lock
+  }
+  pause_ns_ = std::clamp(pause_ns_ * 2, pause_ns_min, pause_ns_max);
+  retry_at_ = (duration(loop_.sys().now()) + duration(pause_ns_)).nanoseconds();
+  advance(op, op_event::park);
+  paused_.push(&op);
+}
+
+void accept_pause::log_entry(queue_entry* entry, runner* where) {
+  accept_pause& self = *static_cast<notice*>(entry)->owner;
+  const int reason = self.reason_.exchange(0, std::memory_order_release);
+  if (where == nullptr) return;
+  char line[160];
+  std::snprintf(line, sizeof line, "accept: %s; the acceptor pauses and tries again",
+                make_error(reason).message().c_str());
+  self.loop_.log(line);
+}
+
+void accept_pause::resume() noexcept {
+  retry_at_ = no_deadline;
+  entry_queue paused = paused_;
+  paused_ = entry_queue();
+  while (!paused.empty()) {
+    auto& op = *static_cast<io_op*>(paused.pop());
+    const descriptor_lock held(loop_, *op.target);
+    op.flags &= static_cast<std::uint8_t>(~io_op::flag_exhausted);
+    loop_.queue_attempt(op);
+  }
+}
+
+void accept_pause::remove(io_op& op) noexcept { paused_.remove(&op); }
+
+}  // namespace beck

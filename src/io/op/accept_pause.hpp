@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+// S1 and S2: accepts that found no descriptor or no memory for a new socket, or connections that
+// were lost before they were accepted. They are tried again when a descriptor has been closed, or
+// after a pause that doubles from 10 ms to one second; the program's log hears of each pause once.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include <beck/io/operation.hpp>
+#include <beck/run/queue_entry.hpp>
+
+namespace beck {
+
+class io_loop;
+
+/// Thread: the runner.
+class accept_pause {
+ public:
+  static constexpr std::int64_t no_deadline = INT64_MAX;
+
+  /// What the result of an accept(2) asks for.
+  enum class verdict : std::uint8_t {
+    deliver,  ///< it is the operation's
+    again,    ///< the connection was lost: the next one may be fine
+    pause,    ///< nothing can be accepted now
+  };
+
+  explicit accept_pause(io_loop& loop) noexcept;
+  accept_pause(const accept_pause&) = delete;
+  accept_pause& operator=(const accept_pause&) = delete;
+
+  verdict judge(std::ptrdiff_t result) noexcept;
+  /// Parks an accept, whose result says why, until resume().
+  void add(io_op& op) noexcept;
+  /// Takes out one that is to end.
+  void remove(io_op& op) noexcept;
+  /// Queues attempts of all.
+  void resume() noexcept;
+  bool empty() const noexcept { return paused_.empty(); }
+  /// Returns when resume() is due; `no_deadline` if nothing is paused.
+  std::int64_t retry_at() const noexcept { return retry_at_; }
+
+ private:
+  struct notice : queue_entry {
+    accept_pause* owner;
+  };
+
+  static void log_entry(queue_entry* entry, runner* where);
+
+  io_loop& loop_;
+  entry_queue paused_;
+  std::int64_t pause_ns_ = 0;
+  std::int64_t retry_at_ = no_deadline;
+  unsigned lost_connections_ = 0;  // in a row
+  notice notice_;
+  std::atomic<int> reason_{0};  // of the notice that is queued; its end releases the notice
+};
+
+}  // namespace beck
