@@ -119,7 +119,7 @@ task<> copy_chunks(copy_work& work, std::uint64_t end) {
   if (pipe.result() < 0) co_return work.fail(make_error(pipe.result()));
   pipe.give(chunk);
   while (work.position < std::min(end, work.limit)) {
-    if (work.from.closing || work.to.closing) {
+    if (is_closing(work.from) || is_closing(work.to)) {
       co_return work.fail(make_error(cancelled_result));
     }
     chunk.from_offset = work.source_offset(work.position);
@@ -244,7 +244,8 @@ task<transfer_end> run_copy(descriptor* from, std::uint32_t from_generation, des
   if (result == 0) result = prepare(work);
   if (result < 0) co_return transfer_end(make_error(result), work.report);
   co_await copy_everything(work);
-  if (work.error && (from->closing || to->closing)) work.error = make_error(cancelled_result);
+  if (work.error && (is_closing(*from) || is_closing(*to)))
+    work.error = make_error(cancelled_result);
   co_return transfer_end(work.error, work.report);
 }
 

@@ -14,7 +14,7 @@ namespace {
 /// 0, or why not. A slot that was closed may be another object's by now.
 int usable(const descriptor& d, std::uint32_t life) noexcept {
   if (d.generation != life) return cancelled_result;
-  if (d.fd < 0 || d.closing) return -EBADF;
+  if (d.fd < 0 || is_closing(d)) return -EBADF;
   return d.expired ? timeout_result : 0;
 }
 

@@ -24,7 +24,9 @@ class open_hold {
   /// `generation`: of the slot when the operation was made.
   open_hold(descriptor& d, std::uint32_t generation) noexcept : d_(d) {
     d.loop->as_runner([&](io_loop&) {
-      result_ = d.generation != generation || d.closing ? cancelled_result : d.fd < 0 ? -EBADF : 0;
+      result_ = d.generation != generation || is_closing(d) ? cancelled_result
+                : d.fd < 0                                  ? -EBADF
+                                                            : 0;
       if (result_ == 0) ++d.in_kernel;
     });
   }

@@ -50,7 +50,8 @@ struct transmission {
   }
   /// The same inside while_open(). A slot that was closed may be another object's by now.
   int usable_here() const noexcept {
-    const bool is_gone = to.generation != to_life || to.fd < 0 || to.closing || from.closing;
+    const bool is_gone =
+        to.generation != to_life || to.fd < 0 || is_closing(to) || is_closing(from);
     return is_gone ? cancelled_result : to.expired ? timeout_result : 0;
   }
   /// The first error counts.

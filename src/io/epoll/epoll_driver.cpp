@@ -16,6 +16,7 @@
 #include "io/driver/driver_host.hpp"
 #include "io/loop/mailbox.hpp"
 #include "io/op/readiness.hpp"
+#include "io/op/transitions.hpp"
 #include "io/system/wake.hpp"
 
 namespace beck {
@@ -63,16 +64,16 @@ void epoll_driver::close_handles() noexcept {
 }
 
 bool epoll_driver::detach(descriptor& d) noexcept {
-  if (d.registered) {  // close(2) alone would leave a duplicated descriptor registered
+  if (is_watched(d)) {  // close(2) alone would leave a duplicated descriptor registered
     epoll_event unused{};
     ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, d.fd, &unused);
-    d.registered = false;
+    advance(d, watch_event::end);
   }
   return d.in_kernel == 0;
 }
 
 bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
-  if (d.registered) return true;
+  if (is_watched(d)) return true;
   epoll_event event{};
   event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
   event.data.u64 = token_of(d);
@@ -86,7 +87,7 @@ bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
     }
     return false;
   }
-  d.registered = true;
+  advance(d, watch_event::watch);
   return true;
 }
 

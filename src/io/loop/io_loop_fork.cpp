@@ -10,6 +10,7 @@
 #include <beck/io/file_operation.hpp>
 
 #include "io/loop/io_loop.hpp"
+#include "io/op/transitions.hpp"
 
 namespace beck {
 
@@ -25,6 +26,7 @@ bool io_loop::is_in_doubt() const noexcept {
 
 void io_loop::close_in_doubt(descriptor& d) noexcept {
   if (const int fd = std::exchange(d.fd, -1); fd >= 0) system_->close(fd);
+  d.slot = slot_state::closed;  // whatever it was: no event led here
 }
 
 void io_loop::close_all_handles() noexcept {
@@ -49,7 +51,7 @@ void io_loop::give_up(descriptor& d) noexcept {
     }
     op = older;
   }
-  d.registered = false;
+  advance(d, watch_event::end);
   close_if_idle(d);  // it waited for a completion that goes to the parent
 }
 

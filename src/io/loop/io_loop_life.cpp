@@ -12,6 +12,7 @@
 #include "io/driver/backend_select.hpp"
 #include "io/loop/io_loop.hpp"
 #include "io/loop/signal_state.hpp"
+#include "io/op/transitions.hpp"
 #include "io/shared/virtual_threads.hpp"
 #include "run/terminate.hpp"
 
@@ -127,9 +128,11 @@ void io_loop::cancel_everything() noexcept {
   cancel_all_signal_waits();
   jobs_.cancel_all();
   descriptors_.each([this](descriptor& d) {
-    if ((d.fd < 0 && d.files == nullptr) || d.closing) return;  // those were asked already
+    if ((d.fd < 0 && d.files == nullptr) || is_closing(d)) return;  // those were asked already
     abandon_all(d);
+    advance(d, slot_event::detach);
     driver_->detach(d);
+    advance(d, d.fd >= 0 ? slot_event::stay : slot_event::close);
   });
   if (driver_->in_flight() != 0) driver_->cancel_everything();
 }

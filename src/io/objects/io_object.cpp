@@ -126,7 +126,7 @@ void io_object::close(error_code& ec) noexcept {
   bool closed = false;
   d.loop->as_runner([&](io_loop& l) {
     l.close(d);
-    closed = d.fd < 0 && !d.closing;
+    closed = d.fd < 0 && !is_closing(d);
   });
   if (closed) return;
   if (d.loop->in_doubt()) return d.loop->close_in_doubt(d);

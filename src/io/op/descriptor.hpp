@@ -27,6 +27,22 @@ class io_loop;
 struct descriptor;
 class file_operation;
 
+/// Where a slot is in the life of what is open in it; io/op/transitions.hpp has both tables.
+enum class slot_state : std::uint8_t {
+  closed,     ///< nothing is open
+  open,       ///< it has a descriptor number
+  detaching,  ///< a close or a release is on the stack, and sees for itself what comes back
+  closing,    ///< close(2) waits for operations in the kernel
+};
+
+/// Whether a driver has events of a descriptor reported.
+enum class watch_state : std::uint8_t {
+  none,
+  arming,      ///< it is about to ask
+  watched,     ///< it has asked
+  unwatching,  ///< it is about to ask for the end
+};
+
 /// The point in time at which what is under way on a descriptor has to end.
 struct descriptor_expiry : timer_entry {
   descriptor* owner = nullptr;
@@ -46,14 +62,11 @@ struct alignas(64) descriptor {
   /// connect(2) was called and its outcome is not known; also after that connect was cancelled.
   /// Relaxed: synchronous calls are made beside the loop's.
   std::atomic<bool> connecting{false};
-  bool closing = false;         ///< close(2) waits for operations in the kernel
+  slot_state slot = slot_state::closed;
+  watch_state watch = watch_state::none;
   bool expired = false;         ///< its time has passed: nothing starts until there is a new one
-  bool detaching = false;       ///< a close is on the stack: it sees for itself what came back
   bool may_be_opening = false;  ///< an async_open was made: only the runner knows how it is
   bool orphaned = false;        ///< its object is gone: the slot is free after the close
-  bool registered = false;      ///< the driver watches it
-  bool arming = false;          ///< the driver is about to
-  bool unwatching = false;      ///< the driver is about to ask for the end of it
   bool leaves_child = false;    ///< the close keeps the handle of a child until that is collected
   bool user_non_blocking = false;      ///< synchronous calls give would_block instead of waiting
   std::uint32_t in_kernel = 0;         ///< operations that the kernel or a blocking thread has
@@ -68,6 +81,12 @@ struct alignas(64) descriptor {
   spin_lock lock;              ///< of shared loops only; guards all of the above but `next`
   descriptor_expiry expiry;    ///< belongs to the loop's timers
 };
+
+/// Whether a close has begun: nothing starts any more.
+inline bool is_closing(const descriptor& d) noexcept { return d.slot >= slot_state::detaching; }
+
+/// Whether the kernel reports its events.
+inline bool is_watched(const descriptor& d) noexcept { return d.watch >= watch_state::watched; }
 
 inline bool is_socket(const descriptor& d) noexcept {
   return d.nature == descriptor_nature::socket || d.nature == descriptor_nature::tcp;

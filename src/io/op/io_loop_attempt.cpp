@@ -22,7 +22,7 @@ namespace {
 bool is_untried(const io_op& op) noexcept {
   if (op.kind != op_kind::connect && op.kind != op_kind::accept) return false;
   if ((op.flags & io_op::flag_tried) != 0) return false;
-  return op.kind == op_kind::connect || !op.target->registered;
+  return op.kind == op_kind::connect || !is_watched(*op.target);
 }
 
 /// A batch costs as much as its datagrams, and one that was not filled has found the last of them:

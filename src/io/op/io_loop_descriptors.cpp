@@ -8,6 +8,7 @@
 
 #include "io/loop/io_loop.hpp"
 #include "io/op/readiness.hpp"
+#include "io/op/transitions.hpp"
 
 namespace beck {
 
@@ -25,8 +26,8 @@ void io_loop::open_locked(descriptor& d, int fd, descriptor_nature nature) noexc
   d.nature = nature;
   d.reads_until_empty = false;
   d.connecting.store(false, std::memory_order_relaxed);
-  d.registered = false;
-  d.arming = false;
+  advance(d, slot_event::open);
+  advance(d, watch_event::end);
   d.fd = fd;
   driver_->attach(d);
 }
@@ -36,13 +37,12 @@ void io_loop::close(descriptor& d) noexcept {
   const descriptor_lock held(*this, d);
   expire_at(d, no_deadline);
   if (is_shared()) expect_untried(d);
-  if (d.closing) return;
+  if (is_closing(d)) return;
   if (d.fd >= 0 || d.files != nullptr) {  // a file may be on its way into it
-    d.closing = true;
-    d.detaching = true;  // what ends at once may be the last of it
+    advance(d, slot_event::detach);       // what ends at once may be the last of it
     abandon_all(d);
-    d.detaching = false;
-    if (driver_->detach(d)) close_now(d);
+    if (driver_->detach(d)) return close_now(d);
+    advance(d, slot_event::wait);
   } else if (d.orphaned) {
     descriptors_.free(d);
   }
@@ -62,24 +62,26 @@ void io_loop::close_now(descriptor& d) noexcept {
       system_->close(fd);
     }
   }
-  d.closing = false;
+  advance(d, slot_event::close);
   ++d.generation;
   if (d.orphaned) descriptors_.free(d);
   if (!accepts_.empty()) accepts_.resume();  // S1: a descriptor is free again
 }
 
 void io_loop::close_if_idle(descriptor& d) noexcept {
-  if (d.closing && d.in_kernel == 0 && !d.registered && !d.detaching) close_now(d);
+  if (d.slot == slot_state::closing && d.in_kernel == 0 && !is_watched(d)) close_now(d);
 }
 
 int io_loop::release(descriptor& d) noexcept {
   leave_to_parent();
   const descriptor_lock held(*this, d);
   if (is_shared()) expect_untried(d);
-  if (d.fd < 0 || d.closing) return -EBADF;
+  if (d.fd < 0 || is_closing(d)) return -EBADF;
   abandon_all(d);
-  if (!driver_->detach(d))
-    return -EBUSY;  // the kernel still works for an operation on this descriptor
+  advance(d, slot_event::detach);
+  const bool is_detached = driver_->detach(d);
+  advance(d, is_detached ? slot_event::close : slot_event::stay);
+  if (!is_detached) return -EBUSY;  // the kernel still works for an operation on this descriptor
   const int fd = d.fd;
   d.fd = -1;
   expire_at(d, no_deadline);

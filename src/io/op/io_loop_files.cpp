@@ -64,10 +64,10 @@ bool io_loop::start_file(file_operation& op) noexcept {
   const descriptor& d = *op.target;
   if (closing_) {
     op.result = -ECANCELED;
-  } else if (op.call == file_call::open && &d != &no_descriptor_ && !d.closing) {
+  } else if (op.call == file_call::open && &d != &no_descriptor_ && !is_closing(d)) {
     op.result = d.fd >= 0 ? already_open_result : 0;
   } else {
-    op.result = d.fd < 0 || d.closing ? -EBADF : refused_offset(op);
+    op.result = d.fd < 0 || is_closing(d) ? -EBADF : refused_offset(op);
   }
   if (op.result < 0 || attempt_cached(op)) return true;
   ++outstanding_;
@@ -108,10 +108,10 @@ void io_loop::abandon_all(descriptor& d) noexcept {
 /// The kernel has opened a file; its object may be closed or open by now.
 int io_loop::take_opened(file_operation& op, int fd) noexcept {
   descriptor& d = *op.target;
-  const bool unwanted = closing_ || d.closing || d.orphaned || d.fd >= 0;
+  const bool unwanted = closing_ || is_closing(d) || d.orphaned || d.fd >= 0;
   if (unwanted || (op.flags & io_op::flag_cancelled) != 0) {
     system_->close(fd);
-    return d.fd >= 0 && !d.closing ? already_open_result : -ECANCELED;
+    return d.fd >= 0 && !is_closing(d) ? already_open_result : -ECANCELED;
   }
   open_file_locked(d, fd);
   return 0;

@@ -55,8 +55,8 @@ bool io_loop::start_undirected(io_op& op) noexcept {
 bool io_loop::start_immediate(io_op& op) noexcept {
   if (!has_direction(op.kind)) return start_undirected(op);
   descriptor& d = *op.target;
-  if (closing_ || d.fd < 0 || (d.closing | d.expired)) {
-    op.result = closing_ ? -ECANCELED : d.fd < 0 || d.closing ? -EBADF : timeout_result;
+  if (closing_ || d.fd < 0 || (is_closing(d) | d.expired)) {
+    op.result = closing_ ? -ECANCELED : d.fd < 0 || is_closing(d) ? -EBADF : timeout_result;
     return true;
   }
   direction& q = d.queue[direction_of(op.kind)];
@@ -188,7 +188,7 @@ void io_loop::leave_direction(io_op& op) noexcept {
     if (op.kind == op_kind::file) unlink_file(static_cast<file_operation&>(op));
     return;
   }
-  if ((op.flags & io_op::flag_steps) != 0 && !op.target->closing && !op.target->detaching) return;
+  if ((op.flags & io_op::flag_steps) != 0 && !is_closing(*op.target)) return;
   direction& q = op.target->queue[direction_of(op.kind)];
   if (q.current != &op) return;  // its descriptor was closed meanwhile
   q.current = nullptr;
@@ -212,7 +212,7 @@ void io_loop::leave_direction(io_op& op) noexcept {
 
 /// The first step finished inside start().
 void io_loop::hold_direction(io_op& op) noexcept {
-  if (closing_ || op.target->fd < 0 || op.target->closing) return;
+  if (closing_ || op.target->fd < 0 || is_closing(*op.target)) return;
   op.target->queue[direction_of(op.kind)].current = &op;
 }
 

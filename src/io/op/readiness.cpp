@@ -66,7 +66,7 @@ void readiness_rules::note_completed_receive(const descriptor& d, direction& q,
   } else if (q.ready != readiness::known) {
     q.ready = readiness::no;
     // Of UNIX sockets it says so from Linux 6.17 on. What is not watched yet is looked at then.
-    if (d.nature != descriptor_nature::tcp && d.registered) note_short_read(d, q);
+    if (d.nature != descriptor_nature::tcp && is_watched(d)) note_short_read(d, q);
   }
 }
 

@@ -29,7 +29,7 @@ enum class next_step : std::uint8_t {
 /// more from waiting one turn.
 inline bool worth_attempting(const descriptor& d, const direction& q, op_kind kind) noexcept {
   if (q.ready != readiness::perhaps) return q.ready == readiness::known;
-  return !is_read(kind) || !q.predictor.expects_data() || !d.registered;
+  return !is_read(kind) || !q.predictor.expects_data() || !is_watched(d);
 }
 
 /// Returns whether an attempt of `op`, the first of its direction, is known to be vain: the most

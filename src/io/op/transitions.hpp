@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The life of an operation as one table: where each event leads, and from where; all else is a
-// defect. Every driver moves operations only through advance(), which is asserted in every build.
+// The lives of operations and of descriptors as tables: where each event leads, and from where; all
+// else is a defect. States change only through advance(), which is asserted in every build.
 #pragma once
 
 #include <array>
@@ -12,6 +12,7 @@
 #include <beck/io/operation.hpp>
 
 #include "base/test_build.hpp"
+#include "io/op/descriptor.hpp"
 
 namespace beck {
 
@@ -29,44 +30,101 @@ inline constexpr std::size_t op_states = 8;
 inline constexpr std::size_t op_events = 7;
 
 /// Every event leads to one state; it may come in some.
+template <class State>
 struct transition {
-  op_state to;
+  State to;
   std::uint8_t from;  ///< a bit for each state
 
-  constexpr bool may_leave(op_state state) const noexcept {
+  constexpr bool may_leave(State state) const noexcept {
     return (from >> static_cast<unsigned>(state) & 1) != 0;
   }
 };
 
-consteval std::uint8_t any_of(std::initializer_list<op_state> states) {
+template <class State>
+consteval std::uint8_t any_of(std::initializer_list<State> states) {
   unsigned bits = 0;
-  for (const op_state state : states) bits |= 1U << static_cast<unsigned>(state);
+  for (const State state : states) bits |= 1U << static_cast<unsigned>(state);
   return static_cast<std::uint8_t>(bits);
 }
 
-consteval std::uint8_t any_but(std::initializer_list<op_state> states) {
+template <class State>
+consteval std::uint8_t any_but(std::initializer_list<State> states) {
   return static_cast<std::uint8_t>(~any_of(states));
 }
 
 /// In the order of op_event.
-inline constexpr std::array<transition, op_events> transitions = [] {
+inline constexpr std::array<transition<op_state>, op_events> transitions = [] {
   using enum op_state;
-  return std::array<transition, op_events>{{
+  return std::array<transition<op_state>, op_events>{{
       /* mail   */ {mailed, any_of({inert})},
       /* queue  */ {waiting, any_of({inert, mailed})},
       /* list   */ {listed, any_but({listed, parked, finished})},
       /* park   */ {parked, any_but({listed, parked, in_kernel, finished})},
       /* submit */ {in_kernel, any_of({listed})},
-      /* wake   */ {ready, any_but({})},
+      /* wake   */ {ready, any_but<op_state>({})},
       /* finish */ {finished, any_but({finished})},
   }};
 }();
 
 inline void advance(io_op& op, op_event event) noexcept {
-  const transition& change = transitions[static_cast<std::size_t>(event)];
+  const transition<op_state>& change = transitions[static_cast<std::size_t>(event)];
   note_transition(static_cast<unsigned>(op.state), static_cast<unsigned>(event));
   BECK_ASSERT(change.may_leave(op.state), "an operation was moved against its transition table");
   op.state = change.to;
+}
+
+// --- descriptors ---------------------------------------------------------------------------------
+
+enum class slot_event : std::uint8_t {
+  open,    ///< it has a descriptor number
+  detach,  ///< everything on it ends, for a close, a release or the end of the context
+  stay,    ///< it was detached, and stays open
+  wait,    ///< it was detached, but the kernel still has something of it
+  close,   ///< it has no descriptor number any more
+};
+
+/// In the order of slot_event. A slot without a number may be detached: a file is on its way there.
+inline constexpr std::array<transition<slot_state>, 5> slot_transitions = [] {
+  using enum slot_state;
+  return std::array<transition<slot_state>, 5>{{
+      /* open   */ {open, any_of({closed})},
+      /* detach */ {detaching, any_of({closed, open})},
+      /* stay   */ {open, any_of({detaching})},
+      /* wait   */ {closing, any_of({detaching})},
+      /* close  */ {closed, any_of({detaching, closing})},
+  }};
+}();
+
+inline void advance(descriptor& d, slot_event event) noexcept {
+  const transition<slot_state>& change = slot_transitions[static_cast<std::size_t>(event)];
+  BECK_ASSERT(change.may_leave(d.slot), "a descriptor was moved against its transition table");
+  d.slot = change.to;
+}
+
+enum class watch_event : std::uint8_t {
+  ask,      ///< events are wanted; the driver asks for them in its next visit to the kernel
+  watch,    ///< the kernel was asked
+  unwatch,  ///< they are not wanted any more; the driver says so in its next visit
+  unasked,  ///< the kernel was asked for the end, which it is going to tell
+  end,      ///< nothing more comes
+};
+
+/// In the order of watch_event.
+inline constexpr std::array<transition<watch_state>, 5> watch_transitions = [] {
+  using enum watch_state;
+  return std::array<transition<watch_state>, 5>{{
+      /* ask     */ {arming, any_of({none})},
+      /* watch   */ {watched, any_of({none, arming})},
+      /* unwatch */ {unwatching, any_of({watched})},
+      /* unasked */ {watched, any_of({unwatching})},
+      /* end     */ {none, any_but<watch_state>({})},
+  }};
+}();
+
+inline void advance(descriptor& d, watch_event event) noexcept {
+  const transition<watch_state>& change = watch_transitions[static_cast<std::size_t>(event)];
+  BECK_ASSERT(change.may_leave(d.watch), "the watch of a descriptor was moved against its table");
+  d.watch = change.to;
 }
 
 }  // namespace beck

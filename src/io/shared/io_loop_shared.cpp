@@ -171,7 +171,7 @@ void io_loop::start_shared(io_op& op) noexcept {
   const operation_lock held(*this, d, op.kind);
   count_outstanding(1);
   if (closing_) return complete_shared(op, -ECANCELED);
-  if (d.fd < 0 || d.closing) return complete_shared(op, -EBADF);
+  if (d.fd < 0 || is_closing(d)) return complete_shared(op, -EBADF);
   if (d.expired) return complete_shared(op, timeout_result);
   direction& q = d.queue[direction_of(op.kind)];
   if (q.current != nullptr) {
@@ -190,7 +190,7 @@ bool io_loop::attempt_inline_shared(io_op& op) noexcept {
   descriptor& d = *op.target;
   const operation_lock held(*this, d, op.kind);
   direction& q = d.queue[direction_of(op.kind)];
-  if (d.fd < 0 || d.closing || d.expired) return false;
+  if (d.fd < 0 || is_closing(d) || d.expired) return false;
   if (q.current != nullptr || q.undelivered != nullptr) return false;
   if (!worth_attempting(d, q, op.kind)) return false;
   op.state = op_state::inert;

@@ -40,20 +40,20 @@ sim_driver::~sim_driver() {
 }
 
 bool sim_driver::detach(descriptor& d) noexcept {
-  if (sim_socket* s = sys_.find(d.fd); s != nullptr && d.registered) sim_network::unwatch(*s);
-  d.registered = false;
+  if (sim_socket* s = sys_.find(d.fd); s != nullptr && is_watched(d)) sim_network::unwatch(*s);
+  advance(d, watch_event::end);
   return d.in_kernel == 0;
 }
 
 bool sim_driver::watch(descriptor& d, io_op& op) noexcept {
-  if (d.registered) return true;
+  if (is_watched(d)) return true;
   sim_socket* s = sys_.find(d.fd);
   if (s == nullptr) {
     loop_.finish(op, -EBADF);
     return false;
   }
   sys_.world().network().watch(*s, ready_, token_of(d));
-  d.registered = true;
+  advance(d, watch_event::watch);
   return true;
 }
 

@@ -63,11 +63,10 @@ void uring_driver::take_poll(const io_uring_cqe& completion) noexcept {
   if (uring::token_of(d) != completion.user_data || d.fd < 0)
     return;  // S7: the slot has a new owner
   if (!more) {
-    d.registered = false;
-    if (d.unwatching) unlink(unwatched_, d);
-    d.unwatching = false;
+    if (d.watch == watch_state::unwatching) unlink(unwatched_, d);
+    advance(d, watch_event::end);
   }
-  if (d.closing) {
+  if (is_closing(d)) {
     host_.close_if_idle(d);
     return;
   }
@@ -110,11 +109,11 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
       break;
   }
   // A one-shot poll: what it waited for may be tried.
-  if (completion.res >= 0 && !d.closing && (op.flags & io_op::flag_cancelled) == 0) {
+  if (completion.res >= 0 && !is_closing(d) && (op.flags & io_op::flag_cancelled) == 0) {
     direction& q = d.queue[direction_of(op.kind)];
     note_ready(q);
     host_.queue_attempt(op);
-  } else if (is_orphaned(op, completion.res) && !d.closing) {
+  } else if (is_orphaned(op, completion.res) && !is_closing(d)) {
     advance(op, op_event::list);
     now_.add(op);
   } else {
@@ -125,7 +124,7 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
 void uring_driver::take_file(file_operation& op, int result) noexcept {
   if (is_registered(op)) --registered_in_flight_;
   if (result == interrupted_inside) result = -EINTR;
-  if (!is_orphaned(op, result) || op.target->closing) {
+  if (!is_orphaned(op, result) || is_closing(*op.target)) {
     host_.take_file_result(op, result == -EINTR ? -ECANCELED : result);
   } else if (result == -ECANCELED || result == -EINTR) {
     submit(op);  // its thread has ended
@@ -162,7 +161,7 @@ void uring_driver::learn_arming(direction& q) noexcept {
 
 void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept {
   if (completion.res < 0) {
-    if (is_orphaned(op, completion.res) && !d.closing) {
+    if (is_orphaned(op, completion.res) && !is_closing(d)) {
       start_over(op, d, completion.res);
     } else {
       end_operation(op, d, completion.res);
@@ -179,7 +178,7 @@ void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& comple
   host_.rules().note_completed_receive(d, q, (completion.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0);
   if ((op.flags & io_op::flag_all) == 0 || op.transferred == op.length) {
     end_operation(op, d, 0);
-  } else if ((op.flags & io_op::flag_cancelled) != 0 || d.closing) {
+  } else if ((op.flags & io_op::flag_cancelled) != 0 || is_closing(d)) {
     end_operation(op, d, -ECANCELED);
   } else {
     submit(op);
@@ -188,7 +187,7 @@ void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& comple
 
 void uring_driver::sent(io_op& op, descriptor& d, int result) noexcept {
   if (result < 0) {
-    if (is_orphaned(op, result) && !d.closing) {
+    if (is_orphaned(op, result) && !is_closing(d)) {
       start_over(op, d, result);
     } else {
       end_operation(op, d, result);
@@ -199,7 +198,7 @@ void uring_driver::sent(io_op& op, descriptor& d, int result) noexcept {
   note_ready(d.queue[direction_out]);
   if ((op.flags & io_op::flag_all) == 0 || op.transferred == op.length) {
     end_operation(op, d, 0);
-  } else if ((op.flags & io_op::flag_cancelled) != 0 || d.closing) {
+  } else if ((op.flags & io_op::flag_cancelled) != 0 || is_closing(d)) {
     end_operation(op, d, -ECANCELED);
   } else {
     host_.queue_attempt(op);  // U10: short in spite of MSG_WAITALL

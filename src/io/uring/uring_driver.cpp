@@ -77,8 +77,7 @@ void uring_driver::submit(io_op& op) noexcept {
     case next_step::submit_late:
       advance(op, op_event::list);
       fresh_.add(op);
-      if (op.target->queue[direction_in].arming.take_return() && op.target->registered)
-        unwatch(*op.target);
+      if (op.target->queue[direction_in].arming.take_return()) unwatch(*op.target);
       return;
     case next_step::submit:
       advance(op, op_event::list);
@@ -103,30 +102,28 @@ void uring_driver::cancel(io_op& op) noexcept {
 }
 
 bool uring_driver::detach(descriptor& d) noexcept {
-  if (d.arming) {  // not written yet
+  if (d.watch == watch_state::arming) {  // not written yet
     unlink(polls_, d);
-    d.arming = false;
+    advance(d, watch_event::end);
   }
-  if (!d.registered && d.in_kernel == 0) return true;
+  if (!is_watched(d) && d.in_kernel == 0) return true;
   for (direction& q : d.queue) {
     if (q.current == nullptr || q.current->state != op_state::in_kernel) continue;
     q.current->flags |= io_op::flag_cancelled;
     cancel(*q.current);
   }
-  if (d.registered) unwatch(d);
+  unwatch(d);
   // close(2) cancels nothing and the kernel holds the file while an entry of ours does: so cancel,
   // enter once and reap before it. Then the peer sees the end, and the number is free, when close()
   // returns.
-  d.detaching = true;
-  for (int visit = 0; visit < detach_visits_max && (d.registered || d.in_kernel != 0); ++visit) {
+  for (int visit = 0; visit < detach_visits_max && (is_watched(d) || d.in_kernel != 0); ++visit) {
     write_prepared();
     enter(0, 0);
     collect();
   }
-  d.detaching = false;
   // A ring that another thread ran before answers only when that thread enters the kernel or ends:
   // up to some milliseconds later. Then the close waits, and the last completion does it.
-  return d.in_kernel == 0 && !d.registered;
+  return d.in_kernel == 0 && !is_watched(d);
 }
 
 int uring_driver::register_buffers(const io_vector* parts, unsigned count) noexcept {
@@ -154,12 +151,12 @@ void uring_driver::leave_to_parent() noexcept {
   while (polls_ != nullptr) {
     descriptor& d = *std::exchange(polls_, polls_->next);
     d.next = nullptr;
-    d.arming = false;
+    advance(d, watch_event::end);
   }
   while (unwatched_ != nullptr) {
     descriptor& d = *std::exchange(unwatched_, unwatched_->next);
     d.next = nullptr;
-    d.unwatching = false;
+    advance(d, watch_event::end);
   }
   in_flight_ = watched_ = 0;
   ring_.leave_to_parent();

@@ -186,7 +186,7 @@ bool uring_driver::write_poll(descriptor& d) noexcept {
   const bool once = waiting != nullptr && is_message(waiting->kind);
   sqe->len = once ? 0 : IORING_POLL_ADD_MULTI;
   sqe->user_data = uring::token_of(d);
-  d.registered = true;
+  advance(d, watch_event::watch);
   ++watched_;
   return true;
 }
@@ -239,28 +239,27 @@ void uring_driver::write_prepared() noexcept {
     if (!write_cancel(uring::token_of(d))) break;
     unwatched_ = d.next;
     d.next = nullptr;
-    d.unwatching = false;
+    advance(d, watch_event::unasked);
   }
   while (polls_ != nullptr) {
     descriptor& d = *polls_;
     if (!write_poll(d)) break;
     polls_ = d.next;
     d.next = nullptr;
-    d.arming = false;
   }
   write_or_keep(now_);
 }
 
 void uring_driver::watch(descriptor& d) noexcept {
-  if (d.registered || d.arming) return;
-  d.arming = true;
+  if (d.watch != watch_state::none) return;
+  advance(d, watch_event::ask);
   d.next = polls_;
   polls_ = &d;
 }
 
 void uring_driver::unwatch(descriptor& d) noexcept {
-  if (d.unwatching) return;
-  d.unwatching = true;
+  if (d.watch != watch_state::watched) return;
+  advance(d, watch_event::unwatch);
   d.next = unwatched_;
   unwatched_ = &d;
 }
