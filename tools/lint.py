@@ -23,6 +23,7 @@ FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
 COLUMNS_MAX = {".hpp": 100, ".cpp": 100}  # see .clang-format; scripts have more room
 SCRIPT_COLUMNS_MAX = 120
+PROSE_COLUMNS_MAX = 140
 
 CPP = (".hpp", ".cpp", ".def")
 SCRIPTS = (".py", ".sh", ".cmake", "CMakeLists.txt")
@@ -52,6 +53,9 @@ LIGHT_HEADERS = set(
 SLEEPS = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep)\s*\(|(?<!\w)::sleep\s*\(|\bsleep\s*\(\d")
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 INCLUDE = re.compile(r"^\s*#\s*include\s*<([^>]+)>")
+LINK_TARGET = re.compile(r"\]\([^)\s]*\)")
+# Entries of the changelog stay as they were released; the index of tests is generated.
+LONG_DOCUMENTS = ("CHANGELOG.md", "tests/README.md")
 ALLOWED = re.compile(r"lint: allow ([\w-]+), \w+")
 
 
@@ -184,7 +188,21 @@ def check_text(path, text):
     return found
 
 
+def prose_columns(text):
+    """Long lines of prose in a Markdown text. Code blocks, rows of tables and the targets of links do not count."""
+    in_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if snippets.FENCE.match(line):
+            in_code = not in_code
+        elif not in_code and not line.startswith("|"):
+            columns = len(LINK_TARGET.sub("]", line))
+            if columns > PROSE_COLUMNS_MAX:
+                yield number, "prose-columns", f"{columns} columns; at most {PROSE_COLUMNS_MAX}"
+
+
 def check_document(root, path):
+    if path.as_posix() not in LONG_DOCUMENTS:
+        yield from prose_columns((root / path).read_text())
     for snippet in snippets.extract(root / path):
         for line, rule, message in coroutines(path, code_only(snippet.code)):
             yield snippet.line + line, rule, message

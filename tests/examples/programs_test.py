@@ -429,6 +429,21 @@ class UpperCase(unittest.TestCase):
                 self.assertIn("cannot be waited for", done.stderr)
 
 
+class SimulatedEcho(unittest.TestCase):
+    """A program with a bug, and the failure that the simulator finds and shrinks."""
+
+    def test_the_readme_shows_the_program_and_its_output(self):
+        root = Path(__file__).parents[2]
+        readme = (root / "README.md").read_text()
+        source = (root / "examples" / "simulated_echo.cpp").read_text()
+        self.assertIn(f"```cpp\n{source[source.index('#include'):]}```\n", readme)
+        command, shown = re.search(r"```console\n\$ (\./simulated_echo [^\n]*)\n(.*?)```", readme, re.S).groups()
+        line = f"{command} 2>&1"
+        done = subprocess.run(line, shell=True, cwd=folder, stdout=subprocess.PIPE, text=True, timeout=LIMIT_S)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, shown)
+
+
 if __name__ == "__main__":
     folder = Path(sys.argv.pop(1))
     unittest.main()

@@ -197,6 +197,14 @@ class WholeTree(unittest.TestCase):
         self.assertEqual(len(found), 1)
         self.assertTrue(found[0].startswith("README.md:4: co-condition: "), found[0])
 
+    def test_prose_of_documents_has_a_width(self):
+        prose = "x" * 141 + "\n"
+        found = self.check({"docs/a.md": "# x\n" + prose})
+        self.assertEqual(found, ["docs/a.md:2: prose-columns: 141 columns; at most 140"])
+        exempt = f"| {prose}```text\n{prose}```\n{'x' * 130} [a](docs/b.md#{'y' * 40})\n"
+        self.assertEqual(self.check({"docs/a.md": "x" * 140 + "\n" + exempt, "CHANGELOG.md": prose}), [])
+        self.assertEqual(len(self.check({"docs/a.md": exempt + prose})), 1)
+
     def test_files_that_nobody_builds_are_found(self):
         cmake = "# SPDX-License-Identifier: BSL-1.0\n# Why.\n"
         tree = {"src/io/a.cpp": HEAD, "tests/io/a_test.cpp": HEAD, "include/beck/io/a.hpp": HEAD + "#pragma once\n"}
