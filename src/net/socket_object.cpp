@@ -4,8 +4,6 @@
 
 #include <cerrno>
 
-#include <beck/io/stream_object.hpp>
-
 #include "io/loop/io_loop.hpp"
 
 namespace beck {

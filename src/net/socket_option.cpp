@@ -2,8 +2,6 @@
 // The public header spells option numbers out to stay free of Linux headers; here they are checked.
 #include <beck/net/socket_option.hpp>
 
-#include <cstddef>
-
 #include <beck/net/datagram_option.hpp>
 #include <beck/net/multicast.hpp>
 

@@ -3,6 +3,7 @@
 #include "run/terminate.hpp"
 
 #include <cstdio>
+#include <utility>
 
 namespace beck {
 
@@ -15,7 +16,7 @@ void terminate_unhandled(std::exception_ptr error,
                  spawned_at->file_name(), static_cast<unsigned>(spawned_at->line()));
   }
   try {
-    std::rethrow_exception(error);
+    std::rethrow_exception(std::move(error));
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());
   } catch (...) {

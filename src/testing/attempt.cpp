@@ -8,7 +8,6 @@
 #include "io/sim/sim_world.hpp"
 #include "testing/check_access.hpp"
 #include "testing/crash_scene.hpp"
-#include "testing/tape_access.hpp"
 
 namespace beck::testing::sim {
 namespace {

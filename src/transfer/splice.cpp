@@ -6,7 +6,6 @@
 #include <cerrno>
 
 #include "io/loop/io_loop.hpp"
-#include "io/op/perform.hpp"
 
 namespace beck {
 namespace {

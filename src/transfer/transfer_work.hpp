@@ -62,7 +62,7 @@ class transfer_handler {
  public:
   explicit transfer_handler(Handler&& done) : done_(static_cast<Handler&&>(done)) {}
   cancellation_slot get_cancellation_slot() const noexcept { return done_.get_cancellation_slot(); }
-  void operator()(std::exception_ptr error, transfer_end end) {
+  void operator()(const std::exception_ptr& error, transfer_end end) {
     if (error) end.error = error::make_error_code(error::no_memory);  // nothing else is thrown
     done_(end.error, end.report);
   }

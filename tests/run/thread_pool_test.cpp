@@ -52,6 +52,31 @@ TEST_CASE("a pool runs what is posted on its own threads, and join waits for all
   CHECK(pool.stats().delivered == 2000);
 }
 
+TEST_CASE("an executor names its pool, and its outstanding work keeps wait() from returning") {
+  thread_pool pool(1);
+  const thread_pool::executor_type executor = pool.executor();
+  CHECK(&executor.context() == &pool);
+  CHECK(executor == pool.get_executor());
+  executor.on_work_started();
+  std::atomic<bool> ended{false};
+  std::thread other([&] {
+    post(pool, [&] {
+      ended = true;
+      executor.on_work_finished();
+    });
+  });
+  pool.wait();
+  CHECK(ended);
+  other.join();
+}
+
+TEST_CASE("the system executor names the pool of the process, and counts its work") {
+  const beck::system_executor executor;
+  CHECK(&executor.context() == &beck::system_pool());
+  executor.on_work_started();
+  executor.on_work_finished();
+}
+
 TEST_CASE("the threads of a pool run at the same time") {
   thread_pool pool(3);
   std::latch all_here(3);

@@ -15,14 +15,14 @@ class text_sink {
   constexpr text_sink(function call, void* to) noexcept : write_(call), to_(to) {}
   /// Writes to a file descriptor, and drops what that does not take (a full pipe that does not
   /// block).
-  text_sink(int fd) noexcept  // NOLINT: `ctx.dump(2)` reads well
+  text_sink(int fd) noexcept  // implicit: `ctx.dump(2)` reads well
       : write_(&write_to_descriptor), fd_(fd) {}
   /// Anything with append(data, bytes) or write(data, bytes): std::string, std::ostream; or that
   /// can be called with a text_view.
   template <class Out>
     requires(!std::is_arithmetic_v<std::remove_cvref_t<Out>> &&
              !std::same_as<std::remove_cvref_t<Out>, text_sink>)
-  text_sink(Out&& out) noexcept  // NOLINT: `ctx.dump(std::cerr)` reads well
+  text_sink(Out&& out) noexcept  // implicit: `ctx.dump(std::cerr)` reads well
       : write_(&write_to<std::remove_reference_t<Out>>),
         to_(const_cast<void*>(static_cast<const void*>(__builtin_addressof(out)))) {}
 

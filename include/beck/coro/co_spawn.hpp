@@ -116,7 +116,8 @@ class spawn_result {
       : error_(static_cast<std::exception_ptr&&>(error)) {
     keep([&]() -> T { return frame.promise().take(); });
   }
-  spawn_result(spawn_result&& other) : error_(static_cast<std::exception_ptr&&>(other.error_)) {
+  spawn_result(spawn_result&& other) noexcept(false)
+      : error_(static_cast<std::exception_ptr&&>(other.error_)) {
     keep([&]() -> T { return static_cast<T&&>(*other.value_); });
   }
   spawn_result& operator=(spawn_result&&) = delete;
@@ -285,7 +286,7 @@ class spawned_root final : public task_root {
     stop_.leave_root();
     try {
       static_cast<void>(Work(static_cast<Work&&>(work_)));  // the callable's captures go with it
-    } catch (...) {                                         // then they go with the root
+    } catch (...) {  // NOLINT(bugprone-empty-catch): then they go with the root
     }
     this->run = &arrive;
     const any_io_executor target = travel_.target.executor();

@@ -91,7 +91,7 @@ class [[nodiscard]] predicate_wait : public op<predicate_wait<Predicate>, void(e
 
   predicate_wait(condition_variable& condition, mutex& held, Predicate predicate)
       : condition_waiter(condition, held), predicate_(static_cast<Predicate&&>(predicate)) {}
-  predicate_wait(predicate_wait&& inert)
+  predicate_wait(predicate_wait&& inert) noexcept(false)
       : base(static_cast<base&&>(inert)),
         condition_waiter(static_cast<condition_waiter&&>(inert)),
         predicate_(static_cast<Predicate&&>(inert.predicate_)) {}

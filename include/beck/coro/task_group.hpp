@@ -204,7 +204,7 @@ class task_group::spawn_operation : public op<spawn_operation<Task>, void(error_
 
   spawn_operation(task_group& group, Task&& work, const std::source_location& at)
       : group_(&group), work_(static_cast<Task&&>(work)), at_(at) {}
-  spawn_operation(spawn_operation&& other)
+  spawn_operation(spawn_operation&& other) noexcept(false)
       : base(static_cast<base&&>(other)),
         waiter(static_cast<waiter&&>(other)),
         group_(other.group_),

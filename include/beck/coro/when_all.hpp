@@ -163,7 +163,7 @@ class [[nodiscard]] branches_operation : private join_point {
   explicit branches_operation(Tasks&&... tasks)
       : join_point(&on_end), branches_(static_cast<Tasks&&>(tasks)...) {}
   /// Moves an inert one.
-  branches_operation(branches_operation&& other)
+  branches_operation(branches_operation&& other) noexcept(false)
       : join_point(&on_end), branches_(static_cast<branch_list<Tasks...>&&>(other.branches_)) {}
   branches_operation& operator=(branches_operation&&) = delete;
   ~branches_operation() = default;

@@ -272,17 +272,17 @@ task<task_range_value<Range>> first_success(Range tasks) {
 }
 
 /// A fixed number of tasks, as a range.
-template <class T, std::size_t count>
+template <class T, std::size_t Count>
 class task_array {
  public:
   template <class... Tasks>
   explicit task_array(Tasks&&... tasks) noexcept : tasks_{static_cast<Tasks&&>(tasks)...} {}
   task<T>* begin() noexcept { return tasks_; }
-  task<T>* end() noexcept { return tasks_ + count; }
-  std::size_t size() const noexcept { return count; }
+  task<T>* end() noexcept { return tasks_ + Count; }
+  std::size_t size() const noexcept { return Count; }
 
  private:
-  task<T> tasks_[count];
+  task<T> tasks_[Count];
 };
 
 /// A task, whatever it was.

@@ -57,6 +57,7 @@ class [[nodiscard]] scoped_operation {
   }
   decltype(auto) await_resume() {
     struct ending {
+      // NOLINTNEXTLINE(bugprone-unused-return-value): the result of op_ tells the end
       ~ending() { self.end_scope(); }
       scoped_operation& self;
     } const after{*this};

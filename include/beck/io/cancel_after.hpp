@@ -75,7 +75,7 @@ class limited_start<void(A...), Launch> : public op<limited_start<void(A...), La
 
   limited_start(Launch&& launch, const cancel_limit& limit, const any_io_executor& where)
       : launch_(static_cast<Launch&&>(launch)), limit_(limit), where_(where) {}
-  limited_start(limited_start&& other)
+  limited_start(limited_start&& other) noexcept(false)
       : base(static_cast<base&&>(other)),
         launch_(static_cast<Launch&&>(other.launch_)),
         limit_(other.limit_),

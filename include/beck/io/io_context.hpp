@@ -178,7 +178,7 @@ class io_context : public execution_context {
   /// block, and stops reach composed operations only on strands.
   /// Throws std::invalid_argument for less than 0 or more than `threads_max`.
   explicit io_context(int threads);
-  io_context(const options& how);  // NOLINT: see options
+  io_context(const options& how);  // implicit: see options
   /// Cancels and reaps what is in flight, then destroys un-run handlers and, newest first, the
   /// tasks that live here. Thread: any that does not run it, and no other uses it. Requires: no
   /// task of it waits for an operation of an object on another context.

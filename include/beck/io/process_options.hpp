@@ -17,21 +17,19 @@ struct text_list;
 class process_texts {
  public:
   process_texts() noexcept = default;
-  process_texts(std::initializer_list<text_view> texts)  // NOLINT: `{"-r", "file"}` reads well
+  process_texts(std::initializer_list<text_view> texts)  // implicit: `{"-r", "file"}` reads well
       : process_texts() {
     begin();
     for (const text_view& text : texts) add(text);
   }
   template <class Range>
     requires requires(const Range& r) { text_view(*r.begin()); }
-  process_texts(const Range& texts)  // NOLINT
-      : process_texts() {
+  process_texts(const Range& texts) : process_texts() {
     begin();
     for (const auto& text : texts) add(text_view(text));
   }
   template <std::convertible_to<text_view> Text, std::size_t Size>
-  process_texts(const Text (&texts)[Size])  // NOLINT
-      : process_texts() {
+  process_texts(const Text (&texts)[Size]) : process_texts() {
     begin();
     for (const Text& text : texts) add(text);
   }
@@ -80,12 +78,12 @@ class process_input : public process_stream {
   /// Ours.
   process_input() noexcept : process_stream(kind::inherited) {}
   /// /dev/null: it is at its end.
-  process_input(std::nullptr_t) noexcept : process_stream(kind::null) {}  // NOLINT: as below
+  process_input(std::nullptr_t) noexcept : process_stream(kind::null) {}
   /// A duplicate of this descriptor.
-  process_input(int handle) noexcept : process_stream(kind::handle, handle) {}  // NOLINT
+  process_input(int handle) noexcept : process_stream(kind::handle, handle) {}
   /// What is written to `pipe`.
   template <class Executor>
-  process_input(basic_writable_pipe<Executor>& pipe) noexcept  // NOLINT: `in(pipe)` reads well
+  process_input(basic_writable_pipe<Executor>& pipe) noexcept  // implicit: `in(pipe)` reads well
       : process_stream(kind::pipe, -1, pipe.slot_to_open()) {}
 };
 
@@ -95,12 +93,12 @@ class process_output : public process_stream {
   /// Ours.
   process_output() noexcept : process_stream(kind::inherited) {}
   /// /dev/null: what is written there is dropped.
-  process_output(std::nullptr_t) noexcept : process_stream(kind::null) {}  // NOLINT: as above
+  process_output(std::nullptr_t) noexcept : process_stream(kind::null) {}
   /// A duplicate of this descriptor.
-  process_output(int handle) noexcept : process_stream(kind::handle, handle) {}  // NOLINT
+  process_output(int handle) noexcept : process_stream(kind::handle, handle) {}
   /// Is read from `pipe`.
   template <class Executor>
-  process_output(basic_readable_pipe<Executor>& pipe) noexcept  // NOLINT
+  process_output(basic_readable_pipe<Executor>& pipe) noexcept
       : process_stream(kind::pipe, -1, pipe.slot_to_open()) {}
 
  private:

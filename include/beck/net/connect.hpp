@@ -48,7 +48,7 @@ class [[nodiscard]] range_connect_operation
   range_connect_operation(Socket& socket, const Range& endpoints, Condition condition)
       : socket_(&socket), endpoints_(endpoints), condition_(static_cast<Condition&&>(condition)) {}
   /// Moves an inert one.
-  range_connect_operation(range_connect_operation&& other)
+  range_connect_operation(range_connect_operation&& other) noexcept(false)
       : base(static_cast<base&&>(other)),
         socket_(other.socket_),
         endpoints_(static_cast<Range&&>(other.endpoints_)),

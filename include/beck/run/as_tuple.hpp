@@ -13,6 +13,7 @@ template <class Handler, class... A>
 class tuple_handler {
  public:
   template <class H>
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): handlers are moved, never copied
   explicit tuple_handler(H&& handler) : handler_(static_cast<H&&>(handler)) {}
   const Handler& wrapped_handler() const noexcept { return handler_; }
   void operator()(A... a) {

@@ -14,6 +14,7 @@ template <class F>
 class posted_function : public queue_entry {
  public:
   template <class G>
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): stays where it was made
   explicit posted_function(G&& function) : function_(static_cast<G&&>(function)) {
     run = &call;
   }

@@ -95,7 +95,7 @@ class host {
 
   /// Returns the options of a context on this host, so that `io_context ctx(world.host("a"))` makes
   /// one, and `io_context ctx(io_context::options(world.host("a")).threads(3))` a shared one.
-  operator io_context::options() const noexcept;  // NOLINT: implicit, for the line above
+  operator io_context::options() const noexcept;  // implicit, for the line above
 
   /// The machine loses its power: its contexts are stopped for good, its sockets are gone, and no
   /// peer is told. What is sent to it gets lost, as on a link that is cut. All that can be done

@@ -5,11 +5,11 @@
 #include <cerrno>
 #include <new>
 
+#include <beck/io/file_operation.hpp>
 #include <beck/io/job_operation.hpp>
 
 #include "io/blocking/blocking_pool.hpp"
 #include "io/loop/io_loop.hpp"
-#include "io/op/perform_file.hpp"
 #include "io/op/transitions.hpp"
 
 namespace beck {

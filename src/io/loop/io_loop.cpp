@@ -8,11 +8,9 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include <beck/base/assert.hpp>
 #include <beck/base/late.hpp>
 #include <beck/io/alarmed_operation.hpp>
 
-#include "base/test_build.hpp"
 #include "io/driver/backend_select.hpp"
 #include "io/shared/virtual_threads.hpp"
 

@@ -2,8 +2,6 @@
 // Finding a loop: an executor of io_context names it, any other may name an io_context.
 #include "io/loop/loop_access.hpp"
 
-#include <beck/base/io_result.hpp>
-
 namespace beck {
 
 io_loop* own_loop_of(const any_io_executor& executor) noexcept {

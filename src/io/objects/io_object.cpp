@@ -70,6 +70,7 @@ io_object::io_object(io_context& context, const any_io_executor& executor)
     : descriptor_(loop_of(context.get_executor()).descriptors().allocate(executor)) {}
 
 io_object::io_object(io_object&& other) noexcept
+    // NOLINTNEXTLINE(performance-move-constructor-init): both keep the executor
     : descriptor_(other.descriptor_), vacated_(other.vacated_) {
   expect_alone(*descriptor_, "a move");
   other.become_vacant();

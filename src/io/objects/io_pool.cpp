@@ -35,6 +35,7 @@ class io_pool_state {
   bool leave_to_parent() noexcept;
 
   std::size_t size() const noexcept { return seats_.size(); }
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the constructor has filled every seat
   io_context& at(std::size_t index) noexcept { return *seats_[index].context; }
   io_context& next() noexcept { return at(turn_.fetch_add(1, std::memory_order_relaxed) % size()); }
   void stop() noexcept;

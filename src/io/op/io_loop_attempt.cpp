@@ -10,7 +10,6 @@
 #include "io/loop/loop_access.hpp"
 #include "io/op/lent_buffers.hpp"
 #include "io/op/perform.hpp"
-#include "io/op/perform_file.hpp"
 #include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"
 

@@ -3,12 +3,8 @@
 // descriptors with sockets and nothing else: a file is always ready and always worth waiting for.
 #include <cerrno>
 
-#include <beck/base/assert.hpp>
-
 #include "io/loop/io_loop.hpp"
-#include "io/op/lent_buffers.hpp"
 #include "io/op/perform_file.hpp"
-#include "io/op/transitions.hpp"
 
 namespace beck {
 namespace {

@@ -3,7 +3,6 @@
 // transitions.hpp.
 #include <cerrno>
 
-#include <beck/base/assert.hpp>
 #include <beck/io/file_operation.hpp>
 #include <beck/io/timer_object.hpp>
 
@@ -12,7 +11,6 @@
 #include "io/loop/operation_use.hpp"
 #include "io/loop/signal_state.hpp"
 #include "io/op/lent_buffers.hpp"
-#include "io/op/perform.hpp"
 #include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"
 

@@ -8,7 +8,6 @@
 
 #include "base/sanitizers.hpp"
 #include "io/loop/io_loop.hpp"
-#include "io/op/transitions.hpp"
 
 namespace beck {
 

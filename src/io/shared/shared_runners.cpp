@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include <beck/base/assert.hpp>
-
 #include "base/test_build.hpp"
 #include "io/loop/io_loop.hpp"
 #include "io/shared/virtual_threads.hpp"

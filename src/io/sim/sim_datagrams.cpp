@@ -177,6 +177,7 @@ void sim_network::launch_datagram(sim_socket& s, sim_datagram d) {
   const bool twice = faults.strikes(sim_fault::duplication, s.host);
   for (int copies = twice ? 2 : 1; copies != 0; --copies) {
     std::int64_t time = world_.clock().now();
+    // NOLINTNEXTLINE(bugprone-use-after-move): the last round moves it
     if (path != nullptr) time = sim_links::departure(*path, time, d.bytes.size());
     time = sim_clock::later(time, path != nullptr ? drawn_delay(*path) : drawn_delay());
     if (faults.strikes(sim_fault::reordering, s.host)) {

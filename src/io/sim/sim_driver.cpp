@@ -11,10 +11,6 @@
 
 #include "base/test_build.hpp"
 #include "io/loop/io_loop.hpp"
-#include "io/op/perform.hpp"
-#include "io/op/perform_file.hpp"
-#include "io/op/readiness.hpp"
-#include "io/op/transitions.hpp"
 
 namespace beck {
 namespace {

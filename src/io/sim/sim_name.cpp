@@ -104,6 +104,7 @@ void write_name(int family, const sim_name& name, void* data, std::size_t& bytes
     unsigned char un[sizeof(sockaddr_un) + 1] = {};
     const sa_family_t unix_family = AF_UNIX;
     std::memcpy(un, &unix_family, sizeof unix_family);
+    // NOLINTNEXTLINE(bugprone-not-null-terminated-result): the array is zeroed, with room for it
     std::memcpy(un + path_offset, name.path.data(), name.path.size());
     const bool is_path = !name.path.empty() && name.path[0] != '\0';
     put(un, path_offset + name.path.size() + (is_path ? 1 : 0), data, bytes);

@@ -154,7 +154,8 @@ int sim_name_of(sim_host& asking, const void* address, std::size_t bytes,
   std::snprintf(names.service, sizeof names.service, "%u", unsigned{name.port});
   for (const service& s : services) {
     if (s.port == name.port)
-      std::snprintf(names.service, sizeof names.service, "%s", s.name.data());
+      std::snprintf(names.service, sizeof names.service, "%.*s", static_cast<int>(s.name.size()),
+                    s.name.data());
   }
   if (is_loopback(name.address)) {
     std::snprintf(names.host, sizeof names.host, "localhost");

@@ -5,8 +5,6 @@
 
 #include <bit>
 
-#include <beck/base/assert.hpp>
-
 #include "io/sim/sim_draws.hpp"
 
 namespace beck {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Calls that move bytes out of a file inside the kernel, and what helps to use them well. All but
 // is_in_memory() wait for the device.
-#include <algorithm>
 #include <cerrno>
 
 #include <fcntl.h>

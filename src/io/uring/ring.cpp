@@ -6,7 +6,6 @@
 
 #include <bit>
 #include <cerrno>
-#include <type_traits>
 
 namespace beck::uring {
 namespace {

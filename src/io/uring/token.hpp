@@ -30,6 +30,7 @@ inline std::uint64_t token_of(const io_op& op) noexcept {
   return reinterpret_cast<std::uint64_t>(&op);
 }
 inline io_op& operation_of(std::uint64_t token) noexcept {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel carries pointers as numbers
   return *reinterpret_cast<io_op*>(token);
 }
 

@@ -77,6 +77,31 @@ CONFORMANCE("what is written from a registered buffer is read into another one")
   CHECK((b.memory[1] == b.memory[0]));
 }
 
+CONFORMANCE("a constant part of a registered buffer is written like the buffer") {
+  beck::io_context ctx(context_options());
+  const file_place place(where);
+  random_access_file file(ctx, place.path("a"), for_writing);
+  blocks b(2);
+  b.set_first(pattern(8192));
+  const auto all = beck::register_buffers(ctx, b.buffers);
+  const beck::const_registered_buffer first = beck::buffer(*all.cbegin());
+  CHECK(first.buffer().size() == 8192);
+  const beck::const_registered_buffer part = first + 8000;
+  CHECK(part.data() == b.memory[0].data() + 8000);
+  CHECK(part.size() == 192);
+  CHECK(part.id() == all[0].id());
+  CHECK(all.cend() - all.cbegin() == 2);
+  run_task(ctx, [&]() -> beck::task<> {
+    auto put = co_await beck::async_write_at(file, 0, part);
+    CHECK_FALSE(put.error());
+    CHECK(*put == 192);
+    auto got = co_await beck::async_read_at(file, 0, beck::buffer(all[1], 192));
+    CHECK_FALSE(got.error());
+    CHECK(*got == 192);
+  });
+  CHECK(b.memory[1].substr(0, 192) == b.memory[0].substr(8000));
+}
+
 CONFORMANCE("a part of a registered buffer moves only that part") {
   beck::io_context ctx(context_options());
   const file_place place(where);

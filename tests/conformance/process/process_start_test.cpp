@@ -107,7 +107,7 @@ CONFORMANCE_ON(kernel,
                "a process begins where it is told to and with the environment it is given") {
   beck::io_context ctx(context_options());
   CHECK(output_of(ctx, "pwd", process_options().directory("/usr")) == "/usr\n");
-  ::setenv("BECK_TEST_INHERITED", "old", 1);  // NOLINT: one thread
+  ::setenv("BECK_TEST_INHERITED", "old", 1);
   const char* const script = "echo $BECK_TEST_INHERITED $BECK_TEST_NEW";
   CHECK(output_of(ctx, script) == "old\n");
   CHECK(output_of(ctx, script, process_options().variables({"BECK_TEST_NEW=new"})) == "old new\n");
@@ -115,7 +115,7 @@ CONFORMANCE_ON(kernel,
                   process_options().variables({"BECK_TEST_NEW=1", "BECK_TEST_INHERITED=2"})) ==
         "2 1\n");
   CHECK(output_of(ctx, script, process_options().environment({"BECK_TEST_NEW=only"})) == "only\n");
-  ::unsetenv("BECK_TEST_INHERITED");  // NOLINT: one thread
+  ::unsetenv("BECK_TEST_INHERITED");
 }
 
 CONFORMANCE_ON(kernel, "a process has no descriptor of ours but its three") {

@@ -198,7 +198,7 @@ CONFORMANCE("each function of a closed or moved-from acceptor gives bad_descript
   tcp::acceptor gone(ctx, loopback_v4());
   tcp::acceptor taken(std::move(gone));
   check_acceptor(closed, ctx);
-  check_acceptor(gone, ctx);  // NOLINT(bugprone-use-after-move): that is what is tested
+  check_acceptor(gone, ctx);
   tcp::socket client(ctx);
   tcp::socket server(ctx);
   outcome connected;
@@ -216,7 +216,6 @@ CONFORMANCE("a moved-from acceptor and a closed one can be opened again") {
   const tcp::acceptor taken(std::move(gone));
   tcp::acceptor closed(ctx, loopback_v4());
   closed.close();
-  // NOLINTBEGIN(bugprone-use-after-move): that is what is tested
   for (tcp::acceptor* acceptor : {&gone, &closed}) {
     acceptor->open(tcp::v4());
     CHECK(thrown_by([&] { acceptor->open(tcp::v4()); }).find("Already open") != std::string::npos);
@@ -233,7 +232,6 @@ CONFORMANCE("a moved-from acceptor and a closed one can be opened again") {
     CHECK(connected.ok());
     CHECK(!accepted);
   }
-  // NOLINTEND(bugprone-use-after-move)
   CHECK(taken.is_open());
 }
 
@@ -277,7 +275,6 @@ CONFORMANCE("moved-from sockets connect, adopt and pair again, on the executor t
   for (const beck::any_io_executor& executor :
        {beck::any_io_executor(ctx.get_executor()), strand}) {
     tcp::socket socket(executor);
-    // NOLINTBEGIN(bugprone-use-after-move): that is what is tested
     tcp::socket taken(std::move(socket));
     CHECK(socket.get_executor() == executor);
     CHECK(taken.get_executor() == executor);
@@ -300,7 +297,6 @@ CONFORMANCE("moved-from sockets connect, adopt and pair again, on the executor t
     CHECK(socket.get_executor() == executor);
     socket.connect(acceptor.local_endpoint());
     CHECK(socket.is_open());
-    // NOLINTEND(bugprone-use-after-move)
   }
   beck::test::local_connection c(ctx);
   auto a = std::move(c.a);
@@ -326,7 +322,6 @@ CONFORMANCE("a moved-from socket of an executor type of its own keeps that execu
   const strand executor(ctx.get_executor());
   tcp::socket::rebind_executor<strand>::other socket(executor);
   const auto taken(std::move(socket));
-  // NOLINTNEXTLINE(bugprone-use-after-move): that is what is tested
   CHECK(socket.get_executor() == executor);
   CHECK(taken.get_executor() == executor);
 }
@@ -337,10 +332,8 @@ CONFORMANCE("operations of a moved-from socket end with bad_descriptor after it 
   tcp::socket taken(std::move(c.client));
   char byte;
   outcome early;
-  // NOLINTBEGIN(bugprone-use-after-move): that is what is tested
   c.client.async_read_some(buffer(&byte, 1), note(early));  // there was no socket then
   c.client.open(tcp::v4());
-  // NOLINTEND(bugprone-use-after-move)
   beck::test::let_settle(ctx);
   CHECK(early.ended_with(error::bad_descriptor));
 }
@@ -353,7 +346,6 @@ CONFORMANCE("a moved-from timer is as a new one, and its waits are not those of 
     outcome pending;
     gone.async_wait(note(pending));
     beck::steady_timer taken(std::move(gone));
-    // NOLINTBEGIN(bugprone-use-after-move): that is what is tested
     CHECK(gone.get_executor() == executor);
     CHECK(gone.cancel() == 0);
     CHECK(gone.cancel_one() == 0);
@@ -367,7 +359,6 @@ CONFORMANCE("a moved-from timer is as a new one, and its waits are not those of 
     outcome cancelled;
     gone.async_wait(note(cancelled));
     gone = std::move(taken);
-    // NOLINTEND(bugprone-use-after-move)
     run_until(ctx, cancelled);
     CHECK(cancelled.aborted());
     CHECK(pending.calls == 0);
@@ -385,12 +376,10 @@ CONFORMANCE("a moved-from system_timer waits for the wall clock again") {
   outcome waited;
   post(ctx, [&] {
     const auto now = beck::system_now();
-    // NOLINTBEGIN(bugprone-use-after-move): that is what is tested
     CHECK(gone.expiry() == beck::system_timer(ctx).expiry());
     gone.expires_after(1ms);
     CHECK(gone.expiry() > now);
     gone.async_wait(note(waited));
-    // NOLINTEND(bugprone-use-after-move)
   });
   run_until(ctx, waited);
   CHECK(waited.ok());
@@ -401,7 +390,6 @@ CONFORMANCE("objects that were moved from can be assigned to, moved again and de
   beck::test::tcp_connection c(ctx);
   tcp::acceptor listening(ctx, loopback_v4());
   beck::steady_timer timer(ctx, 1ms);
-  // NOLINTBEGIN(bugprone-use-after-move): that is what is tested
   tcp::socket socket(std::move(c.client));
   tcp::socket socket_of_none(std::move(c.client));
   CHECK_FALSE(socket_of_none.is_open());
@@ -417,7 +405,6 @@ CONFORMANCE("objects that were moved from can be assigned to, moved again and de
   timer = std::move(moved);
   socket = std::move(socket_of_none);
   CHECK_FALSE(socket.is_open());
-  // NOLINTEND(bugprone-use-after-move)
   outcome waited;
   timer.async_wait(note(waited));
   beck::test::run_all(ctx);

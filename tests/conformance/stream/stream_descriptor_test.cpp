@@ -53,7 +53,7 @@ struct terminal {
     REQUIRE(keyboard.get() >= 0);
     REQUIRE(::grantpt(keyboard.get()) == 0);
     REQUIRE(::unlockpt(keyboard.get()) == 0);
-    line.reset(::open(::ptsname(keyboard.get()), O_RDWR | O_NOCTTY));  // NOLINT: one thread
+    line.reset(::open(::ptsname(keyboard.get()), O_RDWR | O_NOCTTY));
     REQUIRE(line.get() >= 0);
   }
   void type(const std::string& text) {
