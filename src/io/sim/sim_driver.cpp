@@ -11,6 +11,7 @@
 
 #include "base/test_build.hpp"
 #include "io/loop/io_loop.hpp"
+#include "io/op/transitions.hpp"
 
 namespace beck {
 namespace {
