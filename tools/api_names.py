@@ -5,8 +5,8 @@
 usage: api_names.py [--update]     compares, or writes the file anew
 
 A new name needs a test, an example and a reason; a name that goes breaks somebody's program. The headers are read by
-clang++-19 (or $CXX_FOR_NAMES): all names of namespace beck, and the public members of its classes. Constructors,
-destructors and operators are left out; overloads are one name.
+clang++-19 (or $CXX_FOR_NAMES): all names of namespace beck, and the public members of its classes. Namespaces called
+detail, constructors, destructors and operators are left out; overloads are one name.
 """
 import json
 import os
@@ -40,8 +40,12 @@ def names_in(nodes, scope, access="public"):
     """The names of some declarations that lie in `scope`; `access` is that of the first one."""
     for node in nodes:
         kind, name = node.get("kind"), declared_name(node)
+        if "parentDeclContextId" in node:  # a member, defined outside of its class
+            continue
         if kind == "AccessSpecDecl":
             access = node["access"]
+        elif kind == "NamespaceDecl" and name == "detail":
+            continue
         elif access == "public" and name not in ("", scope.rpartition("::")[2]):  # not the constructors
             yield from names_of(node, kind, f"{scope}::{name}")
 

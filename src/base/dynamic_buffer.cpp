@@ -7,9 +7,10 @@
 #include <string>
 
 namespace beck {
+using namespace detail;
 
-void throw_length_error(const char* what, std::size_t size, std::size_t more,
-                        std::size_t size_max) {
+void detail::throw_length_error(const char* what, std::size_t size, std::size_t more,
+                                std::size_t size_max) {
   throw std::length_error(std::string(what) + ": " + std::to_string(size) + " + " +
                           std::to_string(more) + " bytes are over the limit of " +
                           std::to_string(size_max) + " bytes");

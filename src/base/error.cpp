@@ -8,6 +8,7 @@
 #include <string>
 
 namespace beck {
+using namespace detail;
 namespace {
 
 static_assert(error::no_permission == EPERM && error::interrupted == EINTR);
@@ -92,9 +93,9 @@ std::string describe(const char* operation, text_view subject) {
 
 }  // namespace
 
-const std::error_category& misc_category() noexcept { return misc_category_object.value; }
+const std::error_category& detail::misc_category() noexcept { return misc_category_object.value; }
 
-error_code make_failure(int result) noexcept {
+error_code detail::make_failure(int result) noexcept {
   constexpr int errno_max = 4095;
   if (result >= -errno_max) return {-result, std::system_category()};
   return {-(errno_max + 1) - result, misc_category()};
@@ -114,12 +115,12 @@ io_error::io_error(const error_code& ec, const char* operation, text_view subjec
 
 io_error::~io_error() = default;
 
-void throw_error(const error_code& ec, const char* operation, std::size_t transferred) {
+void detail::throw_error(const error_code& ec, const char* operation, std::size_t transferred) {
   BECK_ASSERT(ec, "throw_error needs an error; success cannot be thrown");
   throw io_error(ec, operation, transferred);
 }
 
-void throw_error(const error_code& ec, const char* operation, text_view subject) {
+void detail::throw_error(const error_code& ec, const char* operation, text_view subject) {
   BECK_ASSERT(ec, "throw_error needs an error; success cannot be thrown");
   throw io_error(ec, operation, subject);
 }

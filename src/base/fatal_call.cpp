@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace beck {
+namespace beck::detail {
 
 void end_without_call(const char* call, int error) noexcept {
   std::fprintf(stderr, "beck: %s: %s; the program cannot go on without this call\n", call,
@@ -15,4 +15,4 @@ void end_without_call(const char* call, int error) noexcept {
   std::abort();
 }
 
-}  // namespace beck
+}  // namespace beck::detail

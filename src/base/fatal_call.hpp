@@ -4,10 +4,10 @@
 // program that hangs, or that runs in circles.
 #pragma once
 
-namespace beck {
+namespace beck::detail {
 
 /// Prints "beck: call: the error; the program cannot go on without this call" to the standard error
 /// and aborts. `error`: an errno value. Any thread.
 [[noreturn, gnu::cold, gnu::noinline]] void end_without_call(const char* call, int error) noexcept;
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -8,6 +8,7 @@
 #include <utility>
 
 namespace beck {
+using namespace detail;
 namespace {
 
 // Below this a growth costs more than the memory it saves.

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <mutex>
 
-namespace beck {
+namespace beck::detail {
 
 /// Relaxed: written only while a process has one thread.
 inline constinit std::atomic<unsigned> forks_so_far{0};
@@ -42,4 +42,4 @@ void keep_over_forks() noexcept {
       (at_fork([] { Lock.lock(); }, [] { Lock.unlock(); }, [] { Lock.unlock(); }), true);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -6,10 +6,10 @@
 
 #include <cstddef>
 
-namespace beck {
+namespace beck::detail {
 
 /// Throws std::length_error: "what: size + more bytes are over the limit of size_max bytes".
 [[noreturn, gnu::cold]] void throw_length_error(const char* what, std::size_t size,
                                                 std::size_t more, std::size_t size_max);
 
-}  // namespace beck
+}  // namespace beck::detail

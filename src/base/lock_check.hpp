@@ -6,7 +6,7 @@
 
 #include <beck/base/assert.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 #ifdef NDEBUG
 
@@ -31,4 +31,4 @@ struct held_locks {
 
 #endif
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -4,7 +4,7 @@
 
 #include "base/fork_count.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept {
   static_cast<void>(::pthread_atfork(before, in_parent, in_child));
@@ -17,4 +17,4 @@ unsigned fork_count() noexcept {
   return known_fork_count();
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -4,9 +4,9 @@
 #include <unistd.h>
 #include <cerrno>
 
-#include <beck/base/text_sink.hpp>
+#include <beck/detail/text_sink.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 void text_sink::write_to_descriptor(void* self, text_view piece) {
   const int fd = static_cast<text_sink*>(self)->fd_;
@@ -20,4 +20,4 @@ void text_sink::write_to_descriptor(void* self, text_view piece) {
   }
 }
 
-}  // namespace beck
+}  // namespace beck::detail

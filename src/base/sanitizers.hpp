@@ -31,7 +31,7 @@ extern "C" void __tsan_acquire(void* address);
 extern "C" void __tsan_release(void* address);
 #endif
 
-namespace beck {
+namespace beck::detail {
 
 #if defined(BECK_ADDRESS_SANITIZER)
 inline constexpr bool address_sanitizer = true;
@@ -83,4 +83,4 @@ inline bool is_lent([[maybe_unused]] const void* address) noexcept {
 #endif
 }
 
-}  // namespace beck
+}  // namespace beck::detail

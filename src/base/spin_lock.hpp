@@ -5,7 +5,7 @@
 
 #include "base/atomics.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 template <class Atomics>
 class basic_spin_lock {
@@ -34,4 +34,4 @@ class basic_spin_lock {
 
 using spin_lock = basic_spin_lock<real_atomics>;
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -5,7 +5,7 @@
 // left.
 #pragma once
 
-namespace beck {
+namespace beck::detail {
 
 enum class planted_bug : unsigned char {
   none,
@@ -38,4 +38,4 @@ constexpr void note_transition(unsigned, unsigned) noexcept {}
 
 #endif
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 namespace beck {
+using namespace detail;
 
 void unique_fd::reset(int fd) noexcept {
   BECK_ASSERT(fd < 0 || fd != fd_, "a unique_fd was given the descriptor that it owns");

@@ -11,7 +11,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 bool is_thread_here(int thread) noexcept { return ::tgkill(::getpid(), thread, 0) == 0; }
@@ -59,6 +59,6 @@ object_use::~object_use() {
   mark_->user.store(0, std::memory_order_relaxed);
 }
 
-}  // namespace beck
+}  // namespace beck::detail
 
 #endif

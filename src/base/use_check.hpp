@@ -7,7 +7,7 @@
 
 #ifdef NDEBUG
 
-namespace beck {
+namespace beck::detail {
 
 struct use_mark {};
 
@@ -17,13 +17,13 @@ class [[maybe_unused]] object_use {
   object_use(use_mark*, const char*, const int*, const char*, kind = kind::alone) noexcept {}
 };
 
-}  // namespace beck
+}  // namespace beck::detail
 
 #else
 
 #include <atomic>
 
-namespace beck {
+namespace beck::detail {
 
 struct use_mark {
   /// Kernel thread id of who is inside, negative if others may be inside too; 0: nobody.
@@ -50,6 +50,6 @@ class object_use {
   use_mark* mark_;  // nullptr: somebody who was inside before holds it
 };
 
-}  // namespace beck
+}  // namespace beck::detail
 
 #endif

@@ -2,7 +2,7 @@
 // What channels of all types share: how they end.
 #include <beck/coro/channel.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 void channel_base::close() noexcept {
   waiter_chain closed;
@@ -33,4 +33,4 @@ bool channel_base::leave_receivers(waiter& one) noexcept {
   return receivers_.leave(one);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -6,7 +6,7 @@
 
 #include "run/terminate.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 void report_unhandled(const any_io_executor& executor, std::exception_ptr error,
                       const std::source_location& spawned_at) {
@@ -52,4 +52,4 @@ void task_root::destroy_tree(owned_tree* tree) {
   self.what().discard(self);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace beck {
+namespace beck::detail {
 
 void refuse_empty_window() {
   throw std::invalid_argument(
@@ -12,4 +12,4 @@ void refuse_empty_window() {
       "least 1");
 }
 
-}  // namespace beck
+}  // namespace beck::detail

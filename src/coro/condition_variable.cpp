@@ -4,6 +4,7 @@
 #include <beck/coro/condition_variable.hpp>
 
 namespace beck {
+using namespace detail;
 
 condition_waiter::~condition_waiter() {
   if (is_listed()) {

@@ -7,11 +7,11 @@
 #include <source_location>
 
 #include <beck/coro/co_spawn.hpp>
-#include <beck/coro/join.hpp>
 #include <beck/coro/via.hpp>
-#include <beck/run/hop.hpp>
+#include <beck/detail/hop.hpp>
+#include <beck/detail/join.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 /// A task: a root, or a branch of a join point.
 struct task_view {
@@ -85,4 +85,4 @@ struct dump_access {
   static unsigned number(const branch& b) noexcept { return b.number_; }
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -4,6 +4,7 @@
 #include <beck/coro/event.hpp>
 
 namespace beck {
+using namespace detail;
 
 bool manual_reset_event::wait_access::join(manual_reset_event& e, waiter& one) noexcept {
   state_guard guard(e.state_);

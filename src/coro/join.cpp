@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Branches: started inside the parent, ended behind the unwinding of their coroutines, counted.
-#include <beck/coro/join.hpp>
+#include <beck/detail/join.hpp>
 
 #include <beck/base/assert.hpp>
 
 #include "run/stop_walk.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 branch::branch(join_point& join, const std::source_location& spawned_at) noexcept
     : scope(join.outer().executor(), join.outer().locals()), join_(join), spawned_at_(spawned_at) {
@@ -107,4 +107,4 @@ scope* join_point::tell(branch* next) noexcept {
   return next;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -4,6 +4,7 @@
 #include <beck/coro/latch.hpp>
 
 namespace beck {
+using namespace detail;
 
 bool latch::wait_access::join(latch& l, waiter& one) noexcept {
   state_guard guard(l.state_);

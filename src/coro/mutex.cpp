@@ -3,6 +3,7 @@
 #include <beck/coro/mutex.hpp>
 
 namespace beck {
+using namespace detail;
 
 bool mutex::lock_access::join(mutex& m, waiter& one) noexcept {
   state_guard guard(m.state_);

@@ -3,6 +3,7 @@
 #include <beck/coro/semaphore.hpp>
 
 namespace beck {
+using namespace detail;
 
 bool semaphore::acquire_access::join(semaphore& s, waiter& one) noexcept {
   state_guard guard(s.state_);

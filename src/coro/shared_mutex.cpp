@@ -4,6 +4,7 @@
 #include <beck/coro/shared_mutex.hpp>
 
 namespace beck {
+using namespace detail;
 
 bool shared_mutex::try_enter(bool shared) noexcept {
   if (writing_ || (!shared && readers_ != 0)) return false;

@@ -9,7 +9,7 @@
 
 #include "base/lock_check.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 void task_base::refuse_empty() noexcept {
   BECK_ASSERT(false, "an empty task is awaited or spawned: it was moved from, or awaited before");
@@ -106,4 +106,4 @@ void task_promise_base::destroy_chain() noexcept {
   }
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -9,6 +9,7 @@
 #include "run/stop_walk.hpp"
 
 namespace beck {
+using namespace detail;
 
 const wait_kind task_group::waits_for_children{&tell_first, "task_group", wait_kind::leaf::join,
                                                &tell_next};

@@ -4,7 +4,7 @@
 
 #include <beck/base/error.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 void via_step::suspend(std::coroutine_handle<> coroutine, scope& home,
                        std::coroutine_handle<> frame, task_promise_base& promise,
@@ -88,4 +88,4 @@ void via_step::forget(queue_entry* entry, runner* where) {
   if (where != nullptr) static_cast<via_step*>(entry)->home_->stop_waiting();
 }
 
-}  // namespace beck
+}  // namespace beck::detail

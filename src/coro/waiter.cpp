@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The end of a primitive that is still waited for.
-#include <beck/coro/waiter.hpp>
+#include <beck/detail/waiter.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 waiter_list::~waiter_list() {
   waiter_chain abandoned;
@@ -10,4 +10,4 @@ waiter_list::~waiter_list() {
   abandoned.wake_all(waiter::dropped);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include <beck/base/ref_count.hpp>
+#include <beck/detail/ref_count.hpp>
 
 namespace beck {
+using namespace detail;
 
 struct all_failed::shared {
   ref_count holders;
@@ -69,12 +70,12 @@ const std::exception_ptr& all_failed::operator[](std::size_t index) const noexce
   return shared_->errors[index];
 }
 
-void refuse_empty_range(const char* function) {
+void detail::refuse_empty_range(const char* function) {
   throw std::invalid_argument(std::string("beck::") + function +
                               ": there is no task in the range, so none can be the first");
 }
 
-std::exception_ptr exception_of(const error_code& ec) {
+std::exception_ptr detail::exception_of(const error_code& ec) {
   return std::make_exception_ptr(io_error(ec, ""));
 }
 

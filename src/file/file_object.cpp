@@ -11,6 +11,7 @@
 #include "io/op/perform_file.hpp"
 
 namespace beck {
+using namespace detail;
 namespace {
 
 constexpr std::size_t path_bytes_max = 4095;  // PATH_MAX less its NUL

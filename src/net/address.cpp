@@ -4,6 +4,7 @@
 #include <beck/net/address.hpp>
 
 namespace beck::ip {
+using namespace detail;
 namespace {
 
 // The finalizer of SplitMix64 (Steele, Lea and Flood 2014): every bit of the input reaches every

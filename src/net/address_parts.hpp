@@ -8,6 +8,7 @@
 #include <net/text_writer.hpp>
 
 namespace beck::ip {
+using namespace detail;
 
 /// Reads "a.b.c.d" and nothing behind it.
 bool read_dotted(text_reader& in, address_v4& a) noexcept;

@@ -5,6 +5,7 @@
 #include <net/address_parts.hpp>
 
 namespace beck::ip {
+using namespace detail;
 
 bool read_dotted(text_reader& in, address_v4& a) noexcept {
   address_v4::uint_type number = 0;

@@ -7,6 +7,7 @@
 #include <net/address_parts.hpp>
 
 namespace beck::ip {
+using namespace detail;
 namespace {
 
 constexpr std::size_t groups_count = 8;

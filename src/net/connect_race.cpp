@@ -19,7 +19,7 @@
 #include <beck/run/strand.hpp>
 #include <beck/run/work_guard.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 class connect_race {
  public:
@@ -293,4 +293,4 @@ void connect_race_operation::initiate(handler done) { race_->start(static_cast<h
 
 void connect_race_operation::cancel() noexcept { race_->request_stop(); }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -9,7 +9,7 @@
 
 #include <sys/socket.h>
 
-namespace beck {
+namespace beck::detail {
 
 /// The data of a control message: its offset in them all, and its length; 0: there is none.
 struct control_data {
@@ -33,4 +33,4 @@ inline control_data find_control(const void* all, std::size_t bytes, int level, 
   return {};
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -12,6 +12,7 @@
 #include "net/control_messages.hpp"
 
 namespace beck {
+using namespace detail;
 namespace {
 
 static_assert(CMSG_SPACE(passed_descriptors::capacity * sizeof(int)) <= message_control::capacity);

@@ -4,10 +4,10 @@
 #include <sys/socket.h>
 
 #include <beck/base/error.hpp>
-#include <beck/net/endpoint_data.hpp>
+#include <beck/detail/endpoint_data.hpp>
 #include <cstring>
 
-namespace beck {
+namespace beck::detail {
 
 static_assert(endpoint_data::capacity() == sizeof(sockaddr_storage));
 static_assert(alignof(endpoint_data) >= alignof(sockaddr_storage));
@@ -28,4 +28,4 @@ int endpoint_data::family() const noexcept {
   return family;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

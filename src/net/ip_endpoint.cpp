@@ -12,6 +12,7 @@
 #include <net/text_writer.hpp>
 
 namespace beck::ip {
+using namespace detail;
 namespace {
 
 static_assert(socket_address::capacity() == sizeof(sockaddr_in6));

@@ -9,6 +9,7 @@
 #include <string>
 
 namespace beck::local {
+using namespace detail;
 namespace {
 
 constexpr std::size_t path_offset = offsetof(sockaddr_un, sun_path);

@@ -10,7 +10,7 @@
 
 #include "net/control_messages.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 static_assert(message_control::capacity >=
@@ -93,4 +93,4 @@ void message_extras::add_source(message_header& header, const ip::address& sourc
   }
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -6,7 +6,7 @@
 
 #include <netdb.h>
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 static_assert(error::service_not_found == -EAI_SERVICE);
@@ -65,4 +65,4 @@ constinit storage<addrinfo_category_type> addrinfo_errors;
 const std::error_category& netdb_category() noexcept { return netdb.value; }
 const std::error_category& addrinfo_category() noexcept { return addrinfo_errors.value; }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -24,6 +24,7 @@
 #include "io/system/name_lookup.hpp"
 
 namespace beck::ip {
+using namespace detail;
 
 static_assert(resolver_base::passive == AI_PASSIVE &&
               resolver_base::numeric_host == AI_NUMERICHOST);

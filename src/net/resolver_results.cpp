@@ -5,9 +5,10 @@
 #include <cstring>
 #include <new>
 
-#include <beck/base/ref_count.hpp>
+#include <beck/detail/ref_count.hpp>
 
 namespace beck::ip {
+using namespace detail;
 
 struct name_answer::block {
   ref_count count;

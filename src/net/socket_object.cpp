@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Thin: a closed object gives bad_descriptor, everything else is the system's answer.
-#include <beck/net/socket_object.hpp>
+#include <beck/detail/socket_object.hpp>
 
 #include <cerrno>
 
 #include "io/loop/io_loop.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 system& sys_of(const descriptor& d) noexcept { return d.loop->sys(); }
@@ -28,7 +28,7 @@ descriptor_nature nature_of(descriptor& d, int fd) noexcept {
 
 }  // namespace
 
-int socket_calls::openable(const descriptor& d) noexcept { return beck::openable(d); }
+int socket_calls::openable(const descriptor& d) noexcept { return detail::openable(d); }
 
 void socket_calls::open(descriptor& d, int family, int type, int protocol, error_code& ec) {
   const object_use inside = use_of(d, "open");
@@ -138,4 +138,4 @@ int socket_calls::family_of(const descriptor& d, error_code& ec) noexcept {
   return family;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

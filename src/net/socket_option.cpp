@@ -2,7 +2,7 @@
 // The public header spells option numbers out to stay free of Linux headers; here they are checked.
 #include <beck/net/socket_option.hpp>
 
-#include <beck/net/datagram_option.hpp>
+#include <beck/detail/datagram_option.hpp>
 #include <beck/net/multicast.hpp>
 
 #include <netinet/in.h>
@@ -10,7 +10,7 @@
 #include <netinet/udp.h>
 #include <sys/socket.h>
 
-namespace beck {
+namespace beck::detail {
 
 static_assert(SOL_SOCKET == 1 && IPPROTO_TCP == 6 && IPPROTO_IPV6 == 41);
 static_assert(socket_base::reuse_address::name() == SO_REUSEADDR);
@@ -47,4 +47,4 @@ static_assert(IP_ADD_MEMBERSHIP == 35 && IP_DROP_MEMBERSHIP == 36 && IPV6_JOIN_G
               IPV6_LEAVE_GROUP == 21 && IP_MULTICAST_IF == 32 && IPV6_MULTICAST_IF == 17);
 static_assert(sizeof(ip_mreq) == 8 && sizeof(ipv6_mreq) == 20);
 
-}  // namespace beck
+}  // namespace beck::detail

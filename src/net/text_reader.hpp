@@ -3,11 +3,11 @@
 // Reads numbers and characters from the front of a text. Used by the parsers of addresses.
 #pragma once
 
-#include <beck/base/text_view.hpp>
+#include <beck/detail/text_view.hpp>
 #include <cstddef>
 #include <cstdint>
 
-namespace beck {
+namespace beck::detail {
 
 /// A position in a text. No function goes back or past the end; a failed one may have read a part.
 class text_reader {
@@ -52,4 +52,4 @@ class text_reader {
   text_view rest_;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace beck {
+namespace beck::detail {
 
 /// Appends to an array of Capacity characters, which must be large enough for all that is appended.
 template <std::size_t Capacity>
@@ -43,4 +43,4 @@ class text_writer {
   std::size_t size_ = 0;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

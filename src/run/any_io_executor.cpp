@@ -4,10 +4,11 @@
 #include <beck/run/any_io_executor.hpp>
 
 namespace beck {
+using namespace detail;
 
 execution_context::~execution_context() = default;
 
-void run_entry_here(queue_entry* entry) {
+void detail::run_entry_here(queue_entry* entry) {
   if (runner* current = runner::current(); current != nullptr) {
     entry->run(entry, current);
     return;

@@ -2,7 +2,7 @@
 // The block cache: one per thread, found through a constinit thread-local pointer. A header in
 // front of each block names the owning cache and the size class. Under AddressSanitizer every block
 // comes from the general allocator, so that it sees each life on its own.
-#include <beck/run/block.hpp>
+#include <beck/detail/block.hpp>
 
 #include <atomic>
 #include <mutex>
@@ -15,7 +15,7 @@
 #include "base/sanitizers.hpp"
 #include "run/block_watch.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 constexpr bool recycling = !address_sanitizer;
@@ -225,4 +225,4 @@ void watch_blocks(block_watch* watch) noexcept {
 
 std::uint64_t block_misses() noexcept { return this_cache != nullptr ? this_cache->misses() : 0; }
 
-}  // namespace beck
+}  // namespace beck::detail

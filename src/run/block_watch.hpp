@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace beck {
+namespace beck::detail {
 
 struct block_watch {
   std::uint64_t allocations = 0;  ///< asked for, whether they were given or not
@@ -19,4 +19,4 @@ struct block_watch {
 /// counted in `watch`; nullptr: as usual again. Blocks may outlive their watch.
 void watch_blocks(block_watch* watch) noexcept;
 
-}  // namespace beck
+}  // namespace beck::detail

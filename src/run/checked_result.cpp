@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // The end of a program that dropped a failed result; here and not in base/, because only the runner
 // knows whether a coroutine is running or being destroyed.
-#include <beck/base/checked_result.hpp>
-#include <beck/run/runner.hpp>
+#include <beck/detail/checked_result.hpp>
+#include <beck/detail/runner.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 
-namespace beck {
+namespace beck::detail {
 
 void report_dropped(const result_error& error, const std::source_location& at) noexcept {
   const runner* const here = runner::current();
@@ -21,4 +21,4 @@ void report_dropped(const result_error& error, const std::source_location& at) n
   std::abort();
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -7,7 +7,7 @@
 
 #include "base/lock_check.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 void state_lock::lock_shared_state() noexcept {
   // Acquire: sees what was done under the lock before; pairs with unlock_shared_state().
@@ -32,4 +32,4 @@ void state_lock::wait_until_free() const noexcept {
   ::sched_yield();
 }
 
-}  // namespace beck
+}  // namespace beck::detail

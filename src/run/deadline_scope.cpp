@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // Alarms on the clocks of executors, and the scopes that they stop.
-#include <beck/run/deadline_scope.hpp>
+#include <beck/detail/deadline_scope.hpp>
 
-#include <beck/run/block.hpp>
+#include <beck/detail/block.hpp>
 #include <new>
 #include <stdexcept>
 #include <utility>
 
 #include "run/stop_walk.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 const executor_table& clock_of(const any_io_executor& executor) {
@@ -124,4 +124,4 @@ void deadline_scope::ring(void* self, stop_walk& stops) noexcept {
   stops.tell(ended, ended.why_);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

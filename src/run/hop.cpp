@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // The way of a hop: one entry, queued once on its way and, if that is another executor, once more
 // at home.
-#include <beck/run/hop.hpp>
+#include <beck/detail/hop.hpp>
 
 #include <beck/base/error.hpp>
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 constexpr wait_kind waits_elsewhere{[](void*, scope&) noexcept -> scope* { return nullptr; },
@@ -40,4 +40,4 @@ void hop_operation::go_home(queue_entry* entry, runner* where) {
   home.executor().post(self);  // from here on the frame may be gone
 }
 
-}  // namespace beck
+}  // namespace beck::detail

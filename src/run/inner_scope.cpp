@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The link between an inner scope and the one around it.
-#include <beck/run/inner_scope.hpp>
+#include <beck/detail/inner_scope.hpp>
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 constexpr wait_kind waits_for_scope{
@@ -29,4 +29,4 @@ inner_scope::~inner_scope() {
   if (interrupted() && outer_.stop_requested()) outer_.note_interrupted();
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -10,13 +10,13 @@
 #include <thread>
 #include <vector>
 
-#include <beck/run/scope.hpp>
+#include <beck/detail/scope.hpp>
 #include <beck/run/thread_pool.hpp>
 
 #include "base/fork_count.hpp"
 #include "run/task_trees.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class pool_state {
  public:
@@ -90,4 +90,4 @@ class pool_state {
   task_trees trees_;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

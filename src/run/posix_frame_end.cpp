@@ -2,7 +2,7 @@
 // Room for the ends of frames: pthread_getattr_np(3) says how much a thread's own stack has, and
 // makecontext(3) goes on to pieces from mmap(2). What runs there cannot tell: it is the same
 // thread, and the piece is left before the end of the frame that needed it.
-#include <beck/run/frame_end.hpp>
+#include <beck/detail/frame_end.hpp>
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ extern "C" {
                                                    std::size_t* size_old);
 }
 
-namespace beck {
+namespace beck::detail {
 
 thread_local constinit std::uintptr_t stack_room::floor_ [[gnu::tls_model("initial-exec")]] = 0;
 thread_local constinit std::uintptr_t stack_room::bytes_ [[gnu::tls_model("initial-exec")]] = 0;
@@ -139,4 +139,4 @@ void destroy_with_more_stack(std::coroutine_handle<> frame) noexcept {
   frame.destroy();
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -2,9 +2,9 @@
 // Getting a result back to what waits: inside the initiation by not suspending, else by a post to
 // where it waits. The initiation may still run on its own thread then; it only looks at its stack.
 #include <beck/base/assert.hpp>
-#include <beck/run/result_slot.hpp>
+#include <beck/detail/result_slot.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 scope& ambient_scope() noexcept {
   runner* const current = runner::current();
@@ -44,4 +44,4 @@ void completion_slot::abandoned() noexcept {
   run(this, nullptr);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The thread's current runner, and the rare half of resume().
-#include <beck/run/runner.hpp>
+#include <beck/detail/runner.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 thread_local constinit runner* runner::current_ [[gnu::tls_model("initial-exec")]] = nullptr;
 
@@ -16,4 +16,4 @@ void runner::continue_unwound() {
   entry->run(entry, this);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -2,7 +2,7 @@
 // Stopping a scope: it and all below are told, scope by scope and without a stack; then what they
 // wait for is cancelled. If that belongs to another context a message goes there and comes back,
 // and until it is back the coroutine does not go on.
-#include <beck/run/scope.hpp>
+#include <beck/detail/scope.hpp>
 
 #include <beck/base/assert.hpp>
 #include <beck/base/error.hpp>
@@ -10,7 +10,7 @@
 #include "base/lock_check.hpp"
 #include "run/stop_walk.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 /// Without budget nothing finishes inline: the next await comes to where it is refused.
@@ -192,4 +192,4 @@ void scope::come_home(queue_entry* entry, runner* where) {
   where->resume(pending);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -7,15 +7,16 @@
 #include <mutex>
 #include <thread>
 
-#include <beck/run/block.hpp>
+#include <beck/detail/block.hpp>
 
 #include "base/lock_check.hpp"
 
 #include "base/fork_count.hpp"
 
 namespace beck {
+using namespace detail;
 
-struct stop_state {
+struct detail::stop_state {
   std::atomic<long> references{1};  // release on the way down, acquire by the last
   std::atomic<long> sources{1};
   std::atomic<bool> requested{false};  // release: pairs with stop_requested()

@@ -3,9 +3,9 @@
 // and runs nothing while anything is locked.
 #pragma once
 
-#include <beck/run/scope.hpp>
+#include <beck/detail/scope.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 /// Two steps. Scopes are told under their locks, which runs nothing; when all locks are given back,
 /// finish() cancels what they wait for and calls the callbacks of their tokens. Meanwhile the
@@ -32,4 +32,4 @@ class stop_walk {
   stop_chain told_;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -8,7 +8,7 @@
 #include "run/strand_queue.hpp"
 #include "run/terminate.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 /// Counted: by the executors that name it, and once while it is scheduled.
@@ -161,4 +161,4 @@ any_io_executor make_strand_executor(any_io_executor inner) {
   return any_io_executor(&table, ::new (block) strand_state(static_cast<any_io_executor&&>(inner)));
 }
 
-}  // namespace beck
+}  // namespace beck::detail

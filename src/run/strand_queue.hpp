@@ -6,9 +6,9 @@
 
 #include <atomic>
 
-#include <beck/run/queue_entry.hpp>
+#include <beck/detail/queue_entry.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 /// A first-in, first-out queue of which at most one thread at a time is in charge. Whoever pushes
 /// onto an idle queue is in charge of it, and hands that on by whatever makes another thread go on
@@ -93,4 +93,4 @@ class basic_strand_queue {
 
 using strand_queue = basic_strand_queue<>;
 
-}  // namespace beck
+}  // namespace beck::detail

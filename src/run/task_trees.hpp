@@ -7,7 +7,7 @@
 
 #include <beck/run/any_io_executor.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 /// Not thread-safe; a tree takes itself out with owned_tree::unlink().
 class task_trees {
@@ -43,4 +43,4 @@ class task_trees {
   std::uint64_t adopted_ = 0;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <utility>
 
-namespace beck {
+namespace beck::detail {
 
 void terminate_unhandled(std::exception_ptr error,
                          const std::source_location* spawned_at) noexcept {
@@ -25,4 +25,4 @@ void terminate_unhandled(std::exception_ptr error,
   std::terminate();
 }
 
-}  // namespace beck
+}  // namespace beck::detail

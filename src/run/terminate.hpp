@@ -5,11 +5,11 @@
 #include <exception>
 #include <source_location>
 
-namespace beck {
+namespace beck::detail {
 
 /// Prints what escaped a detached task (and where that was spawned), or a handler of a pool, to
 /// stderr and calls std::terminate.
 [[noreturn]] void terminate_unhandled(std::exception_ptr error,
                                       const std::source_location* spawned_at = nullptr) noexcept;
 
-}  // namespace beck
+}  // namespace beck::detail

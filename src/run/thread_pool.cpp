@@ -11,6 +11,7 @@
 #include "run/terminate.hpp"
 
 namespace beck {
+using namespace detail;
 
 // --- threads -------------------------------------------------------------------------------------
 
@@ -247,7 +248,7 @@ void thread_pool::on_unhandled(void (*handler)(std::exception_ptr, void*), void*
   state_->unhandled_data = data;
 }
 
-system_context& system_pool() {
+system_context& detail::system_pool() {
   static thread_pool pool;
   return pool;
 }

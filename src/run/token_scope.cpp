@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // The relay between a stop token and a scope. It is a block of its own because the scope may end
 // while the message is on its way: then the message finds nobody, and frees the block.
-#include <beck/run/token_scope.hpp>
+#include <beck/detail/token_scope.hpp>
 
-#include <beck/run/block.hpp>
+#include <beck/detail/block.hpp>
 #include <new>
 
 #include "run/stop_walk.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// Carries one stop request from the thread that makes it to the executor of a scope.
 class stop_relay final : private stop_registration, private queue_entry {
@@ -81,4 +81,4 @@ void stop_link::disconnect() noexcept {
   if (relay_ != nullptr) std::exchange(relay_, nullptr)->disconnect();
 }
 
-}  // namespace beck
+}  // namespace beck::detail

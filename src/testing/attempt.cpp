@@ -10,6 +10,7 @@
 #include "testing/crash_scene.hpp"
 
 namespace beck::testing::sim {
+using namespace detail;
 namespace {
 
 /// A report without what differs from run to run: its first line up to a list, no numbers.

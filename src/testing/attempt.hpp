@@ -9,6 +9,7 @@
 #include "io/sim/sim_tape.hpp"
 
 namespace beck::testing::sim {
+using namespace detail;
 
 struct attempt {
   static constexpr std::uint64_t digest_basis = 0xcbf29ce484222325;

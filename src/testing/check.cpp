@@ -16,6 +16,7 @@
 #include "testing/tape_access.hpp"
 
 namespace beck::testing::sim {
+using namespace detail;
 namespace {
 
 using options = check_access;

@@ -4,11 +4,12 @@
 
 #include <beck/testing/check.hpp>
 
-namespace beck {
+namespace beck::detail {
 class sim_world;
 }
 
 namespace beck::testing::sim {
+using namespace detail;
 
 struct world_access {
   static sim_world& simulated(world& w) noexcept;

@@ -11,6 +11,7 @@
 #include "testing/check_access.hpp"
 
 namespace beck::testing::sim {
+using namespace detail;
 namespace {
 
 constexpr char usage[] =

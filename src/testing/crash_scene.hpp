@@ -10,11 +10,12 @@
 
 #include "io/sim/sim_tape.hpp"
 
-namespace beck {
+namespace beck::detail {
 class sim_world;
 }
 
 namespace beck::testing::sim {
+using namespace detail;
 
 /// What a child process says of its run, followed by the values of the streams and by the report.
 struct attempt_header {

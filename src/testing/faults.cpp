@@ -6,6 +6,7 @@
 #include "io/sim/sim_faults.hpp"
 
 namespace beck::testing::sim {
+using namespace detail;
 
 static_assert(fault_kinds == sim_fault_kinds);
 static_assert(static_cast<int>(fault::loss) == static_cast<int>(sim_fault::loss));

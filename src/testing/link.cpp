@@ -9,6 +9,7 @@
 #include "io/sim/sim_world.hpp"
 
 namespace beck::testing::sim {
+using namespace detail;
 namespace {
 constexpr std::uint64_t bandwidth_max = std::uint64_t{1} << 62;
 }

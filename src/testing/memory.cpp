@@ -5,6 +5,7 @@
 #include "run/block_watch.hpp"
 
 namespace beck::testing {
+using namespace detail;
 
 struct watched_memory::state : block_watch {};
 

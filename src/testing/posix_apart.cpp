@@ -19,6 +19,7 @@
 #include "testing/crash_scene.hpp"
 
 namespace beck::testing::sim {
+using namespace detail;
 namespace {
 
 constexpr std::size_t report_bytes_max = 4'096;

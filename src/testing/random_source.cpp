@@ -7,6 +7,7 @@
 #include "io/sim/sim_random.hpp"
 
 namespace beck::testing::sim {
+using namespace detail;
 
 std::uint64_t random_source::below(std::uint64_t bound) noexcept {
   BECK_ASSERT(bound > 0, "no number is below 0");

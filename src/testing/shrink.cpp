@@ -6,6 +6,7 @@
 #include "testing/tape_access.hpp"
 
 namespace beck::testing::sim {
+using namespace detail;
 
 struct shrink_access {
   static std::size_t tries_max(const shrink_options& how) noexcept { return how.tries_max_; }

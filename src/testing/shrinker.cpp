@@ -10,6 +10,7 @@
 #include <vector>
 
 namespace beck::testing::sim {
+using namespace detail;
 namespace {
 
 using values = std::vector<std::uint64_t>;

@@ -11,6 +11,7 @@
 #include "io/sim/sim_tape.hpp"
 
 namespace beck::testing::sim {
+using namespace detail;
 
 /// What is asked about each candidate.
 class shrink_judge {

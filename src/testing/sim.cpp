@@ -16,6 +16,7 @@
 #include "testing/tape_access.hpp"
 
 namespace beck {
+using namespace detail;
 
 namespace testing::sim {
 namespace {
@@ -199,4 +200,5 @@ std::uint64_t sim_hash(io_context& context) noexcept {
 }
 
 }  // namespace testing::sim
+
 }  // namespace beck

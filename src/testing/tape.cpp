@@ -15,6 +15,7 @@
 #include "testing/tape_access.hpp"
 
 namespace beck::testing::sim {
+using namespace detail;
 namespace {
 
 constexpr std::string_view digits =

@@ -7,6 +7,7 @@
 #include "io/sim/sim_tape.hpp"
 
 namespace beck::testing::sim {
+using namespace detail;
 
 struct tape_access {
   static tape make(const sim_tape& draws);

@@ -8,6 +8,7 @@
 #include "transfer/copy_work.hpp"
 
 namespace beck {
+using namespace detail;
 namespace {
 
 /// About 2 ms of memory bandwidth: what a cancel waits for, and enough to hide the way to a thread.

@@ -7,7 +7,7 @@
 
 #include "transfer/copy_work.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 class block_copy {
@@ -124,4 +124,4 @@ task<> copy_blocks(copy_work& work, std::uint64_t end) {
   work.position = copy.front();
 }
 
-}  // namespace beck
+}  // namespace beck::detail

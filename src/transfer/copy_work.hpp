@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <beck/base/late.hpp>
+#include <beck/detail/late.hpp>
 #include <beck/transfer/copy.hpp>
 
 #include "transfer/transfer_work.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 struct copy_work {
   copy_work(descriptor& source, descriptor& target, const copy_options& options) noexcept
@@ -49,4 +49,4 @@ struct copy_work {
 /// Copies up to `end` by reads and writes, and sets the position.
 task<> copy_blocks(copy_work& work, std::uint64_t end);
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -14,6 +14,7 @@
 #include "io/loop/io_loop.hpp"
 
 namespace beck {
+using namespace detail;
 namespace {
 
 /// What a pipe holds by default: asking for more would not move more.

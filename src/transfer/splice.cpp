@@ -7,7 +7,7 @@
 
 #include "io/loop/io_loop.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 /// 0, or why not. A slot that was closed may be another object's by now.
@@ -123,4 +123,4 @@ void splice_operation::step(queue_entry* entry, runner* where) {
   self->complete(entry, where);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

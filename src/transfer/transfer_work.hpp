@@ -9,13 +9,13 @@
 #include <new>
 
 #include <beck/coro/co_spawn.hpp>
-#include <beck/io/job_operation.hpp>
+#include <beck/detail/job_operation.hpp>
 #include <beck/run/strand.hpp>
 #include <beck/transfer/transfer_report.hpp>
 
 #include "io/loop/io_loop.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// Keeps the number of a descriptor from being closed: a close() meanwhile takes effect, and the
 /// number goes with this. Thread: on the runner of the loop.
@@ -103,4 +103,4 @@ class aligned_memory {
   char* data_;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

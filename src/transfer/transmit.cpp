@@ -7,15 +7,16 @@
 #include <cerrno>
 #include <memory>
 
-#include <beck/base/late.hpp>
 #include <beck/coro/event.hpp>
 #include <beck/coro/task_group.hpp>
 #include <beck/coro/this_coro.hpp>
 #include <beck/coro/within.hpp>
+#include <beck/detail/late.hpp>
 
 #include "transfer/transfer_work.hpp"
 
 namespace beck {
+using namespace detail;
 namespace {
 
 /// What is made sure to be in memory and then sent: more than a socket usually takes at once,

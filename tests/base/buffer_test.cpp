@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <beck/base/buffer.hpp>
-#include <beck/base/text_view.hpp>
+#include <beck/detail/text_view.hpp>
 #include <cstring>
 #include <list>
 #include <random>
@@ -51,11 +51,11 @@ static_assert(!bufferable<std::vector<std::string>&>, "strings have no bytes of 
 static_assert(!bufferable<std::vector<const_buffer>&>, "a sequence is not a buffer");
 static_assert(!bufferable<std::list<char>&>);
 
-static_assert(beck::single_buffer<const_buffer>);
-static_assert(beck::single_buffer<mutable_buffer>);
-static_assert(beck::single_mutable_buffer<mutable_buffer>);
-static_assert(!beck::single_mutable_buffer<const_buffer>);
-static_assert(!beck::single_buffer<std::array<const_buffer, 1>>);
+static_assert(beck::detail::single_buffer<const_buffer>);
+static_assert(beck::detail::single_buffer<mutable_buffer>);
+static_assert(beck::detail::single_mutable_buffer<mutable_buffer>);
+static_assert(!beck::detail::single_mutable_buffer<const_buffer>);
+static_assert(!beck::detail::single_buffer<std::array<const_buffer, 1>>);
 static_assert(beck::const_buffer_sequence<const_buffer>);
 static_assert(beck::const_buffer_sequence<mutable_buffer>);
 static_assert(beck::const_buffer_sequence<std::vector<const_buffer>>);
@@ -80,7 +80,7 @@ TEST_CASE("buffer gives pointer and size in bytes of whatever it is given") {
   CHECK(buffer(text).data() == text.data());
   CHECK(buffer(text).size() == 4);
   CHECK(buffer(std::string_view("abc")).size() == 3);
-  CHECK(buffer(beck::text_view("abc")).size() == 3);
+  CHECK(buffer(beck::detail::text_view("abc")).size() == 3);
   CHECK(buffer(std::span<std::uint32_t>(words)).size() == 12);
   CHECK(buffer("abc").size() == 4);  // with its NUL
   using namespace beck::literals;

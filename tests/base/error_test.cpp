@@ -26,7 +26,7 @@ TEST_CASE("basic errors are the system's and equal the std::errc of the same mea
 
 TEST_CASE("the kernel's timed_out and the library's timeout equal both spellings of timed_out") {
   const beck::error_code ours = beck::error::timeout;
-  const beck::error_code kernels = beck::make_error(-ETIMEDOUT);
+  const beck::error_code kernels = beck::detail::make_error(-ETIMEDOUT);
   for (const beck::error_code& ec : {ours, kernels}) {
     CHECK(ec == beck::error::timed_out);
     CHECK(beck::error::timed_out == ec);
@@ -41,7 +41,7 @@ TEST_CASE("the kernel's timed_out and the library's timeout equal both spellings
 
 TEST_CASE("a time limit and the kernel's ETIMEDOUT can be told apart, by code and by message") {
   const beck::error_code ours = beck::error::timeout;
-  const beck::error_code kernels = beck::make_error(-ETIMEDOUT);
+  const beck::error_code kernels = beck::detail::make_error(-ETIMEDOUT);
   CHECK(ours == beck::error::timeout);
   CHECK(kernels != beck::error::timeout);
   CHECK(ours != kernels);
@@ -75,7 +75,7 @@ TEST_CASE("the other misc errors equal no std::errc and no number of the system"
 }
 
 TEST_CASE("every misc error has a message and a number outside the list says so") {
-  CHECK(std::string(beck::misc_category().name()) == "beck.misc");
+  CHECK(std::string(beck::detail::misc_category().name()) == "beck.misc");
   CHECK(beck::error_code(beck::error::eof).message() == "End of file");
   CHECK(beck::error_code(beck::error::already_open).message() == "Already open");
   CHECK(beck::error_code(beck::error::not_found).message() == "Element not found");
@@ -83,26 +83,28 @@ TEST_CASE("every misc error has a message and a number outside the list says so"
         "No delimiter within the limit");
   CHECK(beck::error_code(beck::error::timeout).message() == "Deadline passed");
   CHECK(beck::error_code(beck::error::channel_closed).message() == "Channel closed");
-  CHECK(beck::error_code(77, beck::misc_category()).message() == "Unknown error 77");
+  CHECK(beck::error_code(77, beck::detail::misc_category()).message() == "Unknown error 77");
 }
 
 TEST_CASE("a result becomes success, the system's error or a misc error by its range") {
-  CHECK(!beck::make_error(0));
-  CHECK(!beck::make_error(INT_MAX));
-  CHECK(beck::make_error(-1) == beck::error_code(EPERM, std::system_category()));
-  CHECK(beck::make_error(-ECANCELED) == beck::error::operation_aborted);
-  CHECK(beck::make_error(-4095) == beck::error_code(4095, std::system_category()));
-  CHECK(beck::make_error(beck::already_open_result) == beck::error::already_open);
-  CHECK(beck::make_error(beck::eof_result) == beck::error::eof);
-  CHECK(beck::make_error(beck::delimiter_not_found_result) == beck::error::delimiter_not_found);
-  CHECK(beck::make_error(beck::timeout_result) == beck::error::timeout);
-  CHECK(beck::make_error(beck::channel_closed_result) == beck::error::channel_closed);
-  CHECK(beck::make_error(INT_MIN));  // the arithmetic must not overflow
+  CHECK(!beck::detail::make_error(0));
+  CHECK(!beck::detail::make_error(INT_MAX));
+  CHECK(beck::detail::make_error(-1) == beck::error_code(EPERM, std::system_category()));
+  CHECK(beck::detail::make_error(-ECANCELED) == beck::error::operation_aborted);
+  CHECK(beck::detail::make_error(-4095) == beck::error_code(4095, std::system_category()));
+  CHECK(beck::detail::make_error(beck::detail::already_open_result) == beck::error::already_open);
+  CHECK(beck::detail::make_error(beck::detail::eof_result) == beck::error::eof);
+  CHECK(beck::detail::make_error(beck::detail::delimiter_not_found_result) ==
+        beck::error::delimiter_not_found);
+  CHECK(beck::detail::make_error(beck::detail::timeout_result) == beck::error::timeout);
+  CHECK(beck::detail::make_error(beck::detail::channel_closed_result) ==
+        beck::error::channel_closed);
+  CHECK(beck::detail::make_error(INT_MIN));  // the arithmetic must not overflow
 }
 
 TEST_CASE("an io_error carries the code, the operation and the bytes, and its text names them") {
   try {
-    beck::throw_error(beck::error::broken_pipe, "async_write", 512);
+    beck::detail::throw_error(beck::error::broken_pipe, "async_write", 512);
   } catch (const beck::io_error& e) {
     CHECK(e.code() == beck::error::broken_pipe);
     CHECK(e.transferred() == 512);
@@ -117,7 +119,7 @@ TEST_CASE("an io_error carries the code, the operation and the bytes, and its te
 
 TEST_CASE("an io_error can be caught as std::system_error and its text has no empty parts") {
   try {
-    beck::throw_error(beck::error::eof);
+    beck::detail::throw_error(beck::error::eof);
   } catch (const std::system_error& e) {
     CHECK(std::string(e.what()) == "End of file");
   }
@@ -134,7 +136,7 @@ TEST_CASE("the text of an io_error names what was refused, shortened and printab
 }
 
 TEST_CASE("throwing success is a bug of the caller") {
-  CHECK(dies_with([] { beck::throw_error({}); }).find("success cannot be thrown") !=
+  CHECK(dies_with([] { beck::detail::throw_error({}); }).find("success cannot be thrown") !=
         std::string::npos);
 }
 

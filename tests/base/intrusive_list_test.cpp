@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <beck/base/intrusive_list.hpp>
+#include <beck/detail/intrusive_list.hpp>
 #include <deque>
 #include <random>
 #include <string>
@@ -18,13 +18,13 @@ struct item {
   explicit item(int n) : number(n) {}
   virtual ~item() = default;  // the hook is not at offset 0, and the type is not of standard layout
   int number;
-  beck::list_hook hook;
-  beck::list_hook other_hook;
+  beck::detail::list_hook hook;
+  beck::detail::list_hook other_hook;
   item* next = nullptr;
 };
-using list = beck::intrusive_list<item, &item::hook>;
-using other_list = beck::intrusive_list<item, &item::other_hook>;
-using queue = beck::intrusive_queue<item, &item::next>;
+using list = beck::detail::intrusive_list<item, &item::hook>;
+using other_list = beck::detail::intrusive_list<item, &item::other_hook>;
+using queue = beck::detail::intrusive_queue<item, &item::next>;
 
 std::vector<int> numbers(list& l) {
   std::vector<int> result;
@@ -95,13 +95,13 @@ TEST_CASE("the hook may be a member of a base that is not the first") {
     long data = 0;
   };
   struct with_hook {
-    beck::list_hook hook;
+    beck::detail::list_hook hook;
   };
   struct element : first, with_hook {
     int number = 5;
   };
   element e;
-  beck::intrusive_list<element, &element::hook> l;
+  beck::detail::intrusive_list<element, &element::hook> l;
   l.push_back(e);
   CHECK(l.front() == &e);
   CHECK(l.front()->number == 5);

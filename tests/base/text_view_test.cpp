@@ -4,14 +4,14 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <beck/base/text_view.hpp>
+#include <beck/detail/text_view.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace {
 
-using beck::text_view;
+using beck::detail::text_view;
 
 static_assert(text_view("abc").size() == 3);
 static_assert(text_view("abc") == text_view("abcd", 3));

@@ -210,7 +210,7 @@ TEST_CASE("an awaitable throws as ever, and everything that is no result passes 
     }
   });
   beck::sync_wait([&]() -> task<> {
-    co_await beck::post(beck::current_executor());
+    co_await beck::post(beck::detail::current_executor());
     auto number = []() -> task<int> { co_return 5; };
     seen += co_await number() == 5;
     int object = 0;

@@ -237,7 +237,7 @@ TEST_CASE(
     CHECK(sum == 10'000);
     CHECK(context.stats().delivered == before);
   });
-  CHECK(context.stats().depth_max <= beck::runner::depth_max);
+  CHECK(context.stats().depth_max <= beck::detail::runner::depth_max);
 }
 
 TEST_CASE("without memory for a child's frame the parent gets the exception and goes on (K9)") {

@@ -49,7 +49,7 @@ TEST_CASE("when_all gives the values of tasks that are ready and of those that w
     auto [a, b, c] = co_await std::move(both);
     CHECK(a == 1);
     CHECK(b == 2);
-    CHECK(c == beck::void_result());
+    CHECK(c == beck::detail::void_result());
     auto one = co_await when_all(ready(3));
     CHECK(one.get<0>() == 3);
   });

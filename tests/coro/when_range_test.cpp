@@ -59,7 +59,7 @@ std::string message_of(const std::exception_ptr& error) {
 
 template <class... Tasks>
 auto list(Tasks... tasks) {
-  std::vector<beck::first_of_t<Tasks...>> all;
+  std::vector<beck::detail::first_of_t<Tasks...>> all;
   (all.push_back(std::move(tasks)), ...);
   return all;
 }

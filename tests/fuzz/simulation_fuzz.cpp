@@ -15,7 +15,7 @@
 #include "simulation/programs.hpp"
 
 namespace sim = beck::testing::sim;
-using beck::sim_tape;
+using beck::detail::sim_tape;
 using beck::testing::small_random;
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t size_max);

@@ -7,6 +7,7 @@
 #include <vector>
 
 namespace beck::test {
+using namespace detail;
 namespace {
 
 using stream = std::vector<std::uint64_t>;

@@ -10,6 +10,7 @@
 #include "support/small_random.hpp"
 
 namespace beck::test {
+using namespace detail;
 
 /// Changes one to four things in a tape.
 void mutate(sim_tape& tape, testing::small_random& random);

@@ -43,7 +43,7 @@ struct modelled_baton_parts : modelled_atomics {
   static inline wake_counter* descriptor = nullptr;
 };
 
-using modelled_baton = beck::basic_baton<modelled_baton_parts>;
+using modelled_baton = beck::detail::basic_baton<modelled_baton_parts>;
 constexpr std::int64_t no_deadline = INT64_MAX;
 
 // A shared context as far as its idle runners are concerned.

@@ -11,6 +11,7 @@
 #include "interleavings/world.hpp"
 
 namespace beck::interleavings {
+using namespace detail;
 
 struct outcome {
   std::uint64_t executions = 0;

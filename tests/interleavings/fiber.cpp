@@ -15,6 +15,7 @@ extern "C" {
 }
 
 namespace beck::interleavings {
+using namespace detail;
 namespace {
 // makecontext passes ints only; there is one thread.
 fiber* leaving = nullptr;

@@ -10,6 +10,7 @@
 #include <ucontext.h>
 
 namespace beck::interleavings {
+using namespace detail;
 
 class fiber {
  public:

@@ -9,6 +9,7 @@
 #include "interleavings/atomic.hpp"
 
 namespace beck::interleavings {
+using namespace detail;
 
 struct letter {
   plain<letter*> next;

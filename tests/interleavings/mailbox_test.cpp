@@ -31,7 +31,7 @@ struct mailbox_life : scenario {
   enum { the_loop = 1, producer_a, producer_b, stopper };
 
   wake_counter descriptor;
-  std::optional<beck::basic_mailbox<mailbox_model>> mail;
+  std::optional<beck::detail::basic_mailbox<mailbox_model>> mail;
   std::array<letter, 5> sent;  // a1 a2 b1 b2 stop
   std::vector<int> received;
   unsigned events = 0;

@@ -66,8 +66,8 @@ struct queue_model : modelled_atomics {
   using entry = job;
   using queue = jobs;
 };
-using modelled_queue = beck::basic_private_queue<queue_model>;
-using modelled_notice = beck::basic_sleep_notice<modelled_atomics>;
+using modelled_queue = beck::detail::basic_private_queue<queue_model>;
+using modelled_notice = beck::detail::basic_sleep_notice<modelled_atomics>;
 using level = modelled_notice::level;
 
 // The owner queues three and runs what is left to it; another thread steals twice.
@@ -187,7 +187,7 @@ struct when_a_watch_ends : waiting_handler {
 // the sleeper if it has taken something.
 struct shared_mail : scenario {
   wake_counter descriptor;
-  std::optional<beck::basic_mailbox<mailbox_model>> mail;
+  std::optional<beck::detail::basic_mailbox<mailbox_model>> mail;
   mutex lock;
   std::array<letter, 2> sent;
   std::size_t received = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reference counts (beck/base/ref_count.hpp): three threads use, copy and drop one thing, and the
+// Reference counts (beck/detail/ref_count.hpp): three threads use, copy and drop one thing, and the
 // last of them destroys it, whichever that is.
-#include <beck/base/ref_count.hpp>
+#include <beck/detail/ref_count.hpp>
 
 #include <optional>
 
@@ -37,7 +37,7 @@ class modelled_count {
 };
 
 struct counted_thing {
-  beck::basic_ref_count<modelled_count> count;
+  beck::detail::basic_ref_count<modelled_count> count;
   plain<int> first{0};  // each of two threads writes its own part
   plain<int> second{0};
 };

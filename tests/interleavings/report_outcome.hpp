@@ -16,6 +16,7 @@
 #include "support/scale.hpp"
 
 namespace beck::interleavings {
+using namespace detail;
 
 /// Only the beginning, in builds where every step is slower.
 inline bounds shortened(bounds limits) {

@@ -28,15 +28,15 @@ using beck::interleavings::world;
 
 namespace {
 
-using modelled_slot = beck::basic_runner_slot<modelled_atomics>;
+using modelled_slot = beck::detail::basic_runner_slot<modelled_atomics>;
 
 // A loop as far as its end is concerned.
 struct small_loop {
   wake_counter descriptor;
   modelled_slot slot;
-  beck::basic_run_end<modelled_atomics> end;
+  beck::detail::basic_run_end<modelled_atomics> end;
   letter nudge;
-  beck::basic_mailbox<mailbox_model> mail;
+  beck::detail::basic_mailbox<mailbox_model> mail;
 
   small_loop() {
     mailbox_model::descriptor = &descriptor;

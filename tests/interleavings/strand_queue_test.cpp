@@ -24,7 +24,7 @@ using beck::interleavings::world;
 
 namespace {
 
-struct handler : beck::queue_entry {
+struct handler : beck::detail::queue_entry {
   handler() : queue_entry{nullptr, nullptr} {}
   plain<int> number;
 };
@@ -90,7 +90,7 @@ struct strand_of : scenario {
   static constexpr const char* names[] = {"h0", "h1", "h2", "h3", "h4", "h5", "h6"};
 
   unsigned posters_;
-  beck::basic_strand_queue<atomic> queue_;
+  beck::detail::basic_strand_queue<atomic> queue_;
   std::array<handler, 7> posted_;
   plain<int> inside_{0};
   bool busy_ = false;

@@ -17,6 +17,7 @@
 #include "interleavings/memory.hpp"
 
 namespace beck::interleavings {
+using namespace detail;
 
 using place = std::source_location;
 

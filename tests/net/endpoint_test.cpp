@@ -144,14 +144,14 @@ TEST_CASE("a number is a port from 0 to 65535") {
 
 TEST_CASE("endpoint_data holds a sockaddr of any family and no more") {
   const endpoint e(make_address("::1"), 80);
-  const beck::endpoint_data copy = e;
+  const beck::detail::endpoint_data copy = e;
   CHECK(copy.size() == e.size());
   CHECK(copy.family() == AF_INET6);
-  CHECK(copy == beck::endpoint_data(e.data(), e.size()));
-  CHECK(!(copy == beck::endpoint_data(endpoint(make_address("::1"), 81))));
-  CHECK(beck::endpoint_data(local_endpoint("/a")).family() == AF_UNIX);
-  CHECK(beck::endpoint_data().family() == AF_UNSPEC);
-  beck::endpoint_data room;
+  CHECK(copy == beck::detail::endpoint_data(e.data(), e.size()));
+  CHECK(!(copy == beck::detail::endpoint_data(endpoint(make_address("::1"), 81))));
+  CHECK(beck::detail::endpoint_data(local_endpoint("/a")).family() == AF_UNIX);
+  CHECK(beck::detail::endpoint_data().family() == AF_UNSPEC);
+  beck::detail::endpoint_data room;
   CHECK(reinterpret_cast<std::uintptr_t>(room.data()) % 8 == 0);
   CHECK_THROWS_AS(room.resize(room.capacity() + 1), beck::io_error);
   room.resize(room.capacity());
@@ -192,7 +192,7 @@ TEST_CASE("a longer path is refused with its size and the limit, and nothing cha
 TEST_CASE("a path with a NUL inside is refused, an abstract name may have any bytes") {
   beck::error_code ec;
   local_endpoint e;
-  e.path(beck::text_view("a\0b", 3), ec);
+  e.path(beck::detail::text_view("a\0b", 3), ec);
   CHECK(ec == beck::error::invalid_argument);
   const std::string name("\0a\0b\0", 5);
   e.path(name, ec);
@@ -210,7 +210,7 @@ TEST_CASE("local endpoints are ordered by path") {
   CHECK(local_endpoint("/a") == local_endpoint("/a"));
   CHECK(local_endpoint("/a") < local_endpoint("/b"));
   CHECK(local_endpoint() < local_endpoint("/a"));
-  CHECK(local_endpoint(beck::text_view("\0a", 2)) != local_endpoint("a"));
+  CHECK(local_endpoint(beck::detail::text_view("\0a", 2)) != local_endpoint("a"));
   std::ostringstream out;
   out << local_endpoint("/a");
   CHECK(out.str() == "/a");

@@ -32,7 +32,8 @@ TEST_CASE("an option for both versions of IP has a level and a name for each") {
   CHECK(hops::name(2) != hops::name(10));
   CHECK(hops(7).value() == 7);
   CHECK_FALSE(static_cast<bool>(hops()));
-  static_assert(beck::family_option<hops> && !beck::family_option<beck::ip::v6_only>);
+  static_assert(beck::detail::family_option<hops> &&
+                !beck::detail::family_option<beck::ip::v6_only>);
 }
 
 TEST_CASE("a group option holds the group and the interface as the kernel takes them") {

@@ -127,7 +127,7 @@ TEST_CASE("mapping an awaited result costs neither a handler nor memory") {
     for (int i = 0; i < 100; ++i) {
       if (i == 10) {  // everything has its size by now
         memory = allocations();
-        misses = beck::block_misses();
+        misses = beck::detail::block_misses();
       }
       const auto [sent_ec, sent] =
           co_await pair.a.async_write_some(beck::buffer("abc", 3), as_tuple);
@@ -140,7 +140,7 @@ TEST_CASE("mapping an awaited result costs neither a handler nor memory") {
       beck::ignore(co_await timer.async_wait(redirect_error(as_tuple(deferred), ec)));
     }
     CHECK(allocations() == memory);
-    CHECK(beck::block_misses() == misses);
+    CHECK(beck::detail::block_misses() == misses);
   });
 }
 

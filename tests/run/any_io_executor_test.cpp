@@ -43,13 +43,13 @@ class counted_executor {
   [[maybe_unused]] char size_[5000] = {};
 };
 
-struct flag_entry : beck::queue_entry {
+struct flag_entry : beck::detail::queue_entry {
   flag_entry() {
     next = nullptr;
-    run = [](beck::queue_entry* self, beck::runner* where) {
+    run = [](beck::detail::queue_entry* self, beck::detail::runner* where) {
       auto& entry = *static_cast<flag_entry*>(self);
       ++(where != nullptr ? entry.ran : entry.destroyed);
-      entry.current = where != nullptr && where == beck::runner::current();
+      entry.current = where != nullptr && where == beck::detail::runner::current();
     };
   }
   int ran = 0;
@@ -72,7 +72,7 @@ TEST_CASE("any_io_executor is two words, and empty until it is given an executor
 TEST_CASE("a handle to a context's executor is made, copied and dropped without memory") {
   beck::io_context context;
   const auto before = allocations();
-  const auto misses = beck::block_misses();
+  const auto misses = beck::detail::block_misses();
   {
     const any_io_executor first(context.get_executor());
     any_io_executor second(first);
@@ -84,7 +84,7 @@ TEST_CASE("a handle to a context's executor is made, copied and dropped without 
     CHECK_FALSE(second.running_in_this_thread());
   }
   CHECK(allocations() == before);
-  CHECK(beck::block_misses() == misses);
+  CHECK(beck::detail::block_misses() == misses);
 }
 
 TEST_CASE("executors of one context are equal and those of two are not") {

@@ -54,10 +54,10 @@ struct beck::associated_executor<specialised_handler, F> {
 TEST_CASE("a plain callable has no association") {
   const auto plain = [] {};
   using plain_type = decltype(plain);
-  static_assert(!beck::has_associated_executor<plain_type>);
-  static_assert(!beck::has_immediate_executor<plain_type>);
-  static_assert(!beck::has_associated_allocator<plain_type>);
-  static_assert(beck::plain_handler<plain_type, void()>);
+  static_assert(!beck::detail::has_associated_executor<plain_type>);
+  static_assert(!beck::detail::has_immediate_executor<plain_type>);
+  static_assert(!beck::detail::has_associated_allocator<plain_type>);
+  static_assert(beck::detail::plain_handler<plain_type, void()>);
   CHECK(beck::get_associated_executor(plain, 7) == 7);
 }
 
@@ -95,13 +95,13 @@ TEST_CASE("binders nest: the outermost answer counts") {
   CHECK(beck::get_associated_executor(handler) == outer.executor());
   CHECK(beck::get_associated_executor(handler.get()) == inner.executor());
   CHECK(beck::get_associated_allocator(handler).counts() == &counts);
-  static_assert(!beck::has_immediate_executor<decltype(handler)>);
+  static_assert(!beck::detail::has_immediate_executor<decltype(handler)>);
 }
 
 TEST_CASE("a binder around a handler with a specialised trait gives what the trait says") {
   allocator_counts counts;
   const auto handler = beck::bind_allocator(counting_allocator<>(counts), specialised_handler{5});
-  static_assert(beck::has_associated_executor<decltype(handler)>);
+  static_assert(beck::detail::has_associated_executor<decltype(handler)>);
   CHECK(beck::get_associated_executor(handler) == 5);
 }
 

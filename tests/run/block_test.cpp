@@ -3,7 +3,7 @@
 // AddressSanitizer builds do not recycle, so that every life is watched; what is about recycling is
 // skipped.
 #include <doctest/doctest.h>
-#include <beck/run/block.hpp>
+#include <beck/detail/block.hpp>
 #include <cstdint>
 #include <cstring>
 #include <new>
@@ -14,8 +14,8 @@
 #include "support/allocations.hpp"
 #include "support/report.hpp"
 
-using beck::allocate_block;
-using beck::free_block;
+using beck::detail::allocate_block;
+using beck::detail::free_block;
 using beck::test::allocation_fault;
 using beck::test::allocations;
 
@@ -48,7 +48,7 @@ TEST_CASE("blocks of all sizes are aligned to 16 bytes and as large as was asked
 }
 
 TEST_CASE("a block that was freed serves the next request of its size without an allocation") {
-  if (beck::address_sanitizer) SKIP_CASE("AddressSanitizer builds do not recycle");
+  if (beck::detail::address_sanitizer) SKIP_CASE("AddressSanitizer builds do not recycle");
   const std::size_t bytes = fresh_size();
   void* first = allocate_block(bytes);
   free_block(first);
@@ -60,16 +60,16 @@ TEST_CASE("a block that was freed serves the next request of its size without an
 }
 
 TEST_CASE("block_misses counts what the general allocator had to give") {
-  if (beck::address_sanitizer) SKIP_CASE("AddressSanitizer builds do not recycle");
+  if (beck::detail::address_sanitizer) SKIP_CASE("AddressSanitizer builds do not recycle");
   const std::size_t bytes = fresh_size();
-  const auto before = beck::block_misses();
+  const auto before = beck::detail::block_misses();
   void* first = allocate_block(bytes);
   void* second = allocate_block(bytes);
-  CHECK(beck::block_misses() == before + 2);
+  CHECK(beck::detail::block_misses() == before + 2);
   free_block(first);
   free_block(second);
   free_block(allocate_block(bytes));
-  CHECK(beck::block_misses() == before + 2);
+  CHECK(beck::detail::block_misses() == before + 2);
 }
 
 TEST_CASE("a block above 4 KiB goes back to the general allocator") {
@@ -81,7 +81,7 @@ TEST_CASE("a block above 4 KiB goes back to the general allocator") {
 }
 
 TEST_CASE("blocks that another thread frees come back to the one that allocated them") {
-  if (beck::address_sanitizer) SKIP_CASE("AddressSanitizer builds do not recycle");
+  if (beck::detail::address_sanitizer) SKIP_CASE("AddressSanitizer builds do not recycle");
   const std::size_t bytes = fresh_size();
   for (const std::size_t count : {std::size_t(1), std::size_t(64), std::size_t(200)}) {
     std::vector<void*> blocks;
@@ -91,15 +91,15 @@ TEST_CASE("blocks that another thread frees come back to the one that allocated 
       for (void* block : blocks) free_block(block);
       free_block(own);
     });
-    const auto before = beck::block_misses();
+    const auto before = beck::detail::block_misses();
     for (void*& block : blocks) block = allocate_block(bytes);
-    CHECK(beck::block_misses() == before);
+    CHECK(beck::detail::block_misses() == before);
     for (void* block : blocks) free_block(block);
   }
 }
 
 TEST_CASE("a thread that never allocated may free") {
-  if (beck::address_sanitizer) SKIP_CASE("AddressSanitizer builds do not recycle");
+  if (beck::detail::address_sanitizer) SKIP_CASE("AddressSanitizer builds do not recycle");
   const std::size_t bytes = fresh_size();
   void* block = allocate_block(bytes);
   on_another_thread([&] {
@@ -107,14 +107,14 @@ TEST_CASE("a thread that never allocated may free") {
     free_block(block);
     CHECK(allocations() == before);  // freeing must not need memory
   });
-  const auto before = beck::block_misses();
+  const auto before = beck::detail::block_misses();
   CHECK(allocate_block(bytes) == block);
-  CHECK(beck::block_misses() == before);
+  CHECK(beck::detail::block_misses() == before);
   free_block(block);
 }
 
 TEST_CASE("blocks outlive the thread that allocated them, and a later thread inherits its cache") {
-  if (beck::address_sanitizer) SKIP_CASE("AddressSanitizer builds do not recycle");
+  if (beck::detail::address_sanitizer) SKIP_CASE("AddressSanitizer builds do not recycle");
   const std::size_t bytes = fresh_size();
   void* kept = nullptr;
   on_another_thread([&] {
@@ -125,9 +125,9 @@ TEST_CASE("blocks outlive the thread that allocated them, and a later thread inh
   free_block(kept);
   on_another_thread([&] {
     free_block(allocate_block(16));
-    const auto before = beck::block_misses();
+    const auto before = beck::detail::block_misses();
     free_block(allocate_block(bytes));
-    CHECK(beck::block_misses() == before);
+    CHECK(beck::detail::block_misses() == before);
   });
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("without memory a block is refused with bad_alloc and the next one is 
 }
 
 TEST_CASE("a thread whose last destructors allocate leaves its free blocks to the next thread") {
-  if (beck::address_sanitizer) SKIP_CASE("AddressSanitizer builds do not recycle");
+  if (beck::detail::address_sanitizer) SKIP_CASE("AddressSanitizer builds do not recycle");
   const std::size_t bytes = fresh_size();
   struct late_user {
     ~late_user() { free_block(allocate_block(bytes)); }

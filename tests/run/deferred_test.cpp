@@ -41,7 +41,7 @@ auto start(Initiation&& initiation) {
 }
 
 // An operation whose handler is kept where the test can reach it.
-using int_handler = beck::result_handler<beck::error_code, int>;
+using int_handler = beck::detail::result_handler<beck::error_code, int>;
 template <class Token = beck::deferred_t>
 auto keep_handler(std::optional<int_handler>& place, Token&& token = {}) {
   return beck::async_initiate<Token, void(beck::error_code, int)>(
@@ -280,7 +280,7 @@ TEST_CASE("a deferred operation is inert and takes another token later") {
         beck::post(context, [handler = std::move(handler)]() mutable { std::move(handler)(1); });
       },
       beck::deferred);
-  static_assert(beck::async_operation<decltype(operation)>);
+  static_assert(beck::detail::async_operation<decltype(operation)>);
   CHECK(started == 0);
   auto again = std::move(operation)(beck::deferred);
   CHECK(started == 0);
@@ -298,13 +298,13 @@ TEST_CASE("awaiting what a user's operation posts needs only the memory of that 
     for (int i = 0; i < 100; ++i) {
       if (i == 10) {
         memory = allocations();
-        misses = beck::block_misses();
+        misses = beck::detail::block_misses();
       }
       co_await start<void()>([&context](auto handler) {
         beck::post(context, [handler = std::move(handler)]() mutable { std::move(handler)(); });
       });
     }
-    CHECK(beck::block_misses() == misses);
+    CHECK(beck::detail::block_misses() == misses);
     if (misses != 0) CHECK(allocations() == memory);  // a build that recycles
   });
 }

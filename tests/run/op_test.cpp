@@ -189,14 +189,14 @@ TEST_CASE(
     co_await beck::post(context);
     const auto before = context.stats();
     const auto memory = allocations();
-    const auto misses = beck::block_misses();
+    const auto misses = beck::detail::block_misses();
     for (int i = 0; i < 100; ++i) {
       const auto [ec, n] = co_await read_line(pair.b, text);
       CHECK_FALSE(ec);
       CHECK(n == 4);
     }
     CHECK(allocations() == memory);
-    CHECK(beck::block_misses() == misses);
+    CHECK(beck::detail::block_misses() == misses);
     CHECK(context.stats().delivered == before.delivered);
     CHECK(context.stats().inline_completions == before.inline_completions + 100);
   });

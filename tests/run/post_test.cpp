@@ -154,13 +154,13 @@ TEST_CASE("awaiting a post on the own executor takes one queue hop and no memory
     const auto hops = context.stats().hops;
     const auto delivered = context.stats().delivered;
     const auto memory = allocations();
-    const auto misses = beck::block_misses();
+    const auto misses = beck::detail::block_misses();
     for (int i = 0; i < rounds; ++i) co_await beck::post(context);
     for (int i = 0; i < rounds; ++i) co_await beck::post(executor, beck::deferred);
     for (int i = 0; i < rounds; ++i) co_await beck::post(context, beck::use_awaitable);
     for (int i = 0; i < rounds; ++i) co_await beck::post(context, beck::as_tuple);
     CHECK(allocations() == memory);
-    CHECK(beck::block_misses() == misses);
+    CHECK(beck::detail::block_misses() == misses);
     CHECK(context.stats().delivered - delivered == 4 * rounds);
     // the marks that end generations are hops too
     CHECK(context.stats().hops - hops <= 4 * rounds + 4 * rounds / 32);
@@ -209,7 +209,8 @@ TEST_CASE("awaiting a dispatch inside its executor continues at once until the b
   run_task(context, [&]() -> beck::task<> {
     co_await beck::post(context);  // a fresh budget
     const auto before = context.stats();
-    for (unsigned i = 0; i < beck::runner::budget_per_entry; ++i) co_await beck::dispatch(context);
+    for (unsigned i = 0; i < beck::detail::runner::budget_per_entry; ++i)
+      co_await beck::dispatch(context);
     CHECK(context.stats().delivered == before.delivered);
     co_await beck::dispatch(context);
     CHECK(context.stats().delivered == before.delivered + 1);

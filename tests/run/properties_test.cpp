@@ -78,8 +78,8 @@ TEST_CASE("several properties at once, over strands and pools, in any order") {
   auto strand = beck::make_strand(context);
   const auto both = require(strand, execution::blocking.never, execution::relationship.continuation,
                             execution::outstanding_work.tracked);
-  static_assert(beck::never_blocks<std::decay_t<decltype(both)>>);
-  static_assert(beck::tracks_work<std::decay_t<decltype(both)>>);
+  static_assert(beck::detail::never_blocks<std::decay_t<decltype(both)>>);
+  static_assert(beck::detail::tracks_work<std::decay_t<decltype(both)>>);
   const auto other = prefer(strand, execution::outstanding_work.tracked, execution::blocking.always,
                             unknown_property(), execution::blocking.never);
   CHECK(both == other);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // The list of entries: order, and what is left after taking everything.
 #include <doctest/doctest.h>
-#include <beck/run/queue_entry.hpp>
+#include <beck/detail/queue_entry.hpp>
 #include <vector>
 
 namespace {
 
-std::vector<int> taken(beck::entry_queue& queue, const beck::queue_entry* first) {
+std::vector<int> taken(beck::detail::entry_queue& queue, const beck::detail::queue_entry* first) {
   std::vector<int> order;
   while (!queue.empty()) order.push_back(static_cast<int>(queue.pop() - first));
   return order;
@@ -15,8 +15,8 @@ std::vector<int> taken(beck::entry_queue& queue, const beck::queue_entry* first)
 }  // namespace
 
 TEST_CASE("entries leave a queue in the order in which they came") {
-  beck::queue_entry entries[3];
-  beck::entry_queue queue;
+  beck::detail::queue_entry entries[3];
+  beck::detail::entry_queue queue;
   CHECK(queue.empty());
   for (auto& entry : entries) queue.push(&entry);
   CHECK(taken(queue, entries) == std::vector<int>{0, 1, 2});
@@ -24,8 +24,8 @@ TEST_CASE("entries leave a queue in the order in which they came") {
 }
 
 TEST_CASE("an entry may be queued again as soon as it was taken") {
-  beck::queue_entry entries[2];
-  beck::entry_queue queue;
+  beck::detail::queue_entry entries[2];
+  beck::detail::entry_queue queue;
   queue.push(&entries[0]);
   queue.push(&entries[1]);
   queue.push(queue.pop());
@@ -35,9 +35,9 @@ TEST_CASE("an entry may be queued again as soon as it was taken") {
 }
 
 TEST_CASE("appending moves all entries behind those that are there and empties the other queue") {
-  beck::queue_entry entries[4];
-  beck::entry_queue front;
-  beck::entry_queue back;
+  beck::detail::queue_entry entries[4];
+  beck::detail::entry_queue front;
+  beck::detail::entry_queue back;
   front.append(back);
   CHECK(front.empty());
   back.push(&entries[0]);

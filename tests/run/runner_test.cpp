@@ -2,20 +2,20 @@
 // The rules that a runner keeps: what an entry may spend, how deep calls nest, and in which order
 // coroutines continue when one has unwound.
 #include <doctest/doctest.h>
-#include <beck/run/runner.hpp>
+#include <beck/detail/runner.hpp>
 #include <coroutine>
 #include <functional>
 #include <string>
 #include <thread>
 
-using beck::runner;
+using beck::detail::runner;
 
 namespace {
 
-struct counting_entry : beck::queue_entry {
+struct counting_entry : beck::detail::queue_entry {
   explicit counting_entry(std::function<void(runner*)> body) : body_(std::move(body)) {
     next = nullptr;
-    run = [](beck::queue_entry* self, runner* where) {
+    run = [](beck::detail::queue_entry* self, runner* where) {
       static_cast<counting_entry*>(self)->body_(where);
     };
   }
@@ -93,9 +93,9 @@ TEST_CASE("immediate handlers nest to the bound, and not at all without budget (
   r.ascend_immediate();
   const runner::binding bound(r);
   for (int i = 0; i < 2; ++i) {
-    const beck::immediate_level the_last_one;  // and gives it back
+    const beck::detail::immediate_level the_last_one;  // and gives it back
     CHECK(the_last_one);
-    const beck::immediate_level one_too_many;
+    const beck::detail::immediate_level one_too_many;
     CHECK_FALSE(one_too_many);
   }
   r.ascend_immediate();

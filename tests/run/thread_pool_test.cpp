@@ -72,7 +72,7 @@ TEST_CASE("an executor names its pool, and its outstanding work keeps wait() fro
 
 TEST_CASE("the system executor names the pool of the process, and counts its work") {
   const beck::system_executor executor;
-  CHECK(&executor.context() == &beck::system_pool());
+  CHECK(&executor.context() == &beck::detail::system_pool());
   executor.on_work_started();
   executor.on_work_finished();
 }

@@ -13,6 +13,7 @@
 #include <utility>
 
 namespace beck::test {
+using namespace detail;
 namespace {
 
 constexpr std::size_t bytes_max = 200;

@@ -12,6 +12,7 @@
 #include <utility>
 
 namespace beck::test {
+using namespace detail;
 namespace {
 
 using tcp = ip::tcp;

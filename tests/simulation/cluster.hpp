@@ -8,6 +8,7 @@
 #include <string>
 
 namespace beck::test {
+using namespace detail;
 
 struct cluster_result {
   static constexpr unsigned clients = 3;

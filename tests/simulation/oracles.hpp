@@ -9,6 +9,7 @@
 #include <string>
 
 namespace beck::test {
+using namespace detail;
 
 class oracles {
  public:

@@ -5,6 +5,7 @@
 #include <string_view>
 
 namespace beck::test {
+using namespace detail;
 
 bool plant(const char* name) {
   for (const auto& one : planted_names) {

@@ -5,6 +5,7 @@
 #include "base/test_build.hpp"
 
 namespace beck::test {
+using namespace detail;
 
 inline constexpr struct {
   const char* name;

@@ -10,6 +10,7 @@
 #include <utility>
 
 namespace beck::test {
+using namespace detail;
 namespace {
 
 using testing::sim::fault;

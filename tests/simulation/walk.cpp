@@ -12,6 +12,7 @@
 #include "simulation/walk_station.hpp"
 
 namespace beck::test {
+using namespace detail;
 namespace {
 
 constexpr std::int64_t pause_ns_max = 200'000;

@@ -7,6 +7,7 @@
 #include "simulation/walk.hpp"
 
 namespace beck::test {
+using namespace detail;
 namespace {
 
 class world_choices final : public choices {

@@ -5,6 +5,7 @@
 #include <beck/testing/sim.hpp>
 
 namespace beck::test {
+using namespace detail;
 
 /// Fails with what was broken.
 void walk_program(testing::sim::world& w);

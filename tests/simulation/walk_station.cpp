@@ -8,6 +8,7 @@
 #include <utility>
 
 namespace beck::test {
+using namespace detail;
 namespace {
 
 constexpr std::size_t rooms[] = {1, 3, 64, 4096, 4097, 70'000};

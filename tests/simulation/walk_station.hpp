@@ -14,6 +14,7 @@
 #include "simulation/walk.hpp"
 
 namespace beck::test {
+using namespace detail;
 
 /// One life of a connection: what was sent over it is judged apart from what comes after it.
 struct connection_life {

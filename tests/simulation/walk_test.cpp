@@ -63,15 +63,17 @@ class coverage {
 
   template <class Action>
   static void for_each_legal(Action&& action) {
-    for (std::size_t state = 0; state < beck::op_states; ++state) {
-      for (std::size_t event = 0; event < beck::op_events; ++event) {
-        const bool legal = beck::transitions[event].may_leave(static_cast<beck::op_state>(state));
+    for (std::size_t state = 0; state < beck::detail::op_states; ++state) {
+      for (std::size_t event = 0; event < beck::detail::op_events; ++event) {
+        const bool legal =
+            beck::detail::transitions[event].may_leave(static_cast<beck::detail::op_state>(state));
         if (legal) action(state, event);
       }
     }
   }
 
-  static inline std::array<std::array<bool, beck::op_events>, beck::op_states> seen_{};
+  static inline std::array<std::array<bool, beck::detail::op_events>, beck::detail::op_states>
+      seen_{};
 };
 
 class seeded_choices final : public beck::test::choices {

@@ -10,6 +10,7 @@
 #include "simulation/workers_parts.hpp"
 
 namespace beck::test {
+using namespace detail;
 namespace {
 
 using testing::sim::fault;

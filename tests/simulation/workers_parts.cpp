@@ -10,6 +10,7 @@
 #include <utility>
 
 namespace beck::test {
+using namespace detail;
 
 task<> workshop::wait() {
   steady_timer timer(ctx, some_time());

@@ -18,6 +18,7 @@
 #include "simulation/oracles.hpp"
 
 namespace beck::test {
+using namespace detail;
 
 using stream = local::stream_protocol::socket;
 

@@ -40,14 +40,14 @@ class counting_context {
     ++queued_;
     const auto owed = baton_.claim(1);
     lock.unlock();
-    beck::baton::deliver(owed);
+    beck::detail::baton::deliver(owed);
   }
   void stop() {
     std::unique_lock lock(mutex_);
     stopped_ = true;
-    const auto owed = baton_.claim(beck::baton::everybody);
+    const auto owed = baton_.claim(beck::detail::baton::everybody);
     lock.unlock();
-    beck::baton::deliver(owed);
+    beck::detail::baton::deliver(owed);
   }
 
   void run() {
@@ -57,7 +57,7 @@ class counting_context {
       if (queued_ != 0) {
         --queued_;
         lock.unlock();
-        if (was_idle) beck::baton::deliver(baton_.hand_on());
+        if (was_idle) beck::detail::baton::deliver(baton_.hand_on());
         was_idle = false;
         ran.fetch_add(1, std::memory_order_relaxed);
       } else {
@@ -69,14 +69,14 @@ class counting_context {
       lock.lock();
     }
     lock.unlock();
-    beck::baton::deliver(baton_.hand_on());
+    beck::detail::baton::deliver(baton_.hand_on());
   }
 
   std::atomic<int> ran{0};
 
  private:
-  void wait(beck::baton::seat seat) {
-    if (seat == beck::baton::seat::futex) {
+  void wait(beck::detail::baton::seat seat) {
+    if (seat == beck::detail::baton::seat::futex) {
       baton_.sleep(no_deadline);
       return;
     }
@@ -85,9 +85,9 @@ class counting_context {
     baton_.leave_kernel();
   }
 
-  const int wake_fd_ = beck::wake_open();
+  const int wake_fd_ = beck::detail::wake_open();
   const int epoll_fd_ = ::epoll_create1(EPOLL_CLOEXEC);
-  beck::baton baton_;
+  beck::detail::baton baton_;
   std::mutex mutex_;
   int queued_ = 0;
   bool stopped_ = false;
@@ -96,10 +96,10 @@ class counting_context {
 }  // namespace
 
 TEST_CASE("a sleeper whose time is up leaves the baton and is not claimed any more") {
-  beck::baton baton;
+  beck::detail::baton baton;
   baton.open(7);
-  CHECK(baton.settle() == beck::baton::seat::kernel);
-  CHECK(baton.settle() == beck::baton::seat::futex);
+  CHECK(baton.settle() == beck::detail::baton::seat::kernel);
+  CHECK(baton.settle() == beck::detail::baton::seat::futex);
   CHECK_FALSE(baton.sleep(long_ago));
   const auto owed = baton.claim(1);
   CHECK(owed.sleepers == 0);
@@ -107,17 +107,17 @@ TEST_CASE("a sleeper whose time is up leaves the baton and is not claimed any mo
 }
 
 TEST_CASE("a claim before the futex is reached ends the sleep, even when its time is up") {
-  beck::baton baton;
-  CHECK(baton.settle() == beck::baton::seat::kernel);
-  CHECK(baton.settle() == beck::baton::seat::futex);
+  beck::detail::baton baton;
+  CHECK(baton.settle() == beck::detail::baton::seat::kernel);
+  CHECK(baton.settle() == beck::detail::baton::seat::futex);
   CHECK(baton.claim(2).sleepers == 1);
   CHECK(baton.sleep(long_ago));
 }
 
 TEST_CASE("a baton owes no wake-up while nobody is idle") {
-  beck::baton baton;
+  beck::detail::baton baton;
   baton.open(7);
-  const auto nothing = baton.claim(beck::baton::everybody);
+  const auto nothing = baton.claim(beck::detail::baton::everybody);
   CHECK(nothing.sleepers == 0);
   CHECK(nothing.wake_fd < 0);
   CHECK(baton.hand_on().sleepers == 0);

@@ -292,7 +292,7 @@ std::vector<trial> all_trials() {
 }  // namespace
 
 TEST_CASE("S18: whatever call is refused, a program works, gets errors, or ends with a message") {
-  if (beck::thread_sanitizer) {
+  if (beck::detail::thread_sanitizer) {
     beck::test::mark_skipped("ThreadSanitizer ends a child that seccomp restricts");
     return;
   }

@@ -14,6 +14,7 @@
 using namespace std::chrono_literals;
 
 namespace beck::test {
+using namespace detail;
 namespace {
 
 constexpr std::size_t text_bytes = 300'000;  // more than a socket takes at once

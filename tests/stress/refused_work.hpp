@@ -19,6 +19,7 @@
 #include <thread>
 
 namespace beck::test {
+using namespace detail;
 
 class refused_work {
  public:

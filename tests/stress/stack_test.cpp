@@ -4,7 +4,7 @@
 // scaled down.
 #include <doctest/doctest.h>
 #include <beck/coro/co_spawn.hpp>
-#include <beck/io/stream_object.hpp>
+#include <beck/detail/stream_object.hpp>
 #include <beck/run/bind.hpp>
 #include <beck/run/compose.hpp>
 #include <beck/run/op.hpp>
@@ -92,7 +92,7 @@ TEST_CASE("ten million awaits of children that finish at once need a bounded sta
         for (long i = 0; i < ten_million; ++i) sum += co_await one();
         CHECK(sum == ten_million);
       });
-      CHECK(context.stats().depth_max <= beck::runner::depth_max);
+      CHECK(context.stats().depth_max <= beck::detail::runner::depth_max);
     });
   }
 }
@@ -125,7 +125,7 @@ TEST_CASE("tasks nest fifty thousand deep, with and without suspension at the bo
           CHECK(suspended == levels);
         }
       });
-      CHECK(context.stats().depth_max <= beck::runner::depth_max);
+      CHECK(context.stats().depth_max <= beck::detail::runner::depth_max);
     });
   }
 }

@@ -10,6 +10,7 @@
 #include "support/outcome.hpp"
 
 namespace beck::test {
+using namespace detail;
 
 inline ip::tcp::endpoint loopback_v4(ip::port_type port = 0) {
   return {ip::address_v4::loopback(), port};

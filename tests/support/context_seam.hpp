@@ -10,6 +10,7 @@
 #include "io/loop/io_loop.hpp"
 
 namespace beck::testing {
+using namespace detail;
 
 struct context_seam {
   static io_context::options on_ring(uring::ring_kernel& kernel) {

@@ -9,6 +9,7 @@
 #include "support/connections.hpp"
 
 namespace beck::test {
+using namespace detail;
 namespace {
 
 constexpr std::size_t sizes[] = {1, 7, 64, 1000, 4096, 4097, 20'000, 300'000};

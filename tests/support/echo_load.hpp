@@ -19,6 +19,7 @@
 #include "support/small_random.hpp"
 
 namespace beck::test {
+using namespace detail;
 
 /// Sizes from one byte to more than a socket's buffers, and rooms on both sides of what io_uring
 /// arms.

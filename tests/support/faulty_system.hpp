@@ -11,6 +11,7 @@
 #include "support/context_seam.hpp"
 
 namespace beck::test {
+using namespace detail;
 
 class faulty_system final : public posix_system {
  public:

@@ -10,6 +10,7 @@
 #include <utility>
 
 namespace beck::test {
+using namespace detail;
 
 // What has become of a handler.
 struct handler_life {

@@ -12,6 +12,7 @@
 #include "support/context_options.hpp"
 
 namespace beck::test {
+using namespace detail;
 
 class machine {
  public:

@@ -10,6 +10,7 @@
 #include <utility>
 
 namespace beck::test {
+using namespace detail;
 
 /// Thread: one.
 class manual_queue {

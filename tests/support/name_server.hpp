@@ -23,6 +23,7 @@
 #include "support/machine.hpp"
 
 namespace beck::test {
+using namespace detail;
 
 /// When a server may answer. It outlives the context that asks.
 class turns {

@@ -10,6 +10,7 @@
 #include <ostream>
 
 namespace beck::test {
+using namespace detail;
 
 struct outcome {
   int calls = 0;

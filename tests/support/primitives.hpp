@@ -11,6 +11,7 @@
 #include <beck/coro/shared_mutex.hpp>
 
 namespace beck::test {
+using namespace detail;
 
 // In each: wait() gives the operation, and it has to wait; give() lets one wait end, or all if
 // `gives_to_all`; left() takes what was given to nobody. Afterwards the next wait has to wait
@@ -94,12 +95,12 @@ struct sender_room {
 
 }  // namespace beck::test
 
-#define EVERY_PRIMITIVE                                                                   \
-  beck::test::mutex_room<>, beck::test::mutex_room<beck::concurrent_t>,                   \
-      beck::test::semaphore_room<>, beck::test::semaphore_room<beck::concurrent_t>,       \
-      beck::test::latch_room<>, beck::test::latch_room<beck::concurrent_t>,               \
-      beck::test::manual_event_room<>, beck::test::manual_event_room<beck::concurrent_t>, \
-      beck::test::auto_event_room<>, beck::test::auto_event_room<beck::concurrent_t>,     \
-      beck::test::writer_room<>, beck::test::writer_room<beck::concurrent_t>,             \
-      beck::test::receiver_room<>, beck::test::receiver_room<beck::concurrent_t>,         \
-      beck::test::sender_room<>, beck::test::sender_room<beck::concurrent_t>
+#define EVERY_PRIMITIVE                                                                           \
+  beck::test::mutex_room<>, beck::test::mutex_room<beck::detail::concurrent_t>,                   \
+      beck::test::semaphore_room<>, beck::test::semaphore_room<beck::detail::concurrent_t>,       \
+      beck::test::latch_room<>, beck::test::latch_room<beck::detail::concurrent_t>,               \
+      beck::test::manual_event_room<>, beck::test::manual_event_room<beck::detail::concurrent_t>, \
+      beck::test::auto_event_room<>, beck::test::auto_event_room<beck::detail::concurrent_t>,     \
+      beck::test::writer_room<>, beck::test::writer_room<beck::detail::concurrent_t>,             \
+      beck::test::receiver_room<>, beck::test::receiver_room<beck::detail::concurrent_t>,         \
+      beck::test::sender_room<>, beck::test::sender_room<beck::detail::concurrent_t>

@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 namespace beck::test {
+using namespace detail;
 
 /// Sends `text` and, beside it, `fd` `Count` times.
 template <std::size_t Count>

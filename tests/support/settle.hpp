@@ -8,6 +8,7 @@
 #include "support/stream_pair.hpp"
 
 namespace beck::test {
+using namespace detail;
 
 template <class Work>
 void run_next(io_context& context, Work&& work) {

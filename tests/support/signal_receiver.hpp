@@ -10,6 +10,7 @@
 #include "support/conformance.hpp"
 
 namespace beck::test {
+using namespace detail;
 
 /// Notes what its waits are given.
 struct receiver {

@@ -10,6 +10,7 @@
 #include <exception>
 
 namespace beck::test {
+using namespace detail;
 
 inline constexpr std::size_t stack_sizes[] = {8u << 20, 256u << 10};
 

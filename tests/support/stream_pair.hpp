@@ -19,6 +19,7 @@
 #include <doctest/doctest.h>
 
 namespace beck::test {
+using namespace detail;
 
 using stream_socket = local::stream_protocol::socket;
 

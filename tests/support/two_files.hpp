@@ -10,6 +10,7 @@
 #include "support/stream_pair.hpp"
 
 namespace beck::test {
+using namespace detail;
 
 inline constexpr auto for_writing = file_object::read_write | file_object::create;
 

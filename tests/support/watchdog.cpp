@@ -15,6 +15,7 @@
 #include "base/sanitizers.hpp"
 
 namespace beck::test {
+using namespace detail;
 namespace {
 
 constexpr int limit_default_s = 20;

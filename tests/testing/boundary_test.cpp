@@ -16,6 +16,7 @@
 #include <string>
 
 using namespace beck;
+using namespace beck::detail;
 namespace sim = beck::testing::sim;
 using sim::fault;
 

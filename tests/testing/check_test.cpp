@@ -20,6 +20,7 @@
 #include "testing/captured_errors.hpp"
 
 using namespace beck;
+using namespace beck::detail;
 using beck::test::errors_of;
 namespace sim = beck::testing::sim;
 

@@ -17,6 +17,7 @@
 #include <beck/net/udp.hpp>
 
 using namespace beck;
+using namespace beck::detail;
 using udp = ip::udp;
 namespace sim = beck::testing::sim;
 

@@ -6,9 +6,9 @@
 #include <doctest/doctest.h>
 
 #include <beck/coro/co_spawn.hpp>
+#include <beck/detail/block.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/io/steady_timer.hpp>
-#include <beck/run/block.hpp>
 #include <beck/run/post.hpp>
 #include <new>
 
@@ -65,21 +65,21 @@ TEST_CASE("the n-th allocation is refused, nothing has happened then, and the ne
 }
 
 TEST_CASE("blocks may outlive a watch, and may be older than it") {
-  void* const older = beck::allocate_block(100);
+  void* const older = beck::detail::allocate_block(100);
   void* younger = nullptr;
   {
     watched_memory memory;
-    younger = beck::allocate_block(100);
-    beck::free_block(older);
+    younger = beck::detail::allocate_block(100);
+    beck::detail::free_block(older);
     CHECK(memory.bytes_in_use() == 128);
   }
   {
     const watched_memory memory;
-    beck::free_block(younger);
+    beck::detail::free_block(younger);
     CHECK(memory.bytes_in_use() == 0);
   }
-  const std::uint64_t misses = beck::block_misses();
-  beck::free_block(beck::allocate_block(100));
-  beck::free_block(beck::allocate_block(100));
-  CHECK(beck::block_misses() <= misses + 1);  // recycled as before
+  const std::uint64_t misses = beck::detail::block_misses();
+  beck::detail::free_block(beck::detail::allocate_block(100));
+  beck::detail::free_block(beck::detail::allocate_block(100));
+  CHECK(beck::detail::block_misses() <= misses + 1);  // recycled as before
 }

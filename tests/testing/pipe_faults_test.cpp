@@ -18,6 +18,7 @@
 #include <string>
 
 using namespace beck;
+using namespace beck::detail;
 namespace sim = beck::testing::sim;
 using stream = local::stream_protocol::socket;
 
@@ -67,7 +68,8 @@ TEST_CASE("a chain of pipes and splices keeps every byte under any seed") {
     connect_pair(a, b);
     std::string got;
     std::size_t spliced = 0;
-    auto forward = [](stream_object& from, stream_object& to, std::size_t& n) -> task<> {
+    auto forward = [](beck::detail::stream_object& from, beck::detail::stream_object& to,
+                      std::size_t& n) -> task<> {
       n = (co_await async_splice(from, to, 200'000)).value();
     };
     std::size_t there = 0;

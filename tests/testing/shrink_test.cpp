@@ -14,6 +14,7 @@
 #include "testing/tape_access.hpp"
 
 using namespace beck;
+using namespace beck::detail;
 namespace sim = beck::testing::sim;
 
 namespace {
@@ -56,7 +57,7 @@ sim::tape first_failure() {
   return sim::tape();
 }
 
-sim_tape program_draws(std::initializer_list<std::uint64_t> values) {
+beck::detail::sim_tape program_draws(std::initializer_list<std::uint64_t> values) {
   sim_tape tape;
   tape.streams[sim_draws::program_stream] = values;
   return tape;

@@ -18,6 +18,7 @@
 #include "base/dies.hpp"
 
 using namespace beck;
+using namespace beck::detail;
 namespace sim = beck::testing::sim;
 
 namespace {

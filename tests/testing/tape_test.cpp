@@ -18,6 +18,7 @@
 #include "testing/tape_access.hpp"
 
 using namespace beck;
+using namespace beck::detail;
 namespace sim = beck::testing::sim;
 
 namespace {
@@ -129,13 +130,13 @@ TEST_CASE("an empty tape is the calmest run") {
 
 TEST_CASE("a tape that was cut short anywhere replays, and calm draws follow") {
   outcome whole;
-  const sim_tape recorded = sim::tape_access::draws_of(record(3, whole));
-  for (std::size_t stream = 0; stream < sim_tape::streams_max; ++stream) {
+  const beck::detail::sim_tape recorded = sim::tape_access::draws_of(record(3, whole));
+  for (std::size_t stream = 0; stream < beck::detail::sim_tape::streams_max; ++stream) {
     for (std::size_t left = 0; left < recorded.streams[stream].size(); left += 3) {
-      sim_tape cut = recorded;
+      beck::detail::sim_tape cut = recorded;
       cut.streams[stream].resize(left);
       const outcome result = replay(sim::tape_access::make(cut));
-      if (stream == sim_draws::program_stream && left > 0) {
+      if (stream == beck::detail::sim_draws::program_stream && left > 0) {
         for (std::size_t i = left; i < result.numbers.size(); ++i) CHECK(result.numbers[i] == 0);
       }
     }
@@ -144,7 +145,7 @@ TEST_CASE("a tape that was cut short anywhere replays, and calm draws follow") {
 
 TEST_CASE("a change in one stream leaves the choices of the others as they were") {
   outcome first;
-  sim_tape changed = sim::tape_access::draws_of(record(5, first));
+  beck::detail::sim_tape changed = sim::tape_access::draws_of(record(5, first));
   changed.streams[1].clear();  // all delays are least
   const outcome second = replay(sim::tape_access::make(changed));
   CHECK(second.numbers == first.numbers);
@@ -152,7 +153,7 @@ TEST_CASE("a change in one stream leaves the choices of the others as they were"
 }
 
 TEST_CASE("values that are too large for a draw are brought into its range") {
-  sim_tape wild;
+  beck::detail::sim_tape wild;
   for (auto& values : wild.streams) values.assign(50, UINT64_MAX);
   sim::world world(sim::tape_access::make(wild));
   const outcome first = talk(world);
@@ -234,7 +235,7 @@ TEST_CASE("every prefix and every changed byte of a tape is refused or replays")
     std::string changed = bytes;
     changed[i] = static_cast<char>(changed[i] ^ 0x81);
     for (const std::string& bad : {bytes.substr(0, i), changed}) {
-      sim_tape draws;
+      beck::detail::sim_tape draws;
       if (draws.decode(bad) != nullptr) {
         ++refused;
       } else {

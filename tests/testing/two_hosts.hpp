@@ -12,6 +12,7 @@
 #include <utility>
 
 namespace beck::test {
+using namespace detail;
 
 constexpr duration seconds(long long n) { return duration(n * 1'000'000'000); }
 

@@ -16,6 +16,7 @@
 #include <utility>
 
 using namespace beck;
+using namespace beck::detail;
 namespace sim = beck::testing::sim;
 
 namespace {

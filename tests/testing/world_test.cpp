@@ -15,6 +15,7 @@
 #include "testing/two_hosts.hpp"
 
 using namespace beck;
+using namespace beck::detail;
 using beck::test::two_contexts;
 namespace sim = beck::testing::sim;
 

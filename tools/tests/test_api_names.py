@@ -30,7 +30,9 @@ inline namespace literals { int operator""_x(unsigned long long); }
 namespace ip { enum class family { v4, v6 }; using number = int; }
 template <class T> concept stream = requires(T& t) { t.close(); };
 inline constexpr int limit = 3;
+namespace detail { struct internal { int part; }; }
 }
+namespace beck::detail { int helper(); }
 namespace other { int foreign; }
 """
 NAMES = """\

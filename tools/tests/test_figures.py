@@ -7,7 +7,7 @@ from pathlib import Path
 
 import figures
 
-LOOP = """namespace beck {
+LOOP = """namespace beck::detail {
 class io_loop {
  public:
   io_loop();

@@ -30,6 +30,9 @@ class Includes(unittest.TestCase):
     def test_upwards_is_not(self):
         self.objects("include/beck/base/a.hpp", "<beck/run/b.hpp>", "base/ stands below run/")
         self.objects("include/beck/io/a.hpp", "<beck/net/b.hpp>", "io/ stands below net/")
+        self.objects("include/beck/detail/waiter.hpp", "<beck/io/b.hpp>", "coro/ stands below io/")
+        self.objects("include/beck/run/b.hpp", "<beck/detail/waiter.hpp>", "run/ stands below coro/")
+        self.objects("include/beck/detail/a.hpp", "<beck/io/b.hpp>", "does not list")
         self.objects("src/coro/a.cpp", '"io/driver/driver.hpp"', "coro/ stands below io/")
         self.objects("src/io/sim/a.cpp", '"testing/world.hpp"', "io/ stands below testing/")
 
@@ -66,6 +69,8 @@ class Includes(unittest.TestCase):
         self.assertEqual(["src/net/a.cpp:2: a member of stream belongs in io/"], found)
         for harmless in ("other::operator stream::part() const {}\n", "  stream::available();\n"):
             self.assertEqual([], list(layers.check_members({**header, Path("src/net/a.cpp"): harmless})))
+        split = {Path("src/io/op/a.hpp"): "class detail::stream {\n};\n"}
+        self.assertEqual(1, len(list(layers.check_members({**split, Path("src/net/a.cpp"): body}))))
 
     def test_unknown_folders_and_odd_names(self):
         self.objects("src/io/a.cpp", '"util/b.hpp"', "no layer")

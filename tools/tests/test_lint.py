@@ -88,6 +88,7 @@ class FileRules(unittest.TestCase):
 
     def test_folders(self):
         self.objects("detail", "#pragma once\n", path="include/beck/io/detail/a.hpp")
+        self.accepts("#pragma once\n", path="include/beck/detail/a.hpp")
 
     def test_literals_are_not_code(self):
         code = code_only("a = \"//\"; b = 'x'; c = 1'000; // \"d\"\ne = R\"(\n\")\";\n")

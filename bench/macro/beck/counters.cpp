@@ -29,13 +29,14 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace beck_peer {
+using namespace detail;
 
 beck::io_context::options context_options(const bench::settings& s) {
   const auto arming = s.arming == "eager"  ? beck::receive_arming::eager
                       : s.arming == "none" ? beck::receive_arming::none
                                            : beck::receive_arming::lazy;
   return beck::io_context::options()
-      .backend(beck::parse_backend(s.backend.c_str()))
+      .backend(beck::detail::parse_backend(s.backend.c_str()))
       .arming(arming)
       .lazy_speculation(s.speculation)
       .busy_poll(beck::duration(std::int64_t{s.busy_poll_us} * 1000));

@@ -5,7 +5,7 @@
 // error.hpp.
 #pragma once
 
-namespace beck {
+namespace beck::detail {
 
 /// Prints "file:line: assertion failed: expression: message" to the standard error and aborts.
 /// Called by BECK_ASSERT only. Any thread.
@@ -13,7 +13,7 @@ namespace beck {
                                                              const char* expression,
                                                              const char* message) noexcept;
 
-}  // namespace beck
+}  // namespace beck::detail
 
 /// Terminates the program with a message if `condition`, converted to bool, is false. In every
 /// build. `message` says what the caller did wrong or what must hold. Usable in constant
@@ -21,4 +21,4 @@ namespace beck {
 #define BECK_ASSERT(condition, message) \
   (static_cast<bool>(condition)         \
        ? static_cast<void>(0)           \
-       : ::beck::assertion_failed(__FILE__, __LINE__, #condition, message))
+       : ::beck::detail::assertion_failed(__FILE__, __LINE__, #condition, message))

@@ -65,6 +65,8 @@ inline mutable_buffer operator+(std::size_t n, mutable_buffer b) noexcept { retu
 inline const_buffer operator+(const_buffer b, std::size_t n) noexcept { return b += n; }
 inline const_buffer operator+(std::size_t n, const_buffer b) noexcept { return b += n; }
 
+namespace detail {
+
 // ---- one buffer or many, from the type
 // ------------------------------------------------------------------------------
 
@@ -74,33 +76,35 @@ concept single_buffer = std::convertible_to<const B&, const_buffer>;
 template <class B>
 concept single_mutable_buffer = std::convertible_to<const B&, mutable_buffer>;
 
+}  // namespace detail
+
 /// The first buffer of a sequence. A single buffer is a sequence of one, a plain array a sequence
 /// of its elements.
-template <single_buffer B>
+template <detail::single_buffer B>
 constexpr const B* buffer_sequence_begin(const B& b) noexcept {
   return __builtin_addressof(b);
 }
-template <single_buffer B, std::size_t N>
+template <detail::single_buffer B, std::size_t N>
 constexpr const B* buffer_sequence_begin(const B (&a)[N]) noexcept {
   return a;
 }
 template <class S>
-  requires(!single_buffer<S>) && requires(const S& s) { s.begin(); }
+  requires(!detail::single_buffer<S>) && requires(const S& s) { s.begin(); }
 constexpr auto buffer_sequence_begin(const S& s) noexcept {
   return s.begin();
 }
 
 /// One past the last buffer of a sequence.
-template <single_buffer B>
+template <detail::single_buffer B>
 constexpr const B* buffer_sequence_end(const B& b) noexcept {
   return __builtin_addressof(b) + 1;
 }
-template <single_buffer B, std::size_t N>
+template <detail::single_buffer B, std::size_t N>
 constexpr const B* buffer_sequence_end(const B (&a)[N]) noexcept {
   return a + N;
 }
 template <class S>
-  requires(!single_buffer<S>) && requires(const S& s) { s.end(); }
+  requires(!detail::single_buffer<S>) && requires(const S& s) { s.end(); }
 constexpr auto buffer_sequence_end(const S& s) noexcept {
   return s.end();
 }
@@ -167,6 +171,8 @@ std::size_t buffer_copy(const To& to, const From& from,
   return total;
 }
 
+namespace detail {
+
 // ---- buffer(): from whatever holds bytes
 // ----------------------------------------------------------------------------
 
@@ -194,6 +200,8 @@ using buffer_of =
     std::conditional_t<std::is_const_v<std::remove_pointer_t<decltype(std::declval<C&>().data())>>,
                        const_buffer, mutable_buffer>;
 
+}  // namespace detail
+
 /// buffer() gives the bytes of its argument: sizes of elements are multiplied out. With a second
 /// argument, at most that many bytes. A literal includes its NUL, as in Asio; use "..."_buf for one
 /// without.
@@ -209,46 +217,46 @@ constexpr const_buffer buffer(const const_buffer& b, std::size_t size_max) noexc
   return {b.data(), b.size() < size_max ? b.size() : size_max};
 }
 
-template <buffer_element T, std::size_t N>
+template <detail::buffer_element T, std::size_t N>
 constexpr mutable_buffer buffer(T (&a)[N]) noexcept {
   return {a, sizeof a};
 }
-template <buffer_element T, std::size_t N>
+template <detail::buffer_element T, std::size_t N>
 constexpr const_buffer buffer(const T (&a)[N]) noexcept {
   return {a, sizeof a};
 }
-template <buffer_element T, std::size_t N>
+template <detail::buffer_element T, std::size_t N>
 constexpr mutable_buffer buffer(T (&a)[N], std::size_t size_max) noexcept {
   return {a, sizeof a < size_max ? sizeof a : size_max};
 }
-template <buffer_element T, std::size_t N>
+template <detail::buffer_element T, std::size_t N>
 constexpr const_buffer buffer(const T (&a)[N], std::size_t size_max) noexcept {
   return {a, sizeof a < size_max ? sizeof a : size_max};
 }
 
-template <buffer_container C>
-constexpr buffer_of<C> buffer(C& c) noexcept {
+template <detail::buffer_container C>
+constexpr detail::buffer_of<C> buffer(C& c) noexcept {
   return {c.data(), c.size() * sizeof(*c.data())};
 }
-template <buffer_container C>
-constexpr buffer_of<C> buffer(C& c, std::size_t size_max) noexcept {
+template <detail::buffer_container C>
+constexpr detail::buffer_of<C> buffer(C& c, std::size_t size_max) noexcept {
   return beck::buffer(beck::buffer(c), size_max);
 }
 
 /// Temporaries only of views: the bytes of a temporary string would be gone before the operation
 /// ends.
-template <buffer_view C>
+template <detail::buffer_view C>
   requires(!std::is_lvalue_reference_v<C>)
-constexpr buffer_of<C> buffer(C&& c) noexcept {
+constexpr detail::buffer_of<C> buffer(C&& c) noexcept {
   return beck::buffer(c);
 }
-template <buffer_view C>
+template <detail::buffer_view C>
   requires(!std::is_lvalue_reference_v<C>)
-constexpr buffer_of<C> buffer(C&& c, std::size_t size_max) noexcept {
+constexpr detail::buffer_of<C> buffer(C&& c, std::size_t size_max) noexcept {
   return beck::buffer(beck::buffer(c), size_max);
 }
-template <buffer_container C>
-  requires(!std::is_lvalue_reference_v<C> && !buffer_view<C>)
+template <detail::buffer_container C>
+  requires(!std::is_lvalue_reference_v<C> && !detail::buffer_view<C>)
 void buffer(C&&, std::size_t = 0) = delete;
 
 inline namespace literals {

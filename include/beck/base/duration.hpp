@@ -11,12 +11,16 @@
 
 namespace beck {
 
+namespace detail {
+
 /// The shape of std::chrono::duration: count() in units of period::num / period::den seconds.
 template <class D>
 concept duration_like = requires(const D& d) {
   requires std::is_arithmetic_v<std::remove_cvref_t<decltype(d.count())>>;
   requires(D::period::num > 0 && D::period::den > 0);
 };
+
+}  // namespace detail
 
 /// A signed number of nanoseconds. Arithmetic saturates at min() and max(). A value; any thread.
 class duration {
@@ -26,7 +30,7 @@ class duration {
 
   /// Converts, saturating. A part of a nanosecond is rounded up, so that a wait is never shorter
   /// than was asked. NaN is zero.
-  template <duration_like D>
+  template <detail::duration_like D>
   constexpr duration(const D& d) noexcept
       : ns_(from_count<D::period::num, D::period::den>(d.count())) {}
 
@@ -122,6 +126,8 @@ class duration {
   long long ns_ = 0;
 };
 
+namespace detail {
+
 /// The shape of std::chrono::time_point on a steady clock. Points of clocks that jump are refused
 /// at compile time: convert them to a duration from now first, or use a system_timer.
 template <class T>
@@ -187,7 +193,9 @@ class basic_time_point {
   duration since_epoch_;
 };
 
-using time_point = basic_time_point<clock_kind::steady>;
-using system_time_point = basic_time_point<clock_kind::system>;
+}  // namespace detail
+
+using time_point = detail::basic_time_point<detail::clock_kind::steady>;
+using system_time_point = detail::basic_time_point<detail::clock_kind::system>;
 
 }  // namespace beck

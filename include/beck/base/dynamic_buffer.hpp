@@ -6,12 +6,14 @@
 #pragma once
 
 #include <beck/base/buffer.hpp>
-#include <beck/base/text_view.hpp>
-#include <beck/base/unfused.hpp>
+#include <beck/detail/text_view.hpp>
+#include <beck/detail/unfused.hpp>
 #include <concepts>
 #include <cstddef>
 
 namespace beck {
+
+namespace detail {
 
 /// What a growing container does, as functions; `container` is the pointer given to the
 /// dynamic_buffer_ref.
@@ -24,18 +26,20 @@ struct dynamic_buffer_table {
   std::size_t (*capacity)(const void* container) noexcept;
 };
 
+}  // namespace detail
+
 /// Refers to a growing container and bounds its size: of one that is longer than `size_max` only so
 /// many bytes count, and what changes the size cuts the others off. Copies refer to the same
 /// container, which must outlive them. One thread at a time. Every growth invalidates what data()
 /// gave.
 class dynamic_buffer_ref {
  public:
-  constexpr dynamic_buffer_ref(void* container, const dynamic_buffer_table& table,
+  constexpr dynamic_buffer_ref(void* container, const detail::dynamic_buffer_table& table,
                                std::size_t size_max) noexcept
       : container_(container), table_(&table), size_max_(size_max) {}
   dynamic_buffer_ref(const dynamic_buffer_ref& other) noexcept
-      : container_(unfused(other.container_)),
-        table_(unfused(other.table_)),
+      : container_(detail::unfused(other.container_)),
+        table_(detail::unfused(other.table_)),
         size_max_(other.size_max_) {}
   dynamic_buffer_ref& operator=(const dynamic_buffer_ref&) noexcept = default;
 
@@ -46,7 +50,7 @@ class dynamic_buffer_ref {
     return buffer(data() + position, n);
   }
   /// All bytes, to search in.
-  text_view view() const noexcept {
+  detail::text_view view() const noexcept {
     const auto all = data();
     return {static_cast<const char*>(all.data()), all.size()};
   }
@@ -73,9 +77,11 @@ class dynamic_buffer_ref {
 
  private:
   void* container_;
-  const dynamic_buffer_table* table_;
+  const detail::dynamic_buffer_table* table_;
   std::size_t size_max_;
 };
+
+namespace detail {
 
 /// The shape of std::string and of std::vector of char, unsigned char or std::byte.
 template <class C>
@@ -99,11 +105,13 @@ inline constexpr dynamic_buffer_table dynamic_buffer_table_of{
     },
     [](const void* c) noexcept -> std::size_t { return static_cast<const C*>(c)->capacity(); }};
 
+}  // namespace detail
+
 /// A reference to `container` whose size is kept at or under `size_max` bytes.
-template <growing_container C>
+template <detail::growing_container C>
 constexpr dynamic_buffer_ref dynamic_buffer(
     C& container, std::size_t size_max = static_cast<std::size_t>(-1)) noexcept {
-  return {__builtin_addressof(container), dynamic_buffer_table_of<C>, size_max};
+  return {__builtin_addressof(container), detail::dynamic_buffer_table_of<C>, size_max};
 }
 
 }  // namespace beck

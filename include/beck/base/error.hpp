@@ -6,7 +6,7 @@
 // delivery, by make_error().
 #pragma once
 
-#include <beck/base/text_view.hpp>
+#include <beck/detail/text_view.hpp>
 #include <cstddef>
 #include <system_error>
 #include <type_traits>
@@ -17,8 +17,12 @@ using error_code = std::error_code;
 using system_error = std::system_error;
 using errc = std::errc;
 
+namespace detail {
+
 /// The category of error::misc_errors. Any thread; valid until the process ends.
 const std::error_category& misc_category() noexcept;
+
+}  // namespace detail
 
 namespace error {
 
@@ -79,7 +83,7 @@ inline error_code make_error_code(basic_errors e) noexcept {
   return {static_cast<int>(e), std::system_category()};
 }
 inline error_code make_error_code(misc_errors e) noexcept {
-  return {static_cast<int>(e), misc_category()};
+  return {static_cast<int>(e), detail::misc_category()};
 }
 
 }  // namespace error
@@ -104,6 +108,8 @@ inline bool operator==(const error_code& ec, basic_errors e) noexcept {
 
 }  // namespace error
 
+namespace detail {
+
 /// The int that stands for an error of misc_errors where a result is an int. Below -4095, the
 /// lowest value that the kernel uses for an error.
 constexpr int misc_result(error::misc_errors e) noexcept { return -4096 - static_cast<int>(e); }
@@ -126,6 +132,8 @@ inline error_code make_error(int result) noexcept {
     return error_code();
   return make_failure(result);
 }
+
+}  // namespace detail
 
 /// The error of an io_result: an error_code that also names the operation that failed.
 class result_error : public error_code {
@@ -158,7 +166,7 @@ class io_error : public std::system_error {
 
   /// `subject` names the value that was refused, such as a path; it is copied into what(),
   /// shortened if it is long.
-  io_error(const error_code& ec, const char* operation, text_view subject);
+  io_error(const error_code& ec, const char* operation, detail::text_view subject);
 
   /// Out of line: one v-table and one type_info, also across shared libraries.
   ~io_error() override;
@@ -176,6 +184,8 @@ class io_error : public std::system_error {
   std::size_t transferred_;
 };
 
+namespace detail {
+
 /// Throws io_error(ec, operation, transferred). Requires ec to be an error.
 [[noreturn, gnu::cold]] void throw_error(const error_code& ec, const char* operation = "",
                                          std::size_t transferred = 0);
@@ -183,5 +193,7 @@ class io_error : public std::system_error {
 /// Throws io_error(ec, operation, subject). Requires ec to be an error.
 [[noreturn, gnu::cold]] void throw_error(const error_code& ec, const char* operation,
                                          text_view subject);
+
+}  // namespace detail
 
 }  // namespace beck

@@ -50,7 +50,7 @@ class flat_buffer {
 
   mutable_buffer data() noexcept { return {memory_ + begin_, size()}; }
   const_buffer data() const noexcept { return {memory_ + begin_, size()}; }
-  text_view view() const noexcept { return {memory_ + begin_, size()}; }
+  detail::text_view view() const noexcept { return {memory_ + begin_, size()}; }
   std::size_t size() const noexcept { return end_ - begin_; }
   bool empty() const noexcept { return end_ == begin_; }
   std::size_t max_size() const noexcept { return size_max_; }

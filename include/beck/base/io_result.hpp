@@ -43,7 +43,7 @@ class [[nodiscard]] io_result<> {
   /// Throws io_error if there is an error.
   void value() const {
     if (error_) [[unlikely]]
-      throw_error(error_, error_.operation());
+      detail::throw_error(error_, error_.operation());
   }
 
   result_error error_;  // public for structured bindings only; use error()
@@ -93,9 +93,9 @@ class [[nodiscard]] io_result<T> {
     if (!error_) [[likely]]
       return;
     if constexpr (std::same_as<T, std::size_t>) {
-      beck::throw_error(error_, error_.operation(), value_);
+      detail::throw_error(error_, error_.operation(), value_);
     } else {
-      throw_error(error_, error_.operation());
+      detail::throw_error(error_, error_.operation());
     }
   }
 
@@ -140,9 +140,9 @@ class [[nodiscard]] io_result<T, U> {
     if (!error_) [[likely]]
       return;
     if constexpr (std::same_as<T, std::size_t>) {
-      beck::throw_error(error_, error_.operation(), first_);
+      detail::throw_error(error_, error_.operation(), first_);
     } else {
-      throw_error(error_, error_.operation());
+      detail::throw_error(error_, error_.operation());
     }
   }
 

@@ -13,6 +13,8 @@
 
 namespace beck {
 
+namespace detail {
+
 /// The next element of a sequence, or its end (false). Refers to what the coroutine has yielded:
 /// good until the next one is asked for, or the generator goes.
 template <class T>
@@ -27,6 +29,8 @@ class [[nodiscard]] generated {
   T* element_;
 };
 
+}  // namespace detail
+
 /// `while (auto line = co_await lines.next()) use(*line);`. Lazy, move-only. Thread, executor and
 /// cancellation are those of whoever awaits next(): a stop or a limit ends what the coroutine
 /// awaits for that element, and it decides what to do. One next() at a time. What the coroutine
@@ -38,7 +42,7 @@ class [[nodiscard]] async_generator {
   using element_type = std::remove_reference_t<T>;
 
  public:
-  class promise_type : public task_promise_base {
+  class promise_type : public detail::task_promise_base {
     /// An element that was copied, in the frame.
     class copied : public final_awaiter {
      public:
@@ -87,9 +91,9 @@ class [[nodiscard]] async_generator {
     bool await_ready() const noexcept { return frame_.done(); }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-      return suspend_in(coroutine, beck::scope_of(coroutine));
+      return suspend_in(coroutine, detail::scope_of(coroutine));
     }
-    bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+    bool suspend_in(std::coroutine_handle<> coroutine, detail::scope& environment) {
       promise_type& promise = frame_.promise();
       promise.element_ = nullptr;
       promise.start_again();
@@ -97,11 +101,11 @@ class [[nodiscard]] async_generator {
                  ? promise.start_concurrent(frame_, coroutine, environment)
                  : promise.start_inline(frame_, coroutine, environment);
     }
-    generated<element_type> await_resume() const {
+    detail::generated<element_type> await_resume() const {
       promise_type& promise = frame_.promise();
-      if (!frame_.done()) return generated<element_type>(promise.element_);
+      if (!frame_.done()) return detail::generated<element_type>(promise.element_);
       if (promise.failed()) std::rethrow_exception(promise.take_exception());
-      return generated<element_type>();
+      return detail::generated<element_type>();
     }
 
    private:
@@ -117,7 +121,7 @@ class [[nodiscard]] async_generator {
   ~async_generator() {
     if (!frame_) return;
     frame_.promise().destroy_children();
-    beck::destroy_frame(frame_);
+    detail::destroy_frame(frame_);
   }
 
   /// Requires that it was not moved from; else the program ends with a message.

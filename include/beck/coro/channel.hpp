@@ -3,18 +3,25 @@
 // them, or none (then sender and receiver meet); who finds no room or no value waits.
 #pragma once
 
-#include <beck/coro/channel_buffer.hpp>
-#include <beck/coro/waiter.hpp>
+#include <beck/detail/channel_buffer.hpp>
+#include <beck/detail/waiter.hpp>
 #include <cstddef>
 
 namespace beck {
+
+namespace detail {
 
 /// The tag of channels that hold as much as comes, up to a cap.
 class unbounded_t {
  public:
   explicit constexpr unbounded_t() noexcept {}
 };
-inline constexpr unbounded_t unbounded{};
+
+}  // namespace detail
+
+inline constexpr detail::unbounded_t unbounded{};
+
+namespace detail {
 
 /// The part of a channel that does not depend on its values.
 class channel_base {
@@ -50,6 +57,8 @@ class channel_send;
 template <class... T>
 class channel_receive;
 
+}  // namespace detail
+
 /// A queue of values (of no, one or two types) between coroutines or handlers; any number of
 /// them sends and receives. Both sides are served in the order in which they came.
 ///   beck::channel<std::string> lines(16);
@@ -63,7 +72,7 @@ class channel_receive;
 /// lock. Memory: none but the ring of values, which grows up to the capacity. Lifetime: as
 /// beck::mutex; values that are still in it are destroyed with it.
 template <class... T>
-class channel : public channel_base {
+class channel : public detail::channel_base {
   static_assert(sizeof...(T) <= 2, "a channel carries at most two values: put more into a class");
   static_assert((std::is_default_constructible_v<T> && ...),
                 "a failed receive gives default-constructed values: put others, such as sockets, "
@@ -76,36 +85,39 @@ class channel : public channel_base {
   /// Holds up to `capacity` sets of values, for which memory is taken now. 0: a send ends when its
   /// value is received. Throws std::bad_alloc.
   explicit channel(std::size_t capacity) : items_max_(capacity) { items_.reserve(capacity); }
-  channel(concurrent_t tag, std::size_t capacity) : channel_base(tag), items_max_(capacity) {
+  channel(detail::concurrent_t tag, std::size_t capacity)
+      : detail::channel_base(tag), items_max_(capacity) {
     items_.reserve(capacity);
   }
   /// Memory grows with what is in it.
-  channel(unbounded_t, std::size_t items_max) noexcept : items_max_(items_max) {}
-  channel(concurrent_t tag, unbounded_t, std::size_t items_max) noexcept
-      : channel_base(tag), items_max_(items_max) {}
+  channel(detail::unbounded_t, std::size_t items_max) noexcept : items_max_(items_max) {}
+  channel(detail::concurrent_t tag, detail::unbounded_t, std::size_t items_max) noexcept
+      : detail::channel_base(tag), items_max_(items_max) {}
   /// Counts what `bytes_of_one` says. What is larger than the cap is held alone.
-  channel(unbounded_t, std::size_t bytes_max, size_function bytes_of_one) noexcept
+  channel(detail::unbounded_t, std::size_t bytes_max, size_function bytes_of_one) noexcept
       : items_max_(static_cast<std::size_t>(-1)), bytes_max_(bytes_max), size_(bytes_of_one) {}
-  channel(concurrent_t tag, unbounded_t, std::size_t bytes_max, size_function bytes_of_one) noexcept
-      : channel_base(tag),
+  channel(detail::concurrent_t tag, detail::unbounded_t, std::size_t bytes_max,
+          size_function bytes_of_one) noexcept
+      : detail::channel_base(tag),
         items_max_(static_cast<std::size_t>(-1)),
         bytes_max_(bytes_max),
         size_(bytes_of_one) {}
 
   /// Waits for room, or for a receiver. Gives (error_code). Throws std::bad_alloc if the ring has
   /// to grow; nothing was sent then.
-  channel_send<T...> async_send(T... values) {
-    return channel_send<T...>(*this, static_cast<T&&>(values)...);
+  detail::channel_send<T...> async_send(T... values) {
+    return detail::channel_send<T...>(*this, static_cast<T&&>(values)...);
   }
   template <class Token>
   auto async_send(T... values, Token&& token) {
-    return channel_send<T...>(*this, static_cast<T&&>(values)...)(static_cast<Token&&>(token));
+    return detail::channel_send<T...>(*this,
+                                      static_cast<T&&>(values)...)(static_cast<Token&&>(token));
   }
   /// Waits for values. Gives (error_code, values...).
-  channel_receive<T...> async_receive() { return channel_receive<T...>(*this); }
+  detail::channel_receive<T...> async_receive() { return detail::channel_receive<T...>(*this); }
   template <class Token>
   auto async_receive(Token&& token) {
-    return channel_receive<T...>(*this)(static_cast<Token&&>(token));
+    return detail::channel_receive<T...>(*this)(static_cast<Token&&>(token));
   }
 
   /// Sends if there is room, or somebody to receive. False (no room, or closed): the arguments are
@@ -126,7 +138,7 @@ class channel : public channel_base {
   /// channel is closed. False: it was not called.
   template <class Handler>
   bool try_receive(Handler&& handler) {
-    kept_item<item> kept;
+    detail::kept_item<item> kept;
     const int result =
         receive_now(nullptr, [&](item& from) { kept.keep(static_cast<item&&>(from)); });
     if (result == would_block) return false;
@@ -135,54 +147,54 @@ class channel : public channel_base {
         static_cast<Handler&&>(handler)(error_code(), static_cast<T&&>(values)...);
       });
     } else {
-      static_cast<Handler&&>(handler)(make_error(result), T()...);
+      static_cast<Handler&&>(handler)(detail::make_error(result), T()...);
     }
     return true;
   }
   /// The same as an io_result, with error::would_block if there is nothing to receive.
   auto try_receive() {
-    kept_item<item> kept;
+    detail::kept_item<item> kept;
     const int result =
         receive_now(nullptr, [&](item& from) { kept.keep(static_cast<item&&>(from)); });
-    using result_type = awaited_result_t<error_code, T...>;
+    using result_type = detail::awaited_result_t<error_code, T...>;
     if (item* const received = kept.get()) {
       return received->give(
           [](T&&... values) { return result_type(error_code(), static_cast<T&&>(values)...); });
     }
-    return result_type(make_error(result), T()...);
+    return result_type(detail::make_error(result), T()...);
   }
 
   /// The most sets of values that it holds; for a byte cap there is no such number.
   std::size_t capacity() const noexcept { return items_max_; }
   /// How many it holds now.
   std::size_t size() noexcept {
-    state_guard guard(state_);
+    detail::state_guard guard(state_);
     return items_.size();
   }
 
  private:
-  friend class channel_send<T...>;
-  friend class channel_receive<T...>;
-  using item = value_pack<T...>;
+  friend class detail::channel_send<T...>;
+  friend class detail::channel_receive<T...>;
+  using item = detail::value_pack<T...>;
 
   static constexpr int would_block = -error::would_block;
 
   /// 0: sent; channel_closed_result; would_block: `joining`, if there is one, waits from here on.
   template <class... U>
-  int send_now(waiter* joining, U&&... values) {
+  int send_now(detail::waiter* joining, U&&... values) {
     const std::size_t bytes = bytes_of(values...);
-    state_guard guard(state_);
-    if (!open_) return channel_closed_result;
+    detail::state_guard guard(state_);
+    if (!open_) return detail::channel_closed_result;
     if (!receivers_.empty()) {
       item sent(static_cast<U&&>(values)...);
-      auto& receiver = static_cast<channel_receive<T...>&>(*receivers_.pop());
+      auto& receiver = static_cast<detail::channel_receive<T...>&>(*receivers_.pop());
       guard.unlock();
       receiver.deliver(sent);
       return 0;
     }
     if (!senders_.empty() || !has_room(bytes)) {
       if (joining == nullptr) return would_block;
-      static_cast<channel_send<T...>&>(*joining).bytes_ = bytes;
+      static_cast<detail::channel_send<T...>&>(*joining).bytes_ = bytes;
       senders_.join(*joining);
       return would_block;
     }
@@ -194,8 +206,8 @@ class channel : public channel_base {
 
   /// The same; `take` is called with what is received, perhaps under the lock.
   template <class Take>
-  int receive_now(waiter* joining, Take&& take) {
-    state_guard guard(state_);
+  int receive_now(detail::waiter* joining, Take&& take) {
+    detail::state_guard guard(state_);
     if (!items_.empty()) {
       take(items_.front());
       items_.pop_front();
@@ -204,20 +216,20 @@ class channel : public channel_base {
         admit_senders(guard);
       return 0;
     }
-    if (waiter* const first = senders_.pop()) {
+    if (detail::waiter* const first = senders_.pop()) {
       guard.unlock();
-      take(static_cast<channel_send<T...>&>(*first).values_);
+      take(static_cast<detail::channel_send<T...>&>(*first).values_);
       first->wake(0);
       return 0;
     }
-    if (!open_) return channel_closed_result;
+    if (!open_) return detail::channel_closed_result;
     if (joining != nullptr) receivers_.join(*joining);
     return would_block;
   }
 
   /// As waiter_list::leave(); behind one with much that leaves there may be room for others.
-  bool leave_senders(waiter& one) noexcept {
-    state_guard guard(state_);
+  bool leave_senders(detail::waiter& one) noexcept {
+    detail::state_guard guard(state_);
     if (!senders_.leave(one)) return false;
     if (!senders_.empty()) admit_senders(guard);
     return true;
@@ -225,10 +237,10 @@ class channel : public channel_base {
 
   /// Takes over values of those who wait, as far as there is room. If there is no memory for that
   /// they wait on: receivers take from them directly when the ring is empty.
-  void admit_senders(state_guard& guard) noexcept {
-    waiter_chain admitted;
-    while (waiter* const next = senders_.front()) {
-      auto& sender = static_cast<channel_send<T...>&>(*next);
+  void admit_senders(detail::state_guard& guard) noexcept {
+    detail::waiter_chain admitted;
+    while (detail::waiter* const next = senders_.front()) {
+      auto& sender = static_cast<detail::channel_send<T...>&>(*next);
       if (!has_room(sender.bytes_) || !items_.try_reserve(items_.size() + 1)) break;
       if (size_ != nullptr && !sizes_.try_reserve(sizes_.size() + 1)) break;
       items_.push_back(static_cast<item&&>(sender.values_));
@@ -243,7 +255,7 @@ class channel : public channel_base {
   template <class... U>
   std::size_t bytes_of(const U&... values) const {
     if (size_ == nullptr) return 0;
-    about_to_call_out();
+    detail::about_to_call_out();
     return size_(values...);
   }
   void note_held(std::size_t bytes) noexcept {
@@ -266,9 +278,11 @@ class channel : public channel_base {
   std::size_t bytes_max_ = 0;
   std::size_t bytes_ = 0;
   size_function size_ = nullptr;
-  item_ring<item> items_;
-  item_ring<std::size_t> sizes_;  // of items_, if there is a size_
+  detail::item_ring<item> items_;
+  detail::item_ring<std::size_t> sizes_;  // of items_, if there is a size_
 };
+
+namespace detail {
 
 /// co_await channel.async_send(values...)
 template <class... T>
@@ -310,7 +324,7 @@ class [[nodiscard]] channel_send : public op<channel_send<T...>, void(error_code
   }
 
  private:
-  friend class channel<T...>;
+  friend class beck::channel<T...>;
 
   int send(waiter* joining) {
     return values_.give(
@@ -372,7 +386,7 @@ class [[nodiscard]] channel_receive : public op<channel_receive<T...>, void(erro
   }
 
  private:
-  friend class channel<T...>;
+  friend class beck::channel<T...>;
 
   void deliver(value_pack<T...>& received) noexcept {
     handler done(static_cast<handler&&>(done_));
@@ -389,5 +403,7 @@ class [[nodiscard]] channel_receive : public op<channel_receive<T...>, void(erro
   channel<T...>* channel_;
   handler done_;
 };
+
+}  // namespace detail
 
 }  // namespace beck

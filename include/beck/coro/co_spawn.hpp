@@ -9,11 +9,13 @@
 #include <type_traits>
 
 #include <beck/coro/task.hpp>
+#include <beck/detail/token_scope.hpp>
 #include <beck/run/async_result.hpp>
 #include <beck/run/post.hpp>
-#include <beck/run/token_scope.hpp>
 
 namespace beck {
+
+namespace detail {
 
 /// The part of a root that is no template. It is queued to start, then owned by its context until
 /// its coroutine has finished.
@@ -52,7 +54,7 @@ class task_root : public queue_entry, private owned_tree {
   void destroy_frame() noexcept {
     if (!frame_) return;
     promise_->destroy_children();
-    beck::destroy_frame(std::exchange(frame_, nullptr));
+    detail::destroy_frame(std::exchange(frame_, nullptr));
   }
   std::coroutine_handle<> frame() const noexcept { return frame_; }
   const any_io_executor& executor() const noexcept { return scope_.executor(); }
@@ -97,6 +99,8 @@ concept spawnable =
     (is_task<std::decay_t<Work>> || std::is_invocable_v<std::decay_t<Work>&>) &&
     requires { requires is_task<typename work_traits<std::decay_t<Work>>::task_type>; };
 
+namespace functions {
+
 /// The one error for work that is no coroutine.
 template <class GivenWork>
 void refuse_work() {
@@ -105,6 +109,9 @@ void refuse_work() {
       "what is spawned must be a beck::task or beck::awaitable, or a callable without "
       "parameters that returns one; a lambda with co_await in it needs `-> beck::task<>`");
 }
+
+}  // namespace functions
+using namespace functions;
 
 /// What a handler of co_spawn is given. After an exception the value is a default-constructed one;
 /// one that is thrown while the value is moved counts as the task's.
@@ -315,7 +322,7 @@ class spawned_root final : public task_root {
     self.stop_.stop(self.handler_);
     self.destroy_frame();  // before the callable, whose captures the frame may use
     self.~spawned_root();
-    beck::free_block(&self);
+    detail::free_block(&self);
   }
 
   static constexpr behaviour table{&make, &done, &discard};
@@ -327,6 +334,8 @@ class spawned_root final : public task_root {
   [[no_unique_address]] std::conditional_t<has_cancellation_slot<Handler>, slot_stop, no_slot_stop>
       stop_;
 };
+
+namespace functions {
 
 template <class Work, class Handler>
 void spawn_root(const any_io_executor& executor, Work&& work, Handler&& handler,
@@ -345,6 +354,9 @@ void spawn_root(const any_io_executor& executor, Work&& work, Handler&& handler,
   made->start();
 }
 
+}  // namespace functions
+using namespace functions;
+
 /// What starts a root for tokens.
 class spawn_initiation {
  public:
@@ -354,7 +366,7 @@ class spawn_initiation {
   executor_type get_executor() const noexcept { return executor_; }
   template <class Handler, class Work>
   void operator()(Handler&& handler, Work&& work) const {
-    beck::spawn_root(executor_, static_cast<Work&&>(work), static_cast<Handler&&>(handler), at_);
+    detail::spawn_root(executor_, static_cast<Work&&>(work), static_cast<Handler&&>(handler), at_);
   }
 
  private:
@@ -373,6 +385,8 @@ struct spawn_signature<Work> {
   using type = void(std::exception_ptr);
 };
 
+}  // namespace detail
+
 /// Starts a task (or what a callable returns; it is kept until the coroutine has ended) on an
 /// executor, as the root of a new tree. It never runs inside this call. With `detached` an
 /// exception that escapes goes to the context's handler, by default std::terminate with a message;
@@ -382,20 +396,20 @@ struct spawn_signature<Work> {
 /// std::bad_alloc; nothing has started then. Any thread. Lifetime: the context owns the tree; if it
 /// is destroyed first, so are the frames, newest tree first.
 /// `at`, here and below, is what io_context::dump() says of the task: leave it to the compiler.
-template <executor_like E, class Work, class Token>
+template <detail::executor_like E, class Work, class Token>
 auto co_spawn(const E& executor, Work&& work, Token&& token,
               std::source_location at = std::source_location::current()) {
   const any_io_executor target(executor);
-  if constexpr (!spawnable<Work>) {
-    beck::refuse_work<std::decay_t<Work>>();
+  if constexpr (!detail::spawnable<Work>) {
+    detail::refuse_work<std::decay_t<Work>>();
   } else if constexpr (std::is_same_v<std::decay_t<Token>, detached_t>) {
-    beck::spawn_root(target, static_cast<Work&&>(work), detached, at);
+    detail::spawn_root(target, static_cast<Work&&>(work), detached, at);
   } else {
-    return beck::async_initiate<Token, typename spawn_signature<std::decay_t<Work>>::type>(
-        spawn_initiation(target, at), token, static_cast<Work&&>(work));
+    return beck::async_initiate<Token, typename detail::spawn_signature<std::decay_t<Work>>::type>(
+        detail::spawn_initiation(target, at), token, static_cast<Work&&>(work));
   }
 }
-template <has_executor C, class Work, class Token>
+template <detail::has_executor C, class Work, class Token>
 auto co_spawn(C& context, Work&& work, Token&& token,
               std::source_location at = std::source_location::current()) {
   return beck::co_spawn(any_io_executor(context.get_executor()), static_cast<Work&&>(work),
@@ -404,10 +418,12 @@ auto co_spawn(C& context, Work&& work, Token&& token,
 /// Not without a third argument: what becomes of an exception has to be said.
 template <class Where, class Work>
 void co_spawn(Where&&, Work&&) {
-  static_assert(is_possible<Work>,
+  static_assert(detail::is_possible<Work>,
                 "co_spawn needs a third argument: beck::detached (an exception then goes to the "
                 "context's on_unhandled), or a handler of (std::exception_ptr[, value])");
 }
+
+namespace detail {
 
 /// A handler that takes only the value of a task.
 template <class Handler>
@@ -420,8 +436,8 @@ class value_handler {
   template <class... T>
   void operator()(std::exception_ptr error, T&&... value) {
     if (error) [[unlikely]] {
-      beck::report_unhandled(beck::own_executor(handler_), static_cast<std::exception_ptr&&>(error),
-                             spawned_at_);
+      detail::report_unhandled(detail::own_executor(handler_),
+                               static_cast<std::exception_ptr&&>(error), spawned_at_);
     } else {
       static_cast<Handler&&>(handler_)(static_cast<T&&>(value)...);
     }
@@ -432,6 +448,8 @@ class value_handler {
   std::source_location spawned_at_;
 };
 
+}  // namespace detail
+
 /// Starts the task as the root of a tree of its own on an executor, or on the current one, and
 /// calls `handler(std::exception_ptr[, value])` when it has ended; or `handler([value])`, then an
 /// exception goes to the context's handler, as with `detached`. As co_spawn(), without tokens.
@@ -439,28 +457,30 @@ template <class T, bool Throwing>
 template <class Where, class Handler>
 void task<T, Throwing>::start(Where&& where, Handler&& handler, std::source_location at) && {
   using handler_type = std::decay_t<Handler>;
-  const any_io_executor target = beck::executor_at(where);
-  if constexpr (accepts_signature<handler_type, typename spawn_signature<task>::type>) {
-    beck::spawn_root(target, static_cast<task&&>(*this), static_cast<Handler&&>(handler), at);
+  const any_io_executor target = detail::executor_at(where);
+  if constexpr (detail::accepts_signature<handler_type,
+                                          typename detail::spawn_signature<task>::type>) {
+    detail::spawn_root(target, static_cast<task&&>(*this), static_cast<Handler&&>(handler), at);
   } else {
-    beck::spawn_root(target, static_cast<task&&>(*this),
-                     value_handler<handler_type>(static_cast<Handler&&>(handler), at), at);
+    detail::spawn_root(target, static_cast<task&&>(*this),
+                       detail::value_handler<handler_type>(static_cast<Handler&&>(handler), at),
+                       at);
   }
 }
 template <class T, bool Throwing>
 template <class Handler>
 void task<T, Throwing>::start(Handler&& handler, std::source_location at) && {
-  static_cast<task&&>(*this).start(current_executor(), static_cast<Handler&&>(handler), at);
+  static_cast<task&&>(*this).start(detail::current_executor(), static_cast<Handler&&>(handler), at);
 }
 
 /// Starts a task detached on the current context. Unlike co_spawn(co_await this_coro::executor,
 /// ...) there is no co_await among its arguments, which g++ 12 miscompiles.
 template <class Work>
 void spawn(Work&& work, std::source_location at = std::source_location::current()) {
-  if constexpr (spawnable<Work>) {
-    beck::spawn_root(current_executor(), static_cast<Work&&>(work), detached, at);
+  if constexpr (detail::spawnable<Work>) {
+    detail::spawn_root(detail::current_executor(), static_cast<Work&&>(work), detached, at);
   } else {
-    beck::refuse_work<std::decay_t<Work>>();
+    detail::refuse_work<std::decay_t<Work>>();
   }
 }
 

@@ -10,11 +10,13 @@
 #include <utility>
 
 #include <beck/base/error.hpp>
-#include <beck/base/late.hpp>
-#include <beck/coro/join.hpp>
-#include <beck/run/block.hpp>
+#include <beck/detail/block.hpp>
+#include <beck/detail/join.hpp>
+#include <beck/detail/late.hpp>
 
 namespace beck {
+
+namespace detail {
 
 /// The values of several tasks, in the order of the tasks. Move-only.
 template <class T>
@@ -34,7 +36,7 @@ class result_list {
   }
   ~result_list() {
     for (std::size_t i = 0; i < count_; ++i) values_[i].~T();
-    if (values_ != nullptr) beck::free_block(values_);
+    if (values_ != nullptr) detail::free_block(values_);
   }
 
   std::size_t size() const noexcept { return count_; }
@@ -107,7 +109,7 @@ class task_window : private join_point {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-      return window_.begin(coroutine, beck::scope_of(coroutine));
+      return window_.begin(coroutine, detail::scope_of(coroutine));
     }
     void await_resume() const { window_.check(); }
 
@@ -132,7 +134,7 @@ class task_window : private join_point {
 
   void check() {
     if (error_) std::rethrow_exception(error_);
-    if (cut_) beck::throw_error(beck::make_error(outer().stop_result()), "a window of tasks");
+    if (cut_) detail::throw_error(detail::make_error(outer().stop_result()), "a window of tasks");
   }
 
   void put_back(slot& free) noexcept {
@@ -306,6 +308,8 @@ concept task_range = requires(R& range) {
 template <class R>
 using task_range_value = typename task_source<R>::value_type;
 
+}  // namespace detail
+
 /// Runs the tasks of a range, at most `window` at a time and in their order: the next one starts
 /// when any has ended. Gives their values in the order of the range. If one throws, those that run
 /// are stopped and no other starts; when all have ended the first exception is thrown. A stop of
@@ -313,44 +317,47 @@ using task_range_value = typename task_source<R>::value_type;
 /// (operation_aborted, timeout). Tasks that never started are destroyed with the range.
 /// Throws std::invalid_argument for a window of 0. Memory: one block for the values and what keeps
 /// the tasks running, besides frames.
-template <task_range Range>
-  requires(!std::is_void_v<task_range_value<Range>>)
-task<result_list<task_range_value<Range>>> collect_windowed(std::size_t window, Range tasks) {
-  using source_type = keeping_source<task_source<Range>>;
+template <detail::task_range Range>
+  requires(!std::is_void_v<detail::task_range_value<Range>>)
+task<detail::result_list<detail::task_range_value<Range>>> collect_windowed(std::size_t window,
+                                                                            Range tasks) {
+  using source_type = detail::keeping_source<detail::task_source<Range>>;
   using task_type = typename source_type::task_type;
   using value_type = typename source_type::value_type;
   static_assert(alignof(value_type) <= alignof(std::max_align_t));
-  if (window == 0) refuse_empty_window();
+  if (window == 0) detail::refuse_empty_window();
   const std::size_t count = tasks.size();
   const std::size_t running_max = window < count ? window : count;
-  const std::size_t slots_at = aligned_end(count * sizeof(value_type));
-  const std::size_t done_at = slots_at + running_max * sizeof(window_slot<task_type>);
-  scratch_block block(done_at + count + 1);
+  const std::size_t slots_at = detail::aligned_end(count * sizeof(value_type));
+  const std::size_t done_at = slots_at + running_max * sizeof(detail::window_slot<task_type>);
+  detail::scratch_block block(done_at + count + 1);
   source_type source(tasks, block.get(), static_cast<bool*>(block.get(done_at)), count);
   {
-    slot_array<task_type> slots(block.get(slots_at), running_max);
-    task_window<task_type, source_type> all(slots, source);
-    co_await typename task_window<task_type, source_type>::joining(all);
+    detail::slot_array<task_type> slots(block.get(slots_at), running_max);
+    detail::task_window<task_type, source_type> all(slots, source);
+    co_await typename detail::task_window<task_type, source_type>::joining(all);
   }
   block.release();
   co_return source.release();
 }
 
 /// As above, for tasks that give nothing.
-template <task_range Range>
-  requires std::is_void_v<task_range_value<Range>>
+template <detail::task_range Range>
+  requires std::is_void_v<detail::task_range_value<Range>>
 task<> collect_windowed(std::size_t window, Range tasks) {
-  using source_type = valueless_source<task_source<Range>>;
+  using source_type = detail::valueless_source<detail::task_source<Range>>;
   using task_type = typename source_type::task_type;
-  if (window == 0) refuse_empty_window();
+  if (window == 0) detail::refuse_empty_window();
   const std::size_t count = tasks.size();
   const std::size_t running_max = window < count ? window : count;
-  const scratch_block block(running_max * sizeof(window_slot<task_type>) + 1);
+  const detail::scratch_block block(running_max * sizeof(detail::window_slot<task_type>) + 1);
   source_type source(tasks);
-  slot_array<task_type> slots(block.get(), running_max);
-  task_window<task_type, source_type> all(slots, source);
-  co_await typename task_window<task_type, source_type>::joining(all);
+  detail::slot_array<task_type> slots(block.get(), running_max);
+  detail::task_window<task_type, source_type> all(slots, source);
+  co_await typename detail::task_window<task_type, source_type>::joining(all);
 }
+
+namespace detail {
 
 /// Elements of a range, and what makes a task of each.
 template <class Range, class F>
@@ -375,6 +382,8 @@ class element_source {
   F& function_;
 };
 
+}  // namespace detail
+
 /// Calls `function(element)` for each element of a range (any with begin() and end(), a generator
 /// too) and runs the tasks that it gives, at most `limit` at a time; the next one is made when any
 /// has ended. Range and function are kept until the end. Errors, stops and memory: as
@@ -382,17 +391,17 @@ class element_source {
 /// when the next one was asked for (a generator's).
 template <class Range, class F>
 task<> for_each_limited(std::size_t limit, Range elements, F function) {
-  using source_type = valueless_source<element_source<Range, F>>;
+  using source_type = detail::valueless_source<detail::element_source<Range, F>>;
   using task_type = typename source_type::task_type;
-  if (limit == 0) refuse_empty_window();
+  if (limit == 0) detail::refuse_empty_window();
   if constexpr (requires { elements.size(); }) {
     if (const std::size_t count = elements.size(); count < limit) limit = count;
   }
-  const scratch_block block(limit * sizeof(window_slot<task_type>) + 1);
+  const detail::scratch_block block(limit * sizeof(detail::window_slot<task_type>) + 1);
   source_type source(elements, function);
-  slot_array<task_type> slots(block.get(), limit);
-  task_window<task_type, source_type> all(slots, source);
-  co_await typename task_window<task_type, source_type>::joining(all);
+  detail::slot_array<task_type> slots(block.get(), limit);
+  detail::task_window<task_type, source_type> all(slots, source);
+  co_await typename detail::task_window<task_type, source_type>::joining(all);
 }
 
 }  // namespace beck

@@ -9,6 +9,8 @@ namespace beck {
 
 class condition_variable;
 
+namespace detail {
+
 /// A wait through its stages: for a notification, then for the mutex. The mutex's stage is not
 /// cancelled, so that the mutex is always held afterwards.
 class condition_waiter : private waiter {
@@ -136,6 +138,8 @@ class [[nodiscard]] predicate_wait : public op<predicate_wait<Predicate>, void(e
   bool stopped_ = false;
 };
 
+}  // namespace detail
+
 /// std::condition_variable for coroutines, over a beck::mutex that the caller has locked. A
 /// notification reaches those who waited before it, in order; there are no spurious ones.
 /// Thread, memory, lifetime: as beck::mutex. Cancellation: a cancelled wait has locked the mutex
@@ -143,19 +147,19 @@ class [[nodiscard]] predicate_wait : public op<predicate_wait<Predicate>, void(e
 class condition_variable {
  public:
   condition_variable() noexcept = default;
-  explicit condition_variable(concurrent_t tag) noexcept : state_(tag) {}
+  explicit condition_variable(detail::concurrent_t tag) noexcept : state_(tag) {}
   condition_variable(const condition_variable&) = delete;
   condition_variable& operator=(const condition_variable&) = delete;
 
   /// Unlocks the mutex, waits for a notification and locks it again. Gives (error_code). Requires
   /// that the caller has locked the mutex.
-  condition_wait wait(mutex& held) noexcept { return condition_wait(*this, held); }
+  detail::condition_wait wait(mutex& held) noexcept { return detail::condition_wait(*this, held); }
   /// Waits until the predicate is true, which is asked with the mutex locked, first inside the
   /// call, then after each notification. A cancelled wait succeeds if it is true in the end. The
   /// predicate must not throw.
   template <class Predicate>
-  predicate_wait<Predicate> wait(mutex& held, Predicate predicate) {
-    return predicate_wait<Predicate>(*this, held, static_cast<Predicate&&>(predicate));
+  detail::predicate_wait<Predicate> wait(mutex& held, Predicate predicate) {
+    return detail::predicate_wait<Predicate>(*this, held, static_cast<Predicate&&>(predicate));
   }
 
   /// The one that has waited longest goes on; or all. With or without the mutex.
@@ -163,10 +167,10 @@ class condition_variable {
   void notify_all() noexcept;
 
  private:
-  friend class condition_waiter;
+  friend class detail::condition_waiter;
 
-  state_lock state_;
-  waiter_list waiters_;
+  detail::state_lock state_;
+  detail::waiter_list waiters_;
 };
 
 }  // namespace beck

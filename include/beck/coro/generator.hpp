@@ -4,8 +4,8 @@
 #pragma once
 
 #include <beck/base/assert.hpp>
-#include <beck/run/block.hpp>
-#include <beck/run/frame_end.hpp>
+#include <beck/detail/block.hpp>
+#include <beck/detail/frame_end.hpp>
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
@@ -30,6 +30,8 @@ class elements_of {
   friend class generator<T>;
   generator<T> inner_;
 };
+
+namespace detail {
 
 /// What promises of all generators share. The outermost one drives the innermost one that runs.
 class generator_promise_base {
@@ -87,6 +89,8 @@ class generator_promise_base {
   std::exception_ptr exception_;
 };
 
+}  // namespace detail
+
 /// An input range of what a coroutine yields. Elements are T&& (T if that is a reference), so they
 /// can be moved out; an lvalue that is yielded is copied first. Starts with begin(), which is
 /// called once. What the coroutine throws comes out of begin() or ++; then the sequence is over.
@@ -98,7 +102,7 @@ class [[nodiscard]] generator {
   using value_type = std::remove_cvref_t<T>;
   using reference = std::conditional_t<std::is_reference_v<T>, T, T&&>;
 
-  class promise_type : public generator_promise_base {
+  class promise_type : public detail::generator_promise_base {
     using pointer = std::add_pointer_t<std::remove_reference_t<T>>;
 
     class copied {
@@ -133,7 +137,8 @@ class [[nodiscard]] generator {
 
    public:
     promise_type() noexcept
-        : generator_promise_base(std::coroutine_handle<promise_type>::from_promise(*this)) {}
+        : detail::generator_promise_base(std::coroutine_handle<promise_type>::from_promise(*this)) {
+    }
 
     generator get_return_object() noexcept {
       return generator(std::coroutine_handle<promise_type>::from_promise(*this));
@@ -194,7 +199,7 @@ class [[nodiscard]] generator {
     return *this;
   }
   ~generator() {
-    if (frame_) beck::destroy_frame(frame_);
+    if (frame_) detail::destroy_frame(frame_);
   }
 
   /// Runs to the first element. Requires that it was not called before, and that the generator was

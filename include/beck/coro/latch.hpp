@@ -2,7 +2,7 @@
 // latch: waits until a number of things have happened. Counts down once; it does not start again.
 #pragma once
 
-#include <beck/coro/waiter.hpp>
+#include <beck/detail/waiter.hpp>
 #include <cstddef>
 
 namespace beck {
@@ -16,12 +16,12 @@ class latch {
     using primitive = latch;
     static constexpr const char* waits_for = "latch";
     static bool try_take(latch& l) noexcept { return l.try_wait(); }
-    static bool join(latch& l, waiter& one) noexcept;
-    static bool leave(latch& l, waiter& one) noexcept;
+    static bool join(latch& l, detail::waiter& one) noexcept;
+    static bool leave(latch& l, detail::waiter& one) noexcept;
   };
 
   explicit latch(std::size_t count) noexcept : count_(count) {}
-  latch(concurrent_t tag, std::size_t count) noexcept : state_(tag), count_(count) {}
+  latch(detail::concurrent_t tag, std::size_t count) noexcept : state_(tag), count_(count) {}
   latch(const latch&) = delete;
   latch& operator=(const latch&) = delete;
 
@@ -30,21 +30,23 @@ class latch {
   void count_down(std::size_t count = 1) noexcept;
   /// Whether the count is zero.
   bool try_wait() noexcept {
-    state_guard guard(state_);
+    detail::state_guard guard(state_);
     return count_ == 0;
   }
   /// Waits for zero. Gives (error_code).
-  wait_operation<wait_access> wait() noexcept { return wait_operation<wait_access>(*this); }
+  detail::wait_operation<wait_access> wait() noexcept {
+    return detail::wait_operation<wait_access>(*this);
+  }
   /// Counts down inside the call, then waits as wait() does.
-  wait_operation<wait_access> arrive_and_wait(std::size_t count = 1) noexcept {
+  detail::wait_operation<wait_access> arrive_and_wait(std::size_t count = 1) noexcept {
     count_down(count);
     return wait();
   }
 
  private:
-  state_lock state_;
+  detail::state_lock state_;
   std::size_t count_;
-  waiter_list waiters_;
+  detail::waiter_list waiters_;
 };
 
 }  // namespace beck

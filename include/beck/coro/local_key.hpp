@@ -9,6 +9,8 @@
 
 namespace beck {
 
+namespace detail {
+
 /// One value in the chain that a scope knows.
 class local_value {
  public:
@@ -63,7 +65,7 @@ class [[nodiscard]] local_query {
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-    value_ = local_value::find(beck::scope_of(coroutine).locals(), key_);
+    value_ = local_value::find(detail::scope_of(coroutine).locals(), key_);
     return false;
   }
   const T* await_resume() const noexcept { return static_cast<const T*>(value_); }
@@ -72,6 +74,8 @@ class [[nodiscard]] local_query {
   const void* key_;
   const void* value_ = nullptr;
 };
+
+}  // namespace detail
 
 /// The key of a value. The object is the key, so it is neither copied nor moved; it outlives its
 /// uses, best as a constant of a namespace:
@@ -90,13 +94,13 @@ class local_key {
 
   /// Awaits a task or an operation that sees `value` under this key; gives its result. A value of
   /// the same key inside hides it.
-  template <scoped_awaitable A>
-  scoped_operation<A, local_limit<T>> with(T value, A awaitable) const {
-    return {static_cast<A&&>(awaitable), local_limit<T>(this, static_cast<T&&>(value))};
+  template <detail::scoped_awaitable A>
+  detail::scoped_operation<A, detail::local_limit<T>> with(T value, A awaitable) const {
+    return {static_cast<A&&>(awaitable), detail::local_limit<T>(this, static_cast<T&&>(value))};
   }
   /// Gives the innermost value around the awaiting coroutine, or nullptr if there is none. It lives
   /// as long as what was given to with() runs.
-  local_query<T> get() const noexcept { return local_query<T>(this); }
+  detail::local_query<T> get() const noexcept { return detail::local_query<T>(this); }
 
  private:
   [[maybe_unused]] char identity_ = 0;  // an empty member could share its address with another key

@@ -3,7 +3,7 @@
 // in the order of the requests.
 #pragma once
 
-#include <beck/coro/waiter.hpp>
+#include <beck/detail/waiter.hpp>
 
 namespace beck {
 
@@ -53,23 +53,25 @@ class mutex {
     using primitive = mutex;
     static constexpr const char* waits_for = "mutex";
     static bool try_take(mutex& m) noexcept { return m.try_lock(); }
-    static bool join(mutex& m, waiter& one) noexcept;
-    static bool leave(mutex& m, waiter& one) noexcept;
+    static bool join(mutex& m, detail::waiter& one) noexcept;
+    static bool leave(mutex& m, detail::waiter& one) noexcept;
   };
 
   mutex() noexcept = default;
-  explicit mutex(concurrent_t tag) noexcept : state_(tag) {}
+  explicit mutex(detail::concurrent_t tag) noexcept : state_(tag) {}
   mutex(const mutex&) = delete;
   mutex& operator=(const mutex&) = delete;
 
   /// Gives (error_code): locked, or operation_aborted.
-  wait_operation<lock_access> lock() noexcept { return wait_operation<lock_access>(*this); }
+  detail::wait_operation<lock_access> lock() noexcept {
+    return detail::wait_operation<lock_access>(*this);
+  }
   /// Gives (error_code, mutex_lock).
-  wait_operation<lock_access, mutex_lock> scoped_lock() noexcept {
-    return wait_operation<lock_access, mutex_lock>(*this);
+  detail::wait_operation<lock_access, mutex_lock> scoped_lock() noexcept {
+    return detail::wait_operation<lock_access, mutex_lock>(*this);
   }
   bool try_lock() noexcept {
-    state_guard guard(state_);
+    detail::state_guard guard(state_);
     return !std::exchange(locked_, true);
   }
   /// Requires that it is locked. Who gets it continues later, on its own executor.
@@ -85,9 +87,9 @@ class mutex {
  private:
   void hand_over() noexcept;  // and unlocks the state
 
-  state_lock state_;
+  detail::state_lock state_;
   bool locked_ = false;  // as long as somebody waits, too
-  waiter_list waiters_;
+  detail::waiter_list waiters_;
 };
 
 inline void mutex_lock::unlock() noexcept { std::exchange(mutex_, nullptr)->unlock(); }

@@ -3,7 +3,7 @@
 // once. Permits are handed over in the order of the requests.
 #pragma once
 
-#include <beck/coro/waiter.hpp>
+#include <beck/detail/waiter.hpp>
 #include <cstddef>
 
 namespace beck {
@@ -17,21 +17,22 @@ class semaphore {
     using primitive = semaphore;
     static constexpr const char* waits_for = "semaphore";
     static bool try_take(semaphore& s) noexcept { return s.try_acquire(); }
-    static bool join(semaphore& s, waiter& one) noexcept;
-    static bool leave(semaphore& s, waiter& one) noexcept;
+    static bool join(semaphore& s, detail::waiter& one) noexcept;
+    static bool leave(semaphore& s, detail::waiter& one) noexcept;
   };
 
   explicit semaphore(std::size_t permits) noexcept : permits_(permits) {}
-  semaphore(concurrent_t tag, std::size_t permits) noexcept : state_(tag), permits_(permits) {}
+  semaphore(detail::concurrent_t tag, std::size_t permits) noexcept
+      : state_(tag), permits_(permits) {}
   semaphore(const semaphore&) = delete;
   semaphore& operator=(const semaphore&) = delete;
 
   /// Takes one permit. Gives (error_code).
-  wait_operation<acquire_access> acquire() noexcept {
-    return wait_operation<acquire_access>(*this);
+  detail::wait_operation<acquire_access> acquire() noexcept {
+    return detail::wait_operation<acquire_access>(*this);
   }
   bool try_acquire() noexcept {
-    state_guard guard(state_);
+    detail::state_guard guard(state_);
     if (permits_ == 0) return false;
     --permits_;
     return true;
@@ -47,16 +48,16 @@ class semaphore {
 
   /// How many permits are free.
   std::size_t available() noexcept {
-    state_guard guard(state_);
+    detail::state_guard guard(state_);
     return permits_;
   }
 
  private:
   void hand_over(std::size_t permits) noexcept;  // and unlocks the state
 
-  state_lock state_;
+  detail::state_lock state_;
   std::size_t permits_;  // 0 as long as somebody waits
-  waiter_list waiters_;
+  detail::waiter_list waiters_;
 };
 
 }  // namespace beck

@@ -3,12 +3,14 @@
 // a waiting writer waits behind it, so neither side starves.
 #pragma once
 
-#include <beck/coro/waiter.hpp>
+#include <beck/detail/waiter.hpp>
 #include <cstddef>
 
 namespace beck {
 
 class shared_mutex;
+
+namespace detail {
 
 /// Ends an exclusive (Shared false) or a shared lock of a shared_mutex when it goes. As mutex_lock.
 template <bool Shared>
@@ -36,8 +38,11 @@ class [[nodiscard]] basic_shared_mutex_lock {
  private:
   shared_mutex* mutex_ = nullptr;
 };
-using writer_lock = basic_shared_mutex_lock<false>;
-using reader_lock = basic_shared_mutex_lock<true>;
+
+}  // namespace detail
+
+using writer_lock = detail::basic_shared_mutex_lock<false>;
+using reader_lock = detail::basic_shared_mutex_lock<true>;
 
 /// std::shared_mutex for coroutines. Thread, cancellation, memory and lifetime: as beck::mutex; if
 /// a waiting writer is cancelled, the readers behind it go on.
@@ -51,39 +56,41 @@ class shared_mutex {
     static bool try_take(shared_mutex& m) noexcept {
       return Shared ? m.try_lock_shared() : m.try_lock();
     }
-    static bool join(shared_mutex& m, waiter& one) noexcept { return m.join(one, Shared); }
-    static bool leave(shared_mutex& m, waiter& one) noexcept { return m.leave(one); }
+    static bool join(shared_mutex& m, detail::waiter& one) noexcept { return m.join(one, Shared); }
+    static bool leave(shared_mutex& m, detail::waiter& one) noexcept { return m.leave(one); }
   };
 
   shared_mutex() noexcept = default;
-  explicit shared_mutex(concurrent_t tag) noexcept : state_(tag) {}
+  explicit shared_mutex(detail::concurrent_t tag) noexcept : state_(tag) {}
   shared_mutex(const shared_mutex&) = delete;
   shared_mutex& operator=(const shared_mutex&) = delete;
 
   /// Gives (error_code): locked for writing, or operation_aborted.
-  wait_operation<access<false>> lock() noexcept { return wait_operation<access<false>>(*this); }
+  detail::wait_operation<access<false>> lock() noexcept {
+    return detail::wait_operation<access<false>>(*this);
+  }
   /// Gives (error_code, writer_lock).
-  wait_operation<access<false>, writer_lock> scoped_lock() noexcept {
-    return wait_operation<access<false>, writer_lock>(*this);
+  detail::wait_operation<access<false>, writer_lock> scoped_lock() noexcept {
+    return detail::wait_operation<access<false>, writer_lock>(*this);
   }
   bool try_lock() noexcept {
-    state_guard guard(state_);
+    detail::state_guard guard(state_);
     if (writing_ || readers_ != 0) return false;
     return writing_ = true;
   }
   void unlock() noexcept;
 
   /// Gives (error_code): locked for reading, or operation_aborted.
-  wait_operation<access<true>> lock_shared() noexcept {
-    return wait_operation<access<true>>(*this);
+  detail::wait_operation<access<true>> lock_shared() noexcept {
+    return detail::wait_operation<access<true>>(*this);
   }
   /// Gives (error_code, reader_lock).
-  wait_operation<access<true>, reader_lock> scoped_lock_shared() noexcept {
-    return wait_operation<access<true>, reader_lock>(*this);
+  detail::wait_operation<access<true>, reader_lock> scoped_lock_shared() noexcept {
+    return detail::wait_operation<access<true>, reader_lock>(*this);
   }
   /// False also if somebody waits.
   bool try_lock_shared() noexcept {
-    state_guard guard(state_);
+    detail::state_guard guard(state_);
     if (writing_ || !waiters_.empty()) return false;
     ++readers_;
     return true;
@@ -91,16 +98,18 @@ class shared_mutex {
   void unlock_shared() noexcept;
 
  private:
-  bool join(waiter& one, bool shared) noexcept;
-  bool leave(waiter& one) noexcept;
+  bool join(detail::waiter& one, bool shared) noexcept;
+  bool leave(detail::waiter& one) noexcept;
   bool try_enter(bool shared) noexcept;
-  void admit(waiter_chain& admitted) noexcept;
+  void admit(detail::waiter_chain& admitted) noexcept;
 
-  state_lock state_;
+  detail::state_lock state_;
   bool writing_ = false;
   std::size_t readers_ = 0;
-  waiter_list waiters_;
+  detail::waiter_list waiters_;
 };
+
+namespace detail {
 
 template <bool Shared>
 void basic_shared_mutex_lock<Shared>::unlock() noexcept {
@@ -111,5 +120,7 @@ void basic_shared_mutex_lock<Shared>::unlock() noexcept {
     held->unlock();
   }
 }
+
+}  // namespace detail
 
 }  // namespace beck

@@ -14,13 +14,14 @@
 #include <source_location>
 #include <type_traits>
 
-#include <beck/base/checked_result.hpp>
-#include <beck/run/block.hpp>
-#include <beck/run/frame_end.hpp>
-#include <beck/run/scope.hpp>
+#include <beck/detail/block.hpp>
+#include <beck/detail/checked_result.hpp>
+#include <beck/detail/frame_end.hpp>
+#include <beck/detail/scope.hpp>
 
 namespace beck {
 
+namespace detail {
 class task_promise_base;
 
 /// A task as the frame that awaits it holds it.
@@ -234,26 +235,28 @@ struct result_policy<true> {
   }
 };
 
+}  // namespace detail
+
 /// A lazy coroutine. Move-only; awaited or spawned once: one that was moved from, or awaited
 /// before, ends the program with a message. Destroying one that never ran, or that is
 /// suspended, destroys its frame and everything in it.
 /// Thread: runs on the executor of its scope. Cancellation: through its scope.
 /// Not guaranteed: anything about the order of frames in memory, or that awaiting suspends.
 template <class T = void, bool Throwing = false>
-class [[nodiscard]] task : private task_base {
+class [[nodiscard]] task : private detail::task_base {
  public:
   using value_type = T;
 
-  class promise_type : public task_promise_base,
-                       public task_value<T>,
-                       public result_policy<Throwing> {
+  class promise_type : public detail::task_promise_base,
+                       public detail::task_value<T>,
+                       public detail::result_policy<Throwing> {
    public:
     task get_return_object() noexcept {
       return task(std::coroutine_handle<promise_type>::from_promise(*this));
     }
   };
 
-  task(task&& other) noexcept : task_base(std::exchange(other.frame_, nullptr)) {}
+  task(task&& other) noexcept : detail::task_base(std::exchange(other.frame_, nullptr)) {}
   task& operator=(task&& other) noexcept {
     std::swap(frame_, other.frame_);
     return *this;
@@ -261,7 +264,7 @@ class [[nodiscard]] task : private task_base {
   ~task() {
     if (!frame_) return;
     promise().destroy_children();
-    beck::destroy_frame(frame_);
+    detail::destroy_frame(frame_);
   }
 
   // The task is its own awaiter: one object less in every frame that awaits one.
@@ -269,15 +272,15 @@ class [[nodiscard]] task : private task_base {
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> parent,
                      std::source_location at = std::source_location::current()) {
-    if constexpr (std::is_base_of_v<task_promise_base, Promise>) {
-      return suspend_in(parent, beck::scope_of(parent, at), &parent.promise());
+    if constexpr (std::is_base_of_v<detail::task_promise_base, Promise>) {
+      return suspend_in(parent, detail::scope_of(parent, at), &parent.promise());
     } else {
-      return suspend_in(parent, beck::scope_of(parent));
+      return suspend_in(parent, detail::scope_of(parent));
     }
   }
   /// `parent_promise`: of `parent`, if that is a task.
-  bool suspend_in(std::coroutine_handle<> parent, scope& environment,
-                  task_promise_base* parent_promise = nullptr) {
+  bool suspend_in(std::coroutine_handle<> parent, detail::scope& environment,
+                  detail::task_promise_base* parent_promise = nullptr) {
     require_frame();
     if (environment.executor().table()->concurrent) [[unlikely]]
       return suspend_concurrent(parent, environment, parent_promise);
@@ -320,10 +323,10 @@ class [[nodiscard]] task : private task_base {
   bool valid() const noexcept { return static_cast<bool>(frame_); }
 
  private:
-  explicit task(std::coroutine_handle<promise_type> frame) noexcept : task_base(frame) {}
+  explicit task(std::coroutine_handle<promise_type> frame) noexcept : detail::task_base(frame) {}
 
-  bool suspend_concurrent(std::coroutine_handle<> parent, scope& environment,
-                          task_promise_base* parent_promise) {
+  bool suspend_concurrent(std::coroutine_handle<> parent, detail::scope& environment,
+                          detail::task_promise_base* parent_promise) {
     if (parent_promise != nullptr) parent_promise->wait_for(*this, promise());
     if (promise().start_concurrent(frame_, parent, environment)) return true;
     if (parent_promise != nullptr) parent_promise->wait_no_more();
@@ -340,9 +343,13 @@ class [[nodiscard]] task : private task_base {
 template <class T = void>
 using awaitable = task<T, true>;
 
+namespace detail {
+
 template <class T>
 inline constexpr bool is_task = false;
 template <class T, bool Throwing>
 inline constexpr bool is_task<task<T, Throwing>> = true;
+
+}  // namespace detail
 
 }  // namespace beck

@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <exception>
 
-#include <beck/base/late.hpp>
 #include <beck/coro/co_spawn.hpp>
-#include <beck/coro/join.hpp>
-#include <beck/coro/waiter.hpp>
-#include <beck/run/deadline_scope.hpp>
+#include <beck/detail/deadline_scope.hpp>
+#include <beck/detail/join.hpp>
+#include <beck/detail/late.hpp>
+#include <beck/detail/waiter.hpp>
 
 namespace beck {
 
@@ -41,6 +41,10 @@ class group_options {
 /// The usual option: `co_await task_group::run(body, drain(5s))`.
 inline group_options drain(duration time) noexcept { return group_options().drain(time); }
 
+class task_group;
+
+namespace detail {
+
 /// A child of a group: a block of its own, freed when it has ended.
 class group_child : public branch {
  public:
@@ -51,17 +55,19 @@ class group_child : public branch {
   ~group_child() = default;
 
  private:
-  friend class task_group;
+  friend class beck::task_group;
 
   void (*destroy_)(group_child& self) noexcept = nullptr;
   group_child* older_ = nullptr;
   group_child* newer_ = nullptr;
 };
 
+}  // namespace detail
+
 /// Thread: who runs inside the executor of the coroutine that awaits run(); all children run there.
 /// On a thread_pool that is several threads at once: then limits are not exact, and a full group
 /// cannot be waited for (async_spawn() gives operation_not_supported).
-class task_group : private join_point {
+class task_group : private detail::join_point {
   /// Awaits the end of body and children.
   class joining {
    public:
@@ -85,7 +91,7 @@ class task_group : private join_point {
   /// destructors name it first (docs/coroutines.md).
   template <class Body>
   static task<> run(Body body, group_options how = group_options()) {
-    scope& here = co_await current_scope();
+    detail::scope& here = co_await detail::current_scope();
     task_group group(here, how);
     group.work_.emplace(body(group));
     co_await joining(group);
@@ -100,13 +106,13 @@ class task_group : private join_point {
   /// Starts a task, or what a callable returns, as a child, behind what is queued. What it returns
   /// is dropped. If the group is ending, it starts stopped. Throws std::bad_alloc, what the
   /// callable throws, and std::length_error if the group is full; nothing has started then.
-  template <spawnable Work>
+  template <detail::spawnable Work>
   void spawn(Work&& work, std::source_location at = std::source_location::current()) {
     check_room();
     add_child(static_cast<Work&&>(work), at);
   }
   /// As spawn(); false if the group is full.
-  template <spawnable Work>
+  template <detail::spawnable Work>
   bool try_spawn(Work&& work, std::source_location at = std::source_location::current()) {
     if (is_full()) return false;
     add_child(static_cast<Work&&>(work), at);
@@ -130,7 +136,8 @@ class task_group : private join_point {
   template <class Work>
   class child;
 
-  task_group(scope& outer, const group_options& how) noexcept : join_point(&on_end), how_(how) {
+  task_group(detail::scope& outer, const group_options& how) noexcept
+      : detail::join_point(&on_end), how_(how) {
     open(outer);
   }
 
@@ -140,63 +147,65 @@ class task_group : private join_point {
     struct block_guard {
       void* block;
       ~block_guard() {
-        if (block != nullptr) free_block(block);
+        if (block != nullptr) detail::free_block(block);
       }
-    } guard{allocate_block(sizeof(kind))};
+    } guard{detail::allocate_block(sizeof(kind))};
     auto* made = ::new (guard.block) kind(*this, static_cast<Work&&>(work), at);
     guard.block = nullptr;
     const auto frame = made->frame();
     adopt(*made, frame, frame.promise());
   }
   void check_room() const;
-  void adopt(group_child& made, std::coroutine_handle<> frame, task_promise_base& promise);
+  void adopt(detail::group_child& made, std::coroutine_handle<> frame,
+             detail::task_promise_base& promise);
   bool wait(std::coroutine_handle<> coroutine);
   void rethrow_if_failed() const {
     if (error_) std::rethrow_exception(error_);
   }
   bool start_draining() noexcept;
-  void unlink(group_child& gone) noexcept;
+  void unlink(detail::group_child& gone) noexcept;
   void give_place() noexcept;
-  static void on_end(join_point& join, branch& ended, state_guard& held, stop_walk& stops) noexcept;
-  static const wait_kind waits_for_children;
-  static scope* tell_first(void* join, scope& from) noexcept;
-  static scope* tell_next(void* join, scope& told) noexcept;
+  static void on_end(detail::join_point& join, detail::branch& ended, detail::state_guard& held,
+                     detail::stop_walk& stops) noexcept;
+  static const detail::wait_kind waits_for_children;
+  static detail::scope* tell_first(void* join, detail::scope& from) noexcept;
+  static detail::scope* tell_next(void* join, detail::scope& told) noexcept;
 
   group_options how_;
-  late<branch> body_;  // outlives the frame, whose own scopes know it
-  late<task<>> work_;
-  group_child* newest_ = nullptr;
+  detail::late<detail::branch> body_;  // outlives the frame, whose own scopes know it
+  detail::late<task<>> work_;
+  detail::group_child* newest_ = nullptr;
   std::size_t children_ = 0;  // atomic; changes under the lock
   std::exception_ptr error_;
-  waiter_list waiters_;
-  alarm drained_;
+  detail::waiter_list waiters_;
+  detail::alarm drained_;
 };
 
 /// A child and what keeps its coroutine alive.
 template <class Work>
-class task_group::child final : public group_child {
+class task_group::child final : public detail::group_child {
  public:
   template <class W>
   child(task_group& group, W&& work, const std::source_location& at)
-      : group_child(group, at),
+      : detail::group_child(group, at),
         work_(static_cast<W&&>(work)),
-        task_(work_traits<Work>::make(work_)) {
-    this->destroy_ = [](group_child& self) noexcept {
+        task_(detail::work_traits<Work>::make(work_)) {
+    this->destroy_ = [](detail::group_child& self) noexcept {
       static_cast<child&>(self).~child();
-      free_block(&self);
+      detail::free_block(&self);
     };
   }
   auto frame() const noexcept { return task_.frame_to_start(); }
 
  private:
   Work work_;
-  typename work_traits<Work>::task_type task_;
+  typename detail::work_traits<Work>::task_type task_;
 };
 
 /// Waits for a place in a full group.
 template <class Task>
 class task_group::spawn_operation : public op<spawn_operation<Task>, void(error_code)>,
-                                    private waiter {
+                                    private detail::waiter {
   using base = op<spawn_operation<Task>, void(error_code)>;
 
  public:
@@ -206,7 +215,7 @@ class task_group::spawn_operation : public op<spawn_operation<Task>, void(error_
       : group_(&group), work_(static_cast<Task&&>(work)), at_(at) {}
   spawn_operation(spawn_operation&& other) noexcept(false)
       : base(static_cast<base&&>(other)),
-        waiter(static_cast<waiter&&>(other)),
+        detail::waiter(static_cast<detail::waiter&&>(other)),
         group_(other.group_),
         work_(static_cast<Task&&>(other.work_)),
         at_(other.at_) {}
@@ -232,7 +241,7 @@ class task_group::spawn_operation : public op<spawn_operation<Task>, void(error_
   }
 
  private:
-  static void woken(waiter& one, int result) noexcept {
+  static void woken(detail::waiter& one, int result) noexcept {
     auto& self = static_cast<spawn_operation&>(one);
     if (result == dropped) {
       const typename base::handler gone(static_cast<typename base::handler&&>(self.done_));

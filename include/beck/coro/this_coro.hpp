@@ -16,7 +16,7 @@ class executor_query {
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-    executor_ = beck::scope_of(coroutine).executor();
+    executor_ = detail::scope_of(coroutine).executor();
     return false;
   }
   any_io_executor await_resume() noexcept { return static_cast<any_io_executor&&>(executor_); }
@@ -42,7 +42,7 @@ class stop_token_query {
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-    token_ = beck::scope_of(coroutine).token();
+    token_ = detail::scope_of(coroutine).token();
     return false;
   }
   beck::stop_token await_resume() noexcept { return static_cast<beck::stop_token&&>(token_); }
@@ -60,15 +60,15 @@ inline constexpr stop_token_t stop_token{};
 /// Whether the coroutine was asked to end. Refers to its scope: use it while the coroutine runs.
 class coroutine_cancellation {
  public:
-  explicit coroutine_cancellation(const scope& of) noexcept : scope_(&of) {}
+  explicit coroutine_cancellation(const detail::scope& of) noexcept : scope_(&of) {}
   /// `terminal` once a stop was requested, for whatever reason; it is not taken back.
   cancellation_type cancelled() const noexcept {
     return scope_->stop_requested() ? cancellation_type::terminal : cancellation_type::none;
   }
-  stop_reason reason() const noexcept { return scope_->reason(); }
+  detail::stop_reason reason() const noexcept { return scope_->reason(); }
 
  private:
-  const scope* scope_;
+  const detail::scope* scope_;
 };
 class cancellation_state_query {
  public:
@@ -76,13 +76,13 @@ class cancellation_state_query {
   bool await_ready() const noexcept { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
-    scope_ = &beck::scope_of(coroutine);
+    scope_ = &detail::scope_of(coroutine);
     return false;
   }
   coroutine_cancellation await_resume() const noexcept { return coroutine_cancellation(*scope_); }
 
  private:
-  const scope* scope_ = nullptr;
+  const detail::scope* scope_ = nullptr;
 };
 class cancellation_state_t {
  public:

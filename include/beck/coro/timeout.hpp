@@ -5,9 +5,11 @@
 #pragma once
 
 #include <beck/coro/within.hpp>
-#include <beck/run/deadline_scope.hpp>
+#include <beck/detail/deadline_scope.hpp>
 
 namespace beck {
+
+namespace detail {
 
 /// When something has to end: so long after it was awaited, or at a point in time.
 class time_limit {
@@ -47,21 +49,25 @@ class time_limit {
   bool absolute_ = false;
 };
 
+}  // namespace detail
+
 /// Ends an operation with error::timeout if it has not finished when `after` is over; the clock
 /// starts when it is awaited. The completion is the truth: what has finished by then is delivered,
 /// an operation that was never tried is tried once (so timeout(read, 0) can read), and a composed
 /// one says how much was done. A stop from outside still gives operation_aborted. A task is ended
 /// with everything that it awaits, and gives io_result<T>.
 /// Thread: the coroutine runs on an io_context or a strand over one; else std::logic_error.
-template <scoped_awaitable A>
+template <detail::scoped_awaitable A>
 auto timeout(A awaitable, duration after) {
-  return beck::within(time_limit(after, stop_reason::deadline), static_cast<A&&>(awaitable));
+  return detail::within(detail::time_limit(after, detail::stop_reason::deadline),
+                        static_cast<A&&>(awaitable));
 }
 
 /// As timeout(), with a point in time.
-template <scoped_awaitable A>
+template <detail::scoped_awaitable A>
 auto with_deadline(time_point at, A awaitable) {
-  return beck::within(time_limit(at, stop_reason::deadline), static_cast<A&&>(awaitable));
+  return detail::within(detail::time_limit(at, detail::stop_reason::deadline),
+                        static_cast<A&&>(awaitable));
 }
 
 }  // namespace beck

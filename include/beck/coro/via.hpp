@@ -6,11 +6,13 @@
 
 #include <source_location>
 
-#include <beck/base/late.hpp>
 #include <beck/coro/task.hpp>
+#include <beck/detail/late.hpp>
 #include <beck/run/post.hpp>
 
 namespace beck {
+
+namespace detail {
 
 /// The part that does not depend on the task.
 class via_step : public queue_entry, private owned_tree {
@@ -74,7 +76,7 @@ class [[nodiscard]] via_operation : private via_step {
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, beck::scope_of(coroutine, at));
+    suspend_in(coroutine, detail::scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     const auto frame = work_.frame_to_start();
@@ -93,6 +95,8 @@ class [[nodiscard]] via_operation : private via_step {
   task<T, Throwing> work_;
 };
 
+}  // namespace detail
+
 /// The task runs on `where` (an executor, or a context with one), with everything that it awaits;
 /// what it gives or throws comes back to the awaiting coroutine, on that one's own executor. A stop
 /// of the awaiting scope stops the task, inside `where`; in a scope that was stopped before it does
@@ -103,8 +107,8 @@ class [[nodiscard]] via_operation : private via_step {
 template <class T, bool Throwing>
 template <class Where>
 auto task<T, Throwing>::via(Where&& where, std::source_location at) && {
-  return via_operation<T, Throwing>(any_io_executor(beck::executor_at(where)),
-                                    static_cast<task&&>(*this), at);
+  return detail::via_operation<T, Throwing>(any_io_executor(detail::executor_at(where)),
+                                            static_cast<task&&>(*this), at);
 }
 
 }  // namespace beck

@@ -9,11 +9,13 @@
 #include <type_traits>
 #include <utility>
 
-#include <beck/base/late.hpp>
-#include <beck/coro/join.hpp>
 #include <beck/coro/within.hpp>
+#include <beck/detail/join.hpp>
+#include <beck/detail/late.hpp>
 
 namespace beck {
+
+namespace detail {
 
 /// What stands for the result of a task<void>.
 struct void_result {
@@ -172,7 +174,7 @@ class [[nodiscard]] branches_operation : private join_point {
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    return suspend_in(coroutine, beck::scope_of(coroutine, at));
+    return suspend_in(coroutine, detail::scope_of(coroutine, at));
   }
   bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     open(environment);
@@ -220,18 +222,22 @@ class [[nodiscard]] when_all_operation : public branches_operation<failure_decid
   }
 };
 
+}  // namespace detail
+
 /// What when_any gives: who was first, and how each of them ended.
 template <class... Outcomes>
-class when_any_result : public result_pack<Outcomes...> {
+class when_any_result : public detail::result_pack<Outcomes...> {
  public:
-  when_any_result(std::size_t index, result_pack<Outcomes...>&& outcomes)
-      : result_pack<Outcomes...>(static_cast<result_pack<Outcomes...>&&>(outcomes)),
+  when_any_result(std::size_t index, detail::result_pack<Outcomes...>&& outcomes)
+      : detail::result_pack<Outcomes...>(static_cast<detail::result_pack<Outcomes...>&&>(outcomes)),
         index_(index) {}
   std::size_t index() const noexcept { return index_; }
 
  private:
   std::size_t index_;
 };
+
+namespace detail {
 
 template <class... Tasks>
 class [[nodiscard]] when_any_operation : public branches_operation<any_end_decides, Tasks...> {
@@ -246,12 +252,14 @@ class [[nodiscard]] when_any_operation : public branches_operation<any_end_decid
   }
 };
 
+namespace functions {
+
 /// The value of the outcome at `index`; all have the same type.
 template <class Outcome, class... More>
 auto value_at(result_pack<Outcome, More...>& outcomes, std::size_t index)
     -> decltype(static_cast<Outcome&&>(outcomes.template get<0>()).value()) {
   if (index == 0) return static_cast<Outcome&&>(outcomes.template get<0>()).value();
-  if constexpr (sizeof...(More) != 0) return beck::value_at(outcomes.rest(), index - 1);
+  if constexpr (sizeof...(More) != 0) return functions::value_at(outcomes.rest(), index - 1);
   std::terminate();  // the index is that of one of them
 }
 
@@ -266,48 +274,53 @@ auto as_task(A awaitable) -> task<std::decay_t<decltype(awaitable.await_resume()
   co_return co_await static_cast<A&&>(awaitable);
 }
 
+}  // namespace functions
+using namespace functions;
+
+}  // namespace detail
+
 /// Runs all of them side by side and gives their values, void_result for void:
 /// `auto [a, b] = co_await when_all(first(), second());`. If one throws, the others are stopped;
 /// when all have ended the first exception is thrown. Takes tasks, and operations (each of those
 /// costs a frame). A stop of the awaiting coroutine's scope stops all of them.
-template <scoped_awaitable... A>
+template <detail::scoped_awaitable... A>
   requires(sizeof...(A) > 0)
 auto when_all(A... awaitables) {
-  return when_all_operation<decltype(beck::as_task(static_cast<A&&>(awaitables)))...>(
-      beck::as_task(static_cast<A&&>(awaitables))...);
+  return detail::when_all_operation<decltype(detail::as_task(static_cast<A&&>(awaitables)))...>(
+      detail::as_task(static_cast<A&&>(awaitables))...);
 }
 
 /// Runs all of them until the first has ended, stops the others, and goes on when those have ended
 /// too: `auto r = co_await when_any(a(), b()); if (r.index() == 0) use(r.get<0>());`. Each outcome
 /// says whether it was interrupted; one that finished all the same is there with its value, so
 /// nothing that was read or accepted is dropped. Exceptions are kept in the outcomes.
-template <scoped_awaitable... A>
+template <detail::scoped_awaitable... A>
   requires(sizeof...(A) > 0)
 auto when_any(A... awaitables) {
-  return when_any_operation<decltype(beck::as_task(static_cast<A&&>(awaitables)))...>(
-      beck::as_task(static_cast<A&&>(awaitables))...);
+  return detail::when_any_operation<decltype(detail::as_task(static_cast<A&&>(awaitables)))...>(
+      detail::as_task(static_cast<A&&>(awaitables))...);
 }
 
 /// The value of the first that ends (or its exception), when all others were stopped and have
 /// ended. What these gave all the same is dropped: race what may be lost, else use when_any.
 /// Requires that all give the same type.
-template <scoped_awaitable A, scoped_awaitable... More>
+template <detail::scoped_awaitable A, detail::scoped_awaitable... More>
 auto race(A first, More... others)
-    -> task<decltype(beck::as_task(static_cast<A&&>(first)).await_resume())> {
+    -> task<decltype(detail::as_task(static_cast<A&&>(first)).await_resume())> {
   auto all = beck::when_any(static_cast<A&&>(first), static_cast<More&&>(others)...);
   auto ended = co_await static_cast<decltype(all)&&>(all);
-  co_return beck::value_at(ended, ended.index());
+  co_return detail::value_at(ended, ended.index());
 }
 
 }  // namespace beck
 
 template <class... T>
-struct std::tuple_size<beck::result_pack<T...>>
+struct std::tuple_size<beck::detail::result_pack<T...>>
     : std::integral_constant<std::size_t, sizeof...(T)> {};
 template <std::size_t I, class First, class... Rest>
-struct std::tuple_element<I, beck::result_pack<First, Rest...>>
-    : std::tuple_element<I - 1, beck::result_pack<Rest...>> {};
+struct std::tuple_element<I, beck::detail::result_pack<First, Rest...>>
+    : std::tuple_element<I - 1, beck::detail::result_pack<Rest...>> {};
 template <class First, class... Rest>
-struct std::tuple_element<0, beck::result_pack<First, Rest...>> {
+struct std::tuple_element<0, beck::detail::result_pack<First, Rest...>> {
   using type = First;
 };

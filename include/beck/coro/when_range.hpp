@@ -5,7 +5,7 @@
 
 #include <beck/coro/collect_windowed.hpp>
 #include <beck/coro/when_all.hpp>
-#include <beck/run/awaited_result.hpp>
+#include <beck/detail/awaited_result.hpp>
 
 namespace beck {
 
@@ -32,6 +32,8 @@ class all_failed : public std::exception {
   shared* shared_;
 };
 
+namespace detail {
+
 /// Throws std::invalid_argument.
 [[noreturn]] void refuse_empty_range(const char* function);
 
@@ -49,7 +51,7 @@ class range_branches : private join_point {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-      return all_.begin(coroutine, beck::scope_of(coroutine));
+      return all_.begin(coroutine, detail::scope_of(coroutine));
     }
     void await_resume() const noexcept {}
 
@@ -184,27 +186,29 @@ struct success_decides {
 template <class Range>
 using range_task = typename task_source<Range>::task_type;
 
+}  // namespace detail
+
 /// Runs the tasks of a range side by side and gives their values in the order of the range:
 /// `auto lengths = co_await when_all(std::move(work));`, nothing if they give nothing. If one
 /// throws the others are stopped; when all have ended the first exception is thrown. A stop of the
 /// awaiting coroutine's scope stops all of them. For an empty range there is nothing to wait for.
-template <task_range Range>
-  requires(!std::is_void_v<task_range_value<Range>>)
-task<result_list<task_range_value<Range>>> when_all(Range tasks) {
-  using branches = range_branches<range_task<Range>, range_failure_decides>;
-  range_slots<range_task<Range>> slots(tasks);
+template <detail::task_range Range>
+  requires(!std::is_void_v<detail::task_range_value<Range>>)
+task<detail::result_list<detail::task_range_value<Range>>> when_all(Range tasks) {
+  using branches = detail::range_branches<detail::range_task<Range>, detail::range_failure_decides>;
+  detail::range_slots<detail::range_task<Range>> slots(tasks);
   branches all(slots.all());
   co_await typename branches::joining(all);
   if (all.decisive() != branches::none) all.decided().frame().promise().rethrow_if_failed();
-  growing_list<task_range_value<Range>> values(slots.size());
+  detail::growing_list<detail::task_range_value<Range>> values(slots.size());
   for (auto& one : slots.all()) values.add(one.work_->await_resume());
   co_return values.release();
 }
-template <task_range Range>
-  requires std::is_void_v<task_range_value<Range>>
+template <detail::task_range Range>
+  requires std::is_void_v<detail::task_range_value<Range>>
 task<> when_all(Range tasks) {
-  using branches = range_branches<range_task<Range>, range_failure_decides>;
-  range_slots<range_task<Range>> slots(tasks);
+  using branches = detail::range_branches<detail::range_task<Range>, detail::range_failure_decides>;
+  detail::range_slots<detail::range_task<Range>> slots(tasks);
   branches all(slots.all());
   co_await typename branches::joining(all);
   if (all.decisive() != branches::none) all.decided().await_resume();
@@ -214,27 +218,27 @@ task<> when_all(Range tasks) {
 /// have ended too: `auto r = co_await when_any(std::move(work));
 /// use(std::move(r[r.index()]).value())`. Outcomes are those of when_any(a, b). Throws
 /// std::invalid_argument for an empty range.
-template <task_range Range>
-task<when_any_list<task_range_value<Range>>> when_any(Range tasks) {
-  using value_type = task_range_value<Range>;
-  using branches = range_branches<range_task<Range>, range_end_decides>;
-  if (tasks.size() == 0) refuse_empty_range("when_any");
-  range_slots<range_task<Range>> slots(tasks);
+template <detail::task_range Range>
+task<detail::when_any_list<detail::task_range_value<Range>>> when_any(Range tasks) {
+  using value_type = detail::task_range_value<Range>;
+  using branches = detail::range_branches<detail::range_task<Range>, detail::range_end_decides>;
+  if (tasks.size() == 0) detail::refuse_empty_range("when_any");
+  detail::range_slots<detail::range_task<Range>> slots(tasks);
   branches all(slots.all());
   co_await typename branches::joining(all);
-  growing_list<branch_outcome<value_type>> outcomes(slots.size());
+  detail::growing_list<detail::branch_outcome<value_type>> outcomes(slots.size());
   for (auto& one : slots.all()) outcomes.add(*one.work_, one.branch_->interrupted());
-  co_return when_any_list<value_type>(all.decisive(), outcomes.release());
+  co_return detail::when_any_list<value_type>(all.decisive(), outcomes.release());
 }
 
 /// The value of the first task of a range that ends (or its exception), when all others were
 /// stopped and have ended. What these gave all the same is dropped. Throws std::invalid_argument
 /// for an empty range.
-template <task_range Range>
-task<task_range_value<Range>> race(Range tasks) {
-  using branches = range_branches<range_task<Range>, range_end_decides>;
-  if (tasks.size() == 0) refuse_empty_range("race");
-  range_slots<range_task<Range>> slots(tasks);
+template <detail::task_range Range>
+task<detail::task_range_value<Range>> race(Range tasks) {
+  using branches = detail::range_branches<detail::range_task<Range>, detail::range_end_decides>;
+  if (tasks.size() == 0) detail::refuse_empty_range("race");
+  detail::range_slots<detail::range_task<Range>> slots(tasks);
   branches all(slots.all());
   co_await typename branches::joining(all);
   co_return all.decided().await_resume();
@@ -246,22 +250,22 @@ task<task_range_value<Range>> race(Range tasks) {
 /// with all errors; after a stop of the awaiting coroutine's scope io_error (operation_aborted,
 /// timeout). What losers gave all the same is dropped. Throws std::invalid_argument for an empty
 /// range.
-template <task_range Range>
-task<task_range_value<Range>> first_success(Range tasks) {
-  using branches = range_branches<range_task<Range>, success_decides>;
-  if (tasks.size() == 0) refuse_empty_range("first_success");
-  range_slots<range_task<Range>> slots(tasks);
+template <detail::task_range Range>
+task<detail::task_range_value<Range>> first_success(Range tasks) {
+  using branches = detail::range_branches<detail::range_task<Range>, detail::success_decides>;
+  if (tasks.size() == 0) detail::refuse_empty_range("first_success");
+  detail::range_slots<detail::range_task<Range>> slots(tasks);
   branches all(slots.all());
   co_await typename branches::joining(all);
   if (all.decisive() == branches::none) {
     if (all.outer().stop_requested())
-      beck::throw_error(beck::make_error(all.outer().stop_result()), "first_success");
+      detail::throw_error(detail::make_error(all.outer().stop_result()), "first_success");
     all_failed failures(slots.size());
     for (auto& one : slots.all()) {
       auto& promise = one.work_->frame().promise();
-      if constexpr (is_io_result<task_range_value<Range>>) {
+      if constexpr (detail::is_io_result<detail::task_range_value<Range>>) {
         failures.add(promise.failed() ? promise.exception()
-                                      : beck::exception_of(promise.peek().error()));
+                                      : detail::exception_of(promise.peek().error()));
       } else {
         failures.add(promise.exception());
       }
@@ -270,6 +274,8 @@ task<task_range_value<Range>> first_success(Range tasks) {
   }
   co_return all.decided().await_resume();
 }
+
+namespace detail {
 
 /// A fixed number of tasks, as a range.
 template <class T, std::size_t Count>
@@ -285,6 +291,8 @@ class task_array {
   task<T> tasks_[Count];
 };
 
+namespace functions {
+
 /// A task, whatever it was.
 template <class T>
 task<T> as_plain_task(task<T>&& work) noexcept {
@@ -295,14 +303,19 @@ task<T> as_plain_task(task<T, true> work) {
   co_return co_await static_cast<task<T, true>&&>(work);
 }
 
+}  // namespace functions
+using namespace functions;
+
+}  // namespace detail
+
 /// The same for tasks and operations that all give the same type.
-template <scoped_awaitable A, scoped_awaitable... More>
+template <detail::scoped_awaitable A, detail::scoped_awaitable... More>
 auto first_success(A first, More... others) {
-  auto head = beck::as_plain_task(beck::as_task(static_cast<A&&>(first)));
-  using tasks = task_array<typename decltype(head)::value_type, 1 + sizeof...(More)>;
+  auto head = detail::as_plain_task(detail::as_task(static_cast<A&&>(first)));
+  using tasks = detail::task_array<typename decltype(head)::value_type, 1 + sizeof...(More)>;
   return beck::first_success(
       tasks(static_cast<decltype(head)&&>(head),
-            beck::as_plain_task(beck::as_task(static_cast<More&&>(others)))...));
+            detail::as_plain_task(detail::as_task(static_cast<More&&>(others)))...));
 }
 
 }  // namespace beck

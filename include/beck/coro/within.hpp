@@ -8,11 +8,13 @@
 #include <type_traits>
 
 #include <beck/base/io_result.hpp>
-#include <beck/base/late.hpp>
 #include <beck/coro/task.hpp>
-#include <beck/run/token_scope.hpp>
+#include <beck/detail/late.hpp>
+#include <beck/detail/token_scope.hpp>
 
 namespace beck {
+
+namespace detail {
 
 /// What can be awaited inside a scope that is not the coroutine's own: the library's operations,
 /// those that users derive from beck::op, and tasks.
@@ -20,6 +22,8 @@ template <class A>
 concept scoped_awaitable = requires(A& a, std::coroutine_handle<> coroutine, scope& environment) {
   a.suspend_in(coroutine, environment);
 };
+
+namespace functions {
 
 /// Starts `awaitable` for a suspended coroutine inside `environment`. False: it goes on at once.
 template <class A, class Promise>
@@ -33,6 +37,9 @@ bool suspend_inside(A& awaitable, std::coroutine_handle<Promise> coroutine, scop
     return awaitable.suspend_in(coroutine, environment);
   }
 }
+
+}  // namespace functions
+using namespace functions;
 
 /// An operation inside a scope of its own, with the operation's own result. `Limit` names the type
 /// of the scope and says with set_on(scope) when it is to be stopped. An operation that is ready at
@@ -50,7 +57,7 @@ class [[nodiscard]] scoped_operation {
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    return suspend(coroutine, beck::scope_of(coroutine, at));
+    return suspend(coroutine, detail::scope_of(coroutine, at));
   }
   bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     return suspend(coroutine, environment);
@@ -68,7 +75,7 @@ class [[nodiscard]] scoped_operation {
   /// Gives the error if the stop of the scope has interrupted what was awaited.
   error_code end_scope() noexcept {
     error_code ec;
-    if (scope_ && scope_->interrupted()) ec = beck::make_error(scope_->stop_result());
+    if (scope_ && scope_->interrupted()) ec = detail::make_error(scope_->stop_result());
     scope_.reset();
     return ec;
   }
@@ -86,7 +93,7 @@ class [[nodiscard]] scoped_operation {
   bool suspend(std::coroutine_handle<Promise> coroutine, scope& environment) {
     limit_.enter(scope_, environment);
     limit_.set_on(*scope_);
-    return beck::suspend_inside(op_, coroutine, *scope_);
+    return detail::suspend_inside(op_, coroutine, *scope_);
   }
 };
 
@@ -146,6 +153,8 @@ class [[nodiscard]] scoped_task : public scoped_operation<task<T, Throwing>, Lim
   }
 };
 
+namespace functions {
+
 /// `awaitable` in a scope of the kind that `limit` says.
 template <scoped_awaitable Op, class Limit>
   requires(!is_task<Op>)
@@ -156,6 +165,9 @@ template <class T, bool Throwing, class Limit>
 scoped_task<T, Throwing, Limit> within(Limit limit, task<T, Throwing>&& work) {
   return {static_cast<task<T, Throwing>&&>(work), static_cast<Limit&&>(limit)};
 }
+
+}  // namespace functions
+using namespace functions;
 
 /// The limit of with_stop().
 class token_limit {
@@ -177,19 +189,22 @@ class no_limit {
   static void set_on(scope&) noexcept {}
 };
 
+}  // namespace detail
+
 /// Ends an operation, or a task and everything that it awaits, when a stop is requested through
 /// `token`, from any thread: operations end with operation_aborted, results that are there are
 /// delivered. A task gives io_result<T>. Memory: one recycled block while it waits.
-template <scoped_awaitable A>
+template <detail::scoped_awaitable A>
 auto with_stop(stop_token token, A awaitable) {
-  return beck::within(token_limit(static_cast<stop_token&&>(token)), static_cast<A&&>(awaitable));
+  return detail::within(detail::token_limit(static_cast<stop_token&&>(token)),
+                        static_cast<A&&>(awaitable));
 }
 
 /// Runs an operation or a task to its end although a stop was requested around it: for the goodbye
 /// that a stopped task still has to say. Give it a time limit. A task gives io_result<T>.
-template <scoped_awaitable A>
+template <detail::scoped_awaitable A>
 auto shield(A awaitable) {
-  return beck::within(no_limit(), static_cast<A&&>(awaitable));
+  return detail::within(detail::no_limit(), static_cast<A&&>(awaitable));
 }
 
 }  // namespace beck

@@ -3,9 +3,9 @@
 // for the device. Not a template.
 #pragma once
 
-#include <beck/io/file_operation.hpp>
-#include <beck/io/io_object.hpp>
-#include <beck/io/typed_executor.hpp>
+#include <beck/detail/file_operation.hpp>
+#include <beck/detail/io_object.hpp>
+#include <beck/detail/typed_executor.hpp>
 
 namespace beck {
 
@@ -14,6 +14,8 @@ struct file_alignment {
   std::uint32_t memory = 0;  ///< of the address of each buffer
   std::uint32_t offset = 0;  ///< of the offset, and of the size of each buffer
 };
+
+namespace detail {
 
 /// What holds a path: std::string, std::filesystem::path and their like.
 template <class P>
@@ -32,7 +34,7 @@ class [[nodiscard]] open_operation : public file_action {
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, beck::scope_of(coroutine, at));
+    suspend_in(coroutine, detail::scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     if (!this->wait_in(coroutine, environment)) return;
@@ -43,9 +45,9 @@ class [[nodiscard]] open_operation : public file_action {
   void begin() noexcept {
     address = const_cast<char*>(path_.c_str());
     if (has_nul()) {
-      beck::complete_later(*this, -error::invalid_argument);
+      detail::complete_later(*this, -error::invalid_argument);
     } else {
-      beck::start_operation(*this);
+      detail::start_operation(*this);
     }
   }
   bool begin_immediate() noexcept {
@@ -55,7 +57,7 @@ class [[nodiscard]] open_operation : public file_action {
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<open_operation&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<open_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:
@@ -70,13 +72,15 @@ class [[nodiscard]] open_operation : public file_action {
   Path path_;
 };
 
+}  // namespace detail
+
 /// A regular file, a block device, or anything else that pread(2) and pwrite(2) work on; not a
 /// pipe, a terminal or a socket, whose calls might never return (see posix::stream_descriptor).
 /// Thread, lifetime: as io_object. Cancellation: cancel() and close() end what has not begun; a
 /// call that the device works for gives its result, because that cannot be undone. close() waits
 /// for none of them: the file is closed when the last one has come back.
 /// io_uring: in the kernel. epoll: on a few threads of the context's own. Simulation: in memory.
-class file_object : public io_object {
+class file_object : public detail::io_object {
  public:
   /// How to open; combine with |. One of the first three is needed.
   enum flags : unsigned {
@@ -100,23 +104,23 @@ class file_object : public io_object {
 
   /// Opens; waits for the device. Errors: open(2)'s; name_too_long and invalid_argument for a path
   /// of more than 4,095 bytes or with a NUL in it; already_open.
-  void open(text_view path, flags how, error_code& ec) noexcept;
-  void open(text_view path, flags how);
+  void open(detail::text_view path, flags how, error_code& ec) noexcept;
+  void open(detail::text_view path, flags how);
   /// Opens without waiting. Requires that `path` stays as it is until the end. A file that was
   /// opened in spite of a cancel is closed again.
-  file_action async_open(const char* path, flags how) noexcept;
+  detail::file_action async_open(const char* path, flags how) noexcept;
   template <class Token>
   auto async_open(const char* path, flags how, Token&& token) {
-    return beck::launch(async_open(path, how), static_cast<Token&&>(token));
+    return detail::launch(async_open(path, how), static_cast<Token&&>(token));
   }
   /// The same with a std::string or a std::filesystem::path, which the operation keeps.
-  template <owned_path Path>
-  open_operation<Path> async_open(Path path, flags how) {
-    return open_operation<Path>(async_open(path.c_str(), how), static_cast<Path&&>(path));
+  template <detail::owned_path Path>
+  detail::open_operation<Path> async_open(Path path, flags how) {
+    return detail::open_operation<Path>(async_open(path.c_str(), how), static_cast<Path&&>(path));
   }
-  template <owned_path Path, class Token>
+  template <detail::owned_path Path, class Token>
   auto async_open(Path path, flags how, Token&& token) {
-    return beck::launch(async_open(static_cast<Path&&>(path), how), static_cast<Token&&>(token));
+    return detail::launch(async_open(static_cast<Path&&>(path), how), static_cast<Token&&>(token));
   }
 
   /// Takes over an open descriptor.
@@ -129,12 +133,12 @@ class file_object : public io_object {
   /// Cuts off, or adds zeros. Source: ftruncate(2).
   void resize(std::uint64_t bytes, error_code& ec) noexcept;
   void resize(std::uint64_t bytes);
-  file_action async_resize(std::uint64_t bytes) noexcept {
-    return {op_kind::file, file_call::resize, descriptor_, bytes, nullptr, 0};
+  detail::file_action async_resize(std::uint64_t bytes) noexcept {
+    return {detail::op_kind::file, detail::file_call::resize, descriptor_, bytes, nullptr, 0};
   }
   template <class Token>
   auto async_resize(std::uint64_t bytes, Token&& token) {
-    return beck::launch(async_resize(bytes), static_cast<Token&&>(token));
+    return detail::launch(async_resize(bytes), static_cast<Token&&>(token));
   }
 
   /// Everything that was written is on the device when it ends. After an error (EIO, ENOSPC,
@@ -142,22 +146,22 @@ class file_object : public io_object {
   /// again until the file is closed. Orders nothing: await the writes first. Source: fsync(2).
   void sync_all(error_code& ec) noexcept;
   void sync_all();
-  file_action async_sync_all() noexcept {
-    return {op_kind::file, file_call::sync_all, descriptor_, 0, nullptr, 0};
+  detail::file_action async_sync_all() noexcept {
+    return {detail::op_kind::file, detail::file_call::sync_all, descriptor_, 0, nullptr, 0};
   }
   template <class Token>
   auto async_sync_all(Token&& token) {
-    return beck::launch(async_sync_all(), static_cast<Token&&>(token));
+    return detail::launch(async_sync_all(), static_cast<Token&&>(token));
   }
   /// The same without attributes that are not needed to read it back. Source: fdatasync(2).
   void sync_data(error_code& ec) noexcept;
   void sync_data();
-  file_action async_sync_data() noexcept {
-    return {op_kind::file, file_call::sync_data, descriptor_, 0, nullptr, 0};
+  detail::file_action async_sync_data() noexcept {
+    return {detail::op_kind::file, detail::file_call::sync_data, descriptor_, 0, nullptr, 0};
   }
   template <class Token>
   auto async_sync_data(Token&& token) {
-    return beck::launch(async_sync_data(), static_cast<Token&&>(token));
+    return detail::launch(async_sync_data(), static_cast<Token&&>(token));
   }
 
   /// For files opened with `direct`: transfers that are not aligned so end with error::misaligned
@@ -165,13 +169,13 @@ class file_object : public io_object {
   file_alignment direct_alignment() const noexcept;
 
   /// The slot, for the library's own composed operations.
-  descriptor* slot() noexcept { return descriptor_; }
+  detail::descriptor* slot() noexcept { return descriptor_; }
 
  protected:
-  using io_object::io_object;
+  using detail::io_object::io_object;
 
   /// A synchronous call. Gives what moved.
-  std::size_t call_now(file_operation& op, error_code& ec) const noexcept;
+  std::size_t call_now(detail::file_operation& op, error_code& ec) const noexcept;
   std::uint64_t seek_to(std::int64_t offset, seek_basis whence, error_code& ec) noexcept;
 };
 
@@ -190,7 +194,7 @@ class basic_file : public file_object {
       : file_object(context, any_io_executor(executor)), typed_(executor) {}
 
  private:
-  [[no_unique_address]] typed_executor<Executor> typed_;
+  [[no_unique_address]] detail::typed_executor<Executor> typed_;
 };
 
 }  // namespace beck

@@ -26,7 +26,7 @@ class basic_random_access_file : public basic_file<Executor> {
   /// Driven by `context`, completing on any executor.
   basic_random_access_file(io_context& context, const Executor& executor)
       : base(context, executor) {}
-  basic_random_access_file(io_context& context, text_view path, flags how)
+  basic_random_access_file(io_context& context, detail::text_view path, flags how)
       : basic_random_access_file(context) {
     this->open(path, how);
   }
@@ -36,51 +36,55 @@ class basic_random_access_file : public basic_file<Executor> {
 
   /// Reads at least one byte, or reports: eof at or behind the end, 0 at once for an empty buffer.
   /// Source: pread(2), preadv(2).
-  file_transfer async_read_some_at(std::uint64_t offset, mutable_buffer buffer) noexcept {
-    return {op_kind::file, file_call::read, this->descriptor_,
-            offset,        buffer.data(),   buffer.size()};
+  detail::file_transfer async_read_some_at(std::uint64_t offset, mutable_buffer buffer) noexcept {
+    return {detail::op_kind::file, detail::file_call::read,
+            this->descriptor_,     offset,
+            buffer.data(),         buffer.size()};
   }
   template <mutable_buffer_sequence B>
-    requires(!single_mutable_buffer<B>)
-  file_vector_transfer async_read_some_at(std::uint64_t offset, const B& buffers) noexcept {
-    return {op_kind::file, file_call::read_vector, this->descriptor_, offset, buffers};
+    requires(!detail::single_mutable_buffer<B>)
+  detail::file_vector_transfer async_read_some_at(std::uint64_t offset, const B& buffers) noexcept {
+    return {detail::op_kind::file, detail::file_call::read_vector, this->descriptor_, offset,
+            buffers};
   }
   template <mutable_buffer_sequence B, class Token>
   auto async_read_some_at(std::uint64_t offset, const B& buffers, Token&& token) {
-    return beck::launch(async_read_some_at(offset, buffers), static_cast<Token&&>(token));
+    return detail::launch(async_read_some_at(offset, buffers), static_cast<Token&&>(token));
   }
 
   /// As with a mutable_buffer; see register_buffers().
-  template <registered_buffer B>
-  file_transfer async_read_some_at(std::uint64_t offset, const B& buffer) noexcept {
+  template <detail::registered_buffer B>
+  detail::file_transfer async_read_some_at(std::uint64_t offset, const B& buffer) noexcept {
     static_assert(std::is_same_v<B, mutable_registered_buffer>, "this buffer is only for writing");
-    file_transfer op = async_read_some_at(offset, buffer.buffer());
+    detail::file_transfer op = async_read_some_at(offset, buffer.buffer());
     op.registered = buffer.id().number();
     return op;
   }
 
   /// Writes at least one byte, or reports. Source: pwrite(2), pwritev(2).
-  file_transfer async_write_some_at(std::uint64_t offset, const_buffer buffer) noexcept {
-    return {op_kind::file,
-            file_call::write,
+  detail::file_transfer async_write_some_at(std::uint64_t offset, const_buffer buffer) noexcept {
+    return {detail::op_kind::file,
+            detail::file_call::write,
             this->descriptor_,
             offset,
             const_cast<void*>(buffer.data()),
             buffer.size()};
   }
   template <const_buffer_sequence B>
-    requires(!single_buffer<B>)
-  file_vector_transfer async_write_some_at(std::uint64_t offset, const B& buffers) noexcept {
-    return {op_kind::file, file_call::write_vector, this->descriptor_, offset, buffers};
+    requires(!detail::single_buffer<B>)
+  detail::file_vector_transfer async_write_some_at(std::uint64_t offset,
+                                                   const B& buffers) noexcept {
+    return {detail::op_kind::file, detail::file_call::write_vector, this->descriptor_, offset,
+            buffers};
   }
   template <const_buffer_sequence B, class Token>
   auto async_write_some_at(std::uint64_t offset, const B& buffers, Token&& token) {
-    return beck::launch(async_write_some_at(offset, buffers), static_cast<Token&&>(token));
+    return detail::launch(async_write_some_at(offset, buffers), static_cast<Token&&>(token));
   }
 
-  template <registered_buffer B>
-  file_transfer async_write_some_at(std::uint64_t offset, const B& buffer) noexcept {
-    file_transfer op = async_write_some_at(offset, const_buffer(buffer.buffer()));
+  template <detail::registered_buffer B>
+  detail::file_transfer async_write_some_at(std::uint64_t offset, const B& buffer) noexcept {
+    detail::file_transfer op = async_write_some_at(offset, const_buffer(buffer.buffer()));
     op.registered = buffer.id().number();
     return op;
   }
@@ -95,7 +99,7 @@ class basic_random_access_file : public basic_file<Executor> {
   std::size_t read_some_at(std::uint64_t offset, const B& buffers) {
     error_code ec;
     const std::size_t bytes = read_some_at(offset, buffers, ec);
-    throw_if(ec, "read_some_at");
+    detail::throw_if(ec, "read_some_at");
     return bytes;
   }
   template <const_buffer_sequence B>
@@ -107,7 +111,7 @@ class basic_random_access_file : public basic_file<Executor> {
   std::size_t write_some_at(std::uint64_t offset, const B& buffers) {
     error_code ec;
     const std::size_t bytes = write_some_at(offset, buffers, ec);
-    throw_if(ec, "write_some_at");
+    detail::throw_if(ec, "write_some_at");
     return bytes;
   }
 };

@@ -3,11 +3,13 @@
 // random_access_file, and over every device that offers async_read_some_at or async_write_some_at.
 #pragma once
 
+#include <beck/detail/composed_operation.hpp>
 #include <beck/file/random_access_file.hpp>
-#include <beck/io/composed_operation.hpp>
 #include <beck/run/compose.hpp>
 
 namespace beck {
+
+namespace detail {
 
 /// A device that can be read or written at offsets.
 template <class D>
@@ -51,7 +53,8 @@ class transfer_at_steps {
   void operator()(Self& self, const error_code& ec, std::size_t bytes) {
     total_ += bytes;
     if (ec || bytes == 0) {
-      static_cast<void>(beck::bytes_wanted(condition_, ec, total_));  // conditions may count errors
+      static_cast<void>(
+          detail::bytes_wanted(condition_, ec, total_));  // conditions may count errors
       self.complete(ec, total_);
     } else {
       go_on(self, ec);
@@ -61,8 +64,8 @@ class transfer_at_steps {
  private:
   template <class Self>
   void go_on(Self& self, const error_code& ec) {
-    const std::size_t more = beck::bytes_wanted(condition_, ec, total_);
-    const Buffer part = beck::part_of<Buffer>(buffers_.get(), total_, more);
+    const std::size_t more = detail::bytes_wanted(condition_, ec, total_);
+    const Buffer part = detail::part_of<Buffer>(buffers_.get(), total_, more);
     if (part.size() == 0) {
       self.complete(ec, total_);
     } else if constexpr (!single_buffer<Buffers> && takes_parts_at<Device, Buffer>) {
@@ -96,59 +99,63 @@ concept whole_read_buffer = registered_buffer<B> || single_mutable_buffer<B>;
 template <class B>
 concept whole_write_buffer = registered_buffer<B> || single_buffer<B>;
 
+}  // namespace detail
+
 /// Reads until the buffers are full, or to the end of the file (eof, with what came before).
 /// Several may be under way.
-template <class Executor, whole_read_buffer B>
-file_transfer async_read_at(basic_random_access_file<Executor>& file, std::uint64_t offset,
-                            const B& buffer) noexcept {
-  file_transfer op = file.async_read_some_at(offset, buffer);
-  op.flags = io_op::flag_all;
+template <class Executor, detail::whole_read_buffer B>
+detail::file_transfer async_read_at(basic_random_access_file<Executor>& file, std::uint64_t offset,
+                                    const B& buffer) noexcept {
+  detail::file_transfer op = file.async_read_some_at(offset, buffer);
+  op.flags = detail::io_op::flag_all;
   return op;
 }
-template <class Executor, whole_read_buffer B, class Token>
-  requires(!completion_condition<std::decay_t<Token>>)
+template <class Executor, detail::whole_read_buffer B, class Token>
+  requires(!detail::completion_condition<std::decay_t<Token>>)
 auto async_read_at(basic_random_access_file<Executor>& file, std::uint64_t offset, const B& buffer,
                    Token&& token) {
-  return beck::launch(beck::async_read_at(file, offset, buffer), static_cast<Token&&>(token));
+  return detail::launch(beck::async_read_at(file, offset, buffer), static_cast<Token&&>(token));
 }
-template <async_random_access_read_device D, mutable_buffer_sequence B, completion_condition C,
-          class Token = deferred_t>
+template <detail::async_random_access_read_device D, mutable_buffer_sequence B,
+          detail::completion_condition C, class Token = deferred_t>
 auto async_read_at(D& device, std::uint64_t offset, const B& buffers, C condition,
                    Token&& token = Token()) {
-  using steps = transfer_at_steps<D, mutable_buffer, B, C>;
+  using steps = detail::transfer_at_steps<D, mutable_buffer, B, C>;
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       steps(device, offset, buffers, static_cast<C&&>(condition)), token, device);
 }
-template <async_random_access_read_device D, mutable_buffer_sequence B, class Token = deferred_t>
-  requires(!completion_condition<std::decay_t<Token>> && !registered_buffer<B>)
+template <detail::async_random_access_read_device D, mutable_buffer_sequence B,
+          class Token = deferred_t>
+  requires(!detail::completion_condition<std::decay_t<Token>> && !detail::registered_buffer<B>)
 auto async_read_at(D& device, std::uint64_t offset, const B& buffers, Token&& token = Token()) {
   return beck::async_read_at(device, offset, buffers, transfer_all(), static_cast<Token&&>(token));
 }
 
 /// Writes everything. Gives how much was written, also with an error.
-template <class Executor, whole_write_buffer B>
-file_transfer async_write_at(basic_random_access_file<Executor>& file, std::uint64_t offset,
-                             const B& buffer) noexcept {
-  file_transfer op = file.async_write_some_at(offset, buffer);
-  op.flags = io_op::flag_all;
+template <class Executor, detail::whole_write_buffer B>
+detail::file_transfer async_write_at(basic_random_access_file<Executor>& file, std::uint64_t offset,
+                                     const B& buffer) noexcept {
+  detail::file_transfer op = file.async_write_some_at(offset, buffer);
+  op.flags = detail::io_op::flag_all;
   return op;
 }
-template <class Executor, whole_write_buffer B, class Token>
-  requires(!completion_condition<std::decay_t<Token>>)
+template <class Executor, detail::whole_write_buffer B, class Token>
+  requires(!detail::completion_condition<std::decay_t<Token>>)
 auto async_write_at(basic_random_access_file<Executor>& file, std::uint64_t offset, const B& buffer,
                     Token&& token) {
-  return beck::launch(beck::async_write_at(file, offset, buffer), static_cast<Token&&>(token));
+  return detail::launch(beck::async_write_at(file, offset, buffer), static_cast<Token&&>(token));
 }
-template <async_random_access_write_device D, const_buffer_sequence B, completion_condition C,
-          class Token = deferred_t>
+template <detail::async_random_access_write_device D, const_buffer_sequence B,
+          detail::completion_condition C, class Token = deferred_t>
 auto async_write_at(D& device, std::uint64_t offset, const B& buffers, C condition,
                     Token&& token = Token()) {
-  using steps = transfer_at_steps<D, const_buffer, B, C>;
+  using steps = detail::transfer_at_steps<D, const_buffer, B, C>;
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       steps(device, offset, buffers, static_cast<C&&>(condition)), token, device);
 }
-template <async_random_access_write_device D, const_buffer_sequence B, class Token = deferred_t>
-  requires(!completion_condition<std::decay_t<Token>> && !registered_buffer<B>)
+template <detail::async_random_access_write_device D, const_buffer_sequence B,
+          class Token = deferred_t>
+  requires(!detail::completion_condition<std::decay_t<Token>> && !detail::registered_buffer<B>)
 auto async_write_at(D& device, std::uint64_t offset, const B& buffers, Token&& token = Token()) {
   return beck::async_write_at(device, offset, buffers, transfer_all(), static_cast<Token&&>(token));
 }
@@ -157,7 +164,7 @@ auto async_write_at(D& device, std::uint64_t offset, const B& buffers, Token&& t
 template <class Device, mutable_buffer_sequence B>
 std::size_t read_at(Device& device, std::uint64_t offset, const B& buffers, error_code& ec) {
   transfer_all all;
-  return beck::transfer_steps_now<mutable_buffer>(
+  return detail::transfer_steps_now<mutable_buffer>(
       buffers, all, ec,
       [&](const auto& parts,
           std::size_t total) -> decltype(device.read_some_at(offset, parts, ec)) {
@@ -168,13 +175,13 @@ template <class Device, mutable_buffer_sequence B>
 std::size_t read_at(Device& device, std::uint64_t offset, const B& buffers) {
   error_code ec;
   const std::size_t total = beck::read_at(device, offset, buffers, ec);
-  if (ec) throw_error(ec, "read_at", total);
+  if (ec) detail::throw_error(ec, "read_at", total);
   return total;
 }
 template <class Device, const_buffer_sequence B>
 std::size_t write_at(Device& device, std::uint64_t offset, const B& buffers, error_code& ec) {
   transfer_all all;
-  return beck::transfer_steps_now<const_buffer>(
+  return detail::transfer_steps_now<const_buffer>(
       buffers, all, ec,
       [&](const auto& parts,
           std::size_t total) -> decltype(device.write_some_at(offset, parts, ec)) {
@@ -185,7 +192,7 @@ template <class Device, const_buffer_sequence B>
 std::size_t write_at(Device& device, std::uint64_t offset, const B& buffers) {
   error_code ec;
   const std::size_t total = beck::write_at(device, offset, buffers, ec);
-  if (ec) throw_error(ec, "write_at", total);
+  if (ec) detail::throw_error(ec, "write_at", total);
   return total;
 }
 

@@ -28,7 +28,8 @@ class basic_stream_file : public basic_file<Executor> {
   explicit basic_stream_file(const Executor& executor) : base(executor) {}
   /// Driven by `context`, completing on any executor.
   basic_stream_file(io_context& context, const Executor& executor) : base(context, executor) {}
-  basic_stream_file(io_context& context, text_view path, flags how) : basic_stream_file(context) {
+  basic_stream_file(io_context& context, detail::text_view path, flags how)
+      : basic_stream_file(context) {
     this->open(path, how);
   }
   basic_stream_file(io_context& context, int handle) : basic_stream_file(context) {
@@ -43,53 +44,63 @@ class basic_stream_file : public basic_file<Executor> {
   std::uint64_t seek(std::int64_t offset, seek_basis whence) {
     error_code ec;
     const std::uint64_t position = this->seek_to(offset, whence, ec);
-    throw_if(ec, "seek");
+    detail::throw_if(ec, "seek");
     return position;
   }
 
   /// Reads at least one byte, or reports: eof at the end, 0 at once for an empty buffer.
-  file_transfer async_read_some(mutable_buffer buffer) noexcept {
-    return {op_kind::file_in_order, file_call::read, this->descriptor_, 0,
-            buffer.data(),          buffer.size()};
+  detail::file_transfer async_read_some(mutable_buffer buffer) noexcept {
+    return {detail::op_kind::file_in_order,
+            detail::file_call::read,
+            this->descriptor_,
+            0,
+            buffer.data(),
+            buffer.size()};
   }
   template <mutable_buffer_sequence B>
-    requires(!single_mutable_buffer<B>)
-  file_vector_transfer async_read_some(const B& buffers) noexcept {
-    return {op_kind::file_in_order, file_call::read_vector, this->descriptor_, 0, buffers};
+    requires(!detail::single_mutable_buffer<B>)
+  detail::file_vector_transfer async_read_some(const B& buffers) noexcept {
+    return {detail::op_kind::file_in_order, detail::file_call::read_vector, this->descriptor_, 0,
+            buffers};
   }
   template <mutable_buffer_sequence B, class Token>
   auto async_read_some(const B& buffers, Token&& token) {
-    return beck::launch(async_read_some(buffers), static_cast<Token&&>(token));
+    return detail::launch(async_read_some(buffers), static_cast<Token&&>(token));
   }
 
   /// As with a mutable_buffer; see register_buffers().
-  template <registered_buffer B>
-  file_transfer async_read_some(const B& buffer) noexcept {
+  template <detail::registered_buffer B>
+  detail::file_transfer async_read_some(const B& buffer) noexcept {
     static_assert(std::is_same_v<B, mutable_registered_buffer>, "this buffer is only for writing");
-    file_transfer op = async_read_some(buffer.buffer());
+    detail::file_transfer op = async_read_some(buffer.buffer());
     op.registered = buffer.id().number();
     return op;
   }
 
   /// Writes at least one byte, or reports. With `append` the position plays no part, and is moved
   /// all the same.
-  file_transfer async_write_some(const_buffer buffer) noexcept {
-    return {op_kind::file_in_order,           file_call::write, this->descriptor_, 0,
-            const_cast<void*>(buffer.data()), buffer.size()};
+  detail::file_transfer async_write_some(const_buffer buffer) noexcept {
+    return {detail::op_kind::file_in_order,
+            detail::file_call::write,
+            this->descriptor_,
+            0,
+            const_cast<void*>(buffer.data()),
+            buffer.size()};
   }
   template <const_buffer_sequence B>
-    requires(!single_buffer<B>)
-  file_vector_transfer async_write_some(const B& buffers) noexcept {
-    return {op_kind::file_in_order, file_call::write_vector, this->descriptor_, 0, buffers};
+    requires(!detail::single_buffer<B>)
+  detail::file_vector_transfer async_write_some(const B& buffers) noexcept {
+    return {detail::op_kind::file_in_order, detail::file_call::write_vector, this->descriptor_, 0,
+            buffers};
   }
   template <const_buffer_sequence B, class Token>
   auto async_write_some(const B& buffers, Token&& token) {
-    return beck::launch(async_write_some(buffers), static_cast<Token&&>(token));
+    return detail::launch(async_write_some(buffers), static_cast<Token&&>(token));
   }
 
-  template <registered_buffer B>
-  file_transfer async_write_some(const B& buffer) noexcept {
-    file_transfer op = async_write_some(const_buffer(buffer.buffer()));
+  template <detail::registered_buffer B>
+  detail::file_transfer async_write_some(const B& buffer) noexcept {
+    detail::file_transfer op = async_write_some(const_buffer(buffer.buffer()));
     op.registered = buffer.id().number();
     return op;
   }
@@ -104,7 +115,7 @@ class basic_stream_file : public basic_file<Executor> {
   std::size_t read_some(const B& buffers) {
     error_code ec;
     const std::size_t bytes = read_some(buffers, ec);
-    throw_if(ec, "read_some");
+    detail::throw_if(ec, "read_some");
     return bytes;
   }
   template <const_buffer_sequence B>
@@ -116,7 +127,7 @@ class basic_stream_file : public basic_file<Executor> {
   std::size_t write_some(const B& buffers) {
     error_code ec;
     const std::size_t bytes = write_some(buffers, ec);
-    throw_if(ec, "write_some");
+    detail::throw_if(ec, "write_some");
     return bytes;
   }
 };

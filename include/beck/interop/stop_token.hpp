@@ -54,6 +54,8 @@ class [[nodiscard]] to_std_stop_token {
   stop_callback<pass_on> passing_;
 };
 
+namespace detail {
+
 /// A scope that a std::stop_token stops.
 class std_token_scope : public token_scope {
  public:
@@ -79,11 +81,13 @@ class std_token_limit {
   std::stop_token token_;
 };
 
+}  // namespace detail
+
 /// As with_stop() with a token of this library.
-template <scoped_awaitable A>
+template <detail::scoped_awaitable A>
 auto with_stop(std::stop_token token, A awaitable) {
-  return beck::within(std_token_limit(static_cast<std::stop_token&&>(token)),
-                      static_cast<A&&>(awaitable));
+  return detail::within(detail::std_token_limit(static_cast<std::stop_token&&>(token)),
+                        static_cast<A&&>(awaitable));
 }
 
 }  // namespace beck

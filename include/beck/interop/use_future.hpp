@@ -21,6 +21,8 @@ class use_future_t {
 };
 inline constexpr use_future_t use_future{};
 
+namespace detail {
+
 /// How a signature's arguments become one value or an exception.
 template <class... T>
 struct future_value {
@@ -90,14 +92,16 @@ class promise_handler {
   std::promise<value_type> promise_;
 };
 
+}  // namespace detail
+
 template <class... A>
 class async_result<use_future_t, void(A...)> {
  public:
   template <class Initiation, class Tok, class... Args>
   static auto initiate(Initiation&& initiation, Tok&&, Args&&... args) {
-    promise_handler<A...> handler;
+    detail::promise_handler<A...> handler;
     auto future = handler.get_future();
-    static_cast<Initiation&&>(initiation)(static_cast<promise_handler<A...>&&>(handler),
+    static_cast<Initiation&&>(initiation)(static_cast<detail::promise_handler<A...>&&>(handler),
                                           static_cast<Args&&>(args)...);
     return future;
   }

@@ -5,11 +5,12 @@
 #pragma once
 
 #include <beck/base/buffer.hpp>
-#include <beck/io/launch.hpp>
-#include <beck/io/stream_object.hpp>
+#include <beck/detail/callback_operation.hpp>
+#include <beck/detail/stream_object.hpp>
 
 namespace beck {
 
+namespace detail {
 struct lease_slot;
 
 /// Gives a buffer back to the pool that it came from. Any thread.
@@ -17,13 +18,15 @@ void return_lease(lease_slot* slot) noexcept;
 /// The bytes of a buffer.
 char* lease_data(const lease_slot* slot) noexcept;
 
+}  // namespace detail
+
 /// Bytes in a buffer of the context, which gets it back when this object goes. Move-only; an empty
 /// one holds none. Thread: one at a time, any; also after its context is gone, whose pool then
 /// lives until the last of them.
 class buffer_lease {
  public:
   buffer_lease() noexcept = default;
-  buffer_lease(lease_slot* slot, std::size_t bytes) noexcept : slot_(slot), size_(bytes) {}
+  buffer_lease(detail::lease_slot* slot, std::size_t bytes) noexcept : slot_(slot), size_(bytes) {}
   buffer_lease(buffer_lease&& other) noexcept : slot_(other.slot_), size_(other.size_) {
     other.slot_ = nullptr;
     other.size_ = 0;
@@ -40,7 +43,7 @@ class buffer_lease {
   ~buffer_lease() { reset(); }
 
   /// The bytes that were received. They may be changed; there is no room behind them.
-  char* data() const noexcept { return slot_ != nullptr ? lease_data(slot_) : nullptr; }
+  char* data() const noexcept { return slot_ != nullptr ? detail::lease_data(slot_) : nullptr; }
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
   const_buffer buffer() const noexcept { return {data(), size_}; }
@@ -49,15 +52,17 @@ class buffer_lease {
 
   /// Gives the buffer back now.
   void reset() noexcept {
-    if (slot_ != nullptr) return_lease(slot_);
+    if (slot_ != nullptr) detail::return_lease(slot_);
     slot_ = nullptr;
     size_ = 0;
   }
 
  private:
-  lease_slot* slot_ = nullptr;
+  detail::lease_slot* slot_ = nullptr;
   std::size_t size_ = 0;
 };
+
+namespace detail {
 
 /// What async_receive() gives. Until it completes `address` is null, or the buffer that is kept for
 /// it.
@@ -83,9 +88,11 @@ class [[nodiscard]] receive_operation : public operation {
   }
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<receive_operation&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<receive_operation&&>(*this), static_cast<Token&&>(token));
   }
 };
+
+}  // namespace detail
 
 /// Receives what is there, at least one byte and at most one buffer of the context
 /// (io_context::options::lease_buffers()), or reports; eof at the end of the stream.
@@ -99,12 +106,12 @@ class [[nodiscard]] receive_operation : public operation {
 /// Errors: those of async_read_some(); no_memory if not even a first buffer could be allocated,
 /// with the bytes still there. Cancellation: as async_read_some(), no byte is lost. Memory: none
 /// but the pool, which grows up to its bound and never shrinks.
-inline receive_operation async_receive(stream_object& stream) noexcept {
-  return receive_operation(stream);
+inline detail::receive_operation async_receive(detail::stream_object& stream) noexcept {
+  return detail::receive_operation(stream);
 }
 template <class Token>
-auto async_receive(stream_object& stream, Token&& token) {
-  return beck::launch(async_receive(stream), static_cast<Token&&>(token));
+auto async_receive(detail::stream_object& stream, Token&& token) {
+  return detail::launch(async_receive(stream), static_cast<Token&&>(token));
 }
 
 }  // namespace beck

@@ -4,30 +4,37 @@
 // handler's block. There is no timer object, and nothing races.
 #pragma once
 
-#include <beck/io/alarmed_operation.hpp>
+#include <beck/detail/alarmed_operation.hpp>
 #include <beck/run/op.hpp>
 
 namespace beck {
 
+namespace detail {
 class composed_transfer;
 class read_until_operation;
+
+}  // namespace detail
 
 /// A token and the time after which its operation is cancelled.
 template <class Token>
 class cancel_after_t {
  public:
   template <class T>
-  constexpr cancel_after_t(const cancel_limit& limit, T&& token)
+  constexpr cancel_after_t(const detail::cancel_limit& limit, T&& token)
       : limit_(limit), token_(static_cast<T&&>(token)) {}
-  const cancel_limit& limit() const noexcept { return limit_; }
+  const detail::cancel_limit& limit() const noexcept { return limit_; }
   Token& get() & noexcept { return token_; }
   Token&& get() && noexcept { return static_cast<Token&&>(token_); }
   const Token& get() const& noexcept { return token_; }
 
  private:
-  cancel_limit limit_;
+  detail::cancel_limit limit_;
   [[no_unique_address]] Token token_;
 };
+
+namespace detail {
+
+namespace functions {
 
 /// Of an operation that is awaited. A limit that it could not honour never comes.
 template <class Op>
@@ -43,6 +50,9 @@ time_limit limit_of_awaited(const Op& op, const cancel_limit& limit) noexcept {
   return time_limit(time_point::max(), stop_reason::stop);
 }
 
+}  // namespace functions
+using namespace functions;
+
 /// An inert operation with a limit: awaited, or called with another token.
 template <class Op>
 class [[nodiscard]] limited_operation : public scoped_operation<Op, time_limit> {
@@ -52,7 +62,7 @@ class [[nodiscard]] limited_operation : public scoped_operation<Op, time_limit> 
   using signature = typename Op::signature;
 
   limited_operation(Op&& inert, const cancel_limit& limit)
-      : base(static_cast<Op&&>(inert), beck::limit_of_awaited(inert, limit)), limit_(limit) {}
+      : base(static_cast<Op&&>(inert), detail::limit_of_awaited(inert, limit)), limit_(limit) {}
   template <class Token>
   auto operator()(Token&& token) && {
     return static_cast<Op&&>(this->op_)(
@@ -108,7 +118,7 @@ class travelling_start {
       : start_(static_cast<Start&&>(start)), handler_(static_cast<Handler&&>(handler)) {}
   const Handler& wrapped_handler() const noexcept { return handler_; }
   void operator()() {
-    beck::start_callback(static_cast<Start&&>(start_), static_cast<Handler&&>(handler_));
+    detail::start_callback(static_cast<Start&&>(start_), static_cast<Handler&&>(handler_));
   }
 
  private:
@@ -137,7 +147,7 @@ class limited_initiation {
   void operator()(H&& handler) {
     if constexpr (launches_io<Launch>) {
       using op = std::decay_t<decltype(static_cast<Launch&&>(launch_).operation())>;
-      beck::start_callback(
+      detail::start_callback(
           alarmed_operation<op>(static_cast<Launch&&>(launch_).operation(), limit_),
           static_cast<H&&>(handler));
     } else {
@@ -149,9 +159,9 @@ class limited_initiation {
       check_clock(where);
       start begin(static_cast<Launch&&>(launch_), limit_, where);
       if (where.running_in_this_thread()) {
-        beck::start_callback(static_cast<start&&>(begin), static_cast<H&&>(handler));
+        detail::start_callback(static_cast<start&&>(begin), static_cast<H&&>(handler));
       } else {
-        beck::post_function(
+        detail::post_function(
             where, travelling_start<start, handler_type>(static_cast<start&&>(begin),
                                                          handler_type(static_cast<H&&>(handler))));
       }
@@ -173,6 +183,8 @@ class limited_initiation {
   cancel_limit limit_;
   any_io_executor home_;
 };
+
+}  // namespace detail
 
 template <class Token, class Signature>
   requires completion_token_for<Token, Signature>
@@ -200,10 +212,10 @@ class async_result<cancel_after_t<Token>, Signature> {
  private:
   template <class Launch, class Tok>
   static auto start(Launch launch, any_io_executor home, Tok&& token) {
-    const cancel_limit limit = token.limit();
+    const detail::cancel_limit limit = token.limit();
     return async_result<Token, Signature>::initiate(
-        limited_initiation<Signature, Launch>(static_cast<Launch&&>(launch), limit,
-                                              static_cast<any_io_executor&&>(home)),
+        detail::limited_initiation<Signature, Launch>(static_cast<Launch&&>(launch), limit,
+                                                      static_cast<any_io_executor&&>(home)),
         static_cast<Tok&&>(token).get());
   }
 };
@@ -221,32 +233,32 @@ class async_result<cancel_after_t<Token>, Signature> {
 template <class Token>
 cancel_after_t<std::decay_t<Token>> cancel_after(duration after, cancellation_type type,
                                                  Token&& token) {
-  return {cancel_limit(after, type), static_cast<Token&&>(token)};
+  return {detail::cancel_limit(after, type), static_cast<Token&&>(token)};
 }
 template <class Token>
   requires(!std::is_same_v<std::decay_t<Token>, cancellation_type>)
 cancel_after_t<std::decay_t<Token>> cancel_after(duration after, Token&& token) {
-  return {cancel_limit(after, cancellation_type::terminal), static_cast<Token&&>(token)};
+  return {detail::cancel_limit(after, cancellation_type::terminal), static_cast<Token&&>(token)};
 }
 inline cancel_after_t<deferred_t> cancel_after(
     duration after, cancellation_type type = cancellation_type::terminal) noexcept {
-  return {cancel_limit(after, type), deferred};
+  return {detail::cancel_limit(after, type), deferred};
 }
 
 /// As cancel_after(), at a point in time.
 template <class Token>
 cancel_after_t<std::decay_t<Token>> cancel_at(time_point at, cancellation_type type,
                                               Token&& token) {
-  return {cancel_limit(at, type), static_cast<Token&&>(token)};
+  return {detail::cancel_limit(at, type), static_cast<Token&&>(token)};
 }
 template <class Token>
   requires(!std::is_same_v<std::decay_t<Token>, cancellation_type>)
 cancel_after_t<std::decay_t<Token>> cancel_at(time_point at, Token&& token) {
-  return {cancel_limit(at, cancellation_type::terminal), static_cast<Token&&>(token)};
+  return {detail::cancel_limit(at, cancellation_type::terminal), static_cast<Token&&>(token)};
 }
 inline cancel_after_t<deferred_t> cancel_at(
     time_point at, cancellation_type type = cancellation_type::terminal) noexcept {
-  return {cancel_limit(at, type), deferred};
+  return {detail::cancel_limit(at, type), deferred};
 }
 
 }  // namespace beck

@@ -10,8 +10,12 @@
 
 namespace beck {
 
+namespace detail {
+
 /// At most this much is asked for in one step of a composed operation with a condition.
 inline constexpr std::size_t transfer_step_max = 65536;
+
+}  // namespace detail
 
 class transfer_all {
  public:
@@ -25,7 +29,7 @@ class transfer_at_least {
  public:
   explicit transfer_at_least(std::size_t bytes) noexcept : bytes_(bytes) {}
   std::size_t operator()(const error_code& ec, std::size_t moved) const noexcept {
-    return ec || moved >= bytes_ ? 0 : transfer_step_max;
+    return ec || moved >= bytes_ ? 0 : detail::transfer_step_max;
   }
 
  private:
@@ -43,6 +47,8 @@ class transfer_exactly {
   std::size_t bytes_;
 };
 
+namespace detail {
+
 /// A callable with a completion condition's signature (a token never has it). It must not throw: it
 /// is called between the steps of an operation, where an exception has nobody to go to and ends the
 /// program.
@@ -50,6 +56,8 @@ template <class C>
 concept completion_condition = requires(C& c, const error_code& ec, std::size_t moved) {
   { c(ec, moved) } -> std::convertible_to<std::size_t>;
 };
+
+namespace functions {
 
 /// Asks a condition. As in Asio, one that gives a bool says whether the operation is done.
 template <completion_condition C>
@@ -60,5 +68,10 @@ std::size_t bytes_wanted(C& condition, const error_code& ec, std::size_t moved) 
     return static_cast<std::size_t>(condition(ec, moved));
   }
 }
+
+}  // namespace functions
+using namespace functions;
+
+}  // namespace detail
 
 }  // namespace beck

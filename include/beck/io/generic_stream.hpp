@@ -13,14 +13,16 @@ namespace beck {
 /// A stream that can be read: `async_read_some(mutable_buffer, token)` for void(error_code,
 /// std::size_t), which moves at least one byte or reports, and `get_executor()`.
 template <class S>
-concept async_read_stream = has_executor<S> && requires(S& stream, const mutable_buffer& buffer) {
-  stream.async_read_some(buffer, deferred);
-};
+concept async_read_stream =
+    detail::has_executor<S> &&
+    requires(S& stream, const mutable_buffer& buffer) { stream.async_read_some(buffer, deferred); };
 /// A stream that can be written, likewise.
 template <class S>
-concept async_write_stream = has_executor<S> && requires(S& stream, const const_buffer& buffer) {
-  stream.async_write_some(buffer, deferred);
-};
+concept async_write_stream =
+    detail::has_executor<S> &&
+    requires(S& stream, const const_buffer& buffer) { stream.async_write_some(buffer, deferred); };
+
+namespace detail {
 
 /// Streams that the overloads for stream_object do not take.
 template <class S>
@@ -56,7 +58,8 @@ class transfer_steps {
   void operator()(Self& self, const error_code& ec, std::size_t bytes) {
     total_ += bytes;
     if (ec || bytes == 0) {
-      static_cast<void>(beck::bytes_wanted(condition_, ec, total_));  // conditions may count errors
+      static_cast<void>(
+          detail::bytes_wanted(condition_, ec, total_));  // conditions may count errors
       self.complete(ec, total_);
     } else {
       go_on(self, ec);
@@ -66,8 +69,8 @@ class transfer_steps {
  private:
   template <class Self>
   void go_on(Self& self, const error_code& ec) {
-    const std::size_t more = beck::bytes_wanted(condition_, ec, total_);
-    const Buffer part = beck::part_of<Buffer>(buffers_.get(), total_, more);
+    const std::size_t more = detail::bytes_wanted(condition_, ec, total_);
+    const Buffer part = detail::part_of<Buffer>(buffers_.get(), total_, more);
     if (part.size() == 0) {
       self.complete(ec, total_);
     } else if constexpr (!single_buffer<Buffers> && takes_parts<Stream, Buffer>) {
@@ -93,32 +96,36 @@ class transfer_steps {
   std::size_t total_ = 0;
 };
 
+}  // namespace detail
+
 /// As async_read and async_write of io/read_write.hpp, for streams of users. Requires that the
 /// stream outlives the operation. Several on one direction are the user's to order.
-template <foreign_read_stream S, mutable_buffer_sequence B, completion_condition C,
+template <detail::foreign_read_stream S, mutable_buffer_sequence B, detail::completion_condition C,
           class Token = deferred_t>
 auto async_read(S& stream, const B& buffers, C condition, Token&& token = Token()) {
-  using steps = transfer_steps<S, mutable_buffer, B, C>;
+  using steps = detail::transfer_steps<S, mutable_buffer, B, C>;
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       steps(stream, buffers, static_cast<C&&>(condition)), token, stream);
 }
-template <foreign_read_stream S, mutable_buffer_sequence B, class Token = deferred_t>
-  requires(!completion_condition<std::decay_t<Token>>)
+template <detail::foreign_read_stream S, mutable_buffer_sequence B, class Token = deferred_t>
+  requires(!detail::completion_condition<std::decay_t<Token>>)
 auto async_read(S& stream, const B& buffers, Token&& token = Token()) {
   return beck::async_read(stream, buffers, transfer_all(), static_cast<Token&&>(token));
 }
-template <foreign_write_stream S, const_buffer_sequence B, completion_condition C,
+template <detail::foreign_write_stream S, const_buffer_sequence B, detail::completion_condition C,
           class Token = deferred_t>
 auto async_write(S& stream, const B& buffers, C condition, Token&& token = Token()) {
-  using steps = transfer_steps<S, const_buffer, B, C>;
+  using steps = detail::transfer_steps<S, const_buffer, B, C>;
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       steps(stream, buffers, static_cast<C&&>(condition)), token, stream);
 }
-template <foreign_write_stream S, const_buffer_sequence B, class Token = deferred_t>
-  requires(!completion_condition<std::decay_t<Token>>)
+template <detail::foreign_write_stream S, const_buffer_sequence B, class Token = deferred_t>
+  requires(!detail::completion_condition<std::decay_t<Token>>)
 auto async_write(S& stream, const B& buffers, Token&& token = Token()) {
   return beck::async_write(stream, buffers, transfer_all(), static_cast<Token&&>(token));
 }
+
+namespace detail {
 
 /// The steps of async_read_until.
 template <class Stream, class Match>
@@ -144,14 +151,14 @@ class read_until_steps {
  private:
   template <class Self>
   void search(Self& self) {
-    const match_outcome outcome = match_(buffer_.view(), from_);
+    const detail::match_outcome outcome = match_(buffer_.view(), from_);
     if (outcome.matched()) {
       self.complete(error_code(), outcome.position());
       return;
     }
     from_ = outcome.position();
-    if (const int refused = make_receive_room(buffer_, space_); refused != 0) {
-      self.complete(make_error(refused), 0);
+    if (const int refused = detail::make_receive_room(buffer_, space_); refused != 0) {
+      self.complete(detail::make_error(refused), 0);
       return;
     }
     Stream& stream = *stream_;  // `self` takes this object with it
@@ -165,25 +172,27 @@ class read_until_steps {
   std::size_t from_ = 0;
 };
 
+}  // namespace detail
+
 /// As async_read_until of io/read_until.hpp, for streams of users.
-template <foreign_read_stream S, class Token = deferred_t>
-auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, text_view delimiter,
+template <detail::foreign_read_stream S, class Token = deferred_t>
+auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, detail::text_view delimiter,
                       Token&& token = Token()) {
   return beck::async_compose<Token, void(error_code, std::size_t)>(
-      read_until_steps(stream, buffer, delimiter_match(delimiter)), token, stream);
+      detail::read_until_steps(stream, buffer, detail::delimiter_match(delimiter)), token, stream);
 }
-template <foreign_read_stream S, class Token = deferred_t>
+template <detail::foreign_read_stream S, class Token = deferred_t>
 auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, char delimiter,
                       Token&& token = Token()) {
   return beck::async_compose<Token, void(error_code, std::size_t)>(
-      read_until_steps(stream, buffer, delimiter_match(delimiter)), token, stream);
+      detail::read_until_steps(stream, buffer, detail::delimiter_match(delimiter)), token, stream);
 }
-template <foreign_read_stream S, match_condition C, class Token = deferred_t>
+template <detail::foreign_read_stream S, detail::match_condition C, class Token = deferred_t>
 auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, C condition,
                       Token&& token = Token()) {
-  using match = condition_match<C>;
+  using match = detail::condition_match<C>;
   return beck::async_compose<Token, void(error_code, std::size_t)>(
-      read_until_steps(stream, buffer, match(static_cast<C&&>(condition))), token, stream);
+      detail::read_until_steps(stream, buffer, match(static_cast<C&&>(condition))), token, stream);
 }
 
 /// The members as free functions.

@@ -8,15 +8,20 @@
 #include <exception>
 
 #include <beck/base/duration.hpp>
-#include <beck/base/text_sink.hpp>
+#include <beck/detail/text_sink.hpp>
 #include <beck/run/any_io_executor.hpp>
 #include <beck/run/post.hpp>
 #include <beck/run/work_guard.hpp>
 
 namespace beck {
 
+namespace detail {
 class io_loop;
 class sim_host;
+struct backend_selection;
+
+}  // namespace detail
+
 namespace testing {
 struct context_seam;
 namespace sim {
@@ -45,9 +50,13 @@ enum class receive_arming : unsigned char {
   none,   ///< it waits for the descriptor's poll, as a receive into a large buffer does
 };
 
+namespace detail {
+
 /// Parses "automatic", "io_uring", "epoll" or "sim". Throws system_error (invalid_argument) whose
 /// message names the value and what is allowed.
 backend parse_backend(text_view name);
+
+}  // namespace detail
 
 /// What a context has done since it was made. Counters only grow.
 struct context_stats {
@@ -127,8 +136,8 @@ class io_context : public execution_context {
     options& busy_poll(duration most) noexcept;
 
    private:
-    friend class io_loop;
-    friend struct backend_selection;
+    friend class detail::io_loop;
+    friend struct detail::backend_selection;
     friend class io_context;
     friend struct testing::context_seam;
     friend class testing::sim::host;
@@ -140,7 +149,7 @@ class io_context : public execution_context {
     std::uint64_t seed_ = 1;
     std::size_t lease_buffers_ = 512, lease_bytes_ = 4096;
     std::int64_t busy_poll_ns_ = 0;
-    sim_host* host_ = nullptr;
+    detail::sim_host* host_ = nullptr;
     uring::ring_kernel* kernel_ = nullptr;  // the library's tests put a scripted one below the ring
   };
 
@@ -159,7 +168,7 @@ class io_context : public execution_context {
       any_io_executor(*this).execute(static_cast<F&&>(function));
     }
 
-    const executor_table* table() const noexcept { return context_->table_; }
+    const detail::executor_table* table() const noexcept { return context_->table_; }
     void* target() const noexcept { return context_->loop_; }
     friend bool operator==(const executor_type&, const executor_type&) noexcept = default;
 
@@ -229,16 +238,16 @@ class io_context : public execution_context {
   /// only the thread that runs them.
   /// Not listed: handlers without a task, and tasks that live on a thread_pool or a user's
   /// executor, or are on their way here from other threads or strands and have not begun.
-  void dump(text_sink out, std::size_t groups_max = dump_groups) const;
+  void dump(detail::text_sink out, std::size_t groups_max = dump_groups) const;
   static constexpr std::size_t dump_groups = 50;
 
  private:
-  friend class io_loop;
-  static const executor_table loop_table;
-  static const executor_table shared_loop_table;
+  friend class detail::io_loop;
+  static const detail::executor_table loop_table;
+  static const detail::executor_table shared_loop_table;
 
-  io_loop* loop_;
-  const executor_table* table_;
+  detail::io_loop* loop_;
+  const detail::executor_table* table_;
 };
 
 }  // namespace beck

@@ -9,7 +9,10 @@
 
 namespace beck {
 
+namespace detail {
 class io_pool_state;
+
+}  // namespace detail
 
 /// Exclusive contexts, each on a thread that the pool makes. Each is made, run and destroyed on its
 /// thread, so an object or a task of one of them needs no lock against itself.
@@ -51,7 +54,7 @@ class io_pool {
   void on_unhandled(void (*handler)(std::exception_ptr, void* data), void* data = nullptr) noexcept;
 
  private:
-  io_pool_state* state_;
+  detail::io_pool_state* state_;
 };
 
 }  // namespace beck

@@ -3,7 +3,7 @@
 // with Asio's interface.
 #pragma once
 
-#include <beck/io/descriptor_stream.hpp>
+#include <beck/detail/descriptor_stream.hpp>
 
 namespace beck {
 
@@ -11,8 +11,8 @@ namespace beck {
 /// Everything but writing as stream_object: async_read, async_read_until and the synchronous forms
 /// work on it. Source: pipe(7).
 template <class Executor = any_io_executor>
-class basic_readable_pipe : public basic_descriptor_stream<Executor> {
-  using base = basic_descriptor_stream<Executor>;
+class basic_readable_pipe : public detail::basic_descriptor_stream<Executor> {
+  using base = detail::basic_descriptor_stream<Executor>;
 
  public:
   template <class Other>
@@ -33,8 +33,8 @@ class basic_readable_pipe : public basic_descriptor_stream<Executor> {
 /// during each write, which costs two more system calls.) A write of at most 4096 bytes is whole or
 /// not at all, also among several writers. Source: pipe(7), pwritev2(2).
 template <class Executor = any_io_executor>
-class basic_writable_pipe : public basic_descriptor_stream<Executor> {
-  using base = basic_descriptor_stream<Executor>;
+class basic_writable_pipe : public detail::basic_descriptor_stream<Executor> {
+  using base = detail::basic_descriptor_stream<Executor>;
 
  public:
   template <class Other>
@@ -66,14 +66,14 @@ void async_read_until(basic_writable_pipe<Executor>&, Any&&...) = delete;
 template <class Executor1, class Executor2>
 void connect_pipe(basic_readable_pipe<Executor1>& read_end,
                   basic_writable_pipe<Executor2>& write_end, error_code& ec) {
-  descriptor_calls::open_pipe(*read_end.slot_to_open(), *write_end.slot_to_open(), ec);
+  detail::descriptor_calls::open_pipe(*read_end.slot_to_open(), *write_end.slot_to_open(), ec);
 }
 template <class Executor1, class Executor2>
 void connect_pipe(basic_readable_pipe<Executor1>& read_end,
                   basic_writable_pipe<Executor2>& write_end) {
   error_code ec;
   beck::connect_pipe(read_end, write_end, ec);
-  throw_if(ec, "connect_pipe");
+  detail::throw_if(ec, "connect_pipe");
 }
 
 }  // namespace beck

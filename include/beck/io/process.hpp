@@ -8,7 +8,10 @@
 
 namespace beck {
 
+namespace detail {
 struct child_state;
+
+}  // namespace detail
 
 /// How a process ended. Source: waitid(2).
 class exit_status {
@@ -32,6 +35,8 @@ class exit_status {
   int signal_ = 0;
   bool core_dumped_ = false;
 };
+
+namespace detail {
 
 /// Keeps what is known of a child. Any thread.
 class child_ref {
@@ -66,12 +71,15 @@ class [[nodiscard]] process_wait_operation : public operation {
   io_result<exit_status> await_resume() noexcept;
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<process_wait_operation&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<process_wait_operation&&>(*this),
+                          static_cast<Token&&>(token));
   }
 
  private:
   child_ref child_;
 };
+
+}  // namespace detail
 
 /// A child process. The object owns it as a std::jthread owns its thread: who destroys it while the
 /// process runs ends the process (SIGKILL), unless it was detached. Move-only; after a move and
@@ -87,21 +95,21 @@ class [[nodiscard]] process_wait_operation : public operation {
 /// Not in simulations: operation_not_supported.
 /// Thread: one object from one thread at a time.
 /// Source: posix_spawn(3), pidfd_open(2), pidfd_send_signal(2), waitid(2); Linux 5.4.
-class process : private io_object {
+class process : private detail::io_object {
  public:
   using executor_type = any_io_executor;
   using options = process_options;
-  using io_object::native_handle_type;
+  using detail::io_object::native_handle_type;
 
   /// Closed: spawn() comes later.
   explicit process(io_context& context);
   /// Requires an executor whose context is an io_context.
   explicit process(const any_io_executor& executor);
   /// Spawns; throws io_error, whose text names the program or the directory.
-  process(io_context& context, text_view program, const process_texts& arguments = {},
-          const options& how = {});
-  process(const any_io_executor& executor, text_view program, const process_texts& arguments = {},
-          const options& how = {});
+  process(io_context& context, detail::text_view program,
+          const detail::process_texts& arguments = {}, const options& how = {});
+  process(const any_io_executor& executor, detail::text_view program,
+          const detail::process_texts& arguments = {}, const options& how = {});
   process(process&& other) noexcept = default;
   /// Ends what this one owned.
   process& operator=(process&& other) noexcept;
@@ -116,13 +124,15 @@ class process : private io_object {
   /// error::already_open (also of one pipe for two streams: err_to_out() joins them);
   /// error::invalid_argument (an empty program, a text with a NUL inside). Blocks for as long as
   /// the kernel needs to load it.
-  void spawn(text_view program, const process_texts& arguments, const options& how, error_code& ec);
-  void spawn(text_view program, const process_texts& arguments = {}, const options& how = {});
+  void spawn(detail::text_view program, const detail::process_texts& arguments, const options& how,
+             error_code& ec);
+  void spawn(detail::text_view program, const detail::process_texts& arguments = {},
+             const options& how = {});
 
   /// Whether a child was spawned, running or not, and not given up.
-  using io_object::is_open;
+  using detail::io_object::is_open;
   /// Its pidfd (pidfd_open(2)), or -1. It stays the object's.
-  using io_object::native_handle;
+  using detail::io_object::native_handle;
   /// Its number, or -1. Numbers are used again once a child is collected: to signal it, use
   /// send_signal().
   int id() const noexcept;
@@ -130,17 +140,17 @@ class process : private io_object {
   /// Completes when the process has ended; any number of waits, also afterwards, give the same
   /// status. Cancellation: cancel(), or with a token; the process runs on. A time limit:
   /// `co_await timeout(child.async_wait(), 10s)`.
-  process_wait_operation async_wait() noexcept { return {descriptor_, child_}; }
+  detail::process_wait_operation async_wait() noexcept { return {descriptor_, child_}; }
   /// `token` takes (error_code, exit_status).
   template <class Token>
   auto async_wait(Token&& token) {
-    return beck::launch(async_wait(), static_cast<Token&&>(token));
+    return detail::launch(async_wait(), static_cast<Token&&>(token));
   }
   /// Blocks until it has ended.
   exit_status wait(error_code& ec);
   exit_status wait();
   /// Ends waits with operation_aborted; the process runs on.
-  using io_object::cancel;
+  using detail::io_object::cancel;
 
   /// False: it has ended, or there is none.
   bool running(error_code& ec) noexcept;
@@ -163,11 +173,11 @@ class process : private io_object {
 
  private:
   /// True: the directory was the reason for the error.
-  bool spawn_here(text_view program, const process_texts& arguments, const options& how,
-                  error_code& ec);
+  bool spawn_here(detail::text_view program, const detail::process_texts& arguments,
+                  const options& how, error_code& ec);
   void give_up(bool end_it) noexcept;
 
-  child_ref child_;
+  detail::child_ref child_;
 };
 
 }  // namespace beck

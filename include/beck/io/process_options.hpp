@@ -4,11 +4,14 @@
 
 #include <initializer_list>
 
-#include <beck/base/text_view.hpp>
+#include <beck/detail/text_view.hpp>
 #include <beck/io/pipe.hpp>
 
 namespace beck {
 
+class process_options;
+
+namespace detail {
 struct text_list;
 
 /// A list of texts, copied: arguments of a program, or variables as "NAME=value". Made from a
@@ -102,9 +105,11 @@ class process_output : public process_stream {
       : process_stream(kind::pipe, -1, pipe.slot_to_open()) {}
 
  private:
-  friend class process_options;
+  friend class beck::process_options;
   explicit process_output(kind what) noexcept : process_stream(what) {}
 };
+
+}  // namespace detail
 
 /// Every setter returns the object. Nothing given: the child has our streams, environment and
 /// directory. Pipes that are named here must outlive the spawn.
@@ -112,49 +117,50 @@ class process_options {
  public:
   process_options() noexcept = default;
 
-  process_options& in(process_input stream) noexcept {
+  process_options& in(detail::process_input stream) noexcept {
     streams_[0] = stream;
     return *this;
   }
-  process_options& out(process_output stream) noexcept {
+  process_options& out(detail::process_output stream) noexcept {
     streams_[1] = stream;
     return *this;
   }
-  process_options& err(process_output stream) noexcept {
+  process_options& err(detail::process_output stream) noexcept {
     streams_[2] = stream;
     return *this;
   }
   /// Errors go where the output goes: the shell's 2>&1.
   process_options& err_to_out() noexcept {
-    return err(process_output(process_stream::kind::output));
+    return err(detail::process_output(detail::process_stream::kind::output));
   }
   /// Instead of ours. A program without a slash is found in our PATH all the same.
-  process_options& environment(process_texts variables) noexcept {
-    environment_ = static_cast<process_texts&&>(variables);
+  process_options& environment(detail::process_texts variables) noexcept {
+    environment_ = static_cast<detail::process_texts&&>(variables);
     return *this;
   }
   /// Set in the environment, ours or the one that was given.
-  process_options& variables(process_texts changed) noexcept {
-    variables_ = static_cast<process_texts&&>(changed);
+  process_options& variables(detail::process_texts changed) noexcept {
+    variables_ = static_cast<detail::process_texts&&>(changed);
     return *this;
   }
   /// Where it begins; a program with a relative path is looked for there. The text must outlive the
   /// spawn.
-  process_options& directory(text_view path) noexcept {
+  process_options& directory(detail::text_view path) noexcept {
     directory_ = path;
     return *this;
   }
 
-  const process_stream& stream(int number) const noexcept { return streams_[number]; }
-  const process_texts& environment() const noexcept { return environment_; }
-  const process_texts& variables() const noexcept { return variables_; }
-  text_view directory() const noexcept { return directory_; }
+  const detail::process_stream& stream(int number) const noexcept { return streams_[number]; }
+  const detail::process_texts& environment() const noexcept { return environment_; }
+  const detail::process_texts& variables() const noexcept { return variables_; }
+  detail::text_view directory() const noexcept { return directory_; }
 
  private:
-  process_stream streams_[3] = {process_input(), process_output(), process_output()};
-  process_texts environment_;
-  process_texts variables_;
-  text_view directory_;
+  detail::process_stream streams_[3] = {detail::process_input(), detail::process_output(),
+                                        detail::process_output()};
+  detail::process_texts environment_;
+  detail::process_texts variables_;
+  detail::text_view directory_;
 };
 
 }  // namespace beck

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <beck/base/dynamic_buffer.hpp>
-#include <beck/base/text_view.hpp>
-#include <beck/io/stream_object.hpp>
+#include <beck/detail/stream_object.hpp>
+#include <beck/detail/text_view.hpp>
 
 namespace beck {
+
+namespace detail {
 
 /// The outcome of a search: the bytes up to and including the match, or 0 and where to go on
 /// searching.
@@ -62,7 +64,7 @@ class [[nodiscard]] read_until_operation : public transfer_operation {
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, beck::scope_of(coroutine, at));
+    suspend_in(coroutine, detail::scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     if (!wait_in(coroutine, environment)) return;
@@ -77,7 +79,7 @@ class [[nodiscard]] read_until_operation : public transfer_operation {
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<read_until_operation&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<read_until_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  protected:
@@ -111,6 +113,8 @@ class [[nodiscard]] read_until_operation : public transfer_operation {
   char kept_[delimiter_bytes_max];  // the delimiter, once the caller may have gone on
 };
 
+namespace functions {
+
 /// With a user's condition: called as condition(begin, end), gives a pair of an iterator and a
 /// bool, as in Asio: (one past the match, true) or (where to go on, false).
 template <class Condition>
@@ -120,6 +124,10 @@ match_outcome apply_match_condition(Condition& condition, text_view data, std::s
   const auto position = static_cast<std::size_t>(answer.first - begin);
   return answer.second ? match_outcome::found(position) : match_outcome::more(position);
 }
+
+}  // namespace functions
+using namespace functions;
+
 template <class Condition>
 class [[nodiscard]] match_operation : public read_until_operation {
  public:
@@ -128,12 +136,13 @@ class [[nodiscard]] match_operation : public read_until_operation {
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<match_operation&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<match_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:
   static match_outcome match(read_until_operation& base, text_view data, std::size_t from) {
-    return beck::apply_match_condition(static_cast<match_operation&>(base).condition_, data, from);
+    return detail::apply_match_condition(static_cast<match_operation&>(base).condition_, data,
+                                         from);
   }
 
   Condition condition_;
@@ -145,14 +154,19 @@ concept match_condition = requires(C& c, const char* p) {
   { c(p, p).second } -> std::convertible_to<bool>;
 };
 
+}  // namespace detail
+
 /// The delimiter is copied before the call returns or the coroutine suspends; an empty one matches
 /// at once with 0 bytes. The container must live until completion and is used by the runner's
 /// thread until then.
-inline read_until_operation async_read_until(stream_object& stream,
-                                             const dynamic_buffer_ref& buffer,
-                                             text_view delimiter) {
+inline detail::read_until_operation async_read_until(detail::stream_object& stream,
+                                                     const dynamic_buffer_ref& buffer,
+                                                     detail::text_view delimiter) {
   return {stream.slot(), buffer, delimiter};
 }
+
+namespace detail {
+
 /// A single character.
 class [[nodiscard]] read_until_char_operation : public read_until_operation {
  public:
@@ -161,30 +175,35 @@ class [[nodiscard]] read_until_char_operation : public read_until_operation {
       : read_until_operation(d, buffer, &match), character_(delimiter) {}
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<read_until_char_operation&&>(*this),
-                        static_cast<Token&&>(token));
+    return detail::launch(static_cast<read_until_char_operation&&>(*this),
+                          static_cast<Token&&>(token));
   }
 
  private:
   static match_outcome match(read_until_operation& base, text_view data, std::size_t from);
   char character_;
 };
-inline read_until_char_operation async_read_until(stream_object& stream,
-                                                  const dynamic_buffer_ref& buffer,
-                                                  char delimiter) noexcept {
+
+}  // namespace detail
+
+inline detail::read_until_char_operation async_read_until(detail::stream_object& stream,
+                                                          const dynamic_buffer_ref& buffer,
+                                                          char delimiter) noexcept {
   return {stream.slot(), buffer, delimiter};
 }
-template <match_condition C>
-match_operation<C> async_read_until(stream_object& stream, const dynamic_buffer_ref& buffer,
-                                    C condition) {
+template <detail::match_condition C>
+detail::match_operation<C> async_read_until(detail::stream_object& stream,
+                                            const dynamic_buffer_ref& buffer, C condition) {
   return {stream.slot(), buffer, static_cast<C&&>(condition)};
 }
 template <class D, class Token>
-auto async_read_until(stream_object& stream, const dynamic_buffer_ref& buffer, D&& delimiter,
-                      Token&& token) {
-  return beck::launch(beck::async_read_until(stream, buffer, static_cast<D&&>(delimiter)),
-                      static_cast<Token&&>(token));
+auto async_read_until(detail::stream_object& stream, const dynamic_buffer_ref& buffer,
+                      D&& delimiter, Token&& token) {
+  return detail::launch(beck::async_read_until(stream, buffer, static_cast<D&&>(delimiter)),
+                        static_cast<Token&&>(token));
 }
+
+namespace detail {
 
 /// What is looked for, where no operation of the library's own knows it. The delimiter is copied.
 class delimiter_match {
@@ -209,12 +228,14 @@ class condition_match {
   explicit condition_match(Condition condition) : condition_(static_cast<Condition&&>(condition)) {}
 
   match_outcome operator()(text_view data, std::size_t from) {
-    return beck::apply_match_condition(condition_, data, from);
+    return detail::apply_match_condition(condition_, data, from);
   }
 
  private:
   Condition condition_;
 };
+
+namespace functions {
 
 inline delimiter_match as_match(text_view delimiter) { return delimiter_match(delimiter); }
 inline delimiter_match as_match(char delimiter) noexcept { return delimiter_match(delimiter); }
@@ -223,26 +244,31 @@ condition_match<C> as_match(C condition) {
   return condition_match<C>(static_cast<C&&>(condition));
 }
 
+}  // namespace functions
+using namespace functions;
+
 /// A stream with synchronous reads: `read_some(mutable_buffer, error_code&)`.
 template <class S>
 concept sync_read_stream = requires(S& stream, const mutable_buffer& buffer, error_code& ec) {
   { stream.read_some(buffer, ec) } -> std::convertible_to<std::size_t>;
 };
 
+}  // namespace detail
+
 /// Reads synchronously until a delimiter (text or a char) or a match condition; else as
 /// async_read_until. For any stream with read_some.
-template <sync_read_stream S, class Delimiter>
+template <detail::sync_read_stream S, class Delimiter>
 std::size_t read_until(S& stream, const dynamic_buffer_ref& buffer, const Delimiter& delimiter,
                        error_code& ec) {
-  auto match = beck::as_match(delimiter);
+  auto match = detail::as_match(delimiter);
   ec = error_code();
   std::size_t from = 0;
   for (;;) {
-    const match_outcome outcome = match(buffer.view(), from);
+    const detail::match_outcome outcome = match(buffer.view(), from);
     if (outcome.matched()) return outcome.position();
     from = outcome.position();
     mutable_buffer space;
-    ec = make_error(make_receive_room(buffer, space));
+    ec = detail::make_error(detail::make_receive_room(buffer, space));
     if (ec) return 0;
     const std::size_t received = stream.read_some(space, ec);
     buffer.shrink(space.size() - received);
@@ -250,11 +276,11 @@ std::size_t read_until(S& stream, const dynamic_buffer_ref& buffer, const Delimi
     if (ec) return 0;
   }
 }
-template <sync_read_stream S, class Delimiter>
+template <detail::sync_read_stream S, class Delimiter>
 std::size_t read_until(S& stream, const dynamic_buffer_ref& buffer, const Delimiter& delimiter) {
   error_code ec;
   const std::size_t bytes = beck::read_until(stream, buffer, delimiter, ec);
-  if (ec) throw_error(ec, "read_until");
+  if (ec) detail::throw_error(ec, "read_until");
   return bytes;
 }
 

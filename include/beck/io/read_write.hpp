@@ -4,10 +4,12 @@
 // io/generic_stream.hpp.
 #pragma once
 
-#include <beck/io/composed_operation.hpp>
-#include <beck/io/stream_object.hpp>
+#include <beck/detail/composed_operation.hpp>
+#include <beck/detail/stream_object.hpp>
 
 namespace beck {
+
+namespace detail {
 
 /// A transfer of one whole buffer: the loop over short counts is in the loop's attempt, not here.
 inline transfer_operation whole_transfer(op_kind kind, stream_object& stream,
@@ -17,69 +19,77 @@ inline transfer_operation whole_transfer(op_kind kind, stream_object& stream,
   return op;
 }
 
+}  // namespace detail
+
 /// Sends everything. Gives how much was sent, also with an error. Requires that no other write on
 /// the stream is interleaved: several may be started, they go out one after the other.
 /// Cancellation: as async_write_some; reports exactly what was sent.
-inline transfer_operation async_write(stream_object& stream, const_buffer buffer) noexcept {
-  return whole_transfer(op_kind::send, stream, buffer);
+inline detail::transfer_operation async_write(detail::stream_object& stream,
+                                              const_buffer buffer) noexcept {
+  return detail::whole_transfer(detail::op_kind::send, stream, buffer);
 }
 template <const_buffer_sequence S>
-  requires(!single_buffer<S>)
-sequence_transfer<S, transfer_all> async_write(stream_object& stream, const S& buffers) {
-  return {op_kind::send_vector, stream.slot(), buffers, transfer_all()};
+  requires(!detail::single_buffer<S>)
+detail::sequence_transfer<S, transfer_all> async_write(detail::stream_object& stream,
+                                                       const S& buffers) {
+  return {detail::op_kind::send_vector, stream.slot(), buffers, transfer_all()};
 }
-template <const_buffer_sequence S, completion_condition C>
-sequence_transfer<S, C> async_write(stream_object& stream, const S& buffers, C condition) {
-  return {op_kind::send_vector, stream.slot(), buffers, static_cast<C&&>(condition)};
+template <const_buffer_sequence S, detail::completion_condition C>
+detail::sequence_transfer<S, C> async_write(detail::stream_object& stream, const S& buffers,
+                                            C condition) {
+  return {detail::op_kind::send_vector, stream.slot(), buffers, static_cast<C&&>(condition)};
 }
 template <const_buffer_sequence S, class Token>
-  requires(!completion_condition<Token>)
-auto async_write(stream_object& stream, const S& buffers, Token&& token) {
-  return beck::launch(beck::async_write(stream, buffers), static_cast<Token&&>(token));
+  requires(!detail::completion_condition<Token>)
+auto async_write(detail::stream_object& stream, const S& buffers, Token&& token) {
+  return detail::launch(beck::async_write(stream, buffers), static_cast<Token&&>(token));
 }
-template <const_buffer_sequence S, completion_condition C, class Token>
-auto async_write(stream_object& stream, const S& buffers, C condition, Token&& token) {
-  return beck::launch(beck::async_write(stream, buffers, static_cast<C&&>(condition)),
-                      static_cast<Token&&>(token));
+template <const_buffer_sequence S, detail::completion_condition C, class Token>
+auto async_write(detail::stream_object& stream, const S& buffers, C condition, Token&& token) {
+  return detail::launch(beck::async_write(stream, buffers, static_cast<C&&>(condition)),
+                        static_cast<Token&&>(token));
 }
 
 /// Receives until the buffers are full, the stream ends (eof, with what came before) or an error.
-inline transfer_operation async_read(stream_object& stream, mutable_buffer buffer) noexcept {
-  return whole_transfer(op_kind::receive, stream, buffer);
+inline detail::transfer_operation async_read(detail::stream_object& stream,
+                                             mutable_buffer buffer) noexcept {
+  return detail::whole_transfer(detail::op_kind::receive, stream, buffer);
 }
 template <mutable_buffer_sequence S>
-  requires(!single_mutable_buffer<S>)
-sequence_transfer<S, transfer_all> async_read(stream_object& stream, const S& buffers) {
-  return {op_kind::receive_vector, stream.slot(), buffers, transfer_all()};
+  requires(!detail::single_mutable_buffer<S>)
+detail::sequence_transfer<S, transfer_all> async_read(detail::stream_object& stream,
+                                                      const S& buffers) {
+  return {detail::op_kind::receive_vector, stream.slot(), buffers, transfer_all()};
 }
-template <mutable_buffer_sequence S, completion_condition C>
-sequence_transfer<S, C> async_read(stream_object& stream, const S& buffers, C condition) {
-  return {op_kind::receive_vector, stream.slot(), buffers, static_cast<C&&>(condition)};
+template <mutable_buffer_sequence S, detail::completion_condition C>
+detail::sequence_transfer<S, C> async_read(detail::stream_object& stream, const S& buffers,
+                                           C condition) {
+  return {detail::op_kind::receive_vector, stream.slot(), buffers, static_cast<C&&>(condition)};
 }
 template <mutable_buffer_sequence S, class Token>
-  requires(!completion_condition<Token>)
-auto async_read(stream_object& stream, const S& buffers, Token&& token) {
-  return beck::launch(beck::async_read(stream, buffers), static_cast<Token&&>(token));
+  requires(!detail::completion_condition<Token>)
+auto async_read(detail::stream_object& stream, const S& buffers, Token&& token) {
+  return detail::launch(beck::async_read(stream, buffers), static_cast<Token&&>(token));
 }
-template <mutable_buffer_sequence S, completion_condition C, class Token>
-auto async_read(stream_object& stream, const S& buffers, C condition, Token&& token) {
-  return beck::launch(beck::async_read(stream, buffers, static_cast<C&&>(condition)),
-                      static_cast<Token&&>(token));
+template <mutable_buffer_sequence S, detail::completion_condition C, class Token>
+auto async_read(detail::stream_object& stream, const S& buffers, C condition, Token&& token) {
+  return detail::launch(beck::async_read(stream, buffers, static_cast<C&&>(condition)),
+                        static_cast<Token&&>(token));
 }
 
 /// The synchronous forms, over any stream with read_some or write_some. One step is one call with
 /// up to 16 buffers, or with one if the stream takes no sequences.
-template <class Stream, mutable_buffer_sequence B, completion_condition C>
+template <class Stream, mutable_buffer_sequence B, detail::completion_condition C>
 std::size_t read(Stream& stream, const B& buffers, C condition, error_code& ec) {
-  return beck::transfer_steps_now<mutable_buffer>(
+  return detail::transfer_steps_now<mutable_buffer>(
       buffers, condition, ec,
       [&](const auto& parts, std::size_t) -> decltype(stream.read_some(parts, ec)) {
         return stream.read_some(parts, ec);
       });
 }
-template <class Stream, const_buffer_sequence B, completion_condition C>
+template <class Stream, const_buffer_sequence B, detail::completion_condition C>
 std::size_t write(Stream& stream, const B& buffers, C condition, error_code& ec) {
-  return beck::transfer_steps_now<const_buffer>(
+  return detail::transfer_steps_now<const_buffer>(
       buffers, condition, ec,
       [&](const auto& parts, std::size_t) -> decltype(stream.write_some(parts, ec)) {
         return stream.write_some(parts, ec);
@@ -89,22 +99,22 @@ template <class Stream, mutable_buffer_sequence B>
 std::size_t read(Stream& stream, const B& buffers, error_code& ec) {
   return beck::read(stream, buffers, transfer_all(), ec);
 }
-template <class Stream, mutable_buffer_sequence B, completion_condition C = transfer_all>
+template <class Stream, mutable_buffer_sequence B, detail::completion_condition C = transfer_all>
 std::size_t read(Stream& stream, const B& buffers, C condition = C()) {
   error_code ec;
   const std::size_t total = beck::read(stream, buffers, static_cast<C&&>(condition), ec);
-  if (ec) throw_error(ec, "read", total);
+  if (ec) detail::throw_error(ec, "read", total);
   return total;
 }
 template <class Stream, const_buffer_sequence B>
 std::size_t write(Stream& stream, const B& buffers, error_code& ec) {
   return beck::write(stream, buffers, transfer_all(), ec);
 }
-template <class Stream, const_buffer_sequence B, completion_condition C = transfer_all>
+template <class Stream, const_buffer_sequence B, detail::completion_condition C = transfer_all>
 std::size_t write(Stream& stream, const B& buffers, C condition = C()) {
   error_code ec;
   const std::size_t total = beck::write(stream, buffers, static_cast<C&&>(condition), ec);
-  if (ec) throw_error(ec, "write", total);
+  if (ec) detail::throw_error(ec, "write", total);
   return total;
 }
 

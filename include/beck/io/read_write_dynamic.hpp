@@ -7,6 +7,8 @@
 
 namespace beck {
 
+namespace detail {
+
 /// The steps of async_read into a growing buffer.
 template <class Stream, class Condition>
 class fill_steps {
@@ -23,7 +25,8 @@ class fill_steps {
     buffer_.shrink(space_.size() - bytes);
     total_ += bytes;
     if (ec || bytes == 0) {
-      static_cast<void>(beck::bytes_wanted(condition_, ec, total_));  // conditions may count errors
+      static_cast<void>(
+          detail::bytes_wanted(condition_, ec, total_));  // conditions may count errors
       self.complete(ec, total_);
     } else {
       go_on(self);
@@ -33,7 +36,7 @@ class fill_steps {
  private:
   template <class Self>
   void go_on(Self& self) {
-    const std::size_t more = beck::bytes_wanted(condition_, error_code(), total_);
+    const std::size_t more = detail::bytes_wanted(condition_, error_code(), total_);
     const int refused =
         more == 0 ? delimiter_not_found_result : make_receive_room(buffer_, space_, more);
     if (refused != 0) {
@@ -77,47 +80,49 @@ class drain_steps {
   Condition condition_;
 };
 
+}  // namespace detail
+
 /// Reads until the condition has enough, the stream ends (eof) or `buffer` reaches its max_size(),
 /// and adds what it reads to what the buffer holds. Gives how much that was, also with an error:
 /// so without a condition and without a limit it ends with eof. no_memory leaves what was read.
 /// Requires that the stream and the container live until completion. Cancellation: as
 /// async_read_some; what was read stays in the buffer.
-template <async_read_stream S, completion_condition C, class Token = deferred_t>
+template <async_read_stream S, detail::completion_condition C, class Token = deferred_t>
 auto async_read(S& stream, const dynamic_buffer_ref& buffer, C condition, Token&& token = Token()) {
   return beck::async_compose<Token, void(error_code, std::size_t)>(
-      fill_steps<S, C>(stream, buffer, static_cast<C&&>(condition)), token, stream);
+      detail::fill_steps<S, C>(stream, buffer, static_cast<C&&>(condition)), token, stream);
 }
 template <async_read_stream S, class Token = deferred_t>
-  requires(!completion_condition<std::decay_t<Token>>)
+  requires(!detail::completion_condition<std::decay_t<Token>>)
 auto async_read(S& stream, const dynamic_buffer_ref& buffer, Token&& token = Token()) {
   return beck::async_read(stream, buffer, transfer_all(), static_cast<Token&&>(token));
 }
 
 /// Writes what `buffer` holds, as async_write does, and removes from its front what was written.
-template <async_write_stream S, completion_condition C, class Token = deferred_t>
+template <async_write_stream S, detail::completion_condition C, class Token = deferred_t>
 auto async_write(S& stream, const dynamic_buffer_ref& buffer, C condition,
                  Token&& token = Token()) {
   return beck::async_compose<Token, void(error_code, std::size_t)>(
-      drain_steps<S, C>(stream, buffer, static_cast<C&&>(condition)), token, stream);
+      detail::drain_steps<S, C>(stream, buffer, static_cast<C&&>(condition)), token, stream);
 }
 template <async_write_stream S, class Token = deferred_t>
-  requires(!completion_condition<std::decay_t<Token>>)
+  requires(!detail::completion_condition<std::decay_t<Token>>)
 auto async_write(S& stream, const dynamic_buffer_ref& buffer, Token&& token = Token()) {
   return beck::async_write(stream, buffer, transfer_all(), static_cast<Token&&>(token));
 }
 
 /// The synchronous forms.
-template <sync_read_stream S, completion_condition C>
+template <detail::sync_read_stream S, detail::completion_condition C>
 std::size_t read(S& stream, const dynamic_buffer_ref& buffer, C condition, error_code& ec) {
   ec = error_code();
   std::size_t total = 0;
   for (;;) {
-    const std::size_t more = beck::bytes_wanted(condition, ec, total);
+    const std::size_t more = detail::bytes_wanted(condition, ec, total);
     if (ec || more == 0) return total;
     mutable_buffer space;
-    const int refused = make_receive_room(buffer, space, more);
-    if (refused == delimiter_not_found_result) return total;
-    ec = make_error(refused);
+    const int refused = detail::make_receive_room(buffer, space, more);
+    if (refused == detail::delimiter_not_found_result) return total;
+    ec = detail::make_error(refused);
     if (ec) return total;
     const std::size_t moved = stream.read_some(space, ec);
     buffer.shrink(space.size() - moved);
@@ -125,18 +130,18 @@ std::size_t read(S& stream, const dynamic_buffer_ref& buffer, C condition, error
     if (moved == 0 && !ec) return total;
   }
 }
-template <sync_read_stream S>
+template <detail::sync_read_stream S>
 std::size_t read(S& stream, const dynamic_buffer_ref& buffer, error_code& ec) {
   return beck::read(stream, buffer, transfer_all(), ec);
 }
-template <sync_read_stream S, completion_condition C = transfer_all>
+template <detail::sync_read_stream S, detail::completion_condition C = transfer_all>
 std::size_t read(S& stream, const dynamic_buffer_ref& buffer, C condition = C()) {
   error_code ec;
   const std::size_t total = beck::read(stream, buffer, static_cast<C&&>(condition), ec);
-  if (ec) throw_error(ec, "read", total);
+  if (ec) detail::throw_error(ec, "read", total);
   return total;
 }
-template <class S, completion_condition C>
+template <class S, detail::completion_condition C>
 std::size_t write(S& stream, const dynamic_buffer_ref& buffer, C condition, error_code& ec) {
   const std::size_t total =
       beck::write(stream, const_buffer(buffer.data()), static_cast<C&&>(condition), ec);
@@ -147,11 +152,11 @@ template <class S>
 std::size_t write(S& stream, const dynamic_buffer_ref& buffer, error_code& ec) {
   return beck::write(stream, buffer, transfer_all(), ec);
 }
-template <class S, completion_condition C = transfer_all>
+template <class S, detail::completion_condition C = transfer_all>
 std::size_t write(S& stream, const dynamic_buffer_ref& buffer, C condition = C()) {
   error_code ec;
   const std::size_t total = beck::write(stream, buffer, static_cast<C&&>(condition), ec);
-  if (ec) throw_error(ec, "write", total);
+  if (ec) detail::throw_error(ec, "write", total);
   return total;
 }
 

@@ -10,7 +10,10 @@
 
 namespace beck {
 
+namespace detail {
 struct io_vector;
+
+}  // namespace detail
 
 /// Which of a context's registered buffers.
 class registered_buffer_id {
@@ -85,6 +88,8 @@ inline mutable_registered_buffer buffer(const mutable_registered_buffer& b,
 }
 inline mutable_registered_buffer buffer(const mutable_registered_buffer& b) noexcept { return b; }
 
+namespace detail {
+
 template <class B>
 concept registered_buffer = std::same_as<std::remove_cvref_t<B>, mutable_registered_buffer> ||
                             std::same_as<std::remove_cvref_t<B>, const_registered_buffer>;
@@ -127,9 +132,11 @@ class registered_buffers {
   state* state_ = nullptr;
 };
 
+}  // namespace detail
+
 /// A registration; gives its buffers as a range. Move-only.
 template <class Sequence>
-class buffer_registration : public registered_buffers {
+class buffer_registration : public detail::registered_buffers {
  public:
   using buffer_sequence_type = Sequence;
 
@@ -137,7 +144,7 @@ class buffer_registration : public registered_buffers {
   /// See register_buffers().
   template <class B>
   buffer_registration(const any_io_executor& where, const B& buffers)
-      : registered_buffers(where, count(buffers)) {
+      : detail::registered_buffers(where, count(buffers)) {
     std::size_t i = 0;
     const auto end = beck::buffer_sequence_end(buffers);
     for (auto at = beck::buffer_sequence_begin(buffers); at != end; ++at) this->set(i++, *at);
@@ -163,11 +170,11 @@ class buffer_registration : public registered_buffers {
 /// Requires: the memory lives as long as the result, and the context longer; no operation uses one
 /// of the buffers when it ends (asserted on io_uring). Thread: on the runner, or while nobody runs
 /// the context; elsewhere it has no effect. Throws std::bad_alloc.
-template <executor_like E, mutable_buffer_sequence B>
+template <detail::executor_like E, mutable_buffer_sequence B>
 buffer_registration<B> register_buffers(const E& executor, const B& buffers) {
   return buffer_registration<B>(any_io_executor(executor), buffers);
 }
-template <has_executor C, mutable_buffer_sequence B>
+template <detail::has_executor C, mutable_buffer_sequence B>
 buffer_registration<B> register_buffers(C& context, const B& buffers) {
   return buffer_registration<B>(any_io_executor(context.get_executor()), buffers);
 }

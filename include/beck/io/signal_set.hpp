@@ -5,13 +5,17 @@
 
 #include <cstdint>
 
+#include <beck/detail/callback_operation.hpp>
 #include <beck/io/io_context.hpp>
-#include <beck/io/launch.hpp>
 
 namespace beck {
 
 class dump_on_signal;
+
+namespace detail {
 struct signal_state;
+
+}  // namespace detail
 
 /// One signal, as its sender gave it. Source: sigaction(2), siginfo_t.
 struct signal_info {
@@ -20,6 +24,8 @@ struct signal_info {
   int value = 0;   ///< what sigqueue(3) gave along; 0 where nothing was
   int sender = 0;  ///< process id; 0: the kernel, or not known
 };
+
+namespace detail {
 
 /// A wait for the next signal of a set; starts when awaited or given a token.
 class signal_wait : public operation {
@@ -47,7 +53,7 @@ class [[nodiscard]] signal_operation : public signal_wait {
   io_result<int> await_resume() const noexcept { return {error(), info.number}; }
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<signal_operation&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<signal_operation&&>(*this), static_cast<Token&&>(token));
   }
 };
 
@@ -60,9 +66,11 @@ class [[nodiscard]] signal_info_operation : public signal_wait {
   io_result<signal_info> await_resume() const noexcept { return {error(), info}; }
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<signal_info_operation&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<signal_info_operation&&>(*this), static_cast<Token&&>(token));
   }
 };
+
+}  // namespace detail
 
 /// Signals that a program waits for, in Asio's style. While a set holds a signal, its default
 /// action and the program's own handler for it are out of force; when no set holds it any more,
@@ -113,24 +121,26 @@ class signal_set {
   void cancel();
   void cancel(error_code& ec);
 
-  signal_operation async_wait() noexcept { return signal_operation(*state_); }
+  detail::signal_operation async_wait() noexcept { return detail::signal_operation(*state_); }
   /// `token` takes (error_code, int number).
   template <class Token>
   auto async_wait(Token&& token) {
-    return beck::launch(async_wait(), static_cast<Token&&>(token));
+    return detail::launch(async_wait(), static_cast<Token&&>(token));
   }
 
-  signal_info_operation async_wait_info() noexcept { return signal_info_operation(*state_); }
+  detail::signal_info_operation async_wait_info() noexcept {
+    return detail::signal_info_operation(*state_);
+  }
   /// `token` takes (error_code, signal_info).
   template <class Token>
   auto async_wait_info(Token&& token) {
-    return beck::launch(async_wait_info(), static_cast<Token&&>(token));
+    return detail::launch(async_wait_info(), static_cast<Token&&>(token));
   }
 
  private:
   friend class dump_on_signal;
 
-  signal_state* state_;
+  detail::signal_state* state_;
 };
 
 }  // namespace beck

@@ -7,7 +7,7 @@
 namespace beck {
 
 /// What most programs want: no change of the date affects it. See basic_waitable_timer.
-using steady_timer = basic_waitable_timer<clock_kind::steady>;
+using steady_timer = basic_waitable_timer<detail::clock_kind::steady>;
 
 /// The time that the steady clock of the current context shows: virtual in a simulation. Outside of
 /// every run(): the system's.

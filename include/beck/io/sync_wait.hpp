@@ -8,6 +8,8 @@
 
 namespace beck {
 
+namespace detail {
+
 /// Where a thread waits for the end of a task.
 class sync_event {
  public:
@@ -53,6 +55,8 @@ class sync_event {
 /// Asserts that the calling thread is not inside `executor`, whose work it would wait for.
 void check_may_block_on(const any_io_executor& executor);
 
+namespace functions {
+
 /// Awaits `work` and leaves its value in `into`.
 template <class T, bool Throwing>
 task<> keep_value(task<T, Throwing> work, task_value<T>& into) {
@@ -64,28 +68,36 @@ task<> keep_value(task<T, Throwing> work, task_value<T>& into) {
   }
 }
 
+}  // namespace functions
+using namespace functions;
+
 template <class Work>
 using task_value_t = typename work_traits<std::decay_t<Work>>::task_type::value_type;
+
+}  // namespace detail
 
 /// Runs a task (or what a callable returns) on a private io_context until it has finished; gives
 /// its value or throws what it threw. Whatever else it has started there ends with it. Throws
 /// std::logic_error if it can never finish: it waits, and nothing is left that could wake it.
 /// Thread: any; inside a context's run() it blocks that context.
-template <spawnable Work>
-task_value_t<Work> sync_wait(Work&& work,
-                             std::source_location at = std::source_location::current()) {
-  task_value<task_value_t<Work>> value;
-  sync_event event;
+template <detail::spawnable Work>
+detail::task_value_t<Work> sync_wait(Work&& work,
+                                     std::source_location at = std::source_location::current()) {
+  detail::task_value<detail::task_value_t<Work>> value;
+  detail::sync_event event;
   {
     io_context context;
     event.stop_at_end(context);
-    beck::co_spawn(context, beck::keep_value(work_traits<std::decay_t<Work>>::make(work), value),
-                   sync_event::handler(event), at);
+    beck::co_spawn(context,
+                   detail::keep_value(detail::work_traits<std::decay_t<Work>>::make(work), value),
+                   detail::sync_event::handler(event), at);
     context.run();
   }  // what is left of the tree is destroyed here
   event.rethrow_if_failed();
   return value.take();
 }
+
+namespace detail {
 
 /// How a task ended that sync_wait() ran on a context of the caller's. Held by the call and by the
 /// task's handler: if the context is stopped the task is left there, and outlives the call.
@@ -117,12 +129,19 @@ struct sync_end_with_value final : sync_end {
   task_value<T> value;
 };
 
+namespace functions {
+
 /// As keep_value(); keeps a callable until its coroutine has ended.
 template <class Work>
 task<> keep_value_of(Work work, task_value<task_value_t<Work>>& into) {
-  task<> kept = beck::keep_value(work_traits<Work>::make(work), into);
+  task<> kept = functions::keep_value(work_traits<Work>::make(work), into);
   co_await static_cast<task<>&&>(kept);
 }
+
+}  // namespace functions
+using namespace functions;
+
+}  // namespace detail
 
 /// Runs `context` on the calling thread until a task has finished there; gives its value or throws
 /// what it threw. The context goes on as it was: other tasks on it run meanwhile and stay there,
@@ -130,17 +149,17 @@ task<> keep_value_of(Work work, task_value<task_value_t<Work>>& into) {
 /// before the task had finished; the task then stays on the context.
 /// Requires: no other thread runs `context`, nor does the caller; else it ends with a message. With
 /// an executor instead of the context, see below, another thread has to run it.
-template <spawnable Work>
-task_value_t<Work> sync_wait(io_context& context, Work&& work,
-                             std::source_location at = std::source_location::current()) {
-  check_may_block_on(context.get_executor());
-  auto* const end = new sync_end_with_value<task_value_t<Work>>;
-  const sync_end_holder holder(end);
+template <detail::spawnable Work>
+detail::task_value_t<Work> sync_wait(io_context& context, Work&& work,
+                                     std::source_location at = std::source_location::current()) {
+  detail::check_may_block_on(context.get_executor());
+  auto* const end = new detail::sync_end_with_value<detail::task_value_t<Work>>;
+  const detail::sync_end_holder holder(end);
   end->holders.add();
-  sync_end_holder handler(end);
+  detail::sync_end_holder handler(end);
   beck::co_spawn(context,
-                 beck::keep_value_of(std::decay_t<Work>(static_cast<Work&&>(work)), end->value),
-                 static_cast<sync_end_holder&&>(handler), at);
+                 detail::keep_value_of(std::decay_t<Work>(static_cast<Work&&>(work)), end->value),
+                 static_cast<detail::sync_end_holder&&>(handler), at);
   holder.run(context);
   return end->value.take();
 }
@@ -149,30 +168,31 @@ task_value_t<Work> sync_wait(io_context& context, Work&& work,
 /// threads run, or of a thread_pool. If nobody runs it, it waits until somebody does. Throws
 /// std::logic_error if that context was destroyed before. Asserts on a thread that is inside
 /// `where`: it would wait for itself.
-template <execution_place P, spawnable Work>
+template <detail::execution_place P, detail::spawnable Work>
   requires(!std::is_same_v<std::remove_cvref_t<P>, io_context>)
-task_value_t<Work> sync_wait(P&& where, Work&& work,
-                             std::source_location at = std::source_location::current()) {
-  const any_io_executor executor(beck::executor_at(where));
-  check_may_block_on(executor);
-  task_value<task_value_t<Work>> value;
-  sync_event event;
-  beck::co_spawn(executor, beck::keep_value(work_traits<std::decay_t<Work>>::make(work), value),
-                 sync_event::handler(event), at);
+detail::task_value_t<Work> sync_wait(P&& where, Work&& work,
+                                     std::source_location at = std::source_location::current()) {
+  const any_io_executor executor(detail::executor_at(where));
+  detail::check_may_block_on(executor);
+  detail::task_value<detail::task_value_t<Work>> value;
+  detail::sync_event event;
+  beck::co_spawn(executor,
+                 detail::keep_value(detail::work_traits<std::decay_t<Work>>::make(work), value),
+                 detail::sync_event::handler(event), at);
   event.wait();
   event.rethrow_if_failed();
   return value.take();
 }
 
 template <class Work>
-  requires(!spawnable<Work>)
+  requires(!detail::spawnable<Work>)
 void sync_wait(Work&&) {
-  beck::refuse_work<std::decay_t<Work>>();
+  detail::refuse_work<std::decay_t<Work>>();
 }
-template <execution_place P, class Work>
-  requires(!spawnable<Work>)
+template <detail::execution_place P, class Work>
+  requires(!detail::spawnable<Work>)
 void sync_wait(P&&, Work&&) {
-  beck::refuse_work<std::decay_t<Work>>();
+  detail::refuse_work<std::decay_t<Work>>();
 }
 
 }  // namespace beck

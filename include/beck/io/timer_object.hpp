@@ -7,13 +7,14 @@
 #include <cstdint>
 
 #include <beck/base/duration.hpp>
-#include <beck/base/unfused.hpp>
+#include <beck/detail/callback_operation.hpp>
+#include <beck/detail/timer_entry.hpp>
+#include <beck/detail/unfused.hpp>
 #include <beck/io/io_context.hpp>
-#include <beck/io/launch.hpp>
-#include <beck/run/timer_entry.hpp>
 
 namespace beck {
 
+namespace detail {
 struct timer_state;
 
 /// A wait for a point in time; starts when awaited or given a token.
@@ -24,7 +25,7 @@ class [[nodiscard]] timer_operation : public void_operation, public timer_entry 
     timer = owner;
     deadline = when;
   }
-  /// Moves an inert one: only what it asks for (see base/unfused.hpp).
+  /// Moves an inert one: only what it asks for (see detail/unfused.hpp).
   timer_operation(timer_operation&& other) noexcept
       : void_operation(static_cast<void_operation&&>(other)) {
     deadline = unfused(other.deadline);
@@ -38,7 +39,7 @@ class [[nodiscard]] timer_operation : public void_operation, public timer_entry 
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<timer_operation&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<timer_operation&&>(*this), static_cast<Token&&>(token));
   }
 
   timer_operation* sibling_next;  ///< waits of the same timer, while it is in flight
@@ -62,7 +63,7 @@ class timer_object {
   timer_operation async_wait() noexcept { return timer_operation(state_, expiry_); }
   template <class Token>
   auto async_wait(Token&& token) {
-    return beck::launch(async_wait(), static_cast<Token&&>(token));
+    return detail::launch(async_wait(), static_cast<Token&&>(token));
   }
 
  protected:
@@ -85,32 +86,36 @@ class timer_object {
   std::int64_t expiry_ = 0;
 };
 
+}  // namespace detail
+
 /// A timer in Asio's style: set an expiry, then wait for it, any number of times. A timer that was
 /// never set has expired.
 /// Thread: one object from one thread at a time; waits may be started and cancelled off the runner.
 /// Cancellation: cancel(), a new expiry or destruction ends waits with operation_aborted; a wait
 /// that has expired already is delivered as expired. Guaranteed: never early. Not guaranteed: how
 /// late; equal expiries come in the order of their waits.
-template <clock_kind Clock>
-class basic_waitable_timer : public timer_object {
+template <detail::clock_kind Clock>
+class basic_waitable_timer : public detail::timer_object {
  public:
-  using time_point = basic_time_point<Clock>;
+  using time_point = detail::basic_time_point<Clock>;
 
-  explicit basic_waitable_timer(io_context& context) : timer_object(context, Clock) {}
-  basic_waitable_timer(io_context& context, beck::duration after) : timer_object(context, Clock) {
+  explicit basic_waitable_timer(io_context& context) : detail::timer_object(context, Clock) {}
+  basic_waitable_timer(io_context& context, beck::duration after)
+      : detail::timer_object(context, Clock) {
     set_expiry_after(after);
   }
-  basic_waitable_timer(io_context& context, time_point at) : timer_object(context, Clock) {
+  basic_waitable_timer(io_context& context, time_point at) : detail::timer_object(context, Clock) {
     set_expiry(at.nanoseconds());
   }
   /// Requires an executor whose context is an io_context; throws io_error (invalid_argument) else.
-  explicit basic_waitable_timer(const any_io_executor& executor) : timer_object(executor, Clock) {}
+  explicit basic_waitable_timer(const any_io_executor& executor)
+      : detail::timer_object(executor, Clock) {}
   basic_waitable_timer(const any_io_executor& executor, beck::duration after)
-      : timer_object(executor, Clock) {
+      : detail::timer_object(executor, Clock) {
     set_expiry_after(after);
   }
   basic_waitable_timer(const any_io_executor& executor, time_point at)
-      : timer_object(executor, Clock) {
+      : detail::timer_object(executor, Clock) {
     set_expiry(at.nanoseconds());
   }
 

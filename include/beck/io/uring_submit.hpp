@@ -3,12 +3,14 @@
 // this library does not offer yet.
 #pragma once
 
+#include <beck/detail/callback_operation.hpp>
 #include <beck/io/io_context.hpp>
-#include <beck/io/launch.hpp>
 
 struct io_uring_sqe;
 
 namespace beck {
+
+namespace detail {
 
 /// An operation whose entry the user fills; the result is the kernel's.
 class [[nodiscard]] raw_operation : public operation {
@@ -29,20 +31,22 @@ class [[nodiscard]] raw_operation : public operation {
 
 void fill_raw(io_op& op, io_uring_sqe& entry) noexcept;
 
+}  // namespace detail
+
 namespace uring {
 
 template <class Fill>
-class [[nodiscard]] submit_operation : public raw_operation {
+class [[nodiscard]] submit_operation : public detail::raw_operation {
  public:
   submit_operation(io_context& context, Fill fill)
-      : raw_operation(context, &call), fill_entry_(static_cast<Fill&&>(fill)) {}
+      : detail::raw_operation(context, &call), fill_entry_(static_cast<Fill&&>(fill)) {}
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<submit_operation&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<submit_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:
-  static void call(raw_operation& self, io_uring_sqe& entry) {
+  static void call(detail::raw_operation& self, io_uring_sqe& entry) {
     static_cast<submit_operation&>(self).fill_entry_(entry);
   }
   Fill fill_entry_;
@@ -59,9 +63,10 @@ submit_operation<Fill> async_submit(io_context& context, Fill fill) {
 }
 template <class Fill, class Token>
 auto async_submit(io_context& context, Fill fill, Token&& token) {
-  return beck::launch(uring::async_submit(context, static_cast<Fill&&>(fill)),
-                      static_cast<Token&&>(token));
+  return detail::launch(uring::async_submit(context, static_cast<Fill&&>(fill)),
+                        static_cast<Token&&>(token));
 }
 
 }  // namespace uring
+
 }  // namespace beck

@@ -5,12 +5,15 @@
 #pragma once
 
 #include <beck/base/buffer.hpp>
-#include <beck/coro/waiter.hpp>
-#include <beck/io/stream_object.hpp>
+#include <beck/detail/stream_object.hpp>
+#include <beck/detail/waiter.hpp>
 
 namespace beck {
 
 class write_queue;
+
+namespace detail {
+struct write_queue_state;
 
 /// What async_push() and async_drain() give: waits in the queue, without memory of its own.
 class [[nodiscard]] write_queue_operation : public op<write_queue_operation, void(error_code)>,
@@ -36,7 +39,7 @@ class [[nodiscard]] write_queue_operation : public op<write_queue_operation, voi
   any_io_executor get_executor() const noexcept;
 
  private:
-  friend class write_queue;
+  friend class beck::write_queue;
   friend struct write_queue_state;
   static void end_wait(waiter& one, int result) noexcept;
 
@@ -46,6 +49,8 @@ class [[nodiscard]] write_queue_operation : public op<write_queue_operation, voi
   std::uint64_t position_ = 0;  // a drain: sent when so many bytes of the queue were sent
   handler done_;
 };
+
+}  // namespace detail
 
 /// A queue of bytes that are to be written to a stream, in the order of the pushes. Bytes are
 /// copied into recycled blocks of 4 KiB, an empty queue has none. What was pushed until the loop
@@ -67,7 +72,7 @@ class write_queue {
   static constexpr std::size_t bytes_max_default = std::size_t{64} * 1024;
 
   /// Holds at most `bytes_max` bytes that were not sent. Throws std::bad_alloc.
-  explicit write_queue(stream_object& stream, std::size_t bytes_max = bytes_max_default);
+  explicit write_queue(detail::stream_object& stream, std::size_t bytes_max = bytes_max_default);
   write_queue(const write_queue&) = delete;
   write_queue& operator=(const write_queue&) = delete;
   ~write_queue();
@@ -77,7 +82,7 @@ class write_queue {
   /// Never waits, never makes a system call.
   [[nodiscard]] error_code push(const_buffer data) noexcept { return push_parts(&data, 1); }
   template <const_buffer_sequence S>
-    requires(!single_buffer<S>)
+    requires(!detail::single_buffer<S>)
   [[nodiscard]] error_code push(const S& buffers) noexcept {
     const_buffer parts[parts_max];
     std::size_t count = 0;
@@ -93,7 +98,9 @@ class write_queue {
 
   /// The same, but waits for room, in the order of the calls. The bytes stay until it completes.
   /// Cancellation: nothing of them was taken.
-  write_queue_operation async_push(const_buffer data) noexcept { return {*this, data, false}; }
+  detail::write_queue_operation async_push(const_buffer data) noexcept {
+    return {*this, data, false};
+  }
   template <class Token>
   auto async_push(const_buffer data, Token&& token) {
     return async_push(data)(static_cast<Token&&>(token));
@@ -101,7 +108,7 @@ class write_queue {
 
   /// Ends when everything that was pushed before has been given to the kernel, or with the queue's
   /// error. Cancellation: of the wait only, the bytes go on.
-  write_queue_operation async_drain() noexcept { return {*this, const_buffer(), true}; }
+  detail::write_queue_operation async_drain() noexcept { return {*this, const_buffer(), true}; }
   template <class Token>
   auto async_drain(Token&& token) {
     return async_drain()(static_cast<Token&&>(token));
@@ -125,10 +132,10 @@ class write_queue {
   error_code error() const noexcept;
 
  private:
-  friend class write_queue_operation;
+  friend class detail::write_queue_operation;
   error_code push_parts(const const_buffer* parts, std::size_t count) noexcept;
 
-  struct write_queue_state* state_;
+  detail::write_queue_state* state_;
 };
 
 }  // namespace beck

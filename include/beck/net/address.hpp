@@ -71,9 +71,9 @@ class address {
 
 /// Reads what make_address_v6() or make_address_v4() reads. Else sets `ec` to
 /// error::invalid_argument and gives 0.0.0.0.
-address make_address(text_view text, error_code& ec) noexcept;
+address make_address(detail::text_view text, error_code& ec) noexcept;
 /// The same; throws io_error, whose text shows what was given.
-address make_address(text_view text);
+address make_address(detail::text_view text);
 
 /// Equal addresses have equal hashes. Not stable between versions, not meant to resist an attacker.
 std::size_t hash_value(const address_v4& a) noexcept;

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <beck/base/error.hpp>
-#include <beck/base/fixed_text.hpp>
-#include <beck/base/text_view.hpp>
+#include <beck/detail/fixed_text.hpp>
+#include <beck/detail/text_view.hpp>
 #include <compare>
 #include <concepts>
 #include <cstddef>
@@ -16,7 +16,7 @@
 namespace beck::ip {
 
 /// The text of an address or of an endpoint; the longest is "[" IPv6 "%" scope "]:" port.
-using address_text = fixed_text<63>;
+using address_text = detail::fixed_text<63>;
 
 /// std::array<unsigned char, N> and its like, by shape.
 template <class A, std::size_t N>
@@ -125,8 +125,8 @@ constexpr address_v4 make_address_v4(const address_v4::bytes_type& bytes) noexce
 /// sets `ec` to error::invalid_argument and gives 0.0.0.0. (The shortened and octal forms of
 /// inet_aton(3) are refused: programs that check an address and programs that use it must not read
 /// it in two ways.)
-address_v4 make_address_v4(text_view text, error_code& ec) noexcept;
+address_v4 make_address_v4(detail::text_view text, error_code& ec) noexcept;
 /// The same; throws io_error, whose text shows what was given.
-address_v4 make_address_v4(text_view text);
+address_v4 make_address_v4(detail::text_view text);
 
 }  // namespace beck::ip

@@ -94,9 +94,9 @@ constexpr address_v6 make_address_v6(const address_v6::bytes_type& bytes,
 /// Reads the texts of RFC 4291 2.2, also with "%" and a scope id in decimal. Else sets `ec` to
 /// error::invalid_argument and gives "::". Names of interfaces after "%" are refused: finding their
 /// number is a system call (if_nametoindex(3)).
-address_v6 make_address_v6(text_view text, error_code& ec) noexcept;
+address_v6 make_address_v6(detail::text_view text, error_code& ec) noexcept;
 /// The same; throws io_error, whose text shows what was given.
-address_v6 make_address_v6(text_view text);
+address_v6 make_address_v6(detail::text_view text);
 
 /// Selects the conversions between an IPv4 address and its IPv6 form: make_address_v6(v4_mapped,
 /// a).

@@ -2,9 +2,9 @@
 // The typed face that stream sockets and acceptors share: protocol, endpoints, options, executor.
 #pragma once
 
-#include <beck/io/launch.hpp>
-#include <beck/io/typed_executor.hpp>
-#include <beck/net/socket_object.hpp>
+#include <beck/detail/callback_operation.hpp>
+#include <beck/detail/socket_object.hpp>
+#include <beck/detail/typed_executor.hpp>
 
 namespace beck {
 
@@ -21,24 +21,24 @@ class basic_socket : public Base, public socket_base {
   executor_type get_executor() const noexcept { return typed_.get(this->object_executor()); }
 
   void open(const Protocol& protocol, error_code& ec) {
-    socket_calls::open(*this->slot_to_open(), protocol.family(), protocol.type(),
-                       protocol.protocol(), ec);
+    detail::socket_calls::open(*this->slot_to_open(), protocol.family(), protocol.type(),
+                               protocol.protocol(), ec);
   }
   void open(const Protocol& protocol) {
     error_code ec;
     open(protocol, ec);
-    throw_if(ec, "open");
+    detail::throw_if(ec, "open");
   }
 
   /// Takes over a descriptor that was made elsewhere (inherited, socket activation) and makes it
   /// non-blocking and close-on-exec.
   void assign(const Protocol&, int handle, error_code& ec) noexcept {
-    socket_calls::adopt(*this->slot_to_open(), handle, ec);
+    detail::socket_calls::adopt(*this->slot_to_open(), handle, ec);
   }
   void assign(const Protocol& protocol, int handle) {
     error_code ec;
     assign(protocol, handle, ec);
-    throw_if(ec, "assign");
+    detail::throw_if(ec, "assign");
   }
 
   /// Gives the socket to another io_context, with all its options: from then on it belongs to that
@@ -48,12 +48,12 @@ class basic_socket : public Base, public socket_base {
   /// std::bad_alloc.
   void move_to(const Executor& executor, error_code& ec) {
     this->move_to_executor(any_io_executor(executor), ec);
-    if (!ec) typed_ = typed_executor<Executor>(executor);
+    if (!ec) typed_ = detail::typed_executor<Executor>(executor);
   }
   void move_to(const Executor& executor) {
     error_code ec;
     move_to(executor, ec);
-    throw_if(ec, "move_to");
+    detail::throw_if(ec, "move_to");
   }
   void move_to(io_context& context, error_code& ec)
     requires std::is_convertible_v<io_context::executor_type, Executor>
@@ -67,68 +67,68 @@ class basic_socket : public Base, public socket_base {
   }
 
   void bind(const endpoint_type& endpoint, error_code& ec) noexcept {
-    socket_calls::bind(*this->descriptor_, endpoint.data(), endpoint.size(), ec);
+    detail::socket_calls::bind(*this->descriptor_, endpoint.data(), endpoint.size(), ec);
   }
   void bind(const endpoint_type& endpoint) {
     error_code ec;
     bind(endpoint, ec);
-    throw_if(ec, "bind");
+    detail::throw_if(ec, "bind");
   }
 
   template <class Option>
   void set_option(const Option& option, error_code& ec) noexcept {
-    socket_calls::set_option(*this->descriptor_, option.level(), option.name(), option.data(),
-                             option.size(), ec);
+    detail::socket_calls::set_option(*this->descriptor_, option.level(), option.name(),
+                                     option.data(), option.size(), ec);
   }
   template <class Option>
   void set_option(const Option& option) {
     error_code ec;
     set_option(option, ec);
-    throw_if(ec, "set_option");
+    detail::throw_if(ec, "set_option");
   }
   template <class Option>
   void get_option(Option& option, error_code& ec) const noexcept {
-    socket_calls::get_option(*this->descriptor_, option.level(), option.name(), option.data(),
-                             option.size(), ec);
+    detail::socket_calls::get_option(*this->descriptor_, option.level(), option.name(),
+                                     option.data(), option.size(), ec);
   }
   template <class Option>
   void get_option(Option& option) const {
     error_code ec;
     get_option(option, ec);
-    throw_if(ec, "get_option");
+    detail::throw_if(ec, "get_option");
   }
 
   endpoint_type local_endpoint(error_code& ec) const {
     endpoint_type endpoint;
     std::size_t bytes = endpoint.capacity();
-    socket_calls::local_name(*this->descriptor_, endpoint.data(), bytes, ec);
+    detail::socket_calls::local_name(*this->descriptor_, endpoint.data(), bytes, ec);
     if (!ec) endpoint.resize(bytes);
     return endpoint;
   }
   endpoint_type local_endpoint() const {
     error_code ec;
     const endpoint_type endpoint = local_endpoint(ec);
-    throw_if(ec, "local_endpoint");
+    detail::throw_if(ec, "local_endpoint");
     return endpoint;
   }
 
   /// Completes when the socket is readable, writable, or has a pending error, without transferring
   /// anything. Waits of one direction take their turn among its reads or writes. Source: poll(2).
-  void_operation async_wait(wait_type what) noexcept {
-    return void_operation(kind_of(what), this->descriptor_, nullptr, 0);
+  detail::void_operation async_wait(wait_type what) noexcept {
+    return detail::void_operation(kind_of(what), this->descriptor_, nullptr, 0);
   }
   template <class Token>
   auto async_wait(wait_type what, Token&& token) {
-    return beck::launch(async_wait(what), static_cast<Token&&>(token));
+    return detail::launch(async_wait(what), static_cast<Token&&>(token));
   }
   void wait(wait_type what, error_code& ec) {
     auto op = async_wait(what);
-    ec = beck::make_error(this->perform_now(op));
+    ec = detail::make_error(this->perform_now(op));
   }
   void wait(wait_type what) {
     error_code ec;
     wait(what, ec);
-    throw_if(ec, "wait");
+    detail::throw_if(ec, "wait");
   }
 
  protected:
@@ -141,13 +141,13 @@ class basic_socket : public Base, public socket_base {
   ~basic_socket() = default;
 
  private:
-  static op_kind kind_of(wait_type what) noexcept {
-    return what == socket_base::wait_read    ? op_kind::wait_read
-           : what == socket_base::wait_write ? op_kind::wait_write
-                                             : op_kind::wait_error;
+  static detail::op_kind kind_of(wait_type what) noexcept {
+    return what == socket_base::wait_read    ? detail::op_kind::wait_read
+           : what == socket_base::wait_write ? detail::op_kind::wait_write
+                                             : detail::op_kind::wait_error;
   }
 
-  [[no_unique_address]] typed_executor<Executor> typed_;
+  [[no_unique_address]] detail::typed_executor<Executor> typed_;
 };
 
 }  // namespace beck

@@ -10,6 +10,8 @@
 
 namespace beck {
 
+namespace detail {
+
 /// A range whose elements are endpoints of a socket, or convert to them, as results of a lookup do.
 template <class Range, class Endpoint>
 concept endpoint_range = requires(const Range& range) {
@@ -121,43 +123,47 @@ class [[nodiscard]] range_connect_operation
   bool cancelled_ = false;
 };
 
+}  // namespace detail
+
 /// Tries the endpoints in their order, on `socket`, which is closed before each attempt, until one
 /// is connected to; gives that one. The range is copied, the socket stays where it is until
 /// completion. Errors: that of the last attempt; not_found if there was none, because the range is
 /// empty or `condition` left out everything.
 /// Thread: as the socket. Cancellation: ends with operation_aborted, as does closing the socket;
 /// on a shared context only in coroutines that run on a strand.
-template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range>
-range_connect_operation<basic_stream_socket<Protocol, Executor>, Range, any_endpoint> async_connect(
-    basic_stream_socket<Protocol, Executor>& socket, const Range& endpoints) {
-  return {socket, endpoints, any_endpoint()};
+template <class Protocol, class Executor, detail::endpoint_range<typename Protocol::endpoint> Range>
+detail::range_connect_operation<basic_stream_socket<Protocol, Executor>, Range,
+                                detail::any_endpoint>
+async_connect(basic_stream_socket<Protocol, Executor>& socket, const Range& endpoints) {
+  return {socket, endpoints, detail::any_endpoint()};
 }
-template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range,
-          connect_condition<typename Protocol::endpoint> Condition>
-range_connect_operation<basic_stream_socket<Protocol, Executor>, Range, Condition> async_connect(
-    basic_stream_socket<Protocol, Executor>& socket, const Range& endpoints, Condition condition) {
+template <class Protocol, class Executor, detail::endpoint_range<typename Protocol::endpoint> Range,
+          detail::connect_condition<typename Protocol::endpoint> Condition>
+detail::range_connect_operation<basic_stream_socket<Protocol, Executor>, Range, Condition>
+async_connect(basic_stream_socket<Protocol, Executor>& socket, const Range& endpoints,
+              Condition condition) {
   return {socket, endpoints, static_cast<Condition&&>(condition)};
 }
 /// `token` takes (error_code, endpoint).
-template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range,
+template <class Protocol, class Executor, detail::endpoint_range<typename Protocol::endpoint> Range,
           completion_token_for<void(error_code, typename Protocol::endpoint)> Token>
-  requires(!connect_condition<std::decay_t<Token>, typename Protocol::endpoint>)
+  requires(!detail::connect_condition<std::decay_t<Token>, typename Protocol::endpoint>)
 auto async_connect(basic_stream_socket<Protocol, Executor>& socket, const Range& endpoints,
                    Token&& token) {
-  return beck::launch(beck::async_connect(socket, endpoints), static_cast<Token&&>(token));
+  return detail::launch(beck::async_connect(socket, endpoints), static_cast<Token&&>(token));
 }
-template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range,
-          connect_condition<typename Protocol::endpoint> Condition,
+template <class Protocol, class Executor, detail::endpoint_range<typename Protocol::endpoint> Range,
+          detail::connect_condition<typename Protocol::endpoint> Condition,
           completion_token_for<void(error_code, typename Protocol::endpoint)> Token>
 auto async_connect(basic_stream_socket<Protocol, Executor>& socket, const Range& endpoints,
                    Condition condition, Token&& token) {
-  return beck::launch(beck::async_connect(socket, endpoints, static_cast<Condition&&>(condition)),
-                      static_cast<Token&&>(token));
+  return detail::launch(beck::async_connect(socket, endpoints, static_cast<Condition&&>(condition)),
+                        static_cast<Token&&>(token));
 }
 
 /// The same in this call, which waits.
-template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range,
-          connect_condition<typename Protocol::endpoint> Condition>
+template <class Protocol, class Executor, detail::endpoint_range<typename Protocol::endpoint> Range,
+          detail::connect_condition<typename Protocol::endpoint> Condition>
 typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& socket,
                                     const Range& endpoints, Condition condition, error_code& ec) {
   using endpoint_type = typename Protocol::endpoint;
@@ -174,26 +180,26 @@ typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& soc
   if (!tried) ec = error::make_error_code(error::not_found);
   return endpoint_type();
 }
-template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range>
+template <class Protocol, class Executor, detail::endpoint_range<typename Protocol::endpoint> Range>
 typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& socket,
                                     const Range& endpoints, error_code& ec) {
-  return beck::connect(socket, endpoints, any_endpoint(), ec);
+  return beck::connect(socket, endpoints, detail::any_endpoint(), ec);
 }
-template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range>
+template <class Protocol, class Executor, detail::endpoint_range<typename Protocol::endpoint> Range>
 typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& socket,
                                     const Range& endpoints) {
   error_code ec;
-  const auto endpoint = beck::connect(socket, endpoints, any_endpoint(), ec);
-  throw_if(ec, "connect");
+  const auto endpoint = beck::connect(socket, endpoints, detail::any_endpoint(), ec);
+  detail::throw_if(ec, "connect");
   return endpoint;
 }
-template <class Protocol, class Executor, endpoint_range<typename Protocol::endpoint> Range,
-          connect_condition<typename Protocol::endpoint> Condition>
+template <class Protocol, class Executor, detail::endpoint_range<typename Protocol::endpoint> Range,
+          detail::connect_condition<typename Protocol::endpoint> Condition>
 typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& socket,
                                     const Range& endpoints, Condition condition) {
   error_code ec;
   const auto endpoint = beck::connect(socket, endpoints, static_cast<Condition&&>(condition), ec);
-  throw_if(ec, "connect");
+  detail::throw_if(ec, "connect");
   return endpoint;
 }
 

@@ -16,6 +16,7 @@ struct happy_eyeballs {
   duration attempt_delay = duration(250'000'000);
 };
 
+namespace detail {
 class connect_race;
 
 /// A race of attempts; starts when awaited or given a token. Gives (error_code, ip::tcp::endpoint).
@@ -49,6 +50,8 @@ class [[nodiscard]] connect_race_operation
   connect_race* race_;
 };
 
+}  // namespace detail
+
 /// Connects `socket` to the endpoint that answers first. Attempts begin one after the other, v6 and
 /// v4 by turns and v6 first, each `attempt_delay` after the one before it, or as soon as that has
 /// failed. The first that succeeds wins; the others are over, and their descriptors closed, when
@@ -57,32 +60,34 @@ class [[nodiscard]] connect_race_operation
 /// Errors: that of the attempt that failed last, and `socket` is as it was; not_found if there is
 /// no endpoint.
 /// Thread: as the socket, which stays where it is until completion. Cancellation: at once.
-template <endpoint_range<ip::tcp::endpoint> Range>
-connect_race_operation async_connect(ip::tcp::socket& socket, const Range& endpoints,
-                                     const happy_eyeballs& how) {
+template <detail::endpoint_range<ip::tcp::endpoint> Range>
+detail::connect_race_operation async_connect(ip::tcp::socket& socket, const Range& endpoints,
+                                             const happy_eyeballs& how) {
   return {socket, endpoints, how};
 }
 /// `token` takes (error_code, ip::tcp::endpoint).
-template <endpoint_range<ip::tcp::endpoint> Range, class Token>
+template <detail::endpoint_range<ip::tcp::endpoint> Range, class Token>
 auto async_connect(ip::tcp::socket& socket, const Range& endpoints, const happy_eyeballs& how,
                    Token&& token) {
-  return beck::launch(beck::async_connect(socket, endpoints, how), static_cast<Token&&>(token));
+  return detail::launch(beck::async_connect(socket, endpoints, how), static_cast<Token&&>(token));
 }
 
 /// Looks up `host` and `service` and does the same with what that gives. Errors: as
 /// ip::basic_resolver, and of the attempts.
-inline connect_race_operation async_connect(ip::tcp::socket& socket, text_view host,
-                                            text_view service, const happy_eyeballs& how = {}) {
+inline detail::connect_race_operation async_connect(ip::tcp::socket& socket, detail::text_view host,
+                                                    detail::text_view service,
+                                                    const happy_eyeballs& how = {}) {
   return {socket, host, service, how};
 }
 template <class Token>
-auto async_connect(ip::tcp::socket& socket, text_view host, text_view service,
+auto async_connect(ip::tcp::socket& socket, detail::text_view host, detail::text_view service,
                    const happy_eyeballs& how, Token&& token) {
-  return beck::launch(async_connect(socket, host, service, how), static_cast<Token&&>(token));
+  return detail::launch(async_connect(socket, host, service, how), static_cast<Token&&>(token));
 }
 template <completion_token_for<void(error_code, ip::tcp::endpoint)> Token>
-auto async_connect(ip::tcp::socket& socket, text_view host, text_view service, Token&& token) {
-  return beck::launch(async_connect(socket, host, service), static_cast<Token&&>(token));
+auto async_connect(ip::tcp::socket& socket, detail::text_view host, detail::text_view service,
+                   Token&& token) {
+  return detail::launch(async_connect(socket, host, service), static_cast<Token&&>(token));
 }
 
 }  // namespace beck

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <beck/base/assert.hpp>
-#include <beck/io/message_operation.hpp>
+#include <beck/detail/message_operation.hpp>
 #include <beck/net/address.hpp>
 #include <beck/net/family_option.hpp>
 
 namespace beck {
+
+namespace detail {
 
 /// What the control data of a message says, or adds to it. Source: cmsg(3), udp(7), ip(7), ipv6(7).
 struct message_extras {
@@ -55,7 +57,8 @@ class [[nodiscard]] receive_batch_operation : public message_operation {
   }
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<receive_batch_operation&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<receive_batch_operation&&>(*this),
+                          static_cast<Token&&>(token));
   }
 
  private:
@@ -69,15 +72,17 @@ class [[nodiscard]] send_batch_operation : public message_operation {
       : message_operation(op_kind::send_message, d, batch.headers_, batch.count_) {}
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<send_batch_operation&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<send_batch_operation&&>(*this), static_cast<Token&&>(token));
   }
 };
+
+}  // namespace detail
 
 /// One datagram of a receive_batch. A view: valid until the batch is used again.
 template <class Endpoint>
 class received_datagram {
  public:
-  received_datagram(const message_header& header, const Endpoint& sender) noexcept
+  received_datagram(const detail::message_header& header, const Endpoint& sender) noexcept
       : header_(&header), sender_(sender) {
     sender_.resize(header.address_bytes);
   }
@@ -87,17 +92,21 @@ class received_datagram {
   const_buffer data() const noexcept { return {header_->parts->data, header_->bytes}; }
   std::size_t size() const noexcept { return header_->bytes; }
   /// It was longer than its buffer, and the rest is gone.
-  bool truncated() const noexcept { return message_extras::truncated(*header_); }
+  bool truncated() const noexcept { return detail::message_extras::truncated(*header_); }
   /// More than 0: these are several datagrams one after the other, of this size but the last, which
   /// may be shorter (udp_options::receive_coalesced).
-  std::size_t segment_size() const noexcept { return message_extras::segment_size(*header_); }
+  std::size_t segment_size() const noexcept {
+    return detail::message_extras::segment_size(*header_);
+  }
   /// Where it was sent to, and the number of the interface that it came by: unspecified and 0
   /// without ip::receive_packet_info.
-  ip::address destination() const noexcept { return message_extras::destination(*header_); }
-  unsigned interface_index() const noexcept { return message_extras::interface_index(*header_); }
+  ip::address destination() const noexcept { return detail::message_extras::destination(*header_); }
+  unsigned interface_index() const noexcept {
+    return detail::message_extras::interface_index(*header_);
+  }
 
  private:
-  const message_header* header_;
+  const detail::message_header* header_;
   Endpoint sender_;
 };
 
@@ -105,7 +114,7 @@ class received_datagram {
 /// of IP some 200 bytes for each datagram: keep large ones out of small stacks. Thread: its
 /// socket's.
 template <class Protocol, std::size_t Capacity>
-class receive_batch : public message_batch {
+class receive_batch : public detail::message_batch {
   static_assert(Capacity > 0 && Capacity <= 1024, "recvmmsg(2) takes up to 1024");
 
  public:
@@ -124,7 +133,7 @@ class receive_batch : public message_batch {
   void add(mutable_buffer room) noexcept {
     BECK_ASSERT(count_ < Capacity, "a batch has more buffers than its capacity");
     parts_[count_] = {room.data(), room.size()};
-    message_header& header = all_[count_];
+    detail::message_header& header = all_[count_];
     header.parts = &parts_[count_];
     header.part_count = 1;
     header.address = senders_[count_].data();
@@ -144,17 +153,17 @@ class receive_batch : public message_batch {
   static constexpr std::size_t capacity() noexcept { return Capacity; }
 
   /// For the library's sockets.
-  receive_batch_operation receive_on(descriptor* d) noexcept {
+  detail::receive_batch_operation receive_on(detail::descriptor* d) noexcept {
     renew();
-    return receive_batch_operation(d, *this);
+    return detail::receive_batch_operation(d, *this);
   }
 
  private:
   static constexpr bool has_control = Protocol::protocol() != 0;  // of IP
 
-  static void renew(message_header& header) noexcept {
+  static void renew(detail::message_header& header) noexcept {
     header.address_bytes = endpoint_type::capacity();
-    header.control_bytes = has_control ? message_control::capacity : 0;
+    header.control_bytes = has_control ? detail::message_control::capacity : 0;
     header.flags = 0;
     header.bytes = 0;
   }
@@ -164,36 +173,36 @@ class receive_batch : public message_batch {
     moved_ = 0;
   }
 
-  message_header all_[Capacity];
-  io_vector parts_[Capacity];
+  detail::message_header all_[Capacity];
+  detail::io_vector parts_[Capacity];
   endpoint_type senders_[Capacity];
-  message_control control_[has_control ? Capacity : 1];
+  detail::message_control control_[has_control ? Capacity : 1];
 };
 
 /// What else is to be said of a datagram that was added to a send_batch.
 class sent_datagram {
  public:
-  explicit sent_datagram(message_header& header) noexcept : header_(&header) {}
+  explicit sent_datagram(detail::message_header& header) noexcept : header_(&header) {}
 
   /// Cut below the socket into datagrams of so many bytes; as udp_options::send_segment_size.
   sent_datagram segment_size(std::size_t bytes) const noexcept {
-    message_extras::add_segment_size(*header_, bytes);
+    detail::message_extras::add_segment_size(*header_, bytes);
     return *this;
   }
   /// From this address of the host, such as what a request was sent to; by this interface, 0: as
   /// the routes choose.
   sent_datagram source(const ip::address& from, unsigned interface = 0) const noexcept {
-    message_extras::add_source(*header_, from, interface);
+    detail::message_extras::add_source(*header_, from, interface);
     return *this;
   }
 
  private:
-  message_header* header_;
+  detail::message_header* header_;
 };
 
 /// Up to Capacity datagrams that are sent together. As receive_batch.
 template <class Protocol, std::size_t Capacity>
-class send_batch : public message_batch {
+class send_batch : public detail::message_batch {
   static_assert(Capacity > 0 && Capacity <= 1024, "sendmmsg(2) takes up to 1024");
 
  public:
@@ -209,7 +218,7 @@ class send_batch : public message_batch {
     if (first() + count_ == Capacity) move_to_front();
     const std::size_t at = first() + count_;
     parts_[at] = {const_cast<void*>(bytes.data()), bytes.size()};
-    message_header& header = all_[at] = message_header();
+    detail::message_header& header = all_[at] = detail::message_header();
     header.parts = &parts_[at];
     header.part_count = 1;
     if constexpr (has_control) header.control = control_[at].bytes;
@@ -218,7 +227,7 @@ class send_batch : public message_batch {
   }
   sent_datagram add(const_buffer bytes, const endpoint_type& destination) noexcept {
     const sent_datagram added = add(bytes);
-    message_header& header = headers_[count_ - 1];
+    detail::message_header& header = headers_[count_ - 1];
     endpoint_type& to = destinations_[&header - all_];
     to = destination;
     header.address = to.data();
@@ -240,7 +249,9 @@ class send_batch : public message_batch {
   static constexpr std::size_t capacity() noexcept { return Capacity; }
 
   /// For the library's sockets.
-  send_batch_operation send_on(descriptor* d) noexcept { return send_batch_operation(d, *this); }
+  detail::send_batch_operation send_on(detail::descriptor* d) noexcept {
+    return detail::send_batch_operation(d, *this);
+  }
 
  private:
   static constexpr bool has_control = Protocol::protocol() != 0;  // of IP
@@ -250,7 +261,7 @@ class send_batch : public message_batch {
   void move_to_front() noexcept {
     const std::size_t by = first();
     for (std::size_t to = 0; to < count_; ++to) {
-      message_header& header = all_[to] = all_[to + by];
+      detail::message_header& header = all_[to] = all_[to + by];
       parts_[to] = parts_[to + by];
       header.parts = &parts_[to];
       if (header.address != nullptr) {
@@ -265,10 +276,10 @@ class send_batch : public message_batch {
     headers_ = all_;
   }
 
-  message_header all_[Capacity];
-  io_vector parts_[Capacity];
+  detail::message_header all_[Capacity];
+  detail::io_vector parts_[Capacity];
   endpoint_type destinations_[Capacity];
-  message_control control_[has_control ? Capacity : 1];
+  detail::message_control control_[has_control ? Capacity : 1];
 };
 
 }  // namespace beck

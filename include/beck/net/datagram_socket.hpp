@@ -2,9 +2,9 @@
 // basic_datagram_socket: messages of some protocol, each of them whole, with Asio's interface.
 #pragma once
 
-#include <beck/io/message_operation.hpp>
-#include <beck/net/connected_socket.hpp>
-#include <beck/net/datagram_option.hpp>
+#include <beck/detail/connected_socket.hpp>
+#include <beck/detail/datagram_option.hpp>
+#include <beck/detail/message_operation.hpp>
 
 namespace beck {
 
@@ -29,8 +29,9 @@ class send_batch;
 /// still there, and of a batch that was being sent the result has how many are gone. shutdown()
 /// ends no receive. Source: udp(7), unix(7), recvmsg(2), sendmsg(2).
 template <class Protocol, class Executor = any_io_executor>
-class basic_datagram_socket : public basic_connected_socket<io_object, Protocol, Executor> {
-  using base = basic_connected_socket<io_object, Protocol, Executor>;
+class basic_datagram_socket
+    : public detail::basic_connected_socket<detail::io_object, Protocol, Executor> {
+  using base = detail::basic_connected_socket<detail::io_object, Protocol, Executor>;
 
  public:
   using endpoint_type = typename Protocol::endpoint;
@@ -51,33 +52,33 @@ class basic_datagram_socket : public basic_connected_socket<io_object, Protocol,
   /// Options whose number depends on the version of IP (multicast.hpp) find out which one it is.
   using base::get_option;
   using base::set_option;
-  template <family_option Option>
+  template <detail::family_option Option>
   void set_option(const Option& option, error_code& ec) noexcept {
-    descriptor& d = *this->descriptor_;
-    const int family = socket_calls::family_of(d, ec);
+    detail::descriptor& d = *this->descriptor_;
+    const int family = detail::socket_calls::family_of(d, ec);
     if (ec) return;
-    socket_calls::set_option(d, option.level(family), option.name(family), option.data(),
-                             option.size(), ec);
+    detail::socket_calls::set_option(d, option.level(family), option.name(family), option.data(),
+                                     option.size(), ec);
   }
-  template <family_option Option>
+  template <detail::family_option Option>
   void set_option(const Option& option) {
     error_code ec;
     set_option(option, ec);
-    throw_if(ec, "set_option");
+    detail::throw_if(ec, "set_option");
   }
-  template <family_option Option>
+  template <detail::family_option Option>
   void get_option(Option& option, error_code& ec) const noexcept {
-    const descriptor& d = *this->descriptor_;
-    const int family = socket_calls::family_of(d, ec);
+    const detail::descriptor& d = *this->descriptor_;
+    const int family = detail::socket_calls::family_of(d, ec);
     if (ec) return;
-    socket_calls::get_option(d, option.level(family), option.name(family), option.data(),
-                             option.size(), ec);
+    detail::socket_calls::get_option(d, option.level(family), option.name(family), option.data(),
+                                     option.size(), ec);
   }
-  template <family_option Option>
+  template <detail::family_option Option>
   void get_option(Option& option) const {
     error_code ec;
     get_option(option, ec);
-    throw_if(ec, "get_option");
+    detail::throw_if(ec, "get_option");
   }
 
   /// The bytes of the next datagram, 0 if there is none (or an empty one).
@@ -85,7 +86,7 @@ class basic_datagram_socket : public basic_connected_socket<io_object, Protocol,
   std::size_t available() const {
     error_code ec;
     const std::size_t bytes = available(ec);
-    throw_if(ec, "available");
+    detail::throw_if(ec, "available");
     return bytes;
   }
 
@@ -94,34 +95,34 @@ class basic_datagram_socket : public basic_connected_socket<io_object, Protocol,
   template <mutable_buffer_sequence B>
   auto async_receive_from(const B& buffers, endpoint_type& sender,
                           message_flags flags = 0) noexcept {
-    return receive_from_operation<endpoint_type, message_parts<B>>(this->descriptor_, buffers,
-                                                                   sender, flags);
+    return detail::receive_from_operation<endpoint_type, detail::message_parts<B>>(
+        this->descriptor_, buffers, sender, flags);
   }
   template <mutable_buffer_sequence B, class Token>
     requires(!std::is_convertible_v<Token, message_flags>)
   auto async_receive_from(const B& buffers, endpoint_type& sender, Token&& token) {
-    return beck::launch(async_receive_from(buffers, sender), static_cast<Token&&>(token));
+    return detail::launch(async_receive_from(buffers, sender), static_cast<Token&&>(token));
   }
   template <mutable_buffer_sequence B, class Token>
   auto async_receive_from(const B& buffers, endpoint_type& sender, message_flags flags,
                           Token&& token) {
-    return beck::launch(async_receive_from(buffers, sender, flags), static_cast<Token&&>(token));
+    return detail::launch(async_receive_from(buffers, sender, flags), static_cast<Token&&>(token));
   }
 
   /// The same, from the peer of a connected socket or from anybody.
   template <mutable_buffer_sequence B>
   auto async_receive(const B& buffers, message_flags flags = 0) noexcept {
-    return plain_message_operation<message_parts<B>>(op_kind::receive_message, this->descriptor_,
-                                                     buffers, flags);
+    return detail::plain_message_operation<detail::message_parts<B>>(
+        detail::op_kind::receive_message, this->descriptor_, buffers, flags);
   }
   template <mutable_buffer_sequence B, class Token>
     requires(!std::is_convertible_v<Token, message_flags>)
   auto async_receive(const B& buffers, Token&& token) {
-    return beck::launch(async_receive(buffers), static_cast<Token&&>(token));
+    return detail::launch(async_receive(buffers), static_cast<Token&&>(token));
   }
   template <mutable_buffer_sequence B, class Token>
   auto async_receive(const B& buffers, message_flags flags, Token&& token) {
-    return beck::launch(async_receive(buffers, flags), static_cast<Token&&>(token));
+    return detail::launch(async_receive(buffers, flags), static_cast<Token&&>(token));
   }
 
   /// Sends the buffers as one datagram to `destination`. Success says that it was sent, not that
@@ -129,34 +130,34 @@ class basic_datagram_socket : public basic_connected_socket<io_object, Protocol,
   template <const_buffer_sequence B>
   auto async_send_to(const B& buffers, const endpoint_type& destination,
                      message_flags flags = 0) noexcept {
-    return send_to_operation<endpoint_type, message_parts<B>>(this->descriptor_, buffers,
-                                                              destination, flags);
+    return detail::send_to_operation<endpoint_type, detail::message_parts<B>>(
+        this->descriptor_, buffers, destination, flags);
   }
   template <const_buffer_sequence B, class Token>
     requires(!std::is_convertible_v<Token, message_flags>)
   auto async_send_to(const B& buffers, const endpoint_type& destination, Token&& token) {
-    return beck::launch(async_send_to(buffers, destination), static_cast<Token&&>(token));
+    return detail::launch(async_send_to(buffers, destination), static_cast<Token&&>(token));
   }
   template <const_buffer_sequence B, class Token>
   auto async_send_to(const B& buffers, const endpoint_type& destination, message_flags flags,
                      Token&& token) {
-    return beck::launch(async_send_to(buffers, destination, flags), static_cast<Token&&>(token));
+    return detail::launch(async_send_to(buffers, destination, flags), static_cast<Token&&>(token));
   }
 
   /// The same, to the peer of a connected socket.
   template <const_buffer_sequence B>
   auto async_send(const B& buffers, message_flags flags = 0) noexcept {
-    return plain_message_operation<message_parts<B>>(op_kind::send_message, this->descriptor_,
-                                                     buffers, flags);
+    return detail::plain_message_operation<detail::message_parts<B>>(
+        detail::op_kind::send_message, this->descriptor_, buffers, flags);
   }
   template <const_buffer_sequence B, class Token>
     requires(!std::is_convertible_v<Token, message_flags>)
   auto async_send(const B& buffers, Token&& token) {
-    return beck::launch(async_send(buffers), static_cast<Token&&>(token));
+    return detail::launch(async_send(buffers), static_cast<Token&&>(token));
   }
   template <const_buffer_sequence B, class Token>
   auto async_send(const B& buffers, message_flags flags, Token&& token) {
-    return beck::launch(async_send(buffers, flags), static_cast<Token&&>(token));
+    return detail::launch(async_send(buffers, flags), static_cast<Token&&>(token));
   }
 
   // --- several by one call (datagram_batch.hpp) --------------------------------------------------
@@ -170,7 +171,7 @@ class basic_datagram_socket : public basic_connected_socket<io_object, Protocol,
   }
   template <std::size_t Capacity, class Token>
   auto async_receive_many(receive_batch<Protocol, Capacity>& batch, Token&& token) {
-    return beck::launch(async_receive_many(batch), static_cast<Token&&>(token));
+    return detail::launch(async_receive_many(batch), static_cast<Token&&>(token));
   }
   /// Sends all datagrams of the batch in their order: how many. After an error that many were sent
   /// and the next one was not; batch.discard(n + 1) drops it too, and the rest can be sent.
@@ -180,7 +181,7 @@ class basic_datagram_socket : public basic_connected_socket<io_object, Protocol,
   }
   template <std::size_t Capacity, class Token>
   auto async_send_many(send_batch<Protocol, Capacity>& batch, Token&& token) {
-    return beck::launch(async_send_many(batch), static_cast<Token&&>(token));
+    return detail::launch(async_send_many(batch), static_cast<Token&&>(token));
   }
 
   // --- synchronous forms: they wait, unless non_blocking() ---------------------------------------
@@ -228,7 +229,7 @@ class basic_datagram_socket : public basic_connected_socket<io_object, Protocol,
   }
 
   /// The slot, for the library's own functions.
-  descriptor* slot() noexcept { return this->descriptor_; }
+  detail::descriptor* slot() noexcept { return this->descriptor_; }
 
  private:
   template <class Op>
@@ -242,7 +243,7 @@ class basic_datagram_socket : public basic_connected_socket<io_object, Protocol,
   std::size_t or_throw(Op&& op, const char* what) {
     error_code ec;
     const std::size_t moved = now(op, ec);
-    if (ec) throw_error(ec, what, moved);
+    if (ec) detail::throw_error(ec, what, moved);
     return moved;
   }
 };

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <beck/base/unique_fd.hpp>
-#include <beck/io/message_operation.hpp>
+#include <beck/detail/message_operation.hpp>
 
 namespace beck {
+
+namespace detail {
 
 /// Descriptors to be sent. They stay the caller's, and open until the operation has completed; the
 /// receiver gets others for the same files. A value.
@@ -33,6 +35,14 @@ class passed_descriptors {
   std::size_t bytes_ = 0;
 };
 
+}  // namespace detail
+
+namespace detail {
+template <std::size_t Parts>
+class receive_descriptors_operation;
+
+}  // namespace detail
+
 /// Descriptors that have come, close-on-exec. Neither copied nor moved; stays until the operation
 /// that fills it has completed.
 class received_descriptors {
@@ -55,15 +65,17 @@ class received_descriptors {
 
  private:
   template <std::size_t Parts>
-  friend class receive_descriptors_operation;
+  friend class detail::receive_descriptors_operation;
 
   /// For a header and `capacity` descriptors, and nothing else: more room would let more come.
   static constexpr std::size_t room =
-      sizeof(std::size_t) + (2 + passed_descriptors::capacity) * sizeof(int);
+      sizeof(std::size_t) + (2 + detail::passed_descriptors::capacity) * sizeof(int);
 
-  message_control control_;
-  control_outcome outcome_;
+  detail::message_control control_;
+  detail::control_outcome outcome_;
 };
+
+namespace detail {
 
 template <std::size_t Parts>
 class [[nodiscard]] send_descriptors_operation : public message_operation {
@@ -77,8 +89,8 @@ class [[nodiscard]] send_descriptors_operation : public message_operation {
   }
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<send_descriptors_operation&&>(*this),
-                        static_cast<Token&&>(token));
+    return detail::launch(static_cast<send_descriptors_operation&&>(*this),
+                          static_cast<Token&&>(token));
   }
 
  private:
@@ -100,8 +112,8 @@ class [[nodiscard]] receive_descriptors_operation : public message_operation {
   }
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<receive_descriptors_operation&&>(*this),
-                        static_cast<Token&&>(token));
+    return detail::launch(static_cast<receive_descriptors_operation&&>(*this),
+                          static_cast<Token&&>(token));
   }
 
  private:
@@ -112,36 +124,38 @@ class [[nodiscard]] receive_descriptors_operation : public message_operation {
 template <class Socket>
 concept local_socket = Socket::protocol_type::family() == 1;
 
+}  // namespace detail
+
 /// Sends bytes and descriptors together; gives the bytes. Of a stream, as async_write_some: at
 /// least one byte, and the descriptors go with the first; requires buffers that are not empty.
 /// Errors: sendmsg(2)'s; operation_not_supported in a simulation. Cancellation: as all sends.
 /// Source: unix(7), SCM_RIGHTS.
-template <local_socket Socket, const_buffer_sequence B>
+template <detail::local_socket Socket, const_buffer_sequence B>
 auto async_send_descriptors(Socket& socket, const B& buffers,
-                            const passed_descriptors& fds) noexcept {
-  return send_descriptors_operation<message_parts<B>>(socket.slot(), buffers, fds);
+                            const detail::passed_descriptors& fds) noexcept {
+  return detail::send_descriptors_operation<detail::message_parts<B>>(socket.slot(), buffers, fds);
 }
-template <local_socket Socket, const_buffer_sequence B, class Token>
-auto async_send_descriptors(Socket& socket, const B& buffers, const passed_descriptors& fds,
+template <detail::local_socket Socket, const_buffer_sequence B, class Token>
+auto async_send_descriptors(Socket& socket, const B& buffers, const detail::passed_descriptors& fds,
                             Token&& token) {
-  return beck::launch(beck::async_send_descriptors(socket, buffers, fds),
-                      static_cast<Token&&>(token));
+  return detail::launch(beck::async_send_descriptors(socket, buffers, fds),
+                        static_cast<Token&&>(token));
 }
 
 /// Receives bytes, and the descriptors that came beside them, if any: `fds` has them from then on,
 /// whatever becomes of the result. Of a stream, as async_read_some: eof at its end. Other receives
 /// drop descriptors that come with their bytes.
-template <local_socket Socket, mutable_buffer_sequence B>
+template <detail::local_socket Socket, mutable_buffer_sequence B>
 auto async_receive_descriptors(Socket& socket, const B& buffers,
                                received_descriptors& fds) noexcept {
-  return receive_descriptors_operation<message_parts<B>>(socket.slot(), buffers, fds,
-                                                         Socket::protocol_type::type() == 1);
+  return detail::receive_descriptors_operation<detail::message_parts<B>>(
+      socket.slot(), buffers, fds, Socket::protocol_type::type() == 1);
 }
-template <local_socket Socket, mutable_buffer_sequence B, class Token>
+template <detail::local_socket Socket, mutable_buffer_sequence B, class Token>
 auto async_receive_descriptors(Socket& socket, const B& buffers, received_descriptors& fds,
                                Token&& token) {
-  return beck::launch(beck::async_receive_descriptors(socket, buffers, fds),
-                      static_cast<Token&&>(token));
+  return detail::launch(beck::async_receive_descriptors(socket, buffers, fds),
+                        static_cast<Token&&>(token));
 }
 
 }  // namespace beck

@@ -4,6 +4,6 @@
 // them.
 #pragma once
 
-#include <beck/net/endpoint_data.hpp>
+#include <beck/detail/endpoint_data.hpp>
 #include <beck/net/ip_endpoint.hpp>
 #include <beck/net/local_endpoint.hpp>

@@ -7,6 +7,8 @@
 
 namespace beck {
 
+namespace detail {
+
 /// One int that has a place for each version.
 template <int LevelV4, int NameV4, int LevelV6, int NameV6>
 class family_integer_option {
@@ -26,10 +28,12 @@ class family_integer_option {
   int value_ = 0;
 };
 
+}  // namespace detail
+
 namespace ip {
 /// Whether what is received says where it was sent to: received_datagram::destination() and
 /// interface_index(). Source: ip(7), IP_PKTINFO; ipv6(7), IPV6_RECVPKTINFO.
-using receive_packet_info = family_integer_option<0, 8, 41, 49>;
+using receive_packet_info = detail::family_integer_option<0, 8, 41, 49>;
 }  // namespace ip
 
 }  // namespace beck

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <beck/base/error.hpp>
-#include <beck/base/fixed_text.hpp>
-#include <beck/base/text_view.hpp>
+#include <beck/detail/fixed_text.hpp>
+#include <beck/detail/text_view.hpp>
 #include <compare>
 #include <concepts>
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace beck::local {
 
 /// A path or an abstract name, as text.
-using path_text = fixed_text<108>;
+using path_text = detail::fixed_text<108>;
 
 /// A sockaddr_un of no particular protocol (unix(7)). The base of basic_endpoint, so that its code
 /// exists once. A value; any thread.
@@ -25,7 +25,7 @@ class socket_path {
   /// Unnamed: an empty path.
   socket_path() noexcept;
   /// Throws io_error, whose text shows the path; see path(text_view, error_code&).
-  explicit socket_path(text_view path);
+  explicit socket_path(detail::text_view path);
 
   /// A path, or the leading NUL and the name for an abstract one; empty if unnamed. A path that the
   /// kernel filled in may be one longer than path_max.
@@ -34,9 +34,9 @@ class socket_path {
   /// name, which may hold any bytes. Errors, which leave the endpoint as it was:
   /// error::name_too_long over path_max, error::invalid_argument if a path has a NUL in it (the
   /// kernel would use the part in front of it).
-  void path(text_view path, error_code& ec) noexcept;
+  void path(detail::text_view path, error_code& ec) noexcept;
   /// The same; throws io_error, whose text shows the path, its size and the limit.
-  void path(text_view path);
+  void path(detail::text_view path);
 
   bool is_abstract() const noexcept;
   bool is_unnamed() const noexcept;
@@ -69,7 +69,7 @@ class socket_path {
   }
 
  private:
-  text_view view() const noexcept;
+  detail::text_view view() const noexcept;
 
   // The family, 108 characters of path, and the NUL that the kernel adds to a path of 108 (unix(7),
   // BUGS).
@@ -86,8 +86,8 @@ class basic_endpoint : public socket_path {
   basic_endpoint() noexcept = default;
   /// Implicit, as in Asio: a literal or a string is a path. An abstract name needs its size, as a
   /// literal ends at the first NUL: text_view("\\0name", 5). Throws as socket_path does.
-  template <std::convertible_to<text_view> Path>
-  basic_endpoint(const Path& path) : socket_path(text_view(path)) {}
+  template <std::convertible_to<detail::text_view> Path>
+  basic_endpoint(const Path& path) : socket_path(detail::text_view(path)) {}
   explicit basic_endpoint(const socket_path& e) noexcept : socket_path(e) {}
 
   Protocol protocol() const noexcept { return Protocol(); }

@@ -5,30 +5,34 @@
 #include <concepts>
 
 #include <beck/base/io_result.hpp>
-#include <beck/net/socket_object.hpp>
+#include <beck/detail/socket_object.hpp>
 
 namespace beck {
+
+namespace detail {
 
 /// Sockets of one UNIX domain protocol; their executors may differ.
 template <class A, class B>
 concept local_socket_pair = std::same_as<typename A::protocol_type, typename B::protocol_type> &&
                             A::protocol_type::family() == 1;
 
+}  // namespace detail
+
 /// Connects two closed sockets with each other (socketpair(2)). Found by ADL. Errors: already_open
 /// (also of a socket with itself).
 template <class A, class B>
-  requires local_socket_pair<A, B>
+  requires detail::local_socket_pair<A, B>
 void connect_pair(A& a, B& b, error_code& ec) {
   using protocol = typename A::protocol_type;
-  socket_calls::open_pair(*a.slot_to_open(), *b.slot_to_open(), protocol::family(),
-                          protocol::type(), protocol::protocol(), ec);
+  detail::socket_calls::open_pair(*a.slot_to_open(), *b.slot_to_open(), protocol::family(),
+                                  protocol::type(), protocol::protocol(), ec);
 }
 template <class A, class B>
-  requires local_socket_pair<A, B>
+  requires detail::local_socket_pair<A, B>
 void connect_pair(A& a, B& b) {
   error_code ec;
   beck::connect_pair(a, b, ec);
-  throw_if(ec, "connect_pair");
+  detail::throw_if(ec, "connect_pair");
 }
 
 namespace local {

@@ -54,9 +54,9 @@ namespace multicast {
 using join_group = group_option<35, 20>;
 using leave_group = group_option<36, 21>;
 /// How many routers what is sent may pass: 1 unless it is set.
-using hops = family_integer_option<0, 33, 41, 18>;
+using hops = detail::family_integer_option<0, 33, 41, 18>;
 /// Whether members on this host get what is sent here: yes unless it is set.
-using enable_loopback = family_integer_option<0, 34, 41, 19>;
+using enable_loopback = detail::family_integer_option<0, 34, 41, 19>;
 
 /// The interface that what is sent leaves by.
 class outbound_interface {
@@ -85,7 +85,7 @@ class outbound_interface {
 
 namespace unicast {
 /// How many routers what is sent to one host may pass.
-using hops = family_integer_option<0, 2, 41, 16>;
+using hops = detail::family_integer_option<0, 2, 41, 16>;
 }  // namespace unicast
 
 }  // namespace beck::ip

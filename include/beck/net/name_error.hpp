@@ -6,10 +6,14 @@
 
 namespace beck {
 
+namespace detail {
+
 /// The category of error::netdb_errors. Any thread; valid until the process ends.
 const std::error_category& netdb_category() noexcept;
 /// The category of error::addrinfo_errors.
 const std::error_category& addrinfo_category() noexcept;
+
+}  // namespace detail
 
 namespace error {
 
@@ -30,13 +34,14 @@ enum addrinfo_errors : int {
 };
 
 inline error_code make_error_code(netdb_errors e) noexcept {
-  return {static_cast<int>(e), netdb_category()};
+  return {static_cast<int>(e), detail::netdb_category()};
 }
 inline error_code make_error_code(addrinfo_errors e) noexcept {
-  return {static_cast<int>(e), addrinfo_category()};
+  return {static_cast<int>(e), detail::addrinfo_category()};
 }
 
 }  // namespace error
+
 }  // namespace beck
 
 template <>

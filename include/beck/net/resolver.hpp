@@ -4,12 +4,12 @@
 // context's blocking pool; numeric names need neither.
 #pragma once
 
-#include <beck/base/ref_count.hpp>
+#include <beck/detail/block.hpp>
+#include <beck/detail/job_operation.hpp>
+#include <beck/detail/ref_count.hpp>
 #include <beck/io/io_context.hpp>
-#include <beck/io/job_operation.hpp>
 #include <beck/net/name_error.hpp>
 #include <beck/net/resolver_results.hpp>
-#include <beck/run/block.hpp>
 #include <beck/run/op.hpp>
 
 namespace beck::ip {
@@ -72,17 +72,17 @@ struct name_request_kind {
 /// One lookup. It owns all that the call of a pool's thread touches, so that whoever waits can be
 /// told to wait no longer while the call goes on, which nothing can interrupt. Counted: by who
 /// waits, and by the call. Not a template; the results have their type below.
-class name_request : private job_operation {
+class name_request : private detail::job_operation {
  public:
-  name_request(resolver_state& owner, const name_request_kind& how, text_view host,
-               text_view service) noexcept;
+  name_request(resolver_state& owner, const name_request_kind& how, detail::text_view host,
+               detail::text_view service) noexcept;
   name_request(resolver_state& owner, const name_request_kind& how,
                const socket_address& address) noexcept;
   name_request(const name_request&) = delete;
   name_request& operator=(const name_request&) = delete;
 
-  static void* operator new(std::size_t bytes) { return allocate_block(bytes); }
-  static void operator delete(void* request) noexcept { free_block(request); }
+  static void* operator new(std::size_t bytes) { return detail::allocate_block(bytes); }
+  static void operator delete(void* request) noexcept { detail::free_block(request); }
 
   /// True if nobody has to be asked: the answer, or an error, is in place. Throws std::bad_alloc.
   bool answer_at_once();
@@ -110,17 +110,17 @@ class name_request : private job_operation {
   virtual void abandon() noexcept = 0;
 
   bool claim() noexcept;
-  void take_names(text_view host, text_view service) noexcept;
-  void ask(system& sys) noexcept;
-  void ask_name(system& sys);
-  void ask_address(system& sys);
-  static std::ptrdiff_t perform_call(system& sys, io_op& op) noexcept;
-  static void returned(queue_entry* entry, runner* where);
+  void take_names(detail::text_view host, detail::text_view service) noexcept;
+  void ask(detail::system& sys) noexcept;
+  void ask_name(detail::system& sys);
+  void ask_address(detail::system& sys);
+  static std::ptrdiff_t perform_call(detail::system& sys, detail::io_op& op) noexcept;
+  static void returned(detail::queue_entry* entry, detail::runner* where);
 
   resolver_state* owner_;
   name_request* next_ = nullptr;  // requests of the same resolver that are under way
   name_request* previous_ = nullptr;
-  ref_count count_;
+  detail::ref_count count_;
   bool ended_ = true;  // with the owner's mutex held
   bool reverse_;
   unsigned char invalid_ = 0;
@@ -133,7 +133,8 @@ class name_request : private job_operation {
 };
 
 /// Throws io_error; its text shows the name that was refused or not found.
-[[noreturn]] void throw_name_error(const error_code& ec, text_view host, text_view service);
+[[noreturn]] void throw_name_error(const error_code& ec, detail::text_view host,
+                                   detail::text_view service);
 
 template <class Protocol>
 class resolve_request final : public name_request {
@@ -141,7 +142,7 @@ class resolve_request final : public name_request {
   using results_type = basic_resolver_results<Protocol>;
   using name_request::name_request;
 
-  result_handler<error_code, results_type> done;
+  detail::result_handler<error_code, results_type> done;
 
  private:
   void end(const error_code& ec, const name_answer& answer) override {
@@ -184,7 +185,7 @@ class [[nodiscard]] resolve_operation
 };
 
 /// Looks up hosts and services of one protocol. Any number of lookups may be under way; four of a
-/// context ask at a time, the others wait for their turn (io/job_operation.hpp).
+/// context ask at a time, the others wait for their turn (detail/job_operation.hpp).
 ///
 /// A numeric host with a numeric service is answered without asking anybody, and without suspension
 /// where the rules allow that. Names are copied when a lookup is made; a host name has at most 255
@@ -221,11 +222,12 @@ class basic_resolver : public resolver_base {
   void cancel() noexcept { lookups_.cancel(); }
 
   /// With a protocol: only addresses of its version of IP.
-  resolve_operation<Protocol> async_resolve(text_view host, text_view service, flags how = {}) {
+  resolve_operation<Protocol> async_resolve(detail::text_view host, detail::text_view service,
+                                            flags how = {}) {
     return start(kind_of(how), host, service);
   }
-  resolve_operation<Protocol> async_resolve(const Protocol& protocol, text_view host,
-                                            text_view service, flags how = {}) {
+  resolve_operation<Protocol> async_resolve(const Protocol& protocol, detail::text_view host,
+                                            detail::text_view service, flags how = {}) {
     return start(kind_of(protocol, how), host, service);
   }
   /// The names of an address. Gives one entry.
@@ -233,49 +235,51 @@ class basic_resolver : public resolver_base {
     return start(kind_of(endpoint.protocol(), {}), endpoint);
   }
   template <completion_token_for<void(error_code, results_type)> Token>
-  auto async_resolve(text_view host, text_view service, Token&& token) {
-    return beck::launch(async_resolve(host, service), static_cast<Token&&>(token));
+  auto async_resolve(detail::text_view host, detail::text_view service, Token&& token) {
+    return detail::launch(async_resolve(host, service), static_cast<Token&&>(token));
   }
   template <class Token>
-  auto async_resolve(text_view host, text_view service, flags how, Token&& token) {
-    return beck::launch(async_resolve(host, service, how), static_cast<Token&&>(token));
+  auto async_resolve(detail::text_view host, detail::text_view service, flags how, Token&& token) {
+    return detail::launch(async_resolve(host, service, how), static_cast<Token&&>(token));
   }
   template <completion_token_for<void(error_code, results_type)> Token>
-  auto async_resolve(const Protocol& protocol, text_view host, text_view service, Token&& token) {
-    return beck::launch(async_resolve(protocol, host, service), static_cast<Token&&>(token));
+  auto async_resolve(const Protocol& protocol, detail::text_view host, detail::text_view service,
+                     Token&& token) {
+    return detail::launch(async_resolve(protocol, host, service), static_cast<Token&&>(token));
   }
   template <class Token>
-  auto async_resolve(const Protocol& protocol, text_view host, text_view service, flags how,
-                     Token&& token) {
-    return beck::launch(async_resolve(protocol, host, service, how), static_cast<Token&&>(token));
+  auto async_resolve(const Protocol& protocol, detail::text_view host, detail::text_view service,
+                     flags how, Token&& token) {
+    return detail::launch(async_resolve(protocol, host, service, how), static_cast<Token&&>(token));
   }
   template <class Token>
   auto async_resolve(const endpoint_type& endpoint, Token&& token) {
-    return beck::launch(async_resolve(endpoint), static_cast<Token&&>(token));
+    return detail::launch(async_resolve(endpoint), static_cast<Token&&>(token));
   }
 
   /// The same in this call, which waits; not in a handler of a program that has other things to do.
-  results_type resolve(text_view host, text_view service, flags how, error_code& ec) {
+  results_type resolve(detail::text_view host, detail::text_view service, flags how,
+                       error_code& ec) {
     return answer(kind_of(how), ec, host, service);
   }
-  results_type resolve(text_view host, text_view service, error_code& ec) {
+  results_type resolve(detail::text_view host, detail::text_view service, error_code& ec) {
     return resolve(host, service, flags(), ec);
   }
-  results_type resolve(text_view host, text_view service, flags how = {}) {
+  results_type resolve(detail::text_view host, detail::text_view service, flags how = {}) {
     error_code ec;
     results_type results = resolve(host, service, how, ec);
     if (ec) throw_name_error(ec, host, service);
     return results;
   }
-  results_type resolve(const Protocol& protocol, text_view host, text_view service, flags how,
-                       error_code& ec) {
+  results_type resolve(const Protocol& protocol, detail::text_view host, detail::text_view service,
+                       flags how, error_code& ec) {
     return answer(kind_of(protocol, how), ec, host, service);
   }
-  results_type resolve(const Protocol& protocol, text_view host, text_view service,
+  results_type resolve(const Protocol& protocol, detail::text_view host, detail::text_view service,
                        error_code& ec) {
     return resolve(protocol, host, service, flags(), ec);
   }
-  results_type resolve(const Protocol& protocol, text_view host, text_view service,
+  results_type resolve(const Protocol& protocol, detail::text_view host, detail::text_view service,
                        flags how = {}) {
     error_code ec;
     results_type results = resolve(protocol, host, service, how, ec);

@@ -3,7 +3,7 @@
 // one block of memory, which never changes.
 #pragma once
 
-#include <beck/base/fixed_text.hpp>
+#include <beck/detail/fixed_text.hpp>
 #include <beck/net/ip_endpoint.hpp>
 #include <cstddef>
 #include <utility>
@@ -18,8 +18,8 @@ class name_answer {
 
   name_answer() noexcept = default;
   /// Throws std::bad_alloc.
-  name_answer(const socket_address* addresses, std::size_t count, text_view host,
-              text_view service);
+  name_answer(const socket_address* addresses, std::size_t count, detail::text_view host,
+              detail::text_view service);
   name_answer(const name_answer& other) noexcept;
   name_answer(name_answer&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   name_answer& operator=(name_answer other) noexcept {
@@ -31,8 +31,8 @@ class name_answer {
   std::size_t size() const noexcept;
   /// Requires at < size().
   const socket_address& address(std::size_t at) const noexcept;
-  text_view host() const noexcept;
-  text_view service() const noexcept;
+  detail::text_view host() const noexcept;
+  detail::text_view service() const noexcept;
 
  private:
   struct block;
@@ -53,11 +53,11 @@ class basic_resolver_entry {
   operator endpoint_type() const noexcept { return endpoint_; }
   /// As it was asked for; with resolver_base::canonical_name, or asked for by an endpoint, what the
   /// host calls itself. Converts to std::string by itself.
-  fixed_text<name_answer::host_bytes_max> host_name() const noexcept {
-    return fixed_text<name_answer::host_bytes_max>(answer_.host());
+  detail::fixed_text<name_answer::host_bytes_max> host_name() const noexcept {
+    return detail::fixed_text<name_answer::host_bytes_max>(answer_.host());
   }
-  fixed_text<name_answer::service_bytes_max> service_name() const noexcept {
-    return fixed_text<name_answer::service_bytes_max>(answer_.service());
+  detail::fixed_text<name_answer::service_bytes_max> service_name() const noexcept {
+    return detail::fixed_text<name_answer::service_bytes_max>(answer_.service());
   }
 
  private:
@@ -118,8 +118,8 @@ class basic_resolver_results {
   explicit basic_resolver_results(name_answer answer) noexcept
       : answer_(static_cast<name_answer&&>(answer)) {}
   /// Results without a lookup. Throws std::bad_alloc.
-  static basic_resolver_results create(const endpoint_type& endpoint, text_view host,
-                                       text_view service) {
+  static basic_resolver_results create(const endpoint_type& endpoint, detail::text_view host,
+                                       detail::text_view service) {
     return basic_resolver_results(name_answer(&endpoint, 1, host, service));
   }
 

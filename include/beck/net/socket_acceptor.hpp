@@ -6,6 +6,8 @@
 
 namespace beck {
 
+namespace detail {
+
 /// An accept; owns the new descriptor until the result is taken, so that none leaks on any path,
 /// and the slot of the new socket from the start, so that completing never allocates.
 template <class Socket>
@@ -45,7 +47,7 @@ class [[nodiscard]] accept_operation : public operation {
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<accept_operation&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<accept_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:
@@ -77,7 +79,7 @@ class [[nodiscard]] accept_into_operation : public void_operation {
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, beck::scope_of(coroutine, at));
+    suspend_in(coroutine, detail::scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     if (!this->wait_in(coroutine, environment)) return;
@@ -101,7 +103,7 @@ class [[nodiscard]] accept_into_operation : public void_operation {
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<accept_into_operation&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<accept_into_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  protected:
@@ -139,7 +141,7 @@ class [[nodiscard]] accept_from_operation : public accept_into_operation {
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<accept_from_operation&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<accept_from_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:
@@ -156,12 +158,14 @@ template <class T, class Endpoint>
 concept accept_target =
     accept_place<T> || std::is_base_of_v<io_object, T> || std::is_same_v<T, Endpoint>;
 
+}  // namespace detail
+
 /// A listening socket. Accepting survives what is not its fault: connections that were lost before
 /// they were accepted are skipped, and without free descriptors or memory the accept pauses (10 ms
 /// doubling to 1 s, or until this context closes one), logs one line and goes on.
 template <class Protocol, class Executor = any_io_executor>
-class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor> {
-  using base = basic_socket<io_object, Protocol, Executor>;
+class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, Executor> {
+  using base = basic_socket<detail::io_object, Protocol, Executor>;
 
  public:
   using endpoint_type = typename Protocol::endpoint;
@@ -197,61 +201,62 @@ class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor>
   ~basic_socket_acceptor() = default;
 
   void listen(int backlog, error_code& ec) noexcept {
-    socket_calls::listen(*this->descriptor_, backlog, ec);
+    detail::socket_calls::listen(*this->descriptor_, backlog, ec);
   }
   void listen(int backlog = socket_base::max_listen_connections) {
     error_code ec;
     listen(backlog, ec);
-    throw_if(ec, "listen");
+    detail::throw_if(ec, "listen");
   }
 
   /// The next connection, as a socket of this acceptor's context and executor. Throws
   /// std::bad_alloc when starting; completing never allocates. Source: accept4(2).
-  accept_operation<socket_type> async_accept() {
+  detail::accept_operation<socket_type> async_accept() {
     return {this->descriptor_, socket_type(context(), this->object_executor())};
   }
   /// The same, for a socket on another executor, or of another context (not in simulations:
   /// operation_not_supported).
   template <class Other>
-    requires(executor_like<Other> && !std::is_same_v<std::decay_t<Other>, deferred_t>)
-  accept_operation<socket_type> async_accept(const Other& executor) {
+    requires(detail::executor_like<Other> && !std::is_same_v<std::decay_t<Other>, deferred_t>)
+  detail::accept_operation<socket_type> async_accept(const Other& executor) {
     return {this->descriptor_, socket_on(executor)};
   }
-  accept_operation<socket_type> async_accept(io_context& other) {
+  detail::accept_operation<socket_type> async_accept(io_context& other) {
     return {this->descriptor_, socket_on(other)};
   }
   /// Into a closed socket of the caller's, which outlives the operation.
-  accept_into_operation async_accept(stream_object& peer) {
+  detail::accept_into_operation async_accept(detail::stream_object& peer) {
     return {this->descriptor_, peer, Protocol::protocol()};
   }
   /// Each of these with the peer's endpoint, which is written at completion; an empty one if the
   /// peer has gone again.
-  accept_operation<socket_type> async_accept(endpoint_type& endpoint) {
+  detail::accept_operation<socket_type> async_accept(endpoint_type& endpoint) {
     return {this->descriptor_, socket_on(this->object_executor()), &endpoint};
   }
   template <class Where>
-    requires accept_place<std::decay_t<Where>>
-  accept_operation<socket_type> async_accept(Where&& where, endpoint_type& endpoint) {
+    requires detail::accept_place<std::decay_t<Where>>
+  detail::accept_operation<socket_type> async_accept(Where&& where, endpoint_type& endpoint) {
     return {this->descriptor_, socket_on(where), &endpoint};
   }
-  accept_from_operation<endpoint_type> async_accept(stream_object& peer, endpoint_type& endpoint) {
+  detail::accept_from_operation<endpoint_type> async_accept(detail::stream_object& peer,
+                                                            endpoint_type& endpoint) {
     return {this->descriptor_, peer, endpoint, Protocol::protocol()};
   }
   template <class Token>
-    requires(!accept_target<std::decay_t<Token>, endpoint_type>)
+    requires(!detail::accept_target<std::decay_t<Token>, endpoint_type>)
   auto async_accept(Token&& token) {
-    return beck::launch(async_accept(), static_cast<Token&&>(token));
+    return detail::launch(async_accept(), static_cast<Token&&>(token));
   }
   template <class Target, class Token>
-    requires(accept_target<std::decay_t<Target>, endpoint_type> &&
+    requires(detail::accept_target<std::decay_t<Target>, endpoint_type> &&
              !std::is_same_v<std::decay_t<Token>, endpoint_type>)
   auto async_accept(Target&& target, Token&& token) {
-    return beck::launch(async_accept(static_cast<Target&&>(target)), static_cast<Token&&>(token));
+    return detail::launch(async_accept(static_cast<Target&&>(target)), static_cast<Token&&>(token));
   }
   template <class Target, class Token>
   auto async_accept(Target&& target, endpoint_type& endpoint, Token&& token) {
-    return beck::launch(async_accept(static_cast<Target&&>(target), endpoint),
-                        static_cast<Token&&>(token));
+    return detail::launch(async_accept(static_cast<Target&&>(target), endpoint),
+                          static_cast<Token&&>(token));
   }
 
   /// Waits for the next connection, unless non_blocking(). Reports what async_accept would survive.
@@ -260,57 +265,59 @@ class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor>
   socket_type accept(endpoint_type& endpoint, error_code& ec) {
     return with_endpoint(accept(ec), endpoint, ec);
   }
-  template <accept_place Where>
+  template <detail::accept_place Where>
   socket_type accept(Where&& where, error_code& ec) {
     return accept_as(socket_on(where), ec);
   }
-  template <accept_place Where>
+  template <detail::accept_place Where>
   socket_type accept(Where&& where, endpoint_type& endpoint, error_code& ec) {
     return with_endpoint(accept(where, ec), endpoint, ec);
   }
-  void accept(stream_object& peer, error_code& ec) {
-    ec = make_error(socket_calls::openable(*peer.slot_to_open()));
+  void accept(detail::stream_object& peer, error_code& ec) {
+    ec = detail::make_error(detail::socket_calls::openable(*peer.slot_to_open()));
     if (!ec) accept_into(*peer.slot(), ec);
   }
   socket_type accept() {
     error_code ec;
     socket_type socket = accept(ec);
-    throw_if(ec, "accept");
+    detail::throw_if(ec, "accept");
     return socket;
   }
   template <class Target>
-    requires(accept_place<Target> || std::is_same_v<std::remove_reference_t<Target>, endpoint_type>)
+    requires(detail::accept_place<Target> ||
+             std::is_same_v<std::remove_reference_t<Target>, endpoint_type>)
   socket_type accept(Target&& target) {
     error_code ec;
     socket_type socket = accept(target, ec);
-    throw_if(ec, "accept");
+    detail::throw_if(ec, "accept");
     return socket;
   }
-  template <accept_place Where>
+  template <detail::accept_place Where>
   socket_type accept(Where&& where, endpoint_type& endpoint) {
     error_code ec;
     socket_type socket = accept(where, endpoint, ec);
-    throw_if(ec, "accept");
+    detail::throw_if(ec, "accept");
     return socket;
   }
-  void accept(stream_object& peer) {
+  void accept(detail::stream_object& peer) {
     error_code ec;
     accept(peer, ec);
-    throw_if(ec, "accept");
+    detail::throw_if(ec, "accept");
   }
 
  private:
   socket_type socket_on(io_context& other) { return socket_type(other); }
-  template <executor_like Other>
+  template <detail::executor_like Other>
   socket_type socket_on(const Other& executor) {
     return socket_type(context(), any_io_executor(executor));
   }
-  void accept_into(descriptor& slot, error_code& ec) {
-    io_op op(op_kind::accept, this->descriptor_, nullptr, 0);
+  void accept_into(detail::descriptor& slot, error_code& ec) {
+    detail::io_op op(detail::op_kind::accept, this->descriptor_, nullptr, 0);
     const int result = this->perform_now(op);
-    ec = make_error(result);
+    ec = detail::make_error(result);
     if (ec) return;
-    ec = socket_calls::open_accepted(slot, *this->descriptor_, result, Protocol::protocol());
+    ec =
+        detail::socket_calls::open_accepted(slot, *this->descriptor_, result, Protocol::protocol());
   }
   socket_type accept_as(socket_type socket, error_code& ec) {
     accept_into(*socket.slot(), ec);
@@ -320,7 +327,9 @@ class basic_socket_acceptor : public basic_socket<io_object, Protocol, Executor>
     if (!ec) endpoint = socket.remote_endpoint(ec);
     return socket;
   }
-  io_context& context() const noexcept { return socket_calls::context_of(*this->descriptor_); }
+  io_context& context() const noexcept {
+    return detail::socket_calls::context_of(*this->descriptor_);
+  }
 
   void listen_on(const endpoint_type& endpoint, bool reuse) {
     this->open(endpoint.protocol());

@@ -44,6 +44,8 @@ class boolean_option {
   int value_ = 0;
 };
 
+namespace detail {
+
 /// SO_LINGER: whether and how long (seconds) close waits for unsent data. linger(true, 0) makes
 /// close() reset the connection.
 class linger_option {
@@ -64,6 +66,8 @@ class linger_option {
   int on_ = 0;  // laid out as struct linger
   int timeout_s_ = 0;
 };
+
+}  // namespace detail
 
 /// Any option of a trivially copyable type.
 template <class T>
@@ -97,7 +101,7 @@ struct socket_base {
   using send_buffer_size = integer_option<1, 7>;
   using receive_buffer_size = integer_option<1, 8>;
   using keep_alive = boolean_option<1, 9>;
-  using linger = linger_option;
+  using linger = detail::linger_option;
   using reuse_port = boolean_option<1, 15>;
   using receive_low_watermark = integer_option<1, 18>;
 
@@ -107,6 +111,8 @@ struct socket_base {
 
   enum wait_type { wait_read, wait_write, wait_error };
 };
+
+namespace detail {
 
 /// Options of TCP sockets; ip::tcp inherits the names. Source: tcp(7). Times are in seconds, except
 /// user_timeout: milliseconds that sent data may stay unacknowledged.
@@ -118,6 +124,8 @@ struct tcp_options {
   using user_timeout = integer_option<6, 18>;
   using quick_ack = boolean_option<6, 12>;
 };
+
+}  // namespace detail
 
 namespace ip {
 /// IPV6_V6ONLY: whether a v6 socket refuses v4 peers. Source: ipv6(7).

@@ -2,14 +2,15 @@
 // basic_stream_socket: a connected byte stream of some protocol, with Asio's interface.
 #pragma once
 
-#include <beck/io/stream_object.hpp>
-#include <beck/net/connected_socket.hpp>
+#include <beck/detail/connected_socket.hpp>
+#include <beck/detail/stream_object.hpp>
 
 namespace beck {
 
 template <class Protocol, class Executor = any_io_executor>
-class basic_stream_socket : public basic_connected_socket<stream_object, Protocol, Executor> {
-  using base = basic_connected_socket<stream_object, Protocol, Executor>;
+class basic_stream_socket
+    : public detail::basic_connected_socket<detail::stream_object, Protocol, Executor> {
+  using base = detail::basic_connected_socket<detail::stream_object, Protocol, Executor>;
 
  public:
   using endpoint_type = typename Protocol::endpoint;

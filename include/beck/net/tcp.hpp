@@ -13,7 +13,7 @@ template <class Protocol>
 class basic_resolver;  // net/resolver.hpp
 
 /// TCP over IPv4 or IPv6, with the names that Asio gives it.
-class tcp : public tcp_options {
+class tcp : public detail::tcp_options {
  public:
   using endpoint = basic_endpoint<tcp>;
   using socket = basic_stream_socket<tcp>;

@@ -12,7 +12,7 @@ template <class Protocol>
 class basic_resolver;  // net/resolver.hpp
 
 /// UDP over IPv4 or IPv6, with the names that Asio gives it.
-class udp : public udp_options {
+class udp : public detail::udp_options {
  public:
   using endpoint = basic_endpoint<udp>;
   using socket = basic_datagram_socket<udp>;

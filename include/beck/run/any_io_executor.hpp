@@ -12,12 +12,12 @@
 #include <type_traits>
 #include <utility>
 
-#include <beck/base/late.hpp>
-#include <beck/base/ref_count.hpp>
-#include <beck/base/unfused.hpp>
-#include <beck/run/block.hpp>
-#include <beck/run/queue_entry.hpp>
-#include <beck/run/runner.hpp>
+#include <beck/detail/block.hpp>
+#include <beck/detail/late.hpp>
+#include <beck/detail/queue_entry.hpp>
+#include <beck/detail/ref_count.hpp>
+#include <beck/detail/runner.hpp>
+#include <beck/detail/unfused.hpp>
 
 namespace beck {
 
@@ -30,6 +30,7 @@ class execution_context {
   virtual ~execution_context();
 };
 
+namespace detail {
 struct owned_tree;
 
 /// What trees of one kind have in common.
@@ -115,7 +116,11 @@ class executor_visit {
   void* self_;
 };
 
+}  // namespace detail
+
 class any_io_executor;
+
+namespace detail {
 
 /// An executor of this library: it knows its own two words. One that is counted also says so:
 /// `static constexpr bool is_counted = true`.
@@ -135,27 +140,30 @@ concept user_executor =  // in this order: asking a class for its copies may ask
       { e == e } -> std::convertible_to<bool>;
     };
 
+}  // namespace detail
+
 /// A copyable, comparable handle to any executor; empty when default-constructed.
 /// Thread: copies may be used from any thread. Size: 16 bytes. Copying allocates nothing.
 class any_io_executor {
  public:
   any_io_executor() noexcept = default;
   /// A counted executor gives one reference away.
-  any_io_executor(const executor_table* table, void* self) noexcept : table_(table), self_(self) {}
+  any_io_executor(const detail::executor_table* table, void* self) noexcept
+      : table_(table), self_(self) {}
 
-  template <native_executor E>
+  template <detail::native_executor E>
   any_io_executor(const E& executor) noexcept
       : any_io_executor(executor.table(), executor.target()) {
     if constexpr (requires { requires E::is_counted; }) retain();
   }
 
   /// Boxes a user's executor. Throws std::bad_alloc.
-  template <user_executor E>
-    requires(!native_executor<E>)
+  template <detail::user_executor E>
+    requires(!detail::native_executor<E>)
   any_io_executor(E executor);
 
   any_io_executor(const any_io_executor& other) noexcept
-      : table_(unfused(other.table_)), self_(unfused(other.self_)) {
+      : table_(detail::unfused(other.table_)), self_(detail::unfused(other.self_)) {
     retain();
   }
   any_io_executor(any_io_executor&& other) noexcept
@@ -176,7 +184,7 @@ class any_io_executor {
   execution_context& context() const noexcept { return *table_->context(self_); }
 
   /// Queues an entry; never runs it inside this call. Requires: not empty. Any thread.
-  void post(queue_entry* entry) const { table_->post(self_, entry); }
+  void post(detail::queue_entry* entry) const { table_->post(self_, entry); }
   /// True if the caller is inside an entry of this executor, so that work may run at once.
   bool running_in_this_thread() const noexcept { return table_->running_here(self_); }
   void on_work_started() const noexcept { table_->work(self_, 1); }
@@ -186,7 +194,7 @@ class any_io_executor {
   template <class F>
   void execute(F&& f) const;
 
-  const executor_table* table() const noexcept { return table_; }
+  const detail::executor_table* table() const noexcept { return table_; }
   void* target() const noexcept { return self_; }
 
   friend bool operator==(const any_io_executor& a, const any_io_executor& b) noexcept {
@@ -200,10 +208,12 @@ class any_io_executor {
     if (table_ != nullptr && table_->retain != nullptr) table_->retain(self_);
   }
 
-  const executor_table* table_ = nullptr;
+  const detail::executor_table* table_ = nullptr;
   void* self_ = nullptr;
 };
 static_assert(sizeof(any_io_executor) == 16);
+
+namespace detail {
 
 /// Something with an executor: a context, an I/O object, a strand.
 template <class C>
@@ -222,6 +232,8 @@ inline void disown(const any_io_executor& executor, owned_tree& tree) noexcept {
   }
 }
 
+}  // namespace detail
+
 /// Holds the executor during an upcall and ends the outstanding work that the operation counted
 /// there.
 class outstanding_work {
@@ -239,6 +251,8 @@ class outstanding_work {
   any_io_executor executor_;
   bool counted_;
 };
+
+namespace detail {
 
 /// Runs one entry on a thread that is perhaps not inside any runner (a user's executor).
 void run_entry_here(queue_entry* entry);
@@ -317,9 +331,12 @@ const executor_table executor_box<E>::table{&post,   &running_here, &work,    &c
                                             &equal,  &retain,       &release, nullptr,
                                             nullptr, nullptr,       true};
 
-template <user_executor E>
-  requires(!native_executor<E>)
+}  // namespace detail
+
+template <detail::user_executor E>
+  requires(!detail::native_executor<E>)
 any_io_executor::any_io_executor(E executor)
-    : table_(&executor_box<E>::table), self_(executor_box<E>::make(static_cast<E&&>(executor))) {}
+    : table_(&detail::executor_box<E>::table),
+      self_(detail::executor_box<E>::make(static_cast<E&&>(executor))) {}
 
 }  // namespace beck

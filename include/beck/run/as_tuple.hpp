@@ -3,11 +3,13 @@
 // that are awaited need no handler for it.
 #pragma once
 
-#include <beck/run/awaited_result.hpp>
-#include <beck/run/token_adapter.hpp>
+#include <beck/detail/awaited_result.hpp>
+#include <beck/detail/token_adapter.hpp>
 #include <tuple>
 
 namespace beck {
+
+namespace detail {
 
 template <class Handler, class... A>
 class tuple_handler {
@@ -69,8 +71,12 @@ class tuple_adapter {
   }
 };
 
+}  // namespace detail
+
 template <class Token>
-using as_tuple_t = token_adapter<tuple_adapter, Token>;
+using as_tuple_t = detail::token_adapter<detail::tuple_adapter, Token>;
+
+namespace detail {
 
 /// `as_tuple(token)`: the token is given a std::tuple; `as_tuple` alone stands for
 /// as_tuple(deferred).
@@ -82,10 +88,13 @@ class as_tuple_function : public as_tuple_t<deferred_t> {
     return as_tuple_t<std::decay_t<Token>>(tuple_adapter(), static_cast<Token&&>(token));
   }
 };
-inline constexpr as_tuple_function as_tuple{};
+
+}  // namespace detail
+
+inline constexpr detail::as_tuple_function as_tuple{};
 
 template <class Signature>
-class async_result<as_tuple_function, Signature>
+class async_result<detail::as_tuple_function, Signature>
     : public async_result<as_tuple_t<deferred_t>, Signature> {};
 
 }  // namespace beck

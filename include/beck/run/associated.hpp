@@ -9,13 +9,13 @@
 #include <new>
 #include <type_traits>
 
+#include <beck/detail/block.hpp>
 #include <beck/run/any_io_executor.hpp>
-#include <beck/run/block.hpp>
 #include <beck/run/cancellation.hpp>
 
 namespace beck {
 
-/// The allocator of handlers that bring none: the recycled blocks of run/block.hpp.
+/// The allocator of handlers that bring none: the recycled blocks of detail/block.hpp.
 template <class T = void>
 class recycling_allocator {
  public:
@@ -23,13 +23,15 @@ class recycling_allocator {
   recycling_allocator() noexcept = default;
   template <class U>
   recycling_allocator(const recycling_allocator<U>&) noexcept {}
-  T* allocate(std::size_t n) { return static_cast<T*>(allocate_block(n * sizeof(T))); }
-  void deallocate(T* p, std::size_t) noexcept { beck::free_block(p); }
+  T* allocate(std::size_t n) { return static_cast<T*>(detail::allocate_block(n * sizeof(T))); }
+  void deallocate(T* p, std::size_t) noexcept { detail::free_block(p); }
   template <class U>
   bool operator==(const recycling_allocator<U>&) const noexcept {
     return true;
   }
 };
+
+namespace detail {
 
 /// A handler around another one: what it does not answer itself is asked of `wrapped_handler()`.
 template <class T>
@@ -55,6 +57,8 @@ struct association {
   }
 };
 
+}  // namespace detail
+
 template <class T, class Fallback>
 struct associated_executor;
 template <class T, class Fallback>
@@ -63,6 +67,8 @@ template <class T, class Fallback>
 struct associated_allocator;
 template <class T, class Fallback>
 struct associated_cancellation_slot;
+
+namespace detail {
 
 struct executor_query {
   template <class T, class Fallback>
@@ -98,19 +104,23 @@ struct cancellation_slot_query {
   }
 };
 
+}  // namespace detail
+
 /// The executor on which a handler of type T wants to be called.
 template <class T, class Fallback = any_io_executor>
-struct associated_executor : association<executor_query, T, Fallback> {};
+struct associated_executor : detail::association<detail::executor_query, T, Fallback> {};
 /// The executor on which a handler may be called at once when an operation finishes immediately.
 template <class T, class Fallback = any_io_executor>
-struct associated_immediate_executor : association<immediate_executor_query, T, Fallback> {};
+struct associated_immediate_executor
+    : detail::association<detail::immediate_executor_query, T, Fallback> {};
 /// The allocator for the memory that an operation needs while it waits to call the handler.
 template <class T, class Fallback = recycling_allocator<>>
-struct associated_allocator : association<allocator_query, T, Fallback> {};
+struct associated_allocator : detail::association<detail::allocator_query, T, Fallback> {};
 
 /// The slot through which the operation can be cancelled.
 template <class T, class Fallback = cancellation_slot>
-struct associated_cancellation_slot : association<cancellation_slot_query, T, Fallback> {};
+struct associated_cancellation_slot
+    : detail::association<detail::cancellation_slot_query, T, Fallback> {};
 
 template <class T, class F = any_io_executor>
 auto get_associated_executor(const T& handler, const F& fallback = F()) noexcept {
@@ -136,6 +146,8 @@ using associated_executor_t =
 template <class T, class F = recycling_allocator<>>
 using associated_allocator_t =
     decltype(beck::get_associated_allocator(std::declval<const T&>(), std::declval<const F&>()));
+
+namespace detail {
 
 /// Whether T answers a query: by a member, by a trait that its author specialised, or through the
 /// handler that it wraps.
@@ -223,6 +235,8 @@ struct rebound_allocator<A<U, Rest...>, T> {
   using type = A<T, Rest...>;
 };
 
+namespace functions {
+
 /// Makes a T in memory from the handler's allocator. Throws what allocating or constructing throws;
 /// nothing is left behind then.
 template <class T, class Handler, class... Args>
@@ -262,12 +276,17 @@ void release_for_handler(T* object, const Handler& handler) noexcept {
   object->~T();
   if constexpr (!has_associated_allocator<Handler>) {
     (void)handler;
-    beck::free_block(object);
+    detail::free_block(object);
   } else {
     typename rebound_allocator<associated_allocator_t<Handler>, T>::type allocator(
         beck::get_associated_allocator(handler));
     allocator.deallocate(object, 1);
   }
 }
+
+}  // namespace functions
+using namespace functions;
+
+}  // namespace detail
 
 }  // namespace beck

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Completion tokens: how an initiating function meets what the caller wants (a callback, an
 // awaitable, a future). async_initiate and async_result are the customisation points, with Asio's
-// names; operations that the library brings take a shorter way for plain callables (io/launch.hpp).
+// names; operations that the library brings take a shorter way for plain callables
+// (detail/callback_operation.hpp).
 #pragma once
 
 #include <type_traits>
@@ -53,6 +54,8 @@ class async_result<deferred_t, Signature>;
 template <class Executor, class Signature>
 class async_result<use_awaitable_t<Executor>, Signature>;
 
+namespace detail {
+
 /// A token that is nothing but a callable: no association, no specialised async_result.
 template <class T, class Signature>
 concept plain_handler = requires {
@@ -67,20 +70,27 @@ template <class H, class R, class... A>
 inline constexpr bool accepts_signature<H, R(A...)> =
     requires(H& h, A... a) { h(static_cast<A&&>(a)...); };
 
+}  // namespace detail
+
 template <class H, class Signature>
-concept completion_handler_for = std::is_move_constructible_v<H> && accepts_signature<H, Signature>;
+concept completion_handler_for =
+    std::is_move_constructible_v<H> && detail::accepts_signature<H, Signature>;
 
 /// A token that an initiating function with this signature accepts: a handler for it, or a type
 /// with its own async_result.
 template <class T, class Signature>
 concept completion_token_for = std::is_move_constructible_v<std::decay_t<T>> &&
-                               (accepts_signature<std::decay_t<T>, Signature> || !requires {
+                               (detail::accepts_signature<std::decay_t<T>, Signature> || !requires {
                                  typename async_result<std::decay_t<T>, Signature>::unspecialised;
                                });
+
+namespace detail {
 
 /// For the message of a static_assert that fails whenever it is reached.
 template <class...>
 inline constexpr bool is_possible = false;
+
+namespace functions {
 
 /// The one error for a token that does not fit; its types say what was expected and what was given.
 template <class ExpectedSignature, class GivenToken>
@@ -89,6 +99,11 @@ void refuse_token() {
                 "the last argument must be a completion token, or a handler that can be moved and "
                 "be called with what the operation gives: the ExpectedSignature of refuse_token");
 }
+
+}  // namespace functions
+using namespace functions;
+
+}  // namespace detail
 
 /// Calls `initiation(handler, args...)` with the handler that `token` stands for, now or (deferred
 /// tokens) when the result is awaited; gives what the token returns.
@@ -99,12 +114,16 @@ auto async_initiate(Initiation&& initiation, std::type_identity_t<Token>& token,
         static_cast<Initiation&&>(initiation), static_cast<Token&&>(token),
         static_cast<Args&&>(args)...);
   } else {
-    beck::refuse_token<Signature, std::decay_t<Token>>();
+    detail::refuse_token<Signature, std::decay_t<Token>>();
   }
 }
+
+namespace detail {
 
 /// An operation that was packaged: it names its signature and takes a token.
 template <class Op>
 concept async_operation = requires { typename std::decay_t<Op>::signature; };
+
+}  // namespace detail
 
 }  // namespace beck

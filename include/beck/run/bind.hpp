@@ -4,9 +4,11 @@
 // names and meaning.
 #pragma once
 
-#include <beck/run/token_adapter.hpp>
+#include <beck/detail/token_adapter.hpp>
 
 namespace beck {
+
+namespace detail {
 
 template <class Executor>
 class bound_executor : public association_adapter {
@@ -51,15 +53,22 @@ class bound_cancellation_slot : public association_adapter {
   cancellation_slot slot_;
 };
 
+}  // namespace detail
+
 template <class T, class Executor>
-using executor_binder = token_adapter<bound_executor<Executor>, T>;
+using executor_binder = detail::token_adapter<detail::bound_executor<Executor>, T>;
 template <class T, class Executor>
-using immediate_executor_binder = token_adapter<bound_immediate_executor<Executor>, T>;
+using immediate_executor_binder =
+    detail::token_adapter<detail::bound_immediate_executor<Executor>, T>;
 template <class T, class Allocator>
-using allocator_binder = token_adapter<bound_allocator<Allocator>, T>;
+using allocator_binder = detail::token_adapter<detail::bound_allocator<Allocator>, T>;
 
 template <class T>
-using cancellation_slot_binder = token_adapter<bound_cancellation_slot, T>;
+using cancellation_slot_binder = detail::token_adapter<detail::bound_cancellation_slot, T>;
+
+namespace detail {
+
+namespace functions {
 
 /// The executor of something that is one or has one.
 template <executor_like E>
@@ -71,28 +80,34 @@ auto executor_of(C& context) noexcept {
   return context.get_executor();
 }
 
+}  // namespace functions
+using namespace functions;
+
+}  // namespace detail
+
 /// The completion handler runs on `where` (an executor, or a context with one). A coroutine that
 /// awaits with such a token still continues on its own executor.
 template <class Where, class T>
 auto bind_executor(Where&& where, T&& token) {
-  using executor = std::decay_t<decltype(beck::executor_of(where))>;
+  using executor = std::decay_t<decltype(detail::executor_of(where))>;
   return executor_binder<std::decay_t<T>, executor>(
-      bound_executor<executor>(beck::executor_of(where)), static_cast<T&&>(token));
+      detail::bound_executor<executor>(detail::executor_of(where)), static_cast<T&&>(token));
 }
 
 /// If the operation finishes at once the handler may be called inside the initiating function, on
 /// `where`. The runner bounds the depth and the budget: past them it is queued.
 template <class Where, class T>
 auto bind_immediate_executor(Where&& where, T&& token) {
-  using executor = std::decay_t<decltype(beck::executor_of(where))>;
+  using executor = std::decay_t<decltype(detail::executor_of(where))>;
   return immediate_executor_binder<std::decay_t<T>, executor>(
-      bound_immediate_executor<executor>(beck::executor_of(where)), static_cast<T&&>(token));
+      detail::bound_immediate_executor<executor>(detail::executor_of(where)),
+      static_cast<T&&>(token));
 }
 
 /// The memory that the operation needs while it waits comes from `allocator` (rebound).
 template <class Allocator, class T>
 auto bind_allocator(const Allocator& allocator, T&& token) {
-  return allocator_binder<std::decay_t<T>, Allocator>(bound_allocator<Allocator>(allocator),
+  return allocator_binder<std::decay_t<T>, Allocator>(detail::bound_allocator<Allocator>(allocator),
                                                       static_cast<T&&>(token));
 }
 
@@ -101,7 +116,7 @@ auto bind_allocator(const Allocator& allocator, T&& token) {
 /// composed ones terminal and partial.
 template <class T>
 auto bind_cancellation_slot(cancellation_slot slot, T&& token) {
-  return cancellation_slot_binder<std::decay_t<T>>(bound_cancellation_slot(slot),
+  return cancellation_slot_binder<std::decay_t<T>>(detail::bound_cancellation_slot(slot),
                                                    static_cast<T&&>(token));
 }
 

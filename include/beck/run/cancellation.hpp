@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // Asio's cancellation of single operations: a signal, the slot through which an operation listens
 // to it, and the state that a composed operation keeps. Tasks are cancelled through scopes
-// (run/scope.hpp); where a coroutine awaits an operation that is started with a handler, its scope
-// drives such a signal.
+// (detail/scope.hpp); where a coroutine awaits an operation that is started with a handler,
+// its scope drives such a signal.
 #pragma once
 
 #include <new>
 #include <type_traits>
 #include <utility>
 
-#include <beck/run/block.hpp>
+#include <beck/detail/block.hpp>
 
 namespace beck {
 
@@ -30,6 +30,10 @@ constexpr cancellation_type operator&(cancellation_type a, cancellation_type b) 
 }
 constexpr bool operator!(cancellation_type a) noexcept { return a == cancellation_type::none; }
 
+class cancellation_signal;
+
+namespace detail {
+
 /// What listens to a signal: embedded in an operation, or a block around a user's callable.
 class cancellation_hook {
  public:
@@ -45,11 +49,13 @@ class cancellation_hook {
   ~cancellation_hook() = default;
 
  private:
-  friend class cancellation_signal;
+  friend class beck::cancellation_signal;
 
   call_function call_;
   destroy_function destroy_;  // null: it belongs to somebody else
 };
+
+}  // namespace detail
 
 class cancellation_slot;
 
@@ -72,11 +78,11 @@ class cancellation_signal {
   friend class cancellation_slot;
 
   void clear() noexcept {
-    cancellation_hook* const gone = std::exchange(hook_, nullptr);
+    detail::cancellation_hook* const gone = std::exchange(hook_, nullptr);
     if (gone != nullptr && gone->destroy_ != nullptr) gone->destroy_(*gone);
   }
 
-  cancellation_hook* hook_ = nullptr;
+  detail::cancellation_hook* hook_ = nullptr;
 };
 
 /// The listener's half: one handler at a time. A copyable handle; disconnected if
@@ -98,7 +104,7 @@ class cancellation_slot {
   Handler& emplace(Args&&... args) const;
 
   /// An operation listens with what it has; clear() before that ends.
-  void connect(cancellation_hook& hook) const noexcept {
+  void connect(detail::cancellation_hook& hook) const noexcept {
     signal_->clear();
     signal_->hook_ = &hook;
   }
@@ -118,6 +124,8 @@ class cancellation_slot {
 
 inline cancellation_slot cancellation_signal::slot() noexcept { return cancellation_slot(this); }
 
+namespace detail {
+
 /// A user's callable behind a slot.
 template <class Handler>
 class assigned_handler final : public cancellation_hook {
@@ -131,7 +139,7 @@ class assigned_handler final : public cancellation_hook {
             [](cancellation_hook& self) noexcept {
               auto& gone = static_cast<assigned_handler&>(self);
               gone.~assigned_handler();
-              beck::free_block(&gone);
+              detail::free_block(&gone);
             }),
         handler_(static_cast<Args&&>(args)...) {}
   Handler& handler() noexcept { return handler_; }
@@ -140,15 +148,17 @@ class assigned_handler final : public cancellation_hook {
   Handler handler_;
 };
 
+}  // namespace detail
+
 template <class Handler, class... Args>
 Handler& cancellation_slot::emplace(Args&&... args) const {
-  using stored = assigned_handler<Handler>;
+  using stored = detail::assigned_handler<Handler>;
   struct guard {
     void* block;
     ~guard() {
-      if (block != nullptr) free_block(block);
+      if (block != nullptr) detail::free_block(block);
     }
-  } unwinding{allocate_block(sizeof(stored))};
+  } unwinding{detail::allocate_block(sizeof(stored))};
   auto* made = ::new (unwinding.block) stored(static_cast<Args&&>(args)...);
   unwinding.block = nullptr;
   connect(*made);

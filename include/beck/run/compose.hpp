@@ -4,10 +4,12 @@
 #pragma once
 
 #include <beck/base/assert.hpp>
-#include <beck/run/initiating_call.hpp>
+#include <beck/detail/initiating_call.hpp>
 #include <beck/run/post.hpp>
 
 namespace beck {
+
+namespace detail {
 
 /// Outstanding work on each distinct one of some executors.
 template <std::size_t N>
@@ -90,7 +92,7 @@ class composed_op<void(A...), Implementation, Handler, Places> {
   }
 
  private:
-  static constexpr bool only_keeps_handlers_result = beck::only_keeps_result<Handler>;
+  static constexpr bool only_keeps_handlers_result = detail::only_keeps_result<Handler>;
 
   /// The final handler with its results, for a queue.
   template <class Call>
@@ -124,8 +126,8 @@ class composed_op<void(A...), Implementation, Handler, Places> {
         return;
       }
     }
-    beck::post_function(target, final_call<decltype(call)>(static_cast<Handler&&>(handler_),
-                                                           static_cast<decltype(call)&&>(call)));
+    detail::post_function(target, final_call<decltype(call)>(static_cast<Handler&&>(handler_),
+                                                             static_cast<decltype(call)&&>(call)));
     work_.reset();
   }
 
@@ -142,7 +144,7 @@ class composed_initiation {
   using executor_type = any_io_executor;
 
   template <class... P>
-  explicit composed_initiation(P&&... places) : places_{beck::executor_at(places)...} {}
+  explicit composed_initiation(P&&... places) : places_{detail::executor_at(places)...} {}
 
   executor_type get_executor() const noexcept { return places_[0]; }
 
@@ -161,6 +163,8 @@ class composed_initiation {
   any_io_executor places_[Places];
 };
 
+}  // namespace detail
+
 /// Starts an operation whose steps are calls of `implementation(self, results of the last
 /// step...)`, the first one without results. `self` is the handler for the next step and has
 /// complete(results of the operation). `places` are the I/O objects or executors that the operation
@@ -172,9 +176,9 @@ template <class Token, class Signature, class Implementation, class... Places>
 auto async_compose(Implementation&& implementation, std::type_identity_t<Token>& token,
                    Places&&... places) {
   constexpr std::size_t count = sizeof...(Places) == 0 ? 1 : sizeof...(Places);
-  return beck::async_initiate<Token, Signature>(composed_initiation<Signature, count>(places...),
-                                                token,
-                                                static_cast<Implementation&&>(implementation));
+  return beck::async_initiate<Token, Signature>(
+      detail::composed_initiation<Signature, count>(places...), token,
+      static_cast<Implementation&&>(implementation));
 }
 
 }  // namespace beck

@@ -7,12 +7,19 @@
 
 namespace beck {
 
+namespace detail {
+
 /// The tag of primitives for several threads at once: `beck::mutex m(beck::concurrent);`.
 class concurrent_t {
  public:
   explicit constexpr concurrent_t() noexcept {}
 };
-inline constexpr concurrent_t concurrent{};
+
+}  // namespace detail
+
+inline constexpr detail::concurrent_t concurrent{};
+
+namespace detail {
 
 /// Guards the state of one primitive; nothing at all without the tag.
 class state_lock {
@@ -62,5 +69,7 @@ class state_guard {
  private:
   state_lock* lock_;
 };
+
+}  // namespace detail
 
 }  // namespace beck

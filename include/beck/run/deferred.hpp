@@ -3,12 +3,14 @@
 // users write. The result waits in the awaiting frame; nothing is allocated for it.
 #pragma once
 
-#include <beck/base/late.hpp>
+#include <beck/detail/late.hpp>
+#include <beck/detail/launch.hpp>
+#include <beck/detail/result_slot.hpp>
 #include <beck/run/async_result.hpp>
-#include <beck/run/launch.hpp>
-#include <beck/run/result_slot.hpp>
 
 namespace beck {
+
+namespace detail {
 
 /// What the deferred and use_awaitable tokens return for a generic operation: inert until awaited
 /// or called with a token. Move-only in effect; awaited or called once.
@@ -38,7 +40,7 @@ class [[nodiscard]] deferred_operation<void(A...), Throwing, Launch> {
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    return suspend_in(coroutine, beck::scope_of(coroutine, at));
+    return suspend_in(coroutine, detail::scope_of(coroutine, at));
   }
   bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     return slot_.emplace().suspend(coroutine, environment, static_cast<Launch&&>(launch_));
@@ -53,6 +55,8 @@ class [[nodiscard]] deferred_operation<void(A...), Throwing, Launch> {
   late<awaiting_slot<A...>> slot_;
 };
 
+namespace functions {
+
 template <class Signature, bool Throwing, class Initiation, class... Args>
 auto make_deferred(Initiation&& initiation, Args&&... args) {
   auto launch = [start = std::decay_t<Initiation>(static_cast<Initiation&&>(initiation)),
@@ -64,22 +68,27 @@ auto make_deferred(Initiation&& initiation, Args&&... args) {
       static_cast<decltype(launch)&&>(launch));
 }
 
+}  // namespace functions
+using namespace functions;
+
 /// An initiation that has its operation as an object needs no handler to be awaited.
 template <class Initiation>
 concept gives_operation = requires(Initiation&& i) { static_cast<Initiation&&>(i).operation(); };
+
+}  // namespace detail
 
 template <class Signature>
 class async_result<deferred_t, Signature> {
  public:
   template <class Initiation, class Tok, class... Args>
   static auto initiate(Initiation&& initiation, Tok&&, Args&&... args) {
-    if constexpr (gives_operation<std::decay_t<Initiation>>) {
+    if constexpr (detail::gives_operation<std::decay_t<Initiation>>) {
       return std::decay_t<
           decltype(static_cast<std::decay_t<Initiation>&&>(initiation).operation())>(
           static_cast<std::decay_t<Initiation>&&>(initiation).operation());
     } else {
-      return beck::make_deferred<Signature, false>(static_cast<Initiation&&>(initiation),
-                                                   static_cast<Args&&>(args)...);
+      return detail::make_deferred<Signature, false>(static_cast<Initiation&&>(initiation),
+                                                     static_cast<Args&&>(args)...);
     }
   }
 };
@@ -88,14 +97,14 @@ class async_result<use_awaitable_t<Executor>, Signature> {
  public:
   template <class Initiation, class Tok, class... Args>
   static auto initiate(Initiation&& initiation, Tok&&, Args&&... args) {
-    if constexpr (gives_operation<std::decay_t<Initiation>>) {
+    if constexpr (detail::gives_operation<std::decay_t<Initiation>>) {
       using op =
           std::decay_t<decltype(static_cast<std::decay_t<Initiation>&&>(initiation).operation())>;
-      return throwing_operation<op>(
+      return detail::throwing_operation<op>(
           static_cast<std::decay_t<Initiation>&&>(initiation).operation());
     } else {
-      return beck::make_deferred<Signature, true>(static_cast<Initiation&&>(initiation),
-                                                  static_cast<Args&&>(args)...);
+      return detail::make_deferred<Signature, true>(static_cast<Initiation&&>(initiation),
+                                                    static_cast<Args&&>(args)...);
     }
   }
 };

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <beck/base/assert.hpp>
+#include <beck/detail/result_slot.hpp>
 #include <beck/run/post.hpp>
-#include <beck/run/result_slot.hpp>
 
 namespace beck {
 
@@ -52,14 +52,14 @@ template <class Derived, class Signature>
 class op;
 
 template <class Derived, class... A>
-class op<Derived, void(A...)> : public result_slot<A...> {
+class op<Derived, void(A...)> : public detail::result_slot<A...> {
  public:
   using signature = void(A...);
-  using handler = result_handler<A...>;
+  using handler = detail::result_handler<A...>;
 
   bool await_ready() {
-    runner* const where = runner::current();
-    if (where == nullptr || !where->spend(runner::memory_weight)) return false;
+    detail::runner* const where = detail::runner::current();
+    if (where == nullptr || !where->spend(detail::runner::memory_weight)) return false;
     asked_ = true;
     if (!self().ready()) return false;
     ++where->counters.inline_completions;
@@ -68,9 +68,9 @@ class op<Derived, void(A...)> : public result_slot<A...> {
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    return suspend_in(coroutine, beck::scope_of(coroutine, at));
+    return suspend_in(coroutine, detail::scope_of(coroutine, at));
   }
-  bool suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+  bool suspend_in(std::coroutine_handle<> coroutine, detail::scope& environment) {
     const any_io_executor& home = environment.executor();
     coroutine_ = coroutine;
     scope_ = &environment;
@@ -86,8 +86,8 @@ class op<Derived, void(A...)> : public result_slot<A...> {
       return true;
     }
     this->begin(home, &resume_entry, signal_.slot());
-    static constexpr wait_kind kind{&cancel_wait, name_of_wait()};
-    scope_wait waiting(environment, this, kind);
+    static constexpr detail::wait_kind kind{&cancel_wait, name_of_wait()};
+    detail::scope_wait waiting(environment, this, kind);
     return waiting.keep(this->initiate_suspended(
         [this](handler done) { self().initiate(static_cast<handler&&>(done)); }));
   }
@@ -104,7 +104,7 @@ class op<Derived, void(A...)> : public result_slot<A...> {
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<Derived&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<Derived&&>(*this), static_cast<Token&&>(token));
   }
 
  protected:
@@ -122,7 +122,7 @@ class op<Derived, void(A...)> : public result_slot<A...> {
   }
 
  private:
-  static void resume_entry(queue_entry* entry, runner* where) {
+  static void resume_entry(detail::queue_entry* entry, detail::runner* where) {
     if (where == nullptr) return;  // the frame belongs to its tree, which destroys it
     ++where->counters.delivered;
     auto* self = static_cast<op*>(entry);
@@ -132,7 +132,7 @@ class op<Derived, void(A...)> : public result_slot<A...> {
 
   // --- cancellation
   static constexpr bool carries_error =
-      sizeof...(A) != 0 && std::is_same_v<first_of_t<A..., void>, error_code>;
+      sizeof...(A) != 0 && std::is_same_v<detail::first_of_t<A..., void>, error_code>;
   static constexpr bool has_cancel() noexcept {
     constexpr bool declared = requires(Derived& d) { d.cancel(); };
     static_assert(!declared || carries_error,
@@ -148,13 +148,13 @@ class op<Derived, void(A...)> : public result_slot<A...> {
       return __PRETTY_FUNCTION__;
     }
   }
-  static scope* cancel_wait(void* leaf, scope&) noexcept {
+  static detail::scope* cancel_wait(void* leaf, detail::scope&) noexcept {
     static_cast<op*>(leaf)->cancel_this(cancellation_type::all);
     return nullptr;
   }
   /// Its scope was stopped before it began: it ends behind what is queued.
   void refuse() {
-    set_refused(make_error(scope_->stop_result()), static_cast<void (*)(A...)>(nullptr));
+    set_refused(detail::make_error(scope_->stop_result()), static_cast<void (*)(A...)>(nullptr));
     this->run = &resume_entry;
     scope_->executor().post(this);
   }
@@ -179,14 +179,16 @@ class op<Derived, void(A...)> : public result_slot<A...> {
  private:
   bool asked_ = false;
   std::coroutine_handle<> coroutine_;
-  scope* scope_;
+  detail::scope* scope_;
   cancellation_signal signal_;
 };
+
+namespace detail {
 
 template <class Derived, class Signature>
 any_io_executor default_executor(const op<Derived, Signature>& operation) noexcept {
   if constexpr (requires(const Derived& d) { d.get_executor(); }) {
-    return beck::executor_at(static_cast<const Derived&>(operation).get_executor());
+    return detail::executor_at(static_cast<const Derived&>(operation).get_executor());
   } else {
     return runner::current() != nullptr ? ambient_scope().executor() : any_io_executor();
   }
@@ -201,7 +203,7 @@ class op_callback final : public Op {
   op_callback(Op&& inert, H&& receiver)
       : Op(static_cast<Op&&>(inert)),
         handler_(static_cast<H&&>(receiver)),
-        executor_(beck::get_associated_executor(handler_, beck::default_executor(*this))) {}
+        executor_(beck::get_associated_executor(handler_, detail::default_executor(*this))) {}
 
   /// Throws what ready() and initiate() throw; the block is free then.
   static void launch(op_callback* self) {
@@ -242,11 +244,11 @@ class op_callback final : public Op {
             beck::get_associated_immediate_executor(self->handler_, executor));
         auto result = static_cast<typename Op::result_type&&>(self->get());
         Handler handler(static_cast<Handler&&>(self->handler_));
-        beck::release_for_handler(self, handler);
+        detail::release_for_handler(self, handler);
         immediate.execute([handler = static_cast<Handler&&>(handler),
                            result = static_cast<decltype(result)&&>(result)]() mutable {
-          beck::call_with_result(static_cast<Handler&&>(handler),
-                                 static_cast<decltype(result)&&>(result));
+          detail::call_with_result(static_cast<Handler&&>(handler),
+                                   static_cast<decltype(result)&&>(result));
         });
         return;
       }
@@ -258,7 +260,7 @@ class op_callback final : public Op {
   static void discard(op_callback* self) noexcept {
     self->listening_.stop(self->handler_);
     Handler handler(static_cast<Handler&&>(self->handler_));
-    beck::release_for_handler(self, handler);
+    detail::release_for_handler(self, handler);
   }
 
   static void upcall(queue_entry* entry, runner* where) {
@@ -267,10 +269,10 @@ class op_callback final : public Op {
     self->listening_.stop(self->handler_);
     auto result = static_cast<typename Op::result_type&&>(self->get());
     Handler handler(static_cast<Handler&&>(self->handler_));
-    beck::release_for_handler(self, handler);
+    detail::release_for_handler(self, handler);
     ++where->counters.delivered;
-    beck::call_with_result(static_cast<Handler&&>(handler),
-                           static_cast<decltype(result)&&>(result));
+    detail::call_with_result(static_cast<Handler&&>(handler),
+                             static_cast<decltype(result)&&>(result));
   }
 
   /// Requests through the handler's slot.
@@ -298,10 +300,14 @@ struct callback_start<Op> {
   template <class H>
   static void start(Op&& operation, H&& handler) {
     using entry = op_callback<Op, std::decay_t<H>>;
-    entry::launch(beck::make_for_handler<entry>(handler, static_cast<Op&&>(operation),
-                                                static_cast<H&&>(handler)));
+    entry::launch(detail::make_for_handler<entry>(handler, static_cast<Op&&>(operation),
+                                                  static_cast<H&&>(handler)));
   }
-  static any_io_executor executor(const Op& operation) { return beck::default_executor(operation); }
+  static any_io_executor executor(const Op& operation) {
+    return detail::default_executor(operation);
+  }
 };
+
+}  // namespace detail
 
 }  // namespace beck

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <beck/base/assert.hpp>
-#include <beck/run/hop.hpp>
+#include <beck/detail/hop.hpp>
 
 namespace beck {
+
+namespace detail {
 
 /// A posted callable: one block, moved out and freed before it is called.
 template <class F>
@@ -23,7 +25,7 @@ class posted_function : public queue_entry {
   static void call(queue_entry* entry, runner* where) {
     auto* self = static_cast<posted_function*>(entry);
     F function(static_cast<F&&>(self->function_));
-    beck::release_for_handler(self, function);
+    detail::release_for_handler(self, function);
     if (where == nullptr) return;
     ++where->counters.delivered;
     static_cast<F&&>(function)();
@@ -32,12 +34,14 @@ class posted_function : public queue_entry {
   F function_;
 };
 
+namespace functions {
+
 /// Queues `function` on `executor` without looking at what is associated with it.
 template <native_executor E, class F>
 [[gnu::always_inline]] inline void post_function(const E& executor, F&& function) {
   using entry = posted_function<std::decay_t<F>>;
   executor.table()->post(executor.target(),
-                         beck::make_for_handler<entry>(function, static_cast<F&&>(function)));
+                         detail::make_for_handler<entry>(function, static_cast<F&&>(function)));
 }
 
 /// Calls `function` now if that may be inside `executor`, else queues it there.
@@ -47,9 +51,12 @@ void call_or_post(const E& executor, F&& function) {
   if (inside) {
     static_cast<void>(static_cast<F&&>(function)());
   } else {
-    beck::post_function(executor, static_cast<F&&>(function));
+    functions::post_function(executor, static_cast<F&&>(function));
   }
 }
+
+}  // namespace functions
+using namespace functions;
 
 /// A callable that must in the end run on its associated executor, wherever it was first queued.
 /// Until it has been called it counts as outstanding work there.
@@ -72,7 +79,7 @@ class to_associated {
 
   void operator()() {
     if (target_) {
-      beck::call_or_post(target_, static_cast<F&&>(function_));
+      detail::call_or_post(target_, static_cast<F&&>(function_));
     } else {
       static_cast<F&&>(function_)();
     }
@@ -106,9 +113,9 @@ struct callback_start<hop_operation> {
   template <class F>
   static void go(const any_io_executor& through, bool may_skip, F&& function) {
     if (may_skip) {
-      beck::call_or_post(through, static_cast<F&&>(function));
+      detail::call_or_post(through, static_cast<F&&>(function));
     } else {
-      beck::post_function(through, static_cast<F&&>(function));
+      detail::post_function(through, static_cast<F&&>(function));
     }
   }
 };
@@ -119,7 +126,9 @@ template <class T>
 concept nullary_token = completion_token_for<T, void()>;
 /// Where they take it to. A handler may have an executor too: it is no place.
 template <class P>
-concept execution_place = executor_like<P> || (has_executor<P> && !nullary_token<P>);
+concept execution_place = executor_like<P> || (has_executor<P> && !detail::nullary_token<P>);
+
+namespace functions {
 
 inline const any_io_executor& executor_at(const any_io_executor& executor) noexcept {
   return executor;
@@ -135,66 +144,77 @@ any_io_executor executor_at(C& context) {
 
 /// As executor_at(), but executors of this library are only looked at: a copy of one that is
 /// counted would cost more than the rest of a post.
-template <execution_place P>
+template <detail::execution_place P>
 decltype(auto) native_executor_at(P& where) {
   if constexpr (native_executor<P>) {
     return static_cast<const P&>(where);
   } else {
-    return beck::executor_at(where);
+    return functions::executor_at(where);
   }
 }
+
+}  // namespace functions
+using namespace functions;
+
+}  // namespace detail
 
 /// Queues a callable on `where` (an executor, or something that has one); it never runs inside this
 /// call. Posts from one thread to one context run in order. A callable with an associated executor
 /// runs there, after its turn on `where`. With a token the completion has no arguments; without
 /// one: `co_await post(where)`. Throws std::bad_alloc for a callable; nothing is queued then. Any
 /// thread.
-template <execution_place P, nullary_token T>
+template <detail::execution_place P, detail::nullary_token T>
 [[gnu::always_inline]] inline auto post(P&& where, T&& token) {
-  if constexpr (plain_handler<std::decay_t<T>, void()>) {
-    beck::post_function(beck::native_executor_at(where), static_cast<T&&>(token));
+  if constexpr (detail::plain_handler<std::decay_t<T>, void()>) {
+    detail::post_function(detail::native_executor_at(where), static_cast<T&&>(token));
   } else {
-    return beck::launch(hop_operation(beck::executor_at(where), false), static_cast<T&&>(token));
+    return detail::launch(detail::hop_operation(detail::executor_at(where), false),
+                          static_cast<T&&>(token));
   }
 }
-template <execution_place P>
-hop_operation post(P&& where) {
-  return hop_operation(beck::executor_at(where), false);
+template <detail::execution_place P>
+detail::hop_operation post(P&& where) {
+  return detail::hop_operation(detail::executor_at(where), false);
 }
 
-template <execution_place P, class T>
+template <detail::execution_place P, class T>
 void post(P&&, T&&) {
-  beck::refuse_token<void(), std::decay_t<T>>();
+  detail::refuse_token<void(), std::decay_t<T>>();
 }
 
 /// As post(), with the hint that the callable continues what runs now.
-template <execution_place P, nullary_token T>
+template <detail::execution_place P, detail::nullary_token T>
 auto defer(P&& where, T&& token) {
   return beck::post(static_cast<P&&>(where), static_cast<T&&>(token));
 }
-template <execution_place P>
-hop_operation defer(P&& where) {
-  return hop_operation(beck::executor_at(where), false);
+template <detail::execution_place P>
+detail::hop_operation defer(P&& where) {
+  return detail::hop_operation(detail::executor_at(where), false);
 }
 
 /// Runs the callable inside this call if the caller already is inside `where`, else as post().
 /// Awaited, it continues at once then, as the budget allows.
-template <execution_place P, nullary_token T>
+template <detail::execution_place P, detail::nullary_token T>
 auto dispatch(P&& where, T&& token) {
-  if constexpr (plain_handler<std::decay_t<T>, void()>) {
-    beck::call_or_post(beck::native_executor_at(where), static_cast<T&&>(token));
+  if constexpr (detail::plain_handler<std::decay_t<T>, void()>) {
+    detail::call_or_post(detail::native_executor_at(where), static_cast<T&&>(token));
   } else {
-    return beck::launch(hop_operation(beck::executor_at(where), true), static_cast<T&&>(token));
+    return detail::launch(detail::hop_operation(detail::executor_at(where), true),
+                          static_cast<T&&>(token));
   }
 }
-template <execution_place P>
-hop_operation dispatch(P&& where) {
-  return hop_operation(beck::executor_at(where), true);
+template <detail::execution_place P>
+detail::hop_operation dispatch(P&& where) {
+  return detail::hop_operation(detail::executor_at(where), true);
 }
+
+namespace detail {
 
 /// The executor of whatever runs on this thread: the context's, outside of tasks too. Asserts
 /// outside of every run().
 inline const any_io_executor& current_executor() noexcept { return ambient_scope().executor(); }
+
+namespace functions {
 
 /// Where a callable goes that nobody sends anywhere: its associated executor, else the current one.
 /// Empty for tokens outside of every run(): the handler that they stand for will say.
@@ -209,25 +229,30 @@ any_io_executor own_executor(const T& token) {
   }
 }
 
-template <nullary_token T>
-  requires(!execution_place<T>)
+}  // namespace functions
+using namespace functions;
+
+}  // namespace detail
+
+template <detail::nullary_token T>
+  requires(!detail::execution_place<T>)
 auto post(T&& token) {
-  return beck::post(beck::own_executor(token), static_cast<T&&>(token));
+  return beck::post(detail::own_executor(token), static_cast<T&&>(token));
 }
-template <nullary_token T>
-  requires(!execution_place<T>)
+template <detail::nullary_token T>
+  requires(!detail::execution_place<T>)
 auto defer(T&& token) {
-  return beck::defer(beck::own_executor(token), static_cast<T&&>(token));
+  return beck::defer(detail::own_executor(token), static_cast<T&&>(token));
 }
-template <nullary_token T>
-  requires(!execution_place<T>)
+template <detail::nullary_token T>
+  requires(!detail::execution_place<T>)
 auto dispatch(T&& token) {
-  return beck::dispatch(beck::own_executor(token), static_cast<T&&>(token));
+  return beck::dispatch(detail::own_executor(token), static_cast<T&&>(token));
 }
 
 template <class F>
 void any_io_executor::execute(F&& function) const {
-  beck::start_callback(hop_operation(*this, true), static_cast<F&&>(function));
+  detail::start_callback(detail::hop_operation(*this, true), static_cast<F&&>(function));
 }
 
 }  // namespace beck

@@ -50,6 +50,8 @@ inline constexpr context_t context{};
 
 }  // namespace execution
 
+namespace detail {
+
 /// An executor with properties that are not the usual ones. Copyable, comparable; converts to
 /// any_io_executor (one block), which keeps them. Thread: any.
 template <bool NeverBlocks, bool Tracked>
@@ -74,7 +76,7 @@ class configured_executor {
 
   template <class F>
   void execute(F&& function) const {
-    beck::start_callback(hop_operation(inner_, !NeverBlocks), static_cast<F&&>(function));
+    detail::start_callback(hop_operation(inner_, !NeverBlocks), static_cast<F&&>(function));
   }
 
   void on_work_started() const noexcept { inner_.on_work_started(); }
@@ -97,6 +99,8 @@ class configured_executor {
   any_io_executor inner_;
 };
 
+namespace functions {
+
 template <bool NeverBlocks, bool Tracked>
 auto configure(const any_io_executor& inner) {
   if constexpr (NeverBlocks || Tracked) {
@@ -105,6 +109,9 @@ auto configure(const any_io_executor& inner) {
     return inner;
   }
 }
+
+}  // namespace functions
+using namespace functions;
 
 /// What an executor has.
 template <class E>
@@ -115,6 +122,8 @@ template <class E>
 inline constexpr bool tracks_work = false;
 template <bool N>
 inline constexpr bool tracks_work<configured_executor<N, true>> = true;
+
+namespace functions {
 
 template <class E>
 const E& plain_executor(const E& executor) noexcept {
@@ -127,19 +136,19 @@ const any_io_executor& plain_executor(const configured_executor<N, T>& executor)
 
 template <executor_like E>
 auto with_property(const E& executor, execution::blocking_t::never_t) {
-  return beck::configure<true, tracks_work<E>>(beck::plain_executor(executor));
+  return detail::configure<true, tracks_work<E>>(functions::plain_executor(executor));
 }
 template <executor_like E>
 auto with_property(const E& executor, execution::blocking_t::possibly_t) {
-  return beck::configure<false, tracks_work<E>>(beck::plain_executor(executor));
+  return detail::configure<false, tracks_work<E>>(functions::plain_executor(executor));
 }
 template <executor_like E>
 auto with_property(const E& executor, execution::outstanding_work_t::tracked_t) {
-  return beck::configure<never_blocks<E>, true>(beck::plain_executor(executor));
+  return detail::configure<never_blocks<E>, true>(functions::plain_executor(executor));
 }
 template <executor_like E>
 auto with_property(const E& executor, execution::outstanding_work_t::untracked_t) {
-  return beck::configure<never_blocks<E>, false>(beck::plain_executor(executor));
+  return detail::configure<never_blocks<E>, false>(functions::plain_executor(executor));
 }
 template <executor_like E>
 E with_property(const E& executor, execution::relationship_t::fork_t) {
@@ -150,40 +159,45 @@ E with_property(const E& executor, execution::relationship_t::continuation_t) {
   return executor;
 }
 
+}  // namespace functions
+using namespace functions;
+
+}  // namespace detail
+
 /// Whether require() takes the property.
 template <class E, class Property>
 inline constexpr bool can_require_v =
-    requires(const E& executor, Property property) { beck::with_property(executor, property); };
+    requires(const E& executor, Property property) { detail::with_property(executor, property); };
 
 /// The executor with these properties; one that is not offered is an error.
-template <executor_like E, class Property>
+template <detail::executor_like E, class Property>
 auto require(const E& executor, Property property) {
   static_assert(can_require_v<E, Property>, "this executor does not offer the required property");
-  return beck::with_property(executor, property);
+  return detail::with_property(executor, property);
 }
-template <executor_like E, class First, class Second, class... More>
+template <detail::executor_like E, class First, class Second, class... More>
 auto require(const E& executor, First first, Second second, More... more) {
   return beck::require(beck::require(executor, first), second, more...);
 }
 
 /// The executor with those of these properties that it offers.
-template <executor_like E, class Property>
+template <detail::executor_like E, class Property>
 auto prefer(const E& executor, Property property) {
   if constexpr (can_require_v<E, Property>) {
-    return beck::with_property(executor, property);
+    return detail::with_property(executor, property);
   } else {
     return executor;
   }
 }
-template <executor_like E, class First, class Second, class... More>
+template <detail::executor_like E, class First, class Second, class... More>
 auto prefer(const E& executor, First first, Second second, More... more) {
   return beck::prefer(beck::prefer(executor, first), second, more...);
 }
 
 /// The execution_context behind an executor. Requires one that has a context.
-template <executor_like E>
+template <detail::executor_like E>
 execution_context& query(const E& executor, execution::context_t) noexcept {
-  return any_io_executor(beck::plain_executor(executor)).context();
+  return any_io_executor(detail::plain_executor(executor)).context();
 }
 
 }  // namespace beck

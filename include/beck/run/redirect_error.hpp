@@ -3,10 +3,12 @@
 // are awaited need no handler for it.
 #pragma once
 
-#include <beck/run/awaited_result.hpp>
-#include <beck/run/token_adapter.hpp>
+#include <beck/detail/awaited_result.hpp>
+#include <beck/detail/token_adapter.hpp>
 
 namespace beck {
+
+namespace detail {
 
 template <class Handler, class... A>
 class redirecting_handler {
@@ -76,15 +78,17 @@ class redirecting_adapter {
   error_code* target_;
 };
 
+}  // namespace detail
+
 template <class Token>
-using redirect_error_t = token_adapter<redirecting_adapter, Token>;
+using redirect_error_t = detail::token_adapter<detail::redirecting_adapter, Token>;
 
 /// Writes the error (or success) to `target` when the operation completes; the token is given only
 /// the values. Requires that `target` lives until then. Signatures without an error_code stay as
 /// they are.
 template <class Token>
 redirect_error_t<std::decay_t<Token>> redirect_error(Token&& token, error_code& target) {
-  return redirect_error_t<std::decay_t<Token>>(redirecting_adapter(target),
+  return redirect_error_t<std::decay_t<Token>>(detail::redirecting_adapter(target),
                                                static_cast<Token&&>(token));
 }
 /// For the default token.

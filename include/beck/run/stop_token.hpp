@@ -9,7 +9,12 @@
 
 namespace beck {
 
+namespace detail {
 struct stop_state;
+class stop_registration;
+class stop_chain;
+
+}  // namespace detail
 
 /// Sees whether a stop was requested. A value: copies share one state; empty if default-constructed
 /// (then nothing can be requested). Any thread.
@@ -32,13 +37,13 @@ class stop_token {
 
  private:
   friend class stop_source;
-  friend class stop_registration;
+  friend class detail::stop_registration;
 
-  explicit stop_token(stop_state* state) noexcept : state_(state) { retain(); }
+  explicit stop_token(detail::stop_state* state) noexcept : state_(state) { retain(); }
   void retain() const noexcept;
   void release() const noexcept;
 
-  stop_state* state_ = nullptr;
+  detail::stop_state* state_ = nullptr;
 };
 
 /// For a stop_source without a state.
@@ -74,12 +79,14 @@ class stop_source {
   bool request_stop() const noexcept;
 
  private:
-  friend class stop_chain;
+  friend class detail::stop_chain;
 
   void release() noexcept;
 
-  stop_state* state_;
+  detail::stop_state* state_;
 };
+
+namespace detail {
 
 /// Requests to be made later, when the locks are given back under which they were decided.
 class stop_chain {
@@ -124,14 +131,16 @@ class stop_registration {
   bool* gone_ = nullptr;                // set if this ends inside its own call
 };
 
+}  // namespace detail
+
 /// Calls `callback()` once when a stop is requested, on the thread that requests it; at once if
 /// that was before. It must not throw. The destructor waits until a call on another thread is over.
 template <class F>
-class [[nodiscard]] stop_callback : private stop_registration {
+class [[nodiscard]] stop_callback : private detail::stop_registration {
  public:
   template <class G>
   stop_callback(const stop_token& token, G&& callback) : callback_(static_cast<G&&>(callback)) {
-    this->add(token, [](stop_registration& self) noexcept {
+    this->add(token, [](detail::stop_registration& self) noexcept {
       static_cast<F&&>(static_cast<stop_callback&>(self).callback_)();
     });
   }

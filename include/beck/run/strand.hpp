@@ -7,8 +7,12 @@
 
 namespace beck {
 
+namespace detail {
+
 /// The strand behind every strand<E>, as its executor. Throws std::bad_alloc.
 any_io_executor make_strand_executor(any_io_executor inner);
+
+}  // namespace detail
 
 /// Serialises what is given to it, on whatever threads the inner executor has. Copies are the same
 /// strand; two strands that were made apart never share anything.
@@ -30,7 +34,7 @@ class strand {
 
   /// Throws std::bad_alloc.
   explicit strand(const Executor& inner)
-      : inner_(inner), self_(make_strand_executor(any_io_executor(inner))) {}
+      : inner_(inner), self_(detail::make_strand_executor(any_io_executor(inner))) {}
 
   inner_executor_type get_inner_executor() const noexcept { return inner_; }
   /// True inside of what runs on this strand.
@@ -50,7 +54,7 @@ class strand {
     self_.execute(static_cast<F&&>(function));
   }
 
-  const executor_table* table() const noexcept { return self_.table(); }
+  const detail::executor_table* table() const noexcept { return self_.table(); }
   void* target() const noexcept { return self_.target(); }
   friend bool operator==(const strand& a, const strand& b) noexcept { return a.self_ == b.self_; }
 
@@ -60,11 +64,11 @@ class strand {
 };
 
 /// A new strand on an executor, or on a context's. Throws std::bad_alloc.
-template <executor_like E>
+template <detail::executor_like E>
 strand<E> make_strand(const E& executor) {
   return strand<E>(executor);
 }
-template <has_executor C>
+template <detail::has_executor C>
 auto make_strand(C& context) {
   return strand<decltype(context.get_executor())>(context.get_executor());
 }

@@ -9,7 +9,10 @@
 
 namespace beck {
 
+namespace detail {
 class pool_state;
+
+}  // namespace detail
 
 /// What a pool has done since it was made.
 struct thread_pool_stats {
@@ -41,7 +44,7 @@ class thread_pool : public execution_context {
       any_io_executor(*this).execute(static_cast<F&&>(function));
     }
 
-    const executor_table* table() const noexcept { return &pool_table; }
+    const detail::executor_table* table() const noexcept { return &pool_table; }
     void* target() const noexcept { return pool_->state_; }
     friend bool operator==(const executor_type&, const executor_type&) noexcept = default;
 
@@ -79,23 +82,27 @@ class thread_pool : public execution_context {
   thread_pool_stats stats() const;
 
  private:
-  static const executor_table pool_table;
+  static const detail::executor_table pool_table;
 
-  pool_state* state_;
+  detail::pool_state* state_;
 };
 
 using system_context = thread_pool;
 
+namespace detail {
+
 /// The pool of the process, with as many threads as a default one. It is made when it is first
 /// asked for, stopped and destroyed at the end of the program.
 system_context& system_pool();
+
+}  // namespace detail
 
 /// The executor of the process-wide pool; all objects are equal. Unlike Asio's, dispatch() runs a
 /// function at once only on a thread of that pool.
 class system_executor {
  public:
   system_executor() noexcept = default;
-  system_context& context() const { return system_pool(); }
+  system_context& context() const { return detail::system_pool(); }
   bool running_in_this_thread() const { return inner().running_in_this_thread(); }
   void on_work_started() const { inner().on_work_started(); }
   void on_work_finished() const { inner().on_work_finished(); }
@@ -104,12 +111,12 @@ class system_executor {
     inner().execute(static_cast<F&&>(function));
   }
 
-  const executor_table* table() const { return inner().table(); }
+  const detail::executor_table* table() const { return inner().table(); }
   void* target() const { return inner().target(); }
   friend bool operator==(const system_executor&, const system_executor&) noexcept = default;
 
  private:
-  static thread_pool::executor_type inner() { return system_pool().get_executor(); }
+  static thread_pool::executor_type inner() { return detail::system_pool().get_executor(); }
 };
 
 }  // namespace beck

@@ -40,11 +40,11 @@ class executor_work_guard {
   bool owns_;
 };
 
-template <executor_like E>
+template <detail::executor_like E>
 executor_work_guard<E> make_work_guard(const E& executor) {
   return executor_work_guard<E>(executor);
 }
-template <has_executor C>
+template <detail::has_executor C>
 auto make_work_guard(C& context) {
   return executor_work_guard<decltype(context.get_executor())>(context.get_executor());
 }

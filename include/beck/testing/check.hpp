@@ -5,7 +5,7 @@
 //   int main(int argc, char** argv) { return beck::testing::sim::check(argc, argv, transfer); }
 #pragma once
 
-#include <beck/base/text_view.hpp>
+#include <beck/detail/text_view.hpp>
 #include <beck/testing/sim.hpp>
 #include <beck/testing/tape.hpp>
 #include <concepts>
@@ -16,10 +16,10 @@
 namespace beck::testing::sim {
 
 /// Throws an exception whose what() is the report: the program fails.
-[[noreturn]] void fail(text_view report);
+[[noreturn]] void fail(detail::text_view report);
 
 /// fail(report) unless the condition holds.
-inline void require(bool condition, text_view report) {
+inline void require(bool condition, detail::text_view report) {
   if (!condition) [[unlikely]]
     fail(report);
 }
@@ -48,7 +48,7 @@ class program_ref {
       program(w);
     } else {
       const auto returned = program(w);
-      const text_view report = returned;
+      const detail::text_view report = returned;
       require(report.empty(), report);
     }
   }

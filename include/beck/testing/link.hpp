@@ -8,7 +8,10 @@
 
 namespace beck {
 
+namespace detail {
 class sim_host;
+
+}  // namespace detail
 
 namespace testing::sim {
 
@@ -38,14 +41,16 @@ class link {
  private:
   friend class world;
 
-  link(sim_host& from, sim_host& to, bool both) noexcept : from_(&from), to_(&to), both_(both) {}
+  link(detail::sim_host& from, detail::sim_host& to, bool both) noexcept
+      : from_(&from), to_(&to), both_(both) {}
   template <class Action>
   void each(Action action);
 
-  sim_host* from_;
-  sim_host* to_;
+  detail::sim_host* from_;
+  detail::sim_host* to_;
   bool both_;
 };
 
 }  // namespace testing::sim
+
 }  // namespace beck

@@ -6,7 +6,12 @@
 #include <cstdint>
 
 namespace beck {
+
+namespace detail {
 class sim_random;
+
+}  // namespace detail
+
 namespace testing::sim {
 
 /// Draws in a stream of their own: what the program draws does not change what the network does.
@@ -28,10 +33,11 @@ class random_source {
  private:
   friend class world;
 
-  explicit random_source(sim_random& draws) noexcept : draws_(draws) {}
+  explicit random_source(detail::sim_random& draws) noexcept : draws_(draws) {}
 
-  sim_random& draws_;
+  detail::sim_random& draws_;
 };
 
 }  // namespace testing::sim
+
 }  // namespace beck

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <beck/base/duration.hpp>
-#include <beck/base/text_view.hpp>
+#include <beck/detail/text_view.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/testing/faults.hpp>
 #include <beck/testing/link.hpp>
@@ -91,7 +91,7 @@ class host {
   host(const host&) = delete;
   host& operator=(const host&) = delete;
 
-  text_view name() const noexcept;
+  detail::text_view name() const noexcept;
 
   /// Returns the options of a context on this host, so that `io_context ctx(world.host("a"))` makes
   /// one, and `io_context ctx(io_context::options(world.host("a")).threads(3))` a shared one.
@@ -132,9 +132,9 @@ class host {
  private:
   friend class world;
 
-  explicit host(sim_host& simulated) noexcept : simulated_(&simulated) {}
+  explicit host(detail::sim_host& simulated) noexcept : simulated_(&simulated) {}
 
-  sim_host* simulated_;
+  detail::sim_host* simulated_;
 };
 
 /// Hosts that share a network, a virtual clock and a hash.
@@ -163,7 +163,7 @@ class world {
   world& operator=(const world&) = delete;
 
   /// The host of that name, made when it is first asked for.
-  sim::host& host(text_view name);
+  sim::host& host(detail::text_view name);
 
   /// Until no context has outstanding work. A server that accepts for ever has some: stop its
   /// context, close what it waits with, or use one of the other two.

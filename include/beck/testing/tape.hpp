@@ -3,12 +3,17 @@
 // its seed, fits on a command line, shrinks, and is what a fuzzer mutates.
 #pragma once
 
-#include <beck/base/text_view.hpp>
+#include <beck/detail/text_view.hpp>
 #include <cstddef>
 #include <cstdint>
 
 namespace beck {
+
+namespace detail {
 struct sim_tape;
+
+}  // namespace detail
+
 namespace testing::sim {
 
 /// The draws of one run. `world w(t)` replays it: each subsystem gets the choices of its own stream
@@ -27,19 +32,19 @@ class tape {
 
   /// From what bytes() gave. Throws io_error (invalid_argument) that says what is wrong with them;
   /// they may come from anywhere.
-  static tape from_bytes(text_view bytes);
+  static tape from_bytes(detail::text_view bytes);
   /// From what text() gave; white space around it does not matter. Throws as from_bytes() does. The
   /// text has a checksum.
-  static tape from_text(text_view text);
+  static tape from_text(detail::text_view text);
   /// From a file with the text or the bytes. Throws io_error that names the file.
-  static tape load(text_view path);
+  static tape load(detail::text_view path);
   /// Writes text() and a newline. Throws io_error that names the file.
-  void save(text_view path) const;
+  void save(detail::text_view path) const;
 
   /// Both live as long as the tape is neither assigned to nor moved from.
-  text_view bytes() const noexcept;
+  detail::text_view bytes() const noexcept;
   /// Letters, digits, '-' and '_'.
-  text_view text() const noexcept;
+  detail::text_view text() const noexcept;
 
   std::uint64_t seed() const noexcept;
   /// How many draws there are, and how many of them are not the calmest choice.
@@ -59,4 +64,5 @@ class tape {
 };
 
 }  // namespace testing::sim
+
 }  // namespace beck

@@ -42,7 +42,7 @@ class copy_options {
   /// are more, on a thread that runs the target's context. It must outlive the copy and not throw.
   template <class Function>
   copy_options& progress(Function& function) noexcept {
-    progress_ = progress_sink::to(function);
+    progress_ = detail::progress_sink::to(function);
     return *this;
   }
 
@@ -52,7 +52,7 @@ class copy_options {
   std::size_t depth() const noexcept { return depth_; }
   std::size_t block_bytes() const noexcept { return block_bytes_; }
   transfer_mechanism only() const noexcept { return only_; }
-  const progress_sink& progress() const noexcept { return progress_; }
+  const detail::progress_sink& progress() const noexcept { return progress_; }
 
  private:
   std::uint64_t from_offset_ = 0;
@@ -60,9 +60,11 @@ class copy_options {
   std::uint64_t length_ = to_the_end;
   std::size_t depth_ = 4;
   std::size_t block_bytes_ = 262'144;
-  progress_sink progress_;
+  detail::progress_sink progress_;
   transfer_mechanism only_ = transfer_mechanism::automatic;
 };
+
+namespace detail {
 
 /// A copy; starts when awaited or given a token.
 class [[nodiscard]] copy_operation : public op<copy_operation, void(error_code, transfer_report)> {
@@ -82,6 +84,8 @@ class [[nodiscard]] copy_operation : public op<copy_operation, void(error_code, 
   descriptor* to_;
   copy_options how_;
 };
+
+}  // namespace detail
 
 /// Copies bytes of a file. The target is neither cut off nor synced: it keeps what is behind the
 /// last byte, and is on the device after its async_sync_data().
@@ -107,13 +111,13 @@ class [[nodiscard]] copy_operation : public op<copy_operation, void(error_code, 
 /// where bytes are read and written (one allocation), and some frames of coroutines; nothing for
 /// each block or chunk. Thread: as the files. On a shared context it is cancelled only from inside
 /// a strand.
-inline copy_operation async_copy(file_object& from, file_object& to,
-                                 const copy_options& how = copy_options()) noexcept {
+inline detail::copy_operation async_copy(file_object& from, file_object& to,
+                                         const copy_options& how = copy_options()) noexcept {
   return {from, to, how};
 }
 template <class Token>
 auto async_copy(file_object& from, file_object& to, const copy_options& how, Token&& token) {
-  return beck::launch(async_copy(from, to, how), static_cast<Token&&>(token));
+  return detail::launch(async_copy(from, to, how), static_cast<Token&&>(token));
 }
 
 }  // namespace beck

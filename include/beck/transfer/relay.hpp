@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include <beck/coro/task.hpp>
-#include <beck/io/stream_object.hpp>
+#include <beck/detail/stream_object.hpp>
 
 namespace beck {
 
@@ -17,6 +17,8 @@ enum class relay_mechanism : unsigned char {
   buffer,  ///< through memory of the program
 };
 
+namespace detail {
+
 /// One direction of a relay.
 struct relay_direction {
   std::uint64_t bytes = 0;  ///< that were passed on
@@ -24,9 +26,11 @@ struct relay_direction {
   bool ended = false;  ///< its source has said all, and the other side was told
 };
 
+}  // namespace detail
+
 struct relay_report {
-  relay_direction forth;  ///< from the first stream to the second
-  relay_direction back;
+  detail::relay_direction forth;  ///< from the first stream to the second
+  detail::relay_direction back;
 };
 
 /// Every setter returns the object.
@@ -75,7 +79,7 @@ class relay_options {
 /// on that context, on a shared one inside a strand. Cancellation: a stop of the task, or a time
 /// limit: `co_await timeout(async_relay(a, b), 1h)`. The report is there then too; what was taken
 /// from a stream and not passed on is lost.
-task<io_result<relay_report>> async_relay(stream_object& a, stream_object& b,
+task<io_result<relay_report>> async_relay(detail::stream_object& a, detail::stream_object& b,
                                           relay_options how = {});
 
 }  // namespace beck

@@ -3,9 +3,11 @@
 // them through the program.
 #pragma once
 
-#include <beck/io/stream_object.hpp>
+#include <beck/detail/stream_object.hpp>
 
 namespace beck {
+
+namespace detail {
 
 /// A splice; starts when awaited or given a token.
 class [[nodiscard]] splice_operation : public operation {
@@ -37,7 +39,7 @@ class [[nodiscard]] splice_operation : public operation {
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, beck::scope_of(coroutine, at));
+    suspend_in(coroutine, detail::scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     if (!wait_in(coroutine, environment)) return;
@@ -52,7 +54,7 @@ class [[nodiscard]] splice_operation : public operation {
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return beck::launch(static_cast<splice_operation&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<splice_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:
@@ -73,6 +75,8 @@ class [[nodiscard]] splice_operation : public operation {
   run_function outer_ = nullptr;
 };
 
+}  // namespace detail
+
 /// Moves `bytes` bytes from one stream to the other; one of the two is a pipe. Gives how many were
 /// moved, also with an error: eof if `from` ended before; broken_pipe if nobody reads from `to`
 /// (never SIGPIPE); invalid_argument if neither is a pipe, a stream cannot be spliced, or urgent
@@ -80,24 +84,26 @@ class [[nodiscard]] splice_operation : public operation {
 /// Requires: both are of one context; no other read of `from` and no other write to `to` is under
 /// way. Cancellation: cancel() of the stream that it waits for, or with a token; what was moved
 /// stays moved and is told. Source: splice(2).
-inline splice_operation async_splice(stream_object& from, stream_object& to,
-                                     std::size_t bytes) noexcept {
+inline detail::splice_operation async_splice(detail::stream_object& from, detail::stream_object& to,
+                                             std::size_t bytes) noexcept {
   return {from, to, bytes, true};
 }
 template <class Token>
-auto async_splice(stream_object& from, stream_object& to, std::size_t bytes, Token&& token) {
-  return beck::launch(async_splice(from, to, bytes), static_cast<Token&&>(token));
+auto async_splice(detail::stream_object& from, detail::stream_object& to, std::size_t bytes,
+                  Token&& token) {
+  return detail::launch(async_splice(from, to, bytes), static_cast<Token&&>(token));
 }
 
 /// As async_splice(), but done as soon as at least one byte has moved.
-inline splice_operation async_splice_some(stream_object& from, stream_object& to,
-                                          std::size_t bytes_max) noexcept {
+inline detail::splice_operation async_splice_some(detail::stream_object& from,
+                                                  detail::stream_object& to,
+                                                  std::size_t bytes_max) noexcept {
   return {from, to, bytes_max, false};
 }
 template <class Token>
-auto async_splice_some(stream_object& from, stream_object& to, std::size_t bytes_max,
-                       Token&& token) {
-  return beck::launch(async_splice_some(from, to, bytes_max), static_cast<Token&&>(token));
+auto async_splice_some(detail::stream_object& from, detail::stream_object& to,
+                       std::size_t bytes_max, Token&& token) {
+  return detail::launch(async_splice_some(from, to, bytes_max), static_cast<Token&&>(token));
 }
 
 }  // namespace beck

@@ -28,6 +28,8 @@ struct transfer_report {
 /// As a length: up to where the file ends when the operation starts.
 inline constexpr std::uint64_t to_the_end = static_cast<std::uint64_t>(-1);
 
+namespace detail {
+
 /// Whom to tell how many bytes have been moved; not an owner.
 class progress_sink {
  public:
@@ -47,5 +49,7 @@ class progress_sink {
   void* function_ = nullptr;
   void (*call_)(void*, std::uint64_t) = nullptr;
 };
+
+}  // namespace detail
 
 }  // namespace beck

@@ -3,8 +3,8 @@
 // where the kernel can.
 #pragma once
 
+#include <beck/detail/stream_object.hpp>
 #include <beck/file/random_access_file.hpp>
-#include <beck/io/stream_object.hpp>
 #include <beck/run/op.hpp>
 #include <beck/transfer/transfer_report.hpp>
 
@@ -28,21 +28,23 @@ class transmit_options {
   /// more, on a thread that runs the stream's context. It must outlive the operation and not throw.
   template <class Function>
   transmit_options& progress(Function& function) noexcept {
-    progress_ = progress_sink::to(function);
+    progress_ = detail::progress_sink::to(function);
     return *this;
   }
 
   std::size_t depth() const noexcept { return depth_; }
   std::size_t block_bytes() const noexcept { return block_bytes_; }
   transfer_mechanism only() const noexcept { return only_; }
-  const progress_sink& progress() const noexcept { return progress_; }
+  const detail::progress_sink& progress() const noexcept { return progress_; }
 
  private:
   std::size_t depth_ = 2;
   std::size_t block_bytes_ = 131'072;
-  progress_sink progress_;
+  detail::progress_sink progress_;
   transfer_mechanism only_ = transfer_mechanism::automatic;
 };
+
+namespace detail {
 
 /// A transmission; starts when awaited or given a token.
 class [[nodiscard]] transmit_operation
@@ -72,6 +74,8 @@ class [[nodiscard]] transmit_operation
   transmit_options how_;
 };
 
+}  // namespace detail
+
 /// Sends `bytes` bytes of a file from `offset` on; `to_the_end`: what it holds behind the offset
 /// now.
 ///
@@ -86,15 +90,15 @@ class [[nodiscard]] transmit_operation
 /// cancel() of the stream while that has no room. Gives operation_aborted. Memory: some frames of
 /// coroutines; the blocks where bytes are read and written. Thread: as the objects. On a shared
 /// context it is cancelled only from inside a strand.
-inline transmit_operation async_transmit(
-    stream_object& to, file_object& from, std::uint64_t offset, std::uint64_t bytes,
+inline detail::transmit_operation async_transmit(
+    detail::stream_object& to, file_object& from, std::uint64_t offset, std::uint64_t bytes,
     const transmit_options& how = transmit_options()) noexcept {
   return {to, from, offset, bytes, how};
 }
 template <class Token>
-auto async_transmit(stream_object& to, file_object& from, std::uint64_t offset, std::uint64_t bytes,
-                    const transmit_options& how, Token&& token) {
-  return beck::launch(async_transmit(to, from, offset, bytes, how), static_cast<Token&&>(token));
+auto async_transmit(detail::stream_object& to, file_object& from, std::uint64_t offset,
+                    std::uint64_t bytes, const transmit_options& how, Token&& token) {
+  return detail::launch(async_transmit(to, from, offset, bytes, how), static_cast<Token&&>(token));
 }
 
 }  // namespace beck

@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-#include <beck/io/operation.hpp>
+#include <beck/detail/operation.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 /// So many at once as job_line says; the others wait in a queue, which needs no bound because it
 /// consists of the operations. They stay where they are. Thread: the runner.
@@ -28,4 +28,4 @@ class blocking_jobs {
   virtual bool settle(std::int64_t deadline) noexcept = 0;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

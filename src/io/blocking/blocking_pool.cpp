@@ -11,7 +11,7 @@
 #include "io/blocking/loop_jobs.hpp"
 #include "io/blocking/perform_blocking.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 /// Threads that are made meanwhile have all signals blocked.
@@ -105,4 +105,4 @@ void blocking_pool::serve(io_op*& mine) noexcept {
   }
 }
 
-}  // namespace beck
+}  // namespace beck::detail

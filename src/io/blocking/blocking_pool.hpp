@@ -12,7 +12,7 @@
 #include "io/blocking/blocking_jobs.hpp"
 #include "io/blocking/job_line.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class loop_jobs;
 class system;
@@ -59,4 +59,4 @@ class blocking_pool final : public blocking_jobs {
   unsigned threads_made_ = 0;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

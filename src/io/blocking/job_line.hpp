@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include <beck/io/operation.hpp>
+#include <beck/detail/operation.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 class job_line {
  public:
@@ -69,4 +69,4 @@ class job_line {
   lane jobs_;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -5,14 +5,14 @@
 #include <cerrno>
 #include <new>
 
-#include <beck/io/file_operation.hpp>
-#include <beck/io/job_operation.hpp>
+#include <beck/detail/file_operation.hpp>
+#include <beck/detail/job_operation.hpp>
 
 #include "io/blocking/blocking_pool.hpp"
 #include "io/loop/io_loop.hpp"
 #include "io/op/transitions.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 job_operation::job_operation(io_context& context, function what) noexcept
     : job_operation(context, what, nullptr, 0) {}
@@ -124,4 +124,4 @@ void loop_jobs::leave_to_parent() noexcept {
   taker_ = nullptr;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

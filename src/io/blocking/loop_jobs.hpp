@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <memory>
 
-#include <beck/io/operation.hpp>
+#include <beck/detail/operation.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 class blocking_jobs;
 class blocking_pool;
@@ -53,4 +53,4 @@ class loop_jobs {
   std::unique_ptr<blocking_pool> pool_;  // made when it is first needed
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -4,12 +4,12 @@
 
 #include <cerrno>
 
-#include <beck/io/job_operation.hpp>
+#include <beck/detail/job_operation.hpp>
 
 #include "io/op/lent_buffers.hpp"
 #include "io/op/perform_file.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 std::ptrdiff_t perform_blocking(system& sys, io_op& op) noexcept {
   if (op.kind == op_kind::job) return static_cast<job_operation&>(op).perform(sys);
@@ -18,4 +18,4 @@ std::ptrdiff_t perform_blocking(system& sys, io_op& op) noexcept {
   return perform_file(sys, static_cast<file_operation&>(op));
 }
 
-}  // namespace beck
+}  // namespace beck::detail

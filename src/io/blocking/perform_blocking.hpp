@@ -4,14 +4,14 @@
 
 #include <cstddef>
 
-#include <beck/io/operation.hpp>
+#include <beck/detail/operation.hpp>
 
 #include "io/system/system.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// Value or -errno; may wait. Reads of `op` only what its request is, and writes nothing that the
 /// runner looks at meanwhile (state, flags). Thread: any.
 std::ptrdiff_t perform_blocking(system& sys, io_op& op) noexcept;
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -12,7 +12,7 @@
 #include "io/uring/posix_ring_kernel.hpp"
 #include "io/uring/uring_driver.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 uring_driver_options driver_options(receive_arming arming) noexcept {
@@ -57,4 +57,4 @@ void backend_selection::open(io_loop& loop, const io_context::options& how,
   drv = std::make_unique<epoll_driver>(loop, refusal);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

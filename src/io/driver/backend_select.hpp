@@ -9,7 +9,7 @@
 #include "io/driver/driver.hpp"
 #include "io/system/system.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class io_loop;
 
@@ -20,4 +20,4 @@ struct backend_selection {
                    std::unique_ptr<driver>& drv);
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -5,10 +5,10 @@
 
 #include <cstdint>
 
+#include <beck/detail/operation.hpp>
 #include <beck/io/io_context.hpp>
-#include <beck/io/operation.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 class blocking_jobs;
 struct io_vector;
@@ -94,4 +94,4 @@ class driver {
   virtual void add_stats(context_stats& stats) const noexcept = 0;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

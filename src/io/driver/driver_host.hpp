@@ -7,15 +7,15 @@
 #include <cstdint>
 #include <memory>
 
+#include <beck/detail/operation.hpp>
 #include <beck/io/io_context.hpp>
-#include <beck/io/operation.hpp>
 
 #include "base/fork_count.hpp"
 #include "io/op/descriptor_table.hpp"
 #include "io/op/readiness.hpp"
 #include "io/system/system.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class file_operation;
 struct mailbox_parts;
@@ -102,4 +102,4 @@ class descriptor_lock {
   descriptor* locked_;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

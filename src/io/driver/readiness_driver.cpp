@@ -10,7 +10,7 @@
 #include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 void readiness_driver::attach(descriptor& d) noexcept {
   // The first attempt costs nothing extra: the descriptor is not watched yet.
@@ -74,4 +74,4 @@ void readiness_driver::note(descriptor& d, unsigned events) noexcept {
   if (woken != 0) count_parked(-static_cast<int>(woken));
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -6,7 +6,7 @@
 #include "io/driver/driver.hpp"
 #include "io/op/lazy_list.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class driver_host;
 
@@ -46,4 +46,4 @@ class readiness_driver : public driver {
   lazy_list fresh_;  // attempted in the next one
 };
 
-}  // namespace beck
+}  // namespace beck::detail

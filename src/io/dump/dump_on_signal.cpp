@@ -6,6 +6,7 @@
 #include "io/loop/signal_state.hpp"
 
 namespace beck {
+using namespace detail;
 
 dump_on_signal::dump_on_signal(io_context& context, int number, int fd) : signals_(context) {
   signals_.state_->dumps_to = fd;  // before there can be a signal

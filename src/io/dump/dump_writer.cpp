@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 std::string_view view(text_view text) noexcept { return {text.data(), text.size()}; }
@@ -148,4 +148,4 @@ void dump_writer::flush() noexcept {
   size_ = 0;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <source_location>
 
-#include <beck/base/text_sink.hpp>
+#include <beck/detail/text_sink.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 /// Text in a bounded place; what does not fit is cut.
 template <std::size_t Bytes>
@@ -73,4 +73,4 @@ class dump_writer {
   bool failed_ = false;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

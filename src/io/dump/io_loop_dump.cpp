@@ -7,7 +7,7 @@
 #include "io/dump/task_dump.hpp"
 #include "io/loop/io_loop.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 /// What the runner is asked for, and where the asking thread waits.
@@ -63,4 +63,4 @@ void io_loop::dump_from_anywhere(text_sink out, std::size_t groups_max) {
   order.wait();
 }
 
-}  // namespace beck
+}  // namespace beck::detail

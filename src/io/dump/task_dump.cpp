@@ -12,7 +12,7 @@
 #include "io/loop/io_loop.hpp"
 #include "io/loop/operation_use.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 namespace {
 
@@ -345,4 +345,4 @@ void task_dump::print_wait(dump_writer& out, const group& g) const noexcept {
   out.put(g.examples != 0 && g.tasks > g.examples ? ", ...\n" : "\n");
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <memory>
 
-#include <beck/base/text_sink.hpp>
+#include <beck/detail/text_sink.hpp>
 
 #include "coro/dump_access.hpp"
 #include "io/dump/dump_writer.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class io_loop;
 
@@ -77,4 +77,4 @@ class task_dump {
   std::uint64_t joins_cut_ = 0;  // join points whose branches were left out
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -19,7 +19,7 @@
 #include "io/op/transitions.hpp"
 #include "io/system/wake.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 constexpr std::uint64_t wake_token = UINT64_MAX;
@@ -179,4 +179,4 @@ void epoll_driver::collect(int timeout, std::int64_t deadline) noexcept {
   }
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -12,7 +12,7 @@
 
 struct epoll_event;
 
-namespace beck {
+namespace beck::detail {
 
 class driver_host;
 
@@ -57,4 +57,4 @@ class epoll_driver final : public readiness_driver {
   std::vector<epoll_event> events_;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace beck {
+namespace beck::detail {
 
 /// Thread: the runner.
 class busy_poll {
@@ -38,4 +38,4 @@ class busy_poll {
   std::uint32_t skips_left_ = 0;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -9,6 +9,7 @@
 #include "io/loop/io_loop.hpp"
 
 namespace beck {
+using namespace detail;
 namespace {
 
 constexpr backend backends[] = {backend::automatic, backend::io_uring, backend::epoll,
@@ -55,7 +56,7 @@ const char* to_string(backend which) noexcept {
   return "unknown";
 }
 
-backend parse_backend(text_view name) {
+backend detail::parse_backend(text_view name) {
   const std::string_view text(name.data(), name.size());
   for (const backend b : backends) {
     if (text == to_string(b)) return b;

@@ -8,13 +8,14 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include <beck/base/late.hpp>
-#include <beck/io/alarmed_operation.hpp>
+#include <beck/detail/alarmed_operation.hpp>
+#include <beck/detail/late.hpp>
 
 #include "io/driver/backend_select.hpp"
 #include "io/shared/virtual_threads.hpp"
 
 namespace beck {
+using namespace detail;
 
 /// Whoever runs the loop, one at a time. Construction throws std::logic_error if there is one
 /// already.

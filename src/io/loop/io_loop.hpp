@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <memory>
 
+#include <beck/detail/operation.hpp>
+#include <beck/detail/runner.hpp>
+#include <beck/detail/scope.hpp>
 #include <beck/io/io_context.hpp>
-#include <beck/io/operation.hpp>
-#include <beck/run/runner.hpp>
-#include <beck/run/scope.hpp>
 
 #include "io/blocking/loop_jobs.hpp"
 #include "io/driver/driver.hpp"
@@ -27,7 +27,7 @@
 #include "io/shared/shared_runners.hpp"
 #include "run/task_trees.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class signal_wait;
 class timer_operation;
@@ -427,4 +427,4 @@ inline object_use use_of(timer_state& timer, const char* function) noexcept {
   return {&timer == &timer.loop->no_timer() ? nullptr : &timer.used, "timer", nullptr, function};
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -7,12 +7,12 @@
 #include <utility>
 
 #include <beck/base/assert.hpp>
-#include <beck/io/file_operation.hpp>
+#include <beck/detail/file_operation.hpp>
 
 #include "io/loop/io_loop.hpp"
 #include "io/op/transitions.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 void io_loop::expect_own_process() const noexcept {
   BECK_ASSERT(!inherited() || driver_->wake_handle() < 0,
@@ -64,4 +64,4 @@ void io_loop::give_up_what_the_kernel_has() noexcept {
   jobs_.leave_to_parent();
 }
 
-}  // namespace beck
+}  // namespace beck::detail

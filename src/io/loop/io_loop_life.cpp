@@ -16,7 +16,7 @@
 #include "io/shared/virtual_threads.hpp"
 #include "run/terminate.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 constexpr duration reap_time(30'000'000'000);
 }
@@ -175,4 +175,4 @@ void io_loop::unhandled(std::exception_ptr error, const std::source_location* sp
   terminate_unhandled(std::move(error), spawned_at);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -7,7 +7,7 @@
 #include "io/loop/signal_state.hpp"
 #include "io/op/transitions.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 void signal_state::signalled(const signal_info& info) noexcept {
   inbox->put(info);
@@ -71,4 +71,4 @@ void io_loop::cancel_all_signal_waits() noexcept {
   while (signal_sets_ != nullptr) cancel_signal_waits(*signal_sets_);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

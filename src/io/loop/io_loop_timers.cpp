@@ -9,7 +9,7 @@
 #include "io/loop/io_loop.hpp"
 #include "io/op/transitions.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 namespace {
 
@@ -112,4 +112,4 @@ void io_loop::expire_timers() noexcept {
   while (timer_entry* entry = timers_.take_expired(now)) entry->expired(*entry, *this, false);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -2,7 +2,7 @@
 // Finding a loop: an executor of io_context names it, any other may name an io_context.
 #include "io/loop/loop_access.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 io_loop* own_loop_of(const any_io_executor& executor) noexcept {
   const executor_table* const table = executor.table();
@@ -21,4 +21,4 @@ io_loop& loop_of(const any_io_executor& executor) {
   return *static_cast<io_loop*>(context->get_executor().target());
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -6,7 +6,7 @@
 
 #include "io/loop/io_loop.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// The loop whose own executor that is, exclusive or shared; nullptr: another kind of executor.
 io_loop* own_loop_of(const any_io_executor& executor) noexcept;
@@ -22,4 +22,4 @@ inline io_loop& loop_of(const io_op& op) noexcept {
   return op.address != nullptr ? *static_cast<io_loop*>(op.address) : *op.timer->loop;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -6,7 +6,7 @@
 
 #include "io/system/wake.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 template class basic_mailbox<mailbox_parts>;
 
@@ -25,4 +25,4 @@ void mailbox_parts::refuse_foreign_post(const void* running_thread) noexcept {
               "a simulated context was posted to from another thread while it runs");
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -8,11 +8,11 @@
 
 #include <cstdint>
 
-#include <beck/run/queue_entry.hpp>
+#include <beck/detail/queue_entry.hpp>
 
 #include "base/atomics.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// What a mailbox is made of (base/atomics.hpp).
 struct mailbox_parts : real_atomics {
@@ -150,4 +150,4 @@ void basic_mailbox<Parts>::settle(std::uint64_t others) noexcept {
 extern template class basic_mailbox<mailbox_parts>;
 using mailbox = basic_mailbox<mailbox_parts>;
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -3,13 +3,13 @@
 // signal set, and whether another thread uses its object.
 #pragma once
 
-#include <beck/io/operation.hpp>
+#include <beck/detail/operation.hpp>
 
 #include "io/loop/io_loop.hpp"
 #include "io/loop/loop_access.hpp"
 #include "io/loop/signal_state.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// Returns the name of the function that started `op`, without "async_", such as "read_some".
 const char* name_of(const io_op& op) noexcept;
@@ -34,4 +34,4 @@ inline object_use use_for(io_op& op) noexcept {
   return loop.attempt_inline_shared(op);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -7,7 +7,7 @@
 
 #include "base/atomics.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// `wake`, where it is a parameter, pushes the shared entry into the loop's mailbox; whatever runs
 /// that entry calls woken().
@@ -69,4 +69,4 @@ class basic_run_end {
 
 using run_end = basic_run_end<real_atomics>;
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -5,7 +5,7 @@
 
 #include "base/atomics.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// Thread: any.
 template <class Atomics>
@@ -53,4 +53,4 @@ class basic_runner_slot {
 
 using runner_slot = basic_runner_slot<real_atomics>;
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -3,7 +3,7 @@
 // gap: take() stops there, and that handler's own notice comes after its store.
 #include "io/loop/signal_inbox.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 signal_inbox::signal_inbox() : cells_(new cell[capacity]) {
   for (std::uint32_t i = 0; i < capacity; ++i) {
@@ -76,4 +76,4 @@ void signal_inbox::forget(int number) noexcept {
   account_of(number).without_cell.store(0, std::memory_order_relaxed);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -11,7 +11,7 @@
 
 #include "io/system/signal_sink.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// Thread: put() from any, in signal handlers too; take() by the runner; forget() while no put() of
 /// that number is under way.
@@ -56,4 +56,4 @@ class signal_inbox {
   std::array<account, signal_sink::number_max + 1> accounts_{};
 };
 
-}  // namespace beck
+}  // namespace beck::detail

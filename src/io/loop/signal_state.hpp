@@ -9,11 +9,11 @@
 
 #include <beck/io/signal_set.hpp>
 
-#include <beck/run/loop_order.hpp>
+#include <beck/detail/loop_order.hpp>
 #include "base/use_check.hpp"
 #include "io/loop/signal_inbox.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class io_loop;
 
@@ -50,4 +50,4 @@ inline object_use use_of(signal_state& set, const char* function) noexcept {
   return {set.inbox == nullptr ? nullptr : &set.used, "signal_set", nullptr, function};
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <new>
 
-namespace beck {
+namespace beck::detail {
 namespace {
 constexpr std::uint32_t nodes_min = 64;
 constexpr std::uint32_t nodes_max = std::uint32_t{1} << 30;  // so that a child's place is a number
@@ -93,4 +93,4 @@ timer_entry* timer_queue::take_any() noexcept {
   return entry;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

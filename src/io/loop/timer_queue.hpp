@@ -10,9 +10,9 @@
 #include <memory>
 
 #include <beck/base/assert.hpp>
-#include <beck/run/timer_entry.hpp>
+#include <beck/detail/timer_entry.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 /// Thread: the runner.
 class timer_queue {
@@ -76,4 +76,4 @@ class timer_queue {
   std::uint64_t sequence_ = 0;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

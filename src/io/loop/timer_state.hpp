@@ -4,12 +4,12 @@
 
 #include <utility>
 
+#include <beck/detail/loop_order.hpp>
 #include <beck/io/timer_object.hpp>
-#include <beck/run/loop_order.hpp>
 
 #include "base/use_check.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class io_loop;
 class timer_operation;
@@ -31,4 +31,4 @@ struct timer_state {
   use_mark used{};
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -10,7 +10,7 @@
 
 #include "io/loop/io_loop.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 bool wall_timers::add(timer_entry& entry) noexcept {
   const std::int64_t earliest = waits_.earliest();
@@ -53,4 +53,4 @@ void wall_timers::look(timer_entry& entry, io_loop& loop, bool shutting_down) no
   BECK_ASSERT(armed, "no place for the next look at the date");
 }
 
-}  // namespace beck
+}  // namespace beck::detail

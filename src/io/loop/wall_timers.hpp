@@ -8,7 +8,7 @@
 
 #include "io/loop/timer_queue.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class io_loop;
 
@@ -40,4 +40,4 @@ class wall_timers {
   look_entry look_;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Pipes and descriptors that were made elsewhere find their slots here.
-#include <beck/io/descriptor_stream.hpp>
+#include <beck/detail/descriptor_stream.hpp>
 
 #include <cstdio>
 
 #include "io/loop/io_loop.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 void descriptor_calls::open_pipe(descriptor& reading, descriptor& writing,
                                  error_code& ec) noexcept {
@@ -42,4 +42,4 @@ void descriptor_calls::adopt(descriptor& d, int fd) {
   throw_error(ec, "assign", text_view(subject));
 }
 
-}  // namespace beck
+}  // namespace beck::detail

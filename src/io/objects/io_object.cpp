@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Objects and their slots: who may touch what from which thread is decided here and nowhere else.
-#include <beck/io/io_object.hpp>
+#include <beck/detail/io_object.hpp>
 
 #include <cerrno>
 
@@ -8,7 +8,7 @@
 #include "io/loop/loop_access.hpp"
 #include "io/op/perform.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 /// On the runner: closes a slot whose object is gone or has taken another one.
@@ -269,4 +269,4 @@ int io_object::perform_now(io_op& op) const noexcept {
   }
 }
 
-}  // namespace beck
+}  // namespace beck::detail

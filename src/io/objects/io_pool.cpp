@@ -19,12 +19,13 @@
 #include "io/loop/loop_access.hpp"
 
 namespace beck {
+using namespace detail;
 
 /// Work guards keep the contexts running. join() takes one guard away, and the lack of it goes
 /// round: a context without guard leaves run() when it is out of work, gets its guard back, and the
 /// next one loses its own. When it has gone round once and nobody has delivered anything since the
 /// round before, there was a moment in between at which nobody had work.
-class io_pool_state {
+class detail::io_pool_state {
  public:
   io_pool_state(std::size_t contexts, const io_context::options& how);
   ~io_pool_state();

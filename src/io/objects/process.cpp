@@ -18,10 +18,11 @@
 #include "io/system/spawn.hpp"
 
 namespace beck {
+using namespace detail;
 
 // --- texts -------------------------------------------------------------------------------------
 
-struct text_list {
+struct detail::text_list {
   std::vector<std::string> texts;
 };
 
@@ -36,7 +37,7 @@ void process_texts::add(text_view text) {
 
 // --- what is known of a child ------------------------------------------------------------------
 
-struct child_state {
+struct detail::child_state {
   explicit child_state(system& of) noexcept : sys(of), forks(fork_count()) {}
 
   /// Of this process; else it is the child of our parent, and its lock may never be free again.

@@ -11,7 +11,7 @@
 
 #include "io/loop/io_loop.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 constexpr std::size_t receive_bytes_min = 512;
@@ -189,4 +189,4 @@ match_outcome read_until_char_operation::match(read_until_operation& base, text_
                               1);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

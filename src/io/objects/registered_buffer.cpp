@@ -5,12 +5,12 @@
 #include <vector>
 
 #include <beck/base/assert.hpp>
-#include <beck/io/vector_operation.hpp>
+#include <beck/detail/vector_operation.hpp>
 
 #include "io/loop/io_loop.hpp"
 #include "io/loop/loop_access.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 struct registered_buffers::state {
   io_loop* loop;
@@ -73,4 +73,4 @@ bool registered_buffers::takes_effect() const noexcept {
   return state_ != nullptr && state_->in_kernel;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

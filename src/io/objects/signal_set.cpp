@@ -8,13 +8,14 @@
 #include <utility>
 
 #include <beck/base/error.hpp>
-#include <beck/io/io_object.hpp>
+#include <beck/detail/io_object.hpp>
 
 #include "io/loop/io_loop.hpp"
 #include "io/loop/loop_access.hpp"
 #include "io/loop/signal_state.hpp"
 
 namespace beck {
+using namespace detail;
 namespace {
 
 signal_state* make_state(io_loop& loop, any_io_executor executor) {

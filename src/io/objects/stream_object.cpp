@@ -4,11 +4,11 @@
 // beside the one that they look at anyway.
 #include <new>
 
-#include <beck/io/stream_object.hpp>
+#include <beck/detail/stream_object.hpp>
 
 #include "io/loop/io_loop.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 bool io_loop::expire_at(descriptor& d, std::int64_t when) noexcept {
   if (d.expiry.is_armed()) timers_.remove(d.expiry);
@@ -85,4 +85,4 @@ std::size_t stream_object::available() const {
   return bytes;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <stdexcept>
 
-namespace beck {
+namespace beck::detail {
 
 struct sync_event::state {
   std::mutex mutex;
@@ -79,4 +79,4 @@ void check_may_block_on(const any_io_executor& executor) {
               "sync_wait on the thread that runs the executor would wait for itself");
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -13,6 +13,7 @@
 #include "io/system/posix_system.hpp"
 
 namespace beck {
+using namespace detail;
 namespace {
 
 timer_state* make_state(io_loop& loop, any_io_executor executor, clock_kind clock) {

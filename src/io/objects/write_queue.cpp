@@ -8,9 +8,10 @@
 #include <new>
 
 #include <beck/base/error.hpp>
-#include <beck/run/block.hpp>
+#include <beck/detail/block.hpp>
 
 namespace beck {
+using namespace detail;
 namespace {
 
 struct chunk {
@@ -43,7 +44,7 @@ void free_chunks(chunk* first) noexcept {
 }  // namespace
 
 /// As an operation it is the write under way; as an entry it brings the queue to the loop before.
-struct write_queue_state final : vector_operation {
+struct detail::write_queue_state final : vector_operation {
   write_queue_state(stream_object& s, std::size_t most) noexcept
       : vector_operation(op_kind::send_vector, nullptr, const_buffer()),
         stream(&s),

@@ -10,7 +10,7 @@
 #include "io/loop/io_loop.hpp"
 #include "io/op/transitions.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 constexpr std::int64_t pause_ns_min = 10'000'000;
@@ -92,4 +92,4 @@ void accept_pause::resume() noexcept {
 
 void accept_pause::remove(io_op& op) noexcept { paused_.remove(&op); }
 
-}  // namespace beck
+}  // namespace beck::detail

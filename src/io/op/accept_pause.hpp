@@ -8,10 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <beck/io/operation.hpp>
-#include <beck/run/queue_entry.hpp>
+#include <beck/detail/operation.hpp>
+#include <beck/detail/queue_entry.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 class io_loop;
 
@@ -58,4 +58,4 @@ class accept_pause {
   std::atomic<int> reason_{0};  // of the notice that is queued; its end releases the notice
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // The loop of composed transfers: ask the condition, move some, again.
-#include <beck/io/composed_operation.hpp>
+#include <beck/detail/composed_operation.hpp>
 
 #include <cerrno>
 
 #include "base/test_build.hpp"
 #include "io/loop/io_loop.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// The condition is done, or the last step failed.
 bool composed_transfer::finished() noexcept {
@@ -87,4 +87,4 @@ void composed_transfer::step(queue_entry* entry, runner* where) {
   self->complete(entry, where);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <beck/io/operation.hpp>
-#include <beck/run/loop_order.hpp>
-#include <beck/run/timer_entry.hpp>
+#include <beck/detail/loop_order.hpp>
+#include <beck/detail/operation.hpp>
+#include <beck/detail/timer_entry.hpp>
 
 #include "base/spin_lock.hpp"
 #include "base/use_check.hpp"
@@ -20,7 +20,7 @@
 #include "io/op/op_table.hpp"
 #include "io/system/system.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class io_loop;
 
@@ -103,4 +103,4 @@ inline ring_form ring_form_of(const io_op& op) noexcept {
   return form == ring_form::send && !is_socket(*op.target) ? ring_form::poll : form;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -7,7 +7,7 @@
 
 #include <beck/base/error.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 descriptor_table::~descriptor_table() {
   for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
@@ -68,4 +68,4 @@ std::int64_t descriptor_table::in_use() noexcept {
   return slots;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -14,7 +14,7 @@
 #include "base/fork_count.hpp"
 #include "io/op/descriptor.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// The sizes of chunks: eight of 64 slots, then eight that are twice as large, and so on. Behind
 /// the first eight at most an eighth of all slots is unused.
@@ -91,4 +91,4 @@ class descriptor_table {
   descriptor* free_ = nullptr;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <beck/io/operation.hpp>
+#include <beck/detail/operation.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 /// What is known about a direction without asking the kernel.
 enum class readiness : std::uint8_t {
@@ -102,4 +102,4 @@ struct direction {
   bool woken_late = false;    ///< shared: an event came during that
 };
 
-}  // namespace beck
+}  // namespace beck::detail

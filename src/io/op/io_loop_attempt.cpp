@@ -4,7 +4,7 @@
 // predictor decide (docs/mechanisms.md).
 #include <cerrno>
 
-#include <beck/io/file_operation.hpp>
+#include <beck/detail/file_operation.hpp>
 
 #include "io/loop/io_loop.hpp"
 #include "io/loop/loop_access.hpp"
@@ -13,7 +13,7 @@
 #include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 /// A connect needs no readiness. Nor does the first accept of a socket that is not watched yet:
@@ -190,4 +190,4 @@ bool begin_immediate_anywhere(io_op& op, bool (*begin)(io_op& op) noexcept) noex
   return loop.as_runner(begin_here) ? done : begin(op);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -10,7 +10,7 @@
 #include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 void io_loop::open_descriptor(descriptor& d, int fd, descriptor_nature nature) noexcept {
   const descriptor_lock held(*this, d);
@@ -89,4 +89,4 @@ int io_loop::release(descriptor& d) noexcept {
   return fd;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -6,7 +6,7 @@
 #include "io/loop/io_loop.hpp"
 #include "io/op/perform_file.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 void link(file_operation& op) noexcept {
@@ -125,4 +125,4 @@ void io_loop::open_file_locked(descriptor& d, int fd) noexcept {
   system_->direct_alignment(fd, d.memory_alignment, d.offset_alignment);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -3,7 +3,7 @@
 // transitions.hpp.
 #include <cerrno>
 
-#include <beck/io/file_operation.hpp>
+#include <beck/detail/file_operation.hpp>
 #include <beck/io/timer_object.hpp>
 
 #include "io/loop/io_loop.hpp"
@@ -14,7 +14,7 @@
 #include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 // --- starting ------------------------------------------------------------------------------------
 
@@ -374,4 +374,4 @@ bool start_operation_immediate(io_op& op) noexcept {
   return loop.start_immediate(op);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -3,9 +3,9 @@
 // cancelled stays until its list is taken; then the flag ends it.
 #pragma once
 
-#include <beck/io/operation.hpp>
+#include <beck/detail/operation.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 class lazy_list {
  public:
@@ -40,4 +40,4 @@ class lazy_list {
   entry_queue list_;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

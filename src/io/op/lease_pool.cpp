@@ -9,7 +9,7 @@
 #include "base/sanitizers.hpp"
 #include "io/loop/io_loop.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 void return_lease(lease_slot* slot) noexcept { slot->pool->give_back(*slot); }
 char* lease_data(const lease_slot* slot) noexcept { return slot->data; }
@@ -148,4 +148,4 @@ void lease_pool::release() noexcept {
   delete this;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -9,12 +9,12 @@
 #include <mutex>
 #include <vector>
 
-#include <beck/io/operation.hpp>
-#include <beck/run/runner.hpp>
+#include <beck/detail/operation.hpp>
+#include <beck/detail/runner.hpp>
 
 #include "base/fork_count.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class io_loop;
 class lease_pool;
@@ -96,4 +96,4 @@ class lease_pool {
   std::size_t holders_ = 0;  // once closed: leases that are left, and the loop
 };
 
-}  // namespace beck
+}  // namespace beck::detail

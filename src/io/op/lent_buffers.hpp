@@ -3,12 +3,12 @@
 // them before it has completed. In other builds these are empty.
 #pragma once
 
-#include <beck/io/message_operation.hpp>
+#include <beck/detail/message_operation.hpp>
 
 #include "base/sanitizers.hpp"
 #include "io/op/perform_file.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// Not of a batch: when a context is destroyed its headers may be gone, which are the caller's.
 template <class Action>
@@ -52,4 +52,4 @@ void each_receive_buffer(const io_op& op, Action&& action) noexcept {
 inline void lend_buffers(const io_op& op) noexcept { each_receive_buffer(op, annotate_lent); }
 inline void return_buffers(const io_op& op) noexcept { each_receive_buffer(op, annotate_returned); }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -8,11 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <beck/io/operation.hpp>
+#include <beck/detail/operation.hpp>
 
 #include "io/system/system.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// Directions of a descriptor: reading and accepting, writing and connecting, and errors.
 enum : std::uint8_t { direction_in, direction_out, direction_error, directions };
@@ -124,4 +124,4 @@ constexpr bool is_message(op_kind kind) noexcept {
   return kind == op_kind::receive_message || kind == op_kind::send_message;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

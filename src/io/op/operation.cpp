@@ -2,12 +2,12 @@
 // Operations as coroutines see them: trying before suspending, waiting, cancelling, resuming, and
 // the words of their errors, which are those of the synchronous forms.
 #include <beck/base/assert.hpp>
-#include <beck/io/file_operation.hpp>
+#include <beck/detail/file_operation.hpp>
 #include <beck/io/timer_object.hpp>
 
 #include "io/loop/operation_use.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 const char* name_of_call(const file_operation& op) noexcept {
@@ -167,4 +167,4 @@ void remote_cancel::come_home(queue_entry* entry, runner* where) {
   if (request.delivery_ != nullptr) request.delivery_->run(request.delivery_, where);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

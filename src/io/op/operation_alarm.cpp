@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Alarms of single operations: armed in the timer queue of the operation's own loop.
-#include <beck/io/alarmed_operation.hpp>
+#include <beck/detail/alarmed_operation.hpp>
 
 #include <cerrno>
 
 #include "io/loop/loop_access.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 bool operation_alarm::on_runner(const io_op& op) noexcept { return loop_of(op).on_runner(); }
 
@@ -62,4 +62,4 @@ void operation_alarm::ring(timer_entry& entry, io_loop& loop, bool shutting_down
   if (composed ? self.limit_.means_composed() : !!self.limit_.type()) loop.cancel(op, false);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

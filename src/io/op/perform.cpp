@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include <beck/io/vector_operation.hpp>
+#include <beck/detail/vector_operation.hpp>
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 int poll_now(system& sys, int fd, op_kind kind) noexcept {
@@ -116,4 +116,4 @@ std::size_t vector_bytes(const io_op& op) noexcept {
   return bytes;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -7,7 +7,7 @@
 #include "io/op/descriptor.hpp"
 #include "io/system/system.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// Value or -errno; -EAGAIN: not now. Never waits.
 std::ptrdiff_t perform(system& sys, io_op& op) noexcept;
@@ -35,4 +35,4 @@ inline std::size_t wanted_bytes(const io_op& op) noexcept {
   return op.kind == op_kind::receive || op.kind == op_kind::send ? op.length : vector_bytes(op);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

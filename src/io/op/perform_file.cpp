@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 bool is_lost_write(int result) noexcept {
@@ -116,4 +116,4 @@ int result_of_call(file_operation& op, std::ptrdiff_t r) noexcept {
   return result;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -5,12 +5,12 @@
 
 #include <cstddef>
 
-#include <beck/io/file_operation.hpp>
+#include <beck/detail/file_operation.hpp>
 
 #include "io/op/descriptor.hpp"
 #include "io/system/system.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// Value or -errno. Waits for the device; `target` may be shared with other threads, which it only
 /// reads.
@@ -55,4 +55,4 @@ inline bool needs_no_call(file_operation& op) noexcept {
 /// failed (S11). Not for open.
 int result_of_call(file_operation& op, std::ptrdiff_t r) noexcept;
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -5,11 +5,11 @@
 
 #include <sys/socket.h>
 
-#include <beck/io/message_operation.hpp>
+#include <beck/detail/message_operation.hpp>
 
 #include "io/op/perform.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 bool is_unix(const message_header& header) noexcept {
@@ -92,4 +92,4 @@ std::ptrdiff_t perform_messages(system& sys, io_op& op) noexcept {
   return 0;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

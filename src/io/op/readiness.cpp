@@ -6,7 +6,7 @@
 #include "base/test_build.hpp"
 #include "io/driver/driver_host.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 unsigned wake(driver_host& host, direction& q) noexcept {
@@ -70,4 +70,4 @@ void readiness_rules::note_completed_receive(const descriptor& d, direction& q,
   }
 }
 
-}  // namespace beck
+}  // namespace beck::detail

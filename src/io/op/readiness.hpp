@@ -8,7 +8,7 @@
 
 #include "io/op/descriptor.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class driver_host;
 
@@ -95,4 +95,4 @@ struct readiness_rules {
 /// them. Runs no user code and does no I/O. Returns how many operations that were.
 unsigned note_events(driver_host& host, descriptor& d, unsigned events) noexcept;
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -9,12 +9,12 @@
 #include <initializer_list>
 
 #include <beck/base/assert.hpp>
-#include <beck/io/operation.hpp>
+#include <beck/detail/operation.hpp>
 
 #include "base/test_build.hpp"
 #include "io/op/descriptor.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 enum class op_event : std::uint8_t {
   mail,    ///< started off the runner
@@ -127,4 +127,4 @@ inline void advance(descriptor& d, watch_event event) noexcept {
   d.watch = change.to;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -4,7 +4,7 @@
 
 #include "io/loop/io_loop.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 raw_operation::raw_operation(io_context& context, fill_function how) noexcept
     : operation(op_kind::raw, nullptr, nullptr, 0), fill_(how) {
@@ -15,4 +15,4 @@ void fill_raw(io_op& op, io_uring_sqe& entry) noexcept {
   static_cast<raw_operation&>(op).fill(entry);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -9,7 +9,7 @@
 
 #include "base/atomics.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// What a baton is made of (base/atomics.hpp).
 struct baton_parts : real_atomics {
@@ -214,4 +214,4 @@ void basic_baton<Parts>::finish() noexcept {
 extern template class basic_baton<baton_parts>;
 using baton = basic_baton<baton_parts>;
 
-}  // namespace beck
+}  // namespace beck::detail

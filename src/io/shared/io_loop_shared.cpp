@@ -14,6 +14,7 @@
 #include "io/op/transitions.hpp"
 
 namespace beck {
+using namespace detail;
 namespace {
 
 /// The others look and change at what they share with a cancel, or are rare.

@@ -11,7 +11,7 @@
 #include "io/shared/baton.hpp"
 #include "io/system/wake.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 template class basic_baton<baton_parts>;
 
@@ -52,4 +52,4 @@ void baton_parts::futex_wake(const void* word, unsigned count) noexcept {
 void baton_parts::wake(int wake_fd) noexcept { wake_write(wake_fd); }
 void baton_parts::drain(int wake_fd, std::uint64_t total) noexcept { wake_drain(wake_fd, total); }
 
-}  // namespace beck
+}  // namespace beck::detail

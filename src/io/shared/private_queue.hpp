@@ -4,11 +4,11 @@
 // none, so that what lies behind a handler that blocks is not stranded.
 #pragma once
 
-#include <beck/run/queue_entry.hpp>
+#include <beck/detail/queue_entry.hpp>
 
 #include "base/spin_lock.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// What a private queue is made of (base/atomics.hpp).
 struct private_queue_parts : real_atomics {
@@ -106,4 +106,4 @@ class basic_private_queue {
 
 using private_queue = basic_private_queue<private_queue_parts>;
 
-}  // namespace beck
+}  // namespace beck::detail

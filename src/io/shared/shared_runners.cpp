@@ -12,7 +12,7 @@
 #include "io/loop/io_loop.hpp"
 #include "io/shared/virtual_threads.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 constexpr std::int64_t nobody_waits = INT64_MIN;
@@ -485,4 +485,4 @@ bool shared_runners::out_of_work(const shared_thread& mine) const noexcept {
          (virtual_ == nullptr || virtual_->may_end());
 }
 
-}  // namespace beck
+}  // namespace beck::detail

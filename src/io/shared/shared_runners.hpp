@@ -10,15 +10,15 @@
 #include <cstdint>
 #include <mutex>
 
+#include <beck/detail/runner.hpp>
 #include <beck/io/io_context.hpp>
-#include <beck/run/runner.hpp>
 
 #include "io/driver/driver.hpp"
 #include "io/shared/baton.hpp"
 #include "io/shared/private_queue.hpp"
 #include "io/shared/sleep_notice.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class io_loop;
 class virtual_threads;
@@ -185,4 +185,4 @@ class shared_runners {
   unsigned waiting_for_place_ = 0;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -3,7 +3,7 @@
 #include "io/shared/shared_runners.hpp"
 #include "io/shared/virtual_threads.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 void shared_runners::open(int wake_fd, virtual_threads* threads) noexcept {
   constexpr int called_by_name = 0;  // virtual threads wait for no descriptor
@@ -36,4 +36,4 @@ void shared_runners::wait_at_futex(std::int64_t deadline) noexcept {
   });
 }
 
-}  // namespace beck
+}  // namespace beck::detail

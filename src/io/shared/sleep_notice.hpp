@@ -5,7 +5,7 @@
 
 #include "base/atomics.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// Whoever is about to sleep says so with set(), then looks at every private queue; whoever has
 /// pushed onto its own then asks with get(). The fences make sure that one of the two sees the
@@ -36,4 +36,4 @@ class basic_sleep_notice {
 
 using sleep_notice = basic_sleep_notice<real_atomics>;
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace beck {
+namespace beck::detail {
 
 /// Thread: one. Functions of the second group concern the virtual thread that calls them, and do
 /// nothing on any other stack.
@@ -46,4 +46,4 @@ class virtual_threads {
   virtual void wake_kernel() noexcept = 0;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace beck {
+namespace beck::detail {
 
 class sim_clock {
  public:
@@ -32,4 +32,4 @@ class sim_clock {
   std::int64_t now_;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

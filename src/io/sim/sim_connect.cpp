@@ -10,7 +10,7 @@
 #include "io/sim/sim_network.hpp"
 #include "io/sim/sim_world.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 bool covers(const sim_socket& s, const sim_address& address) noexcept {
   if (!is_any(s.local.address)) return s.local.address == address;
@@ -360,4 +360,4 @@ void sim_network::abort_child(sim_socket& child) {
   release(child);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -7,7 +7,7 @@
 
 #include "io/sim/sim_name.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class sim_host;
 struct sim_socket;
@@ -23,4 +23,4 @@ struct sim_datagram {
   std::uint32_t sender_generation = 0;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

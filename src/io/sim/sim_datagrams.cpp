@@ -9,13 +9,13 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <beck/io/message_operation.hpp>
+#include <beck/detail/message_operation.hpp>
 
 #include "io/sim/sim_network.hpp"
 #include "io/sim/sim_world.hpp"
 #include "io/system/system.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 constexpr std::size_t v4_bytes_max = 65'507;
@@ -426,4 +426,4 @@ unsigned sim_network::datagram_levels(const sim_socket& s) noexcept {
   return seen;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

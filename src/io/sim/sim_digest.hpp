@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace beck {
+namespace beck::detail {
 
 class sim_digest {
  public:
@@ -19,4 +19,4 @@ class sim_digest {
   std::uint64_t value_ = 0x2545f4914f6cdd1d;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

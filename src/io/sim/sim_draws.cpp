@@ -4,7 +4,7 @@
 
 #include <beck/base/assert.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 std::uint64_t sim_reel::past_end() noexcept {
   ++beyond;
@@ -43,4 +43,4 @@ sim_tape sim_draws::tape() const {
   return tape;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -10,7 +10,7 @@
 
 #include "io/sim/sim_tape.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 /// One stream, recorded or replayed.
 struct sim_reel {
@@ -63,4 +63,4 @@ class sim_draws {
   std::unique_ptr<sim_reel[]> reels_;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

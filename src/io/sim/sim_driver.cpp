@@ -13,7 +13,7 @@
 #include "io/loop/io_loop.hpp"
 #include "io/op/transitions.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 std::uint64_t token_of(const descriptor& d) noexcept {
@@ -213,4 +213,4 @@ void open_simulation(io_loop& loop, sim_host* host, std::uint64_t seed,
   sys = std::move(made);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -11,7 +11,7 @@
 #include "io/sim/sim_runners.hpp"
 #include "io/sim/sim_system.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class io_loop;
 
@@ -79,4 +79,4 @@ class sim_driver final : public readiness_driver {
 void open_simulation(io_loop& loop, sim_host* host, std::uint64_t seed,
                      std::unique_ptr<system>& sys, std::unique_ptr<driver>& drv);
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -4,7 +4,7 @@
 
 #include "io/sim/sim_world.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 // Apart, so that a fault that is taken back on a tape leaves the others what they were.
@@ -80,4 +80,4 @@ void sim_faults::inject(sim_fault which, sim_host& host, unsigned times) noexcep
   possible_ |= bit(which);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

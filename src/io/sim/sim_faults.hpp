@@ -9,7 +9,7 @@
 
 #include "io/sim/sim_random.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class sim_draws;
 class sim_host;
@@ -94,4 +94,4 @@ class sim_faults {
   sim_fault_table<std::uint64_t> count_{};
 };
 
-}  // namespace beck
+}  // namespace beck::detail

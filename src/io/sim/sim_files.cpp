@@ -8,11 +8,11 @@
 
 #include <fcntl.h>
 
-#include <beck/io/vector_operation.hpp>
+#include <beck/detail/vector_operation.hpp>
 
 #include "io/sim/sim_world.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 std::size_t bytes_of(const io_vector* parts, std::size_t count) noexcept {
@@ -212,4 +212,4 @@ void sim_files::crash(sim_random& fate) {
   }
 }
 
-}  // namespace beck
+}  // namespace beck::detail

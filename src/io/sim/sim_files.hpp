@@ -13,7 +13,7 @@
 
 #include "io/system/system.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class sim_faults;
 class sim_host;
@@ -80,4 +80,4 @@ class sim_files {
   std::vector<opened> open_;  // by number
 };
 
-}  // namespace beck
+}  // namespace beck::detail

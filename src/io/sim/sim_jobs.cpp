@@ -10,7 +10,7 @@
 #include "io/sim/sim_system.hpp"
 #include "io/sim/sim_world.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 void sim_jobs::begin_next() noexcept {
   if (line_.may_begin() == 0) return;
@@ -70,4 +70,4 @@ void sim_jobs::perform(std::size_t at) noexcept {
   loop_.jobs().take_back(op);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -9,7 +9,7 @@
 #include "io/blocking/blocking_jobs.hpp"
 #include "io/blocking/job_line.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class io_loop;
 class sim_system;
@@ -47,4 +47,4 @@ class sim_jobs final : public blocking_jobs {
   job_line line_;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -6,7 +6,7 @@
 
 #include "io/sim/sim_clock.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 constexpr std::uint64_t ns_per_second = 1'000'000'000;
 }
@@ -32,4 +32,4 @@ std::int64_t sim_links::departure(sim_path& path, std::int64_t now, std::uint64_
   return path.busy_until_ns;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

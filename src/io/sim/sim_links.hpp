@@ -7,7 +7,7 @@
 #include <deque>
 #include <vector>
 
-namespace beck {
+namespace beck::detail {
 
 /// From one host to another. Plain data.
 struct sim_path {
@@ -38,4 +38,4 @@ class sim_links {
   std::vector<std::vector<sim_path*>> rows_;  // by sender, then by receiver
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <sys/un.h>
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 constexpr std::size_t path_offset = offsetof(sockaddr_un, sun_path);
@@ -111,4 +111,4 @@ void write_name(int family, const sim_name& name, void* data, std::size_t& bytes
   }
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace beck {
+namespace beck::detail {
 
 /// A v6 address; v4 addresses are mapped ones (::ffff:a.b.c.d), whatever the socket's family.
 using sim_address = std::array<std::uint8_t, 16>;
@@ -33,4 +33,4 @@ int parse_name(int family, const void* data, std::size_t bytes, sim_name& name);
 /// Writes as much of the sockaddr as fits into `bytes`, and its whole size there.
 void write_name(int family, const sim_name& name, void* data, std::size_t& bytes) noexcept;
 
-}  // namespace beck
+}  // namespace beck::detail

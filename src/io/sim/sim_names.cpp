@@ -15,7 +15,7 @@
 
 #include "io/sim/sim_world.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 struct service {
@@ -172,4 +172,4 @@ int sim_name_of(sim_host& asking, const void* address, std::size_t bytes,
   return 0;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -7,7 +7,7 @@
 
 #include "io/system/name_lookup.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class sim_host;
 
@@ -16,4 +16,4 @@ int sim_look_up(sim_host& asking, const name_question& question, name_sink& sink
 int sim_name_of(sim_host& asking, const void* address, std::size_t bytes,
                 name_texts& names) noexcept;
 
-}  // namespace beck
+}  // namespace beck::detail

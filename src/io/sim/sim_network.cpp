@@ -13,7 +13,7 @@
 #include "io/sim/sim_world.hpp"
 #include "io/system/system.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 // The streams of random numbers that belong to the network.
@@ -312,4 +312,4 @@ void sim_network::happen(const event& e) {
   }
 }
 
-}  // namespace beck
+}  // namespace beck::detail

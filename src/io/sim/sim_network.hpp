@@ -15,7 +15,7 @@
 #include "io/sim/sim_random.hpp"
 #include "io/sim/sim_socket.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class sim_world;
 struct message_header;
@@ -262,4 +262,4 @@ class sim_network {
   bool disturbed_ = false;          // a path was asked for, or a host has crashed
 };
 
-}  // namespace beck
+}  // namespace beck::detail

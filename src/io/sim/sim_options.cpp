@@ -11,7 +11,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 /// An option whose value is one int.
@@ -160,4 +160,4 @@ bool sim_options::resets_on_close() const noexcept {
   return value.l_onoff != 0 && value.l_linger == 0;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

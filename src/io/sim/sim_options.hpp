@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace beck {
+namespace beck::detail {
 
 class sim_options {
  public:
@@ -51,4 +51,4 @@ class sim_options {
   std::vector<stored> values_;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstring>
 
-namespace beck {
+namespace beck::detail {
 namespace {
 constexpr std::size_t ring_bytes_min = 256;
 }
@@ -41,4 +41,4 @@ void sim_pipe::receive(char* data, std::size_t bytes) noexcept {
   read_ += bytes;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace beck {
+namespace beck::detail {
 
 class sim_pipe {
  public:
@@ -44,4 +44,4 @@ class sim_pipe {
   std::uint64_t sent_ = 0;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

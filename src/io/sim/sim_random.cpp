@@ -7,7 +7,7 @@
 
 #include "io/sim/sim_draws.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 __extension__ using uint128 = unsigned __int128;
@@ -69,4 +69,4 @@ bool sim_random::taped_chance(sim_probability p) noexcept {
   return reel_->replay(2) != 0;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace beck {
+namespace beck::detail {
 
 class sim_draws;
 struct sim_reel;
@@ -76,4 +76,4 @@ class sim_random {
   sim_reel* reel_ = nullptr;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -11,7 +11,7 @@
 #include "io/sim/sim_driver.hpp"
 #include "io/sim/sim_world.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 /// At a place where others may go on.
@@ -291,4 +291,4 @@ void sim_runners::wait_for_anything() {
   if (!world_.advance(until) && until == INT64_MAX) driver_.stuck();
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -16,7 +16,7 @@
 #include "io/sim/sim_random.hpp"
 #include "io/system/fiber.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class io_loop;
 class sim_driver;
@@ -116,4 +116,4 @@ class sim_runners final : public virtual_threads {
   std::deque<std::exception_ptr> thrown_;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -11,7 +11,7 @@
 #include "io/sim/sim_driver.hpp"
 #include "io/sim/sim_world.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 enum : std::uint64_t { context_stream = 6, runner_stream = 9, job_stream = 13 };
 }
@@ -136,4 +136,4 @@ void sim_scheduler::stuck() const {
   assertion_failed(__FILE__, __LINE__, "an event, a deadline or mail", text.c_str());
 }
 
-}  // namespace beck
+}  // namespace beck::detail

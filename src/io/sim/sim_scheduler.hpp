@@ -9,7 +9,7 @@
 
 #include "io/sim/sim_random.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class sim_driver;
 class sim_host;
@@ -63,4 +63,4 @@ class sim_scheduler {
   std::size_t next_ = 0;               // whose turn it is if nobody draws
 };
 
-}  // namespace beck
+}  // namespace beck::detail

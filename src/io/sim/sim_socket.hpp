@@ -12,7 +12,7 @@
 #include "io/sim/sim_options.hpp"
 #include "io/sim/sim_pipe.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class sim_host;
 struct sim_socket;
@@ -97,4 +97,4 @@ struct sim_socket {
   bool listed = false;      ///< in the watcher's list
 };
 
-}  // namespace beck
+}  // namespace beck::detail

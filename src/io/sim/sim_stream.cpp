@@ -11,7 +11,7 @@
 #include "io/sim/sim_network.hpp"
 #include "io/sim/sim_world.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 /// How much may be on its way from `s` or unread.
@@ -258,4 +258,4 @@ void sim_network::close_stream(sim_socket& s) {
   }
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -10,12 +10,12 @@
 #include <sys/socket.h>
 
 #include <beck/base/assert.hpp>
-#include <beck/io/message_operation.hpp>
+#include <beck/detail/message_operation.hpp>
 
 #include "io/sim/sim_names.hpp"
 #include "io/sim/sim_runners.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 template <class Action>
 auto sim_system::on(sim_note what, int fd, Action&& action) noexcept {
@@ -374,4 +374,4 @@ int sim_system::poll(int fd, unsigned events, std::int64_t deadline) noexcept {
   });
 }
 
-}  // namespace beck
+}  // namespace beck::detail

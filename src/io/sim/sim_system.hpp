@@ -7,7 +7,7 @@
 #include "io/sim/sim_world.hpp"
 #include "io/system/system.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class sim_runners;
 
@@ -121,4 +121,4 @@ class sim_system final : public system {
   std::uint32_t boot_;  // of the host, when this was made
 };
 
-}  // namespace beck
+}  // namespace beck::detail

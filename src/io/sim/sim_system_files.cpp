@@ -4,11 +4,11 @@
 #include <cerrno>
 #include <new>
 
-#include <beck/io/vector_operation.hpp>
+#include <beck/detail/vector_operation.hpp>
 
 #include "io/sim/sim_system.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 template <class Action>
 std::ptrdiff_t sim_system::on_files(sim_note what, int fd, Action&& action) noexcept {
@@ -115,4 +115,4 @@ int sim_system::find_data(int, std::uint64_t, std::uint64_t&, std::uint64_t&) no
   return -EOPNOTSUPP;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

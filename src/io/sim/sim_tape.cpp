@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 void put_number(std::string& bytes, std::uint64_t number) {
@@ -104,4 +104,4 @@ const char* sim_tape::decode(std::string_view bytes) {
   return nullptr;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace beck {
+namespace beck::detail {
 
 struct sim_tape {
   static constexpr std::size_t streams_max = 16;
@@ -35,4 +35,4 @@ struct sim_tape {
   const char* decode(std::string_view bytes);
 };
 
-}  // namespace beck
+}  // namespace beck::detail

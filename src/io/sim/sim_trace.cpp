@@ -10,7 +10,7 @@
 #include "io/sim/sim_world.hpp"
 #include "io/system/system.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 constexpr std::int64_t ns_per_second = 1'000'000'000;
@@ -123,7 +123,7 @@ void sim_trace::note(std::int64_t now, const sim_host& host, sim_note what, int 
 
 void sim_trace::fault(std::int64_t now, const sim_host* host, sim_fault which) const {
   std::string text = host == nullptr ? "the world" : host->name();
-  text += std::string(" fault: ") + beck::to_text(which);
+  text += std::string(" fault: ") + detail::to_text(which);
   line(now, text.c_str());
 }
 
@@ -136,4 +136,4 @@ void sim_trace::message(std::int64_t now, const char* from, const char* to, cons
   line(now, text.c_str());
 }
 
-}  // namespace beck
+}  // namespace beck::detail

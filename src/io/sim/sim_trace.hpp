@@ -6,7 +6,7 @@
 
 #include "io/sim/sim_faults.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 struct sim_socket;
 
@@ -70,4 +70,4 @@ class sim_trace {
   std::int64_t origin_ns_ = 0;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -11,7 +11,7 @@
 #include "io/sim/sim_network.hpp"
 #include "io/sim/sim_world.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 /// The first time after `now` at which something is sent again that was lost at `lost_at`.
@@ -277,4 +277,4 @@ void sim_network::vanish(sim_host& host) {
   intercept();
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -10,7 +10,7 @@
 
 #include "io/system/signal_sink.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 // --- a host ------------------------------------------------------------------------------------
 
@@ -133,4 +133,4 @@ bool sim_world::advance(std::int64_t limit) {
   return true;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -20,7 +20,7 @@
 #include "io/sim/sim_scheduler.hpp"
 #include "io/sim/sim_trace.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class signal_sink;
 
@@ -183,4 +183,4 @@ class sim_world {
   std::deque<sim_host> hosts_;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <memory>
 
-namespace beck {
+namespace beck::detail {
 
 /// Thread: the one that took it.
 class fiber {
@@ -54,4 +54,4 @@ class fiber {
   void* argument_ = nullptr;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

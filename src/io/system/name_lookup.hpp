@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace beck {
+namespace beck::detail {
 
 struct name_question {
   const char* host;     ///< nullptr: this machine
@@ -31,4 +31,4 @@ struct name_texts {
   char service[33];
 };
 
-}  // namespace beck
+}  // namespace beck::detail

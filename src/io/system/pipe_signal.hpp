@@ -8,7 +8,7 @@
 #include <csignal>
 #include <cstddef>
 
-namespace beck {
+namespace beck::detail {
 
 /// SIGPIPE of this thread, blocked while this lives.
 class pipe_signal_guard {
@@ -48,4 +48,4 @@ std::ptrdiff_t with_pipe_signal_kept_back(std::size_t bytes, Call call) noexcept
   return result;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

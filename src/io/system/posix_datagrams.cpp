@@ -7,11 +7,11 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include <beck/io/message_operation.hpp>
+#include <beck/detail/message_operation.hpp>
 
 #include "io/system/posix_system.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 static_assert(sizeof(message_header) == sizeof(mmsghdr));
@@ -97,4 +97,4 @@ std::ptrdiff_t posix_system::send_messages(int fd, message_header* messages,
   });
 }
 
-}  // namespace beck
+}  // namespace beck::detail

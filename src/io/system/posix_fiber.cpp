@@ -12,9 +12,9 @@
 #include <ucontext.h>
 
 #include <beck/base/assert.hpp>
-#include <beck/run/frame_end.hpp>
-#include <beck/run/initiating_call.hpp>
-#include <beck/run/runner.hpp>
+#include <beck/detail/frame_end.hpp>
+#include <beck/detail/initiating_call.hpp>
+#include <beck/detail/runner.hpp>
 
 #include "io/system/fiber.hpp"
 
@@ -30,7 +30,7 @@ extern "C" {
 [[gnu::weak]] void __tsan_switch_to_fiber(void* fiber, unsigned flags);
 }
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 constexpr std::size_t guard_bytes = 64 * 1024;  // a multiple of every page size
@@ -202,4 +202,4 @@ void fiber::put_back::operator()(fiber* used) const noexcept {
   }
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -9,12 +9,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <beck/io/vector_operation.hpp>
+#include <beck/detail/vector_operation.hpp>
 
 #include "io/system/posix_retry.hpp"
 #include "io/system/posix_system.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 /// Where the kernel does not say (statx(2) before Linux 6.1, or the file system): enough for all
@@ -98,4 +98,4 @@ void posix_system::direct_alignment(int fd, std::uint32_t& memory, std::uint32_t
   offset = status.stx_dio_offset_align;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -9,7 +9,7 @@
 #include "io/system/name_lookup.hpp"
 #include "io/system/posix_system.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 int status_of(int eai) noexcept {
@@ -58,4 +58,4 @@ int posix_system::name_of(const void* address, std::size_t bytes, bool datagrams
   return eai == 0 ? 0 : status_of(eai);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

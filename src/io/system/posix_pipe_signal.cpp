@@ -12,7 +12,7 @@
 #include "base/fatal_call.hpp"
 #include "io/system/posix_retry.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 constexpr std::size_t kernel_sigset_bytes = 8;
 }
@@ -54,4 +54,4 @@ void pipe_signal_guard::send_again(siginfo_t& info) const noexcept {
   if (::syscall(SYS_rt_tgsigqueueinfo, self, ::gettid(), SIGPIPE, &info) != 0) ::raise(SIGPIPE);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -14,13 +14,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <beck/io/vector_operation.hpp>
+#include <beck/detail/vector_operation.hpp>
 
 #include "io/system/pipe_signal.hpp"
 #include "io/system/posix_retry.hpp"
 #include "io/system/posix_system.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 /// RWF_NOSIGNAL, which headers before Linux 6.18 do not have.
@@ -108,4 +108,4 @@ std::ptrdiff_t posix_system::splice(int from, int to, std::size_t bytes, bool ow
   return own_reader ? call() : with_pipe_signal_kept_back(bytes, call);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace beck {
+namespace beck::detail {
 
 struct io_vector;
 
@@ -14,4 +14,4 @@ struct io_vector;
 /// thread stay as they were.
 std::ptrdiff_t write_blocking_signal(int fd, const io_vector* parts, std::size_t count) noexcept;
 
-}  // namespace beck
+}  // namespace beck::detail

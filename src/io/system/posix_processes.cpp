@@ -22,7 +22,7 @@
 #include "io/system/posix_system.hpp"
 #include "io/system/spawn.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 constexpr int first_other = 3;               // behind the standard streams
@@ -239,4 +239,4 @@ void posix_system::leave_child(int handle) noexcept {
   left->next = std::exchange(left_children, left);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 
-namespace beck {
+namespace beck::detail {
 
 /// Linux moves at most this much in one call; asking for more only shortens the answer.
 inline constexpr std::size_t transfer_max = 0x7ffff000;
@@ -20,4 +20,4 @@ auto retried(Call call) noexcept -> decltype(call()) {
   }
 }
 
-}  // namespace beck
+}  // namespace beck::detail

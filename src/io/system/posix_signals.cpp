@@ -13,7 +13,7 @@
 #include "io/system/posix_system.hpp"
 #include "io/system/signal_sink.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 /// One sink. seq_cst throughout: a handler writes `visitors` and then reads `wanted`, who leaves
@@ -163,4 +163,4 @@ void posix_system::unwatch_signal(int number, signal_sink& sink) noexcept {
   leave(*place_for(sink), number);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -15,12 +15,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <beck/io/vector_operation.hpp>
+#include <beck/detail/vector_operation.hpp>
 
 #include "base/fatal_call.hpp"
 #include "io/system/posix_retry.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 static_assert(poll_in == POLLIN && poll_priority == POLLPRI && poll_out == POLLOUT &&
@@ -160,4 +160,4 @@ int posix_system::poll(int fd, unsigned events, std::int64_t deadline) noexcept 
   }
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -4,7 +4,7 @@
 
 #include "io/system/system.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class posix_system : public system {
  public:
@@ -88,4 +88,4 @@ class posix_system : public system {
   int poll(int fd, unsigned events, std::int64_t deadline) noexcept override;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

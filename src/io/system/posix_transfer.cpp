@@ -13,7 +13,7 @@
 #include "io/system/posix_retry.hpp"
 #include "io/system/posix_system.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 constexpr std::size_t page_bytes = 4096;
@@ -122,4 +122,4 @@ int posix_system::find_data(int fd, std::uint64_t offset, std::uint64_t& begin,
   return 0;
 }
 
-}  // namespace beck
+}  // namespace beck::detail

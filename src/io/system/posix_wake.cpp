@@ -11,7 +11,7 @@
 #include "base/fatal_call.hpp"
 #include "io/system/wake.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 int wake_open() noexcept {
   const int fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -42,4 +42,4 @@ void wake_drain(int fd, std::uint64_t total) noexcept {
   }
 }
 
-}  // namespace beck
+}  // namespace beck::detail

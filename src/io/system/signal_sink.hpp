@@ -5,7 +5,7 @@
 
 #include <beck/io/signal_set.hpp>
 
-namespace beck {
+namespace beck::detail {
 
 class signal_sink {
  public:
@@ -18,4 +18,4 @@ class signal_sink {
   ~signal_sink() = default;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -2,7 +2,7 @@
 // What the system is asked for when a child process is made.
 #pragma once
 
-namespace beck {
+namespace beck::detail {
 
 struct spawn_request {
   enum class stream : unsigned char { inherited, null, handle, pipe, output };
@@ -22,4 +22,4 @@ struct spawned_child {
   bool bad_directory = false;  ///< with an error: the directory was the reason
 };
 
-}  // namespace beck
+}  // namespace beck::detail

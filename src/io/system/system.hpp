@@ -7,15 +7,23 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace beck {
+namespace beck::detail {
 
 class name_sink;
 class signal_sink;
+
+}  // namespace beck::detail
+
+namespace beck {
 class exit_status;
+
+}  // namespace beck
+
+namespace beck::detail {
 struct spawn_request;
 struct spawned_child;
-struct io_vector;       // io/vector_operation.hpp: laid out as struct iovec
-struct message_header;  // io/message_operation.hpp: laid out as struct mmsghdr
+struct io_vector;       // detail/vector_operation.hpp: laid out as struct iovec
+struct message_header;  // detail/message_operation.hpp: laid out as struct mmsghdr
 struct name_question;
 struct name_texts;
 
@@ -191,4 +199,4 @@ class system {
   virtual int poll(int fd, unsigned events, std::int64_t deadline) noexcept = 0;
 };
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace beck {
+namespace beck::detail {
 
 /// A new non-blocking, close-on-exec eventfd, or -errno.
 int wake_open() noexcept;
@@ -14,4 +14,4 @@ void wake_write(int fd) noexcept;
 /// Waits until `total` writes have been made since wake_open(), and synchronises with them.
 void wake_drain(int fd, std::uint64_t total) noexcept;
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -15,6 +15,7 @@
 #include "base/fatal_call.hpp"
 
 namespace beck::uring {
+using namespace detail;
 namespace {
 
 int value_or_error(long result) { return result < 0 ? -errno : static_cast<int>(result); }

@@ -8,6 +8,7 @@
 #include "io/op/descriptor.hpp"
 
 namespace beck::uring {
+using namespace detail;
 
 enum class token_kind : std::uint64_t {
   operation = 0,  ///< the rest is the io_op's address, aligned to 8

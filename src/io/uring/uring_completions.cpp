@@ -3,7 +3,7 @@
 // readiness, a queued attempt, or a queued result.
 #include <cerrno>
 
-#include <beck/io/file_operation.hpp>
+#include <beck/detail/file_operation.hpp>
 
 #include "base/sanitizers.hpp"
 #include "io/driver/driver_host.hpp"
@@ -11,7 +11,7 @@
 #include "io/uring/token.hpp"
 #include "io/uring/uring_driver.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 /// Results that nobody asked for and that say nothing about the descriptor: of what the kernel held
@@ -205,4 +205,4 @@ void uring_driver::sent(io_op& op, descriptor& d, int result) noexcept {
   }
 }
 
-}  // namespace beck
+}  // namespace beck::detail

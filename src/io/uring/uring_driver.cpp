@@ -19,7 +19,7 @@
 #include "io/system/wake.hpp"
 #include "io/uring/probe.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 constexpr std::int64_t back_off_ns_min = 1'000'000;
@@ -239,4 +239,4 @@ void uring_driver::back_off() noexcept {
   if (seen < 0) end_without_call("ppoll", -seen);
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -12,7 +12,7 @@
 #include "io/op/readiness.hpp"
 #include "io/uring/ring.hpp"
 
-namespace beck {
+namespace beck::detail {
 
 class file_operation;
 class driver_host;
@@ -115,4 +115,4 @@ class uring_driver final : public driver {
   descriptor* unwatched_ = nullptr;  // descriptors whose poll's cancel is not written yet
 };
 
-}  // namespace beck
+}  // namespace beck::detail

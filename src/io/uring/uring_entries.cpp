@@ -18,7 +18,7 @@
 #include "io/uring/token.hpp"
 #include "io/uring/uring_driver.hpp"
 
-namespace beck {
+namespace beck::detail {
 namespace {
 
 /// At the end of a context; with the longest back-off between two tries more than ten seconds.
@@ -286,4 +286,4 @@ void uring_driver::cancel_everything() noexcept {
   collect();
 }
 
-}  // namespace beck
+}  // namespace beck::detail

@@ -37,9 +37,9 @@ class environment {
   std::string before_;
 };
 
-std::string message_of(beck::text_view backend_name) {
+std::string message_of(beck::detail::text_view backend_name) {
   try {
-    beck::parse_backend(backend_name);
+    beck::detail::parse_backend(backend_name);
   } catch (const std::system_error& error) {
     if (error.code() == beck::errc::invalid_argument) return error.what();
   }
@@ -64,8 +64,8 @@ CONFORMANCE("BECK_BACKEND decides where the program says automatic") {
 }
 
 CONFORMANCE("a backend's name is parsed as it is printed") {
-  CHECK(beck::parse_backend(beck::to_string(where)) == where);
-  CHECK(beck::parse_backend("automatic") == beck::backend::automatic);
+  CHECK(beck::detail::parse_backend(beck::to_string(where)) == where);
+  CHECK(beck::detail::parse_backend("automatic") == beck::backend::automatic);
 }
 
 CONFORMANCE("an unknown backend is an error that names the value and what is allowed") {

@@ -102,7 +102,7 @@ CONFORMANCE("a loop that looks keeps its timers and its time limits") {
 }
 
 TEST_CASE("a miss doubles how many waits are not worth looking, and a hit forgets that") {
-  beck::busy_poll poll(1000);
+  beck::detail::busy_poll poll(1000);
   CHECK(poll.is_worth_it());
   unsigned expected = 1;
   for (int misses = 0; misses < 10; ++misses) {
@@ -110,13 +110,13 @@ TEST_CASE("a miss doubles how many waits are not worth looking, and a hit forget
     unsigned skipped = 0;
     while (!poll.is_worth_it()) ++skipped;
     CHECK(skipped == expected);
-    if (expected < beck::busy_poll::skips_max) expected *= 2;
+    if (expected < beck::detail::busy_poll::skips_max) expected *= 2;
   }
   poll.hit();
   CHECK(poll.is_worth_it());
   poll.missed();
   CHECK_FALSE(poll.is_worth_it());
   CHECK(poll.is_worth_it());
-  beck::busy_poll never(0);
+  beck::detail::busy_poll never(0);
   CHECK_FALSE(never.is_worth_it());
 }

@@ -362,7 +362,7 @@ CONFORMANCE("a posted function is moved, never copied, and its memory is free wh
   ctx.run();
   CHECK(seen == 7);
   ctx.restart();
-  const auto before = beck::block_misses();
+  const auto before = beck::detail::block_misses();
   int left = 1000;
   struct step {  // each posts the next one: the block is free again, so one is enough for all
     beck::io_context& ctx;
@@ -373,5 +373,5 @@ CONFORMANCE("a posted function is moved, never copied, and its memory is free wh
   };
   beck::post(ctx, step{ctx, left});
   CHECK(ctx.run() == 1000);
-  CHECK(beck::block_misses() - before <= 1);
+  CHECK(beck::detail::block_misses() - before <= 1);
 }

@@ -43,7 +43,7 @@ class running_context {
 
   // Returns when the loop is asleep in the kernel, or about to be and sure to look at its mail.
   void until_asleep() {
-    auto& mail = beck::loop_of(ctx.get_executor()).mail();
+    auto& mail = beck::detail::loop_of(ctx.get_executor()).mail();
     while (mail.empty())
       std::this_thread::yield();  // not empty without mail: the mark of a sleeper
   }

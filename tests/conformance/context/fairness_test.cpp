@@ -29,7 +29,8 @@ namespace {
 
 // What one entry may do inline, times the entries after which the kernel is asked at the latest,
 // times two: the side that is kept waiting is seen in the second of two visits.
-constexpr unsigned inline_reads_max = beck::runner::budget_per_entry / beck::runner::call_weight;
+constexpr unsigned inline_reads_max =
+    beck::detail::runner::budget_per_entry / beck::detail::runner::call_weight;
 constexpr unsigned gap_max = 2 * 1024 * inline_reads_max;
 
 // The largest number of steps of a busy task during which something else was due.
@@ -266,7 +267,7 @@ CONFORMANCE("a million awaits of tasks that finish at once need a bounded stack"
   };
   run_task(ctx, work);
   CHECK(sum == awaits);
-  CHECK(ctx.stats().depth_max <= beck::runner::depth_max);
+  CHECK(ctx.stats().depth_max <= beck::detail::runner::depth_max);
 }
 
 CONFORMANCE("tasks that await one another to any depth need a bounded stack") {
@@ -282,7 +283,7 @@ CONFORMANCE("tasks that await one another to any depth need a bounded stack") {
   auto work = [&]() -> beck::task<> { depth = co_await nested::at(100'000); };
   run_task(ctx, work);
   CHECK(depth == 100'000);
-  CHECK(ctx.stats().depth_max == beck::runner::depth_max);
+  CHECK(ctx.stats().depth_max == beck::detail::runner::depth_max);
 }
 
 CONFORMANCE("a million reads that find their byte at once need a bounded stack") {

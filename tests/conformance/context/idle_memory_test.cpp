@@ -112,7 +112,7 @@ std::size_t bytes_for_each(Start start) {
 
 CONFORMANCE_ON(kernel,
                "a connection that waits for a lease with a callback takes 640 bytes (P11)") {
-  if (beck::address_sanitizer || !beck::test::counts_allocations())
+  if (beck::detail::address_sanitizer || !beck::test::counts_allocations())
     SKIP_CASE("a sanitizer brings its own operator new");
   const auto bytes = bytes_for_each([](beck::io_context& ctx, auto& sessions, int fd) {
     sessions.push_back(std::make_unique<session>(ctx, fd));
@@ -122,7 +122,7 @@ CONFORMANCE_ON(kernel,
 }
 
 CONFORMANCE_ON(kernel, "a connection that waits for a lease in a coroutine takes 960 bytes") {
-  if (beck::address_sanitizer || !beck::test::counts_allocations())
+  if (beck::detail::address_sanitizer || !beck::test::counts_allocations())
     SKIP_CASE("a sanitizer brings its own operator new");
   const auto bytes = bytes_for_each([](beck::io_context& ctx, auto&, int fd) {
     beck::ip::tcp::socket socket(ctx);

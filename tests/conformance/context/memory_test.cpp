@@ -43,7 +43,7 @@ class allocation_meter {
  public:
   // The first call begins, each later one sets the end.
   void mark() {
-    const auto now = allocations() + beck::block_misses();
+    const auto now = allocations() + beck::detail::block_misses();
     if (!began_) begin_ = now;
     began_ = true;
     end_ = now;
@@ -134,7 +134,7 @@ struct slot_chain {
 
 // The simulated network allocates for each message that travels; so these are the kernel's.
 CONFORMANCE_ON(kernel, "callbacks that exchange messages allocate nothing in steady state") {
-  if (beck::address_sanitizer) SKIP_CASE("blocks are not recycled under AddressSanitizer");
+  if (beck::detail::address_sanitizer) SKIP_CASE("blocks are not recycled under AddressSanitizer");
   if (!beck::test::counts_allocations()) SKIP_CASE("a sanitizer brings its own operator new");
   beck::io_context ctx(context_options());
   stream_pair pair(ctx);
@@ -149,7 +149,7 @@ CONFORMANCE_ON(kernel, "callbacks that exchange messages allocate nothing in ste
 }
 
 CONFORMANCE_ON(kernel, "coroutines that exchange messages allocate nothing in steady state") {
-  if (beck::address_sanitizer) SKIP_CASE("blocks are not recycled under AddressSanitizer");
+  if (beck::detail::address_sanitizer) SKIP_CASE("blocks are not recycled under AddressSanitizer");
   if (!beck::test::counts_allocations()) SKIP_CASE("a sanitizer brings its own operator new");
   beck::io_context ctx(context_options());
   stream_pair pair(ctx);
@@ -177,7 +177,7 @@ CONFORMANCE_ON(kernel, "coroutines that exchange messages allocate nothing in st
 }
 
 CONFORMANCE("posts, timers and spawned tasks allocate nothing in steady state") {
-  if (beck::address_sanitizer) SKIP_CASE("blocks are not recycled under AddressSanitizer");
+  if (beck::detail::address_sanitizer) SKIP_CASE("blocks are not recycled under AddressSanitizer");
   if (!beck::test::counts_allocations()) SKIP_CASE("a sanitizer brings its own operator new");
   beck::io_context ctx(context_options());
   allocation_meter meter;

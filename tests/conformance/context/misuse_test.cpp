@@ -22,7 +22,7 @@ using beck::test::stream_pair;
 namespace {
 
 // Release builds neither have the check nor pay for it.
-constexpr unsigned where_checked = std::is_empty_v<beck::use_mark> ? 0u : unsigned{kernel};
+constexpr unsigned where_checked = std::is_empty_v<beck::detail::use_mark> ? 0u : unsigned{kernel};
 
 constexpr unsigned seconds_max = 20;  // then the child is ended, and has not found anything
 
@@ -51,7 +51,8 @@ bool contains(const std::string& text, const char* part) {
 
 CONFORMANCE_ON(where_checked, "a debug build names object and places if two threads use a socket") {
   // Where the parent has run virtual threads.
-  if (beck::thread_sanitizer) SKIP_CASE("ThreadSanitizer loses the threads of a child of fork");
+  if (beck::detail::thread_sanitizer)
+    SKIP_CASE("ThreadSanitizer loses the threads of a child of fork");
   const std::string text = while_reading([](auto& socket) {
     beck::error_code ec;
     socket.cancel(ec);
@@ -63,7 +64,8 @@ CONFORMANCE_ON(where_checked, "a debug build names object and places if two thre
 }
 
 CONFORMANCE_ON(where_checked, "an operation must not be started while another thread reads") {
-  if (beck::thread_sanitizer) SKIP_CASE("ThreadSanitizer loses the threads of a child of fork");
+  if (beck::detail::thread_sanitizer)
+    SKIP_CASE("ThreadSanitizer loses the threads of a child of fork");
   char byte;
   const std::string text = while_reading([&byte](auto& socket) {
     socket.async_read_some(beck::buffer(&byte, 1), [](beck::error_code, std::size_t) {});

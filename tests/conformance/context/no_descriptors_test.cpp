@@ -85,14 +85,14 @@ CONFORMANCE_ON(beck::test::kernel,
                "U13: without descriptors a context is an error that names the call, and is made "
                "once there are some") {
   // Where the parent has run virtual threads, the child never hears of its own descriptors.
-  if (beck::thread_sanitizer) SKIP_CASE("ThreadSanitizer loses events of a child of fork");
+  if (beck::detail::thread_sanitizer) SKIP_CASE("ThreadSanitizer loses events of a child of fork");
   // Two each: the ring or the poll set, and what wakes it.
   CHECK(said_by_child([where] { return refusals(where); }) == "2 ");
 }
 
 CONFORMANCE_ON(beck::test::kernel,
                "U13: automatic without descriptors is an error too, and leaves nothing behind") {
-  if (beck::thread_sanitizer) SKIP_CASE("ThreadSanitizer loses events of a child of fork");
+  if (beck::detail::thread_sanitizer) SKIP_CASE("ThreadSanitizer loses events of a child of fork");
   const std::string said = said_by_child([] {
     ::unsetenv("BECK_BACKEND");
     return refusals(beck::backend::automatic);

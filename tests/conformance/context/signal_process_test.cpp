@@ -59,7 +59,7 @@ template <class Done>
 void run_until(beck::io_context& ctx, Done done) {
   while (!done()) {
     ctx.restart();
-    if (beck::thread_sanitizer) {
+    if (beck::detail::thread_sanitizer) {
       ctx.poll();
       static_cast<void>(::poll(nullptr, 0, 0));  // a call that it knows; does not wait
     } else {
@@ -149,7 +149,7 @@ CONFORMANCE_ON(kernel, "the sender of a signal is known") {
 }
 
 CONFORMANCE_ON(kernel, "signals from another thread wake a context that sleeps, and none is lost") {
-  if (beck::thread_sanitizer) SKIP_CASE("ThreadSanitizer keeps one signal of each number");
+  if (beck::detail::thread_sanitizer) SKIP_CASE("ThreadSanitizer keeps one signal of each number");
   constexpr int count = 2000;
   beck::io_context ctx(context_options());
   const int number = SIGRTMIN + 4;
@@ -233,7 +233,7 @@ CONFORMANCE_ON(kernel, "cancel and destruction off the runner end the waits ther
 
 CONFORMANCE_ON(kernel, "a child of fork meets the action that was there before") {
   // Where the parent has run virtual threads, its signal never arrives.
-  if (beck::thread_sanitizer) SKIP_CASE("ThreadSanitizer loses signals of a child of fork");
+  if (beck::detail::thread_sanitizer) SKIP_CASE("ThreadSanitizer loses signals of a child of fork");
   beck::io_context ctx(context_options());
   signal_set set(ctx, SIGUSR1);
   const pid_t child = ::fork();

@@ -212,7 +212,8 @@ CONFORMANCE_ON(
 
 CONFORMANCE_ON(beck::test::uring,
                "U13: where seccomp refuses rings, automatic uses epoll and says why") {
-  if (beck::thread_sanitizer) SKIP_CASE("ThreadSanitizer ends a child that seccomp restricts");
+  if (beck::detail::thread_sanitizer)
+    SKIP_CASE("ThreadSanitizer ends a child that seccomp restricts");
   for (const int reason : {EPERM, ENOSYS}) {
     const std::string said = said_by_child([reason] {
       ::unsetenv("BECK_BACKEND");
@@ -230,7 +231,8 @@ CONFORMANCE_ON(beck::test::uring,
 
 CONFORMANCE_ON(beck::test::uring,
                "U13: a ring that was asked for by name and is refused throws the reason") {
-  if (beck::thread_sanitizer) SKIP_CASE("ThreadSanitizer ends a child that seccomp restricts");
+  if (beck::detail::thread_sanitizer)
+    SKIP_CASE("ThreadSanitizer ends a child that seccomp restricts");
   for (const int reason : {EPERM, ENOSYS, ENOMEM}) {
     const std::string said = said_by_child([reason] {
       refuse_rings(reason);
@@ -244,7 +246,8 @@ CONFORMANCE_ON(beck::test::uring,
 
 CONFORMANCE_ON(beck::test::uring,
                "U13: BECK_BACKEND=io_uring throws the reason too, where rings are refused") {
-  if (beck::thread_sanitizer) SKIP_CASE("ThreadSanitizer ends a child that seccomp restricts");
+  if (beck::detail::thread_sanitizer)
+    SKIP_CASE("ThreadSanitizer ends a child that seccomp restricts");
   const std::string said = said_by_child([] {
     ::setenv("BECK_BACKEND", "io_uring", 1);
     refuse_rings(EPERM);

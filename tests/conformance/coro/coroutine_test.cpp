@@ -303,7 +303,7 @@ CONFORMANCE("a coroutine knows its executor") {
     const auto executor = co_await beck::this_coro::executor;
     CHECK(executor == beck::any_io_executor(ctx.get_executor()));
     CHECK(executor.running_in_this_thread());
-    CHECK(beck::current_executor() == executor);
+    CHECK(beck::detail::current_executor() == executor);
   };
   run_task(ctx, work);
 }

@@ -233,7 +233,7 @@ CONFORMANCE("a coroutine can ask whether it was asked to end") {
       CHECK(told == 1);
       CHECK((co_await this_coro::cancellation_state).cancelled() ==
             beck::cancellation_type::terminal);
-      CHECK(state.reason() == beck::stop_reason::deadline);
+      CHECK(state.reason() == beck::detail::stop_reason::deadline);
       auto late = co_await this_coro::stop_token;
       CHECK(late.stop_requested());
       after = late;

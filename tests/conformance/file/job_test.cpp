@@ -8,7 +8,7 @@
 #include <atomic>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
-#include <beck/io/job_operation.hpp>
+#include <beck/detail/job_operation.hpp>
 #include <beck/run/bind.hpp>
 #include <cerrno>
 #include <chrono>
@@ -28,12 +28,12 @@ namespace {
 
 bool is_virtual() { return beck::test::current_backend() == beck::backend::sim; }
 
-std::ptrdiff_t count(beck::system&, beck::io_op& op) noexcept {
+std::ptrdiff_t count(beck::detail::system&, beck::detail::io_op& op) noexcept {
   ++*static_cast<std::atomic<int>*>(op.address);
   return 7;
 }
-std::ptrdiff_t fail(beck::system&, beck::io_op&) noexcept { return -EIO; }
-std::ptrdiff_t forget(beck::system&, beck::io_op&) noexcept { return -ECANCELED; }
+std::ptrdiff_t fail(beck::detail::system&, beck::detail::io_op&) noexcept { return -EIO; }
+std::ptrdiff_t forget(beck::detail::system&, beck::detail::io_op&) noexcept { return -ECANCELED; }
 
 /// Calls wait here until it opens: on real backends, where they have threads.
 struct gate {
@@ -52,7 +52,7 @@ struct gate {
     changed.notify_all();
   }
 };
-std::ptrdiff_t pass(beck::system&, beck::io_op& op) noexcept {
+std::ptrdiff_t pass(beck::detail::system&, beck::detail::io_op& op) noexcept {
   auto& g = *static_cast<gate*>(op.address);
   std::unique_lock lock(g.mutex);
   ++g.inside;
@@ -61,7 +61,7 @@ std::ptrdiff_t pass(beck::system&, beck::io_op& op) noexcept {
   return 1;
 }
 /// On the simulator nobody would ever open it.
-beck::job_operation pass_gate(beck::io_context& ctx, gate& g) {
+beck::detail::job_operation pass_gate(beck::io_context& ctx, gate& g) {
   return {ctx, &pass, &g, is_virtual() ? 0u : 1u};
 }
 
@@ -73,12 +73,12 @@ CONFORMANCE("a job gives its value to a handler, and its error") {
   beck::io_context ctx(context_options());
   std::atomic<int> calls{0};
   int handlers = 0;
-  beck::job_operation(ctx, &count, &calls, 0)([&](beck::error_code ec, std::size_t n) {
+  beck::detail::job_operation(ctx, &count, &calls, 0)([&](beck::error_code ec, std::size_t n) {
     CHECK(!ec);
     CHECK(n == 7);
     ++handlers;
   });
-  beck::job_operation(ctx, &fail)([&](beck::error_code ec, std::size_t n) {
+  beck::detail::job_operation(ctx, &fail)([&](beck::error_code ec, std::size_t n) {
     CHECK(ec == std::errc::io_error);
     CHECK(n == 0);
     ++handlers;
@@ -94,12 +94,12 @@ CONFORMANCE("a coroutine awaits jobs, one after the other") {
   std::atomic<int> calls{0};
   const auto body = [](beck::io_context& c, std::atomic<int>& n) -> beck::task<> {
     for (int i = 1; i <= 5; ++i) {
-      const auto got = co_await beck::job_operation(c, &count, &n, 0);
+      const auto got = co_await beck::detail::job_operation(c, &count, &n, 0);
       CHECK(!got.error());
       CHECK(*got == 7);
       CHECK(n == i);
     }
-    const auto failed = co_await beck::job_operation(c, &fail);
+    const auto failed = co_await beck::detail::job_operation(c, &fail);
     CHECK(failed.error() == std::errc::io_error);
   };
   beck::co_spawn(ctx, body(ctx, calls), beck::detached);
@@ -113,7 +113,7 @@ CONFORMANCE("more jobs than threads: all of them come back, none is performed tw
   std::atomic<int> calls{0};
   int handlers = 0;
   for (int i = 0; i < jobs; ++i) {
-    beck::job_operation(ctx, &count, &calls, 0)([&](beck::error_code ec, std::size_t) {
+    beck::detail::job_operation(ctx, &count, &calls, 0)([&](beck::error_code ec, std::size_t) {
       CHECK(!ec);
       ++handlers;
     });
@@ -127,7 +127,8 @@ CONFORMANCE("a job is outstanding work until it is delivered, also across stop a
   beck::io_context ctx(context_options());
   std::atomic<int> calls{0};
   int handlers = 0;
-  beck::job_operation(ctx, &count, &calls, 0)([&](beck::error_code, std::size_t) { ++handlers; });
+  beck::detail::job_operation(ctx, &count, &calls,
+                              0)([&](beck::error_code, std::size_t) { ++handlers; });
   ctx.stop();
   CHECK(ctx.run() == 0);
   CHECK(ctx.stats().outstanding == 1);
@@ -144,12 +145,12 @@ CONFORMANCE("a job that waits for its turn ends at once when it is cancelled") {
   for (int i = 0; i < at_once; ++i) pass_gate(ctx, g)([](beck::error_code, std::size_t) {});
   beck::cancellation_signal stop;
   std::vector<int> order;
-  beck::job_operation(ctx, &count, &calls, 0)(
+  beck::detail::job_operation(ctx, &count, &calls, 0)(
       beck::bind_cancellation_slot(stop.slot(), [&](beck::error_code ec, std::size_t) {
         CHECK(ec == beck::error::operation_aborted);
         order.push_back(1);
       }));
-  beck::job_operation(ctx, &count, &calls, 0)([&](beck::error_code ec, std::size_t) {
+  beck::detail::job_operation(ctx, &count, &calls, 0)([&](beck::error_code ec, std::size_t) {
     CHECK(!ec);
     order.push_back(2);
   });
@@ -189,7 +190,7 @@ CONFORMANCE("a job that is being performed ends when its call returns, with its 
 CONFORMANCE("a call that was cancelled and gives ECANCELED is an aborted operation") {
   beck::io_context ctx(context_options());
   bool done = false;
-  beck::job_operation(ctx, &forget)([&](beck::error_code ec, std::size_t) {
+  beck::detail::job_operation(ctx, &forget)([&](beck::error_code ec, std::size_t) {
     CHECK(ec == beck::error::operation_aborted);
     done = true;
   });
@@ -202,7 +203,7 @@ CONFORMANCE("a time limit ends a job that waits for its turn") {
   beck::io_context ctx(context_options());
   std::atomic<int> calls{0};
   const auto body = [](beck::io_context& c, gate& in, std::atomic<int>& n) -> beck::task<> {
-    const auto late = co_await beck::timeout(beck::job_operation(c, &count, &n, 0), 0ms);
+    const auto late = co_await beck::timeout(beck::detail::job_operation(c, &count, &n, 0), 0ms);
     CHECK(late.error() == beck::error::timeout);
     in.let_pass();
   };
@@ -260,7 +261,8 @@ CONFORMANCE("jobs are started before anybody runs the context") {
   std::atomic<int> calls{0};
   int handlers = 0;
   for (int i = 0; i < 3; ++i) {
-    beck::job_operation(ctx, &count, &calls, 0)([&](beck::error_code, std::size_t) { ++handlers; });
+    beck::detail::job_operation(ctx, &count, &calls,
+                                0)([&](beck::error_code, std::size_t) { ++handlers; });
     ctx.run();
     ctx.restart();
   }
@@ -278,8 +280,8 @@ CONFORMANCE_ON(beck::test::kernel, "jobs are started by threads that do not run 
   for (int t = 0; t < starters_count; ++t) {
     starters.emplace_back([&] {
       for (int i = 0; i < each; ++i) {
-        beck::job_operation(ctx, &count, &calls,
-                            0)([&](beck::error_code, std::size_t) { ++handlers; });
+        beck::detail::job_operation(ctx, &count, &calls,
+                                    0)([&](beck::error_code, std::size_t) { ++handlers; });
       }
     });
   }
@@ -298,7 +300,7 @@ CONFORMANCE_ON(beck::test::epoll | beck::test::sim, "threads of a shared context
   const auto body = [](beck::io_context& c, std::atomic<int>& n,
                        std::atomic<int>& h) -> beck::task<> {
     for (int i = 0; i < links; ++i) {
-      const auto got = co_await beck::job_operation(c, &count, &n, 0);
+      const auto got = co_await beck::detail::job_operation(c, &count, &n, 0);
       CHECK(!got.error());
     }
     ++h;

@@ -43,9 +43,9 @@ using beck::test::stream_pair;
 namespace {
 
 /// Counts the calls of sendfile(2), and those that are made while somebody could close the stream.
-class watching_system final : public beck::posix_system {
+class watching_system final : public beck::detail::posix_system {
  public:
-  explicit watching_system(beck::io_loop& loop) : loop_(loop) {}
+  explicit watching_system(beck::detail::io_loop& loop) : loop_(loop) {}
 
   std::ptrdiff_t send_to_stream(int from, std::uint64_t from_offset, int to,
                                 std::size_t bytes) noexcept override {
@@ -58,7 +58,7 @@ class watching_system final : public beck::posix_system {
   std::atomic<int> unguarded = 0;
 
  private:
-  beck::io_loop& loop_;
+  beck::detail::io_loop& loop_;
 };
 
 constexpr auto for_writing = file_object::read_write | file_object::create;
@@ -432,7 +432,7 @@ CONFORMANCE_ON(beck::test::epoll, "a transmission on a context that several thre
 
 CONFORMANCE_ON(beck::test::epoll, "nobody can close the stream of a shared context during a call") {
   beck::io_context ctx(beck::io_context::options().backend(where).threads(2));
-  auto& loop = *static_cast<beck::io_loop*>(ctx.get_executor().target());
+  auto& loop = *static_cast<beck::detail::io_loop*>(ctx.get_executor().target());
   auto made = std::make_unique<watching_system>(loop);
   const watching_system& seen = *made;
   beck::testing::context_seam::replace_system(ctx, std::move(made));
@@ -447,7 +447,7 @@ CONFORMANCE_ON(beck::test::epoll, "nobody can close the stream of a shared conte
 namespace {
 
 /// Sends nothing, and meanwhile the stream's object gets another connection, which takes no more.
-class reopening_system final : public beck::posix_system {
+class reopening_system final : public beck::detail::posix_system {
  public:
   std::ptrdiff_t send_to_stream(int, std::uint64_t, int, std::size_t) noexcept override {
     reopen();

@@ -23,9 +23,9 @@
 using beck::async_receive_descriptors;
 using beck::async_send_descriptors;
 using beck::buffer;
-using beck::passed_descriptors;
 using beck::received_descriptors;
 using beck::unique_fd;
+using beck::detail::passed_descriptors;
 using beck::test::note;
 using beck::test::outcome;
 using beck::test::run_all;

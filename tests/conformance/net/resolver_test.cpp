@@ -292,11 +292,11 @@ TEST_CASE("results are made without a lookup, too") {
 
 TEST_CASE("name errors have Asio's names and texts, in categories of their own") {
   const error_code host = error::host_not_found;
-  CHECK(host.category() == beck::netdb_category());
+  CHECK(host.category() == beck::detail::netdb_category());
   CHECK(host.message() == "Host not found (authoritative)");
   CHECK(std::string(host.category().name()) == "beck.netdb");
   const error_code service = error::service_not_found;
-  CHECK(service.category() == beck::addrinfo_category());
+  CHECK(service.category() == beck::detail::addrinfo_category());
   CHECK(service.message() == "Service not found");
   CHECK(host != service);
   for (const auto e : {error::host_not_found_try_again, error::no_recovery, error::no_data,

@@ -357,19 +357,19 @@ CONFORMANCE("a shared context lends buffers, too") {
 
 // The simulated network allocates for each message that travels; so this is the kernel's.
 CONFORMANCE_ON(kernel, "receives allocate nothing in a steady state") {
-  if (beck::address_sanitizer) SKIP_CASE("blocks are not recycled under AddressSanitizer");
+  if (beck::detail::address_sanitizer) SKIP_CASE("blocks are not recycled under AddressSanitizer");
   if (!beck::test::counts_allocations()) SKIP_CASE("a sanitizer brings its own operator new");
   beck::io_context ctx(context_options());
   stream_pair pair(ctx);
   std::uint64_t before = 0, after = 0;
   auto work = [&]() -> beck::task<> {
     for (int i = 0; i < 600; ++i) {
-      if (i == 100) before = beck::test::allocations() + beck::block_misses();
+      if (i == 100) before = beck::test::allocations() + beck::detail::block_misses();
       CHECK_FALSE((co_await beck::async_write(pair.a, beck::buffer("ping", 4))).error());
       auto r = co_await beck::async_receive(pair.b);
       CHECK(r->size() == 4);
     }
-    after = beck::test::allocations() + beck::block_misses();
+    after = beck::test::allocations() + beck::detail::block_misses();
   };
   run_task(ctx, work);
   CHECK(after == before);

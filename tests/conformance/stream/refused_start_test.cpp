@@ -59,6 +59,7 @@ std::string read_unwatched() {
 
 CONFORMANCE_ON(beck::test::epoll,
                "S18, K3: any number of reads that cannot be watched end with the error") {
-  if (beck::thread_sanitizer) SKIP_CASE("ThreadSanitizer ends a child that seccomp restricts");
+  if (beck::detail::thread_sanitizer)
+    SKIP_CASE("ThreadSanitizer ends a child that seccomp restricts");
   CHECK(said_by_child([] { return read_unwatched(); }) == std::to_string(operations) + " ended");
 }

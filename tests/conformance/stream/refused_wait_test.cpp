@@ -76,7 +76,8 @@ bool contains(const std::string& text, const char* part) {
 
 CONFORMANCE_ON(beck::test::epoll,
                "S18: where a filter refuses epoll_pwait2 the older call waits as well") {
-  if (beck::thread_sanitizer) SKIP_CASE("ThreadSanitizer ends a child that seccomp restricts");
+  if (beck::detail::thread_sanitizer)
+    SKIP_CASE("ThreadSanitizer ends a child that seccomp restricts");
   for (const int reason : {EPERM, ENOSYS}) {
     for (const int threads : {1, 2}) {
       const std::string said = heard_of_child([=] {
@@ -92,7 +93,8 @@ CONFORMANCE_ON(beck::test::epoll,
 
 CONFORMANCE_ON(beck::test::kernel,
                "S18: a wait that is refused for good ends the program with a message") {
-  if (beck::thread_sanitizer) SKIP_CASE("ThreadSanitizer ends a child that seccomp restricts");
+  if (beck::detail::thread_sanitizer)
+    SKIP_CASE("ThreadSanitizer ends a child that seccomp restricts");
   const bool ring = where == beck::backend::io_uring;
   const long call = ring ? __NR_io_uring_enter : __NR_epoll_pwait2;
   const char* const name = ring ? "io_uring_enter: " : "epoll_pwait2: ";

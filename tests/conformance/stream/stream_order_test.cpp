@@ -39,7 +39,7 @@ CONFORMANCE("a coroutine's read does not overtake the callback of an earlier one
 }
 
 CONFORMANCE("under AddressSanitizer nobody may look at the buffer of a read in flight") {
-  if (!beck::address_sanitizer) SKIP_CASE("this build has no AddressSanitizer");
+  if (!beck::detail::address_sanitizer) SKIP_CASE("this build has no AddressSanitizer");
   beck::io_context ctx(context_options());
   stream_pair pair(ctx);
   std::array<char, 64> one{};
@@ -54,13 +54,13 @@ CONFORMANCE("under AddressSanitizer nobody may look at the buffer of a read in f
   ctx.restart();
   REQUIRE(completed == 0);
   for (const char* byte : {one.data(), one.data() + 63, two.data(), two.data() + 63}) {
-    CHECK(beck::is_lent(byte));
+    CHECK(beck::detail::is_lent(byte));
   }
   beck::write(pair.b, beck::buffer("x", 1));  // a read that succeeds and one that is cancelled
   pair.b.cancel();
   ctx.run();
   CHECK(completed == 2);
   for (const char* byte : {one.data(), one.data() + 63, two.data(), two.data() + 63}) {
-    CHECK_FALSE(beck::is_lent(byte));
+    CHECK_FALSE(beck::detail::is_lent(byte));
   }
 }

@@ -327,7 +327,7 @@ CONFORMANCE("whatever is pushed, the memory stays below the bound and two blocks
 
 // The simulated network allocates for each message that travels; so this is the kernel's.
 CONFORMANCE_ON(kernel, "pushes and drains allocate nothing in a steady state") {
-  if (beck::address_sanitizer) SKIP_CASE("blocks are not recycled under AddressSanitizer");
+  if (beck::detail::address_sanitizer) SKIP_CASE("blocks are not recycled under AddressSanitizer");
   if (!beck::test::counts_allocations()) SKIP_CASE("a sanitizer brings its own operator new");
   beck::io_context ctx(context_options());
   stream_pair pair(ctx);
@@ -337,12 +337,12 @@ CONFORMANCE_ON(kernel, "pushes and drains allocate nothing in a steady state") {
     const std::string text = pattern(300);
     std::vector<char> room(3000);
     for (int i = 0; i < 600; ++i) {
-      if (i == 100) before = beck::test::allocations() + beck::block_misses();
+      if (i == 100) before = beck::test::allocations() + beck::detail::block_misses();
       for (int j = 0; j < 10; ++j) CHECK_FALSE(out.push(beck::buffer(text)));
       CHECK_FALSE((co_await out.async_drain()).error());
       beck::ignore(co_await beck::async_read(pair.b, beck::buffer(room)));
     }
-    after = beck::test::allocations() + beck::block_misses();
+    after = beck::test::allocations() + beck::detail::block_misses();
   };
   run_task(ctx, producer());
   CHECK(after == before);

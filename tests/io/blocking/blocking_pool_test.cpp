@@ -3,8 +3,8 @@
 // The threads behind blocking operations: how many there are, which signals they take, and that a
 // context leaves none behind.
 #include <algorithm>
+#include <beck/detail/job_operation.hpp>
 #include <beck/io/io_context.hpp>
-#include <beck/io/job_operation.hpp>
 #include <condition_variable>
 #include <csignal>
 #include <deque>
@@ -20,7 +20,7 @@
 
 namespace {
 
-constexpr int threads_max = static_cast<int>(beck::job_line::jobs_at_once_max);
+constexpr int threads_max = static_cast<int>(beck::detail::job_line::jobs_at_once_max);
 
 /// Calls stay inside until the gate opens; counts who is inside.
 struct gate {
@@ -52,7 +52,7 @@ struct gate {
   }
 };
 
-std::ptrdiff_t pass_gate(beck::system&, beck::io_op& op) noexcept {
+std::ptrdiff_t pass_gate(beck::detail::system&, beck::detail::io_op& op) noexcept {
   static_cast<gate*>(op.address)->pass();
   return static_cast<std::ptrdiff_t>(op.length);
 }
@@ -64,13 +64,15 @@ beck::io_context::options on_epoll() {
 }  // namespace
 
 TEST_CASE("jobs never take all the places of a pool") {
-  beck::job_line line;
-  const auto make = [](beck::op_kind kind) { return beck::io_op(kind, nullptr, nullptr, 0); };
-  std::deque<beck::io_op> jobs, others;
-  for (int i = 0; i < 6; ++i) line.push(jobs.emplace_back(make(beck::op_kind::job)));
+  beck::detail::job_line line;
+  const auto make = [](beck::detail::op_kind kind) {
+    return beck::detail::io_op(kind, nullptr, nullptr, 0);
+  };
+  std::deque<beck::detail::io_op> jobs, others;
+  for (int i = 0; i < 6; ++i) line.push(jobs.emplace_back(make(beck::detail::op_kind::job)));
   CHECK(line.may_begin() == 4);
   CHECK(&line.begin() == &jobs[0]);
-  for (int i = 0; i < 10; ++i) line.push(others.emplace_back(make(beck::op_kind::receive)));
+  for (int i = 0; i < 10; ++i) line.push(others.emplace_back(make(beck::detail::op_kind::receive)));
   CHECK(line.may_begin() == 7);
   for (int i = 0; i < 7; ++i) CHECK(&line.begin() == &others[static_cast<std::size_t>(i)]);
   CHECK(line.may_begin() == 0);
@@ -92,7 +94,7 @@ TEST_CASE("a fixed number of jobs is performed at once, and all of them in the e
   constexpr int jobs = 20;
   std::size_t sum = 0;
   for (std::size_t i = 0; i < jobs; ++i) {
-    beck::job_operation(ctx, &pass_gate, &g, i)([&](beck::error_code ec, std::size_t n) {
+    beck::detail::job_operation(ctx, &pass_gate, &g, i)([&](beck::error_code ec, std::size_t n) {
       CHECK(!ec);
       sum += n;
     });
@@ -112,7 +114,7 @@ TEST_CASE("a second job gets a thread of its own only if the first one has none 
   g.let_pass();
   beck::io_context ctx(on_epoll());
   for (int i = 0; i < 50; ++i) {
-    beck::job_operation(ctx, &pass_gate, &g, 0)([](beck::error_code, std::size_t) {});
+    beck::detail::job_operation(ctx, &pass_gate, &g, 0)([](beck::error_code, std::size_t) {});
     CHECK(ctx.run() == 1);
     ctx.restart();
   }
@@ -123,7 +125,7 @@ TEST_CASE("a second job gets a thread of its own only if the first one has none 
 TEST_CASE("signals of the process never arrive in a thread of the pool") {
   beck::io_context ctx(on_epoll());
   bool blocked = false;
-  const auto look = [](beck::system&, beck::io_op& op) noexcept -> std::ptrdiff_t {
+  const auto look = [](beck::detail::system&, beck::detail::io_op& op) noexcept -> std::ptrdiff_t {
     sigset_t mask;
     ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
     bool all = true;
@@ -132,7 +134,7 @@ TEST_CASE("signals of the process never arrive in a thread of the pool") {
     *static_cast<bool*>(op.address) = all;
     return 0;
   };
-  beck::job_operation(ctx, look, &blocked, 1)([](beck::error_code, std::size_t) {});
+  beck::detail::job_operation(ctx, look, &blocked, 1)([](beck::error_code, std::size_t) {});
   sigset_t mine_before;
   ::pthread_sigmask(SIG_SETMASK, nullptr, &mine_before);
   ctx.run();
@@ -144,7 +146,8 @@ TEST_CASE("a sleeping context is woken by a job, once for each sleep") {
   gate g;
   beck::io_context ctx(on_epoll());
   bool done = false;
-  beck::job_operation(ctx, &pass_gate, &g, 0)([&](beck::error_code, std::size_t) { done = true; });
+  beck::detail::job_operation(ctx, &pass_gate, &g,
+                              0)([&](beck::error_code, std::size_t) { done = true; });
   std::thread opener([&g] {
     g.expect_inside(1);
     g.let_pass();
@@ -164,7 +167,8 @@ TEST_CASE("contexts come and go with jobs in every state") {
     {
       beck::io_context ctx(on_epoll());
       for (int i = 0; i < 2 * threads_max; ++i) {
-        beck::job_operation(ctx, &pass_gate, &g, 0)([token](beck::error_code, std::size_t) {});
+        beck::detail::job_operation(ctx, &pass_gate, &g,
+                                    0)([token](beck::error_code, std::size_t) {});
       }
       if (round % 3 != 0) ctx.poll();
       if (round % 2 == 1 && round % 3 != 0) {

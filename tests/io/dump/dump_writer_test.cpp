@@ -12,10 +12,10 @@
 namespace {
 
 std::string function(const char* signature) {
-  return std::string(beck::readable_function(signature).text());
+  return std::string(beck::detail::readable_function(signature).text());
 }
-std::string wait(const char* name) { return std::string(beck::readable_wait(name).text()); }
-std::string age(std::int64_t ns) { return std::string(beck::readable_age(ns).text()); }
+std::string wait(const char* name) { return std::string(beck::detail::readable_wait(name).text()); }
+std::string age(std::int64_t ns) { return std::string(beck::detail::readable_age(ns).text()); }
 
 constexpr std::int64_t ms = 1'000'000;
 constexpr std::int64_t minute = 60'000 * ms;
@@ -61,7 +61,7 @@ TEST_CASE("a wait has its own name, or that of its class") {
 }
 
 TEST_CASE("a file is shown with the folder that it is in") {
-  const auto file = [](const char* path) { return std::string(beck::readable_file(path)); };
+  const auto file = [](const char* path) { return std::string(beck::detail::readable_file(path)); };
   CHECK(file("/home/somebody/app/src/main.cpp") == "src/main.cpp");
   CHECK(file("src/main.cpp") == "src/main.cpp");
   CHECK(file("main.cpp") == "main.cpp");
@@ -69,11 +69,12 @@ TEST_CASE("a file is shown with the folder that it is in") {
 }
 
 TEST_CASE("numbers and ages are short") {
-  CHECK(std::string(beck::readable_number(0).text()) == "0");
-  CHECK(std::string(beck::readable_number(999).text()) == "999");
-  CHECK(std::string(beck::readable_number(1'000).text()) == "1,000");
-  CHECK(std::string(beck::readable_number(UINT64_MAX).text()) == "18,446,744,073,709,551,615");
-  CHECK(std::string(beck::plain_number(12'345).text()) == "12345");
+  CHECK(std::string(beck::detail::readable_number(0).text()) == "0");
+  CHECK(std::string(beck::detail::readable_number(999).text()) == "999");
+  CHECK(std::string(beck::detail::readable_number(1'000).text()) == "1,000");
+  CHECK(std::string(beck::detail::readable_number(UINT64_MAX).text()) ==
+        "18,446,744,073,709,551,615");
+  CHECK(std::string(beck::detail::plain_number(12'345).text()) == "12345");
   CHECK(age(-5) == "0 ms");
   CHECK(age(999 * ms) == "999 ms");
   CHECK(age(1'000 * ms) == "1.0 s");
@@ -88,11 +89,11 @@ TEST_CASE("a writer hands on everything, in large pieces") {
   std::string text;
   int pieces = 0;
   {
-    auto note = [&](beck::text_view piece) {
+    auto note = [&](beck::detail::text_view piece) {
       text += std::string(piece);
       ++pieces;
     };
-    beck::dump_writer out{beck::text_sink(note)};
+    beck::detail::dump_writer out{beck::detail::text_sink(note)};
     for (std::uint64_t i = 0; i < 1'000; ++i) out.put("line ", i, "\n");
   }
   CHECK(text.size() == 6 * 1'000 + 10 + 2 * 90 + 3 * 900);

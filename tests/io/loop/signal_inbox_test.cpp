@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-using beck::signal_inbox;
 using beck::signal_info;
+using beck::detail::signal_inbox;
 
 namespace {
 

@@ -13,8 +13,8 @@
 #include "support/allocations.hpp"
 #include "support/small_random.hpp"
 
-using beck::timer_entry;
-using beck::timer_queue;
+using beck::detail::timer_entry;
+using beck::detail::timer_queue;
 using beck::test::allocation_fault;
 
 namespace {

@@ -188,7 +188,8 @@ TEST_CASE("a device of a user is given the sequence at its offset") {
     beck::io_context* ctx;
     std::string content;
     std::vector<std::size_t> sizes = {};
-    std::size_t write_some_at(std::uint64_t offset, const beck::buffer_parts<const_buffer>& from,
+    std::size_t write_some_at(std::uint64_t offset,
+                              const beck::detail::buffer_parts<const_buffer>& from,
                               beck::error_code& ec) {
       ec = beck::error_code();
       std::size_t n = 0;

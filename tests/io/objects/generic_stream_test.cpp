@@ -97,7 +97,8 @@ class layer {
 
 static_assert(beck::async_read_stream<memory_stream> && beck::async_write_stream<memory_stream>);
 static_assert(beck::async_read_stream<stream_socket> && beck::async_write_stream<stream_socket>);
-static_assert(beck::foreign_read_stream<layer> && !beck::foreign_read_stream<stream_socket>);
+static_assert(beck::detail::foreign_read_stream<layer> &&
+              !beck::detail::foreign_read_stream<stream_socket>);
 static_assert(!beck::async_read_stream<int> && !beck::async_read_stream<beck::io_context>);
 
 }  // namespace

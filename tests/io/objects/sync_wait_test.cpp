@@ -106,7 +106,7 @@ TEST_CASE("what a task leaves running on its private context ends with sync_wait
       beck::ignore(co_await timer.async_wait());
     };
     beck::spawn(std::move(forever));
-    co_await beck::post(beck::current_executor());
+    co_await beck::post(beck::detail::current_executor());
     CHECK(witness.use_count() == 2);
   });
   CHECK(witness.use_count() == 1);

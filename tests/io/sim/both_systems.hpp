@@ -14,12 +14,13 @@
 #include <memory>
 #include <string>
 
-#include <beck/io/vector_operation.hpp>
+#include <beck/detail/vector_operation.hpp>
 
 #include "io/sim/sim_system.hpp"
 #include "io/system/posix_system.hpp"
 
 namespace beck::test {
+using namespace detail;
 
 /// One kernel, with short names for the calls of a script.
 class kernel {

@@ -6,6 +6,7 @@
 #include "io/sim/both_systems.hpp"
 
 using namespace beck;
+using namespace beck::detail;
 using test::kernel;
 using test::on_both;
 
@@ -248,26 +249,26 @@ TEST_CASE("UNIX names are reported as on Linux") {
       return std::string(un.sun_path, bytes - offsetof(sockaddr_un, sun_path));
     };
     const int listener = k.local();
-    CHECK(named(&system::local_name, listener).empty());
+    CHECK(named(&beck::detail::system::local_name, listener).empty());
     REQUIRE(k.bind_path(listener, scratch.path()) == 0);
     REQUIRE(k.sys().listen(listener, 4) == 0);
     const int client = k.local();
     REQUIRE(k.connect_path(client, scratch.path()) == 0);
     const int server = k.sys().accept(listener);
     const std::string path(scratch.path().c_str(), scratch.path().size() + 1);  // with its NUL
-    CHECK(named(&system::local_name, listener) == path);
-    CHECK(named(&system::local_name, server) == path);
-    CHECK(named(&system::remote_name, client) == path);
-    CHECK(named(&system::local_name, client).empty());
-    CHECK(named(&system::remote_name, server).empty());
+    CHECK(named(&beck::detail::system::local_name, listener) == path);
+    CHECK(named(&beck::detail::system::local_name, server) == path);
+    CHECK(named(&beck::detail::system::remote_name, client) == path);
+    CHECK(named(&beck::detail::system::local_name, client).empty());
+    CHECK(named(&beck::detail::system::remote_name, server).empty());
     const int automatic = k.local();
     REQUIRE(k.bind_path(automatic, "") == 0);
-    CHECK(named(&system::local_name, automatic).size() == 6);
-    CHECK(named(&system::local_name, automatic)[0] == '\0');
+    CHECK(named(&beck::detail::system::local_name, automatic).size() == 6);
+    CHECK(named(&beck::detail::system::local_name, automatic)[0] == '\0');
     const int abstract = k.local();
     const std::string name("\0beck\0test", 10);
     REQUIRE(k.bind_path(abstract, name) == 0);
-    CHECK(named(&system::local_name, abstract) == name);
+    CHECK(named(&beck::detail::system::local_name, abstract) == name);
     const int again = k.local();
     CHECK(k.bind_path(again, name) == -EADDRINUSE);
     k.sys().close(abstract);

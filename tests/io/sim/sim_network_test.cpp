@@ -9,13 +9,14 @@
 #include "io/sim/both_systems.hpp"
 
 using namespace beck;
+using namespace beck::detail;
 using test::kernel;
 
 namespace {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
 
-sim_profile calm() {
+beck::detail::sim_profile calm() {
   sim_profile profile;
   profile.delay_ns_min = profile.delay_ns_max = 10'000;
   profile.split = profile.short_read = sim_probability(0);
@@ -24,8 +25,8 @@ sim_profile calm() {
 
 /// A TCP connection in a world of its own.
 struct pair_of {
-  explicit pair_of(const sim_profile& profile, std::uint64_t seed = 1)
-      : sys(std::make_unique<sim_world>(seed, profile)) {
+  explicit pair_of(const beck::detail::sim_profile& profile, std::uint64_t seed = 1)
+      : sys(std::make_unique<beck::detail::sim_world>(seed, profile)) {
     const auto c = kernel(sys).connected();
     fd[0] = c.client;
     fd[1] = c.server;
@@ -33,14 +34,14 @@ struct pair_of {
   void send(const std::string& text) {
     CHECK(sys.send(fd[0], text.data(), text.size()) == static_cast<std::ptrdiff_t>(text.size()));
   }
-  sim_system sys;
+  beck::detail::sim_system sys;
   int fd[2];
 };
 
 }  // namespace
 
 TEST_CASE("what is sent travels as long as it was told to") {
-  sim_profile profile = calm();
+  beck::detail::sim_profile profile = calm();
   profile.delay_ns_min = 1'000;
   profile.delay_ns_max = 9'000;
   std::int64_t least = INT64_MAX, most = 0;
@@ -61,8 +62,8 @@ TEST_CASE("what is sent travels as long as it was told to") {
 }
 
 TEST_CASE("what is sent arrives in pieces, down to single bytes, in order and complete") {
-  sim_profile profile;
-  profile.split = sim_probability(0.75);
+  beck::detail::sim_profile profile;
+  profile.split = beck::detail::sim_probability(0.75);
   profile.short_read = sim_probability(0);
   const std::string text = "the quick brown fox jumps over the lazy dog";
   std::size_t largest = 0;
@@ -88,16 +89,16 @@ TEST_CASE("what is sent arrives in pieces, down to single bytes, in order and co
   CHECK(single > 100);
   CHECK(largest > 20);
   CHECK(most_pieces > 8);
-  CHECK(most_pieces <= sim_network::pieces_max);
+  CHECK(most_pieces <= beck::detail::sim_network::pieces_max);
 }
 
 TEST_CASE("a short read leaves the rest and announces it again") {
-  sim_profile profile = calm();
-  profile.short_read = sim_probability(1);
+  beck::detail::sim_profile profile = calm();
+  profile.short_read = beck::detail::sim_probability(1);
   pair_of pair(profile);
-  sim_ready_list news;
-  sim_world& world = pair.sys.world();
-  sim_socket& reader = *pair.sys.host().find(pair.fd[1]);
+  beck::detail::sim_ready_list news;
+  beck::detail::sim_world& world = pair.sys.world();
+  beck::detail::sim_socket& reader = *pair.sys.host().find(pair.fd[1]);
   pair.send("0123456789");
   REQUIRE(pair.sys.poll(pair.fd[1], poll_in, INT64_MAX) == poll_in);
   world.network().watch(reader, news, 7);
@@ -114,7 +115,7 @@ TEST_CASE("a short read leaves the rest and announces it again") {
     REQUIRE(world.advance(INT64_MAX));
     CHECK(news.entries.size() == 1);
   }
-  sim_network::unwatch(reader);
+  beck::detail::sim_network::unwatch(reader);
 }
 
 TEST_CASE("a network without disturbances delivers in one piece after one delay") {
@@ -129,17 +130,17 @@ TEST_CASE("a network without disturbances delivers in one piece after one delay"
 TEST_CASE("a poll that nothing ends takes its time and no longer") {
   pair_of pair(calm());
   const std::int64_t start = pair.sys.now();
-  CHECK(start > sim_clock::epoch_ns);
+  CHECK(start > beck::detail::sim_clock::epoch_ns);
   CHECK(pair.sys.poll(pair.fd[1], poll_in, start + 3600 * second_ns) == 0);
   CHECK(pair.sys.now() == start + 3600 * second_ns);
 }
 
 TEST_CASE("between UNIX sockets everything is there at once, and only the news travels") {
-  sim_system sys(std::make_unique<sim_world>(1, calm()));
+  beck::detail::sim_system sys(std::make_unique<sim_world>(1, calm()));
   int pair[2];
   REQUIRE(sys.open_pair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
-  sim_ready_list news;
-  sim_network& network = sys.world().network();
+  beck::detail::sim_ready_list news;
+  beck::detail::sim_network& network = sys.world().network();
   network.watch(*sys.host().find(pair[1]), news, 7);
   news.entries.clear();
   sys.host().find(pair[1])->listed = false;
@@ -154,12 +155,12 @@ TEST_CASE("between UNIX sockets everything is there at once, and only the news t
   REQUIRE(sys.world().advance(INT64_MAX));
   CHECK(sys.now() == start + 10'000);
   CHECK(news.entries.size() == 1);
-  sim_network::unwatch(*sys.host().find(pair[1]));
+  beck::detail::sim_network::unwatch(*sys.host().find(pair[1]));
 }
 
 TEST_CASE("the hash follows from seed and calls") {
   const auto hash_of = [](std::uint64_t seed, const char* text) {
-    pair_of pair(sim_profile(), seed);
+    pair_of pair(beck::detail::sim_profile(), seed);
     pair.send(text);
     CHECK(pair.sys.poll(pair.fd[1], poll_in, INT64_MAX) == poll_in);
     return pair.sys.world().digest().value();
@@ -171,7 +172,7 @@ TEST_CASE("the hash follows from seed and calls") {
 
 TEST_CASE("a client of a full backlog gets in when there is room, or gives up after two minutes") {
   for (const bool accepted : {true, false}) {
-    sim_system sys(std::make_unique<sim_world>(1, calm()));
+    beck::detail::sim_system sys(std::make_unique<sim_world>(1, calm()));
     const kernel k(sys);
     const int listener = k.listener(0);
     const auto where = k.v4(k.port(listener));
@@ -191,7 +192,7 @@ TEST_CASE("a client of a full backlog gets in when there is room, or gives up af
 }
 
 TEST_CASE("descriptor numbers begin at 1000 and the lowest free one comes next") {
-  sim_system sys(std::make_unique<sim_world>(1, calm()));
+  beck::detail::sim_system sys(std::make_unique<sim_world>(1, calm()));
   int fd[5];
   for (int i = 0; i < 5; ++i) {
     fd[i] = sys.open_socket(AF_INET, SOCK_STREAM, 0);
@@ -209,12 +210,12 @@ TEST_CASE("descriptor numbers begin at 1000 and the lowest free one comes next")
 }
 
 TEST_CASE("a host has so many descriptors and no more") {
-  sim_system sys(std::make_unique<sim_world>(1, calm()));
+  beck::detail::sim_system sys(std::make_unique<sim_world>(1, calm()));
   int opened = 0;
   int result = 0;
   while ((result = sys.open_socket(AF_UNIX, SOCK_STREAM, 0)) >= 0) ++opened;
   CHECK(result == -EMFILE);
-  CHECK(opened == static_cast<int>(sim_host::descriptors_max));
+  CHECK(opened == static_cast<int>(beck::detail::sim_host::descriptors_max));
   int pair[2];
   CHECK(sys.open_pair(AF_UNIX, SOCK_STREAM, 0, pair) == -EMFILE);
   sys.close(1234);

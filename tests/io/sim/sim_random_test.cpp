@@ -4,9 +4,9 @@
 
 #include <doctest/doctest.h>
 
-using beck::sim_generator;
-using beck::sim_probability;
-using beck::sim_random;
+using beck::detail::sim_generator;
+using beck::detail::sim_probability;
+using beck::detail::sim_random;
 
 TEST_CASE("the simulator's generator gives the same numbers everywhere") {
   sim_generator generator(1, 2);

@@ -6,6 +6,7 @@
 #include "io/sim/both_systems.hpp"
 
 using namespace beck;
+using namespace beck::detail;
 using test::kernel;
 using test::on_both;
 
@@ -42,13 +43,13 @@ TEST_CASE("vectors are gathered and scattered in order, as on Linux") {
     int pair[2];
     REQUIRE(k.sys().open_pair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
     char a[] = "abc", b[] = "", c[] = "defgh";
-    const io_vector sent[] = {{a, 3}, {b, 0}, {c, 5}};
+    const beck::detail::io_vector sent[] = {{a, 3}, {b, 0}, {c, 5}};
     CHECK(k.sys().send_vector(pair[0], sent, 3) == 8);
     std::string got;
     while (got.size() < 8) {
       char x[2], y[16];
       static_cast<void>(k.wait(pair[1], poll_in));
-      io_vector room[] = {{x, sizeof x}, {y, sizeof y}};
+      beck::detail::io_vector room[] = {{x, sizeof x}, {y, sizeof y}};
       const auto n = static_cast<std::size_t>(k.sys().receive_vector(pair[1], room, 2));
       REQUIRE(n <= 8);
       got.append(x, n < 2 ? n : 2);

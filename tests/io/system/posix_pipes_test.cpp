@@ -16,15 +16,15 @@
 
 #include <doctest/doctest.h>
 #include <beck/base/unique_fd.hpp>
-#include <beck/io/vector_operation.hpp>
+#include <beck/detail/vector_operation.hpp>
 
 #include "base/sanitizers.hpp"
 #include "io/system/pipe_signal.hpp"
 #include "io/system/posix_system.hpp"
 #include "support/report.hpp"
 
-using beck::io_vector;
 using beck::unique_fd;
+using beck::detail::io_vector;
 
 namespace {
 
@@ -100,9 +100,9 @@ void send_from_outside() {
 
 TEST_CASE("the fallback writes to a pipe with a reader") {
   ends pipe;
-  CHECK(beck::write_blocking_signal(pipe.in.get(), &part, 1) == 4);
+  CHECK(beck::detail::write_blocking_signal(pipe.in.get(), &part, 1) == 4);
   const io_vector two[] = {part, part};
-  CHECK(beck::write_blocking_signal(pipe.in.get(), two, 2) == 8);
+  CHECK(beck::detail::write_blocking_signal(pipe.in.get(), two, 2) == 8);
   char there[16];
   CHECK(::read(pipe.out.get(), there, sizeof there) == 12);
   CHECK_FALSE(is_blocked());
@@ -113,7 +113,7 @@ TEST_CASE("the fallback gives broken_pipe and takes the signal back, with any ac
     const pipe_signal as(handler);
     ends pipe;
     pipe.out.reset();
-    CHECK(beck::write_blocking_signal(pipe.in.get(), &part, 1) == -EPIPE);
+    CHECK(beck::detail::write_blocking_signal(pipe.in.get(), &part, 1) == -EPIPE);
     CHECK_FALSE(is_pending());
     CHECK_FALSE(is_blocked());
     CHECK(raised == 0);
@@ -125,12 +125,12 @@ TEST_CASE("the fallback leaves a blocked signal blocked, and a pending one pendi
   ends pipe;
   pipe.out.reset();
   block();
-  CHECK(beck::write_blocking_signal(pipe.in.get(), &part, 1) == -EPIPE);
+  CHECK(beck::detail::write_blocking_signal(pipe.in.get(), &part, 1) == -EPIPE);
   CHECK(is_blocked());
   CHECK_FALSE(is_pending());
   ::raise(SIGPIPE);
   CHECK(is_pending());
-  CHECK(beck::write_blocking_signal(pipe.in.get(), &part, 1) == -EPIPE);
+  CHECK(beck::detail::write_blocking_signal(pipe.in.get(), &part, 1) == -EPIPE);
   CHECK(is_blocked());
   CHECK(is_pending());
   sigset_t one;
@@ -141,7 +141,7 @@ TEST_CASE("the fallback leaves a blocked signal blocked, and a pending one pendi
 }
 
 TEST_CASE("a SIGPIPE from outside that comes during a short call reaches the program") {
-  if (beck::thread_sanitizer) {
+  if (beck::detail::thread_sanitizer) {
     beck::test::mark_skipped(
         "a thread of ThreadSanitizer's own may get the signal, and dies of it");
     return;
@@ -157,9 +157,9 @@ TEST_CASE("a SIGPIPE from outside that comes during a short call reaches the pro
     send_from_outside();
     return ::write(pipe.in.get(), text, 4) < 0 ? std::ptrdiff_t{-errno} : std::ptrdiff_t{0};
   };
-  CHECK(beck::with_pipe_signal_kept_back(4, short_call) == 2);
+  CHECK(beck::detail::with_pipe_signal_kept_back(4, short_call) == 2);
   CHECK(raised == 1);
-  CHECK(beck::with_pipe_signal_kept_back(4, failing_call) == -EPIPE);
+  CHECK(beck::detail::with_pipe_signal_kept_back(4, failing_call) == -EPIPE);
   CHECK(raised == 2);
   CHECK_FALSE(is_pending());
   CHECK_FALSE(is_blocked());
@@ -171,11 +171,11 @@ TEST_CASE("a SIGPIPE that the program sends to the calling thread reaches it, as
     ::raise(SIGPIPE);
     return std::ptrdiff_t{2};
   };
-  CHECK(beck::with_pipe_signal_kept_back(4, call) == 2);
+  CHECK(beck::detail::with_pipe_signal_kept_back(4, call) == 2);
   CHECK(raised == 1);
   std::thread([&] {
     block();
-    CHECK(beck::with_pipe_signal_kept_back(4, call) == 2);
+    CHECK(beck::detail::with_pipe_signal_kept_back(4, call) == 2);
     sigset_t one;
     sigemptyset(&one);
     sigaddset(&one, SIGPIPE);
@@ -189,11 +189,11 @@ TEST_CASE("a SIGPIPE that the program sends to the calling thread reaches it, as
 
 TEST_CASE("the system's own way raises no signal either") {
   const pipe_signal as(+[](int) { raised = raised + 1; });
-  beck::posix_system sys;
+  beck::detail::posix_system sys;
   ends pipe;
-  CHECK(sys.write(pipe.in.get(), beck::descriptor_nature::pipe, &part, 1) == 4);
+  CHECK(sys.write(pipe.in.get(), beck::detail::descriptor_nature::pipe, &part, 1) == 4);
   pipe.out.reset();
-  CHECK(sys.write(pipe.in.get(), beck::descriptor_nature::pipe, &part, 1) == -EPIPE);
+  CHECK(sys.write(pipe.in.get(), beck::detail::descriptor_nature::pipe, &part, 1) == -EPIPE);
   CHECK(raised == 0);
   CHECK_FALSE(is_pending());
 }
@@ -212,7 +212,7 @@ TEST_CASE("a peer that goes while a file is sent to it gives a short count and n
     CHECK(::read(other.get(), &byte, 1) == 1);  // the call has begun, and cannot end yet
     other.reset();
   });
-  beck::posix_system sys;
+  beck::detail::posix_system sys;
   const std::ptrdiff_t sent = sys.send_to_stream(file.get(), 0, ours.get(), bytes);
   peer.join();
   CHECK(sent > 0);

@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 
-#include <beck/io/stream_object.hpp>
+#include <beck/detail/stream_object.hpp>
 #include <beck/net/local.hpp>
 #include <utility>
 
@@ -169,13 +169,13 @@ TEST_CASE("without learning receives are armed whenever their data comes") {
 namespace {
 
 /// How many hits in a row it takes until receives are armed again.
-int hits_until_armed(beck::arming_record& tried) {
+int hits_until_armed(beck::detail::arming_record& tried) {
   int hits = 0;
   for (; !tried.arms() && hits < 1000; ++hits) tried.note_unarmed(true);
   return hits;
 }
 
-void stop_arming(beck::arming_record& tried) {
+void stop_arming(beck::detail::arming_record& tried) {
   for (int i = 0; tried.arms() && i < 1000; ++i) tried.note_armed(false);
   CHECK_FALSE(tried.arms());
 }
@@ -183,7 +183,7 @@ void stop_arming(beck::arming_record& tried) {
 }  // namespace
 
 TEST_CASE("each return to arming that was wrong makes the next one harder, up to a bound") {
-  beck::arming_record tried;
+  beck::detail::arming_record tried;
   int before = 0;
   for (int i = 0; i < 5; ++i) {
     stop_arming(tried);
@@ -203,7 +203,7 @@ TEST_CASE("each return to arming that was wrong makes the next one harder, up to
 }
 
 TEST_CASE("waiting in vain for a hit takes back the hits before it") {
-  beck::arming_record tried;
+  beck::detail::arming_record tried;
   stop_arming(tried);
   for (int i = 0; i < 100; ++i) {
     tried.note_unarmed(true);

@@ -4,7 +4,7 @@
 // (U1, U2), whatever is listed behind it meanwhile.
 #include <doctest/doctest.h>
 
-#include <beck/io/stream_object.hpp>
+#include <beck/detail/stream_object.hpp>
 #include <beck/net/local.hpp>
 #include <cerrno>
 #include <chrono>

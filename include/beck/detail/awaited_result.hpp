@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSL-1.0
+// What an operation's signature becomes where it is awaited: the type that keeps the arguments of
+// the completion, what co_await makes of it, and how it is spread over a handler's parameters
+// again.
+#pragma once
+
+#include <beck/base/io_result.hpp>
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+namespace beck::detail {
+
+/// The outcome of an operation whose signature carries no error: void(), void(T) or void(T, U).
+template <class... T>
+struct bare_result;
+template <>
+struct bare_result<> {
+  bare_result() noexcept {}
+  void value() && noexcept {}
+};
+template <class T>
+struct bare_result<T> {
+  explicit bare_result(T v) : value_(static_cast<T&&>(v)) {}
+  T value() && { return static_cast<T&&>(value_); }
+  T value_;
+};
+template <class T, class U>
+struct bare_result<T, U> {
+  bare_result(T first, U second) : value_(static_cast<T&&>(first), static_cast<U&&>(second)) {}
+  std::pair<T, U> value() && { return static_cast<std::pair<T, U>&&>(value_); }
+  std::pair<T, U> value_;
+};
+
+/// The outcome of an operation whose signature starts with an exception.
+template <class... T>
+struct exception_result {
+  template <class... U>
+  explicit exception_result(std::exception_ptr e, U&&... values)
+      : exception_(static_cast<std::exception_ptr&&>(e)), values_(static_cast<U&&>(values)...) {}
+  decltype(auto) value() && {
+    if (exception_) std::rethrow_exception(exception_);
+    return static_cast<bare_result<T...>&&>(values_).value();
+  }
+  std::exception_ptr exception_;
+  [[no_unique_address]] bare_result<T...> values_;
+};
+
+/// The first of several types.
+template <class T, class...>
+struct first_of {
+  using type = T;
+};
+template <class... T>
+using first_of_t = typename first_of<T...>::type;
+
+/// Maps a signature's arguments to the result. Signatures with more than two values besides the
+/// error are awaited through as_tuple.
+template <class... A>
+struct awaited_result {
+  using type = bare_result<A...>;
+};
+template <class... T>
+struct awaited_result<error_code, T...> {
+  using type = io_result<T...>;
+};
+template <class... T>
+struct awaited_result<std::exception_ptr, T...> {
+  using type = exception_result<T...>;
+};
+template <class... A>
+using awaited_result_t = typename awaited_result<A...>::type;
+
+/// True for results that co_await hands out as they are: an error is a value there.
+template <class R>
+inline constexpr bool is_io_result = false;
+template <class... T>
+inline constexpr bool is_io_result<io_result<T...>> = true;
+
+namespace functions {
+
+/// Calls `handler(first..., arguments of the completion)`.
+template <class H, class... First>
+void call_with_result(H&& handler, bare_result<>&&, First&&... first) {
+  static_cast<H&&>(handler)(static_cast<First&&>(first)...);
+}
+template <class H, class T, class... First>
+void call_with_result(H&& handler, bare_result<T>&& r, First&&... first) {
+  static_cast<H&&>(handler)(static_cast<First&&>(first)..., static_cast<T&&>(r.value_));
+}
+template <class H, class T, class U, class... First>
+void call_with_result(H&& handler, bare_result<T, U>&& r, First&&... first) {
+  static_cast<H&&>(handler)(static_cast<First&&>(first)..., static_cast<T&&>(r.value_.first),
+                            static_cast<U&&>(r.value_.second));
+}
+template <class H, class... T>
+void call_with_result(H&& handler, exception_result<T...>&& r) {
+  functions::call_with_result(static_cast<H&&>(handler),
+                              static_cast<bare_result<T...>&&>(r.values_),
+                              static_cast<std::exception_ptr&&>(r.exception_));
+}
+template <class H>
+void call_with_result(H&& handler, io_result<>&& r) {
+  static_cast<H&&>(handler)(r.error_);
+}
+template <class H, class T>
+void call_with_result(H&& handler, io_result<T>&& r) {
+  static_cast<H&&>(handler)(r.error_, static_cast<T&&>(r.value_));
+}
+template <class H, class T, class U>
+void call_with_result(H&& handler, io_result<T, U>&& r) {
+  static_cast<H&&>(handler)(r.error_, static_cast<T&&>(r.first_), static_cast<U&&>(r.second_));
+}
+
+}  // namespace functions
+using namespace functions;
+
+}  // namespace beck::detail

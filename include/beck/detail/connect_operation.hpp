@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+// The connect of stream and datagram sockets, which opens a socket that is closed.
+#pragma once
+
+#include <beck/detail/callback_operation.hpp>
+#include <beck/detail/socket_object.hpp>
+
+namespace beck::detail {
+
+/// A connect; the endpoint is part of the operation, so the caller's may go.
+class [[nodiscard]] connect_operation : public void_operation {
+ public:
+  connect_operation(descriptor* d, const endpoint_data& endpoint, int family, int type,
+                    int protocol) noexcept
+      : void_operation(op_kind::connect, d, nullptr, 0),
+        endpoint_(endpoint),
+        family_(family),
+        type_(type),
+        protocol_(protocol) {}
+
+  bool await_ready() noexcept {
+    if (prepare() >= 0) return void_operation::await_ready();
+    runner* const where = runner::current();
+    return where != nullptr && where->spend(runner::memory_weight);
+  }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    suspend_in(coroutine, detail::scope_of(coroutine, at));
+  }
+  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+    if (!this->wait_in(coroutine, environment)) return;
+    begin();
+    environment.started();
+  }
+  void begin() noexcept {
+    if (const int refused = prepare(); refused < 0) {
+      complete_later(*this, refused);
+    } else {
+      start_operation(*this);
+    }
+  }
+  bool begin_immediate() noexcept { return prepare() < 0 || start_operation_immediate(*this); }
+
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return detail::launch(static_cast<connect_operation&&>(*this), static_cast<Token&&>(token));
+  }
+
+ private:
+  /// Opens the socket if it is closed, and points into this object, which does not move any more.
+  int prepare() noexcept {
+    address = endpoint_.data();
+    length = endpoint_.size();
+    result = socket_calls::open_for_connect(*target, family_, type_, protocol_);
+    return result;
+  }
+
+  endpoint_data endpoint_;
+  int family_;
+  int type_;
+  int protocol_;
+};
+
+}  // namespace beck::detail

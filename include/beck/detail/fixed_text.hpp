@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A short text that holds its own characters: what to_string() gives where a std::string would
+// bring <string> and an allocation. It converts to any string type by itself.
+#pragma once
+
+#include <beck/detail/text_view.hpp>
+#include <concepts>
+#include <cstddef>
+
+namespace beck::detail {
+
+/// At most Capacity characters, ended by NUL. A value; any thread. Not a range, so that it converts
+/// to each string type in one way only.
+template <std::size_t Capacity>
+class fixed_text {
+  static_assert(Capacity < 256, "the size is kept in one byte");
+
+ public:
+  constexpr fixed_text() noexcept = default;
+  /// The first Capacity characters of `text`.
+  constexpr explicit fixed_text(text_view text) noexcept { append(text); }
+
+  constexpr const char* c_str() const noexcept { return text_; }
+  constexpr const char* data() const noexcept { return text_; }
+  constexpr std::size_t size() const noexcept { return size_; }
+  constexpr bool empty() const noexcept { return size_ == 0; }
+  static constexpr std::size_t capacity() noexcept { return Capacity; }
+
+  /// Appends as many characters as fit.
+  constexpr void append(text_view text) noexcept {
+    for (std::size_t i = 0; i < text.size() && size_ < Capacity; ++i) text_[size_++] = text[i];
+    text_[size_] = '\0';
+  }
+
+  /// To std::string, std::string_view and whatever else is made from (const char*, size).
+  template <text_target S>
+    requires(!std::same_as<S, text_view>)
+  constexpr operator S() const {
+    return S(data(), size());
+  }
+
+  /// Equal to any text of the same characters.
+  template <std::convertible_to<text_view> T>
+  friend constexpr bool operator==(const fixed_text& a, const T& b) noexcept {
+    return text_view(a.data(), a.size()) == text_view(b);
+  }
+
+  /// string + text.
+  template <text_target S>
+    requires requires(S& s, const char* p, std::size_t n) { s.append(p, n); }
+  friend S operator+(S s, const fixed_text& text) {
+    s.append(text.data(), text.size());
+    return s;
+  }
+
+  /// To a std::ostream, if the program has included <ostream>.
+  template <class Stream>
+    requires requires(Stream& s) {
+      typename Stream::traits_type;
+      s.rdbuf();
+    }
+  friend Stream& operator<<(Stream& stream, const fixed_text& text) {
+    stream << text.c_str();
+    return stream;
+  }
+
+ private:
+  char text_[Capacity + 1] = {};
+  unsigned char size_ = 0;
+};
+
+}  // namespace beck::detail

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSL-1.0
+// What is asked of a loop from outside besides starting an operation: cancel, close, let go. Orders
+// are carried out when the mail is taken, in its order, as starts are; queued behind other entries
+// they would meet operations that were started after them.
+#pragma once
+
+#include <beck/detail/queue_entry.hpp>
+
+namespace beck::detail {
+
+/// Runs no user code. The order may be freed in `carry_out`.
+struct loop_order : queue_entry {
+  using function = void (*)(void* subject) noexcept;
+
+  loop_order() noexcept : loop_order(nullptr, nullptr) {}
+  loop_order(function what, void* to_whom) noexcept
+      : queue_entry{nullptr, &run_order}, carry_out(what), subject(to_whom) {}
+
+  /// Also when the queue dies first: what was asked for is done in any case.
+  static void run_order(queue_entry* entry, runner*) {
+    auto* self = static_cast<loop_order*>(entry);
+    self->carry_out(self->subject);
+  }
+
+  function carry_out;
+  void* subject;
+};
+
+}  // namespace beck::detail

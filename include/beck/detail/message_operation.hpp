@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSL-1.0
+// Operations on messages: a datagram with its address, or several of them at once. The header that
+// the kernel takes lives in the operation, or, of a batch, in memory that the caller keeps.
+#pragma once
+
+#include <beck/base/buffer.hpp>
+#include <beck/detail/callback_operation.hpp>
+#include <beck/detail/vector_operation.hpp>
+
+namespace beck::detail {
+
+/// One message as recvmsg(2) and recvmmsg(2) take it; laid out as struct mmsghdr.
+struct message_header {
+  void* address = nullptr;
+  std::uint32_t address_bytes = 0;  ///< the room; then what was written
+  io_vector* parts = nullptr;
+  std::size_t part_count = 0;
+  void* control = nullptr;
+  std::size_t control_bytes = 0;  ///< the room; then what was written
+  int flags = 0;                  ///< what came back (MSG_TRUNC, ...)
+  std::uint32_t reserved = 0;
+  std::uint32_t bytes = 0;  ///< of a batch: how many moved
+};
+
+/// Room for the control data of one message: a segment size and packet information, or descriptors.
+struct alignas(8) message_control {
+  static constexpr std::size_t capacity = 96;
+  unsigned char bytes[capacity];
+};
+
+/// What came as control data into memory that the caller keeps.
+struct control_outcome {
+  std::size_t bytes = 0;
+  int flags = 0;
+};
+
+/// A receive_message or send_message. `address` is nullptr: of the header inside; else an array of
+/// `length` headers, and `transferred` counts those that moved.
+class [[nodiscard]] message_operation : public operation {
+ public:
+  using signature = void(error_code, std::size_t);
+
+  /// A sequence of more buffers ends with error::message_size, as of sendmsg(2): half a datagram is
+  /// none.
+  static constexpr std::size_t parts_max = 16;
+
+  io_result<std::size_t> await_resume() const noexcept { return {error(), transferred}; }
+
+  /// The header inside, pointing at what belongs to it. Not before the operation has its place.
+  message_header& prepared_header() noexcept;
+
+  int call_flags() const noexcept { return call_flags_; }
+  bool is_of_stream() const noexcept { return of_stream_; }
+  /// A message came, whole or cut: the header says from whom.
+  void note_received() noexcept {
+    received_ = true;
+    if (outcome_ != nullptr) *outcome_ = {header_.control_bytes, header_.flags};
+  }
+
+ protected:
+  /// A batch.
+  message_operation(op_kind kind_of_message, descriptor* d, message_header* headers,
+                    std::size_t count) noexcept
+      : operation(kind_of_message, d, headers, count), call_flags_(0) {}
+  /// One message.
+  message_operation(op_kind kind_of_message, descriptor* d, int flags_of_call) noexcept
+      : operation(kind_of_message, d, nullptr, 0), call_flags_(flags_of_call) {}
+  message_operation(message_operation&&) noexcept = default;
+
+  /// Fills `parts`, an array of `room` inside this object, from a sequence.
+  template <class S>
+  void gather(const S& buffers, io_vector* parts, std::size_t room) noexcept {
+    parts_offset_ = offset_of(parts);
+    std::size_t count = 0;
+    const auto end = beck::buffer_sequence_end(buffers);
+    for (auto at = beck::buffer_sequence_begin(buffers); at != end; ++at) {
+      const const_buffer part(*at);
+      if (part.size() == 0) continue;
+      if (count == room) {
+        header_.part_count = static_cast<std::size_t>(-1);
+        return;
+      }
+      parts[count].data = const_cast<void*>(part.data());
+      parts[count].bytes = part.size();
+      ++count;
+    }
+    header_.part_count = count;
+  }
+  /// An address inside this object.
+  void name_inside(void* at, std::size_t bytes) noexcept {
+    address_offset_ = offset_of(at);
+    address_room_ = static_cast<std::uint32_t>(bytes);
+  }
+  /// An address that the caller keeps.
+  void name_outside(void* at, std::size_t bytes) noexcept {
+    header_.address = at;
+    address_room_ = static_cast<std::uint32_t>(bytes);
+  }
+  /// Control data inside this object, or that the caller keeps and is told about.
+  void control_inside(void* at, std::size_t bytes) noexcept {
+    control_offset_ = offset_of(at);
+    control_room_ = static_cast<std::uint32_t>(bytes);
+  }
+  void control_outside(void* at, std::size_t bytes, control_outcome& outcome) noexcept {
+    header_.control = at;
+    control_room_ = static_cast<std::uint32_t>(bytes);
+    outcome_ = &outcome;
+  }
+  void of_stream() noexcept { of_stream_ = true; }
+  bool received() const noexcept { return received_; }
+  const message_header& header() const noexcept { return header_; }
+
+ private:
+  std::uint16_t offset_of(const void* inside) const noexcept {
+    return static_cast<std::uint16_t>(static_cast<const char*>(inside) -
+                                      reinterpret_cast<const char*>(this));
+  }
+
+  message_header header_;
+  std::uint32_t address_room_ = 0;
+  std::uint32_t control_room_ = 0;
+  std::uint16_t parts_offset_ = 0;
+  std::uint16_t address_offset_ = 0;  // 0: the address is outside, or there is none
+  std::uint16_t control_offset_ = 0;
+  control_outcome* outcome_ = nullptr;
+  int call_flags_;
+  bool of_stream_ = false;  // nothing is the end of it, not an empty message
+  bool received_ = false;
+};
+
+/// How many parts an operation on these buffers has room for.
+template <class S>
+inline constexpr std::size_t message_parts = single_buffer<S> ? 1 : message_operation::parts_max;
+
+/// Of a connected socket, or without wanting to know from whom. Gives its bytes.
+template <std::size_t Parts>
+class [[nodiscard]] plain_message_operation : public message_operation {
+ public:
+  template <const_buffer_sequence S>
+  plain_message_operation(op_kind kind_of_message, descriptor* d, const S& buffers,
+                          int flags_of_call) noexcept
+      : message_operation(kind_of_message, d, flags_of_call) {
+    this->gather(buffers, parts_, Parts);
+  }
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return detail::launch(static_cast<plain_message_operation&&>(*this),
+                          static_cast<Token&&>(token));
+  }
+
+ private:
+  io_vector parts_[Parts];
+};
+
+/// Receives a datagram and writes to the caller's endpoint from whom it is.
+template <class Endpoint, std::size_t Parts>
+class [[nodiscard]] receive_from_operation : public message_operation {
+ public:
+  template <mutable_buffer_sequence S>
+  receive_from_operation(descriptor* d, const S& buffers, Endpoint& sender,
+                         int flags_of_call) noexcept
+      : message_operation(op_kind::receive_message, d, flags_of_call), sender_(&sender) {
+    this->gather(buffers, parts_, Parts);
+    this->name_outside(sender.data(), Endpoint::capacity());
+  }
+  io_result<std::size_t> await_resume() const noexcept {
+    if (this->received()) sender_->resize(this->header().address_bytes);
+    return message_operation::await_resume();
+  }
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return detail::launch(static_cast<receive_from_operation&&>(*this),
+                          static_cast<Token&&>(token));
+  }
+
+ private:
+  Endpoint* sender_;
+  io_vector parts_[Parts];
+};
+
+/// Sends a datagram; the destination is part of the operation, so the caller's may go.
+template <class Endpoint, std::size_t Parts>
+class [[nodiscard]] send_to_operation : public message_operation {
+ public:
+  template <const_buffer_sequence S>
+  send_to_operation(descriptor* d, const S& buffers, const Endpoint& destination,
+                    int flags_of_call) noexcept
+      : message_operation(op_kind::send_message, d, flags_of_call), destination_(destination) {
+    this->gather(buffers, parts_, Parts);
+    this->name_inside(destination_.data(), destination_.size());
+  }
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return detail::launch(static_cast<send_to_operation&&>(*this), static_cast<Token&&>(token));
+  }
+
+ private:
+  Endpoint destination_;
+  io_vector parts_[Parts];
+};
+
+}  // namespace beck::detail

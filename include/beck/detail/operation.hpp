@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSL-1.0
+// The operation: plain data that describes one asynchronous request, is queued through itself and
+// receives its own result. It lives where the one who waits lives (a coroutine's frame, a
+// callback's block) and does not move while it is in flight. Drivers know nothing else.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+
+#include <beck/base/io_result.hpp>
+#include <beck/detail/queue_entry.hpp>
+#include <beck/detail/scope.hpp>
+#include <beck/detail/unfused.hpp>
+
+namespace beck::detail {
+
+struct descriptor;
+struct timer_state;
+
+/// What an operation asks for. Drivers switch over it without a default.
+enum class op_kind : std::uint8_t {
+  receive,          ///< recv(2) into one buffer
+  send,             ///< send(2) from one buffer
+  receive_vector,   ///< recvmsg(2) into an array of buffers
+  receive_lease,    ///< recv(2) into a buffer that the loop lends
+  send_vector,      ///< sendmsg(2) from an array of buffers
+  receive_message,  ///< recvmsg(2) of a datagram, or recvmmsg(2) of several
+  send_message,     ///< sendmsg(2) of a datagram, or sendmmsg(2) of several
+  accept,           ///< accept4(2)
+  connect,          ///< connect(2); the address is the operation's buffer
+  wait_read,        ///< readiness to read, without transfer
+  wait_write,       ///< readiness to write
+  wait_error,       ///< a pending error or hang-up
+  file_in_order,    ///< a call on a file, one after the other (detail/file_operation.hpp)
+  wait_timer,       ///< a point in time
+  wait_signal,      ///< a signal
+  file,             ///< a call on a file, beside others
+  raw,              ///< a ring entry that the user fills
+  job,              ///< a call that blocks, by a thread of the context's pool
+};
+
+/// Where an operation is in its life; io/op/transitions.hpp has the table of what may follow what.
+enum class op_state : std::uint8_t {
+  inert,      ///< not started, or delivered
+  mailed,     ///< on its way to the runner
+  waiting,    ///< behind another operation of its direction
+  listed,     ///< to be attempted or submitted one turn later
+  parked,     ///< waiting for readiness (or for its time)
+  in_kernel,  ///< the kernel has it
+  ready,      ///< in the run queue, to be attempted
+  finished,   ///< in the run queue, to be delivered
+};
+
+struct io_op : queue_entry {
+  /// Goes on until `length` bytes have moved.
+  static constexpr std::uint8_t flag_all = 1;
+  /// A cancel was asked for while the operation could not be undone.
+  static constexpr std::uint8_t flag_cancelled = 2;
+  /// connect: the kernel was asked and the connection is in progress; accept: nothing was found.
+  static constexpr std::uint8_t flag_tried = 4;
+  /// accept: there was no descriptor or memory for a new socket.
+  static constexpr std::uint8_t flag_exhausted = 8;
+  /// The driver has still to ask the kernel to cancel it.
+  static constexpr std::uint8_t flag_cancel_queued = 16;
+  /// One step of a composed operation: it keeps its direction between two steps.
+  static constexpr std::uint8_t flag_steps = 32;
+  /// Its deadline has passed: if the queued attempt finds nothing, the operation ends.
+  static constexpr std::uint8_t flag_last_attempt = 64;
+  /// The deadline of its object has passed: a cancelled operation then reports error::timeout.
+  static constexpr std::uint8_t flag_timed_out = 128;
+
+  /// Leaves everything but the request uninitialised: an awaiter that finishes in await_ready()
+  /// never touches the rest.
+  io_op(op_kind k, descriptor* d, void* data, std::size_t bytes) noexcept
+      : target(d),
+        address(data),
+        length(bytes),
+        transferred(0),
+        kind(k),
+        state(op_state::inert),
+        flags(0) {}
+
+  /// Moves an inert operation: only the request, field by field (see detail/unfused.hpp).
+  io_op(io_op&& other) noexcept
+      : target(unfused(other.target)),
+        address(unfused(other.address)),
+        length(unfused(other.length)),
+        transferred(0),
+        kind(other.kind),
+        state(op_state::inert),
+        flags(other.flags) {}
+  io_op& operator=(const io_op&) = delete;
+
+  run_function complete;  ///< called with the result in place, on the runner (nullptr: destroy)
+  union {
+    descriptor* target;
+    timer_state* timer;
+  };
+  void* address;            ///< the buffer, or an array of `length` vectors, or a socket address
+  std::size_t length;       ///< bytes (vectors: entries)
+  std::size_t transferred;  ///< bytes moved so far
+  int result;               ///< 0 or more, -errno, or one of base/error.hpp's results
+  op_kind kind;
+  op_state state;
+  std::uint8_t flags;
+};
+static_assert(sizeof(io_op) <= 64, "the hot fields share one cache line");
+
+/// The awaitable face of an operation, the same for every kind: it belongs to a frame, is tried
+/// before it suspends the coroutine, and resumes it where its scope says.
+class operation : public io_op {
+ public:
+  using io_op::io_op;
+  operation(operation&& other) noexcept : io_op(static_cast<io_op&&>(other)) {}
+
+  /// True: it has finished without suspending (the caller is on the context's runner, the
+  /// descriptor is known to be ready and the budget allows it).
+  bool await_ready() noexcept;
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    suspend_in(coroutine, detail::scope_of(coroutine, at));
+  }
+  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+    if (!wait_in(coroutine, environment)) return;
+    begin();
+    environment.started();
+  }
+
+  /// Starts it; `complete` is set. Composed operations have their own.
+  void begin() noexcept;
+  /// As begin(), but true if it finished within the call and nothing was queued.
+  bool begin_immediate() noexcept;
+
+  /// With the name of the operation, if it failed.
+  result_error error() const noexcept {
+    if (result >= 0) [[likely]]
+      return result_error();
+    return failure();
+  }
+
+ protected:
+  /// Completion resumes `coroutine` on its scope's executor, and a stop of the scope cancels the
+  /// operation, from environment.started() on. False: the scope was stopped before; the operation
+  /// must not start, and ends with the scope's reason.
+  [[nodiscard]] bool wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept;
+
+ private:
+  [[gnu::cold]] result_error failure() const noexcept;
+  static const wait_kind own_wait;
+  static const wait_kind wait_elsewhere;
+
+  static scope* cancel_wait(void* leaf, scope& from) noexcept;
+  static void resume(queue_entry* entry, runner* where);
+  static void resume_elsewhere(queue_entry* entry, runner* where);
+
+  std::coroutine_handle<> coroutine_;
+  scope* scope_;
+};
+
+/// Starts `op`, whose `complete` is set, from any thread. Its completion is queued, never run
+/// inside the call. Requires: `op` stays where it is until it has been delivered.
+void start_operation(io_op& op) noexcept;
+
+/// The same, but true if it finished within the call, its result is in place and nothing was
+/// queued: the caller delivers it. Only for callers that are on the runner and may continue inline.
+bool start_operation_immediate(io_op& op) noexcept;
+
+/// Calls `begin(op)`, which starts it and gives true if it finished within the call; as the runner
+/// if there is none now.
+bool begin_immediate_anywhere(io_op& op, bool (*begin)(io_op& op) noexcept) noexcept;
+
+/// Asks for the end of `op`, which was started and not delivered; a result that is there wins.
+/// False: another thread runs its context.
+bool cancel_operation(io_op& op) noexcept;
+
+/// Requests to cancel an operation, from inside the executor of its handler. If another thread runs
+/// the operation's context a message goes there and back, and what it knows stays that long.
+class remote_cancel {
+ public:
+  /// Requires that the handler, whose executor is `home`, was not delivered.
+  void request(io_op& op, const any_io_executor& home) noexcept;
+  /// True: the message is out, and `delivery` is run when it has come home.
+  bool keep_back(queue_entry* delivery) noexcept {
+    if (message_) delivery_ = delivery;
+    return static_cast<bool>(message_);
+  }
+
+ private:
+  static void act_there(void* self) noexcept;
+  static void come_home(queue_entry* entry, runner* where);
+
+  late<loop_order> message_;
+  io_op* op_;
+  const any_io_executor* home_;
+  queue_entry* delivery_ = nullptr;
+};
+
+/// Queues the completion of an operation whose result is known without any I/O. Any thread.
+void complete_later(io_op& op, int result) noexcept;
+
+/// The executor that completions of the operation's object use when the handler names none.
+const any_io_executor& default_executor(const io_op& op) noexcept;
+
+inline void operation::begin() noexcept { start_operation(*this); }
+inline bool operation::begin_immediate() noexcept { return start_operation_immediate(*this); }
+
+/// True if `executor` is the one of the context that runs `op`: its completion may be called
+/// directly.
+bool runs_operations_of(const any_io_executor& executor, const io_op& op) noexcept;
+
+/// An operation that gives a number of bytes.
+class [[nodiscard]] transfer_operation : public operation {
+ public:
+  using signature = void(error_code, std::size_t);
+  using operation::operation;
+
+  io_result<std::size_t> await_resume() const noexcept { return {error(), transferred}; }
+  template <class Token>
+  auto operator()(Token&& token) &&;
+};
+
+/// An operation that gives nothing but success or an error.
+class [[nodiscard]] void_operation : public operation {
+ public:
+  using signature = void(error_code);
+  using operation::operation;
+
+  io_result<> await_resume() const noexcept { return io_result<>(error()); }
+  template <class Token>
+  auto operator()(Token&& token) &&;
+};
+
+}  // namespace beck::detail

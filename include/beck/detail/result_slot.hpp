@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSL-1.0
+// Where a handler leaves its result for somebody who waits: a coroutine's frame, or the block of an
+// operation that a user wrote. The handler may be called on any thread, even inside the initiation;
+// delivering never allocates, because the slot is its own queue entry.
+#pragma once
+
+#include <beck/base/error.hpp>
+#include <beck/detail/awaited_result.hpp>
+#include <beck/detail/initiating_call.hpp>
+#include <beck/detail/scope.hpp>
+#include <beck/detail/unfused.hpp>
+#include <beck/run/cancellation.hpp>
+#include <coroutine>
+#include <new>
+
+namespace beck::detail {
+
+/// The part of a slot that does not depend on the result. `run` is set by what derives: it delivers
+/// the result (with a runner), or gives up what the slot owns (with nullptr: the handler was
+/// dropped, or the queue died).
+class completion_slot : public queue_entry {
+ public:
+  completion_slot() noexcept = default;
+  completion_slot(const completion_slot&) = delete;
+  completion_slot& operator=(const completion_slot&) = delete;
+
+  /// Where the result is delivered.
+  const any_io_executor& executor() const noexcept { return *executor_; }
+  /// Through which the operations that the handler was given to can be cancelled.
+  cancellation_slot cancellation() const noexcept { return cancellation_; }
+
+ protected:
+  /// Before the initiation: counts outstanding work on `executor`, which must live as long as the
+  /// slot. The initiation runs inside an initiating_call of the slot; if that is still pending
+  /// afterwards, the slot belongs to the handler and may be gone already. Else it is the
+  /// initiation's again, and settle() ends the work.
+  void begin(const any_io_executor& executor, run_function deliver,
+             cancellation_slot cancellation) noexcept {
+    run = deliver;
+    executor_ = &executor;
+    // Where entries run side by side a request would race with what ends the operation.
+    if (!executor.table()->concurrent) cancellation_ = cancellation;
+    executor.on_work_started();
+  }
+  void settle() noexcept { executor_->on_work_finished(); }
+
+  /// For a coroutine, after the initiation: a result that is there is used at once if the budget
+  /// allows it, and queued else. True: the coroutine stays suspended.
+  bool stay_suspended(const initiating_call& call) {
+    return call.result() == initiating_call::outcome::pending || !continue_at_once(call);
+  }
+
+  /// From the handler: the result is in place, or there will never be one.
+  void filled();
+  void abandoned() noexcept;
+
+ private:
+  bool continue_at_once(const initiating_call& call);
+
+  const any_io_executor* executor_ = nullptr;
+  cancellation_slot cancellation_;
+};
+
+template <class... A>
+class result_handler;
+
+/// A slot with room for the arguments of a completion.
+template <class... A>
+class result_slot : public completion_slot {
+ public:
+  using result_type = awaited_result_t<A...>;
+
+  result_slot() noexcept : empty_() {}
+  ~result_slot() {
+    sever();
+    if (full_) result_.~result_type();
+  }
+
+ protected:
+  void set(A... a) {
+    ::new (static_cast<void*>(&result_)) result_type(static_cast<A&&>(a)...);
+    full_ = true;
+  }
+  result_type&& get() noexcept { return static_cast<result_type&&>(result_); }
+  /// A result that a stop of `environment` has cancelled says why.
+  void explain(scope& environment) noexcept {
+    if constexpr (is_io_result<result_type>) {
+      if (environment.stop_requested() && result_.error_ == make_error(cancelled_result)) {
+        result_.error_ = make_error(environment.stop_result());
+      }
+    }
+  }
+
+  /// Runs the initiation of a coroutine's operation, after begin(). True: the coroutine stays
+  /// suspended. What the initiation throws passes through, and the handler forgets the slot.
+  template <class Initiation>
+  bool initiate_suspended(Initiation&& initiation) {
+    const initiating_call call(static_cast<completion_slot*>(this));
+    try {
+      static_cast<Initiation&&>(initiation)(result_handler<A...>(*this));
+    } catch (...) {
+      sever();
+      this->settle();
+      throw;
+    }
+    return this->stay_suspended(call);
+  }
+
+  /// What co_await gives for this slot.
+  template <bool Throwing>
+  auto resume_with() {
+    if constexpr (!Throwing && is_io_result<result_type>) {
+      return get();
+    } else {
+      return get().value();
+    }
+  }
+
+  /// Makes the handler forget the slot, which is about to go.
+  void sever() noexcept {
+    if (handler_ != nullptr) std::exchange(handler_, nullptr)->slot_ = nullptr;
+  }
+
+ private:
+  friend class result_handler<A...>;
+
+  union {
+    char empty_;
+    result_type result_;
+  };
+  result_handler<A...>* handler_ = nullptr;
+  bool full_ = false;
+};
+
+/// The handler that fills a slot: move-only, one pointer; called at most once, from any thread,
+/// also inside the initiation. Called or destroyed: what waits is told through its own executor,
+/// never inside the call.
+template <class... A>
+class result_handler {
+ public:
+  using executor_type = any_io_executor;
+  static constexpr bool only_keeps_result = true;
+
+  /// Empty: calling it does nothing. For operations that keep the handler they are started with.
+  result_handler() noexcept : slot_(nullptr) {}
+  explicit result_handler(result_slot<A...>& slot) noexcept : slot_(&slot) {
+    // Behind unfused(): g++ 12 takes the back link, which the destructor clears, for a dangling
+    // one.
+    slot_->handler_ = detail::unfused(this);
+  }
+  result_handler(result_handler&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {
+    if (slot_ != nullptr) slot_->handler_ = detail::unfused(this);
+  }
+  result_handler& operator=(result_handler&& other) noexcept {
+    result_handler previous(static_cast<result_handler&&>(*this));
+    slot_ = std::exchange(other.slot_, nullptr);
+    if (slot_ != nullptr) slot_->handler_ = detail::unfused(this);
+    return *this;
+  }
+  ~result_handler() {
+    if (slot_ != nullptr) take()->abandoned();
+  }
+
+  /// Where the result is delivered: operations below use it for their own completions.
+  executor_type get_executor() const noexcept {
+    return slot_ != nullptr ? slot_->executor() : executor_type();
+  }
+  /// And how they can be cancelled.
+  cancellation_slot get_cancellation_slot() const noexcept {
+    return slot_ != nullptr ? slot_->cancellation() : cancellation_slot();
+  }
+
+  /// Does nothing if what waited is gone (its context was destroyed).
+  void operator()(A... a) {
+    if (slot_ == nullptr) return;
+    slot_->set(static_cast<A&&>(a)...);
+    take()->filled();
+  }
+
+ private:
+  friend class result_slot<A...>;
+
+  result_slot<A...>* take() noexcept {
+    slot_->handler_ = nullptr;
+    return std::exchange(slot_, nullptr);
+  }
+
+  result_slot<A...>* slot_;
+};
+
+/// While an operation is being initiated: the scope waits for it, unless it does not suspend, or
+/// does not begin. If the scope was stopped before, it is cancelled as soon as it has begun.
+class scope_wait {
+ public:
+  scope_wait(scope& environment, void* leaf, const wait_kind& kind) noexcept
+      : environment_(&environment) {
+    environment.wait_at_start(leaf, kind);
+  }
+  ~scope_wait() {
+    if (environment_ != nullptr) environment_->stop_waiting();
+  }
+  scope_wait(const scope_wait&) = delete;
+  scope_wait& operator=(const scope_wait&) = delete;
+
+  bool keep(bool suspended) noexcept {
+    if (suspended) std::exchange(environment_, nullptr)->started();
+    return suspended;
+  }
+
+ private:
+  scope* environment_;
+};
+
+/// The slot in the frame of a coroutine that awaits.
+template <class... A>
+class awaiting_slot : public result_slot<A...> {
+ public:
+  /// Awaits what `initiation` starts; true: the coroutine stays suspended.
+  template <class Initiation>
+  bool suspend(std::coroutine_handle<> coroutine, scope& environment, Initiation&& initiation) {
+    coroutine_ = coroutine;
+    scope_ = &environment;
+    this->begin(environment.executor(), &resume_entry, signal_.slot());
+    static constexpr wait_kind kind{&cancel_wait, "an operation with a handler"};
+    scope_wait waiting(environment, this, kind);
+    return waiting.keep(this->initiate_suspended(static_cast<Initiation&&>(initiation)));
+  }
+  template <bool Throwing>
+  auto take() {
+    return this->template resume_with<Throwing>();
+  }
+
+ private:
+  static void resume_entry(queue_entry* entry, runner* where) {
+    if (where == nullptr) return;  // the frame belongs to its tree, which destroys it
+    ++where->counters.delivered;
+    auto* self = static_cast<awaiting_slot*>(entry);
+    self->explain(*self->scope_);
+    self->scope_->resume(self->coroutine_, *where);
+  }
+  static scope* cancel_wait(void* leaf, scope&) noexcept {
+    static_cast<awaiting_slot*>(leaf)->signal_.emit(cancellation_type::all);
+    return nullptr;
+  }
+
+  std::coroutine_handle<> coroutine_;
+  scope* scope_;
+  cancellation_signal signal_;
+};
+
+}  // namespace beck::detail

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSL-1.0
+// Where the library writes text for people, piece by piece: a string, a stream, a file descriptor
+// or a function, without a header of any of them.
+#pragma once
+
+#include <beck/detail/text_view.hpp>
+
+namespace beck::detail {
+
+/// What takes text. It refers to what it was made of, which must outlive its uses. A value.
+class text_sink {
+ public:
+  using function = void (*)(void* to, text_view piece);
+
+  constexpr text_sink(function call, void* to) noexcept : write_(call), to_(to) {}
+  /// Writes to a file descriptor, and drops what that does not take (a full pipe that does not
+  /// block).
+  text_sink(int fd) noexcept  // implicit: `ctx.dump(2)` reads well
+      : write_(&write_to_descriptor), fd_(fd) {}
+  /// Anything with append(data, bytes) or write(data, bytes): std::string, std::ostream; or that
+  /// can be called with a text_view.
+  template <class Out>
+    requires(!std::is_arithmetic_v<std::remove_cvref_t<Out>> &&
+             !std::same_as<std::remove_cvref_t<Out>, text_sink>)
+  text_sink(Out&& out) noexcept  // implicit: `ctx.dump(std::cerr)` reads well
+      : write_(&write_to<std::remove_reference_t<Out>>),
+        to_(const_cast<void*>(static_cast<const void*>(__builtin_addressof(out)))) {}
+
+  void write(text_view piece) { write_(write_ == &write_to_descriptor ? this : to_, piece); }
+
+ private:
+  template <class Out>
+  static void write_to(void* to, text_view piece) {
+    Out& out = *static_cast<Out*>(to);
+    if constexpr (requires { out.append(piece.data(), piece.size()); }) {
+      out.append(piece.data(), piece.size());
+    } else if constexpr (requires { out.write(piece.data(), std::ptrdiff_t{}); }) {
+      out.write(piece.data(), static_cast<std::ptrdiff_t>(piece.size()));
+    } else {
+      out(piece);
+    }
+  }
+  static void write_to_descriptor(void* self, text_view piece);
+
+  function write_;
+  union {
+    void* to_;
+    int fd_;
+  };
+};
+
+}  // namespace beck::detail

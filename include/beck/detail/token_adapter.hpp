@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSL-1.0
+// What bind_executor, as_tuple, redirect_error and their like have in common: a token inside
+// another one. An adapter changes the handler on its way to the operation or, where the operation
+// is an object and is awaited, only its result; then there is no handler and no memory.
+#pragma once
+
+#include <beck/run/deferred.hpp>
+
+namespace beck {
+
+namespace detail {
+
+/// Base of adapters that only answer a query (bind.hpp): the signature stays, the handler gets a
+/// binder.
+class association_adapter {};
+
+/// Other adapters have these members:
+///   template <class Signature> using signature   the signature that the inner token gets
+///   adapt<Signature>(handler)                     makes a handler of `Signature` from the handler
+///                                                 of the inner token
+///   template <class Signature> maps_result        true: an await calls map() instead
+///   map(result...)                                returns the value of the co_await expression;
+///                                                 takes no argument for void
+template <class Adapter, class Signature>
+struct adapted_signature {
+  using type = typename Adapter::template signature<Signature>;
+};
+template <class Adapter, class Signature>
+  requires std::is_base_of_v<association_adapter, Adapter>
+struct adapted_signature<Adapter, Signature> {
+  using type = Signature;
+};
+template <class Adapter, class Signature>
+using adapted_signature_t = typename adapted_signature<Adapter, Signature>::type;
+
+/// A token and what to change for it. With an association_adapter it is a handler too, if the token
+/// is one.
+template <class Adapter, class Token>
+class token_adapter : public Adapter {
+ public:
+  using target_type = Token;
+
+  template <class T>
+  constexpr token_adapter(const Adapter& adapter, T&& token)
+      : Adapter(adapter), token_(static_cast<T&&>(token)) {}
+
+  Token& get() & noexcept { return token_; }
+  Token&& get() && noexcept { return static_cast<Token&&>(token_); }
+  const Token& get() const& noexcept { return token_; }
+
+  /// Associations that the adapter does not answer are the token's.
+  const Token& wrapped_handler() const noexcept { return token_; }
+
+  template <class... A>
+    requires std::is_base_of_v<association_adapter, Adapter>
+  auto operator()(A&&... a) & -> decltype(std::declval<Token&>()(static_cast<A&&>(a)...)) {
+    return token_(static_cast<A&&>(a)...);
+  }
+  template <class... A>
+    requires std::is_base_of_v<association_adapter, Adapter>
+  auto operator()(A&&... a) && -> decltype(std::declval<Token>()(static_cast<A&&>(a)...)) {
+    return static_cast<Token&&>(token_)(static_cast<A&&>(a)...);
+  }
+
+ private:
+  [[no_unique_address]] Token token_;
+};
+
+namespace functions {
+
+template <class Signature, class Adapter, class Handler>
+auto adapt_handler(const Adapter& adapter, Handler&& handler) {
+  if constexpr (std::is_base_of_v<association_adapter, Adapter>) {
+    return token_adapter<Adapter, std::decay_t<Handler>>(adapter, static_cast<Handler&&>(handler));
+  } else {
+    return adapter.template adapt<Signature>(static_cast<Handler&&>(handler));
+  }
+}
+
+}  // namespace functions
+using namespace functions;
+
+/// An operation whose awaited result is mapped; it lives in the awaiting frame as the operation
+/// itself would.
+template <class Adapter, class Op>
+class [[nodiscard]] mapped_operation : public Op {
+ public:
+  using signature = adapted_signature_t<Adapter, typename Op::signature>;
+
+  mapped_operation(const Adapter& adapter, Op&& inert)
+      : Op(static_cast<Op&&>(inert)), adapter_(adapter) {}
+
+  auto await_resume() {
+    if constexpr (std::is_void_v<decltype(Op::await_resume())>) {
+      Op::await_resume();
+      return adapter_.map();
+    } else {
+      return adapter_.map(Op::await_resume());
+    }
+  }
+
+  template <class Token>
+  auto operator()(Token&& token) && {
+    using adapted = token_adapter<Adapter, std::decay_t<Token>>;
+    return detail::launch(static_cast<Op&&>(*this), adapted(adapter_, static_cast<Token&&>(token)));
+  }
+
+ private:
+  [[no_unique_address]] Adapter adapter_;
+};
+
+/// The initiation that the inner token gets.
+template <class Adapter, class Signature, class Initiation>
+class adapted_initiation {
+ public:
+  template <class I>
+  adapted_initiation(const Adapter& adapter, I&& initiation)
+      : adapter_(adapter), initiation_(static_cast<I&&>(initiation)) {}
+
+  auto get_executor() const
+    requires requires(const Initiation& i) { i.get_executor(); }
+  {
+    return initiation_.get_executor();
+  }
+
+  template <class Handler, class... Args>
+  auto operator()(Handler&& handler, Args&&... args) {
+    return static_cast<Initiation&&>(initiation_)(
+        detail::adapt_handler<Signature>(adapter_, static_cast<Handler&&>(handler)),
+        static_cast<Args&&>(args)...);
+  }
+
+  auto operation() &&
+    requires requires(Initiation&& i) {
+      static_cast<Initiation&&>(i).operation();
+      requires Adapter::template maps_result<Signature>;
+    }
+  {
+    using op = std::decay_t<decltype(static_cast<Initiation&&>(initiation_).operation())>;
+    return mapped_operation<Adapter, op>(adapter_,
+                                         static_cast<Initiation&&>(initiation_).operation());
+  }
+
+ private:
+  [[no_unique_address]] Adapter adapter_;
+  [[no_unique_address]] Initiation initiation_;
+};
+
+}  // namespace detail
+
+template <class Adapter, class Token, class Signature>
+  requires completion_token_for<Token, detail::adapted_signature_t<Adapter, Signature>>
+class async_result<detail::token_adapter<Adapter, Token>, Signature> {
+ public:
+  template <class Initiation, class Tok, class... Args>
+  static auto initiate(Initiation&& initiation, Tok&& token, Args&&... args) {
+    using inner = async_result<Token, detail::adapted_signature_t<Adapter, Signature>>;
+    using adapted = detail::adapted_initiation<Adapter, Signature, std::decay_t<Initiation>>;
+    return inner::initiate(adapted(token, static_cast<Initiation&&>(initiation)),
+                           static_cast<Tok&&>(token).get(), static_cast<Args&&>(args)...);
+  }
+};
+
+}  // namespace beck

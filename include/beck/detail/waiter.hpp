@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the synchronisation primitives are made of: operations that wait in first-in, first-out
+// lists which link them through themselves. Waking one posts it to its executor; nobody continues
+// inside the call that wakes, so neither the number of waiters nor a chain of them uses the stack.
+#pragma once
+
+#include <beck/detail/intrusive_list.hpp>
+#include <beck/run/concurrency.hpp>
+#include <beck/run/op.hpp>
+#include <cstdint>
+
+namespace beck::detail {
+
+/// An operation in the list of a primitive.
+class waiter {
+ public:
+  /// Why a wait ends: 0 (it has what it waited for), a negative result (see make_error()), or
+  /// `dropped`: the primitive is gone, and what waited is given up.
+  using wake_function = void (*)(waiter& self, int result) noexcept;
+  static constexpr int dropped = 1;
+  static constexpr int cancelled = -error::operation_aborted;
+
+  waiter& operator=(const waiter&) = delete;
+
+  /// What kind of access it wants, for primitives with two.
+  bool wants_to_share() const noexcept { return shares_; }
+  void want_to_share(bool shares) noexcept { shares_ = shares; }
+
+  /// Ends the wait. Requires that it was taken out of its list. Afterwards it may be gone.
+  void wake(int result) noexcept { wake_(*this, result); }
+
+ protected:
+  waiter() noexcept = default;
+  waiter(waiter&&) noexcept {}  // inert: it is in no list
+  ~waiter() = default;
+
+  void on_wake(wake_function function) noexcept { wake_ = function; }
+  /// By the thread on which it waits.
+  bool is_listed() const noexcept { return hook_.is_linked(); }
+
+ private:
+  friend class waiter_chain;
+  friend class waiter_list;
+
+  list_hook hook_;
+  wake_function wake_;
+  bool shares_;
+  std::uint64_t ticket_ = 0;  // of its place in the list; 0: it never was in one
+
+  using list = intrusive_list<waiter, &waiter::hook_>;
+};
+
+/// Waiters that were taken out, to be woken when the primitive's state is left alone. They are
+/// woken one by one, and the next one is looked up before; the primitive is not touched any more.
+class waiter_chain {
+ public:
+  waiter_chain() noexcept = default;
+
+  void push(waiter& one) noexcept { waiters_.push_back(one); }
+  void wake_all(int result) noexcept {
+    while (waiter* const next = waiters_.pop_front()) next->wake(result);
+  }
+
+ private:
+  friend class waiter_list;
+  waiter::list waiters_;
+};
+
+/// Those who wait for one primitive, in the order in which they came. Used under its state_lock.
+class waiter_list {
+ public:
+  waiter_list() noexcept = default;
+  /// Gives up those who still wait: handlers are destroyed un-run.
+  ~waiter_list();
+
+  bool empty() const noexcept { return waiters_.empty(); }
+  waiter* front() noexcept { return waiters_.front(); }
+
+  void join(waiter& one) noexcept {
+    one.ticket_ = next_ticket_++;
+    waiters_.push_back(one);
+  }
+  /// The one that came first, or nullptr.
+  waiter* pop() noexcept {
+    waiter* const first = waiters_.pop_front();
+    if (first != nullptr) woken_below_ = first->ticket_ + 1;
+    return first;
+  }
+  void take_all(waiter_chain& into) noexcept {
+    into.waiters_.splice_back(waiters_);
+    woken_below_ = next_ticket_;
+  }
+  /// Takes one out whose wait was cancelled. False: it was taken out before, or never came, and
+  /// keeps the result that it has.
+  bool leave(waiter& one) noexcept {
+    if (one.ticket_ < woken_below_) return false;
+    waiters_.erase(one);
+    one.ticket_ = 0;
+    return true;
+  }
+
+ private:
+  waiter::list waiters_;
+  // Waiters below it were taken out; those who are woken in a chain are still linked meanwhile.
+  std::uint64_t woken_below_ = 1;
+  std::uint64_t next_ticket_ = 1;
+};
+
+/// The operation that waits for a primitive; it gives (error_code), or (error_code, Guard). Access
+/// says what for:
+///   using primitive = ...
+///   static bool try_take(primitive&) noexcept          at once, unless somebody is before it
+///   static bool join(primitive&, waiter&) noexcept     true: it has it at once, and did not join
+///   static bool leave(primitive&, waiter&) noexcept    as waiter_list::leave()
+///   static constexpr const char* waits_for = ...       its name in a dump
+/// Cancellation: leaves the list, with operation_aborted. What was handed over before that is kept:
+/// the completion is the truth.
+template <class Access, class... Guard>
+class [[nodiscard]] wait_operation
+    : public op<wait_operation<Access, Guard...>, void(error_code, Guard...)>,
+      private waiter {
+  using base = op<wait_operation, void(error_code, Guard...)>;
+  using primitive_type = typename Access::primitive;
+
+ public:
+  using typename base::handler;
+  static constexpr const char* waits_for = Access::waits_for;
+
+  explicit wait_operation(primitive_type& primitive) noexcept : primitive_(&primitive) {}
+  /// Moves an inert one.
+  wait_operation(wait_operation&& other) noexcept
+      : base(static_cast<base&&>(other)),
+        waiter(static_cast<waiter&&>(other)),
+        primitive_(other.primitive_) {}
+  wait_operation& operator=(wait_operation&&) = delete;
+  ~wait_operation() {
+    if (is_listed()) [[unlikely]]
+      Access::leave(*primitive_, *this);
+  }
+
+  bool ready() {
+    return Access::try_take(*primitive_) && this->finish(error_code(), Guard(*primitive_)...);
+  }
+  void initiate(handler done) {
+    on_wake(&end_wait);
+    done_ = static_cast<handler&&>(done);
+    if (Access::join(*primitive_, *this)) end_wait(*this, 0);
+  }
+  void cancel() noexcept {
+    primitive_type* const primitive = __atomic_load_n(&primitive_, __ATOMIC_RELAXED);
+    if (primitive != nullptr && Access::leave(*primitive, *this)) end_wait(*this, cancelled);
+  }
+
+ private:
+  static void end_wait(waiter& one, int result) noexcept {
+    auto& self = static_cast<wait_operation&>(one);
+    handler done(static_cast<handler&&>(self.done_));
+    // Whoever was woken is out of its list, and the primitive may go before the coroutine
+    // continues.
+    [[maybe_unused]] primitive_type* const primitive =
+        __atomic_exchange_n(&self.primitive_, nullptr, __ATOMIC_RELAXED);
+    if (result == dropped) return;
+    if (result == 0) {
+      done(error_code(), Guard(*primitive)...);
+    } else {
+      done(make_error(result), Guard()...);
+    }
+  }
+
+  primitive_type* primitive_;
+  handler done_;
+};
+
+}  // namespace beck::detail
