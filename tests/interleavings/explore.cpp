@@ -9,7 +9,6 @@
 int beck::test::busy_limits_max() noexcept { return 30; }  // its cases search for minutes
 
 namespace beck::interleavings {
-using namespace detail;
 namespace {
 constexpr std::uint64_t progress_every = 2'000'000;
 }

@@ -11,7 +11,6 @@
 #include "interleavings/world.hpp"
 
 namespace beck::interleavings {
-using namespace detail;
 
 struct outcome {
   std::uint64_t executions = 0;

@@ -15,7 +15,6 @@ extern "C" {
 }
 
 namespace beck::interleavings {
-using namespace detail;
 namespace {
 // makecontext passes ints only; there is one thread.
 fiber* leaving = nullptr;

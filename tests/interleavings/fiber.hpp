@@ -10,7 +10,6 @@
 #include <ucontext.h>
 
 namespace beck::interleavings {
-using namespace detail;
 
 class fiber {
  public:

@@ -10,7 +10,6 @@
 #include <vector>
 
 namespace beck::interleavings {
-using namespace detail;
 
 /// Thread 0 sets up and checks; the model's own are 1 and up.
 inline constexpr unsigned threads_max = 6;

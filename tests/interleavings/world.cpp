@@ -8,7 +8,6 @@
 #include "interleavings/names.hpp"
 
 namespace beck::interleavings {
-using namespace detail;
 
 unsigned choices::take(unsigned count) {
   if (at_ == path_.size()) path_.push_back({0, static_cast<std::uint8_t>(count)});

@@ -17,7 +17,6 @@
 #include "interleavings/memory.hpp"
 
 namespace beck::interleavings {
-using namespace detail;
 
 using place = std::source_location;
 

@@ -8,7 +8,6 @@
 #include "interleavings/world.hpp"
 
 namespace beck::interleavings {
-using namespace detail;
 namespace {
 
 bool acquires(std::memory_order o) noexcept {

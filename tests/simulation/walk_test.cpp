@@ -32,7 +32,7 @@ namespace {
 /// Which transitions have been seen, by all cases of this binary.
 class coverage {
  public:
-  static void begin() { beck::on_transition = &note; }
+  static void begin() { beck::detail::on_transition = &note; }
 
   /// The first legal transition that has not been seen, as "state event", or "".
   static std::string missing() {
