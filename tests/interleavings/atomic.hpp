@@ -14,7 +14,6 @@
 #include "interleavings/world.hpp"
 
 namespace beck::interleavings {
-using namespace detail;
 
 template <class T>
 std::uint64_t to_bits(T value) noexcept {

@@ -6,7 +6,6 @@
 #include <string_view>
 
 namespace beck::interleavings {
-using namespace detail;
 
 /// "push" of what a compiler calls "void basic_mailbox<Parts>::push(entry*) [with ...]".
 inline std::string_view short_function_name(std::string_view pretty) noexcept {

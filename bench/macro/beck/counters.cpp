@@ -29,7 +29,6 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace beck_peer {
-using namespace detail;
 
 beck::io_context::options context_options(const bench::settings& s) {
   const auto arming = s.arming == "eager"  ? beck::receive_arming::eager

@@ -11,7 +11,6 @@
 #include "../common/settings.hpp"
 
 namespace beck_peer {
-using namespace detail;
 
 // A context on the backend that --backend names; a refusal ends the run with its reason.
 beck::io_context::options context_options(const bench::settings& s);
