@@ -113,7 +113,12 @@ class Calls(unittest.TestCase):
                 self.skipTest("this file system keeps its files in memory")
             except BlockingIOError:
                 pass
-        said, counts = self.look("send", "automatic", "epoll")
+            # The kernel may have begun to read ahead for that look, and keeps pages that it is reading.
+            for _ in range(5):
+                os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                said, counts = self.look("send", "automatic", "epoll")
+                if counts.get("fadvise64", 0) > 0:
+                    break
         self.assertEqual(said, f"{BYTES} bytes by send_file: done")
         self.assertGreater(counts.get("fadvise64", 0), 0)
         self.assertGreater(counts.get("pread64", 0), 0)
