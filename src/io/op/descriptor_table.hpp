@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The descriptors of a loop: slots that any thread takes and gives back, that are reused with a new
-// generation and freed only with the table, so that a late event can always be recognised. The
-// table grows by chunks that never move, because events and other threads name slots by number.
+// The descriptors of a loop. Any thread allocates and frees a slot. A freed slot is reused under a
+// new generation number, so that an event for its former owner is recognised and ignored. The table
+// grows by chunks that never move, because events and other threads name slots by number.
 #pragma once
 
 #include <array>
