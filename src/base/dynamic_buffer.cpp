@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The limits of a dynamic buffer, checked before the container is touched.
-#include <base/length_error.hpp>
+#include "base/fatal_call.hpp"
 #include <beck/base/dynamic_buffer.hpp>
 #include <stdexcept>
 #include <string>

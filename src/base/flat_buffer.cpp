@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The decision of flat_buffer: rotate or grow.
-#include <base/length_error.hpp>
+#include "base/fatal_call.hpp"
 #include <beck/base/assert.hpp>
 #include <beck/base/flat_buffer.hpp>
 #include <cstring>

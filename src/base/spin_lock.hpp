@@ -1,11 +1,31 @@
 // SPDX-License-Identifier: BSL-1.0
-// A lock for a few instructions. It costs one atomic change where nobody else wants it; whoever
-// finds it taken for long yields, since its holder has lost its processor.
+// The atomics of parts that tests/interleavings runs in every order, and a lock for a few
+// instructions that spins, then sleeps.
 #pragma once
 
-#include "base/atomics.hpp"
+#include <atomic>
+#include <thread>
 
+// What the library's lock-free classes are made of. They are templates over it, because the checker
+// of tests/interleavings puts a model in its place and then runs them in every order that the
+// memory model allows; the library itself has them made of this only.
 namespace beck::detail {
+
+struct real_atomics {
+  template <class T>
+  using atomic = std::atomic<T>;
+  /// A member that threads use one after the other, ordered by the atomics.
+  template <class T>
+  using plain = T;
+  /// For whoever spins until another thread has done the rest of something short.
+  static void yield() noexcept { std::this_thread::yield(); }
+  /// How often a spin lock is looked at before its holder is taken to have lost its processor.
+  static constexpr unsigned spins_max = 200;
+  static void fence(std::memory_order order) noexcept { std::atomic_thread_fence(order); }
+};
+
+// A lock for a few instructions. It costs one atomic change where nobody else wants it; whoever
+// finds it taken for long yields, since its holder has lost its processor.
 
 template <class Atomics>
 class basic_spin_lock {

@@ -1,10 +1,46 @@
 // SPDX-License-Identifier: BSL-1.0
+// Checks of a program's use of the library, none of them with NDEBUG: two threads inside one
+// object, and user code that is called under a lock of the library.
+#pragma once
+
+#include <atomic>
+
+#include <beck/base/assert.hpp>
+
+// Misuse that a debug build detects: code of the user, which may do anything, is called while the
+// calling thread holds a spin lock. Each thread counts the locks that it holds. With NDEBUG nothing
+// of this is left.
+namespace beck::detail {
+
+#ifdef NDEBUG
+
+struct held_locks {
+  static void taken() noexcept {}
+  static void given_back() noexcept {}
+  static void must_be_none() noexcept {}
+};
+
+#else
+
+struct held_locks {
+  static void taken() noexcept { ++count; }
+  static void given_back() noexcept { --count; }
+  static void must_be_none() noexcept {
+    BECK_ASSERT(count == 0, "code that the library does not know is called under a spin lock");
+  }
+
+ private:
+  static inline thread_local constinit int count = 0;
+};
+
+#endif
+
+}  // namespace beck::detail
+
 // Misuse that a debug build detects: one object used by two threads at once. An object carries a
 // mark that says who is inside one of its functions; whoever comes in beside ends the program with
 // both places. The mark is relaxed, so that it hides no race from a sanitizer. With NDEBUG nothing
 // of this is left.
-#pragma once
-
 #ifdef NDEBUG
 
 namespace beck::detail {
@@ -20,8 +56,6 @@ class [[maybe_unused]] object_use {
 }  // namespace beck::detail
 
 #else
-
-#include <atomic>
 
 namespace beck::detail {
 

@@ -7,7 +7,7 @@
 
 #include <beck/base/assert.hpp>
 
-#include "base/lock_check.hpp"
+#include "base/use_check.hpp"
 
 namespace beck::detail {
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "base/lock_check.hpp"
+#include "base/use_check.hpp"
 #include "run/stop_walk.hpp"
 
 namespace beck {

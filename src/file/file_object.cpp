@@ -8,7 +8,7 @@
 #include <fcntl.h>
 
 #include "io/loop/io_loop.hpp"
-#include "io/op/perform_file.hpp"
+#include "io/op/perform.hpp"
 
 namespace beck {
 using namespace detail;

@@ -4,7 +4,7 @@
 // and 5.
 #include <beck/net/address.hpp>
 #include <beck/net/address_v6.hpp>
-#include <net/address_parts.hpp>
+#include "net/address_text.hpp"
 
 namespace beck::ip {
 using namespace detail;

@@ -9,7 +9,7 @@
 #include <beck/net/ip_endpoint.hpp>
 #include <cstdio>
 #include <cstring>
-#include <net/text_writer.hpp>
+#include "net/address_text.hpp"
 
 namespace beck::ip {
 using namespace detail;

@@ -21,7 +21,7 @@
 #include "base/fork_count.hpp"
 #include "io/loop/io_loop.hpp"
 #include "io/loop/loop_access.hpp"
-#include "io/system/name_lookup.hpp"
+#include "io/system/requests.hpp"
 
 namespace beck::ip {
 using namespace detail;

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// The parts of executors that need no template: the context's virtual destructor, and running an
-// entry on a thread that has no runner of its own.
+// Executors without a context behind them, and the end of a program whose exception nobody takes.
 #include <beck/run/any_io_executor.hpp>
 
+#include <cstdio>
+#include <utility>
+
+#include "run/terminate.hpp"
+
+// The parts of executors that need no template: the context's virtual destructor, and running an
+// entry on a thread that has no runner of its own.
 namespace beck {
 using namespace detail;
 
@@ -19,3 +25,26 @@ void detail::run_entry_here(queue_entry* entry) {
 }
 
 }  // namespace beck
+
+// An exception that nobody takes is never swallowed.
+namespace beck::detail {
+
+void terminate_unhandled(std::exception_ptr error,
+                         const std::source_location* spawned_at) noexcept {
+  if (spawned_at == nullptr || spawned_at->line() == 0) {
+    std::fprintf(stderr, "beck: an exception escaped a detached task or a pool's handler: ");
+  } else {
+    std::fprintf(stderr, "beck: an exception escaped a detached task, spawned at %s:%u: ",
+                 spawned_at->file_name(), static_cast<unsigned>(spawned_at->line()));
+  }
+  try {
+    std::rethrow_exception(std::move(error));
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+  } catch (...) {
+    std::fprintf(stderr, "of unknown type\n");
+  }
+  std::terminate();
+}
+
+}  // namespace beck::detail

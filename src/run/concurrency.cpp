@@ -5,7 +5,7 @@
 
 #include <sched.h>
 
-#include "base/lock_check.hpp"
+#include "base/use_check.hpp"
 
 namespace beck::detail {
 

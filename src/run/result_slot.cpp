@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
+// Results on their way to a coroutine: the slot in which a handler leaves them, and the end of a
+// program that drops a failed one.
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include <beck/base/assert.hpp>
+#include <beck/detail/checked_result.hpp>
+#include <beck/detail/result_slot.hpp>
+#include <beck/detail/runner.hpp>
+
 // Getting a result back to what waits: inside the initiation by not suspending, else by a post to
 // where it waits. The initiation may still run on its own thread then; it only looks at its stack.
-#include <beck/base/assert.hpp>
-#include <beck/detail/result_slot.hpp>
-
 namespace beck::detail {
 
 scope& ambient_scope() noexcept {
@@ -42,6 +50,21 @@ void completion_slot::abandoned() noexcept {
   }
   const outstanding_work home(executor(), true);
   run(this, nullptr);
+}
+
+// The end of a program that dropped a failed result; here and not in base/, because only the runner
+// knows whether a coroutine is running or being destroyed.
+
+void report_dropped(const result_error& error, const std::source_location& at) noexcept {
+  const runner* const here = runner::current();
+  if (here == nullptr || here->destroys || std::uncaught_exceptions() != 0) return;
+  const char* const operation = *error.operation() == '\0' ? "an operation" : error.operation();
+  std::fprintf(stderr,
+               "%s:%u: the failed result of %s was dropped: %s (%s). Look at it, or say "
+               "beck::ignore(...)\n",
+               at.file_name(), static_cast<unsigned>(at.line()), operation, error.message().c_str(),
+               at.function_name());
+  std::abort();
 }
 
 }  // namespace beck::detail

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// The thread's current runner, and the rare half of resume().
+// The runner's delivery of entries, the hop of a coroutine to another executor, and the mark of a
+// call that starts an operation.
+#include <beck/base/error.hpp>
+#include <beck/detail/hop.hpp>
+#include <beck/detail/initiating_call.hpp>
 #include <beck/detail/runner.hpp>
 
+// The thread's current runner, and the rare half of resume().
 namespace beck::detail {
 
 thread_local constinit runner* runner::current_ [[gnu::tls_model("initial-exec")]] = nullptr;
@@ -15,5 +20,47 @@ void runner::continue_unwound() {
   after_ = entry->next;
   entry->run(entry, this);
 }
+
+// The way of a hop: one entry, queued once on its way and, if that is another executor, once more
+// at home.
+
+namespace {
+
+constexpr wait_kind waits_elsewhere{[](void*, scope&) noexcept -> scope* { return nullptr; },
+                                    "its turn on another executor"};
+
+}  // namespace
+
+/// It ends behind what is queued at home.
+void hop_operation::refuse() noexcept { refused_ = home_->stop_result(); }
+
+void hop_operation::throw_refused() const { throw_error(make_error(refused_), "post"); }
+
+void hop_operation::take_detour() {
+  run = &go_home;
+  home_->executor().on_work_started();
+  static_cast<void>(home_->wait_at(this, waits_elsewhere));  // a stop changes nothing
+  through_.post(this);
+}
+
+void hop_operation::resume(queue_entry* entry, runner* where) {
+  if (where == nullptr) return;  // the frame belongs to its tree, which destroys it
+  ++where->counters.delivered;
+  auto* self = static_cast<hop_operation*>(entry);
+  self->home_->resume(self->coroutine_, *where);
+}
+
+void hop_operation::go_home(queue_entry* entry, runner* where) {
+  auto* self = static_cast<hop_operation*>(entry);
+  const outstanding_work home(self->home_->executor(), true);
+  if (where == nullptr) return;
+  self->run = &resume;
+  home.executor().post(self);  // from here on the frame may be gone
+}
+
+// The innermost initiating function of each thread.
+
+thread_local constinit initiating_call* initiating_call::innermost_
+    [[gnu::tls_model("initial-exec")]] = nullptr;
 
 }  // namespace beck::detail

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
+// Scopes connect a wait with its cancellation: stopping walks from the outermost to the leaf, a
+// scope inside another one passes on what comes from outside.
+#include <beck/base/assert.hpp>
+#include <beck/base/error.hpp>
+#include <beck/detail/inner_scope.hpp>
+#include <beck/detail/scope.hpp>
+
+#include "base/use_check.hpp"
+#include "run/stop_walk.hpp"
+
 // Stopping a scope: it and all below are told, scope by scope and without a stack; then what they
 // wait for is cancelled. If that belongs to another context a message goes there and comes back,
 // and until it is back the coroutine does not go on.
-#include <beck/detail/scope.hpp>
-
-#include <beck/base/assert.hpp>
-#include <beck/base/error.hpp>
-
-#include "base/lock_check.hpp"
-#include "run/stop_walk.hpp"
-
 namespace beck::detail {
 namespace {
 
@@ -190,6 +192,34 @@ void scope::come_home(queue_entry* entry, runner* where) {
   if (where == nullptr || !pending) return;
   if (self.stop_requested()) forbid_inline(where);
   where->resume(pending);
+}
+
+// The link between an inner scope and the one around it.
+
+namespace {
+
+constexpr wait_kind waits_for_scope{
+    [](void* leaf, scope&) noexcept -> scope* { return static_cast<scope*>(leaf); }, "",
+    wait_kind::leaf::inner_scope};
+
+constexpr wait_kind waits_for_shielded{[](void*, scope&) noexcept -> scope* { return nullptr; }, "",
+                                       wait_kind::leaf::inner_scope};
+
+}  // namespace
+
+inner_scope::inner_scope(scope& outer) noexcept
+    : scope(outer.executor(), outer.locals()), outer_(outer) {
+  if (!outer.wait_at(static_cast<scope*>(this), waits_for_scope)) stop(outer.reason());
+}
+
+shielding_scope::shielding_scope(scope& outer) noexcept
+    : scope(outer.executor(), outer.locals()), outer_(outer) {
+  static_cast<void>(outer.wait_at(static_cast<scope*>(this), waits_for_shielded));
+}
+
+inner_scope::~inner_scope() {
+  outer_.stop_waiting();
+  if (interrupted() && outer_.stop_requested()) outer_.note_interrupted();
 }
 
 }  // namespace beck::detail

@@ -9,7 +9,7 @@
 
 #include <beck/detail/block.hpp>
 
-#include "base/lock_check.hpp"
+#include "base/use_check.hpp"
 
 #include "base/fork_count.hpp"
 

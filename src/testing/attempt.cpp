@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A run in this process. The crash scene knows the world while it lives.
-#include "testing/attempt.hpp"
+#include "testing/shrinker.hpp"
 
 #include <exception>
 #include <string_view>

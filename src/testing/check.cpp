@@ -9,11 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "testing/attempt.hpp"
 #include "testing/check_access.hpp"
 #include "testing/crash_scene.hpp"
 #include "testing/shrinker.hpp"
-#include "testing/tape_access.hpp"
 
 namespace beck::testing::sim {
 using namespace detail;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the runner reads of the options and worlds that users hold.
+// The insides of public classes of this folder, for its sources.
 #pragma once
 
 #include <beck/testing/check.hpp>
+#include <beck/testing/tape.hpp>
 
+#include "io/sim/sim_tape.hpp"
+
+// What the runner reads of the options and worlds that users hold.
 namespace beck::detail {
 class sim_world;
 }
@@ -28,6 +32,17 @@ struct check_access {
     if (how.on_run_ != nullptr) how.on_run_(seed, hash, how.on_run_data_);
   }
   static const char* command(const check_options& how) noexcept { return how.command_; }
+};
+
+}  // namespace beck::testing::sim
+
+// Between the tapes that users hold and the simulator's.
+namespace beck::testing::sim {
+using namespace detail;
+
+struct tape_access {
+  static tape make(const sim_tape& draws);
+  static const sim_tape& draws_of(const tape& from) noexcept;
 };
 
 }  // namespace beck::testing::sim

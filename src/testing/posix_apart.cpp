@@ -15,8 +15,8 @@
 #include <beck/base/error.hpp>
 #include <beck/base/unique_fd.hpp>
 
-#include "testing/attempt.hpp"
 #include "testing/crash_scene.hpp"
+#include "testing/shrinker.hpp"
 
 namespace beck::testing::sim {
 using namespace detail;

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "io/sim/sim_world.hpp"
-#include "testing/attempt.hpp"
 #include "testing/crash_scene.hpp"
+#include "testing/shrinker.hpp"
 
 extern "C" void __sanitizer_set_death_callback(void (*callback)()) __attribute__((weak));
 

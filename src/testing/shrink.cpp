@@ -2,8 +2,8 @@
 // The public face of the shrinker.
 #include <beck/testing/shrink.hpp>
 
+#include "testing/check_access.hpp"
 #include "testing/shrinker.hpp"
-#include "testing/tape_access.hpp"
 
 namespace beck::testing::sim {
 using namespace detail;

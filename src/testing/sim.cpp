@@ -13,7 +13,6 @@
 #include "io/loop/loop_access.hpp"
 #include "io/sim/sim_system.hpp"
 #include "testing/check_access.hpp"
-#include "testing/tape_access.hpp"
 
 namespace beck {
 using namespace detail;

@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "transfer/copy_work.hpp"
+#include "transfer/transfer_work.hpp"
 
 namespace beck {
 using namespace detail;

@@ -5,7 +5,7 @@
 
 #include <beck/coro/task_group.hpp>
 
-#include "transfer/copy_work.hpp"
+#include "transfer/transfer_work.hpp"
 
 namespace beck::detail {
 namespace {

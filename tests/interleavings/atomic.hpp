@@ -256,7 +256,7 @@ class futex_queue {
   std::vector<bool*> waiting_;
 };
 
-/// What real_atomics is to the library (src/base/atomics.hpp).
+/// What real_atomics is to the library (src/base/spin_lock.hpp).
 struct modelled_atomics {
   template <class T>
   using atomic = interleavings::atomic<T>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The private queue of a thread of a shared context (src/io/shared/private_queue.hpp), and how the
-// thread learns without a lock which other to wake (src/io/shared/sleep_notice.hpp): others steal
+// thread learns without a lock which other to wake (src/io/shared/baton.hpp): others steal
 // while the owner pushes and pops; and a handler queues an entry and then waits for it, while the
 // other thread is about to sleep. With them the mailbox of a shared context, which one thread
 // empties while another sleeps.
@@ -13,7 +13,7 @@
 #include "interleavings/mailbox_parts.hpp"
 #include "interleavings/report_outcome.hpp"
 #include "io/loop/mailbox.hpp"
-#include "io/shared/sleep_notice.hpp"
+#include "io/shared/baton.hpp"
 
 using beck::interleavings::bounds;
 using beck::interleavings::check;

@@ -17,8 +17,8 @@
 #include <beck/net/address.hpp>
 #include <beck/net/ip_endpoint.hpp>
 
-#include "io/system/name_lookup.hpp"
 #include "io/system/posix_system.hpp"
+#include "io/system/requests.hpp"
 #include "support/context_seam.hpp"
 #include "support/machine.hpp"
 

@@ -10,7 +10,7 @@
 #include <deque>
 #include <optional>
 
-#include "io/uring/kernel_abi.hpp"
+#include "io/uring/ring_kernel.hpp"
 
 namespace beck::testing {
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "io/sim/sim_draws.hpp"
-#include "testing/tape_access.hpp"
+#include "testing/check_access.hpp"
 
 using namespace beck;
 using namespace beck::detail;

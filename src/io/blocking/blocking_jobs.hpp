@@ -4,10 +4,16 @@
 // ones play it (sim_jobs).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <beck/detail/operation.hpp>
 
+#include "io/system/system.hpp"
+
+// Calls that block, for operations that nothing better can be done for: name lookups, and files
+// where there is no ring. Real contexts have a pool of threads for them (blocking_pool), simulated
+// ones play it (sim_jobs).
 namespace beck::detail {
 
 /// So many at once as job_line says; the others wait in a queue, which needs no bound because it
@@ -27,5 +33,11 @@ class blocking_jobs {
   /// time has passed, and whoever still performs something leaves the loop alone from now on.
   virtual bool settle(std::int64_t deadline) noexcept = 0;
 };
+
+// The call behind each kind of operation that may be performed by a thread of its own.
+
+/// Value or -errno; may wait. Reads of `op` only what its request is, and writes nothing that the
+/// runner looks at meanwhile (state, flags). Thread: any.
+std::ptrdiff_t perform_blocking(system& sys, io_op& op) noexcept;
 
 }  // namespace beck::detail

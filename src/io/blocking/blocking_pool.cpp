@@ -8,8 +8,8 @@
 #include <new>
 #include <system_error>
 
+#include "io/blocking/blocking_jobs.hpp"
 #include "io/blocking/loop_jobs.hpp"
-#include "io/blocking/perform_blocking.hpp"
 
 namespace beck::detail {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Between the loop and who makes its blocking calls.
+// Blocking calls: the call behind each kind of operation, and the way between the loop and the
+// threads that make it.
 #include "io/blocking/loop_jobs.hpp"
 
 #include <cerrno>
@@ -8,11 +9,24 @@
 #include <beck/detail/file_operation.hpp>
 #include <beck/detail/job_operation.hpp>
 
+#include "io/blocking/blocking_jobs.hpp"
 #include "io/blocking/blocking_pool.hpp"
 #include "io/loop/io_loop.hpp"
+#include "io/op/lent_buffers.hpp"
+#include "io/op/perform.hpp"
 #include "io/op/transitions.hpp"
 
+// The kinds that may block: jobs and calls on files.
 namespace beck::detail {
+
+std::ptrdiff_t perform_blocking(system& sys, io_op& op) noexcept {
+  if (op.kind == op_kind::job) return static_cast<job_operation&>(op).perform(sys);
+  if (!is_file(op.kind)) return -EOPNOTSUPP;
+  return_buffers(op);  // this thread writes there now, not the kernel
+  return perform_file(sys, static_cast<file_operation&>(op));
+}
+
+// Between the loop and who makes its blocking calls.
 
 job_operation::job_operation(io_context& context, function what) noexcept
     : job_operation(context, what, nullptr, 0) {}

@@ -9,7 +9,7 @@
 #include "io/loop/io_loop.hpp"
 #include "io/sim/sim_driver.hpp"
 #include "io/system/posix_system.hpp"
-#include "io/uring/posix_ring_kernel.hpp"
+#include "io/uring/ring_kernel.hpp"
 #include "io/uring/uring_driver.hpp"
 
 namespace beck::detail {

@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "io/driver/driver_host.hpp"
-#include "io/op/perform_file.hpp"
+#include "io/op/perform.hpp"
 #include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"
 

@@ -10,7 +10,7 @@
 #include <beck/io/timer_object.hpp>
 
 #include "io/loop/io_loop.hpp"
-#include "io/loop/operation_use.hpp"
+#include "io/loop/loop_access.hpp"
 
 namespace beck::detail {
 

@@ -20,8 +20,6 @@
 #include "io/loop/run_end.hpp"
 #include "io/loop/runner_slot.hpp"
 #include "io/loop/timer_queue.hpp"
-#include "io/loop/timer_state.hpp"
-#include "io/loop/wall_timers.hpp"
 #include "io/op/accept_pause.hpp"
 #include "io/op/lease_pool.hpp"
 #include "io/shared/shared_runners.hpp"

@@ -10,7 +10,7 @@
 
 #include <beck/detail/queue_entry.hpp>
 
-#include "base/atomics.hpp"
+#include "base/spin_lock.hpp"
 
 namespace beck::detail {
 

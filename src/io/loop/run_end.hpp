@@ -5,7 +5,7 @@
 // those that are between the change and the end of their wake-up.
 #pragma once
 
-#include "base/atomics.hpp"
+#include "base/spin_lock.hpp"
 
 namespace beck::detail {
 

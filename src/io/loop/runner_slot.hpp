@@ -3,7 +3,7 @@
 // borrows the idle loop for a moment to close, cancel or set something.
 #pragma once
 
-#include "base/atomics.hpp"
+#include "base/spin_lock.hpp"
 
 namespace beck::detail {
 

@@ -1,18 +1,47 @@
 // SPDX-License-Identifier: BSL-1.0
-// Points in time that something waits for: a four-ary heap in user space, so that no timer costs a
-// system call and only the earliest deadline reaches the kernel, as the time-out of the loop's
-// wait. What was added since the last look is not in order yet, so that what is armed and disarmed
-// within one turn costs neither a comparison nor a walk.
+// Timers in user space: a heap of deadlines on the steady clock, the waits of one timer object, and
+// the timers of the system clock, which looks once a second whether it was set.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include <beck/base/assert.hpp>
+#include <beck/detail/loop_order.hpp>
 #include <beck/detail/timer_entry.hpp>
+#include <beck/io/timer_object.hpp>
 
+#include "base/use_check.hpp"
+
+// A timer, as the loop sees it.
 namespace beck::detail {
+
+class io_loop;
+class timer_operation;
+
+/// A timer's part on the runner's side: the waits that are in flight.
+struct timer_state {
+  timer_state(io_loop& where, any_io_executor how, clock_kind which) noexcept
+      : executor(std::move(how)), clock(which) {
+    // A store of its own: fused with its neighbour it would delay the loads that come next.
+    __atomic_store_n(&loop, &where, __ATOMIC_RELAXED);
+  }
+
+  io_loop* loop;
+  any_io_executor executor;
+  clock_kind clock;
+  timer_operation* first = nullptr;  ///< oldest
+  timer_operation* last = nullptr;
+  loop_order release_order{};  ///< carries the end of its object to the runner
+  use_mark used{};
+};
+
+// Points in time that something waits for: a four-ary heap in user space, so that no timer costs a
+// system call and only the earliest deadline reaches the kernel, as the time-out of the loop's
+// wait. What was added since the last look is not in order yet, so that what is armed and disarmed
+// within one turn costs neither a comparison nor a walk.
 
 /// Thread: the runner.
 class timer_queue {
@@ -74,6 +103,40 @@ class timer_queue {
   std::uint32_t size_ = 0;
   std::uint32_t capacity_ = 0;
   std::uint64_t sequence_ = 0;
+};
+
+// Waits for a date. The date may be set at any time and nothing tells a process, so the earliest
+// wait is looked at again within a second; a single entry of the loop's steady timers does that for
+// all of them.
+
+class io_loop;
+
+/// Deadlines are dates, in nanoseconds since 1970. Thread: the runner of `loop`.
+class wall_timers {
+ public:
+  /// How long a change of the date may go unnoticed.
+  static constexpr std::int64_t look_ns_max = 1'000'000'000;
+
+  explicit wall_timers(io_loop& loop) noexcept : loop_(loop), look_(*this) {}
+
+  /// Requires that it is not armed. False if there is no memory; nothing has changed then.
+  bool add(timer_entry& entry) noexcept;
+  /// Requires that it is armed.
+  void remove(timer_entry& entry) noexcept;
+
+ private:
+  struct look_entry : timer_entry {
+    explicit look_entry(wall_timers& whose) noexcept : owner(whose) {}
+    wall_timers& owner;
+  };
+
+  static void look(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
+  /// `date` is now.
+  bool arm_look(std::int64_t date) noexcept;
+
+  io_loop& loop_;
+  timer_queue waits_;
+  look_entry look_;
 };
 
 }  // namespace beck::detail

@@ -15,7 +15,7 @@
 
 #include "base/fork_count.hpp"
 #include "io/loop/io_loop.hpp"
-#include "io/system/spawn.hpp"
+#include "io/system/requests.hpp"
 
 namespace beck {
 using namespace detail;

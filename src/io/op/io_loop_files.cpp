@@ -4,7 +4,7 @@
 #include <cerrno>
 
 #include "io/loop/io_loop.hpp"
-#include "io/op/perform_file.hpp"
+#include "io/op/perform.hpp"
 
 namespace beck::detail {
 namespace {

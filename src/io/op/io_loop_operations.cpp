@@ -8,7 +8,6 @@
 
 #include "io/loop/io_loop.hpp"
 #include "io/loop/loop_access.hpp"
-#include "io/loop/operation_use.hpp"
 #include "io/loop/signal_state.hpp"
 #include "io/op/lent_buffers.hpp"
 #include "io/op/readiness.hpp"

@@ -6,7 +6,7 @@
 #include <beck/detail/message_operation.hpp>
 
 #include "base/sanitizers.hpp"
-#include "io/op/perform_file.hpp"
+#include "io/op/perform.hpp"
 
 namespace beck::detail {
 

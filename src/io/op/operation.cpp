@@ -4,9 +4,13 @@
 #include <beck/base/assert.hpp>
 #include <beck/detail/file_operation.hpp>
 #include <beck/io/timer_object.hpp>
+#include <beck/io/uring_submit.hpp>
 
-#include "io/loop/operation_use.hpp"
+#include "io/loop/io_loop.hpp"
+#include "io/loop/loop_access.hpp"
 
+// Operations as coroutines see them: trying before suspending, waiting, cancelling, resuming, and
+// the words of their errors, which are those of the synchronous forms.
 namespace beck::detail {
 namespace {
 
@@ -165,6 +169,17 @@ void remote_cancel::come_home(queue_entry* entry, runner* where) {
   auto& request = *static_cast<remote_cancel*>(static_cast<loop_order*>(entry)->subject);
   request.message_.reset();
   if (request.delivery_ != nullptr) request.delivery_->run(request.delivery_, where);
+}
+
+// Raw entries belong to no descriptor: they hang on the loop's own.
+
+raw_operation::raw_operation(io_context& context, fill_function how) noexcept
+    : operation(op_kind::raw, nullptr, nullptr, 0), fill_(how) {
+  target = &static_cast<io_loop*>(context.get_executor().target())->no_descriptor();
+}
+
+void fill_raw(io_op& op, io_uring_sqe& entry) noexcept {
+  static_cast<raw_operation&>(op).fill(entry);
 }
 
 }  // namespace beck::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // One switch, no default: a new call does not compile until it is decided here.
-#include "io/op/perform_file.hpp"
+#include "io/op/perform.hpp"
 
 #include <cerrno>
 

@@ -16,7 +16,6 @@
 #include "io/driver/driver.hpp"
 #include "io/shared/baton.hpp"
 #include "io/shared/private_queue.hpp"
-#include "io/shared/sleep_notice.hpp"
 
 namespace beck::detail {
 

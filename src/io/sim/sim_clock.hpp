@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Virtual steady time. It moves only when the simulation moves it.
+// The clock of a simulated world, and the digest of all that happens in it.
 #pragma once
 
 #include <cstdint>
 
+// Virtual steady time. It moves only when the simulation moves it.
 namespace beck::detail {
 
 class sim_clock {
@@ -30,6 +31,21 @@ class sim_clock {
 
  private:
   std::int64_t now_;
+};
+
+// The hash of a run: what happened, when, with which result. Only numbers that mean the same on
+// every compiler may go in: no addresses, no sizes of types, no real time.
+
+class sim_digest {
+ public:
+  void fold(std::uint64_t word) noexcept {
+    value_ = (value_ ^ word) * 0xd6e8feb86659fd93;
+    value_ ^= value_ >> 32;
+  }
+  std::uint64_t value() const noexcept { return value_; }
+
+ private:
+  std::uint64_t value_ = 0x2545f4914f6cdd1d;
 };
 
 }  // namespace beck::detail

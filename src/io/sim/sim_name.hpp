@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Socket names as the simulated network compares them, and their form as the kernel's sockaddr.
+// Addresses of simulated sockets, and the answers of the simulated resolver.
 #pragma once
 
 #include <array>
@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <string>
 
+#include "io/system/requests.hpp"
+
+// Socket names as the simulated network compares them, and their form as the kernel's sockaddr.
 namespace beck::detail {
 
 /// A v6 address; v4 addresses are mapped ones (::ffff:a.b.c.d), whatever the socket's family.
@@ -32,5 +35,15 @@ sim_address any_address(int family) noexcept;
 int parse_name(int family, const void* data, std::size_t bytes, sim_name& name);
 /// Writes as much of the sockaddr as fits into `bytes`, and its whole size there.
 void write_name(int family, const sim_name& name, void* data, std::size_t& bytes) noexcept;
+
+// The names of a simulated world: its hosts are each other's only neighbours, and every host calls
+// itself localhost. A few services have the names that they have everywhere.
+
+class sim_host;
+
+/// As system::look_up() and name_of().
+int sim_look_up(sim_host& asking, const name_question& question, name_sink& sink) noexcept;
+int sim_name_of(sim_host& asking, const void* address, std::size_t bytes,
+                name_texts& names) noexcept;
 
 }  // namespace beck::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Looking up names in a world, with the answers that getaddrinfo(3) would give there.
-#include "io/sim/sim_names.hpp"
+#include "io/sim/sim_name.hpp"
 
 #include <cerrno>
 #include <charconv>

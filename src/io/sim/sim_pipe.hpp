@@ -1,13 +1,33 @@
 // SPDX-License-Identifier: BSL-1.0
-// One direction of a connection: a ring of bytes that are on their way or wait to be read. Four
-// positions in the stream tell them apart: acknowledged <= read <= arrived <= sent.
+// What lies in simulated sockets: datagrams with their senders, and the bytes of a pipe or a
+// stream.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "io/sim/sim_name.hpp"
+
+// One simulated datagram, on its way or in the queue of a socket. Plain data.
 namespace beck::detail {
+
+class sim_host;
+struct sim_socket;
+
+struct sim_datagram {
+  sim_name from;
+  sim_name to;
+  std::vector<char> bytes;
+  // Of what travels between hosts:
+  sim_host* source = nullptr;
+  sim_host* target = nullptr;
+  sim_socket* sender = nullptr;
+  std::uint32_t sender_generation = 0;
+};
+
+// One direction of a connection: a ring of bytes that are on their way or wait to be read. Four
+// positions in the stream tell them apart: acknowledged <= read <= arrived <= sent.
 
 class sim_pipe {
  public:

@@ -7,7 +7,6 @@
 #include <deque>
 #include <vector>
 
-#include "io/sim/sim_datagram.hpp"
 #include "io/sim/sim_name.hpp"
 #include "io/sim/sim_options.hpp"
 #include "io/sim/sim_pipe.hpp"

@@ -12,7 +12,7 @@
 #include <beck/base/assert.hpp>
 #include <beck/detail/message_operation.hpp>
 
-#include "io/sim/sim_names.hpp"
+#include "io/sim/sim_name.hpp"
 #include "io/sim/sim_runners.hpp"
 
 namespace beck::detail {

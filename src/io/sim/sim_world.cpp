@@ -8,7 +8,7 @@
 #include <beck/base/assert.hpp>
 #include <beck/base/duration.hpp>
 
-#include "io/system/signal_sink.hpp"
+#include "io/system/requests.hpp"
 
 namespace beck::detail {
 

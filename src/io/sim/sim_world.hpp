@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "io/sim/sim_clock.hpp"
-#include "io/sim/sim_digest.hpp"
 #include "io/sim/sim_draws.hpp"
 #include "io/sim/sim_faults.hpp"
 #include "io/sim/sim_files.hpp"

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// Calls that raise SIGPIPE and cannot be told not to: sendfile(2), splice(2). A library must not
-// change what the program does with its signals, so the signal is blocked in this thread meanwhile
-// and taken back if it came.
+// Calls that raise SIGPIPE and cannot be told not to: sendfile(2), splice(2), and writev(2) to
+// pipes before Linux 6.18. A library must not change what the program does with its signals, so the
+// signal is blocked in this thread meanwhile and taken back if it came.
 #pragma once
 
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
 
+// Calls that raise SIGPIPE and cannot be told not to: sendfile(2), splice(2). A library must not
+// change what the program does with its signals, so the signal is blocked in this thread meanwhile
+// and taken back if it came.
 namespace beck::detail {
 
 /// SIGPIPE of this thread, blocked while this lives.
@@ -47,5 +50,15 @@ std::ptrdiff_t with_pipe_signal_kept_back(std::size_t bytes, Call call) noexcept
   if (result != -EAGAIN && result != static_cast<std::ptrdiff_t>(bytes)) kept.take_back();
   return result;
 }
+
+// Writing to pipes without SIGPIPE: the form for kernels that have none, which tests reach here.
+
+struct io_vector;
+
+/// writev(2) to a pipe that may have no readers. Linux before 6.18 cannot be told to send no
+/// signal, so SIGPIPE is blocked in this thread meanwhile, and taken back if it came: two more
+/// system calls for each write. The signal mask, a signal that was pending before and every other
+/// thread stay as they were.
+std::ptrdiff_t write_blocking_signal(int fd, const io_vector* parts, std::size_t count) noexcept;
 
 }  // namespace beck::detail

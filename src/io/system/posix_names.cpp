@@ -6,8 +6,8 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
-#include "io/system/name_lookup.hpp"
 #include "io/system/posix_system.hpp"
+#include "io/system/requests.hpp"
 
 namespace beck::detail {
 namespace {

@@ -20,7 +20,7 @@
 
 #include "base/fork_count.hpp"
 #include "io/system/posix_system.hpp"
-#include "io/system/spawn.hpp"
+#include "io/system/requests.hpp"
 
 namespace beck::detail {
 namespace {

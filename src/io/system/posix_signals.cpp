@@ -11,7 +11,7 @@
 
 #include "base/fork_count.hpp"
 #include "io/system/posix_system.hpp"
-#include "io/system/signal_sink.hpp"
+#include "io/system/requests.hpp"
 
 namespace beck::detail {
 namespace {

@@ -2,7 +2,7 @@
 //
 // One system call a function, errno turned into a result. Nothing is retried and nothing is decided
 // here: that is the ring's, so that it can be tested against a kernel that refuses.
-#include "io/uring/posix_ring_kernel.hpp"
+#include "io/uring/ring_kernel.hpp"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>

@@ -11,8 +11,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "io/uring/refusal.hpp"
-
 namespace beck::uring {
 namespace {
 

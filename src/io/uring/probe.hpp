@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-//
-// Finds out what io_uring the running kernel gives us, by doing: sets a ring up with the flags we
-// want, then with fewer, lets a no-op, a multishot poll and a cancel complete on it, and asks which
-// operations exist. Versions are never compared: distributions carry features back, and containers
-// take them away (U13).
+// Whether a ring of this kernel is usable, found by making one and trying it; and the words for
+// each reason why it is not.
 #pragma once
 
 #include <bitset>
@@ -12,7 +9,28 @@
 
 #include "io/uring/ring.hpp"
 
+// Words for the ways in which a machine refuses a ring (U13). An operator who reads them should
+// know which knob to turn without a search engine; the facts come first so that the wording can be
+// tested without the machine.
 namespace beck::uring {
+
+/// What an operator can change about a refusal. -1, and 0 for a limit: not known.
+struct refusal_facts {
+  int io_uring_disabled = -1;          ///< kernel.io_uring_disabled, Linux 6.6
+  std::uint64_t locked_bytes_max = 0;  ///< RLIMIT_MEMLOCK
+  std::uint64_t files_max = 0;         ///< RLIMIT_NOFILE
+};
+
+/// Reads the facts of this process and machine.
+refusal_facts read_refusal_facts();
+
+/// A line such as "io_uring_setup: EPERM (kernel.io_uring_disabled = 2)".
+std::string describe_refusal(const char* call, int error, const refusal_facts& facts);
+
+// Finds out what io_uring the running kernel gives us, by doing: sets a ring up with the flags we
+// want, then with fewer, lets a no-op, a multishot poll and a cancel complete on it, and asks which
+// operations exist. Versions are never compared: distributions carry features back, and containers
+// take them away (U13).
 
 /// The outcome of `open_probed`.
 struct probe_result {

@@ -2,7 +2,7 @@
 //
 // The names of the errors and the knobs behind them, with the values this machine has for them.
 // Read only when a ring was refused, so nothing in here needs to be quick.
-#include "io/uring/refusal.hpp"
+#include "io/uring/probe.hpp"
 
 #include <sys/resource.h>
 

@@ -14,7 +14,7 @@
 #include "base/fatal_call.hpp"
 #include "io/driver/driver_host.hpp"
 #include "io/loop/mailbox.hpp"
-#include "io/op/perform_file.hpp"
+#include "io/op/perform.hpp"
 #include "io/op/transitions.hpp"
 #include "io/system/wake.hpp"
 #include "io/uring/probe.hpp"

@@ -13,7 +13,7 @@
 
 #include "base/sanitizers.hpp"
 #include "io/driver/driver_host.hpp"
-#include "io/op/perform_file.hpp"
+#include "io/op/perform.hpp"
 #include "io/op/transitions.hpp"
 #include "io/uring/token.hpp"
 #include "io/uring/uring_driver.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The inbox of a signal set: order, its bound, what is forgotten, and several threads that fill it.
-#include "io/loop/signal_inbox.hpp"
+#include "io/loop/signal_state.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Writing without SIGPIPE on kernels that cannot be told to send none, and sending files, for which
 // none can: what the program has done with its signals is the same before and after.
-#include "io/system/posix_pipes.hpp"
+#include "io/system/pipe_signal.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -19,7 +19,6 @@
 #include <beck/detail/vector_operation.hpp>
 
 #include "base/sanitizers.hpp"
-#include "io/system/pipe_signal.hpp"
 #include "io/system/posix_system.hpp"
 #include "support/report.hpp"
 

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "io/op/direction.hpp"
-#include "io/uring/posix_ring_kernel.hpp"
 #include "io/uring/probe.hpp"
+#include "io/uring/ring_kernel.hpp"
 #include "support/conformance.hpp"
 #include "support/context_seam.hpp"
 #include "support/stream_pair.hpp"

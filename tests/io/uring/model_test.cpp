@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "io/uring/posix_ring_kernel.hpp"
 #include "io/uring/probe.hpp"
+#include "io/uring/ring_kernel.hpp"
 #include "support/conformance.hpp"
 #include "support/ring_entries.hpp"
 #include "support/scripted_ring.hpp"

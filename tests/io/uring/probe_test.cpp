@@ -9,8 +9,7 @@
 #include <cerrno>
 #include <string>
 
-#include "io/uring/posix_ring_kernel.hpp"
-#include "io/uring/refusal.hpp"
+#include "io/uring/ring_kernel.hpp"
 #include "support/conformance.hpp"
 #include "support/ring_entries.hpp"
 #include "support/scripted_ring.hpp"

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "io/uring/posix_ring_kernel.hpp"
 #include "io/uring/probe.hpp"
+#include "io/uring/ring_kernel.hpp"
 #include "support/conformance.hpp"
 #include "support/ring_entries.hpp"
 
