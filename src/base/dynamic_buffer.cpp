@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The limits of a dynamic buffer, checked before the container is touched.
-#include "base/fatal_call.hpp"
 #include <beck/base/dynamic_buffer.hpp>
 #include <stdexcept>
 #include <string>
+#include "base/fatal_call.hpp"
 
 namespace beck {
 using namespace detail;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The decision of flat_buffer: rotate or grow.
-#include "base/fatal_call.hpp"
 #include <beck/base/assert.hpp>
 #include <beck/base/flat_buffer.hpp>
 #include <cstring>
 #include <utility>
+#include "base/fatal_call.hpp"
 
 namespace beck {
 using namespace detail;
