@@ -17,6 +17,7 @@ namespace beck {
 
 namespace detail {
 class io_loop;
+class op_engine;
 class sim_host;
 struct backend_selection;
 
@@ -137,6 +138,7 @@ class io_context : public execution_context {
 
    private:
     friend class detail::io_loop;
+    friend class detail::op_engine;
     friend struct detail::backend_selection;
     friend class io_context;
     friend struct testing::context_seam;

@@ -70,7 +70,7 @@ io_context::io_context() : io_context(options()) {}
 io_context::io_context(int threads) : io_context(options().threads(threads)) {}
 io_context::io_context(const options& how)
     : loop_(new io_loop(*this, checked(how, how.threads_))),
-      table_(loop_->is_shared() ? &shared_loop_table : &loop_table) {}
+      table_(&loop_->own_table()) {}
 io_context::~io_context() {
   if (loop_->in_doubt()) {
     loop_->close_all_handles();

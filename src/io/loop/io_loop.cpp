@@ -247,6 +247,30 @@ context_stats io_loop::stats() const noexcept {
 
 // --- the executor of loops -----------------------------------------------------------------------
 
+void io_loop::adopt_elsewhere(owned_tree& tree) noexcept {
+  as_runner([&tree](io_loop& loop) { loop.adopt(tree); });
+}
+
+void io_loop::disown_elsewhere(owned_tree& tree) noexcept {
+  as_runner([&tree](io_loop&) { tree.unlink(); });
+}
+
+bool io_loop::arm_elsewhere(timer_entry& entry) noexcept {
+  bool added = false;
+  as_runner([&](io_loop& loop) { added = loop.timers().add(entry); });
+  return added;
+}
+
+void io_loop::disarm_elsewhere(timer_entry& entry) noexcept {
+  as_runner([&entry](io_loop& loop) {
+    if (entry.is_armed()) loop.timers().remove(entry);
+  });
+}
+
+void io_loop::start_locked(io_op& op) noexcept {
+  as_runner([&op](io_loop& loop) { loop.start(op); });
+}
+
 namespace {
 io_loop& loop_from(void* self) noexcept { return *static_cast<io_loop*>(self); }
 }  // namespace
@@ -270,6 +294,28 @@ const executor_table io_context::loop_table{
     [](void* self) noexcept { return loop_from(self).sys().now(); },
     [](void* self, timer_entry& entry) noexcept { return loop_from(self).timers().add(entry); },
     [](void* self, timer_entry& entry) noexcept { loop_from(self).timers().remove(entry); },
+};
+
+const executor_table io_context::shared_loop_table{
+    [](void* self, queue_entry* entry) { loop_from(self).post(entry); },
+    [](const void* self) noexcept { return static_cast<const io_loop*>(self)->in_handler(); },
+    [](void* self, long change) noexcept { loop_from(self).work(change); },
+    [](const void* self) noexcept -> execution_context* {
+      return &static_cast<io_loop*>(const_cast<void*>(self))->context();
+    },
+    nullptr,
+    nullptr,
+    nullptr,
+    [](void* self, owned_tree& tree) noexcept { loop_from(self).adopt_elsewhere(tree); },
+    [](void* self, std::exception_ptr error, const std::source_location* at) {
+      loop_from(self).unhandled(std::move(error), at);
+    },
+    [](void* self, owned_tree& tree) noexcept { loop_from(self).disown_elsewhere(tree); },
+    true,
+    [](void* self) noexcept { return loop_from(self).sys().now(); },
+    [](void* self, timer_entry& entry) noexcept { return loop_from(self).arm_elsewhere(entry); },
+    [](void* self, timer_entry& entry) noexcept { loop_from(self).disarm_elsewhere(entry); },
+    true,
 };
 
 }  // namespace beck

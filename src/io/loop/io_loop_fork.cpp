@@ -34,27 +34,6 @@ void io_loop::close_all_handles() noexcept {
   driver_->close_handles();
 }
 
-void io_loop::give_up(descriptor& d) noexcept {
-  if (d.fd < 0 && d.files == nullptr) return;
-  for (direction& q : d.queue) {
-    const bool in_kernel = q.current != nullptr && q.current->state == op_state::in_kernel;
-    abandon(q);
-    if (in_kernel) finish(*q.current, -ECANCELED);
-  }
-  d.in_kernel = 0;
-  for (file_operation* op = d.files; op != nullptr;) {
-    file_operation* const older = op->older;
-    if (op->on_thread) {
-      ++d.in_kernel;  // it ends with the threads, or is in the mail
-    } else if (op->state == op_state::in_kernel) {
-      finish(*op, -ECANCELED);
-    }
-    op = older;
-  }
-  advance(d, watch_event::end);
-  close_if_idle(d);  // it waited for a completion that goes to the parent
-}
-
 void io_loop::give_up_what_the_kernel_has() noexcept {
   if (driver_->wake_handle() < 0) return;
   left_to_parent_ = true;

@@ -22,13 +22,10 @@ constexpr duration reap_time(30'000'000'000);
 }
 
 io_loop::io_loop(io_context& context, const io_context::options& how)
-    : driver_host(*this, how.threads_ > 1, how.speculation_),
-      shared_(how.threads_ > 1
-                  ? std::make_unique<shared_runners>(*this, static_cast<unsigned>(how.threads_))
-                  : nullptr),
+    : op_engine(*this, how),
       wall_timers_(*this),
-      leases_(new lease_pool(*this, how.lease_buffers_, how.lease_bytes_)),
       busy_poll_(how.busy_poll_ns_),
+      own_table_(is_shared() ? io_context::shared_loop_table : io_context::loop_table),
       context_(context),
       ambient_(executor()),
       no_timer_(*this, executor(), clock_kind::steady),
@@ -42,7 +39,6 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
   nudge_.run = [](queue_entry* entry, runner*) {
     static_cast<loop_entry*>(entry)->loop->end_.woken();
   };
-  no_descriptor_.loop = this;
   no_descriptor_.executor = executor();
   backend_selection::open(*this, how, system_, driver_);
   rules_.urgent_data_is_told = driver_->tells_urgent_data();

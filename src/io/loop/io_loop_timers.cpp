@@ -7,6 +7,7 @@
 #include <beck/io/timer_object.hpp>
 
 #include "io/loop/io_loop.hpp"
+#include "io/loop/signal_state.hpp"
 #include "io/op/transitions.hpp"
 
 namespace beck::detail {
@@ -37,23 +38,23 @@ void timer_operation::begin() noexcept {
   const object_use inside = use_of(*timer, "wait");
   state = op_state::inert;
   flags = 0;
-  loop.start_wait(*this);
+  loop.start_timer(*this);
 }
 
 /// The way of nearly all waits calls nothing: it costs a third of the other.
-inline void io_loop::start_wait(timer_operation& op) noexcept {
+inline void io_loop::start_timer(timer_operation& op) noexcept {
   timer_state& timer = *op.timer;
-  op.expired = &expire_wait;
+  op.expired = &expire_timer;
   if (closing_ || timer.clock != clock_kind::steady || &timer == &no_timer_ || timers_.is_full())
       [[unlikely]] {
-    return start_rare_wait(op);
+    return start_rare_timer(op);
   }
   ++outstanding_;
   timers_.add(op);
   join(timer, op);
 }
 
-void io_loop::start_rare_wait(timer_operation& op) noexcept {
+void io_loop::start_rare_timer(timer_operation& op) noexcept {
   timer_state& timer = *op.timer;
   ++outstanding_;
   if (closing_) return complete_with(op, -ECANCELED);
@@ -63,11 +64,20 @@ void io_loop::start_rare_wait(timer_operation& op) noexcept {
   join(timer, op);
 }
 
-/// From io_loop_operations.cpp.
-void io_loop::start_timer(timer_operation& op) noexcept { start_wait(op); }
+void io_loop::start_wait(io_op& op) noexcept {
+  if (op.kind == op_kind::wait_signal) return start_signal_wait(static_cast<signal_wait&>(op));
+  start_timer(static_cast<timer_operation&>(op));
+}
+
+void io_loop::cancel_wait(io_op& op) noexcept {
+  if (op.state != op_state::parked) return;
+  if (op.kind == op_kind::wait_signal)
+    return end_signal_wait(static_cast<signal_wait&>(op), -ECANCELED);
+  cancel_timer(static_cast<timer_operation&>(op));
+}
 
 /// It is no longer in any queue of timers.
-void io_loop::end_wait(timer_operation& op, int result) noexcept {
+void io_loop::end_timer(timer_operation& op, int result) noexcept {
   leave(*op.timer, op);
   op.result = result;
   advance(op, op_event::finish);
@@ -76,23 +86,23 @@ void io_loop::end_wait(timer_operation& op, int result) noexcept {
   queue_.push(&op);
 }
 
-void io_loop::expire_wait(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {
-  loop.end_wait(static_cast<timer_operation&>(entry), shutting_down ? -ECANCELED : 0);
+void io_loop::expire_timer(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {
+  loop.end_timer(static_cast<timer_operation&>(entry), shutting_down ? -ECANCELED : 0);
 }
 
-void io_loop::cancel_wait(timer_operation& op) noexcept {
+void io_loop::cancel_timer(timer_operation& op) noexcept {
   if (op.timer->clock == clock_kind::steady) {
     timers_.remove(op);
   } else {
     wall_timers_.remove(op);
   }
-  end_wait(op, -ECANCELED);
+  end_timer(op, -ECANCELED);
 }
 
 std::size_t io_loop::cancel_waits(timer_state& timer, std::size_t most) noexcept {
   if (timer.first == nullptr) return 0;
   std::size_t count = 0;
-  for (; timer.first != nullptr && count < most; ++count) cancel_wait(*timer.first);
+  for (; timer.first != nullptr && count < most; ++count) cancel_timer(*timer.first);
   return count;
 }
 

@@ -47,9 +47,9 @@ inline object_use use_for(io_op& op) noexcept {
 /// an exclusive loop always. Out of line: the usual way needs no registers for it.
 [[gnu::noinline]] inline bool attempt_off_runner(io_op& op) noexcept {
   io_loop& loop = loop_of(op);
-  if (!loop.is_shared()) return false;
+  if (!loop.in_handler()) return false;
   const object_use inside = use_for(op);
-  return loop.attempt_inline_shared(op);
+  return loop.attempt_in_handler(op);
 }
 
 }  // namespace beck::detail

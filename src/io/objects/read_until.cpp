@@ -168,8 +168,7 @@ void read_until_operation::step(queue_entry* entry, runner* where) {
     for (;;) {
       self->buffer_.shrink(self->length - self->transferred);
       if (self->result != 0 || self->search()) break;
-      self->result =
-          loop.cancelled_between_steps(*self) ? cancelled_result_of(*self) : self->grow();
+      self->result = self->grow();
       if (self->result != 0) break;
       if (!loop.step_again(*self)) return;
     }

@@ -15,21 +15,14 @@ bool io_loop::expire_at(descriptor& d, std::int64_t when) noexcept {
   d.expired = false;
   if (when == no_deadline || closing_) return true;
   d.expiry.deadline = when;
-  d.expiry.expired = &end_of_time;
+  d.expiry.expired = &expire_descriptor;
   return timers_.add(d.expiry);
 }
 
-void io_loop::end_of_time(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {
-  descriptor& d = *static_cast<descriptor_expiry&>(entry).owner;
-  if (shutting_down) return;
-  const descriptor_lock held(loop, d);
-  d.expired = true;
-  for (direction& q : d.queue) {
-    if (q.current == nullptr) continue;
-    mark_cancelled(q.waiting, io_op::flag_cancelled | io_op::flag_timed_out);
-    q.current->flags |= io_op::flag_timed_out;
-    loop.cancel_directed(*q.current, true);
-  }
+void io_loop::disarm(descriptor& d) noexcept { expire_at(d, no_deadline); }
+
+void io_loop::expire_descriptor(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {
+  if (!shutting_down) loop.expire(*static_cast<descriptor_expiry&>(entry).owner);
 }
 
 namespace {

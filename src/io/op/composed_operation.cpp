@@ -72,12 +72,6 @@ void composed_transfer::step(queue_entry* entry, runner* where) {
     self->total_ += self->transferred;
     self->failed_ = self->result < 0;
     if (self->finished()) break;
-    if (loop.cancelled_between_steps(*self)) {
-      self->result = cancelled_result_of(*self);
-      self->failed_ = true;
-      static_cast<void>(self->finished());
-      break;
-    }
     if (!loop.step_again(*self)) return;
   }
   if (!self->failed_) self->result = 0;

@@ -53,8 +53,7 @@ result_error operation::failure() const noexcept { return {make_failure(result),
 void complete_later(io_op& op, int result) noexcept {
   op.result = result;
   op.run = op.complete;
-  io_loop& loop = loop_of(op);
-  loop.is_shared() ? loop.post_shared(&op) : loop.post(&op);
+  loop_of(op).post(&op);
 }
 
 const any_io_executor& default_executor(const io_op& op) noexcept {

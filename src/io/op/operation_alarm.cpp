@@ -38,20 +38,16 @@ bool operation_alarm::arm(io_op& op) noexcept {
   io_loop& loop = loop_of(op);
   op_ = &op;
   expired = &ring;
-  const executor_table& clock = io_loop::executor_table_of_loops();
-  deadline = limit_.limit().from(time_point(duration(clock.now(&loop)))).nanoseconds();
-  if (deadline == timer_queue::never || clock.arm(&loop, *this)) return true;
+  deadline = limit_.limit().from(time_point(duration(loop.sys().now()))).nanoseconds();
+  if (deadline == timer_queue::never || loop.timers().add(*this)) return true;
   complete_later(op, -ENOMEM);
   return false;
 }
 
 void operation_alarm::disarm() noexcept {
   io_loop& loop = loop_of(*op_);
-  if (loop.is_shared()) {
-    loop.disarm_shared(*this);
-  } else if (is_armed()) {
-    io_loop::executor_table_of_loops().disarm(&loop, *this);
-  }
+  if (!loop.on_runner()) return loop.disarm_elsewhere(*this);
+  if (is_armed()) loop.timers().remove(*this);
 }
 
 void operation_alarm::ring(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {

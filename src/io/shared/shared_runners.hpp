@@ -2,7 +2,7 @@
 // The threads of a shared context. Each takes a batch of entries from the shared queue into a queue
 // of its own, where what its handlers queue goes as well; one that has none takes from the others.
 // One lock guards what they share: that queue, mail, timers, and who may ask the kernel. Handlers
-// run without it, and so do transfers on sockets (io_loop_shared.cpp).
+// run without it, and so do transfers on sockets (op_engine_shared.cpp).
 #pragma once
 
 #include <condition_variable>

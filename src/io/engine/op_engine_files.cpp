@@ -19,7 +19,7 @@ void link(file_operation& op) noexcept {
 
 }  // namespace
 
-void io_loop::unlink_file(file_operation& op) noexcept {
+void op_engine::unlink_file(file_operation& op) noexcept {
   if (op.newer != nullptr) {
     op.newer->older = op.older;
   } else if (op.target->files == &op) {
@@ -30,7 +30,7 @@ void io_loop::unlink_file(file_operation& op) noexcept {
 }
 
 /// Reads what is in memory, where it would take a thread otherwise. True: the result is in place.
-bool io_loop::attempt_cached(file_operation& op) noexcept {
+bool op_engine::attempt_cached(file_operation& op) noexcept {
   if (needs_no_call(op)) return true;
   if (!is_file_read(op.call) || driver_->makes_file_calls()) return false;
   while (runner_.spend(runner::call_weight)) {
@@ -47,7 +47,7 @@ bool io_loop::attempt_cached(file_operation& op) noexcept {
   return false;
 }
 
-bool io_loop::attempt_in_order(file_operation& op) noexcept {
+bool op_engine::attempt_in_order(file_operation& op) noexcept {
   descriptor& d = *op.target;
   op.offset = d.position;
   if (!attempt_cached(op)) return false;
@@ -56,7 +56,7 @@ bool io_loop::attempt_in_order(file_operation& op) noexcept {
 }
 
 /// True: it needs no call, its result is in place.
-bool io_loop::start_file(file_operation& op) noexcept {
+bool op_engine::start_file(file_operation& op) noexcept {
   const descriptor& d = *op.target;
   if (closing_) {
     op.result = -ECANCELED;
@@ -72,7 +72,7 @@ bool io_loop::start_file(file_operation& op) noexcept {
   return false;
 }
 
-void io_loop::take_file_result(file_operation& op, std::ptrdiff_t r) noexcept {
+void op_engine::take_file_result(file_operation& op, std::ptrdiff_t r) noexcept {
   descriptor& d = *op.target;
   int result = op.call == file_call::open && r >= 0 ? take_opened(op, static_cast<int>(r))
                                                     : result_of_call(op, r);
@@ -86,7 +86,7 @@ void io_loop::take_file_result(file_operation& op, std::ptrdiff_t r) noexcept {
 }
 
 /// Ends everything on `d`, as far as that is possible before the kernel has given it back.
-void io_loop::abandon_all(descriptor& d) noexcept {
+void op_engine::abandon_all(descriptor& d) noexcept {
   for (direction& q : d.queue) abandon(q);
   for (file_operation* op = d.files; op != nullptr;) {
     file_operation* const older = op->older;
@@ -102,7 +102,7 @@ void io_loop::abandon_all(descriptor& d) noexcept {
 }
 
 /// The kernel has opened a file; its object may be closed or open by now.
-int io_loop::take_opened(file_operation& op, int fd) noexcept {
+int op_engine::take_opened(file_operation& op, int fd) noexcept {
   descriptor& d = *op.target;
   const bool unwanted = closing_ || is_closing(d) || d.orphaned || d.fd >= 0;
   if (unwanted || (op.flags & io_op::flag_cancelled) != 0) {
@@ -113,12 +113,12 @@ int io_loop::take_opened(file_operation& op, int fd) noexcept {
   return 0;
 }
 
-void io_loop::open_file(descriptor& d, int fd) noexcept {
+void op_engine::open_file(descriptor& d, int fd) noexcept {
   const descriptor_lock held(*this, d);
   open_file_locked(d, fd);
 }
 
-void io_loop::open_file_locked(descriptor& d, int fd) noexcept {
+void op_engine::open_file_locked(descriptor& d, int fd) noexcept {
   open_locked(d, fd, descriptor_nature::socket);
   d.position = 0;
   d.sync_error = 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <beck/base/assert.hpp>
+#include <beck/detail/file_operation.hpp>
 
 #include "io/loop/io_loop.hpp"
 #include "io/op/readiness.hpp"
@@ -12,12 +13,12 @@
 
 namespace beck::detail {
 
-void io_loop::open_descriptor(descriptor& d, int fd, descriptor_nature nature) noexcept {
+void op_engine::open_descriptor(descriptor& d, int fd, descriptor_nature nature) noexcept {
   const descriptor_lock held(*this, d);
   open_locked(d, fd, nature);
 }
 
-void io_loop::open_locked(descriptor& d, int fd, descriptor_nature nature) noexcept {
+void op_engine::open_locked(descriptor& d, int fd, descriptor_nature nature) noexcept {
   for (direction& q : d.queue) {
     BECK_ASSERT(q.current == nullptr && q.waiting.empty(),
                 "a descriptor was opened with operations in flight");
@@ -32,11 +33,11 @@ void io_loop::open_locked(descriptor& d, int fd, descriptor_nature nature) noexc
   driver_->attach(d);
 }
 
-void io_loop::close(descriptor& d) noexcept {
+void op_engine::close(descriptor& d) noexcept {
   leave_to_parent();
   const descriptor_lock held(*this, d);
-  expire_at(d, no_deadline);
-  if (is_shared()) expect_untried(d);
+  disarm(d);
+  expect_untried(d);
   if (is_closing(d)) return;
   if (d.fd >= 0 || d.files != nullptr) {  // a file may be on its way into it
     advance(d, slot_event::detach);       // what ends at once may be the last of it
@@ -48,12 +49,12 @@ void io_loop::close(descriptor& d) noexcept {
   }
 }
 
-void io_loop::close_for_good(descriptor& d) noexcept {
+void op_engine::close_for_good(descriptor& d) noexcept {
   d.orphaned = true;
   close(d);
 }
 
-void io_loop::close_now(descriptor& d) noexcept {
+void op_engine::close_now(descriptor& d) noexcept {
   // In this order: a child that is forked off in between must not close what has the number then.
   if (const int fd = std::exchange(d.fd, -1); fd >= 0) {
     if (std::exchange(d.leaves_child, false)) {
@@ -68,14 +69,14 @@ void io_loop::close_now(descriptor& d) noexcept {
   if (!accepts_.empty()) accepts_.resume();  // S1: a descriptor is free again
 }
 
-void io_loop::close_if_idle(descriptor& d) noexcept {
+void op_engine::close_if_idle(descriptor& d) noexcept {
   if (d.slot == slot_state::closing && d.in_kernel == 0 && !is_watched(d)) close_now(d);
 }
 
-int io_loop::release(descriptor& d) noexcept {
+int op_engine::release(descriptor& d) noexcept {
   leave_to_parent();
   const descriptor_lock held(*this, d);
-  if (is_shared()) expect_untried(d);
+  expect_untried(d);
   if (d.fd < 0 || is_closing(d)) return -EBADF;
   abandon_all(d);
   advance(d, slot_event::detach);
@@ -84,9 +85,30 @@ int io_loop::release(descriptor& d) noexcept {
   if (!is_detached) return -EBUSY;  // the kernel still works for an operation on this descriptor
   const int fd = d.fd;
   d.fd = -1;
-  expire_at(d, no_deadline);
+  disarm(d);
   ++d.generation;
   return fd;
+}
+
+void op_engine::give_up(descriptor& d) noexcept {
+  if (d.fd < 0 && d.files == nullptr) return;
+  for (direction& q : d.queue) {
+    const bool in_kernel = q.current != nullptr && q.current->state == op_state::in_kernel;
+    abandon(q);
+    if (in_kernel) finish(*q.current, -ECANCELED);
+  }
+  d.in_kernel = 0;
+  for (file_operation* op = d.files; op != nullptr;) {
+    file_operation* const older = op->older;
+    if (op->on_thread) {
+      ++d.in_kernel;  // it ends with the threads, or is in the mail
+    } else if (op->state == op_state::in_kernel) {
+      finish(*op, -ECANCELED);
+    }
+    op = older;
+  }
+  advance(d, watch_event::end);
+  close_if_idle(d);  // it waited for a completion that goes to the parent
 }
 
 }  // namespace beck::detail

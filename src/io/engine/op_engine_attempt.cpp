@@ -36,7 +36,7 @@ void note_messages(const io_op& op, direction& q, runner& where) noexcept {
 
 }  // namespace
 
-void io_loop::hand_over(io_op& op) noexcept {
+void op_engine::hand_over(io_op& op) noexcept {
   lend_buffers(op);
   if (op.kind == op_kind::file_in_order) {  // those before it have moved the position
     static_cast<file_operation&>(op).offset = op.target->position;
@@ -46,18 +46,65 @@ void io_loop::hand_over(io_op& op) noexcept {
   driver_->submit(op);
 }
 
-bool io_loop::attempt(io_op& op) noexcept {
+/// Makes the system call of an attempt.
+inline std::ptrdiff_t op_engine::make_call(io_op& op) noexcept {
+  return is_shared_ ? make_call_unlocked(op) : perform(*system_, op);
+}
+
+bool op_engine::attempt(io_op& op) noexcept {
   descriptor& d = *op.target;
   direction& q = d.queue[direction_of(op.kind)];
-  if (is_transfer(op.kind)) return attempt_transfer<false>(op, d, q);
+  const bool done = is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt_other(op, d, q);
+  if (q.woken_late) [[unlikely]] {
+    q.woken_late = false;
+    note_ready(q);
+  }
+  return done;
+}
+
+bool op_engine::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept {
+  const bool receiving = is_receive(op.kind);
+  runner& where = *runner::current();
+  const std::size_t wanted = wanted_bytes(op);
+  if (wanted == 0) {  // a stream moves nothing at once, and not even the kernel is asked
+    where.charge(runner::memory_weight);  // but a coroutine that does it for ever must yield
+    op.result = 0;
+    return true;
+  }
+  return_buffers(op);
+  context_stats& counters = counters_here();
+  while (worth_attempting(d, q, op.kind) && where.spend(runner::call_weight)) {
+    ++counters.attempts;
+    const std::ptrdiff_t r = is_shared_ ? make_call_unlocked(op) : perform_transfer(*system_, op);
+    if (r == -EAGAIN) {
+      ++counters.wrong_attempts;
+      note_not_ready(q);
+      return false;
+    }
+    if (r < 0 || (r == 0 && receiving)) {
+      op.result = r < 0 ? static_cast<int>(r) : eof_result;
+      return true;
+    }
+    const auto moved = static_cast<std::size_t>(r);
+    where.charge(static_cast<unsigned>(moved / runner::bytes_per_weight));
+    const std::size_t asked = wanted - op.transferred;
+    op.transferred += moved;
+    op.result = 0;
+    if (receiving) rules_.note_received(d, q, asked, moved);
+    if (op.transferred == wanted || (op.flags & io_op::flag_all) == 0) return true;
+  }
+  return false;
+}
+
+bool op_engine::attempt_other(io_op& op, descriptor& d, direction& q) noexcept {
   if (op.kind == op_kind::receive_lease) return attempt_leased(op, d, q);
   if (op.kind == op_kind::file_in_order) return attempt_in_order(static_cast<file_operation&>(op));
   return_buffers(op);
-  runner& where = is_shared() ? *runner::current() : runner_;
-  context_stats& counters = is_shared() ? counters_here() : counters_;
+  runner& where = *runner::current();
+  context_stats& counters = counters_here();
   while (worth_attempting(d, q, op.kind) && where.spend(runner::call_weight)) {
     ++counters.attempts;
-    const std::ptrdiff_t r = is_shared() ? perform_shared(op) : perform(*system_, op);
+    const std::ptrdiff_t r = make_call(op);
     if (r == -EAGAIN) {
       ++counters.wrong_attempts;
       note_not_ready(q);
@@ -84,47 +131,9 @@ bool io_loop::attempt(io_op& op) noexcept {
   return false;
 }
 
-template <bool Shared>
-bool io_loop::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept {
-  const bool receiving = is_receive(op.kind);
-  runner& where = Shared ? *runner::current() : runner_;
-  const std::size_t wanted = wanted_bytes(op);
-  if (wanted == 0) {  // a stream moves nothing at once, and not even the kernel is asked
-    where.charge(runner::memory_weight);  // but a coroutine that does it for ever must yield
-    op.result = 0;
-    return true;
-  }
-  return_buffers(op);
-  context_stats& counters = Shared ? counters_here() : counters_;
-  while (worth_attempting(d, q, op.kind) && where.spend(runner::call_weight)) {
-    ++counters.attempts;
-    const std::ptrdiff_t r = Shared ? perform_shared(op) : perform_transfer(*system_, op);
-    if (r == -EAGAIN) {
-      ++counters.wrong_attempts;
-      note_not_ready(q);
-      return false;
-    }
-    if (r < 0 || (r == 0 && receiving)) {
-      op.result = r < 0 ? static_cast<int>(r) : eof_result;
-      return true;
-    }
-    const auto moved = static_cast<std::size_t>(r);
-    where.charge(static_cast<unsigned>(moved / runner::bytes_per_weight));
-    const std::size_t asked = wanted - op.transferred;
-    op.transferred += moved;
-    op.result = 0;
-    if (receiving) rules_.note_received(d, q, asked, moved);
-    if (op.transferred == wanted || (op.flags & io_op::flag_all) == 0) return true;
-  }
-  return false;
-}
-
-template bool io_loop::attempt_transfer<false>(io_op&, descriptor&, direction&) noexcept;
-template bool io_loop::attempt_transfer<true>(io_op&, descriptor&, direction&) noexcept;
-
 /// A buffer is taken when there may be data, and kept only if there was. Of shared loops: under the
 /// loop's lock.
-bool io_loop::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept {
+bool op_engine::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept {
   runner& where = *runner::current();
   if (!worth_attempting(d, q, op.kind) || !where.spend(runner::call_weight)) return false;
   if (op.address == nullptr) op.address = leases_->take();
@@ -163,7 +172,7 @@ bool io_loop::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept {
 // --- operations that lack something other than readiness ----------------------------------------
 
 /// False: nothing keeps `op` from being given to the driver.
-bool io_loop::pause_if_exhausted(io_op& op) noexcept {
+bool op_engine::pause_if_exhausted(io_op& op) noexcept {
   if (!is_paused(op)) return false;
   if (op.kind == op_kind::receive_lease) {
     advance(op, op_event::park);
@@ -174,7 +183,7 @@ bool io_loop::pause_if_exhausted(io_op& op) noexcept {
   return true;
 }
 
-void io_loop::leave_pause(io_op& op) noexcept {
+void op_engine::leave_pause(io_op& op) noexcept {
   if (!is_paused(op)) return;
   op.kind == op_kind::receive_lease ? leases_->leave(op) : accepts_.remove(op);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The life of operations on their loop: starting, finishing, cancelling. State changes only through
+// The life of operations: starting, finishing, cancelling. State changes only through
 // transitions.hpp.
 #include <cerrno>
 
@@ -17,7 +17,18 @@ namespace beck::detail {
 
 // --- starting ------------------------------------------------------------------------------------
 
-void io_loop::start(io_op& op) noexcept {
+op_engine::op_engine(io_loop& loop, const io_context::options& how)
+    : driver_host(loop, how.threads_ > 1, how.speculation_),
+      shared_(how.threads_ > 1
+                  ? std::make_unique<shared_runners>(loop, static_cast<unsigned>(how.threads_))
+                  : nullptr),
+      leases_(new lease_pool(loop, how.lease_buffers_, how.lease_bytes_)),
+      accepts_(loop),
+      jobs_(loop) {
+  no_descriptor_.loop = &loop;
+}
+
+void op_engine::start(io_op& op) noexcept {
   if (start_immediate(op)) {
     ++outstanding_;
     if ((op.flags & io_op::flag_steps) != 0) hold_direction(op);
@@ -25,14 +36,10 @@ void io_loop::start(io_op& op) noexcept {
   }
 }
 
-/// What waits for no descriptor of its own.
-bool io_loop::start_undirected(io_op& op) noexcept {
-  if (op.kind == op_kind::wait_timer) {
-    start_timer(static_cast<timer_operation&>(op));
-    return false;
-  }
-  if (op.kind == op_kind::wait_signal) {
-    start_signal_wait(static_cast<signal_wait&>(op));
+/// Starts an operation that waits for no descriptor.
+bool op_engine::start_undirected(io_op& op) noexcept {
+  if (op.kind == op_kind::wait_timer || op.kind == op_kind::wait_signal) {
+    start_wait(op);
     return false;
   }
   if (op.kind == op_kind::file) return start_file(static_cast<file_operation&>(op));
@@ -49,7 +56,7 @@ bool io_loop::start_undirected(io_op& op) noexcept {
   return false;
 }
 
-bool io_loop::start_immediate(io_op& op) noexcept {
+bool op_engine::start_immediate(io_op& op) noexcept {
   if (!has_direction(op.kind)) return start_undirected(op);
   descriptor& d = *op.target;
   if (closing_ || d.fd < 0 || (is_closing(d) | d.expired)) {
@@ -67,7 +74,7 @@ bool io_loop::start_immediate(io_op& op) noexcept {
     q.waiting.push(&op);
     return false;
   }
-  if (!is_vain(op, q) && (is_transfer(op.kind) ? attempt_transfer<false>(op, d, q) : attempt(op)))
+  if (!is_vain(op, q) && (is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt(op)))
     return true;
   ++outstanding_;
   q.current = &op;
@@ -75,7 +82,7 @@ bool io_loop::start_immediate(io_op& op) noexcept {
   return false;
 }
 
-void io_loop::start_entry(queue_entry* entry, runner* where) {
+void op_engine::start_entry(queue_entry* entry, runner* where) {
   auto* op = static_cast<io_op*>(entry);
   if (where == nullptr) {
     op->complete(op, nullptr);
@@ -84,103 +91,114 @@ void io_loop::start_entry(queue_entry* entry, runner* where) {
   loop_of(*op).start(*op);
 }
 
-void io_loop::queue_attempt(io_op& op) noexcept {
+void op_engine::queue_attempt(io_op& op) noexcept {
   advance(op, op_event::wake);
-  if (is_shared()) [[unlikely]] {
-    op.run = &attempt_entry_shared;
-    enqueue_shared(&op);
-    return;
-  }
   op.run = &attempt_entry;
-  queue_.push(&op);
+  enqueue(&op);
 }
 
-void io_loop::attempt_entry(queue_entry* entry, runner* where) {
+void op_engine::attempt_entry(queue_entry* entry, runner* where) {
   auto& op = *static_cast<io_op*>(entry);
   if (where == nullptr) {
     return_buffers(op);
     op.complete(&op, nullptr);
     return;
   }
-  io_loop& loop = *op.target->loop;
-  const bool last = (op.flags & io_op::flag_last_attempt) != 0;
-  if (last) note_ready(op.target->queue[direction_of(op.kind)]);
-  if ((op.flags & io_op::flag_cancelled) != 0) {
-    op.result = cancelled_result_of(op);
-  } else if (!loop.attempt(op)) {
-    if (!last) {
-      if (!loop.pause_if_exhausted(op)) loop.hand_over(op);
-      return;
-    }
-    op.result = cancelled_result_of(op);
-  }
-  if (last) op.flags |= io_op::flag_cancelled;  // no step follows this one
-  loop.deliver_here(op, where);
+  deliver_attempt(op, where, false);
 }
 
-void io_loop::queue_late_attempt(io_op& op) noexcept {
+void op_engine::queue_late_attempt(io_op& op) noexcept {
   advance(op, op_event::wake);
   op.run = &late_attempt_entry;
   queue_.push(&op);
 }
 
-void io_loop::late_attempt_entry(queue_entry* entry, runner* where) {
+void op_engine::late_attempt_entry(queue_entry* entry, runner* where) {
   auto& op = *static_cast<io_op*>(entry);
   if (where == nullptr || (op.flags & (io_op::flag_cancelled | io_op::flag_last_attempt)) != 0)
     return attempt_entry(entry, where);
-  io_loop& loop = *op.target->loop;
-  direction& q = op.target->queue[direction_of(op.kind)];
-  note_ready(q);  // nothing says so: that is what is tried
-  ++loop.counters_.speculations;
-  if (loop.attempt(op)) {
-    if (loop.rules_.learns) q.arming.note_unarmed(true);
-    return loop.deliver_here(op, where);
-  }
-  q.predictor.late_attempt_failed();
-  if (!loop.pause_if_exhausted(op)) loop.hand_over(op);
+  deliver_attempt(op, where, true);
 }
 
-void io_loop::deliver_here(io_op& op, runner* where) {
-  return_buffers(op);
-  advance(op, op_event::finish);
-  --outstanding_;
-  leave_direction(op);
-  op.complete(&op, where);  // in this entry: nothing would be gained by queueing once more
+/// Attempts an operation that was queued for it, and completes it if it has a result: in this
+/// entry, for nothing would be gained by queueing it once more. `late`: nothing says that there is
+/// data, that is what is tried.
+void op_engine::deliver_attempt(io_op& op, runner* where, bool late) {
+  op_engine& self = *op.target->loop;
+  {
+    const operation_lock held(self, *op.target, op.kind);
+    direction& q = op.target->queue[direction_of(op.kind)];
+    const read_predictor learnt = q.predictor;
+    if (late) {
+      ++self.counters_here().speculations;
+      note_ready(q);
+      q.predictor.late_attempt_failed();  // unless it finds something
+    }
+    const bool last = (op.flags & io_op::flag_last_attempt) != 0;
+    if (!self.attempt_current(op)) return;
+    if (late) {
+      q.predictor = learnt;
+      if (self.rules_.learns) q.arming.note_unarmed(true);
+    }
+    if (last) op.flags |= io_op::flag_cancelled;  // no step follows this one
+    return_buffers(op);
+    advance(op, op_event::finish);
+    self.count_outstanding(-1);
+    self.leave_direction(op);
+  }
+  op.complete(&op, where);
+}
+
+/// Attempts the current operation of a direction, in state ready. True: it has a result; false: it
+/// waits for its descriptor.
+bool op_engine::attempt_current(io_op& op) noexcept {
+  const bool last = (op.flags & io_op::flag_last_attempt) != 0;
+  if ((op.flags & io_op::flag_cancelled) == 0) {
+    if (last) note_ready(op.target->queue[direction_of(op.kind)]);
+    if (attempt(op)) return true;
+  }
+  if (last || (op.flags & io_op::flag_cancelled) != 0) {
+    op.result = cancelled_result_of(op);
+    return true;
+  }
+  if (!pause_if_exhausted(op)) hand_over(op);
+  return false;
 }
 
 // --- finishing -----------------------------------------------------------------------------------
 
-void io_loop::complete_with(io_op& op, int result) noexcept {
-  if (is_shared()) [[unlikely]]
-    return complete_shared(op, result);
+void op_engine::complete_with(io_op& op, int result) noexcept {
   return_buffers(op);
   op.result = result != cancelled_result ? result : cancelled_result_of(op);
   advance(op, op_event::finish);
-  --outstanding_;
-  if (has_direction(op.kind)) {
+  count_outstanding(-1);
+  // Of an operation in steps nothing overtakes the completion: it keeps its direction.
+  if (has_direction(op.kind) && (op.flags & io_op::flag_steps) == 0) {
     op.run = &deliver_entry;
     op.target->queue[direction_of(op.kind)].undelivered = &op;
   } else {
     op.run = op.complete;
   }
-  queue_.push(&op);
+  enqueue(&op);
 }
 
-void io_loop::deliver_entry(queue_entry* entry, runner* where) {
+void op_engine::deliver_entry(queue_entry* entry, runner* where) {
   auto& op = *static_cast<io_op*>(entry);
   if (where != nullptr) {
-    direction& q = op.target->queue[direction_of(op.kind)];
+    descriptor& d = *op.target;
+    const descriptor_lock held(*d.loop, d);
+    direction& q = d.queue[direction_of(op.kind)];
     if (q.undelivered == &op) q.undelivered = nullptr;
   }
   op.complete(&op, where);
 }
 
-void io_loop::finish(io_op& op, int result) noexcept {
+void op_engine::finish(io_op& op, int result) noexcept {
   complete_with(op, result);
   leave_direction(op);
 }
 
-void io_loop::leave_direction(io_op& op) noexcept {
+void op_engine::leave_direction(io_op& op) noexcept {
   if (!has_direction(op.kind)) {
     if (op.kind == op_kind::file) unlink_file(static_cast<file_operation&>(op));
     return;
@@ -208,29 +226,35 @@ void io_loop::leave_direction(io_op& op) noexcept {
 // and cancel() and close() find it there.
 
 /// The first step finished inside start().
-void io_loop::hold_direction(io_op& op) noexcept {
+void op_engine::hold_direction(io_op& op) noexcept {
   if (closing_ || op.target->fd < 0 || is_closing(*op.target)) return;
   op.target->queue[direction_of(op.kind)].current = &op;
 }
 
-bool io_loop::step_again(io_op& op) noexcept {
-  if (is_shared()) return step_again_shared(op);
-  if (attempt(op)) return true;
-  ++outstanding_;
+bool op_engine::step_again(io_op& op) noexcept {
+  const operation_lock held(*this, *op.target, op.kind);
+  if ((op.flags & io_op::flag_cancelled) != 0) {
+    op.transferred = 0;
+    op.result = cancelled_result_of(op);
+    return true;
+  }
+  count_outstanding(1);
   advance(op, op_event::wake);  // under way again: it may be refused at once, and finish
-  hand_over(op);
-  return false;
+  if (!attempt_current(op)) return false;
+  advance(op, op_event::finish);
+  count_outstanding(-1);
+  return true;
 }
 
-void io_loop::end_steps(io_op& op) noexcept {
-  if (is_shared()) return end_steps_shared(op);
+void op_engine::end_steps(io_op& op) noexcept {
+  const operation_lock held(*this, *op.target, op.kind);
   op.flags &= static_cast<std::uint8_t>(~io_op::flag_steps);
   leave_direction(op);
 }
 
 // --- cancelling ----------------------------------------------------------------------------------
 
-void io_loop::cancel_one(io_op& op) noexcept {
+void op_engine::cancel_one(io_op& op) noexcept {
   switch (op.state) {
     case op_state::ready:  // in the run queue: the attempt finds the flag
       op.flags |= io_op::flag_cancelled;
@@ -255,7 +279,7 @@ void io_loop::cancel_one(io_op& op) noexcept {
 }
 
 /// What waits ends behind the current one, in the order of its start: see leave_direction().
-std::size_t io_loop::mark_cancelled(entry_queue& waiting, std::uint8_t how) noexcept {
+std::size_t op_engine::mark_cancelled(entry_queue& waiting, std::uint8_t how) noexcept {
   std::size_t count = 0;
   entry_queue marked;
   for (; !waiting.empty(); ++count) {
@@ -267,7 +291,7 @@ std::size_t io_loop::mark_cancelled(entry_queue& waiting, std::uint8_t how) noex
   return count;
 }
 
-std::size_t io_loop::cancel_all(descriptor& d) noexcept {
+std::size_t op_engine::cancel_all(descriptor& d) noexcept {
   std::size_t count = 0;
   const descriptor_lock held(*this, d);
   for (direction& q : d.queue) {
@@ -283,21 +307,14 @@ std::size_t io_loop::cancel_all(descriptor& d) noexcept {
   return count;
 }
 
-void io_loop::cancel(io_op& op, bool try_first) noexcept {
-  if (op.kind == op_kind::wait_timer) {
-    if (op.state == op_state::parked) cancel_wait(static_cast<timer_operation&>(op));
-    return;
-  }
-  if (op.kind == op_kind::wait_signal) {
-    if (op.state == op_state::parked) end_signal_wait(static_cast<signal_wait&>(op), -ECANCELED);
-    return;
-  }
+void op_engine::cancel(io_op& op, bool try_first) noexcept {
+  if (op.kind == op_kind::wait_timer || op.kind == op_kind::wait_signal) return cancel_wait(op);
   if (op.kind == op_kind::job) return cancel_blocking(op);
   const descriptor_lock held(*this, *op.target);
   cancel_directed(op, try_first);
 }
 
-void io_loop::cancel_directed(io_op& op, bool try_first) noexcept {
+void op_engine::cancel_directed(io_op& op, bool try_first) noexcept {
   if (op.state == op_state::waiting) {
     direction& q = op.target->queue[direction_of(op.kind)];
     q.waiting.remove(&op);
@@ -316,7 +333,18 @@ void io_loop::cancel_directed(io_op& op, bool try_first) noexcept {
   }
 }
 
-void io_loop::abandon(direction& q) noexcept {
+void op_engine::expire(descriptor& d) noexcept {
+  const descriptor_lock held(*this, d);
+  d.expired = true;
+  for (direction& q : d.queue) {
+    if (q.current == nullptr) continue;
+    mark_cancelled(q.waiting, io_op::flag_cancelled | io_op::flag_timed_out);
+    q.current->flags |= io_op::flag_timed_out;
+    cancel_directed(*q.current, true);
+  }
+}
+
+void op_engine::abandon(direction& q) noexcept {
   io_op* const op = q.current;
   if (op == nullptr) return;
   if (q.undelivered == op) q.undelivered = nullptr;
@@ -348,14 +376,14 @@ void start_operation(io_op& op) noexcept {
 }
 
 /// Off the runner, or of a shared loop. Out of line: the usual start need not save registers.
-[[gnu::noinline]] void io_loop::start_elsewhere(io_op& op) noexcept {
+[[gnu::noinline]] void op_engine::start_elsewhere(io_op& op) noexcept {
   {
     const object_use inside = use_for(op);
     if (is_shared()) return start_shared(op);
   }
   advance(op, op_event::mail);
   op.run = &start_entry;
-  mail_.push(&op);
+  mail().push(&op);
 }
 
 bool start_operation_immediate(io_op& op) noexcept {

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSL-1.0
+// Operations of shared loops. A transfer that a handler starts takes its descriptor's lock only,
+// and lets go of that during the system call: its direction is marked as being tried meanwhile.
+// Nobody else tries it then, an event that comes in between is kept, and whoever wants to close the
+// descriptor waits. Everything else has the loop's lock as well.
+#include <cerrno>
+#include <optional>
+
+#include "base/test_build.hpp"
+#include "io/loop/io_loop.hpp"
+#include "io/op/lent_buffers.hpp"
+#include "io/op/perform.hpp"
+#include "io/op/readiness.hpp"
+#include "io/op/transitions.hpp"
+
+namespace beck::detail {
+namespace {
+
+/// The others look and change at what they share with a cancel, or are rare.
+bool may_run_unlocked(op_kind kind) noexcept {
+  return is_transfer(kind) || is_message(kind) || kind == op_kind::accept;
+}
+
+bool moves_bytes(op_kind kind) noexcept { return is_transfer(kind) || is_message(kind); }
+
+}  // namespace
+
+// --- locks ---------------------------------------------------------------------------------------
+
+/// Lets go of all locks that the caller has, by whoever goes on with the same thing.
+void op_engine::let_go(descriptor& d) noexcept {
+  d.lock.unlock();
+  if (on_runner()) shared_->pause_lock();
+}
+
+void op_engine::take_again(descriptor& d) noexcept {
+  if (on_runner()) shared_->lock();
+  descriptor_lock::acquire(*this, d);
+}
+
+void op_engine::operation_lock::acquire(op_kind kind) noexcept {
+  // An accept may have to pause, and waits and connects are rare.
+  const bool inside = moves_bytes(kind) && engine_->in_handler();
+  if (!inside && !engine_->on_runner()) all_.emplace(*engine_);
+  descriptor_lock::acquire(*engine_, d_);
+}
+
+void op_engine::operation_lock::release() noexcept {
+  d_.lock.unlock();
+  if (!all_ && !engine_->on_runner()) engine_->shared_->announce();
+}
+
+// --- attempts ------------------------------------------------------------------------------------
+
+/// As make_call(), of a shared loop.
+std::ptrdiff_t op_engine::make_call_unlocked(io_op& op) noexcept {
+  if (!may_run_unlocked(op.kind)) return perform(*system_, op);
+  descriptor& d = *op.target;
+  direction& q = d.queue[direction_of(op.kind)];
+  runner& where = *runner::current();
+  const unsigned budget_left = where.budget();
+  for (;;) {
+    const readiness before = q.ready;
+    note_not_ready(q);
+    q.trying = true;
+    let_go(d);
+    shared_->meet_others();
+    const std::ptrdiff_t r = perform(*system_, op);
+    shared_->meet_others();
+    take_again(d);
+    where.refill();  // others have spent it if it is the loop's
+    where.charge(runner::budget_per_entry - budget_left);
+    q.trying = false;
+    const bool woken = q.ready == readiness::known && !planted(planted_bug::late_event);
+    q.ready = before;
+    if (woken && r == -EAGAIN) continue;  // perhaps it is for what came after the attempt
+    q.woken_late = woken;
+    return r;
+  }
+}
+
+/// Until nobody tries anything on `d`. Requires both locks, and lets go of them meanwhile.
+void op_engine::expect_untried(descriptor& d) noexcept {
+  const auto is_tried = [&d] {
+    return d.queue[direction_in].trying || d.queue[direction_out].trying;
+  };
+  while (is_tried() && !inherited() && !planted(planted_bug::hasty_close)) {
+    let_go(d);
+    shared_->yield();
+    take_again(d);
+  }
+}
+
+// --- starting ------------------------------------------------------------------------------------
+
+void op_engine::start_shared(io_op& op) noexcept {
+  if (!on_runner()) shared_->meet_others();  // others would wait for the lock for ever
+  if (!has_direction(op.kind)) {
+    start_locked(op);
+    return;
+  }
+  descriptor& d = *op.target;
+  const operation_lock held(*this, d, op.kind);
+  count_outstanding(1);
+  if (closing_) return complete_with(op, -ECANCELED);
+  if (d.fd < 0 || is_closing(d)) return complete_with(op, -EBADF);
+  if (d.expired) return complete_with(op, timeout_result);
+  direction& q = d.queue[direction_of(op.kind)];
+  if (q.current != nullptr) {
+    advance(op, op_event::queue);
+    q.waiting.push(&op);
+    return;
+  }
+  q.current = &op;
+  advance(op, op_event::wake);  // so that a cancel beside the attempt marks it
+  if (attempt_current(op)) finish(op, op.result);
+}
+
+/// For a coroutine that has not suspended yet. True: it has a result.
+bool op_engine::attempt_in_handler(io_op& op) noexcept {
+  if (!moves_bytes(op.kind) || !in_handler() || runner::current()->budget() == 0) return false;
+  descriptor& d = *op.target;
+  const operation_lock held(*this, d, op.kind);
+  direction& q = d.queue[direction_of(op.kind)];
+  if (d.fd < 0 || is_closing(d) || d.expired) return false;
+  if (q.current != nullptr || q.undelivered != nullptr) return false;
+  if (!worth_attempting(d, q, op.kind)) return false;
+  op.state = op_state::inert;
+  op.flags &= io_op::flag_all;
+  q.current = &op;
+  advance(op, op_event::wake);
+  bool done = attempt(op);
+  if (!done && (op.flags & io_op::flag_cancelled) != 0) {
+    op.result = cancelled_result_of(op);
+    done = true;
+  }
+  if (done) {
+    advance(op, op_event::finish);
+    ++runner::current()->counters.inline_completions;
+  } else {
+    op.state = op_state::inert;
+  }
+  leave_direction(op);  // else it starts behind what has come meanwhile
+  return done;
+}
+
+bool op_engine::list_late_attempt(io_op& op) noexcept {
+  const bool later = in_handler() && shared_runners::here().count() >= late_entries_min;
+  if (!later && op.target->queue[direction_of(op.kind)].ready == readiness::no) return false;
+  advance(op, op_event::wake);
+  op.run = &late_attempt_entry;
+  later ? shared_->list_here(&op) : enqueue(&op);
+  return true;
+}
+
+}  // namespace beck::detail
