@@ -10,19 +10,9 @@ namespace beck::detail {
 
 /// A sequence of transfers until a condition is met. The buffers and the condition live in the
 /// derived class; this part is not a template.
-class [[nodiscard]] composed_transfer : public vector_operation {
+class [[nodiscard]] composed_transfer : public begun_by<composed_transfer, vector_operation> {
  public:
   bool await_ready() noexcept;
-  template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> coroutine,
-                     std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, detail::scope_of(coroutine, at));
-  }
-  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
-    if (!wait_in(coroutine, environment)) return;
-    begin();
-    environment.started();
-  }
   void begin() noexcept;
   bool begin_immediate() noexcept;
 
@@ -37,7 +27,7 @@ class [[nodiscard]] composed_transfer : public vector_operation {
   template <class S>
   composed_transfer(op_kind kind_of_vector, descriptor* d, const S& buffers,
                     prepare_function prepare) noexcept
-      : vector_operation(kind_of_vector, d, buffers), prepare_(prepare) {}
+      : begun_by(kind_of_vector, d, buffers), prepare_(prepare) {}
 
   std::size_t total_ = 0;
 

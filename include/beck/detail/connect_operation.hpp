@@ -8,11 +8,11 @@
 namespace beck::detail {
 
 /// A connect; the endpoint is part of the operation, so the caller's may go.
-class [[nodiscard]] connect_operation : public void_operation {
+class [[nodiscard]] connect_operation : public begun_by<connect_operation, void_operation> {
  public:
   connect_operation(descriptor* d, const endpoint_data& endpoint, int family, int type,
                     int protocol) noexcept
-      : void_operation(op_kind::connect, d, nullptr, 0),
+      : begun_by(op_kind::connect, d, nullptr, 0),
         endpoint_(endpoint),
         family_(family),
         type_(type),
@@ -22,16 +22,6 @@ class [[nodiscard]] connect_operation : public void_operation {
     if (prepare() >= 0) return void_operation::await_ready();
     runner* const where = runner::current();
     return where != nullptr && where->spend(runner::memory_weight);
-  }
-  template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> coroutine,
-                     std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, detail::scope_of(coroutine, at));
-  }
-  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
-    if (!this->wait_in(coroutine, environment)) return;
-    begin();
-    environment.started();
   }
   void begin() noexcept {
     if (const int refused = prepare(); refused < 0) {

@@ -123,9 +123,7 @@ class operation : public io_op {
     suspend_in(coroutine, detail::scope_of(coroutine, at));
   }
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
-    if (!wait_in(coroutine, environment)) return;
-    begin();
-    environment.started();
+    suspend_and_begin(*this, coroutine, environment);
   }
 
   /// Starts it; `complete` is set. Composed operations have their own.
@@ -145,6 +143,14 @@ class operation : public io_op {
   /// operation, from environment.started() on. False: the scope was stopped before; the operation
   /// must not start, and ends with the scope's reason.
   [[nodiscard]] bool wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept;
+  /// As suspend_in(), for an operation whose class may have a begin() of its own.
+  template <class Operation>
+  static void suspend_and_begin(Operation& op, std::coroutine_handle<> coroutine,
+                                scope& environment) {
+    if (!op.wait_in(coroutine, environment)) return;
+    op.begin();
+    environment.started();
+  }
 
  private:
   [[gnu::cold]] result_error failure() const noexcept;
@@ -157,6 +163,24 @@ class operation : public io_op {
 
   std::coroutine_handle<> coroutine_;
   scope* scope_;
+};
+
+/// The base of an operation whose class `Derived` has a begin() of its own: coroutines start it by
+/// that.
+template <class Derived, class Base>
+class begun_by : public Base {
+ public:
+  using Base::Base;
+  explicit begun_by(Base&& inert) noexcept : Base(static_cast<Base&&>(inert)) {}
+
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> coroutine,
+                     std::source_location at = std::source_location::current()) {
+    suspend_in(coroutine, detail::scope_of(coroutine, at));
+  }
+  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
+    Base::suspend_and_begin(static_cast<Derived&>(*this), coroutine, environment);
+  }
 };
 
 /// Starts `op`, whose `complete` is set, from any thread. Its completion is queued, never run

@@ -26,24 +26,15 @@ concept owned_path = std::is_nothrow_move_constructible_v<P> && requires(const P
 /// An opening that keeps its path. Errors, besides those of file_object::open(): invalid_argument
 /// for a path with a NUL in it.
 template <class Path>
-class [[nodiscard]] open_operation : public file_action {
+class [[nodiscard]] open_operation : public begun_by<open_operation<Path>, file_action> {
  public:
   open_operation(file_action&& inert, Path&& path) noexcept
-      : file_action(static_cast<file_action&&>(inert)), path_(static_cast<Path&&>(path)) {}
+      : begun_by<open_operation<Path>, file_action>(static_cast<file_action&&>(inert)),
+        path_(static_cast<Path&&>(path)) {}
 
-  template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> coroutine,
-                     std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, detail::scope_of(coroutine, at));
-  }
-  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
-    if (!this->wait_in(coroutine, environment)) return;
-    begin();
-    environment.started();
-  }
   /// Here it does not move any more.
   void begin() noexcept {
-    address = const_cast<char*>(path_.c_str());
+    this->address = const_cast<char*>(path_.c_str());
     if (has_nul()) {
       detail::complete_later(*this, -error::invalid_argument);
     } else {

@@ -40,13 +40,14 @@ int make_receive_room(const dynamic_buffer_ref& buffer, mutable_buffer& space,
 /// Reading until a match; gives the bytes up to and including it (there may be more behind it).
 /// delimiter_not_found if the buffer reaches its max_size() without a match; other errors and eof
 /// leave what was read in place.
-class [[nodiscard]] read_until_operation : public transfer_operation {
+class [[nodiscard]] read_until_operation
+    : public begun_by<read_until_operation, transfer_operation> {
  public:
   /// Longer delimiters are refused by async_read_until with std::length_error.
   static constexpr std::size_t delimiter_bytes_max = 80;
 
   read_until_operation(descriptor* d, const dynamic_buffer_ref& buffer, text_view delimiter)
-      : transfer_operation(op_kind::receive, d, nullptr, 0),
+      : begun_by(op_kind::receive, d, nullptr, 0),
         buffer_(buffer),
         delimiter_(delimiter.data()),
         delimiter_bytes_(delimiter.size()),
@@ -61,16 +62,6 @@ class [[nodiscard]] read_until_operation : public transfer_operation {
   }
 
   bool await_ready() noexcept;
-  template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> coroutine,
-                     std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, detail::scope_of(coroutine, at));
-  }
-  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
-    if (!wait_in(coroutine, environment)) return;
-    begin();
-    environment.started();
-  }
   void begin() noexcept;
   bool begin_immediate() noexcept;
   io_result<std::size_t> await_resume() const noexcept {
@@ -88,7 +79,7 @@ class [[nodiscard]] read_until_operation : public transfer_operation {
 
   read_until_operation(descriptor* d, const dynamic_buffer_ref& buffer,
                        match_function match) noexcept
-      : transfer_operation(op_kind::receive, d, nullptr, 0),
+      : begun_by(op_kind::receive, d, nullptr, 0),
         buffer_(buffer),
         delimiter_(nullptr),
         delimiter_bytes_(0),

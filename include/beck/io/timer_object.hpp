@@ -18,16 +18,16 @@ namespace detail {
 struct timer_state;
 
 /// A wait for a point in time; starts when awaited or given a token.
-class [[nodiscard]] timer_operation : public void_operation, public timer_entry {
+class [[nodiscard]] timer_operation : public begun_by<timer_operation, void_operation>,
+                                      public timer_entry {
  public:
   timer_operation(timer_state* owner, std::int64_t when) noexcept
-      : void_operation(op_kind::wait_timer, nullptr, nullptr, 0) {
+      : begun_by(op_kind::wait_timer, nullptr, nullptr, 0) {
     timer = owner;
     deadline = when;
   }
   /// Moves an inert one: only what it asks for (see detail/unfused.hpp).
-  timer_operation(timer_operation&& other) noexcept
-      : void_operation(static_cast<void_operation&&>(other)) {
+  timer_operation(timer_operation&& other) noexcept : begun_by(static_cast<begun_by&&>(other)) {
     deadline = unfused(other.deadline);
   }
 

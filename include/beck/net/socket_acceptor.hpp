@@ -58,16 +58,14 @@ class [[nodiscard]] accept_operation : public operation {
 /// An accept into a socket of the caller's, which must be closed and must outlive the operation.
 /// Errors: already_open, with the connection left for the next accept if the socket was open from
 /// the start.
-class [[nodiscard]] accept_into_operation : public void_operation {
+class [[nodiscard]] accept_into_operation : public begun_by<accept_into_operation, void_operation> {
  public:
   accept_into_operation(descriptor* d, stream_object& peer, int protocol) noexcept
-      : void_operation(op_kind::accept, d, nullptr, 0), peer_(&peer), protocol_(protocol) {
+      : begun_by(op_kind::accept, d, nullptr, 0), peer_(&peer), protocol_(protocol) {
     result = -1;
   }
   accept_into_operation(accept_into_operation&& other) noexcept
-      : void_operation(static_cast<void_operation&&>(other)),
-        peer_(other.peer_),
-        protocol_(other.protocol_) {
+      : begun_by(static_cast<begun_by&&>(other)), peer_(other.peer_), protocol_(other.protocol_) {
     result = std::exchange(other.result, -1);
   }
   accept_into_operation& operator=(accept_into_operation&&) = delete;
@@ -76,16 +74,6 @@ class [[nodiscard]] accept_into_operation : public void_operation {
   }
 
   bool await_ready() noexcept { return refuse() || void_operation::await_ready(); }
-  template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> coroutine,
-                     std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, detail::scope_of(coroutine, at));
-  }
-  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
-    if (!this->wait_in(coroutine, environment)) return;
-    start_operation(*this);
-    environment.started();
-  }
   void begin() noexcept {
     if (refuse()) {
       complete_later(*this, result);

@@ -10,7 +10,7 @@ namespace beck {
 namespace detail {
 
 /// A splice; starts when awaited or given a token.
-class [[nodiscard]] splice_operation : public operation {
+class [[nodiscard]] splice_operation : public begun_by<splice_operation, operation> {
  public:
   using signature = void(error_code, std::size_t);
   /// What is known of the two ends.
@@ -21,14 +21,14 @@ class [[nodiscard]] splice_operation : public operation {
 
   splice_operation(stream_object& from, stream_object& to, std::size_t bytes, bool all,
                    ends known = ends::any) noexcept
-      : operation(op_kind::wait_read, from.slot(), nullptr, 0),
+      : begun_by(op_kind::wait_read, from.slot(), nullptr, 0),
         from_(from.slot()),
         to_(to.slot()),
         bytes_(bytes),
         all_(all),
         known_(known) {}
   splice_operation(splice_operation&& other) noexcept
-      : operation(static_cast<operation&&>(other)),
+      : begun_by(static_cast<begun_by&&>(other)),
         from_(other.from_),
         to_(other.to_),
         bytes_(other.bytes_),
@@ -36,16 +36,6 @@ class [[nodiscard]] splice_operation : public operation {
         known_(other.known_) {}
 
   bool await_ready() noexcept;
-  template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> coroutine,
-                     std::source_location at = std::source_location::current()) {
-    suspend_in(coroutine, detail::scope_of(coroutine, at));
-  }
-  void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
-    if (!wait_in(coroutine, environment)) return;
-    begin();
-    environment.started();
-  }
   void begin() noexcept;
   bool begin_immediate() noexcept;
   io_result<std::size_t> await_resume() const noexcept {

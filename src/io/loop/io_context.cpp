@@ -69,8 +69,7 @@ backend detail::parse_backend(text_view name) {
 io_context::io_context() : io_context(options()) {}
 io_context::io_context(int threads) : io_context(options().threads(threads)) {}
 io_context::io_context(const options& how)
-    : loop_(new io_loop(*this, checked(how, how.threads_))),
-      table_(&loop_->own_table()) {}
+    : loop_(new io_loop(*this, checked(how, how.threads_))), table_(&loop_->own_table()) {}
 io_context::~io_context() {
   if (loop_->in_doubt()) {
     loop_->close_all_handles();

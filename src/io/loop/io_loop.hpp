@@ -12,12 +12,12 @@
 #include <beck/detail/scope.hpp>
 #include <beck/io/io_context.hpp>
 
+#include "io/engine/op_engine.hpp"
 #include "io/loop/busy_poll.hpp"
 #include "io/loop/mailbox.hpp"
 #include "io/loop/run_end.hpp"
 #include "io/loop/runner_slot.hpp"
 #include "io/loop/timer_queue.hpp"
-#include "io/engine/op_engine.hpp"
 #include "run/task_trees.hpp"
 
 namespace beck::detail {
