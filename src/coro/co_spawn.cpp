@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// A root's life: queued, adopted by its context, run, ended behind the unwinding of its coroutine.
+// A root's life: queued, adopted by its context, run, ended behind the unwinding of its coroutine;
+// and the values that its tasks inherit.
 #include <beck/coro/co_spawn.hpp>
 
 #include <beck/base/error.hpp>
+#include <beck/coro/local_key.hpp>
 
-#include "run/terminate.hpp"
+#include "run/task_trees.hpp"
 
 namespace beck::detail {
 
@@ -50,6 +52,13 @@ void task_root::end(queue_entry* entry, runner* where) {
 void task_root::destroy_tree(owned_tree* tree) {
   auto& self = *static_cast<task_root*>(tree);
   self.what().discard(self);
+}
+
+// Looking for a coroutine-local value.
+
+const void* local_value::find(const local_value* at, const void* key) noexcept {
+  while (at != nullptr && at->key_ != key) at = at->outer_;
+  return at != nullptr ? at->value_ : nullptr;
 }
 
 }  // namespace beck::detail

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Branches: started inside the parent, ended behind the unwinding of their coroutines, counted.
-#include <beck/detail/join.hpp>
+// Branches: started inside the parent, ended behind the unwinding of their coroutines, counted. And
+// the errors of windows of tasks.
+#include <stdexcept>
 
 #include <beck/base/assert.hpp>
+#include <beck/coro/collect_windowed.hpp>
+#include <beck/detail/join.hpp>
 
 #include "run/stop_walk.hpp"
 
@@ -105,6 +108,14 @@ scope* join_point::tell_next(void* join, scope& told) noexcept {
 scope* join_point::tell(branch* next) noexcept {
   if (next == nullptr) lock().unlock();
   return next;
+}
+
+// What a window of no tasks gives.
+
+void refuse_empty_window() {
+  throw std::invalid_argument(
+      "beck::collect_windowed, for_each_limited: at most 0 tasks at a time would never end; at "
+      "least 1");
 }
 
 }  // namespace beck::detail

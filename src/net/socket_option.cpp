@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSL-1.0
-// The public header spells option numbers out to stay free of Linux headers; here they are checked.
+// Numbers and sizes of Linux that public headers spell out, to stay free of its headers: they are
+// checked here. And the bounds of a sockaddr of any family.
 #include <beck/net/socket_option.hpp>
-
-#include <beck/detail/datagram_option.hpp>
-#include <beck/net/multicast.hpp>
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
+#include <cstring>
+
+#include <beck/base/error.hpp>
+#include <beck/detail/datagram_option.hpp>
+#include <beck/detail/endpoint_data.hpp>
+#include <beck/net/multicast.hpp>
 
 namespace beck::detail {
 
@@ -46,5 +50,26 @@ static_assert(ip::multicast::enable_loopback::name(AF_INET6) == IPV6_MULTICAST_L
 static_assert(IP_ADD_MEMBERSHIP == 35 && IP_DROP_MEMBERSHIP == 36 && IPV6_JOIN_GROUP == 20 &&
               IPV6_LEAVE_GROUP == 21 && IP_MULTICAST_IF == 32 && IPV6_MULTICAST_IF == 17);
 static_assert(sizeof(ip_mreq) == 8 && sizeof(ipv6_mreq) == 20);
+
+// The bounds of a sockaddr of any family.
+
+static_assert(endpoint_data::capacity() == sizeof(sockaddr_storage));
+static_assert(alignof(endpoint_data) >= alignof(sockaddr_storage));
+
+endpoint_data::endpoint_data(const void* data, std::size_t size) {
+  resize(size);
+  if (size != 0) std::memcpy(bytes_, data, size);
+}
+
+void endpoint_data::resize(std::size_t size) {
+  if (size > capacity()) throw_error(error::invalid_argument, "endpoint_data::resize");
+  size_ = size;
+}
+
+int endpoint_data::family() const noexcept {
+  sa_family_t family = AF_UNSPEC;
+  if (size_ >= sizeof family) std::memcpy(&family, bytes_, sizeof family);
+  return family;
+}
 
 }  // namespace beck::detail

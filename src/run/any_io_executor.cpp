@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "run/terminate.hpp"
+#include "run/task_trees.hpp"
 
 // The parts of executors that need no template: the context's virtual destructor, and running an
 // entry on a thread that has no runner of its own.

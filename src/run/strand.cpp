@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "run/strand_queue.hpp"
-#include "run/terminate.hpp"
+#include "run/task_trees.hpp"
 
 namespace beck::detail {
 namespace {

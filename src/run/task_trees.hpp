@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // The trees of tasks that a context owns until they have finished, newest first: a context that is
-// destroyed destroys them in that order, one after the other and never recursively.
+// destroyed destroys them in that order, one after the other and never recursively. And the end of
+// a program whose exception no handler takes.
 #pragma once
 
 #include <cstdint>
+#include <exception>
+#include <source_location>
 
 #include <beck/run/any_io_executor.hpp>
 
@@ -42,5 +45,12 @@ class task_trees {
   owned_tree* newest_ = nullptr;
   std::uint64_t adopted_ = 0;
 };
+
+// The last word on an exception that nobody takes.
+
+/// Prints what escaped a detached task (and where that was spawned), or a handler of a pool, to
+/// stderr and calls std::terminate.
+[[noreturn]] void terminate_unhandled(std::exception_ptr error,
+                                      const std::source_location* spawned_at = nullptr) noexcept;
 
 }  // namespace beck::detail

@@ -8,7 +8,7 @@
 #include <beck/base/assert.hpp>
 
 #include "run/pool_state.hpp"
-#include "run/terminate.hpp"
+#include "run/task_trees.hpp"
 
 namespace beck {
 using namespace detail;

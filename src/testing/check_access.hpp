@@ -5,7 +5,7 @@
 #include <beck/testing/check.hpp>
 #include <beck/testing/tape.hpp>
 
-#include "io/sim/sim_tape.hpp"
+#include "io/sim/sim_draws.hpp"
 
 // What the runner reads of the options and worlds that users hold.
 namespace beck::detail {

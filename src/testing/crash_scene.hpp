@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "io/sim/sim_tape.hpp"
+#include "io/sim/sim_draws.hpp"
 
 namespace beck::detail {
 class sim_world;

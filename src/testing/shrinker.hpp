@@ -11,7 +11,7 @@
 
 #include <beck/testing/check.hpp>
 
-#include "io/sim/sim_tape.hpp"
+#include "io/sim/sim_draws.hpp"
 
 // One run of a program in a world, here or in a child process, and what became of it.
 namespace beck::testing::sim {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include "io/sim/sim_tape.hpp"
+#include "io/sim/sim_draws.hpp"
 #include "support/small_random.hpp"
 
 namespace beck::test {

@@ -8,7 +8,6 @@
 #include <new>
 #include <system_error>
 
-#include "io/blocking/blocking_jobs.hpp"
 #include "io/blocking/loop_jobs.hpp"
 
 namespace beck::detail {

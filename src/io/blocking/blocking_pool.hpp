@@ -9,8 +9,8 @@
 #include <mutex>
 #include <thread>
 
-#include "io/blocking/blocking_jobs.hpp"
 #include "io/blocking/job_line.hpp"
+#include "io/blocking/loop_jobs.hpp"
 
 namespace beck::detail {
 

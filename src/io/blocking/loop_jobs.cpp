@@ -9,7 +9,6 @@
 #include <beck/detail/file_operation.hpp>
 #include <beck/detail/job_operation.hpp>
 
-#include "io/blocking/blocking_jobs.hpp"
 #include "io/blocking/blocking_pool.hpp"
 #include "io/loop/io_loop.hpp"
 #include "io/op/lent_buffers.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // automatic means io_uring where a real ring works here and now, else epoll; the report says why.
-#include "io/driver/backend_select.hpp"
+#include "io/driver/driver.hpp"
 
 #include <cstdlib>
 #include <string>

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// The asynchronous half of a backend. A driver knows operations and descriptors, nothing of
-// sockets, files or coroutines; it never runs user code, and no driver sees another one.
+// The asynchronous half of a backend, and the choice of one. A driver knows operations and
+// descriptors, nothing of sockets, files or coroutines; it never runs user code, and no driver sees
+// another one.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include <beck/detail/operation.hpp>
 #include <beck/io/io_context.hpp>
+
+#include "io/system/system.hpp"
 
 namespace beck::detail {
 
@@ -92,6 +96,17 @@ class driver {
   virtual backend kind() const noexcept = 0;
   virtual const char* report() const noexcept = 0;
   virtual void add_stats(context_stats& stats) const noexcept = 0;
+};
+
+// Choosing a driver: the only place that knows all of them.
+
+class io_loop;
+
+struct backend_selection {
+  /// Makes what `how` (or, for automatic, BECK_BACKEND) asks for. Throws io_error with the reason
+  /// when a backend that was asked for by name is refused.
+  static void open(io_loop& loop, const io_context::options& how, std::unique_ptr<system>& sys,
+                   std::unique_ptr<driver>& drv);
 };
 
 }  // namespace beck::detail

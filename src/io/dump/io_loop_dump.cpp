@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// A dump that is asked for from anywhere: printed by who runs the loop, or by the caller while
-// nobody does.
+// A dump that is asked for from anywhere, or by a signal: printed by the thread that runs the loop,
+// or by the caller while no thread does.
 #include <condition_variable>
 #include <mutex>
 
+#include <beck/io/dump_on_signal.hpp>
+
 #include "io/dump/task_dump.hpp"
 #include "io/loop/io_loop.hpp"
+#include "io/loop/signal_state.hpp"
 
 namespace beck::detail {
 namespace {
@@ -64,3 +67,21 @@ void io_loop::dump_from_anywhere(text_sink out, std::size_t groups_max) {
 }
 
 }  // namespace beck::detail
+
+// A signal set that prints instead of having waits, so nothing is outstanding.
+namespace beck {
+using namespace detail;
+
+dump_on_signal::dump_on_signal(io_context& context, int number, int fd) : signals_(context) {
+  signals_.state_->dumps_to = fd;  // before there can be a signal
+  signals_.add(number);
+}
+
+void signal_state::dump() noexcept {
+  signal_info info;
+  bool any = false;
+  while (inbox->take(info)) any = true;
+  if (any) loop->dump(text_sink(dumps_to), io_context::dump_groups);
+}
+
+}  // namespace beck

@@ -11,7 +11,7 @@
 #include <beck/detail/alarmed_operation.hpp>
 #include <beck/detail/late.hpp>
 
-#include "io/driver/backend_select.hpp"
+#include "io/driver/driver.hpp"
 #include "io/shared/virtual_threads.hpp"
 
 namespace beck {

@@ -13,7 +13,6 @@
 #include <beck/io/io_context.hpp>
 
 #include "io/engine/op_engine.hpp"
-#include "io/loop/busy_poll.hpp"
 #include "io/loop/mailbox.hpp"
 #include "io/loop/run_end.hpp"
 #include "io/loop/runner_slot.hpp"

@@ -9,7 +9,6 @@
 #include "io/loop/io_loop.hpp"
 #include "io/loop/signal_state.hpp"
 
-// From public objects to the loop behind their context.
 namespace beck::detail {
 
 /// The loop whose own executor that is, exclusive or shared; nullptr: another kind of executor.

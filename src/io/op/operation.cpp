@@ -9,8 +9,6 @@
 #include "io/loop/io_loop.hpp"
 #include "io/loop/loop_access.hpp"
 
-// Operations as coroutines see them: trying before suspending, waiting, cancelling, resuming, and
-// the words of their errors, which are those of the synchronous forms.
 namespace beck::detail {
 namespace {
 

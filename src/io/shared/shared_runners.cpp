@@ -15,49 +15,19 @@
 namespace beck::detail {
 namespace {
 
-constexpr std::int64_t nobody_waits = INT64_MIN;
 /// A thread looks at what is shared after so many of its entries,
 constexpr unsigned entries_between_looks = 32;
 /// takes at most so many from there if others are inside too,
 constexpr unsigned batch_max = 32;
 /// tries reads that are due although it has more,
 constexpr unsigned entries_between_rotations = 1024;
-/// With fewer entries a thread does not wake another one that will look by itself: a wake-up takes
-/// as long as dozens of small handlers.
-constexpr unsigned worth_a_wake_up = 4;
 /// A thread that has few entries takes from one that has many, although both are at work.
 constexpr unsigned few_entries = 8;
 constexpr unsigned many_entries = 32;
-/// How long entries behind a handler that blocks may have to wait until somebody looks.
-constexpr std::int64_t watch_ns = 1'000'000;
 /// While others are active a thread looks so often in vain, at most, before it sleeps.
 constexpr unsigned looks_in_vain_most = 16;
 
 }  // namespace
-
-// --- the lock ------------------------------------------------------------------------------------
-
-void shared_runners::lock() noexcept {
-  unsigned spins = 0;
-  while (!loop_.slot_.try_take(runner_slot::holder::borrower)) {
-    if (loop_.inherited()) return;  // a child of fork has one thread; who held it is in the parent
-    while (!loop_.slot_.looks_free() && ++spins < real_atomics::spins_max) {}
-    if (spins >= real_atomics::spins_max) {  // its holder has lost its processor
-      real_atomics::yield();
-      spins = 0;
-    }
-  }
-  loop_.runner_.refill();
-}
-
-void shared_runners::pause_lock() noexcept { loop_.slot_.leave(); }
-
-void shared_runners::unlock() noexcept {
-  const wake_ups_owed owed = changes();
-  virtual_threads* const threads = virtual_;
-  loop_.slot_.leave();  // from here on the loop may be gone
-  owed.deliver(threads);
-}
 
 /// The lock for one look.
 class shared_runners::hold {
@@ -78,42 +48,6 @@ class shared_runners::hold {
   shared_runners& all_;
   runner::binding bound_;
 };
-
-// --- waking --------------------------------------------------------------------------------------
-
-/// Whom new entries in the shared queue and new deadlines concern.
-shared_runners::wake_ups_owed shared_runners::changes() noexcept {
-  wake_ups_owed owed;
-  if (!loop_.queue_.empty()) owed.work = claim(1);
-  if (wait_until_ != nobody_waits && loop_.next_deadline() < wait_until_) {
-    wait_until_ = nobody_waits;  // it is told once
-    owed.other = counted(baton_.claim_kernel());
-  }
-  return owed;
-}
-
-baton::wake_up shared_runners::claim(unsigned most) noexcept { return counted(baton_.claim(most)); }
-
-baton::wake_up shared_runners::counted(baton::wake_up owed) noexcept {
-  if (owed.sleepers == 0 && owed.wake_fd < 0) return owed;
-  wake_ups_ += owed.sleepers + (owed.wake_fd >= 0 ? 1 : 0);
-  sleepers_.set(who_sleeps());
-  return owed;
-}
-
-sleep_notice::level shared_runners::who_sleeps() const noexcept {
-  if (!baton_.anybody_idle()) return sleep_notice::level::nobody;
-  return watched_ ? sleep_notice::level::watched : sleep_notice::level::unwatched;
-}
-
-void shared_runners::call_help(shared_thread& mine, sleep_notice::level who) noexcept {
-  if (who == sleep_notice::level::watched && mine.queue.count() < worth_a_wake_up) return;
-  lock();
-  wake_ups_owed owed;
-  owed.work = claim(1);
-  loop_.slot_.leave();
-  owed.deliver(virtual_);
-}
 
 void shared_runners::call_everybody() noexcept {
   hold held(*this);
@@ -432,43 +366,6 @@ void shared_runners::settle_accounts(shared_thread& mine) noexcept {
   loop_.outstanding_ += static_cast<std::uint64_t>(mine.outstanding);
   mine.seen = context_stats();
   mine.outstanding = 0;
-}
-
-// --- sleeping ------------------------------------------------------------------------------------
-
-/// Until there is something to look at.
-void shared_runners::sleep(shared_thread& mine, std::int64_t deadline) noexcept {
-  // While this one asked the kernel, the last of the others may have ended; nobody would wake it.
-  if (loop_.stopped() || out_of_work(mine)) return;
-  const bool kernel = !in_kernel_;
-  if (kernel) watched_ = active_ != 0;
-  sleepers_.set(watched_ ? sleep_notice::level::watched : sleep_notice::level::unwatched);
-  if (!watched_ && active_ != 0) steal(mine, 1);  // what was queued before they could see that
-  if (mine.queue.count() != 0) {
-    sleepers_.set(who_sleeps());
-    return;
-  }
-  if (mine.looks_in_vain != 0) mine.looks_in_vain_max = std::max(mine.looks_in_vain_max / 2, 1u);
-  mine.looks_in_vain = 0;
-  mine.woken = true;
-  if (baton_.settle() == baton::seat::kernel) {
-    wait_in_kernel(watched_ ? std::min(deadline, loop_.system_->now() + watch_ns) : deadline);
-  } else {
-    pause_lock();
-    wait_at_futex(deadline);
-    lock();
-  }
-  sleepers_.set(who_sleeps());
-}
-
-void shared_runners::wait_in_kernel(std::int64_t deadline) noexcept {
-  wait_until_ = std::min(loop_.next_deadline(), deadline);
-  in_kernel_ = true;
-  visit(turn_mode::wait, wait_until_);
-  in_kernel_ = false;
-  watched_ = false;
-  wait_until_ = nobody_waits;
-  baton_.leave_kernel();
 }
 
 void shared_runners::visit(turn_mode mode, std::int64_t deadline) noexcept {

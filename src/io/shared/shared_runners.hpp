@@ -117,6 +117,12 @@ class shared_runners {
   }
 
  private:
+  /// How long entries behind a handler that blocks may have to wait until a thread looks.
+  static constexpr std::int64_t watch_ns = 1'000'000;
+  /// With fewer entries a thread does not wake another one that will look by itself: a wake-up
+  /// takes as long as dozens of small handlers.
+  static constexpr unsigned worth_a_wake_up = 4;
+
   void meet_virtual_others() noexcept;
   /// Wake-ups to deliver without the lock; they name nothing that could be gone by then.
   struct wake_ups_owed {

@@ -20,13 +20,8 @@ namespace {
 
 constexpr std::size_t v4_bytes_max = 65'507;
 constexpr std::size_t v6_bytes_max = 65'527;
-constexpr std::size_t unix_queue_max = 10;     // net.unix.max_dgram_qlen
 constexpr std::size_t unix_bytes_min = 2304;   // what always fits (net.core.wmem_min)
 constexpr std::size_t queued_bytes_more = 64;  // what an empty one takes of a buffer
-
-bool is_multicast(const sim_address& address) noexcept {
-  return is_v4(address) ? (address[12] & 0xf0) == 0xe0 : address[0] == 0xff;
-}
 
 bool is_broadcast(const sim_address& address) noexcept {
   return address == mapped_v4(255, 255, 255, 255);
@@ -93,13 +88,6 @@ void put_packet_info(const sim_socket& s, const sim_datagram& d, message_header&
     message.control_bytes = 0;
   }
 }
-
-sim_socket* target_of(const sim_socket& s) noexcept {
-  const bool there = s.target != nullptr && s.target->generation == s.target_generation;
-  return there && !s.target->gone ? s.target : nullptr;
-}
-
-bool is_full(const sim_socket& receiver) noexcept { return receiver.inbox.size() > unix_queue_max; }
 
 }  // namespace
 
@@ -355,75 +343,6 @@ void sim_network::tell_room(sim_socket& s) {
       transmit(event_kind::news, other);
     }
   }
-}
-
-// --- the rest ----------------------------------------------------------------------------------
-
-int sim_network::connect_datagram(sim_socket& s, const sim_name& name) {
-  if (s.family == AF_UNIX) {
-    sim_socket* to = nullptr;
-    if (const int error = find_unix(s, name, to); error != 0) return error;
-    if (to->target != nullptr && target_of(*to) != &s) return -EPERM;
-    s.target = to;
-    s.target_generation = to->generation;
-    s.remote = name;
-    s.phase = sim_phase::connected;
-    return 0;
-  }
-  sim_name to = name;
-  if (!is_multicast(to.address)) {
-    if (const int error = choose_way(s, to); error != 0) return error;
-  }
-  if (is_any(s.local.address)) s.local.address = source_for(s, to.address);
-  if (!s.bound) {
-    s.local.port = free_port(s, s.local.address);
-    if (s.local.port == 0) return -EAGAIN;
-    enter_port(s);
-  }
-  s.remote = to;
-  s.phase = sim_phase::connected;
-  s.error = 0;
-  return 0;
-}
-
-int sim_network::shutdown_datagram(sim_socket& s, int how) {
-  if (s.phase != sim_phase::connected) return -ENOTCONN;
-  s.receive_ended |= how != SHUT_WR;
-  s.send_ended |= how != SHUT_RD;
-  wake(s);
-  return 0;
-}
-
-int sim_network::change_group(sim_socket& s, int level, int name, const void* value,
-                              std::size_t bytes) {
-  const bool v4 = level == IPPROTO_IP;
-  if (bytes < (v4 ? sizeof(ip_mreq) : sizeof(ipv6_mreq))) return -EINVAL;
-  unsigned char raw[16];
-  std::memcpy(raw, value, v4 ? 4 : sizeof raw);
-  sim_address group{};
-  std::copy(raw, raw + sizeof raw, group.begin());
-  if (v4) group = mapped_v4(raw[0], raw[1], raw[2], raw[3]);
-  if (!is_multicast(group)) return -EINVAL;
-  const auto found = std::find(s.groups.begin(), s.groups.end(), group);
-  const bool joins = name == (v4 ? IP_ADD_MEMBERSHIP : IPV6_JOIN_GROUP);
-  if (joins && found != s.groups.end()) return -EADDRINUSE;
-  if (!joins && found == s.groups.end()) return -EADDRNOTAVAIL;
-  if (joins) {
-    s.groups.push_back(group);
-  } else {
-    s.groups.erase(found);
-  }
-  return 0;
-}
-
-unsigned sim_network::datagram_levels(const sim_socket& s) noexcept {
-  unsigned seen = s.error != 0 ? poll_error : 0u;
-  if (s.receive_ended && s.send_ended) seen |= poll_hang_up;
-  if (s.receive_ended) seen |= poll_in | poll_read_hang_up;
-  if (!s.inbox.empty()) seen |= poll_in;
-  const sim_socket* const to = s.family == AF_UNIX ? target_of(s) : nullptr;
-  if (to == nullptr || !is_full(*to)) seen |= poll_out;
-  return seen;
 }
 
 }  // namespace beck::detail

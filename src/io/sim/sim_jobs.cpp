@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <new>
 
-#include "io/blocking/blocking_jobs.hpp"
+#include "io/blocking/loop_jobs.hpp"
 #include "io/loop/io_loop.hpp"
 #include "io/sim/sim_system.hpp"
 #include "io/sim/sim_world.hpp"

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "io/blocking/blocking_jobs.hpp"
 #include "io/blocking/job_line.hpp"
+#include "io/blocking/loop_jobs.hpp"
 
 namespace beck::detail {
 

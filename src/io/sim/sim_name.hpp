@@ -46,4 +46,8 @@ int sim_look_up(sim_host& asking, const name_question& question, name_sink& sink
 int sim_name_of(sim_host& asking, const void* address, std::size_t bytes,
                 name_texts& names) noexcept;
 
+inline bool is_multicast(const sim_address& address) noexcept {
+  return is_v4(address) ? (address[12] & 0xf0) == 0xe0 : address[0] == 0xff;
+}
+
 }  // namespace beck::detail

@@ -96,4 +96,16 @@ struct sim_socket {
   bool listed = false;      ///< in the watcher's list
 };
 
+/// The socket that a datagram socket is connected to, while it is there.
+inline sim_socket* target_of(const sim_socket& s) noexcept {
+  const bool there = s.target != nullptr && s.target->generation == s.target_generation;
+  return there && !s.target->gone ? s.target : nullptr;
+}
+
+/// Whether the queue of a UNIX datagram socket takes no more (net.unix.max_dgram_qlen).
+inline bool is_full(const sim_socket& receiver) noexcept {
+  constexpr std::size_t unix_queue_max = 10;
+  return receiver.inbox.size() > unix_queue_max;
+}
+
 }  // namespace beck::detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A tape to bytes and back. The bytes may come from anywhere: each number is checked before it is
 // believed.
-#include "io/sim/sim_tape.hpp"
+#include "io/sim/sim_draws.hpp"
 
 #include <algorithm>
 

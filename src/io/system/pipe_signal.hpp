@@ -8,9 +8,6 @@
 #include <csignal>
 #include <cstddef>
 
-// Calls that raise SIGPIPE and cannot be told not to: sendfile(2), splice(2). A library must not
-// change what the program does with its signals, so the signal is blocked in this thread meanwhile
-// and taken back if it came.
 namespace beck::detail {
 
 /// SIGPIPE of this thread, blocked while this lives.

@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "io/loop/busy_poll.hpp"
+#include "io/loop/run_end.hpp"
 #include "support/context_options.hpp"
 #include "support/stream_pair.hpp"
 
