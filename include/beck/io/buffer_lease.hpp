@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// async_receive: receiving without a buffer of one's own. The context lends one when there is data,
-// so ten thousand connections that say nothing hold no buffer at all, and a few hundred buffers
-// serve those that do.
+// async_receive: receiving without a buffer of one's own. The context lends a buffer when there is
+// data, so ten thousand idle connections hold no buffer at all, and a few hundred buffers serve the
+// active ones.
 #pragma once
 
 #include <beck/base/buffer.hpp>
@@ -13,19 +13,21 @@ namespace beck {
 namespace detail {
 struct lease_slot;
 
-/// Gives a buffer back to the pool that it came from. Any thread.
+/// Returns a buffer to the pool that it came from. Thread: any.
 void return_lease(lease_slot* slot) noexcept;
-/// The bytes of a buffer.
+/// Returns the bytes of a buffer.
 char* lease_data(const lease_slot* slot) noexcept;
 
 }  // namespace detail
 
-/// Bytes in a buffer of the context, which gets it back when this object goes. Move-only; an empty
-/// one holds none. Thread: one at a time, any; also after its context is gone, whose pool then
-/// lives until the last of them.
+/// Owns received bytes in a buffer of the context; its destructor returns the buffer. Move-only; an
+/// empty lease holds no buffer.
+/// Thread: one object from one thread at a time, any thread. It may outlive its context, whose pool
+/// then lives until the last lease is gone.
 class buffer_lease {
  public:
   buffer_lease() noexcept = default;
+  /// For the library: owns `slot`, whose first `bytes` bytes were received.
   buffer_lease(detail::lease_slot* slot, std::size_t bytes) noexcept : slot_(slot), size_(bytes) {}
   buffer_lease(buffer_lease&& other) noexcept : slot_(other.slot_), size_(other.size_) {
     other.slot_ = nullptr;
@@ -42,15 +44,21 @@ class buffer_lease {
   }
   ~buffer_lease() { reset(); }
 
-  /// The bytes that were received. They may be changed; there is no room behind them.
+  /// Returns the received bytes, which may be modified; nullptr if empty. There is no room behind
+  /// them.
   char* data() const noexcept { return slot_ != nullptr ? detail::lease_data(slot_) : nullptr; }
+  /// Returns the number of received bytes.
   std::size_t size() const noexcept { return size_; }
+  /// Returns whether size() is 0.
   bool empty() const noexcept { return size_ == 0; }
+  /// Returns the received bytes as a buffer.
   const_buffer buffer() const noexcept { return {data(), size_}; }
+  /// Converts to the received bytes.
   operator const_buffer() const noexcept { return buffer(); }
+  /// Converts to the received bytes.
   operator mutable_buffer() const noexcept { return {data(), size_}; }
 
-  /// Gives the buffer back now.
+  /// Returns the buffer to its pool now; the lease is empty then.
   void reset() noexcept {
     if (slot_ != nullptr) detail::return_lease(slot_);
     slot_ = nullptr;
@@ -64,8 +72,8 @@ class buffer_lease {
 
 namespace detail {
 
-/// What async_receive() gives. Until it completes `address` is null, or the buffer that is kept for
-/// it.
+/// The operation of async_receive(). Until it completes `address` is null, or the buffer that is
+/// kept for it.
 class [[nodiscard]] receive_operation : public operation {
  public:
   using signature = void(error_code, buffer_lease);
@@ -94,21 +102,23 @@ class [[nodiscard]] receive_operation : public operation {
 
 }  // namespace detail
 
-/// Receives what is there, at least one byte and at most one buffer of the context
-/// (io_context::options::lease_buffers()), or reports; eof at the end of the stream.
+/// Receives at least one byte and at most one buffer of the context
+/// (io_context::options::lease_buffers()). Completes with (error_code, buffer_lease).
 ///   auto r = co_await beck::async_receive(socket);
 ///   if (r) parse(r->data(), r->size());
-/// It is one more way to read: it keeps its place among other reads of the stream, and none of the
-/// bytes that others are to find was taken from the socket before. Nothing is in a buffer while it
-/// waits. With all buffers lent out it waits for one, in the order in which it found none; nobody
-/// else is served before. So do not wait for more while holding leases: give them back first, or
-/// let the context have as many as can be held at once.
-/// Errors: those of async_read_some(); no_memory if not even a first buffer could be allocated,
-/// with the bytes still there. Cancellation: as async_read_some(), no byte is lost. Memory: none
-/// but the pool, which grows up to its bound and never shrinks.
+/// Keeps its place among other reads of the stream, and takes no bytes that an earlier read is to
+/// find. No buffer is held while it waits for data. If all buffers are lent out it waits for one;
+/// operations that wait for a buffer are served in order. So do not wait for more data while
+/// holding leases: return them first, or make the pool as large as the number of leases held at
+/// once.
+/// Errors: those of async_read_some(), eof at the end of the stream; no_memory if not even a first
+/// buffer could be allocated, with the bytes still in the stream.
+/// Cancellation: as async_read_some(), no byte is lost. Memory: none but the pool, which grows up
+/// to its bound and never shrinks.
 inline detail::receive_operation async_receive(detail::stream_object& stream) noexcept {
   return detail::receive_operation(stream);
 }
+/// As above. `token` takes (error_code, buffer_lease).
 template <class Token>
 auto async_receive(detail::stream_object& stream, Token&& token) {
   return detail::launch(async_receive(stream), static_cast<Token&&>(token));

@@ -15,16 +15,21 @@ class read_until_operation;
 
 }  // namespace detail
 
-/// A token and the time after which its operation is cancelled.
+/// A completion token with a time limit: see cancel_after().
 template <class Token>
 class cancel_after_t {
  public:
+  /// Puts `limit` around `token`.
   template <class T>
   constexpr cancel_after_t(const detail::cancel_limit& limit, T&& token)
       : limit_(limit), token_(static_cast<T&&>(token)) {}
+  /// Returns the limit.
   const detail::cancel_limit& limit() const noexcept { return limit_; }
+  /// Returns the inner token.
   Token& get() & noexcept { return token_; }
+  /// As above, to move from.
   Token&& get() && noexcept { return static_cast<Token&&>(token_); }
+  /// As above, only to read.
   const Token& get() const& noexcept { return token_; }
 
  private:
@@ -36,7 +41,8 @@ namespace detail {
 
 namespace functions {
 
-/// Of an operation that is awaited. A limit that it could not honour never comes.
+/// Returns the time limit for an awaited operation; none if the operation cannot honour the
+/// cancellation type.
 template <class Op>
 time_limit limit_of_awaited(const Op& op, const cancel_limit& limit) noexcept {
   bool composed = false;
@@ -73,7 +79,7 @@ class [[nodiscard]] limited_operation : public scoped_operation<Op, time_limit> 
   cancel_limit limit_;
 };
 
-/// Any initiation with a limit, as the operation of a user: its block has the alarm.
+/// Any initiation with a limit, as an operation whose block contains the alarm.
 template <class Signature, class Launch>
 class limited_start;
 template <class... A, class Launch>
@@ -140,7 +146,7 @@ class limited_initiation {
         limit_(limit),
         home_(static_cast<any_io_executor&&>(home)) {}
 
-  /// Empty if the operation does not say.
+  /// Returns the operation's executor; empty if the operation names none.
   any_io_executor get_executor() const noexcept { return home_; }
 
   template <class H>
@@ -220,42 +226,46 @@ class async_result<cancel_after_t<Token>, Signature> {
   }
 };
 
-/// The operation is cancelled when `after` is over, and then ends with operation_aborted unless it
-/// has finished: the completion is the truth. The clock starts with the operation. The type says
-/// what the cancellation may leave behind, as for a cancellation_signal: composed operations do not
-/// hear of `total`. Around every token; without one: for the default. A slot of the handler's own
+/// Returns a token that cancels its operation when `after` has passed since the start; the
+/// operation then ends with operation_aborted, unless it has finished before: the completion tells
+/// which. `type` says what the cancellation may leave behind, as for a cancellation_signal:
+/// composed operations ignore `total`. Goes around every token. A cancellation slot of the handler
 /// stays connected.
 /// Thread: any that may start the operation. Memory: none beyond the operation's; operations that
-/// are none of the library's objects are started in a block with the alarm, and off their executor
-/// start there.
-/// Errors: std::logic_error where the operation is started if its executor has no clock (only
+/// are not of the library's objects are started in a block with the alarm, and, if that is called
+/// off their executor, on it.
+/// Errors: the start throws std::logic_error if the executor of the operation has no clock (only
 /// io_contexts and strands over them have one). Not guaranteed: how late.
 template <class Token>
 cancel_after_t<std::decay_t<Token>> cancel_after(duration after, cancellation_type type,
                                                  Token&& token) {
   return {detail::cancel_limit(after, type), static_cast<Token&&>(token)};
 }
+/// As above, with cancellation_type::terminal.
 template <class Token>
   requires(!std::is_same_v<std::decay_t<Token>, cancellation_type>)
 cancel_after_t<std::decay_t<Token>> cancel_after(duration after, Token&& token) {
   return {detail::cancel_limit(after, cancellation_type::terminal), static_cast<Token&&>(token)};
 }
+/// As above, around the default token, to be awaited.
 inline cancel_after_t<deferred_t> cancel_after(
     duration after, cancellation_type type = cancellation_type::terminal) noexcept {
   return {detail::cancel_limit(after, type), deferred};
 }
 
-/// As cancel_after(), at a point in time.
+/// Returns a token that cancels its operation at the point in time `at`; else as cancel_after().
 template <class Token>
 cancel_after_t<std::decay_t<Token>> cancel_at(time_point at, cancellation_type type,
                                               Token&& token) {
   return {detail::cancel_limit(at, type), static_cast<Token&&>(token)};
 }
+/// As above, with cancellation_type::terminal.
 template <class Token>
   requires(!std::is_same_v<std::decay_t<Token>, cancellation_type>)
 cancel_after_t<std::decay_t<Token>> cancel_at(time_point at, Token&& token) {
   return {detail::cancel_limit(at, cancellation_type::terminal), static_cast<Token&&>(token)};
 }
+/// As above, around the default token, to be awaited.
 inline cancel_after_t<deferred_t> cancel_at(
     time_point at, cancellation_type type = cancellation_type::terminal) noexcept {
   return {detail::cancel_limit(at, type), deferred};

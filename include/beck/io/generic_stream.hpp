@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// async_read, async_write and async_read_until for streams of users: anything with async_read_some
+// async_read, async_write and async_read_until for streams of users: any class with async_read_some
 // or async_write_some and an executor. The library's own streams have faster overloads
-// (io/read_write.hpp, io/read_until.hpp), which win; these here exclude them.
+// (io/read_write.hpp, io/read_until.hpp); the overloads here do not take them.
 #pragma once
 
 #include <beck/io/read_until.hpp>
@@ -11,12 +11,13 @@
 namespace beck {
 
 /// A stream that can be read: `async_read_some(mutable_buffer, token)` for void(error_code,
-/// std::size_t), which moves at least one byte or reports, and `get_executor()`.
+/// std::size_t), which moves at least one byte or fails, and `get_executor()`.
 template <class S>
 concept async_read_stream =
     detail::has_executor<S> &&
     requires(S& stream, const mutable_buffer& buffer) { stream.async_read_some(buffer, deferred); };
-/// A stream that can be written, likewise.
+/// A stream that can be written: `async_write_some(const_buffer, token)` for void(error_code,
+/// std::size_t), which moves at least one byte or fails, and `get_executor()`.
 template <class S>
 concept async_write_stream =
     detail::has_executor<S> &&
@@ -98,8 +99,10 @@ class transfer_steps {
 
 }  // namespace detail
 
-/// As async_read and async_write of io/read_write.hpp, for streams of users. Requires that the
-/// stream outlives the operation. Several on one direction are the user's to order.
+/// Receives from a stream of the user until `condition` is met, the buffers are full, or a step
+/// fails or moves nothing. Completes with (error_code, std::size_t): the number of bytes received,
+/// also with an error. Requires that the stream outlives the operation, and that the caller orders
+/// several operations on one direction.
 template <detail::foreign_read_stream S, mutable_buffer_sequence B, detail::completion_condition C,
           class Token = deferred_t>
 auto async_read(S& stream, const B& buffers, C condition, Token&& token = Token()) {
@@ -107,11 +110,16 @@ auto async_read(S& stream, const B& buffers, C condition, Token&& token = Token(
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       steps(stream, buffers, static_cast<C&&>(condition)), token, stream);
 }
+/// As above, until the buffers are full.
 template <detail::foreign_read_stream S, mutable_buffer_sequence B, class Token = deferred_t>
   requires(!detail::completion_condition<std::decay_t<Token>>)
 auto async_read(S& stream, const B& buffers, Token&& token = Token()) {
   return beck::async_read(stream, buffers, transfer_all(), static_cast<Token&&>(token));
 }
+/// Sends to a stream of the user until `condition` is met, all is sent, or a step fails or moves
+/// nothing. Completes with (error_code, std::size_t): the number of bytes sent, also with an error.
+/// Requires that the stream outlives the operation, and that the caller orders several operations
+/// on one direction.
 template <detail::foreign_write_stream S, const_buffer_sequence B, detail::completion_condition C,
           class Token = deferred_t>
 auto async_write(S& stream, const B& buffers, C condition, Token&& token = Token()) {
@@ -119,6 +127,7 @@ auto async_write(S& stream, const B& buffers, C condition, Token&& token = Token
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       steps(stream, buffers, static_cast<C&&>(condition)), token, stream);
 }
+/// As above, until all is sent.
 template <detail::foreign_write_stream S, const_buffer_sequence B, class Token = deferred_t>
   requires(!detail::completion_condition<std::decay_t<Token>>)
 auto async_write(S& stream, const B& buffers, Token&& token = Token()) {
@@ -174,19 +183,23 @@ class read_until_steps {
 
 }  // namespace detail
 
-/// As async_read_until of io/read_until.hpp, for streams of users.
+/// Receives from a stream of the user into `buffer` until it contains `delimiter`. Result and
+/// errors as async_read_until() of io/read_until.hpp; delimiter_not_found also if a step moves
+/// nothing. Requires that the stream and the container outlive the operation.
 template <detail::foreign_read_stream S, class Token = deferred_t>
 auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, detail::text_view delimiter,
                       Token&& token = Token()) {
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       detail::read_until_steps(stream, buffer, detail::delimiter_match(delimiter)), token, stream);
 }
+/// As above, until a single character.
 template <detail::foreign_read_stream S, class Token = deferred_t>
 auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, char delimiter,
                       Token&& token = Token()) {
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       detail::read_until_steps(stream, buffer, detail::delimiter_match(delimiter)), token, stream);
 }
+/// As above, until a match condition is met.
 template <detail::foreign_read_stream S, detail::match_condition C, class Token = deferred_t>
 auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, C condition,
                       Token&& token = Token()) {
@@ -195,15 +208,17 @@ auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, C condition,
       detail::read_until_steps(stream, buffer, match(static_cast<C&&>(condition))), token, stream);
 }
 
-/// The members as free functions.
+/// Calls the stream's member async_read_some().
 template <async_read_stream S, mutable_buffer_sequence B, class Token = deferred_t>
 auto async_read_some(S& stream, const B& buffers, Token&& token = Token()) {
   return stream.async_read_some(buffers, static_cast<Token&&>(token));
 }
+/// Calls the stream's member async_write_some().
 template <async_write_stream S, const_buffer_sequence B, class Token = deferred_t>
 auto async_write_some(S& stream, const B& buffers, Token&& token = Token()) {
   return stream.async_write_some(buffers, static_cast<Token&&>(token));
 }
+/// Calls the acceptor's member async_accept().
 template <class Acceptor, class... Args>
   requires requires(Acceptor& acceptor, Args&&... args) {
     acceptor.async_accept(static_cast<Args&&>(args)...);

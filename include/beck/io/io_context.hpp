@@ -41,7 +41,7 @@ enum class backend : unsigned char {
   sim,  ///< in memory, under virtual time: see <beck/testing/sim.hpp>
 };
 
-/// The name as BECK_BACKEND spells it.
+/// Returns the name of `which` as BECK_BACKEND spells it.
 const char* to_string(backend which) noexcept;
 
 /// How a receive into a small buffer waits on io_uring, when it is not known that there is data.
@@ -70,17 +70,17 @@ struct context_stats {
   std::uint64_t inline_completions = 0;  ///< operations that finished without suspending
   std::uint64_t budget_stops = 0;        ///< attempts refused because an entry had spent its budget
   std::uint64_t attempts = 0;            ///< direct system calls for operations
-  std::uint64_t wrong_attempts = 0;      ///< those that gave EAGAIN
+  std::uint64_t wrong_attempts = 0;      ///< those that ended with EAGAIN
   std::uint64_t lazy_armed = 0;          ///< receives submitted one turn late
   std::uint64_t arming_stops = 0;        ///< sockets whose receives are no longer submitted early
   std::uint64_t leases = 0;              ///< buffers lent by async_receive()
-  std::uint64_t lease_waits = 0;         ///< receives that found none
+  std::uint64_t lease_waits = 0;         ///< receives that found no free buffer
   std::uint64_t speculations = 0;        ///< reads attempted one turn late, without readiness
-  std::uint64_t spins = 0;               ///< times it looked for work before it slept
-  std::uint64_t spin_hits = 0;           ///< those that found some
+  std::uint64_t spins = 0;               ///< busy polls before the loop slept
+  std::uint64_t spin_hits = 0;           ///< busy polls that found work
   std::uint64_t wakeups = 0;             ///< times another thread woke the sleeping loop
   std::uint64_t mail = 0;                ///< entries that came through the mailbox
-  std::uint64_t block_misses = 0;  ///< blocks that the general allocator had to give to this thread
+  std::uint64_t block_misses = 0;  ///< blocks of this thread that came from the general allocator
   std::uint64_t retries = 0;       ///< refused submissions, busy rings, overflows, accept back-offs
   std::uint32_t depth_max = 0;     ///< deepest nesting of tasks started inline
   std::uint64_t outstanding = 0;   ///< operations in flight now
@@ -92,48 +92,53 @@ struct context_stats {
 /// them apart. An exclusive context is the fast form, and an io_pool of them the way to use many
 /// cores; shared ones are for handlers that block or compute, and for programs that come from Asio.
 ///
-/// Thread: run*, poll* by one thread at a time (threads may take turns; a second one at the same
-/// moment gets std::logic_error); of a shared context by as many as it was made for, and one too
-/// many waits for a place (poll* then gives 0). post, stop, get_executor and starting operations:
-/// any thread.
-/// Destruction: from any thread that does not run it, with operations in flight: they are cancelled
-/// and reaped, their handlers are destroyed un-run, then the tasks that still live, newest first.
+/// Thread: run*, poll*: one thread at a time (threads may take turns); a second thread at the same
+/// moment gets std::logic_error. On a shared context: as many threads as it was made for; one more
+/// waits for a place (in poll* it returns 0). post, stop, get_executor and starting operations: any
+/// thread.
+/// Destruction: by any thread that does not run the context. Operations in flight are cancelled and
+/// reaped, their handlers are destroyed un-run, then the tasks that still live, newest first.
 class io_context : public execution_context {
  public:
-  /// What a context is made of; every setter returns the object.
+  /// The settings of a context. Every setter returns the object.
   class options {
    public:
+    /// The default settings: one thread, backend::automatic.
     options() noexcept {}
+    /// Sets the driver.
     options& backend(beck::backend which) noexcept {
       backend_ = which;
       return *this;
     }
-    /// The seed of a private simulated world (backend::sim without a host).
+    /// Sets the seed of a private simulated world (backend::sim without a host). Default: 1.
     options& seed(std::uint64_t seed) noexcept {
       seed_ = seed;
       return *this;
     }
-    /// How many threads may be inside run* and poll* at once: see io_context(int).
+    /// Sets the number of threads that may be inside run* and poll* at once: see io_context(int).
     options& threads(int most) noexcept {
       threads_ = most;
       return *this;
     }
-    /// For measuring a mechanism against its absence (docs/mechanisms.md). The default is the fast
-    /// one; other backends ignore it. No result of any operation depends on it.
+    /// Sets how receives wait on io_uring; other backends ignore it. For measuring a mechanism
+    /// against its absence (docs/mechanisms.md): the default is the fast one, and no result of any
+    /// operation depends on it.
     options& arming(receive_arming how) noexcept {
       arming_ = how;
       return *this;
     }
-    /// For measuring, too. Off: a read that may find more data is tried at once, not one turn
-    /// later; one that found none waits for an event.
+    /// Sets whether a read that may find more data is attempted one turn later instead of at once.
+    /// With false, a read that found no data waits for an event. For measuring, too. Default: true.
     options& lazy_speculation(bool on) noexcept {
       speculation_ = on;
       return *this;
     }
 
-    /// Lent by async_receive(): at most `most` of `bytes` bytes, each at least 1.
+    /// Sets the pool of buffers that async_receive() lends: at most `most` buffers of `bytes` bytes
+    /// each; 0 counts as 1. Default: 512 of 4,096 bytes.
     options& lease_buffers(std::size_t most, std::size_t bytes) noexcept;
-    /// Looks for so long before it sleeps, as long as that pays; off, and not in simulations.
+    /// Sets how long the loop busy-polls before it sleeps; it backs off while that finds nothing.
+    /// Default: 0, off. Ignored in simulations.
     options& busy_poll(duration most) noexcept;
 
    private:
@@ -155,22 +160,32 @@ class io_context : public execution_context {
     uring::ring_kernel* kernel_ = nullptr;  // the library's tests put a scripted one below the ring
   };
 
+  /// The executor of a context: one pointer, valid as long as the context. Thread: any.
   class executor_type {
    public:
+    /// Refers to `context`.
     explicit executor_type(io_context& context) noexcept : context_(&context) {}
 
+    /// Returns the context.
     io_context& context() const noexcept { return *context_; }
+    /// Returns whether the calling thread is inside a handler of the context.
     bool running_in_this_thread() const noexcept {
       return any_io_executor(*this).running_in_this_thread();
     }
+    /// Adds one unit of outstanding work: run() does not return until it is taken away.
     void on_work_started() const noexcept { any_io_executor(*this).on_work_started(); }
+    /// Takes one unit of outstanding work away.
     void on_work_finished() const noexcept { any_io_executor(*this).on_work_finished(); }
+    /// Runs `function` inside this call if the caller is inside the context, else queues it. Throws
+    /// std::bad_alloc.
     template <class F>
     void execute(F&& function) const {
       any_io_executor(*this).execute(static_cast<F&&>(function));
     }
 
+    /// Returns the functions of the executor, for any_io_executor.
     const detail::executor_table* table() const noexcept { return context_->table_; }
+    /// Returns the object of table()'s functions.
     void* target() const noexcept { return context_->loop_; }
     friend bool operator==(const executor_type&, const executor_type&) noexcept = default;
 
@@ -181,66 +196,85 @@ class io_context : public execution_context {
   /// The most threads that a context can be made for.
   static constexpr int threads_max = 1024;
 
-  /// Throws io_error if the backend that was asked for is refused (its message is the reason).
+  /// Makes an exclusive context with the default options. Throws io_error if the requested backend
+  /// is refused (its message is the reason), and std::system_error (invalid_argument) if
+  /// BECK_BACKEND names no backend.
   io_context();
-  /// For `threads` threads at once; 0 and 1 make an exclusive context. A shared one uses epoll, or
-  /// in a simulated world virtual threads, which one real thread runs: if io_uring was asked for,
-  /// an io_error says so (operation_not_supported). There a time limit of a coroutine allocates a
-  /// block, and stops reach composed operations only on strands.
-  /// Throws std::invalid_argument for less than 0 or more than `threads_max`.
+  /// Makes a context for `threads` threads at once; 0 and 1 make an exclusive one. A shared context
+  /// uses epoll, or, in a simulated world, virtual threads that one real thread runs. On a shared
+  /// context a time limit of a coroutine allocates a block, and stops reach composed operations
+  /// only on strands.
+  /// Throws std::invalid_argument if `threads` is less than 0 or more than `threads_max`; io_error
+  /// (operation_not_supported) if io_uring was requested for more than one thread; else as
+  /// io_context().
   explicit io_context(int threads);
+  /// Makes a context with these options. Throws as io_context(int).
   io_context(const options& how);  // implicit: see options
-  /// Cancels and reaps what is in flight, then destroys un-run handlers and, newest first, the
-  /// tasks that live here. Thread: any that does not run it, and no other uses it. Requires: no
-  /// task of it waits for an operation of an object on another context.
+  /// Cancels and reaps operations in flight, then destroys un-run handlers and, newest first, the
+  /// tasks that live here. Requires: no thread runs or uses the context, and no task of it waits
+  /// for an operation of an object on another context.
   ~io_context() override;
 
+  /// Returns the executor of the context. Thread: any.
   executor_type get_executor() noexcept { return executor_type(*this); }
 
-  /// Runs handlers until there is no outstanding work or stop() is called. Returns how many user
-  /// handlers and resumptions ran. What a handler throws leaves run(); the queues stay intact.
+  /// Runs handlers until there is no outstanding work or stop() is called. Returns the number of
+  /// user handlers and resumptions that ran. An exception that a handler throws leaves run(); the
+  /// queues stay intact, and run() may be called again.
   std::size_t run();
-  /// At most one handler; blocks for it.
+  /// Runs at most one handler; blocks until there is one. Returns 0 or 1.
   std::size_t run_one();
+  /// As run(), for at most `time`.
   std::size_t run_for(duration time);
+  /// As run(), at most until `deadline`. If it has passed, as poll().
   std::size_t run_until(time_point deadline);
+  /// As run_one(), for at most `time`.
   std::size_t run_one_for(duration time);
+  /// As run_one(), at most until `deadline`.
   std::size_t run_one_until(time_point deadline);
-  /// Runs what is ready, without blocking.
+  /// Runs the handlers that are ready, without blocking. Returns their number.
   std::size_t poll();
+  /// Runs at most one handler that is ready, without blocking. Returns 0 or 1.
   std::size_t poll_one();
 
-  /// Makes run* and poll* return as soon as the current handler has; idempotent. Any thread.
+  /// Makes run* and poll* return as soon as the current handler has returned. Idempotent. Thread:
+  /// any.
   void stop() noexcept;
+  /// Returns whether stop() was called or run* has run out of work, and restart() was not called
+  /// since.
   bool stopped() const noexcept;
-  /// Allows run() again after stop() or after it ran out of work. Requires that nobody runs it.
+  /// Allows run() again after stop() or after it ran out of work. Requires that no thread runs the
+  /// context.
   void restart() noexcept;
 
-  /// Takes exceptions that escape detached tasks; by default the program ends with a message.
-  /// Not while the context runs.
+  /// Sets the function that takes exceptions that escape detached tasks; by default the program
+  /// ends with a message. Requires that no thread runs the context.
   void on_unhandled(void (*handler)(std::exception_ptr, void* data), void* data = nullptr) noexcept;
-  /// Takes log lines (rare); by default stderr, of simulations nobody. Not while it runs.
+  /// Sets the function that takes log lines (rare); by default they go to stderr, those of
+  /// simulations nowhere. Requires that no thread runs the context.
   void on_log(void (*sink)(const char* line, void* data), void* data = nullptr) noexcept;
 
-  /// The driver in use, and in words: which one, with which features, and why not a better one. The
-  /// text lives as long as the context.
+  /// Returns the driver in use; never backend::automatic.
   backend backend_in_use() const noexcept;
+  /// Returns in words which driver is in use, with which features, and why not a better one. The
+  /// text lives as long as the context.
   const char* backend_report() const noexcept;
 
-  /// By the runner's thread, or while nobody runs the context.
+  /// Returns the counters. Thread: the runner's, or any while no thread runs the context.
   context_stats stats() const noexcept;
 
-  /// Prints the tasks that live here, for people (the form may change): where each was spawned, the
-  /// co_awaits in which it stands, what it waits for and since when. Tasks that stand at the same
-  /// places are counted together; the largest `groups_max` groups are printed (at most 384 are told
+  /// Prints the tasks that live here, for people (the form may change): where each was spawned, its
+  /// co_await expressions, the operation that it waits for and since when. Tasks at the same
+  /// places form one group; the largest `groups_max` groups are printed (at most 384 are told
   /// apart). `out` is a file descriptor, a std::string, a std::ostream, or is called with pieces of
   /// text; it must not use the context, and what it throws is dropped.
-  /// Thread: any. While another thread runs the context, that one prints, between two handlers, and
-  /// the caller waits for it; so not with a lock that a handler may wait for. Simulated contexts:
-  /// only the thread that runs them.
+  /// Thread: any. While another thread runs the context, that thread prints between two handlers
+  /// and the caller waits; so do not call it with a lock that a handler may wait for. Simulated
+  /// contexts: only the thread that runs them.
   /// Not listed: handlers without a task, and tasks that live on a thread_pool or a user's
-  /// executor, or are on their way here from other threads or strands and have not begun.
+  /// executor, and tasks on their way here from other threads or strands that have not begun.
   void dump(detail::text_sink out, std::size_t groups_max = dump_groups) const;
+  /// The groups that dump() prints by default.
   static constexpr std::size_t dump_groups = 50;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// process: a child process as an I/O object. Its end is waited for like any other event, and
-// signals reach it or nobody, because Linux knows it by a descriptor and not by a number that may
-// have another owner.
+// process: a child process as an I/O object. Its end is waited for like any other event. Signals
+// reach this process or none, because Linux knows it by a descriptor and not by a number that may
+// be used again.
 #pragma once
 
 #include <beck/io/process_options.hpp>
@@ -16,16 +16,20 @@ struct child_state;
 /// How a process ended. Source: waitid(2).
 class exit_status {
  public:
-  /// It has left with 0.
+  /// Makes the status of a process that returned 0.
   constexpr exit_status() noexcept = default;
+  /// Makes a status of these parts.
   constexpr exit_status(int code, int signal, bool core_dumped) noexcept
       : code_(code), signal_(signal), core_dumped_(core_dumped) {}
 
+  /// Returns whether the process returned 0.
   constexpr bool success() const noexcept { return code_ == 0 && signal_ == 0; }
-  /// What it returned from main or gave to exit(3), 0 to 255; -1: a signal ended it.
+  /// Returns the value that main returned or that was passed to exit(3), 0 to 255; -1 if a signal
+  /// ended the process.
   constexpr int code() const noexcept { return code_; }
-  /// The signal that ended it; 0: none.
+  /// Returns the signal that ended the process, or 0.
   constexpr int signal() const noexcept { return signal_; }
+  /// Returns whether the process left a core dump.
   constexpr bool core_dumped() const noexcept { return core_dumped_; }
 
   friend constexpr bool operator==(const exit_status&, const exit_status&) noexcept = default;
@@ -38,7 +42,7 @@ class exit_status {
 
 namespace detail {
 
-/// Keeps what is known of a child. Any thread.
+/// Shares the state of a child. Thread: any.
 class child_ref {
  public:
   child_ref() noexcept = default;
@@ -81,94 +85,112 @@ class [[nodiscard]] process_wait_operation : public operation {
 
 }  // namespace detail
 
-/// A child process. The object owns it as a std::jthread owns its thread: who destroys it while the
-/// process runs ends the process (SIGKILL), unless it was detached. Move-only; after a move and
-/// before a spawn it is closed.
+/// A child process. The object owns it as a std::jthread owns its thread: destroying the object
+/// while the process runs ends the process (SIGKILL), unless it was detached. Move-only; after a
+/// move and before a spawn the object is closed.
 ///
-/// The child has the descriptors 0, 1 and 2 and no other of ours, blocking pipes, an empty signal
-/// mask, and the default action for SIGPIPE and for every signal that we handle.
-/// Ended children are collected by waits, by running(), and, if nobody has waited, by the
+/// The child has the descriptors 0, 1 and 2 and no other one of this program, blocking pipes, an
+/// empty signal mask, and the default action for SIGPIPE and for every signal that this program
+/// handles.
+/// Ended children are collected by waits, by running(), and, if there was no wait, by the
 /// destructor or one of the next spawns, so none stays behind as a zombie. Programs that ignore
 /// SIGCHLD, or collect all children by themselves (wait(2)), get std::errc::no_child_process
 /// instead of a status.
 ///
-/// Not in simulations: operation_not_supported.
+/// Closed objects: operations end with bad_descriptor. Not in simulations: operation_not_supported.
 /// Thread: one object from one thread at a time.
 /// Source: posix_spawn(3), pidfd_open(2), pidfd_send_signal(2), waitid(2); Linux 5.4.
 class process : private detail::io_object {
  public:
+  /// The executor's type.
   using executor_type = any_io_executor;
+  /// The options of spawn().
   using options = process_options;
   using detail::io_object::native_handle_type;
 
-  /// Closed: spawn() comes later.
+  /// Makes a closed object, for a later spawn().
   explicit process(io_context& context);
-  /// Requires an executor whose context is an io_context.
+  /// As above. Throws io_error (invalid_argument) unless the context of `executor` is an
+  /// io_context.
   explicit process(const any_io_executor& executor);
-  /// Spawns; throws io_error, whose text names the program or the directory.
+  /// Spawns a process: see spawn(). Throws io_error, whose text names the program or the directory.
   process(io_context& context, detail::text_view program,
           const detail::process_texts& arguments = {}, const options& how = {});
+  /// As above.
   process(const any_io_executor& executor, detail::text_view program,
           const detail::process_texts& arguments = {}, const options& how = {});
   process(process&& other) noexcept = default;
-  /// Ends what this one owned.
+  /// Ends the process that this object owned, and takes over the other one.
   process& operator=(process&& other) noexcept;
+  /// Ends the process (SIGKILL) if it still runs; waits end with operation_aborted.
   ~process();
 
+  /// Returns the executor that waits complete on.
   any_io_executor get_executor() const noexcept { return object_executor(); }
 
-  /// Starts `program`: a path, or without a slash a name that is looked for in PATH. It gets
-  /// `arguments` behind its own name. When this returns the program runs, or the error says why it
-  /// does not, and nothing was changed: std::errc::no_such_file_or_directory,
-  /// error::access_denied, error::no_descriptors, ... of execve(2), chdir(2) and fork(2);
-  /// error::already_open (also of one pipe for two streams: err_to_out() joins them);
-  /// error::invalid_argument (an empty program, a text with a NUL inside). Blocks for as long as
-  /// the kernel needs to load it.
+  /// Starts `program`: a path, or, without a slash, a name that is searched in PATH. It gets
+  /// `arguments` after its own name. When this returns the program runs, or `ec` says why it does
+  /// not, and nothing was changed. Blocks until the kernel has loaded it.
+  /// Errors: std::errc::no_such_file_or_directory, access_denied, no_descriptors, ... of execve(2),
+  /// chdir(2) and fork(2); already_open if the object or a pipe of `how` is open, or one pipe is
+  /// named for two streams (use err_to_out()); invalid_argument for an empty program or a text that
+  /// contains NUL.
   void spawn(detail::text_view program, const detail::process_texts& arguments, const options& how,
              error_code& ec);
+  /// As above, and throws io_error on failure, whose text names the program or the directory.
   void spawn(detail::text_view program, const detail::process_texts& arguments = {},
              const options& how = {});
 
-  /// Whether a child was spawned, running or not, and not given up.
+  /// Returns whether a child was spawned, running or not, and not detached.
   using detail::io_object::is_open;
-  /// Its pidfd (pidfd_open(2)), or -1. It stays the object's.
+  /// Returns the pidfd (pidfd_open(2)), or -1. It stays the object's.
   using detail::io_object::native_handle;
-  /// Its number, or -1. Numbers are used again once a child is collected: to signal it, use
-  /// send_signal().
+  /// Returns the process id, or -1. Ids are used again once a child is collected: to signal the
+  /// process, use send_signal().
   int id() const noexcept;
 
-  /// Completes when the process has ended; any number of waits, also afterwards, give the same
-  /// status. Cancellation: cancel(), or with a token; the process runs on. A time limit:
-  /// `co_await timeout(child.async_wait(), 10s)`.
+  /// Completes with (error_code, exit_status) when the process has ended. Any number of waits, also
+  /// afterwards, get the same status. Cancellation: cancel(), or with a token; the process goes on.
+  /// A time limit: `co_await timeout(child.async_wait(), 10s)`.
   detail::process_wait_operation async_wait() noexcept { return {descriptor_, child_}; }
-  /// `token` takes (error_code, exit_status).
+  /// As above. `token` takes (error_code, exit_status).
   template <class Token>
   auto async_wait(Token&& token) {
     return detail::launch(async_wait(), static_cast<Token&&>(token));
   }
-  /// Blocks until it has ended.
+  /// Blocks until the process has ended, and returns its status.
   exit_status wait(error_code& ec);
+  /// As above, and throws io_error on failure.
   exit_status wait();
-  /// Ends waits with operation_aborted; the process runs on.
+  /// Ends waits with operation_aborted; the process goes on.
   using detail::io_object::cancel;
 
-  /// False: it has ended, or there is none.
+  /// Returns whether the process runs; false if it has ended or the object is closed
+  /// (bad_descriptor).
   bool running(error_code& ec) noexcept;
+  /// As above, and throws io_error on failure.
   bool running();
 
-  /// SIGKILL; no error if it has ended already. The wait for its end is the caller's.
+  /// Sends SIGKILL; no error if the process has ended already. Does not wait for the end.
   void terminate(error_code& ec) noexcept;
+  /// As above, and throws io_error on failure.
   void terminate();
-  /// SIGTERM and SIGINT, which a program may handle.
+  /// Sends SIGTERM, which a program may handle. Errors as send_signal().
   void request_exit(error_code& ec) noexcept;
+  /// As above, and throws io_error on failure.
   void request_exit();
+  /// Sends SIGINT, which a program may handle. Errors as send_signal().
   void interrupt(error_code& ec) noexcept;
+  /// As above, and throws io_error on failure.
   void interrupt();
-  /// Errors: no_such_process (it has ended), invalid_argument. Source: signal(7).
+  /// Sends a signal. Errors: std::errc::no_such_process if the process has ended; invalid_argument
+  /// if `number` is no signal. Source: signal(7).
   void send_signal(int number, error_code& ec) noexcept;
+  /// As above, and throws io_error on failure.
   void send_signal(int number);
 
-  /// Gives it up: it runs on by itself, and this object is closed. Ends waits.
+  /// Leaves the process to itself: it goes on, waits end with operation_aborted, and the object is
+  /// closed.
   void detach() noexcept;
 
  private:

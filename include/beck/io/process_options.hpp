@@ -111,48 +111,60 @@ class process_output : public process_stream {
 
 }  // namespace detail
 
-/// Every setter returns the object. Nothing given: the child has our streams, environment and
-/// directory. Pipes that are named here must outlive the spawn.
+/// The options of process::spawn(). Every setter returns the object. By default the child has the
+/// streams, environment and directory of this program. Pipes that are named here must outlive the
+/// spawn.
 class process_options {
  public:
+  /// Makes the defaults.
   process_options() noexcept = default;
 
+  /// Sets standard input: nullptr for /dev/null, a descriptor to duplicate, or a closed
+  /// writable_pipe, which the spawn opens.
   process_options& in(detail::process_input stream) noexcept {
     streams_[0] = stream;
     return *this;
   }
+  /// Sets standard output: nullptr for /dev/null, a descriptor to duplicate, or a closed
+  /// readable_pipe, which the spawn opens.
   process_options& out(detail::process_output stream) noexcept {
     streams_[1] = stream;
     return *this;
   }
+  /// Sets standard error; else as out().
   process_options& err(detail::process_output stream) noexcept {
     streams_[2] = stream;
     return *this;
   }
-  /// Errors go where the output goes: the shell's 2>&1.
+  /// Sends standard error where standard output goes: the shell's 2>&1.
   process_options& err_to_out() noexcept {
     return err(detail::process_output(detail::process_stream::kind::output));
   }
-  /// Instead of ours. A program without a slash is found in our PATH all the same.
+  /// Replaces the environment. A program without a slash is still searched in the PATH of this
+  /// program.
   process_options& environment(detail::process_texts variables) noexcept {
     environment_ = static_cast<detail::process_texts&&>(variables);
     return *this;
   }
-  /// Set in the environment, ours or the one that was given.
+  /// Sets variables, as "NAME=value", in addition to the environment.
   process_options& variables(detail::process_texts changed) noexcept {
     variables_ = static_cast<detail::process_texts&&>(changed);
     return *this;
   }
-  /// Where it begins; a program with a relative path is looked for there. The text must outlive the
-  /// spawn.
+  /// Sets the directory in which the process begins; a program with a relative path is searched
+  /// there. The text must outlive the spawn.
   process_options& directory(detail::text_view path) noexcept {
     directory_ = path;
     return *this;
   }
 
+  /// Returns the stream 0, 1 or 2.
   const detail::process_stream& stream(int number) const noexcept { return streams_[number]; }
+  /// Returns the environment that was set.
   const detail::process_texts& environment() const noexcept { return environment_; }
+  /// Returns the variables that were set.
   const detail::process_texts& variables() const noexcept { return variables_; }
+  /// Returns the directory that was set; empty if none was.
   detail::text_view directory() const noexcept { return directory_; }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// async_read_until: receives into a growing buffer until a delimiter (or a condition of the user's)
-// is in it. What is buffered already is found without suspension, at the cost of a search.
+// async_read_until: receives into a growing buffer until it contains a delimiter or meets a
+// condition of the user. A match that is buffered already is found without suspension, at the cost
+// of a search.
 #pragma once
 
 #include <beck/base/dynamic_buffer.hpp>
@@ -106,8 +107,8 @@ class [[nodiscard]] read_until_operation
 
 namespace functions {
 
-/// With a user's condition: called as condition(begin, end), gives a pair of an iterator and a
-/// bool, as in Asio: (one past the match, true) or (where to go on, false).
+/// Applies a user's condition: called as condition(begin, end), it returns a pair of an iterator
+/// and a bool, as in Asio: (one past the match, true) or (where to go on, false).
 template <class Condition>
 match_outcome apply_match_condition(Condition& condition, text_view data, std::size_t from) {
   const char* const begin = data.data();
@@ -147,9 +148,14 @@ concept match_condition = requires(C& c, const char* p) {
 
 }  // namespace detail
 
-/// The delimiter is copied before the call returns or the coroutine suspends; an empty one matches
-/// at once with 0 bytes. The container must live until completion and is used by the runner's
-/// thread until then.
+/// Receives into `buffer` until it contains `delimiter`. Completes with (error_code, std::size_t):
+/// the number of bytes up to and including the delimiter; more bytes may be behind it. The
+/// delimiter is copied before the call returns or the coroutine suspends; an empty one matches at
+/// once with 0 bytes. Throws std::length_error if it has more than 80 bytes.
+/// Errors: delimiter_not_found if the buffer reaches its max_size() without a match; no_memory;
+/// those of async_read_some(), such as eof. With an error the number is 0, and the bytes received
+/// are in `buffer`. Cancellation: as async_read_some(); the bytes received are in `buffer`.
+/// Requires that the container lives until completion; the runner's thread uses it until then.
 inline detail::read_until_operation async_read_until(detail::stream_object& stream,
                                                      const dynamic_buffer_ref& buffer,
                                                      detail::text_view delimiter) {
@@ -177,16 +183,21 @@ class [[nodiscard]] read_until_char_operation : public read_until_operation {
 
 }  // namespace detail
 
+/// As above, until a single character.
 inline detail::read_until_char_operation async_read_until(detail::stream_object& stream,
                                                           const dynamic_buffer_ref& buffer,
                                                           char delimiter) noexcept {
   return {stream.slot(), buffer, delimiter};
 }
+/// As above, until a match condition is met: `condition(begin, end)`, with const char*, returns a
+/// pair of a position and a bool, as in Asio: (one past the match, true) or (where to continue,
+/// false).
 template <detail::match_condition C>
 detail::match_operation<C> async_read_until(detail::stream_object& stream,
                                             const dynamic_buffer_ref& buffer, C condition) {
   return {stream.slot(), buffer, static_cast<C&&>(condition)};
 }
+/// As above, for each kind of delimiter. `token` takes (error_code, std::size_t).
 template <class D, class Token>
 auto async_read_until(detail::stream_object& stream, const dynamic_buffer_ref& buffer,
                       D&& delimiter, Token&& token) {
@@ -246,8 +257,9 @@ concept sync_read_stream = requires(S& stream, const mutable_buffer& buffer, err
 
 }  // namespace detail
 
-/// Reads synchronously until a delimiter (text or a char) or a match condition; else as
-/// async_read_until. For any stream with read_some.
+/// Reads from any stream with read_some() into `buffer` until it contains a delimiter (text or a
+/// char) or a match condition is met. Blocks. Returns the number of bytes up to and including the
+/// match, 0 with an error. Errors as async_read_until(); eof also if a step moves nothing.
 template <detail::sync_read_stream S, class Delimiter>
 std::size_t read_until(S& stream, const dynamic_buffer_ref& buffer, const Delimiter& delimiter,
                        error_code& ec) {
@@ -267,6 +279,7 @@ std::size_t read_until(S& stream, const dynamic_buffer_ref& buffer, const Delimi
     if (ec) return 0;
   }
 }
+/// As above, and throws io_error on failure.
 template <detail::sync_read_stream S, class Delimiter>
 std::size_t read_until(S& stream, const dynamic_buffer_ref& buffer, const Delimiter& delimiter) {
   error_code ec;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// read, write and their asynchronous forms with a growing buffer, over every kind of stream: what
-// is read goes behind what the buffer holds, what is written leaves its front.
+// read, write and their asynchronous forms with a growing buffer, over every kind of stream: reads
+// append to the buffer, writes remove from its front.
 #pragma once
 
 #include <beck/io/generic_stream.hpp>
@@ -82,36 +82,43 @@ class drain_steps {
 
 }  // namespace detail
 
-/// Reads until the condition has enough, the stream ends (eof) or `buffer` reaches its max_size(),
-/// and adds what it reads to what the buffer holds. Gives how much that was, also with an error:
-/// so without a condition and without a limit it ends with eof. no_memory leaves what was read.
+/// Reads until `condition` is met, the stream ends (eof) or `buffer` reaches its max_size(), and
+/// appends to `buffer`. Completes with (error_code, std::size_t): the number of bytes read, also
+/// with an error. Without a condition and without a limit of the buffer it ends with eof. Errors:
+/// no_memory; those of async_read_some().
 /// Requires that the stream and the container live until completion. Cancellation: as
-/// async_read_some; what was read stays in the buffer.
+/// async_read_some(); bytes that were read stay in the buffer.
 template <async_read_stream S, detail::completion_condition C, class Token = deferred_t>
 auto async_read(S& stream, const dynamic_buffer_ref& buffer, C condition, Token&& token = Token()) {
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       detail::fill_steps<S, C>(stream, buffer, static_cast<C&&>(condition)), token, stream);
 }
+/// As above, without a condition.
 template <async_read_stream S, class Token = deferred_t>
   requires(!detail::completion_condition<std::decay_t<Token>>)
 auto async_read(S& stream, const dynamic_buffer_ref& buffer, Token&& token = Token()) {
   return beck::async_read(stream, buffer, transfer_all(), static_cast<Token&&>(token));
 }
 
-/// Writes what `buffer` holds, as async_write does, and removes from its front what was written.
+/// Writes the content of `buffer` until `condition` is met, as async_write(), and removes the bytes
+/// that were written from its front. Requires that the stream and the container live until
+/// completion.
 template <async_write_stream S, detail::completion_condition C, class Token = deferred_t>
 auto async_write(S& stream, const dynamic_buffer_ref& buffer, C condition,
                  Token&& token = Token()) {
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       detail::drain_steps<S, C>(stream, buffer, static_cast<C&&>(condition)), token, stream);
 }
+/// As above, without a condition: writes everything.
 template <async_write_stream S, class Token = deferred_t>
   requires(!detail::completion_condition<std::decay_t<Token>>)
 auto async_write(S& stream, const dynamic_buffer_ref& buffer, Token&& token = Token()) {
   return beck::async_write(stream, buffer, transfer_all(), static_cast<Token&&>(token));
 }
 
-/// The synchronous forms.
+/// Reads from any stream with read_some() until `condition` is met, a step fails or moves nothing,
+/// or `buffer` reaches its max_size(), and appends to `buffer`. Blocks. Returns the number of bytes
+/// read, also with an error.
 template <detail::sync_read_stream S, detail::completion_condition C>
 std::size_t read(S& stream, const dynamic_buffer_ref& buffer, C condition, error_code& ec) {
   ec = error_code();
@@ -130,10 +137,12 @@ std::size_t read(S& stream, const dynamic_buffer_ref& buffer, C condition, error
     if (moved == 0 && !ec) return total;
   }
 }
+/// As above, without a condition.
 template <detail::sync_read_stream S>
 std::size_t read(S& stream, const dynamic_buffer_ref& buffer, error_code& ec) {
   return beck::read(stream, buffer, transfer_all(), ec);
 }
+/// As above, and throws io_error on failure, with the number of bytes read as transferred().
 template <detail::sync_read_stream S, detail::completion_condition C = transfer_all>
 std::size_t read(S& stream, const dynamic_buffer_ref& buffer, C condition = C()) {
   error_code ec;
@@ -141,6 +150,8 @@ std::size_t read(S& stream, const dynamic_buffer_ref& buffer, C condition = C())
   if (ec) detail::throw_error(ec, "read", total);
   return total;
 }
+/// Writes the content of `buffer` until `condition` is met, as write(), and removes the bytes that
+/// were written from its front. Blocks. Returns their number, also with an error.
 template <class S, detail::completion_condition C>
 std::size_t write(S& stream, const dynamic_buffer_ref& buffer, C condition, error_code& ec) {
   const std::size_t total =
@@ -148,10 +159,12 @@ std::size_t write(S& stream, const dynamic_buffer_ref& buffer, C condition, erro
   buffer.consume(total);
   return total;
 }
+/// As above, without a condition: writes everything.
 template <class S>
 std::size_t write(S& stream, const dynamic_buffer_ref& buffer, error_code& ec) {
   return beck::write(stream, buffer, transfer_all(), ec);
 }
+/// As above, and throws io_error on failure, with the number of bytes written as transferred().
 template <class S, detail::completion_condition C = transfer_all>
 std::size_t write(S& stream, const dynamic_buffer_ref& buffer, C condition = C()) {
   error_code ec;

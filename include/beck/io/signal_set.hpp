@@ -21,7 +21,7 @@ struct signal_state;
 struct signal_info {
   int number = 0;  ///< SIGINT, ...
   int code = 0;    ///< si_code: 0 from kill(2), negative from sigqueue(3), timers and the like
-  int value = 0;   ///< what sigqueue(3) gave along; 0 where nothing was
+  int value = 0;   ///< the value that was passed to sigqueue(3), else 0
   int sender = 0;  ///< process id; 0: the kernel, or not known
 };
 
@@ -72,66 +72,84 @@ class [[nodiscard]] signal_info_operation : public signal_wait {
 
 }  // namespace detail
 
-/// Signals that a program waits for, in Asio's style. While a set holds a signal, its default
-/// action and the program's own handler for it are out of force; when no set holds it any more,
-/// what was there before the first is back. In a child of fork nothing of this holds: the first
-/// signal that arrives there meets what was there before.
+/// Signals that a program waits for, in Asio's style. As long as a set holds a signal, its default
+/// action and the program's own handler for it are not in effect; when no set holds it any more,
+/// the disposition before the first is restored. A child of fork inherits nothing of this: the
+/// first signal that arrives there finds the disposition from before.
 ///
-/// Any number of sets, of any contexts, may hold one signal: each gets it. A signal ends all waits
-/// of the set that are pending; if there is none it is kept for the next one. Each keeps its order,
-/// and the values of queued signals (sigqueue(3)) stay with them. A set keeps 512 signals; what
-/// comes on top of that is counted and not lost, but its value, code and sender are.
+/// Any number of sets, of any contexts, may hold one signal: each gets it. A signal ends all
+/// pending waits of the set; if there are none it is kept for the next wait. Signals keep their
+/// order, and the values of queued signals (sigqueue(3)) stay with them. A set keeps 512 signals;
+/// further ones are counted and not lost, but their value, code and sender are.
 ///
-/// Simulated: signals are what a test raises (sim::host::raise_signal), and no real ones arrive.
+/// Simulated: a test raises signals (sim::host::raise_signal), and no real ones arrive.
 /// Thread: one object from one thread at a time; waits may be started and cancelled off the runner.
-/// No thread may block the signal that it wants to arrive in all of them (pthread_sigmask(3)).
+/// Requires that at least one thread of the program does not block the signal (pthread_sigmask(3)).
 /// Cancellation: cancel() or destruction ends waits with operation_aborted and loses no signal.
 /// Source: sigaction(2), signal-safety(7).
 class signal_set {
  public:
+  /// The executor's type.
   using executor_type = any_io_executor;
 
+  /// Makes a set without signals.
   explicit signal_set(io_context& context);
-  /// Requires an executor whose context is an io_context; throws io_error (invalid_argument) else.
+  /// As above. Throws io_error (invalid_argument) unless the context of `executor` is an
+  /// io_context.
   explicit signal_set(const any_io_executor& executor);
-  /// With one, two or three signals. Throws io_error, as add() does.
+  /// Makes a set with one signal. Throws io_error, as add().
   signal_set(io_context& context, int first);
+  /// As above, with two signals.
   signal_set(io_context& context, int first, int second);
+  /// As above, with three signals.
   signal_set(io_context& context, int first, int second, int third);
+  /// Makes a set on `executor` with one signal. Throws io_error, as add().
   signal_set(const any_io_executor& executor, int first);
+  /// As above, with two signals.
   signal_set(const any_io_executor& executor, int first, int second);
+  /// As above, with three signals.
   signal_set(const any_io_executor& executor, int first, int second, int third);
   signal_set(signal_set&& other) noexcept;
   signal_set& operator=(signal_set&& other) noexcept;
   ~signal_set();
 
+  /// Returns the executor that waits complete on.
   any_io_executor get_executor() const noexcept;
 
-  /// From now on the set holds this signal. error::invalid_argument for a number that is none, or
-  /// whose signal cannot be caught (SIGKILL, SIGSTOP). Idempotent.
+  /// Adds a signal to the set. Idempotent. Throws io_error: invalid_argument if `number` is no
+  /// signal, or one that cannot be caught (SIGKILL, SIGSTOP).
   void add(int number);
+  /// As above, with the error in `ec`.
   void add(int number, error_code& ec);
-  /// It holds it no longer, and forgets those that it has kept. Idempotent. Waits go on.
+  /// Removes a signal from the set, and drops those of its signals that are kept. Idempotent. Waits
+  /// go on. Throws io_error: invalid_argument if `number` is no signal.
   void remove(int number);
+  /// As above, with the error in `ec`.
   void remove(int number, error_code& ec);
+  /// Removes all signals. Waits go on.
   void clear();
+  /// As above; never fails.
   void clear(error_code& ec);
 
-  /// Ends all waits with operation_aborted.
+  /// Ends all waits with operation_aborted; on the thread that runs the context if that is another
+  /// one.
   void cancel();
+  /// As above; `ec` is never set.
   void cancel(error_code& ec);
 
+  /// Completes with the next signal: (error_code, int number).
   detail::signal_operation async_wait() noexcept { return detail::signal_operation(*state_); }
-  /// `token` takes (error_code, int number).
+  /// As above. `token` takes (error_code, int number).
   template <class Token>
   auto async_wait(Token&& token) {
     return detail::launch(async_wait(), static_cast<Token&&>(token));
   }
 
+  /// Completes with the next signal and all that is known of it: (error_code, signal_info).
   detail::signal_info_operation async_wait_info() noexcept {
     return detail::signal_info_operation(*state_);
   }
-  /// `token` takes (error_code, signal_info).
+  /// As above. `token` takes (error_code, signal_info).
   template <class Token>
   auto async_wait_info(Token&& token) {
     return detail::launch(async_wait_info(), static_cast<Token&&>(token));

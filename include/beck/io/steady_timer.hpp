@@ -6,11 +6,12 @@
 
 namespace beck {
 
-/// What most programs want: no change of the date affects it. See basic_waitable_timer.
+/// A timer on the steady clock, which setting the date does not affect: the timer for most
+/// programs. See basic_waitable_timer.
 using steady_timer = basic_waitable_timer<detail::clock_kind::steady>;
 
-/// The time that the steady clock of the current context shows: virtual in a simulation. Outside of
-/// every run(): the system's.
+/// Returns the time of the current context's steady clock: virtual in a simulation. Outside of
+/// every run(): the system's. Thread: any.
 time_point steady_now() noexcept;
 
 }  // namespace beck

@@ -8,19 +8,23 @@
 namespace beck {
 namespace posix {
 
+/// Names for the events that a stream_descriptor can be waited for.
 struct descriptor_base {
+  /// The event that wait() and async_wait() wait for.
   enum wait_type { wait_read, wait_write, wait_error };
 };
 
-/// A byte stream in one or both directions, as the handle allows: the other gives bad_descriptor.
-/// Reads and writes are read(2) and write(2), so the handle's own rules hold: a terminal gives
-/// lines, an eventfd eight bytes. Writing never raises SIGPIPE. Regular files are for file objects.
+/// A byte stream in one or both directions, as the descriptor allows: a transfer in the other
+/// direction ends with bad_descriptor. Reads and writes are read(2) and write(2), so the rules of
+/// the open file hold: a terminal returns lines, an eventfd eight bytes. Writing never raises
+/// SIGPIPE. Regular files are for file objects. Thread, cancellation: as sockets.
 template <class Executor = any_io_executor>
 class basic_stream_descriptor : public detail::basic_descriptor_stream<Executor>,
                                 public descriptor_base {
   using base = detail::basic_descriptor_stream<Executor>;
 
  public:
+  /// The same type with another executor.
   template <class Other>
   struct rebind_executor {
     using other = basic_stream_descriptor<Other>;
@@ -29,19 +33,23 @@ class basic_stream_descriptor : public detail::basic_descriptor_stream<Executor>
   using base::base;
 
   /// Completes when the descriptor is readable, writable, or has an error or a hang-up, without
-  /// transferring anything. Waits of one direction take their turn among its reads or writes.
-  /// Source: poll(2).
+  /// transferring anything. A wait takes its turn among the reads or writes of its direction.
+  /// Completes with (error_code). Source: poll(2).
   detail::void_operation async_wait(wait_type what) noexcept {
     return detail::void_operation(kind_of(what), this->descriptor_, nullptr, 0);
   }
+  /// As above. `token` takes (error_code).
   template <class Token>
   auto async_wait(wait_type what, Token&& token) {
     return detail::launch(async_wait(what), static_cast<Token&&>(token));
   }
+  /// Blocks until the event has come. Errors: bad_descriptor if closed; would_block if
+  /// non_blocking() and it has not come.
   void wait(wait_type what, error_code& ec) {
     auto op = async_wait(what);
     ec = detail::make_error(this->perform_now(op));
   }
+  /// As above, and throws io_error on failure.
   void wait(wait_type what) {
     error_code ec;
     wait(what, ec);
@@ -56,6 +64,7 @@ class basic_stream_descriptor : public detail::basic_descriptor_stream<Executor>
   }
 };
 
+/// A stream descriptor with any executor.
 using stream_descriptor = basic_stream_descriptor<>;
 
 }  // namespace posix

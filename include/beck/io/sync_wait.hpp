@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// sync_wait: runs a task to its end from code that is no coroutine: main(), a test, a thread of
-// one's own.
+// sync_wait: runs a task to its end from code that is no coroutine: main(), a test, a thread of the
+// program.
 #pragma once
 
 #include <beck/coro/co_spawn.hpp>
@@ -76,10 +76,10 @@ using task_value_t = typename work_traits<std::decay_t<Work>>::task_type::value_
 
 }  // namespace detail
 
-/// Runs a task (or what a callable returns) on a private io_context until it has finished; gives
-/// its value or throws what it threw. Whatever else it has started there ends with it. Throws
-/// std::logic_error if it can never finish: it waits, and nothing is left that could wake it.
-/// Thread: any; inside a context's run() it blocks that context.
+/// Runs a task (or the one that a callable returns) on a private io_context until it has finished.
+/// Returns its value or throws its exception. Other tasks that it has started there end with it.
+/// Throws std::logic_error if the task can never finish: it waits, and there is no outstanding
+/// work. Thread: any; inside a context's run() it blocks that context.
 template <detail::spawnable Work>
 detail::task_value_t<Work> sync_wait(Work&& work,
                                      std::source_location at = std::source_location::current()) {
@@ -143,12 +143,12 @@ using namespace functions;
 
 }  // namespace detail
 
-/// Runs `context` on the calling thread until a task has finished there; gives its value or throws
-/// what it threw. The context goes on as it was: other tasks on it run meanwhile and stay there,
-/// and it may be run again. Throws std::logic_error if the context was stopped, or ran out of work,
-/// before the task had finished; the task then stays on the context.
-/// Requires: no other thread runs `context`, nor does the caller; else it ends with a message. With
-/// an executor instead of the context, see below, another thread has to run it.
+/// Runs `context` on the calling thread until a task has finished there. Returns its value or
+/// throws its exception. Other tasks on the context run meanwhile and stay there, and it may be run
+/// again. Clears an earlier stop() of the context. Throws std::logic_error if the context was
+/// stopped, or ran out of work, before the task had finished; the task then stays on the context.
+/// Requires, asserted: neither another thread nor the caller runs `context`. If another thread runs
+/// it, pass its executor instead.
 template <detail::spawnable Work>
 detail::task_value_t<Work> sync_wait(io_context& context, Work&& work,
                                      std::source_location at = std::source_location::current()) {
@@ -165,9 +165,9 @@ detail::task_value_t<Work> sync_wait(io_context& context, Work&& work,
 }
 
 /// Blocks the calling thread until a task has run on `where`, an executor of a context that other
-/// threads run, or of a thread_pool. If nobody runs it, it waits until somebody does. Throws
-/// std::logic_error if that context was destroyed before. Asserts on a thread that is inside
-/// `where`: it would wait for itself.
+/// threads run, or of a thread_pool. Waits until some thread runs it. Returns the value of the task
+/// or throws its exception. Throws std::logic_error if the context was destroyed before the task
+/// had finished. Asserts on a thread that is inside `where`: it would wait for itself.
 template <detail::execution_place P, detail::spawnable Work>
   requires(!std::is_same_v<std::remove_cvref_t<P>, io_context>)
 detail::task_value_t<Work> sync_wait(P&& where, Work&& work,
@@ -184,11 +184,13 @@ detail::task_value_t<Work> sync_wait(P&& where, Work&& work,
   return value.take();
 }
 
+/// Refuses, at compile time, a `Work` that is neither a task nor a callable that returns one.
 template <class Work>
   requires(!detail::spawnable<Work>)
 void sync_wait(Work&&) {
   detail::refuse_work<std::decay_t<Work>>();
 }
+/// As above.
 template <detail::execution_place P, class Work>
   requires(!detail::spawnable<Work>)
 void sync_wait(P&&, Work&&) {

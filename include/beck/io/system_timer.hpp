@@ -6,13 +6,13 @@
 
 namespace beck {
 
-/// For points of std::chrono::system_clock. The date may be set while a wait is pending: then the
-/// wait ends when the clock shows the expiry, noticed within a second. Also expires_after() means
-/// the date: a duration from what the clock shows now. See basic_waitable_timer.
+/// A timer for points of std::chrono::system_clock. If the date is set while a wait is pending, the
+/// wait ends when the clock shows the expiry, noticed within a second. expires_after() means the
+/// date, too: a duration from the date that the clock shows now. See basic_waitable_timer.
 using system_timer = basic_waitable_timer<detail::clock_kind::system>;
 
-/// The date that the current context's machine shows: virtual in a simulation. Outside of every
-/// run(): the system's.
+/// Returns the date of the current context's machine: virtual in a simulation. Outside of every
+/// run(): the system's. Thread: any.
 system_time_point system_now() noexcept;
 
 }  // namespace beck

@@ -52,15 +52,18 @@ class timer_object {
   using executor_type = any_io_executor;
   using duration = beck::duration;
 
+  /// Returns the executor that waits complete on.
   any_io_executor get_executor() const noexcept;
 
-  /// Ends all waits with operation_aborted; gives how many that were (0 if the context is being run
-  /// by another thread: they are cancelled there).
+  /// Ends all waits with operation_aborted. Returns their number, or 0 if another thread runs the
+  /// context: then that thread cancels them. May throw std::bad_alloc in that case.
   std::size_t cancel();
-  /// Cancels the oldest wait only.
+  /// As cancel(), for the oldest wait only.
   std::size_t cancel_one();
 
+  /// Starts a wait for the expiry that is set now. Completes with (error_code).
   timer_operation async_wait() noexcept { return timer_operation(state_, expiry_); }
+  /// As above. `token` takes (error_code).
   template <class Token>
   auto async_wait(Token&& token) {
     return detail::launch(async_wait(), static_cast<Token&&>(token));
@@ -77,7 +80,7 @@ class timer_object {
   /// For constructors.
   void set_expiry(std::int64_t at) noexcept { expiry_ = at; }
   void set_expiry_after(beck::duration after) noexcept;
-  /// A new expiry; gives what cancel() gives.
+  /// Sets a new expiry. Returns as cancel().
   std::size_t expire_at(std::int64_t at);
   std::size_t expire_after(beck::duration after);
 
@@ -93,36 +96,45 @@ class timer_object {
 /// Thread: one object from one thread at a time; waits may be started and cancelled off the runner.
 /// Cancellation: cancel(), a new expiry or destruction ends waits with operation_aborted; a wait
 /// that has expired already is delivered as expired. Guaranteed: never early. Not guaranteed: how
-/// late; equal expiries come in the order of their waits.
+/// late; equal expiries complete in the order of their waits.
 template <detail::clock_kind Clock>
 class basic_waitable_timer : public detail::timer_object {
  public:
+  /// A point in time of the timer's clock; std::chrono's convert to it.
   using time_point = detail::basic_time_point<Clock>;
 
+  /// Makes a timer without an expiry, which counts as expired.
   explicit basic_waitable_timer(io_context& context) : detail::timer_object(context, Clock) {}
+  /// Makes a timer that expires `after` from now.
   basic_waitable_timer(io_context& context, beck::duration after)
       : detail::timer_object(context, Clock) {
     set_expiry_after(after);
   }
+  /// Makes a timer that expires at `at`.
   basic_waitable_timer(io_context& context, time_point at) : detail::timer_object(context, Clock) {
     set_expiry(at.nanoseconds());
   }
-  /// Requires an executor whose context is an io_context; throws io_error (invalid_argument) else.
+  /// Makes a timer whose waits complete on `executor`. Throws io_error (invalid_argument) unless
+  /// the context of `executor` is an io_context. So do the following two.
   explicit basic_waitable_timer(const any_io_executor& executor)
       : detail::timer_object(executor, Clock) {}
+  /// Makes a timer on `executor` that expires `after` from now.
   basic_waitable_timer(const any_io_executor& executor, beck::duration after)
       : detail::timer_object(executor, Clock) {
     set_expiry_after(after);
   }
+  /// Makes a timer on `executor` that expires at `at`.
   basic_waitable_timer(const any_io_executor& executor, time_point at)
       : detail::timer_object(executor, Clock) {
     set_expiry(at.nanoseconds());
   }
 
-  /// Huge durations saturate to "never"; negative ones have expired. Cancels what waits; gives how
-  /// many waits that were, as cancel() does.
+  /// Sets the expiry to `after` from now and cancels all waits. Returns their number, as cancel().
+  /// Huge durations saturate to "never"; negative ones have expired.
   std::size_t expires_after(beck::duration after) { return expire_after(after); }
+  /// Sets the expiry and cancels all waits. Returns their number, as cancel().
   std::size_t expires_at(time_point at) { return expire_at(at.nanoseconds()); }
+  /// Returns the expiry.
   time_point expiry() const noexcept { return time_point(beck::duration(expiry_ns())); }
 };
 

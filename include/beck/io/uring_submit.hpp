@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The escape hatch: a ring entry that the program fills by itself. For what the kernel can do and
-// this library does not offer yet.
+// The escape hatch: a ring entry that the program fills by itself, for features of the kernel that
+// this library does not offer.
 #pragma once
 
 #include <beck/detail/callback_operation.hpp>
@@ -35,11 +35,14 @@ void fill_raw(io_op& op, io_uring_sqe& entry) noexcept;
 
 namespace uring {
 
+/// The operation of async_submit().
 template <class Fill>
 class [[nodiscard]] submit_operation : public detail::raw_operation {
  public:
+  /// Makes an operation that has not started.
   submit_operation(io_context& context, Fill fill)
       : detail::raw_operation(context, &call), fill_entry_(static_cast<Fill&&>(fill)) {}
+  /// Starts the operation. `token` takes (error_code, int).
   template <class Token>
   auto operator()(Token&& token) && {
     return detail::launch(static_cast<submit_operation&&>(*this), static_cast<Token&&>(token));
@@ -52,15 +55,17 @@ class [[nodiscard]] submit_operation : public detail::raw_operation {
   Fill fill_entry_;
 };
 
-/// Submits one entry that `fill(io_uring_sqe&)` writes: called on the runner, inside a turn, with a
-/// zeroed entry; it must not throw, and its user_data and IOSQE_CQE_SKIP_SUCCESS or multishot flags
-/// are not the user's. Memory that it names must live until completion. Gives the completion's res;
-/// operation_not_supported on other backends.
-/// Cancellation: destruction of the context only. Thread: any.
+/// Submits one ring entry, which `fill(io_uring_sqe&)` writes: called on the runner, inside a turn,
+/// with a zeroed entry. It must not throw, and must not set user_data, IOSQE_CQE_SKIP_SUCCESS or a
+/// multishot flag. Memory that the entry refers to must live until completion.
+/// Completes with (error_code, int): the completion's `res` if that is not negative, else the error
+/// and 0; operation_not_supported on other backends.
+/// Cancellation: only by destroying the context. Thread: any.
 template <class Fill>
 submit_operation<Fill> async_submit(io_context& context, Fill fill) {
   return submit_operation<Fill>(context, static_cast<Fill&&>(fill));
 }
+/// As above. `token` takes (error_code, int).
 template <class Fill, class Token>
 auto async_submit(io_context& context, Fill fill, Token&& token) {
   return detail::launch(uring::async_submit(context, static_cast<Fill&&>(fill)),

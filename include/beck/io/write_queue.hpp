@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// write_queue: writes that nobody waits for. A server that sends to many must neither wait for its
-// slowest reader nor keep unbounded bytes for it; this queue takes bytes at once, up to a bound
-// that is told, and sends what has come together with one system call.
+// write_queue: writes without waiting. A server that sends to many clients must neither wait for
+// its slowest reader nor keep unbounded bytes for it; this queue takes bytes at once, up to a given
+// bound, and sends all that have accumulated with one system call.
 #pragma once
 
 #include <beck/base/buffer.hpp>
@@ -15,7 +15,7 @@ class write_queue;
 namespace detail {
 struct write_queue_state;
 
-/// What async_push() and async_drain() give: waits in the queue, without memory of its own.
+/// The operation of async_push() and async_drain(): waits in the queue, without memory of its own.
 class [[nodiscard]] write_queue_operation : public op<write_queue_operation, void(error_code)>,
                                             private waiter {
  public:
@@ -53,34 +53,37 @@ class [[nodiscard]] write_queue_operation : public op<write_queue_operation, voi
 }  // namespace detail
 
 /// A queue of bytes that are to be written to a stream, in the order of the pushes. Bytes are
-/// copied into recycled blocks of 4 KiB, an empty queue has none. What was pushed until the loop
-/// comes to it goes to the kernel together, at most 16 blocks by one call, and one write is under
-/// way at a time: nobody else may write to the stream meanwhile.
+/// copied into recycled blocks of 4 KiB; an empty queue has none. All bytes that were pushed until
+/// the loop comes to the queue are written together, at most 16 blocks by one call. One write is
+/// under way at a time. Requires that no other operation writes to the stream meanwhile.
 ///   beck::write_queue out(socket, 64 * 1024);
 ///   if (out.push(beck::buffer(line)) == beck::error::no_buffer_space) drop_slow_reader();
 ///   auto r = co_await out.async_drain();
-/// Errors: the first error of a write is the queue's for good: bytes that were not sent are
-/// dropped, and every later call reports it, also those that wait. bytes_sent() tells exactly how
-/// many of the bytes, from the first one on, the kernel has taken.
-/// Requires: the stream outlives the queue and stays where it is; its close() ends the queue with
-/// operation_aborted. Thread: that of the stream, or its strand. Destruction: drops what was not
-/// sent, cancels the write under way and gives up those who wait; drain first if it matters.
+/// Errors: the first error of a write becomes the queue's error, which stays: unsent bytes are
+/// dropped, and every later call and every pending wait gets the error. bytes_sent() tells exactly
+/// how many of the bytes, from the first one on, the kernel has taken.
+/// Requires: the stream outlives the queue and is not moved; its close() ends the queue with
+/// operation_aborted. Thread: that of the stream, or its strand. Destruction: drops unsent bytes,
+/// cancels the write under way and abandons pending waits; drain first if that matters.
 /// Memory: at most the bound and two blocks; none is asked of the general allocator in a steady
 /// state.
 class write_queue {
  public:
+  /// The default bound: 64 KiB.
   static constexpr std::size_t bytes_max_default = std::size_t{64} * 1024;
 
-  /// Holds at most `bytes_max` bytes that were not sent. Throws std::bad_alloc.
+  /// Makes an empty queue that holds at most `bytes_max` unsent bytes. Throws std::bad_alloc.
   explicit write_queue(detail::stream_object& stream, std::size_t bytes_max = bytes_max_default);
   write_queue(const write_queue&) = delete;
   write_queue& operator=(const write_queue&) = delete;
+  /// Drops unsent bytes, cancels the write under way and abandons pending waits.
   ~write_queue();
 
-  /// Takes all the bytes, or none: no_buffer_space if they do not fit now, or somebody in
-  /// async_push() is before them; message_size if they never will; no_memory; the queue's error.
-  /// Never waits, never makes a system call.
+  /// Takes all bytes or none. Never waits, never makes a system call. Errors: no_buffer_space if
+  /// they do not fit now, or an async_push() waits for room; message_size if they never will;
+  /// no_memory; the queue's error.
   [[nodiscard]] error_code push(const_buffer data) noexcept { return push_parts(&data, 1); }
+  /// As above, for a sequence of buffers; message_size also if it has more than `parts_max`.
   template <const_buffer_sequence S>
     requires(!detail::single_buffer<S>)
   [[nodiscard]] error_code push(const S& buffers) noexcept {
@@ -93,42 +96,46 @@ class write_queue {
     }
     return push_parts(parts, count);
   }
-  /// The most parts of one push.
+  /// The most buffers of one push.
   static constexpr std::size_t parts_max = 16;
 
-  /// The same, but waits for room, in the order of the calls. The bytes stay until it completes.
-  /// Cancellation: nothing of them was taken.
+  /// Takes all bytes, and waits for room, in the order of the calls. The bytes at `data` must stay
+  /// until it completes. Completes with (error_code), as push(). Cancellation: no byte was taken.
   detail::write_queue_operation async_push(const_buffer data) noexcept {
     return {*this, data, false};
   }
+  /// As above. `token` takes (error_code).
   template <class Token>
   auto async_push(const_buffer data, Token&& token) {
     return async_push(data)(static_cast<Token&&>(token));
   }
 
-  /// Ends when everything that was pushed before has been given to the kernel, or with the queue's
-  /// error. Cancellation: of the wait only, the bytes go on.
+  /// Completes when the kernel has taken all bytes that were pushed before, or with the queue's
+  /// error. Cancellation: ends the wait only; the bytes are still sent.
   detail::write_queue_operation async_drain() noexcept { return {*this, const_buffer(), true}; }
+  /// As above. `token` takes (error_code).
   template <class Token>
   auto async_drain(Token&& token) {
     return async_drain()(static_cast<Token&&>(token));
   }
 
-  /// Drops what was not given to the kernel and asks the write under way to end. From now on the
-  /// queue's error is operation_aborted; those who wait for room end with it at once, drains when
-  /// bytes_sent() is final.
+  /// Drops unsent bytes and requests cancellation of the write under way. The queue's error is
+  /// operation_aborted from now on; waits for room end with it at once, drains when bytes_sent() is
+  /// final.
   void cancel() noexcept;
 
-  /// Bytes that were pushed and not sent yet, and how many there may be.
+  /// Returns the number of bytes that were pushed and not sent yet.
   std::size_t size() const noexcept;
+  /// Returns the bound of size().
   std::size_t bytes_max() const noexcept;
-  /// Bytes that the kernel has taken, of all that were pushed. Exact unless a write is under way.
+  /// Returns the number of bytes that the kernel has taken, since the beginning. Exact unless a
+  /// write is under way.
   std::uint64_t bytes_sent() const noexcept;
-  /// Writes made for that: how well pushes were put together.
+  /// Returns the number of writes made for that, which shows how well pushes were combined.
   std::uint64_t writes() const noexcept;
-  /// Bytes of memory that the queue holds for them.
+  /// Returns the memory that the queue holds for bytes, in bytes.
   std::size_t memory() const noexcept;
-  /// The queue's error, if there was one.
+  /// Returns the queue's error; no error if every write has succeeded.
   error_code error() const noexcept;
 
  private:
