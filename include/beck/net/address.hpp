@@ -12,9 +12,10 @@
 
 namespace beck::ip {
 
-/// Thrown where an address is asked for as the other version.
+/// Thrown by conversions of an address to the other version of IP.
 class bad_address_cast final : public std::exception {
  public:
+  /// Returns a text for people.
   const char* what() const noexcept override;
 };
 
@@ -24,38 +25,48 @@ class address {
   /// The longest text of either.
   static constexpr std::size_t text_max = address_v6::text_max;
 
-  /// 0.0.0.0.
+  /// Makes 0.0.0.0.
   constexpr address() noexcept = default;
+  /// Converts from an IPv4 address.
   constexpr address(const address_v4& a) noexcept : v4_(a) {}
+  /// Converts from an IPv6 address.
   constexpr address(const address_v6& a) noexcept : is_v6_(true), v6_(a) {}
 
+  /// Returns whether this is an IPv4 address.
   constexpr bool is_v4() const noexcept { return !is_v6_; }
+  /// Returns whether this is an IPv6 address.
   constexpr bool is_v6() const noexcept { return is_v6_; }
 
-  /// Throw bad_address_cast if the address is of the other version. A mapped address is not
-  /// unpacked; see make_address_v4(v4_mapped, a).
+  /// Returns the IPv4 address. Throws bad_address_cast if this is an IPv6 address, a mapped one,
+  /// too: see make_address_v4(v4_mapped, a).
   address_v4 to_v4() const;
+  /// Returns the IPv6 address. Throws bad_address_cast if this is an IPv4 address.
   address_v6 to_v6() const;
 
-  /// As address_v4 and address_v6 do.
+  /// Returns the text, as address_v4 and address_v6.
   address_text to_string() const noexcept { return is_v6_ ? v6_.to_string() : v4_.to_string(); }
+  /// Writes the text as address_v4::to_chars().
   std::size_t to_chars(char* out, std::size_t capacity) const noexcept {
     return is_v6_ ? v6_.to_chars(out, capacity) : v4_.to_chars(out, capacity);
   }
 
+  /// Returns whether this is 0.0.0.0 or "::".
   constexpr bool is_unspecified() const noexcept {
     return is_v6_ ? v6_.is_unspecified() : v4_.is_unspecified();
   }
+  /// Returns whether this is a loopback address of its version.
   constexpr bool is_loopback() const noexcept {
     return is_v6_ ? v6_.is_loopback() : v4_.is_loopback();
   }
+  /// Returns whether this is a multicast address of its version.
   constexpr bool is_multicast() const noexcept {
     return is_v6_ ? v6_.is_multicast() : v4_.is_multicast();
   }
 
-  /// Every IPv4 address is less than every IPv6 address.
+  /// Compares; every IPv4 address is less than every IPv6 address.
   friend constexpr auto operator<=>(const address&, const address&) = default;
 
+  /// Writes the text to a stream, such as a std::ostream.
   template <class Stream>
     requires requires(Stream& s, const address_text& t) { s << t; }
   friend Stream& operator<<(Stream& stream, const address& a) {
@@ -69,29 +80,38 @@ class address {
   address_v6 v6_;
 };
 
-/// Reads what make_address_v6() or make_address_v4() reads. Else sets `ec` to
-/// error::invalid_argument and gives 0.0.0.0.
+/// Parses the text of an IPv6 or IPv4 address: see make_address_v6() and make_address_v4().
+/// Otherwise sets `ec` to error::invalid_argument and returns 0.0.0.0.
 address make_address(detail::text_view text, error_code& ec) noexcept;
-/// The same; throws io_error, whose text shows what was given.
+/// As above, and throws io_error on failure, whose text shows `text`.
 address make_address(detail::text_view text);
 
-/// Equal addresses have equal hashes. Not stable between versions, not meant to resist an attacker.
+/// Returns a hash; equal addresses have equal hashes. Not stable between versions of the library,
+/// and not meant to resist an attacker.
 std::size_t hash_value(const address_v4& a) noexcept;
+/// As above.
 std::size_t hash_value(const address_v6& a) noexcept;
+/// As above.
 std::size_t hash_value(const address& a) noexcept;
 
 }  // namespace beck::ip
 
 // std::hash is declared by <system_error>, which error.hpp includes.
+/// Hashes with hash_value().
 template <>
 struct std::hash<beck::ip::address_v4> {
+  /// Returns hash_value() of the argument.
   std::size_t operator()(const beck::ip::address_v4& a) const noexcept { return hash_value(a); }
 };
+/// Hashes with hash_value().
 template <>
 struct std::hash<beck::ip::address_v6> {
+  /// Returns hash_value() of the argument.
   std::size_t operator()(const beck::ip::address_v6& a) const noexcept { return hash_value(a); }
 };
+/// Hashes with hash_value().
 template <>
 struct std::hash<beck::ip::address> {
+  /// Returns hash_value() of the argument.
   std::size_t operator()(const beck::ip::address& a) const noexcept { return hash_value(a); }
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The typed face that stream sockets and acceptors share: protocol, endpoints, options, executor.
+// basic_socket: the typed interface that all sockets and acceptors share: protocol, endpoints,
+// options, executor.
 #pragma once
 
 #include <beck/detail/callback_operation.hpp>
@@ -8,22 +9,32 @@
 
 namespace beck {
 
-/// Requires: Protocol has endpoint, family(), type(), protocol(). Base is io_object or
-/// stream_object. Thread, cancellation, lifetime: as io_object. Each throwing form throws io_error.
+/// The common base of sockets and acceptors. Requires: Protocol has endpoint, family(), type(),
+/// protocol(). Base is io_object or stream_object.
+/// Thread, cancellation, lifetime: as io_object. A function without `ec` throws io_error on
+/// failure. If the socket is closed, functions fail with bad_descriptor, except open() and
+/// assign().
 template <class Base, class Protocol, class Executor>
 class basic_socket : public Base, public socket_base {
  public:
+  /// The type of the executor.
   using executor_type = Executor;
+  /// The protocol.
   using protocol_type = Protocol;
+  /// The type of the endpoints.
   using endpoint_type = typename Protocol::endpoint;
+  /// The type of shutdown()'s argument: shutdown_receive, shutdown_send or shutdown_both.
   using shutdown_type = int;  // shutdown_receive, shutdown_send, shutdown_both
 
+  /// Returns the executor that operations complete on.
   executor_type get_executor() const noexcept { return typed_.get(this->object_executor()); }
 
+  /// Opens the socket. Errors: already_open; those of socket(2), such as no_descriptors.
   void open(const Protocol& protocol, error_code& ec) {
     detail::socket_calls::open(*this->slot_to_open(), protocol.family(), protocol.type(),
                                protocol.protocol(), ec);
   }
+  /// As above, and throws on failure.
   void open(const Protocol& protocol) {
     error_code ec;
     open(protocol, ec);
@@ -31,66 +42,79 @@ class basic_socket : public Base, public socket_base {
   }
 
   /// Takes over a descriptor that was made elsewhere (inherited, socket activation) and makes it
-  /// non-blocking and close-on-exec.
+  /// non-blocking and close-on-exec. Errors: already_open, bad_descriptor; the caller then still
+  /// owns `handle`.
   void assign(const Protocol&, int handle, error_code& ec) noexcept {
     detail::socket_calls::adopt(*this->slot_to_open(), handle, ec);
   }
+  /// As above, and throws on failure.
   void assign(const Protocol& protocol, int handle) {
     error_code ec;
     assign(protocol, handle, ec);
     detail::throw_if(ec, "assign");
   }
 
-  /// Gives the socket to another io_context, with all its options: from then on it belongs to that
-  /// context's thread. Requires that it is open and that no operation of it is under way, and a
-  /// caller who may run the context that has it: inside of it, or while nobody runs it. Errors:
-  /// EBADF, EBUSY (it stays where it was), operation_not_supported in a simulation. Throws
-  /// std::bad_alloc.
+  /// Moves the socket, with all its options, to the io_context of `executor`: from then on it
+  /// belongs to that context's thread. Requires that the caller may run its present context: is
+  /// inside of it, or no thread runs it.
+  /// Errors: bad_descriptor; std::errc::device_or_resource_busy if an operation is under way or
+  /// another thread runs its context; operation_not_supported in a simulation. The socket then
+  /// stays where it is. Throws std::bad_alloc.
   void move_to(const Executor& executor, error_code& ec) {
     this->move_to_executor(any_io_executor(executor), ec);
     if (!ec) typed_ = detail::typed_executor<Executor>(executor);
   }
+  /// As above, and throws on failure.
   void move_to(const Executor& executor) {
     error_code ec;
     move_to(executor, ec);
     detail::throw_if(ec, "move_to");
   }
+  /// As above, to the executor of `context`.
   void move_to(io_context& context, error_code& ec)
     requires std::is_convertible_v<io_context::executor_type, Executor>
   {
     move_to(Executor(context.get_executor()), ec);
   }
+  /// As above, to the executor of `context`, and throws on failure.
   void move_to(io_context& context)
     requires std::is_convertible_v<io_context::executor_type, Executor>
   {
     move_to(Executor(context.get_executor()));
   }
 
+  /// Binds the socket to a local endpoint. Errors: those of bind(2), such as address_in_use.
   void bind(const endpoint_type& endpoint, error_code& ec) noexcept {
     detail::socket_calls::bind(*this->descriptor_, endpoint.data(), endpoint.size(), ec);
   }
+  /// As above, and throws on failure.
   void bind(const endpoint_type& endpoint) {
     error_code ec;
     bind(endpoint, ec);
     detail::throw_if(ec, "bind");
   }
 
+  /// Sets an option (net/socket_option.hpp). Errors: those of setsockopt(2), such as
+  /// no_protocol_option.
   template <class Option>
   void set_option(const Option& option, error_code& ec) noexcept {
     detail::socket_calls::set_option(*this->descriptor_, option.level(), option.name(),
                                      option.data(), option.size(), ec);
   }
+  /// As above, and throws on failure.
   template <class Option>
   void set_option(const Option& option) {
     error_code ec;
     set_option(option, ec);
     detail::throw_if(ec, "set_option");
   }
+  /// Reads an option into `option`. Errors: those of getsockopt(2), such as no_protocol_option.
   template <class Option>
   void get_option(Option& option, error_code& ec) const noexcept {
     detail::socket_calls::get_option(*this->descriptor_, option.level(), option.name(),
                                      option.data(), option.size(), ec);
   }
+  /// As above, and throws on failure.
   template <class Option>
   void get_option(Option& option) const {
     error_code ec;
@@ -98,6 +122,7 @@ class basic_socket : public Base, public socket_base {
     detail::throw_if(ec, "get_option");
   }
 
+  /// Returns the endpoint that the socket is bound to. Source: getsockname(2).
   endpoint_type local_endpoint(error_code& ec) const {
     endpoint_type endpoint;
     std::size_t bytes = endpoint.capacity();
@@ -105,6 +130,7 @@ class basic_socket : public Base, public socket_base {
     if (!ec) endpoint.resize(bytes);
     return endpoint;
   }
+  /// As above, and throws on failure.
   endpoint_type local_endpoint() const {
     error_code ec;
     const endpoint_type endpoint = local_endpoint(ec);
@@ -113,18 +139,22 @@ class basic_socket : public Base, public socket_base {
   }
 
   /// Completes when the socket is readable, writable, or has a pending error, without transferring
-  /// anything. Waits of one direction take their turn among its reads or writes. Source: poll(2).
+  /// anything. A wait takes its turn among the reads or writes of its direction. Completes with
+  /// (error_code). Source: poll(2).
   detail::void_operation async_wait(wait_type what) noexcept {
     return detail::void_operation(kind_of(what), this->descriptor_, nullptr, 0);
   }
+  /// As above. `token` takes (error_code).
   template <class Token>
   auto async_wait(wait_type what, Token&& token) {
     return detail::launch(async_wait(what), static_cast<Token&&>(token));
   }
+  /// Blocks until the socket is ready, or fails with would_block if non_blocking().
   void wait(wait_type what, error_code& ec) {
     auto op = async_wait(what);
     ec = detail::make_error(this->perform_now(op));
   }
+  /// As above, and throws on failure.
   void wait(wait_type what) {
     error_code ec;
     wait(what, ec);
@@ -132,8 +162,10 @@ class basic_socket : public Base, public socket_base {
   }
 
  protected:
+  /// Makes a closed socket on `executor`.
   explicit basic_socket(const Executor& executor)
       : Base(any_io_executor(executor)), typed_(executor) {}
+  /// Makes a closed socket that `context` drives, and whose operations complete on `executor`.
   basic_socket(io_context& context, const Executor& executor)
       : Base(context, any_io_executor(executor)), typed_(executor) {}
   basic_socket(basic_socket&&) noexcept = default;

@@ -125,18 +125,21 @@ class [[nodiscard]] range_connect_operation
 
 }  // namespace detail
 
-/// Tries the endpoints in their order, on `socket`, which is closed before each attempt, until one
-/// is connected to; gives that one. The range is copied, the socket stays where it is until
-/// completion. Errors: that of the last attempt; not_found if there was none, because the range is
-/// empty or `condition` left out everything.
-/// Thread: as the socket. Cancellation: ends with operation_aborted, as does closing the socket;
-/// on a shared context only in coroutines that run on a strand.
+/// Connects `socket` to the first of the endpoints that can be connected to: tries them in order,
+/// and closes the socket before each attempt. Completes with (error_code, endpoint): the endpoint
+/// that was connected to.
+/// Requires that the socket lives and is not moved until completion; the range is copied. Errors:
+/// that of the last attempt; not_found if there was none.
+/// Thread: as the socket. Cancellation: ends with operation_aborted, as does closing the socket; on
+/// a shared context only in coroutines that run on a strand.
 template <class Protocol, class Executor, detail::endpoint_range<typename Protocol::endpoint> Range>
 detail::range_connect_operation<basic_stream_socket<Protocol, Executor>, Range,
                                 detail::any_endpoint>
 async_connect(basic_stream_socket<Protocol, Executor>& socket, const Range& endpoints) {
   return {socket, endpoints, detail::any_endpoint()};
 }
+/// As above, for the endpoints for which `condition(ec, endpoint)` returns true. `ec` is the error
+/// of the last attempt, none before the first.
 template <class Protocol, class Executor, detail::endpoint_range<typename Protocol::endpoint> Range,
           detail::connect_condition<typename Protocol::endpoint> Condition>
 detail::range_connect_operation<basic_stream_socket<Protocol, Executor>, Range, Condition>
@@ -144,7 +147,7 @@ async_connect(basic_stream_socket<Protocol, Executor>& socket, const Range& endp
               Condition condition) {
   return {socket, endpoints, static_cast<Condition&&>(condition)};
 }
-/// `token` takes (error_code, endpoint).
+/// As above. `token` takes (error_code, endpoint).
 template <class Protocol, class Executor, detail::endpoint_range<typename Protocol::endpoint> Range,
           completion_token_for<void(error_code, typename Protocol::endpoint)> Token>
   requires(!detail::connect_condition<std::decay_t<Token>, typename Protocol::endpoint>)
@@ -152,6 +155,7 @@ auto async_connect(basic_stream_socket<Protocol, Executor>& socket, const Range&
                    Token&& token) {
   return detail::launch(beck::async_connect(socket, endpoints), static_cast<Token&&>(token));
 }
+/// As above, with a condition and a token.
 template <class Protocol, class Executor, detail::endpoint_range<typename Protocol::endpoint> Range,
           detail::connect_condition<typename Protocol::endpoint> Condition,
           completion_token_for<void(error_code, typename Protocol::endpoint)> Token>
@@ -161,7 +165,8 @@ auto async_connect(basic_stream_socket<Protocol, Executor>& socket, const Range&
                         static_cast<Token&&>(token));
 }
 
-/// The same in this call, which waits.
+/// Connects as async_connect(), in this call, which blocks. Returns the endpoint that was connected
+/// to, a default one after an error.
 template <class Protocol, class Executor, detail::endpoint_range<typename Protocol::endpoint> Range,
           detail::connect_condition<typename Protocol::endpoint> Condition>
 typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& socket,
@@ -180,11 +185,13 @@ typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& soc
   if (!tried) ec = error::make_error_code(error::not_found);
   return endpoint_type();
 }
+/// As above, without a condition.
 template <class Protocol, class Executor, detail::endpoint_range<typename Protocol::endpoint> Range>
 typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& socket,
                                     const Range& endpoints, error_code& ec) {
   return beck::connect(socket, endpoints, detail::any_endpoint(), ec);
 }
+/// As above, and throws io_error on failure.
 template <class Protocol, class Executor, detail::endpoint_range<typename Protocol::endpoint> Range>
 typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& socket,
                                     const Range& endpoints) {
@@ -193,6 +200,7 @@ typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& soc
   detail::throw_if(ec, "connect");
   return endpoint;
 }
+/// As above, with a condition.
 template <class Protocol, class Executor, detail::endpoint_range<typename Protocol::endpoint> Range,
           detail::connect_condition<typename Protocol::endpoint> Condition>
 typename Protocol::endpoint connect(basic_stream_socket<Protocol, Executor>& socket,

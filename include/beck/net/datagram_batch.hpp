@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Batches: several datagrams by one visit to the kernel, in memory that the caller keeps and uses
-// again. What comes and goes beside the bytes (segment size, addresses) has types here, so that
-// nobody has to know control messages.
+// Batches: several datagrams by one system call, in memory that the caller keeps and uses again.
+// The data beside the bytes (segment size, addresses) has types here, so that programs need not
+// know control messages.
 #pragma once
 
 #include <beck/base/assert.hpp>
@@ -13,7 +13,7 @@ namespace beck {
 
 namespace detail {
 
-/// What the control data of a message says, or adds to it. Source: cmsg(3), udp(7), ip(7), ipv6(7).
+/// Reads and adds the control data of a message. Source: cmsg(3), udp(7), ip(7), ipv6(7).
 struct message_extras {
   static std::size_t segment_size(const message_header& header) noexcept;
   static ip::address destination(const message_header& header) noexcept;
@@ -43,7 +43,7 @@ class message_batch {
   friend class send_batch_operation;
 };
 
-/// Receives a batch: how many datagrams.
+/// Receives a batch; completes with the number of datagrams.
 class [[nodiscard]] receive_batch_operation : public message_operation {
  public:
   receive_batch_operation(descriptor* d, message_batch& batch) noexcept
@@ -65,7 +65,7 @@ class [[nodiscard]] receive_batch_operation : public message_operation {
   message_batch* batch_;
 };
 
-/// Sends a batch: how many datagrams.
+/// Sends a batch; completes with the number of datagrams.
 class [[nodiscard]] send_batch_operation : public message_operation {
  public:
   send_batch_operation(descriptor* d, message_batch& batch) noexcept
@@ -82,25 +82,29 @@ class [[nodiscard]] send_batch_operation : public message_operation {
 template <class Endpoint>
 class received_datagram {
  public:
+  /// For the library.
   received_datagram(const detail::message_header& header, const Endpoint& sender) noexcept
       : header_(&header), sender_(sender) {
     sender_.resize(header.address_bytes);
   }
 
+  /// Returns the endpoint that sent the datagram.
   const Endpoint& sender() const noexcept { return sender_; }
-  /// The bytes, in the buffer that was given for it.
+  /// Returns the bytes, in the buffer that was added for them.
   const_buffer data() const noexcept { return {header_->parts->data, header_->bytes}; }
+  /// Returns the number of bytes.
   std::size_t size() const noexcept { return header_->bytes; }
-  /// It was longer than its buffer, and the rest is gone.
+  /// Returns whether the datagram was longer than its buffer; the rest is lost.
   bool truncated() const noexcept { return detail::message_extras::truncated(*header_); }
-  /// More than 0: these are several datagrams one after the other, of this size but the last, which
-  /// may be shorter (udp_options::receive_coalesced).
+  /// Returns 0 for a single datagram. Otherwise the bytes are several datagrams of this size one
+  /// after the other; the last may be shorter (udp_options::receive_coalesced).
   std::size_t segment_size() const noexcept {
     return detail::message_extras::segment_size(*header_);
   }
-  /// Where it was sent to, and the number of the interface that it came by: unspecified and 0
-  /// without ip::receive_packet_info.
+  /// Returns the address that the datagram was sent to; 0.0.0.0 without ip::receive_packet_info.
   ip::address destination() const noexcept { return detail::message_extras::destination(*header_); }
+  /// Returns the number of the interface that the datagram arrived at; 0 without
+  /// ip::receive_packet_info.
   unsigned interface_index() const noexcept {
     return detail::message_extras::interface_index(*header_);
   }
@@ -110,26 +114,28 @@ class received_datagram {
   Endpoint sender_;
 };
 
-/// Buffers for up to Capacity datagrams, and what was received into them. Neither copied nor moved;
-/// of IP some 200 bytes for each datagram: keep large ones out of small stacks. Thread: its
-/// socket's.
+/// Buffers for up to Capacity datagrams, and the datagrams that were received into them. Neither
+/// copied nor moved. With IP some 200 bytes for each datagram: keep large batches out of small
+/// stacks. Thread: its socket's.
 template <class Protocol, std::size_t Capacity>
 class receive_batch : public detail::message_batch {
   static_assert(Capacity > 0 && Capacity <= 1024, "recvmmsg(2) takes up to 1024");
 
  public:
+  /// The type of the endpoints.
   using endpoint_type = typename Protocol::endpoint;
 
+  /// Makes a batch without buffers; see add().
   receive_batch() noexcept : message_batch(all_) {}
-  /// Divides `memory` into buffers of `each` bytes, as many as there is room for.
+  /// Divides `memory` into buffers of `each` bytes, at most Capacity.
   receive_batch(mutable_buffer memory, std::size_t each) noexcept : receive_batch() {
     for (; count_ < Capacity && memory.size() >= each && each != 0; memory += each) {
       add(mutable_buffer(memory.data(), each));
     }
   }
 
-  /// A buffer for one more datagram, which stays until the batch is no longer used. Requires that
-  /// there is room for it.
+  /// Adds a buffer for one more datagram. Requires room() < capacity(), asserted, and that the
+  /// memory lives until the batch is no longer used.
   void add(mutable_buffer room) noexcept {
     BECK_ASSERT(count_ < Capacity, "a batch has more buffers than its capacity");
     parts_[count_] = {room.data(), room.size()};
@@ -142,17 +148,19 @@ class receive_batch : public detail::message_batch {
     ++count_;
   }
 
-  /// How many datagrams the last operation has received, and each of them.
+  /// Returns the number of datagrams that the last operation has received.
   std::size_t received() const noexcept { return moved_; }
+  /// Returns datagram `i`. Requires i < received(), asserted.
   received_datagram<endpoint_type> operator[](std::size_t i) const {
     BECK_ASSERT(i < moved_, "a batch has not received as many datagrams");
     return {all_[i], senders_[i]};
   }
-  /// How many buffers it has.
+  /// Returns the number of buffers.
   std::size_t room() const noexcept { return count_; }
+  /// Returns Capacity.
   static constexpr std::size_t capacity() noexcept { return Capacity; }
 
-  /// For the library's sockets.
+  /// For the library: starts basic_datagram_socket::async_receive_many().
   detail::receive_batch_operation receive_on(detail::descriptor* d) noexcept {
     renew();
     return detail::receive_batch_operation(d, *this);
@@ -179,18 +187,21 @@ class receive_batch : public detail::message_batch {
   detail::message_control control_[has_control ? Capacity : 1];
 };
 
-/// What else is to be said of a datagram that was added to a send_batch.
+/// A datagram that was added to a send_batch, to set more about it. Requires a socket of IP,
+/// asserted; each function may be called once.
 class sent_datagram {
  public:
+  /// For the library.
   explicit sent_datagram(detail::message_header& header) noexcept : header_(&header) {}
 
-  /// Cut below the socket into datagrams of so many bytes; as udp_options::send_segment_size.
+  /// Makes the kernel split the datagram into datagrams of this size; the last may be shorter. As
+  /// udp_options::send_segment_size.
   sent_datagram segment_size(std::size_t bytes) const noexcept {
     detail::message_extras::add_segment_size(*header_, bytes);
     return *this;
   }
-  /// From this address of the host, such as what a request was sent to; by this interface, 0: as
-  /// the routes choose.
+  /// Sends from this address of the host, such as received_datagram::destination() of a request,
+  /// and by the interface with this number; 0: as the routes choose.
   sent_datagram source(const ip::address& from, unsigned interface = 0) const noexcept {
     detail::message_extras::add_source(*header_, from, interface);
     return *this;
@@ -200,19 +211,21 @@ class sent_datagram {
   detail::message_header* header_;
 };
 
-/// Up to Capacity datagrams that are sent together. As receive_batch.
+/// Up to Capacity datagrams that are sent together. Neither copied nor moved; size and thread as
+/// receive_batch.
 template <class Protocol, std::size_t Capacity>
 class send_batch : public detail::message_batch {
   static_assert(Capacity > 0 && Capacity <= 1024, "sendmmsg(2) takes up to 1024");
 
  public:
+  /// The type of the endpoints.
   using endpoint_type = typename Protocol::endpoint;
 
+  /// Makes an empty batch.
   send_batch() noexcept : message_batch(all_) {}
 
-  /// One more datagram, whose bytes stay until it is sent: to the peer of a connected socket, or to
-  /// `destination`, which is copied. Requires size() < capacity(). What it gives is valid until the
-  /// next call.
+  /// Adds a datagram to the peer of a connected socket. Requires size() < capacity(), asserted, and
+  /// that the bytes live until they are sent. The result is valid until the next call.
   sent_datagram add(const_buffer bytes) noexcept {
     BECK_ASSERT(count_ < Capacity, "a batch has more datagrams than its capacity");
     if (first() + count_ == Capacity) move_to_front();
@@ -225,6 +238,7 @@ class send_batch : public detail::message_batch {
     ++count_;
     return sent_datagram(header);
   }
+  /// Adds a datagram to `destination`, which is copied; else as above.
   sent_datagram add(const_buffer bytes, const endpoint_type& destination) noexcept {
     const sent_datagram added = add(bytes);
     detail::message_header& header = headers_[count_ - 1];
@@ -235,20 +249,22 @@ class send_batch : public detail::message_batch {
     return added;
   }
 
-  /// Drops the first n, such as those that were sent.
+  /// Removes the first `n` datagrams, at most all, such as those that were sent.
   void discard(std::size_t n) noexcept {
     n = n < count_ ? n : count_;
     headers_ += n;
     count_ -= n;
     if (count_ == 0) headers_ = all_;
   }
+  /// Removes all datagrams.
   void clear() noexcept { discard(count_); }
 
-  /// How many datagrams it holds; sending does not change that.
+  /// Returns the number of datagrams; sending does not change it.
   std::size_t size() const noexcept { return count_; }
+  /// Returns Capacity.
   static constexpr std::size_t capacity() noexcept { return Capacity; }
 
-  /// For the library's sockets.
+  /// For the library: starts basic_datagram_socket::async_send_many().
   detail::send_batch_operation send_on(detail::descriptor* d) noexcept {
     return detail::send_batch_operation(d, *this);
   }

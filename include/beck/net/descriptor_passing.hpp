@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Descriptors that go from one process to another beside the bytes of a UNIX socket, stream or
-// datagram. What has come and was not taken is closed: none can get lost.
+// Descriptors that are passed between processes beside the bytes of a UNIX socket, stream or
+// datagram. Received descriptors that the program does not take are closed: none is leaked.
 #pragma once
 
 #include <beck/base/unique_fd.hpp>
@@ -10,11 +10,11 @@ namespace beck {
 
 namespace detail {
 
-/// Descriptors to be sent. They stay the caller's, and open until the operation has completed; the
-/// receiver gets others for the same files. A value.
+/// Descriptors to be sent. The caller keeps owning them, and keeps them open until the operation
+/// has completed; the receiver gets other descriptors for the same open files. A value.
 class passed_descriptors {
  public:
-  /// More than one message takes here.
+  /// The most descriptors of one message.
   static constexpr std::size_t capacity = 16;
 
   /// Requires one to `capacity` open descriptors.
@@ -43,24 +43,27 @@ class receive_descriptors_operation;
 
 }  // namespace detail
 
-/// Descriptors that have come, close-on-exec. Neither copied nor moved; stays until the operation
-/// that fills it has completed.
+/// Descriptors that were received, close-on-exec. Neither copied nor moved; must live until the
+/// operation that fills it has completed. Thread: one at a time.
 class received_descriptors {
  public:
+  /// Makes an empty one.
   received_descriptors() noexcept = default;
   received_descriptors(const received_descriptors&) = delete;
   received_descriptors& operator=(const received_descriptors&) = delete;
-  /// Closes what was not taken.
+  /// Closes the descriptors that were not taken.
   ~received_descriptors() { clear(); }
 
+  /// Returns the number of descriptors that were received, taken or not.
   std::size_t size() const noexcept;
-  /// The i-th becomes the caller's; empty if it was taken before. Requires i < size().
+  /// Returns descriptor `i`, which is the caller's from then on; empty if it was taken before.
+  /// Requires i < size(), asserted.
   unique_fd take(std::size_t i) noexcept;
-  /// Not all that were sent are here, and the kernel has closed the others: there were more than
-  /// 16, or than there is room for beside the credentials that SO_PASSCRED asks for (8), or than
+  /// Returns whether the kernel has closed some of the descriptors that were sent: there were more
+  /// than 16, or more than fit beside the credentials that SO_PASSCRED asks for (8), or more than
   /// this process may have open.
   bool truncated() const noexcept;
-  /// Closes what was not taken.
+  /// Closes the descriptors that were not taken; size() is 0 then.
   void clear() noexcept;
 
  private:
@@ -126,15 +129,16 @@ concept local_socket = Socket::protocol_type::family() == 1;
 
 }  // namespace detail
 
-/// Sends bytes and descriptors together; gives the bytes. Of a stream, as async_write_some: at
-/// least one byte, and the descriptors go with the first; requires buffers that are not empty.
-/// Errors: sendmsg(2)'s; operation_not_supported in a simulation. Cancellation: as all sends.
-/// Source: unix(7), SCM_RIGHTS.
+/// Sends bytes and descriptors together. Completes with (error_code, std::size_t): the number of
+/// bytes. On a stream, as async_write_some(): sends at least one byte, the descriptors with the
+/// first; requires buffers that are not empty. Errors: those of sendmsg(2); operation_not_supported
+/// in a simulation. Cancellation: as all sends. Source: unix(7), SCM_RIGHTS.
 template <detail::local_socket Socket, const_buffer_sequence B>
 auto async_send_descriptors(Socket& socket, const B& buffers,
                             const detail::passed_descriptors& fds) noexcept {
   return detail::send_descriptors_operation<detail::message_parts<B>>(socket.slot(), buffers, fds);
 }
+/// As above. `token` takes (error_code, std::size_t).
 template <detail::local_socket Socket, const_buffer_sequence B, class Token>
 auto async_send_descriptors(Socket& socket, const B& buffers, const detail::passed_descriptors& fds,
                             Token&& token) {
@@ -142,15 +146,17 @@ auto async_send_descriptors(Socket& socket, const B& buffers, const detail::pass
                         static_cast<Token&&>(token));
 }
 
-/// Receives bytes, and the descriptors that came beside them, if any: `fds` has them from then on,
-/// whatever becomes of the result. Of a stream, as async_read_some: eof at its end. Other receives
-/// drop descriptors that come with their bytes.
+/// Receives bytes, and the descriptors that came beside them, if any. Completes with (error_code,
+/// std::size_t): the number of bytes. `fds` has the descriptors, whatever the result is. On a
+/// stream, as async_read_some(): eof at its end. All other receives close descriptors that come
+/// with their bytes.
 template <detail::local_socket Socket, mutable_buffer_sequence B>
 auto async_receive_descriptors(Socket& socket, const B& buffers,
                                received_descriptors& fds) noexcept {
   return detail::receive_descriptors_operation<detail::message_parts<B>>(
       socket.slot(), buffers, fds, Socket::protocol_type::type() == 1);
 }
+/// As above. `token` takes (error_code, std::size_t).
 template <detail::local_socket Socket, mutable_buffer_sequence B, class Token>
 auto async_receive_descriptors(Socket& socket, const B& buffers, received_descriptors& fds,
                                Token&& token) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Options of IP that have one number in IPv4 and another one in IPv6. Datagram sockets find out
-// which one they need.
+// Options of IP that have different numbers in IPv4 and IPv6. Datagram sockets choose the number of
+// their version.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class family_integer_option {
 }  // namespace detail
 
 namespace ip {
-/// Whether what is received says where it was sent to: received_datagram::destination() and
+/// Whether received datagrams tell their destination: received_datagram::destination() and
 /// interface_index(). Source: ip(7), IP_PKTINFO; ipv6(7), IPV6_RECVPKTINFO.
 using receive_packet_info = detail::family_integer_option<0, 8, 41, 49>;
 }  // namespace ip

@@ -10,15 +10,21 @@
 namespace beck {
 namespace local {
 
+/// UNIX domain stream sockets: reliable byte streams within the host (unix(7)).
 class stream_protocol {
  public:
+  /// The endpoint: a path or an abstract name.
   using endpoint = basic_endpoint<stream_protocol>;
+  /// The socket.
   using socket = basic_stream_socket<stream_protocol>;
+  /// The listening socket.
   using acceptor = basic_socket_acceptor<stream_protocol>;
 
-  /// As socket(2) takes them.
+  /// Returns the address family, for socket(2).
   static constexpr int family() noexcept { return 1; }
+  /// Returns the type, for socket(2).
   static constexpr int type() noexcept { return 1; }
+  /// Returns the protocol, for socket(2).
   static constexpr int protocol() noexcept { return 0; }
 
   friend constexpr bool operator==(const stream_protocol&, const stream_protocol&) noexcept {

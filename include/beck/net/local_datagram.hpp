@@ -9,15 +9,19 @@
 namespace beck {
 namespace local {
 
-/// Reliable and in order, within the host (unix(7)).
+/// UNIX domain datagrams: reliable and in order, within the host (unix(7)).
 class datagram_protocol {
  public:
+  /// The endpoint: a path or an abstract name.
   using endpoint = basic_endpoint<datagram_protocol>;
+  /// The socket.
   using socket = basic_datagram_socket<datagram_protocol>;
 
-  /// As socket(2) takes them.
+  /// Returns the address family, for socket(2).
   static constexpr int family() noexcept { return 1; }
+  /// Returns the type, for socket(2).
   static constexpr int type() noexcept { return 2; }
+  /// Returns the protocol, for socket(2).
   static constexpr int protocol() noexcept { return 0; }
 
   friend constexpr bool operator==(const datagram_protocol&, const datagram_protocol&) noexcept {

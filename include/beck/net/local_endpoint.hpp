@@ -22,45 +22,54 @@ class socket_path {
   /// The longest path or abstract name, the leading NUL of an abstract name included.
   static constexpr std::size_t path_max = 107;
 
-  /// Unnamed: an empty path.
+  /// Makes an unnamed endpoint: an empty path.
   socket_path() noexcept;
-  /// Throws io_error, whose text shows the path; see path(text_view, error_code&).
+  /// Makes the endpoint of this path. Throws io_error, whose text shows the path; see
+  /// path(text_view, error_code&).
   explicit socket_path(detail::text_view path);
 
-  /// A path, or the leading NUL and the name for an abstract one; empty if unnamed. A path that the
-  /// kernel filled in may be one longer than path_max.
+  /// Returns the path; for an abstract name a NUL and the name; empty if unnamed. A path that the
+  /// kernel filled in may be one byte longer than path_max.
   path_text path() const noexcept;
   /// Sets the path; bind(2) and connect(2) interpret it later. A leading NUL makes it an abstract
-  /// name, which may hold any bytes. Errors, which leave the endpoint as it was:
-  /// error::name_too_long over path_max, error::invalid_argument if a path has a NUL in it (the
-  /// kernel would use the part in front of it).
+  /// name, which may contain any bytes. Errors: error::name_too_long over path_max;
+  /// error::invalid_argument if a path contains a NUL (the kernel would use the part before it).
+  /// The endpoint is unchanged then.
   void path(detail::text_view path, error_code& ec) noexcept;
-  /// The same; throws io_error, whose text shows the path, its size and the limit.
+  /// As above, and throws io_error on failure, whose text shows the path, its size and the limit.
   void path(detail::text_view path);
 
+  /// Returns whether this is an abstract name.
   bool is_abstract() const noexcept;
+  /// Returns whether the path is empty.
   bool is_unnamed() const noexcept;
 
-  /// As ss(8) writes it: the path, with "@" for each NUL of an abstract name, "" if unnamed.
+  /// Returns the text as ss(8) writes it: the path, with "@" for each NUL of an abstract name, ""
+  /// if unnamed.
   path_text to_text() const noexcept;
 
-  /// The sockaddr, to be given to the kernel or filled by it.
+  /// Returns the sockaddr, to be passed to the kernel or filled by it.
   void* data() noexcept { return bytes_; }
+  /// As above.
   const void* data() const noexcept { return bytes_; }
+  /// Returns the size of the sockaddr in bytes.
   std::size_t size() const noexcept { return size_; }
+  /// Returns the most bytes that the kernel may write into data().
   static constexpr std::size_t capacity() noexcept { return sizeof bytes_; }
-  /// After the kernel wrote `size` bytes. Throws io_error(error::invalid_argument) if it is more
-  /// than capacity().
+  /// Sets the size that the kernel has written. Throws io_error (error::invalid_argument) if it is
+  /// more than capacity().
   void resize(std::size_t size);
 
-  /// By path.
+  /// Compares the paths.
   friend bool operator==(const socket_path& a, const socket_path& b) noexcept {
     return (a <=> b) == 0;
   }
+  /// Compares by path.
   friend std::strong_ordering operator<=>(const socket_path& a, const socket_path& b) noexcept {
     return a.view() <=> b.view();
   }
 
+  /// Writes the text to a stream, such as a std::ostream.
   template <class Stream>
     requires requires(Stream& s, const path_text& t) { s << t; }
   friend Stream& operator<<(Stream& stream, const socket_path& e) {
@@ -81,15 +90,20 @@ class socket_path {
 template <class Protocol>
 class basic_endpoint : public socket_path {
  public:
+  /// The protocol.
   using protocol_type = Protocol;
 
+  /// Makes an unnamed endpoint.
   basic_endpoint() noexcept = default;
-  /// Implicit, as in Asio: a literal or a string is a path. An abstract name needs its size, as a
-  /// literal ends at the first NUL: text_view("\\0name", 5). Throws as socket_path does.
+  /// Makes the endpoint of this path. Implicit, as in Asio: a literal or a string is a path. An
+  /// abstract name needs its size, as a literal ends at the first NUL: text_view("\\0name", 5).
+  /// Throws as socket_path.
   template <std::convertible_to<detail::text_view> Path>
   basic_endpoint(const Path& path) : socket_path(detail::text_view(path)) {}
+  /// Converts from an endpoint of no particular protocol.
   explicit basic_endpoint(const socket_path& e) noexcept : socket_path(e) {}
 
+  /// Returns the protocol.
   Protocol protocol() const noexcept { return Protocol(); }
 };
 

@@ -19,7 +19,7 @@ concept local_socket_pair = std::same_as<typename A::protocol_type, typename B::
 }  // namespace detail
 
 /// Connects two closed sockets with each other (socketpair(2)). Found by ADL. Errors: already_open
-/// (also of a socket with itself).
+/// if one of them is open or both are one socket; those of socketpair(2).
 template <class A, class B>
   requires detail::local_socket_pair<A, B>
 void connect_pair(A& a, B& b, error_code& ec) {
@@ -27,6 +27,7 @@ void connect_pair(A& a, B& b, error_code& ec) {
   detail::socket_calls::open_pair(*a.slot_to_open(), *b.slot_to_open(), protocol::family(),
                                   protocol::type(), protocol::protocol(), ec);
 }
+/// As above, and throws io_error on failure.
 template <class A, class B>
   requires detail::local_socket_pair<A, B>
 void connect_pair(A& a, B& b) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Options for multicast, with Asio's names: what ip(7) and ipv6(7) have different numbers for.
+// Options for multicast, with Asio's names: those that have different numbers in ip(7) and ipv6(7).
 #pragma once
 
 #include <beck/net/address.hpp>
@@ -7,28 +7,32 @@
 
 namespace beck::ip {
 
-/// What join_group and leave_group tell the kernel: a group, and the interface that it is for. A
-/// group of IPv4 may also be given to a socket that takes both versions.
+/// The value of join_group and leave_group: a group, and the interface that it is for. A group of
+/// IPv4 may also be used with a socket that takes both versions.
 template <int NameV4, int NameV6>
 class group_option {
  public:
-  /// On the interface that the routes choose.
+  /// Names the interface that the routes choose.
   explicit group_option(const address& group) noexcept : v6_(group.is_v6()) {
     v6_ ? put_v6(group.to_v6(), 0) : put_v4(group.to_v4(), address_v4());
   }
-  /// On the interface that has this address.
+  /// Names the interface that has the address `interface`; 0.0.0.0: as the routes choose.
   explicit group_option(const address_v4& group, const address_v4& interface = {}) noexcept
       : v6_(false) {
     put_v4(group, interface);
   }
-  /// On the interface of this number (if_nametoindex(3)), 0: as the routes choose.
+  /// Names the interface with this number (if_nametoindex(3)); 0: as the routes choose.
   explicit group_option(const address_v6& group, unsigned interface = 0) noexcept : v6_(true) {
     put_v6(group, interface);
   }
 
+  /// Returns the level, for setsockopt(2).
   int level() const noexcept { return v6_ ? 41 : 0; }
+  /// Returns the option's name, for setsockopt(2).
   int name() const noexcept { return v6_ ? NameV6 : NameV4; }
+  /// Returns the bytes of the value.
   const void* data() const noexcept { return bytes_; }
+  /// Returns the number of bytes of the value.
   std::size_t size() const noexcept { return v6_ ? 20 : 8; }
 
  private:
@@ -50,29 +54,34 @@ class group_option {
 
 namespace multicast {
 
-/// Receives what is sent to a group, at the port that the socket is bound to.
+/// Joins a group: the socket receives datagrams that are sent to it, at the port it is bound to.
 using join_group = group_option<35, 20>;
+/// Leaves a group.
 using leave_group = group_option<36, 21>;
-/// How many routers what is sent may pass: 1 unless it is set.
+/// The most routers that sent multicast datagrams may pass; 1 by default.
 using hops = detail::family_integer_option<0, 33, 41, 18>;
-/// Whether members on this host get what is sent here: yes unless it is set.
+/// Whether members on this host receive the datagrams sent here; on by default.
 using enable_loopback = detail::family_integer_option<0, 34, 41, 19>;
 
-/// The interface that what is sent leaves by.
+/// The interface through which sent multicast datagrams leave.
 class outbound_interface {
  public:
-  /// IPv4: by its address.
+  /// Names an interface by its address, for IPv4.
   explicit outbound_interface(const address_v4& interface) noexcept : level_(0), name_(32) {
     const auto bytes = interface.to_bytes();
     __builtin_memcpy(&value_, &bytes, sizeof value_);
   }
-  /// IPv6: by its number.
+  /// Names an interface by its number, for IPv6.
   explicit outbound_interface(unsigned interface) noexcept
       : level_(41), name_(17), value_(interface) {}
 
+  /// Returns the level, for setsockopt(2).
   int level() const noexcept { return level_; }
+  /// Returns the option's name, for setsockopt(2).
   int name() const noexcept { return name_; }
+  /// Returns the bytes of the value.
   const void* data() const noexcept { return &value_; }
+  /// Returns the number of bytes of the value.
   static constexpr std::size_t size() noexcept { return sizeof(unsigned); }
 
  private:
@@ -84,7 +93,7 @@ class outbound_interface {
 }  // namespace multicast
 
 namespace unicast {
-/// How many routers what is sent to one host may pass.
+/// The most routers that sent unicast datagrams may pass.
 using hops = detail::family_integer_option<0, 2, 41, 16>;
 }  // namespace unicast
 

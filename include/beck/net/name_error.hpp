@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What can go wrong when names are looked up, under Asio's names.
+// The errors of name lookups, under Asio's names.
 #pragma once
 
 #include <beck/base/error.hpp>
@@ -17,25 +17,27 @@ const std::error_category& addrinfo_category() noexcept;
 
 namespace error {
 
-/// About the host. Source: getaddrinfo(3).
+/// Errors about the host. Source: getaddrinfo(3).
 enum netdb_errors : int {
   host_not_found = 1,            ///< there is no such host, or it has no address of this kind
-  host_not_found_try_again = 2,  ///< nobody could say for now
+  host_not_found_try_again = 2,  ///< no name server could answer; try again later
   no_recovery = 3,               ///< the name servers failed
   no_data = 4,                   ///< the name exists, without any address
-  invalid_host_name = 5,         ///< more than 255 bytes, or a NUL among them; nobody was asked
+  invalid_host_name = 5,         ///< more than 255 bytes, or a NUL among them; no lookup was made
 };
 
-/// About the service.
+/// Errors about the service.
 enum addrinfo_errors : int {
   service_not_found = 8,          ///< not known for this protocol
-  socket_type_not_supported = 7,  ///< the protocol asks for what there is not
+  socket_type_not_supported = 7,  ///< the system does not support the protocol's type of socket
   invalid_service_name = 1,       ///< more than 32 bytes, or a NUL among them
 };
 
+/// Returns the error_code of `e`.
 inline error_code make_error_code(netdb_errors e) noexcept {
   return {static_cast<int>(e), detail::netdb_category()};
 }
+/// Returns the error_code of `e`.
 inline error_code make_error_code(addrinfo_errors e) noexcept {
   return {static_cast<int>(e), detail::addrinfo_category()};
 }
@@ -44,7 +46,9 @@ inline error_code make_error_code(addrinfo_errors e) noexcept {
 
 }  // namespace beck
 
+/// Makes the enumerators convert to error_code.
 template <>
 struct std::is_error_code_enum<beck::error::netdb_errors> : std::true_type {};
+/// Makes the enumerators convert to error_code.
 template <>
 struct std::is_error_code_enum<beck::error::addrinfo_errors> : std::true_type {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // ip::basic_resolver: from names to endpoints and back, with Asio's interface. The system's own
-// function does the work (files, DNS, whatever the machine is set up for) on a thread of the
-// context's blocking pool; numeric names need neither.
+// function does the work (files, DNS, and all other sources that the machine is configured for) on
+// a thread of the context's blocking pool; numeric names need neither.
 #pragma once
 
 #include <beck/detail/block.hpp>
@@ -14,22 +14,26 @@
 
 namespace beck::ip {
 
-/// How to look up, as the AI_ flags of getaddrinfo(3).
+/// The flags of lookups.
 class resolver_base {
  public:
+  /// Options of a lookup, as the AI_ flags of getaddrinfo(3). Combined with |.
   enum flags : unsigned {
     passive = 0x1,              ///< without a host: addresses to listen on
-    canonical_name = 0x2,       ///< entries have the name that the host calls itself
-    numeric_host = 0x4,         ///< ask nobody: anything but an address is host_not_found
+    canonical_name = 0x2,       ///< entries have the canonical name of the host
+    numeric_host = 0x4,         ///< no lookup: a host that is no address is host_not_found
     all_matching = 0x10,        ///< with v4_mapped: both
     address_configured = 0x20,  ///< only versions of IP that this machine has an address of
-    numeric_service = 0x400,    ///< anything but a port number is an error
+    numeric_service = 0x400,    ///< a service that is no port number is an error
   };
-  /// v6 asked for and not found: v4 addresses as v6 ones. (There is an ip::v4_mapped, too.)
+  /// For lookups of v6 addresses: if there are none, v4 addresses in IPv6 form. (ip::v4_mapped is
+  /// something else.)
   static constexpr flags v4_mapped = static_cast<flags>(0x8);
+  /// Returns the union.
   friend constexpr flags operator|(flags a, flags b) noexcept {
     return static_cast<flags>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
   }
+  /// Returns the intersection.
   friend constexpr flags operator&(flags a, flags b) noexcept {
     return static_cast<flags>(static_cast<unsigned>(a) & static_cast<unsigned>(b));
   }
@@ -40,19 +44,24 @@ class resolver_base {
 
 struct resolver_state;
 
-/// A resolver's lookups: counted by the resolver and by each of them.
+/// For the library: the lookups of a resolver. Its state is counted by the resolver and by each
+/// lookup.
 class resolver_lookups {
  public:
+  /// Makes an empty one. Throws io_error (invalid_argument) unless the context of `executor` is an
+  /// io_context.
   explicit resolver_lookups(const any_io_executor& executor);
-  /// The other one goes on without lookups, on its executor.
+  /// Takes over the lookups of `other`, which remains usable on its executor.
   resolver_lookups(resolver_lookups&& other) noexcept;
   resolver_lookups& operator=(resolver_lookups&& other) noexcept;
-  /// Cancels.
+  /// Cancels all lookups.
   ~resolver_lookups() { close(); }
 
-  /// Asserts that a move from this found memory for another state.
+  /// Returns the state. Asserts that a move from this object found memory for a new state.
   resolver_state& get() const noexcept;
+  /// Returns the executor.
   any_io_executor executor() const noexcept;
+  /// Cancels all lookups.
   void cancel() noexcept;
 
  private:
@@ -61,42 +70,50 @@ class resolver_lookups {
   resolver_state* state_;
 };
 
-/// What a resolver is asked for.
+/// For the library: the parameters of a lookup.
 struct name_request_kind {
-  int family = 0;  ///< 0: any
-  int type = 0;
-  int protocol = 0;
-  unsigned flags = 0;
+  int family = 0;      ///< 0: any
+  int type = 0;        ///< as socket(2) takes it
+  int protocol = 0;    ///< as socket(2) takes it
+  unsigned flags = 0;  ///< resolver_base::flags
 };
 
-/// One lookup. It owns all that the call of a pool's thread touches, so that whoever waits can be
-/// told to wait no longer while the call goes on, which nothing can interrupt. Counted: by who
-/// waits, and by the call. Not a template; the results have their type below.
+/// For the library: one lookup. It owns all memory that the call on a pool's thread uses, so that a
+/// waiter can be released while the call, which nothing can interrupt, goes on. Counted by the
+/// waiter and by the call. Not a template; the results have their type below.
 class name_request : private detail::job_operation {
  public:
+  /// Makes a lookup of names, which are copied.
   name_request(resolver_state& owner, const name_request_kind& how, detail::text_view host,
                detail::text_view service) noexcept;
+  /// Makes a lookup of an address.
   name_request(resolver_state& owner, const name_request_kind& how,
                const socket_address& address) noexcept;
   name_request(const name_request&) = delete;
   name_request& operator=(const name_request&) = delete;
 
+  /// Allocates a recycled block.
   static void* operator new(std::size_t bytes) { return detail::allocate_block(bytes); }
+  /// Frees the block.
   static void operator delete(void* request) noexcept { detail::free_block(request); }
 
-  /// True if nobody has to be asked: the answer, or an error, is in place. Throws std::bad_alloc.
+  /// Returns whether no lookup is needed: the answer, or an error, is in place. Throws
+  /// std::bad_alloc.
   bool answer_at_once();
-  /// Asks in this call, and waits.
+  /// Looks up in this call, which blocks.
   void answer_here() noexcept;
+  /// Returns the error of the lookup.
   error_code failure() const noexcept { return failure_; }
+  /// Returns the answer of the lookup.
   const name_answer& answer() const noexcept { return answer_; }
 
-  /// Starts the lookup; end() or abandon() follows. Any thread.
+  /// Starts the lookup; a call of end() or abandon() follows. Thread: any.
   void begin() noexcept;
-  /// end() with operation_aborted, if nothing has come yet. Any thread.
+  /// Calls end() with operation_aborted, unless the lookup has ended. Thread: any.
   void cancel() noexcept;
-  /// Whoever waits lets go of it.
+  /// Drops the waiter's reference.
   void release() noexcept;
+  /// Returns the executor that operations complete on.
   any_io_executor get_executor() const noexcept;
 
  protected:
@@ -106,7 +123,7 @@ class name_request : private detail::job_operation {
   friend struct resolver_state;
 
   virtual void end(const error_code& ec, const name_answer& answer) = 0;
-  /// The context is gone: nobody gets an answer.
+  /// The context is gone: there will be no answer.
   virtual void abandon() noexcept = 0;
 
   bool claim() noexcept;
@@ -136,12 +153,15 @@ class name_request : private detail::job_operation {
 [[noreturn]] void throw_name_error(const error_code& ec, detail::text_view host,
                                    detail::text_view service);
 
+/// For the library: a lookup with typed results.
 template <class Protocol>
 class resolve_request final : public name_request {
  public:
+  /// The type of the results.
   using results_type = basic_resolver_results<Protocol>;
   using name_request::name_request;
 
+  /// The completion.
   detail::result_handler<error_code, results_type> done;
 
  private:
@@ -151,13 +171,14 @@ class resolve_request final : public name_request {
   void abandon() noexcept override { done = {}; }
 };
 
-/// A lookup; starts when awaited or given a token. Gives (error_code, results).
+/// A lookup; starts when awaited or given a token. Completes with (error_code, results).
 template <class Protocol>
 class [[nodiscard]] resolve_operation
     : public op<resolve_operation<Protocol>, void(error_code, basic_resolver_results<Protocol>)> {
   using request_type = resolve_request<Protocol>;
 
  public:
+  /// The name of the operation in dumps and exceptions.
   static constexpr const char* waits_for = "resolve";
 
   /// Takes over the request.
@@ -168,16 +189,20 @@ class [[nodiscard]] resolve_operation
     if (request_ != nullptr) request_->release();
   }
 
+  /// Returns the executor that operations complete on.
   any_io_executor get_executor() const noexcept { return request_->get_executor(); }
+  /// For beck::op: finishes at once if no lookup is needed.
   bool ready() {
     return request_->answer_at_once() &&
            this->finish(request_->failure(),
                         typename request_type::results_type(request_->answer()));
   }
+  /// For beck::op: starts the lookup.
   void initiate(typename resolve_operation::handler done) noexcept {
     request_->done = static_cast<typename resolve_operation::handler&&>(done);
     request_->begin();
   }
+  /// For beck::op: cancels the lookup.
   void cancel() noexcept { request_->cancel(); }
 
  private:
@@ -185,100 +210,119 @@ class [[nodiscard]] resolve_operation
 };
 
 /// Looks up hosts and services of one protocol. Any number of lookups may be under way; four of a
-/// context ask at a time, the others wait for their turn (detail/job_operation.hpp).
+/// context are performed at a time, the others wait for their turn (detail/job_operation.hpp).
 ///
-/// A numeric host with a numeric service is answered without asking anybody, and without suspension
-/// where the rules allow that. Names are copied when a lookup is made; a host name has at most 255
-/// bytes, a service name 32, and neither a NUL: else error::invalid_host_name or
-/// invalid_service_name.
-/// Errors: error::netdb_errors, addrinfo_errors, and the system's.
+/// A numeric host with a numeric service needs no lookup, and completes without suspension if the
+/// budget allows. Names are copied when a lookup is made. A host name has at most 255 bytes, a
+/// service name 32, and neither a NUL: otherwise error::invalid_host_name or invalid_service_name.
+/// Errors: error::netdb_errors, error::addrinfo_errors, and the system's.
 /// Simulated: the hosts of the world have the names that world::host() gave them, each calls itself
-/// localhost, and some services have their usual names; a lookup takes a drawn time.
+/// localhost, and some services have their usual names; a lookup takes a random time.
 /// Thread: one object from one thread at a time.
 /// Cancellation: at once, with operation_aborted, whatever the name server does; the call behind it
-/// goes on for itself, keeps a thread of the pool busy until it returns, and its answer is dropped.
-/// run() does not wait for that, the context's destructor does.
+/// continues, keeps a thread of the pool busy until it returns, and its answer is dropped. run()
+/// does not wait for that call, the context's destructor does.
 template <class Protocol>
 class basic_resolver : public resolver_base {
  public:
+  /// The type of the executor.
   using executor_type = any_io_executor;
+  /// The protocol.
   using protocol_type = Protocol;
+  /// The type of the endpoints.
   using endpoint_type = typename Protocol::endpoint;
+  /// The type of the results.
   using results_type = basic_resolver_results<Protocol>;
 
+  /// Makes a resolver. Throws std::bad_alloc.
   explicit basic_resolver(io_context& context)
       : basic_resolver(any_io_executor(context.get_executor())) {}
-  /// Requires an executor whose context is an io_context; throws io_error (invalid_argument) else.
+  /// Makes a resolver whose lookups complete on `executor`. Throws io_error (invalid_argument)
+  /// unless its context is an io_context.
   explicit basic_resolver(const any_io_executor& executor) : lookups_(executor) {}
-  /// Lookups that are under way go along; the other one is as new, on its executor.
+  /// Takes over the lookups of `other`, which remains usable on its executor.
   basic_resolver(basic_resolver&& other) noexcept = default;
-  /// Cancels its own.
+  /// Cancels its own lookups and takes over those of `other`.
   basic_resolver& operator=(basic_resolver&& other) noexcept = default;
-  /// Cancels.
+  /// Cancels all lookups.
   ~basic_resolver() = default;
 
+  /// Returns the executor that operations complete on.
   executor_type get_executor() const noexcept { return lookups_.executor(); }
-  /// Ends all lookups that are under way with operation_aborted.
+  /// Ends all lookups with operation_aborted.
   void cancel() noexcept { lookups_.cancel(); }
 
-  /// With a protocol: only addresses of its version of IP.
+  /// Looks up `host` and `service`, of both versions of IP. Completes with (error_code,
+  /// results_type).
   resolve_operation<Protocol> async_resolve(detail::text_view host, detail::text_view service,
                                             flags how = {}) {
     return start(kind_of(how), host, service);
   }
+  /// As above, only addresses of the version of `protocol`.
   resolve_operation<Protocol> async_resolve(const Protocol& protocol, detail::text_view host,
                                             detail::text_view service, flags how = {}) {
     return start(kind_of(protocol, how), host, service);
   }
-  /// The names of an address. Gives one entry.
+  /// Looks up the names of an endpoint. Completes with one entry.
   resolve_operation<Protocol> async_resolve(const endpoint_type& endpoint) {
     return start(kind_of(endpoint.protocol(), {}), endpoint);
   }
+  /// Looks up `host` and `service`. `token` takes (error_code, results_type).
   template <completion_token_for<void(error_code, results_type)> Token>
   auto async_resolve(detail::text_view host, detail::text_view service, Token&& token) {
     return detail::launch(async_resolve(host, service), static_cast<Token&&>(token));
   }
+  /// As above, with flags.
   template <class Token>
   auto async_resolve(detail::text_view host, detail::text_view service, flags how, Token&& token) {
     return detail::launch(async_resolve(host, service, how), static_cast<Token&&>(token));
   }
+  /// As above, only addresses of the version of `protocol`.
   template <completion_token_for<void(error_code, results_type)> Token>
   auto async_resolve(const Protocol& protocol, detail::text_view host, detail::text_view service,
                      Token&& token) {
     return detail::launch(async_resolve(protocol, host, service), static_cast<Token&&>(token));
   }
+  /// As above, with flags.
   template <class Token>
   auto async_resolve(const Protocol& protocol, detail::text_view host, detail::text_view service,
                      flags how, Token&& token) {
     return detail::launch(async_resolve(protocol, host, service, how), static_cast<Token&&>(token));
   }
+  /// Looks up the names of an endpoint. `token` takes (error_code, results_type).
   template <class Token>
   auto async_resolve(const endpoint_type& endpoint, Token&& token) {
     return detail::launch(async_resolve(endpoint), static_cast<Token&&>(token));
   }
 
-  /// The same in this call, which waits; not in a handler of a program that has other things to do.
+  /// Looks up `host` and `service` in this call, which blocks the thread: not for handlers of a
+  /// program that has other things to do. Returns the results; none after an error.
   results_type resolve(detail::text_view host, detail::text_view service, flags how,
                        error_code& ec) {
     return answer(kind_of(how), ec, host, service);
   }
+  /// As above, without flags.
   results_type resolve(detail::text_view host, detail::text_view service, error_code& ec) {
     return resolve(host, service, flags(), ec);
   }
+  /// As above, and throws io_error on failure, whose text shows the name.
   results_type resolve(detail::text_view host, detail::text_view service, flags how = {}) {
     error_code ec;
     results_type results = resolve(host, service, how, ec);
     if (ec) throw_name_error(ec, host, service);
     return results;
   }
+  /// Looks up only addresses of the version of `protocol`. Blocks.
   results_type resolve(const Protocol& protocol, detail::text_view host, detail::text_view service,
                        flags how, error_code& ec) {
     return answer(kind_of(protocol, how), ec, host, service);
   }
+  /// As above, without flags.
   results_type resolve(const Protocol& protocol, detail::text_view host, detail::text_view service,
                        error_code& ec) {
     return resolve(protocol, host, service, flags(), ec);
   }
+  /// As above, and throws io_error on failure, whose text shows the name.
   results_type resolve(const Protocol& protocol, detail::text_view host, detail::text_view service,
                        flags how = {}) {
     error_code ec;
@@ -286,9 +330,11 @@ class basic_resolver : public resolver_base {
     if (ec) throw_name_error(ec, host, service);
     return results;
   }
+  /// Looks up the names of an endpoint. Blocks. Returns one entry.
   results_type resolve(const endpoint_type& endpoint, error_code& ec) {
     return answer(kind_of(endpoint.protocol(), {}), ec, endpoint);
   }
+  /// As above, and throws io_error on failure, whose text shows the endpoint.
   results_type resolve(const endpoint_type& endpoint) {
     error_code ec;
     results_type results = resolve(endpoint, ec);

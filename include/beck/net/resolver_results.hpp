@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a lookup gives: a range of endpoints, each with the names that were asked for. Copies share
-// one block of memory, which never changes.
+// The result of a lookup: a range of endpoints, each with the names that were looked up. Copies
+// share one block of memory, which never changes.
 #pragma once
 
 #include <beck/detail/fixed_text.hpp>
@@ -10,28 +10,36 @@
 
 namespace beck::ip {
 
-/// Addresses and the two names that they have in common. A value; copies may be used on any thread.
+/// For the library: addresses and the two names that they have in common. A value; copies may be
+/// used on any thread.
 class name_answer {
  public:
+  /// The most bytes of a host name.
   static constexpr std::size_t host_bytes_max = 255;
+  /// The most bytes of a service name.
   static constexpr std::size_t service_bytes_max = 32;
 
+  /// Makes an empty answer.
   name_answer() noexcept = default;
-  /// Throws std::bad_alloc.
+  /// Copies `count` addresses and the names. Throws std::bad_alloc.
   name_answer(const socket_address* addresses, std::size_t count, detail::text_view host,
               detail::text_view service);
   name_answer(const name_answer& other) noexcept;
   name_answer(name_answer&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  /// Takes over `other`.
   name_answer& operator=(name_answer other) noexcept {
     std::swap(block_, other.block_);
     return *this;
   }
   ~name_answer();
 
+  /// Returns the number of addresses.
   std::size_t size() const noexcept;
-  /// Requires at < size().
+  /// Returns an address. Requires at < size().
   const socket_address& address(std::size_t at) const noexcept;
+  /// Returns the host name.
   detail::text_view host() const noexcept;
+  /// Returns the service name.
   detail::text_view service() const noexcept;
 
  private:
@@ -39,23 +47,30 @@ class name_answer {
   block* block_ = nullptr;
 };
 
-/// One result. A value.
+/// One result of a lookup. A value.
 template <class Protocol>
 class basic_resolver_entry {
  public:
+  /// The protocol.
   using protocol_type = Protocol;
+  /// The type of the endpoints.
   using endpoint_type = typename Protocol::endpoint;
+  /// Makes an entry with a default endpoint and without names.
   basic_resolver_entry() noexcept = default;
+  /// For the library: entry `at` of `answer`.
   basic_resolver_entry(const name_answer& answer, std::size_t at) noexcept
       : endpoint_(answer.address(at)), answer_(answer) {}
 
+  /// Returns the endpoint.
   endpoint_type endpoint() const noexcept { return endpoint_; }
+  /// Converts to the endpoint.
   operator endpoint_type() const noexcept { return endpoint_; }
-  /// As it was asked for; with resolver_base::canonical_name, or asked for by an endpoint, what the
-  /// host calls itself. Converts to std::string by itself.
+  /// Returns the host name that was looked up; with resolver_base::canonical_name, or if an
+  /// endpoint was looked up, the canonical name of the host. Converts to std::string.
   detail::fixed_text<name_answer::host_bytes_max> host_name() const noexcept {
     return detail::fixed_text<name_answer::host_bytes_max>(answer_.host());
   }
+  /// Returns the service name that was looked up, or that of the endpoint. Converts to std::string.
   detail::fixed_text<name_answer::service_bytes_max> service_name() const noexcept {
     return detail::fixed_text<name_answer::service_bytes_max>(answer_.service());
   }
@@ -65,39 +80,56 @@ class basic_resolver_entry {
   name_answer answer_;
 };
 
-/// A range of basic_resolver_entry, in the order in which they should be tried.
+/// The results of a lookup: a range of basic_resolver_entry, in the order in which they should be
+/// tried. A value; copies may be used on any thread.
 template <class Protocol>
 class basic_resolver_results {
  public:
+  /// The protocol.
   using protocol_type = Protocol;
+  /// The type of the endpoints.
   using endpoint_type = typename Protocol::endpoint;
+  /// The type of the elements.
   using value_type = basic_resolver_entry<Protocol>;
+  /// The type of size().
   using size_type = std::size_t;
+  /// For iterators.
   using difference_type = std::ptrdiff_t;
 
-  /// Gives its elements by value. Shares their memory: valid also without the results.
+  /// An input iterator that returns its elements by value. Shares their memory: stays valid without
+  /// the results.
   class iterator {
    public:
+    /// The type of the elements.
     using value_type = basic_resolver_entry<Protocol>;
+    /// Required of iterators.
     using difference_type = std::ptrdiff_t;
+    /// The result of operator*: a value.
     using reference = value_type;
-    /// Keeps what operator-> points to.
+    /// The result of operator->, which keeps the element.
     class pointer {
      public:
+      /// Keeps `entry`.
       explicit pointer(value_type entry) noexcept : entry_(static_cast<value_type&&>(entry)) {}
+      /// Returns the address of the element.
       const value_type* operator->() const noexcept { return &entry_; }
 
      private:
       value_type entry_;
     };
 
+    /// Makes an iterator without a range.
     iterator() noexcept = default;
+    /// Returns the element.
     value_type operator*() const noexcept { return value_type(answer_, at_); }
+    /// Gives access to the element's members.
     pointer operator->() const noexcept { return pointer(**this); }
+    /// Moves to the next element.
     iterator& operator++() noexcept {
       ++at_;
       return *this;
     }
+    /// Moves to the next element; returns the iterator before.
     iterator operator++(int) noexcept {
       iterator before(*this);
       ++at_;
@@ -112,20 +144,27 @@ class basic_resolver_results {
     name_answer answer_;
     std::size_t at_ = 0;
   };
+  /// The elements are never modified.
   using const_iterator = iterator;
 
+  /// Makes an empty range.
   basic_resolver_results() noexcept = default;
+  /// For the library.
   explicit basic_resolver_results(name_answer answer) noexcept
       : answer_(static_cast<name_answer&&>(answer)) {}
-  /// Results without a lookup. Throws std::bad_alloc.
+  /// Returns results without a lookup: one entry. Throws std::bad_alloc.
   static basic_resolver_results create(const endpoint_type& endpoint, detail::text_view host,
                                        detail::text_view service) {
     return basic_resolver_results(name_answer(&endpoint, 1, host, service));
   }
 
+  /// Returns an iterator to the first entry.
   iterator begin() const noexcept { return iterator(answer_, 0); }
+  /// Returns the iterator behind the last entry.
   iterator end() const noexcept { return iterator(answer_, size()); }
+  /// Returns the number of entries.
   std::size_t size() const noexcept { return answer_.size(); }
+  /// Returns whether there are no entries.
   bool empty() const noexcept { return size() == 0; }
 
  private:

@@ -109,7 +109,7 @@ class [[nodiscard]] accept_into_operation : public begun_by<accept_into_operatio
   int protocol_;
 };
 
-/// The same, and it gives the peer's endpoint.
+/// An accept into a socket of the caller's that also writes the peer's endpoint.
 template <class Endpoint>
 class [[nodiscard]] accept_from_operation : public accept_into_operation {
  public:
@@ -136,7 +136,7 @@ class [[nodiscard]] accept_from_operation : public accept_into_operation {
   Endpoint* endpoint_;
 };
 
-/// Where the socket of an accept is to be.
+/// The context or executor of an accepted socket.
 template <class T>
 concept accept_place =
     std::is_same_v<std::remove_cvref_t<T>, io_context> ||
@@ -148,25 +148,33 @@ concept accept_target =
 
 }  // namespace detail
 
-/// A listening socket. Accepting survives what is not its fault: connections that were lost before
-/// they were accepted are skipped, and without free descriptors or memory the accept pauses (10 ms
-/// doubling to 1 s, or until this context closes one), logs one line and goes on.
+/// A listening socket. Accepting survives errors that are not the listener's: connections that were
+/// lost before they were accepted are skipped, and without free descriptors or memory the accept
+/// pauses (10 ms doubling to 1 s, or until this context closes a descriptor), logs one line and
+/// goes on. Thread, cancellation: as io_object.
 template <class Protocol, class Executor = any_io_executor>
 class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, Executor> {
   using base = basic_socket<detail::io_object, Protocol, Executor>;
 
  public:
+  /// The type of the endpoints.
   using endpoint_type = typename Protocol::endpoint;
+  /// The type of accepted sockets.
   using socket_type = basic_stream_socket<Protocol>;
+  /// The same type with another executor.
   template <class Other>
   struct rebind_executor {
     using other = basic_socket_acceptor<Protocol, Other>;
   };
 
+  /// Makes a closed acceptor.
   explicit basic_socket_acceptor(io_context& context)
     requires std::is_constructible_v<Executor, io_context::executor_type>
       : base(Executor(context.get_executor())) {}
+  /// Makes a closed acceptor whose accepts complete on `executor`. Throws io_error
+  /// (invalid_argument) unless its context is an io_context.
   explicit basic_socket_acceptor(const Executor& executor) : base(executor) {}
+  /// Makes a closed acceptor that `context` drives, and whose accepts complete on `executor`.
   basic_socket_acceptor(io_context& context, const Executor& executor) : base(context, executor) {}
 
   /// Opens, binds and listens. `reuse` sets reuse_address, as in Asio: a server may restart at
@@ -175,11 +183,12 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
       : basic_socket_acceptor(context) {
     listen_on(endpoint, reuse);
   }
+  /// As above, on `executor`.
   basic_socket_acceptor(const Executor& executor, const endpoint_type& endpoint, bool reuse = true)
       : basic_socket_acceptor(executor) {
     listen_on(endpoint, reuse);
   }
-  /// Adopts a listening descriptor (socket activation).
+  /// Takes over a listening descriptor (socket activation): see assign(). Throws io_error.
   basic_socket_acceptor(io_context& context, const Protocol& protocol, int handle)
       : basic_socket_acceptor(context) {
     this->assign(protocol, handle);
@@ -188,89 +197,106 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   basic_socket_acceptor& operator=(basic_socket_acceptor&&) noexcept = default;
   ~basic_socket_acceptor() = default;
 
+  /// Starts to listen; `backlog` bounds the connections that wait to be accepted. Errors: those of
+  /// listen(2), such as address_in_use. Source: listen(2).
   void listen(int backlog, error_code& ec) noexcept {
     detail::socket_calls::listen(*this->descriptor_, backlog, ec);
   }
+  /// As above, and throws io_error on failure.
   void listen(int backlog = socket_base::max_listen_connections) {
     error_code ec;
     listen(backlog, ec);
     detail::throw_if(ec, "listen");
   }
 
-  /// The next connection, as a socket of this acceptor's context and executor. Throws
-  /// std::bad_alloc when starting; completing never allocates. Source: accept4(2).
+  /// Accepts the next connection, as a socket of this acceptor's context and executor. Completes
+  /// with (error_code, socket_type). Starting throws std::bad_alloc; completing never allocates.
+  /// Source: accept4(2).
   detail::accept_operation<socket_type> async_accept() {
     return {this->descriptor_, socket_type(context(), this->object_executor())};
   }
-  /// The same, for a socket on another executor, or of another context (not in simulations:
-  /// operation_not_supported).
+  /// As above, with a socket whose operations complete on `executor`.
   template <class Other>
     requires(detail::executor_like<Other> && !std::is_same_v<std::decay_t<Other>, deferred_t>)
   detail::accept_operation<socket_type> async_accept(const Other& executor) {
     return {this->descriptor_, socket_on(executor)};
   }
+  /// As above, with a socket of another context. Errors: operation_not_supported in a simulation.
   detail::accept_operation<socket_type> async_accept(io_context& other) {
     return {this->descriptor_, socket_on(other)};
   }
-  /// Into a closed socket of the caller's, which outlives the operation.
+  /// Accepts into a closed socket of the caller, which must outlive the operation. Completes with
+  /// (error_code). Errors: already_open.
   detail::accept_into_operation async_accept(detail::stream_object& peer) {
     return {this->descriptor_, peer, Protocol::protocol()};
   }
-  /// Each of these with the peer's endpoint, which is written at completion; an empty one if the
-  /// peer has gone again.
+  /// Accepts, and writes the peer's endpoint at completion: an empty one if the peer has already
+  /// gone. `endpoint` must outlive the operation.
   detail::accept_operation<socket_type> async_accept(endpoint_type& endpoint) {
     return {this->descriptor_, socket_on(this->object_executor()), &endpoint};
   }
+  /// As above, with a socket on `where`, an executor or a context.
   template <class Where>
     requires detail::accept_place<std::decay_t<Where>>
   detail::accept_operation<socket_type> async_accept(Where&& where, endpoint_type& endpoint) {
     return {this->descriptor_, socket_on(where), &endpoint};
   }
+  /// As above, into a closed socket of the caller.
   detail::accept_from_operation<endpoint_type> async_accept(detail::stream_object& peer,
                                                             endpoint_type& endpoint) {
     return {this->descriptor_, peer, endpoint, Protocol::protocol()};
   }
+  /// Accepts the next connection. `token` takes (error_code, socket_type).
   template <class Token>
     requires(!detail::accept_target<std::decay_t<Token>, endpoint_type>)
   auto async_accept(Token&& token) {
     return detail::launch(async_accept(), static_cast<Token&&>(token));
   }
+  /// Accepts with one of the targets above: an executor, a context, a socket of the caller or an
+  /// endpoint. `token` takes (error_code, socket_type), with a socket of the caller (error_code).
   template <class Target, class Token>
     requires(detail::accept_target<std::decay_t<Target>, endpoint_type> &&
              !std::is_same_v<std::decay_t<Token>, endpoint_type>)
   auto async_accept(Target&& target, Token&& token) {
     return detail::launch(async_accept(static_cast<Target&&>(target)), static_cast<Token&&>(token));
   }
+  /// As above, and writes the peer's endpoint at completion.
   template <class Target, class Token>
   auto async_accept(Target&& target, endpoint_type& endpoint, Token&& token) {
     return detail::launch(async_accept(static_cast<Target&&>(target), endpoint),
                           static_cast<Token&&>(token));
   }
 
-  /// Waits for the next connection, unless non_blocking(). Reports what async_accept would survive.
-  /// The forms are those of async_accept, but for a socket of the caller's with an endpoint.
+  /// Blocks until there is a connection, and accepts it; fails with would_block if non_blocking().
+  /// Unlike async_accept() it reports errors of a single connection and a lack of descriptors.
   socket_type accept(error_code& ec) { return accept_as(socket_on(this->object_executor()), ec); }
+  /// As above, and writes the peer's endpoint.
   socket_type accept(endpoint_type& endpoint, error_code& ec) {
     return with_endpoint(accept(ec), endpoint, ec);
   }
+  /// As above, with a socket on `where`, an executor or a context.
   template <detail::accept_place Where>
   socket_type accept(Where&& where, error_code& ec) {
     return accept_as(socket_on(where), ec);
   }
+  /// As above, with a socket on `where`, and writes the peer's endpoint.
   template <detail::accept_place Where>
   socket_type accept(Where&& where, endpoint_type& endpoint, error_code& ec) {
     return with_endpoint(accept(where, ec), endpoint, ec);
   }
+  /// Accepts into a closed socket of the caller. Errors: already_open.
   void accept(detail::stream_object& peer, error_code& ec) {
     ec = detail::make_error(detail::socket_calls::openable(*peer.slot_to_open()));
     if (!ec) accept_into(*peer.slot(), ec);
   }
+  /// Accepts the next connection. Throws io_error on failure.
   socket_type accept() {
     error_code ec;
     socket_type socket = accept(ec);
     detail::throw_if(ec, "accept");
     return socket;
   }
+  /// Accepts with an executor, a context or an endpoint. Throws io_error on failure.
   template <class Target>
     requires(detail::accept_place<Target> ||
              std::is_same_v<std::remove_reference_t<Target>, endpoint_type>)
@@ -280,6 +306,7 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
     detail::throw_if(ec, "accept");
     return socket;
   }
+  /// Accepts with a socket on `where`, and writes the peer's endpoint. Throws io_error on failure.
   template <detail::accept_place Where>
   socket_type accept(Where&& where, endpoint_type& endpoint) {
     error_code ec;
@@ -287,6 +314,7 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
     detail::throw_if(ec, "accept");
     return socket;
   }
+  /// Accepts into a closed socket of the caller. Throws io_error on failure.
   void accept(detail::stream_object& peer) {
     error_code ec;
     accept(peer, ec);

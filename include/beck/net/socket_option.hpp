@@ -1,43 +1,58 @@
 // SPDX-License-Identifier: BSL-1.0
-// Socket options as types, with Asio's names; generic_option takes any level and name that a
-// program knows. The numbers are Linux's; src/net/socket_option.cpp checks them against its
-// headers.
+// Socket options as types, with Asio's names; generic_option takes any level and name. The numbers
+// are Linux's; src/net/socket_option.cpp checks them against its headers.
 #pragma once
 
 #include <cstddef>
 
 namespace beck {
 
-/// An option whose value is one int. Level and name as in setsockopt(2).
+/// An option whose value is one int. Level and name as in setsockopt(2). A value.
 template <int Level, int Name>
 class integer_option {
  public:
   constexpr integer_option() noexcept = default;
+  /// Makes the option with this value.
   constexpr explicit integer_option(int value) noexcept : value_(value) {}
+  /// Returns the value.
   constexpr int value() const noexcept { return value_; }
 
+  /// Returns the level, for setsockopt(2).
   static constexpr int level() noexcept { return Level; }
+  /// Returns the option's name, for setsockopt(2).
   static constexpr int name() noexcept { return Name; }
+  /// Returns the bytes of the value.
   const void* data() const noexcept { return &value_; }
+  /// Returns the bytes of the value, to be written.
   void* data() noexcept { return &value_; }
+  /// Returns the number of bytes of the value.
   static constexpr std::size_t size() noexcept { return sizeof(int); }
 
  private:
   int value_ = 0;
 };
 
+/// An option that is on or off. Level and name as in setsockopt(2). A value.
 template <int Level, int Name>
 class boolean_option {
  public:
   constexpr boolean_option() noexcept = default;
+  /// Makes the option with this value.
   constexpr explicit boolean_option(bool value) noexcept : value_(value ? 1 : 0) {}
+  /// Returns the value.
   constexpr bool value() const noexcept { return value_ != 0; }
+  /// Returns the value.
   constexpr explicit operator bool() const noexcept { return value_ != 0; }
 
+  /// Returns the level, for setsockopt(2).
   static constexpr int level() noexcept { return Level; }
+  /// Returns the option's name, for setsockopt(2).
   static constexpr int name() noexcept { return Name; }
+  /// Returns the bytes of the value.
   const void* data() const noexcept { return &value_; }
+  /// Returns the bytes of the value, to be written.
   void* data() noexcept { return &value_; }
+  /// Returns the number of bytes of the value.
   static constexpr std::size_t size() noexcept { return sizeof(int); }
 
  private:
@@ -69,18 +84,25 @@ class linger_option {
 
 }  // namespace detail
 
-/// Any option of a trivially copyable type.
+/// Any option whose value is of a trivially copyable type. A value.
 template <class T>
 class generic_option {
  public:
+  /// Makes the option with this level, name and value.
   constexpr generic_option(int option_level, int option_name, T value = T()) noexcept
       : level_(option_level), name_(option_name), value_(value) {}
+  /// Returns the value.
   constexpr const T& value() const noexcept { return value_; }
 
+  /// Returns the level, for setsockopt(2).
   constexpr int level() const noexcept { return level_; }
+  /// Returns the option's name, for setsockopt(2).
   constexpr int name() const noexcept { return name_; }
+  /// Returns the bytes of the value.
   const void* data() const noexcept { return &value_; }
+  /// Returns the bytes of the value, to be written.
   void* data() noexcept { return &value_; }
+  /// Returns the number of bytes of the value.
   static constexpr std::size_t size() noexcept { return sizeof(T); }
 
  private:
@@ -89,26 +111,41 @@ class generic_option {
   T value_;
 };
 
-/// Options that every socket has; basic_stream_socket and basic_socket_acceptor inherit the names.
-/// Source: socket(7).
+/// Options and constants of every socket; sockets and acceptors inherit the names. Source:
+/// socket(7).
 struct socket_base {
+  /// The backlog of listen() by default.
   static constexpr int max_listen_connections = 4096;
+  /// The older name of max_listen_connections.
   static constexpr int max_connections = max_listen_connections;
 
+  /// SO_REUSEADDR: binding to a port in the TIME_WAIT state is allowed.
   using reuse_address = boolean_option<1, 2>;
+  /// SO_ERROR: the pending error, which reading clears.
   using error_option = integer_option<1, 4>;
+  /// SO_BROADCAST: sending datagrams to a broadcast address is allowed.
   using broadcast = boolean_option<1, 6>;
+  /// SO_SNDBUF: the size of the kernel's send buffer in bytes; the kernel doubles it.
   using send_buffer_size = integer_option<1, 7>;
+  /// SO_RCVBUF: the size of the kernel's receive buffer in bytes; the kernel doubles it.
   using receive_buffer_size = integer_option<1, 8>;
+  /// SO_KEEPALIVE: idle connections are probed.
   using keep_alive = boolean_option<1, 9>;
+  /// SO_LINGER: whether close() waits for unsent data, and how long.
   using linger = detail::linger_option;
+  /// SO_REUSEPORT: several sockets may be bound to one port; the kernel distributes connections.
   using reuse_port = boolean_option<1, 15>;
+  /// SO_RCVLOWAT: the bytes that must be there before the socket is readable.
   using receive_low_watermark = integer_option<1, 18>;
 
+  /// For shutdown(): ends receiving (SHUT_RD).
   static constexpr int shutdown_receive = 0;
+  /// For shutdown(): ends sending (SHUT_WR).
   static constexpr int shutdown_send = 1;
+  /// For shutdown(): ends both (SHUT_RDWR).
   static constexpr int shutdown_both = 2;
 
+  /// The event that wait() and async_wait() wait for.
   enum wait_type { wait_read, wait_write, wait_error };
 };
 

@@ -7,13 +7,17 @@
 
 namespace beck {
 
+/// A connected byte stream of a protocol. Reading, writing, deadlines: as stream_object; opening,
+/// options, waiting: as basic_socket. Thread, cancellation: as io_object.
 template <class Protocol, class Executor = any_io_executor>
 class basic_stream_socket
     : public detail::basic_connected_socket<detail::stream_object, Protocol, Executor> {
   using base = detail::basic_connected_socket<detail::stream_object, Protocol, Executor>;
 
  public:
+  /// The type of the endpoints.
   using endpoint_type = typename Protocol::endpoint;
+  /// The same type with another executor.
   template <class Other>
   struct rebind_executor {
     using other = basic_stream_socket<Protocol, Other>;
@@ -24,19 +28,24 @@ class basic_stream_socket
   basic_stream_socket& operator=(basic_stream_socket&&) noexcept = default;
   ~basic_stream_socket() = default;
 
-  /// Synchronous send and receive under their socket names.
+  /// Sends at least one byte, as write_some(). Returns the number of bytes sent; throws io_error on
+  /// failure.
   template <const_buffer_sequence B>
   std::size_t send(const B& buffers) {
     return this->write_some(buffers);
   }
+  /// Receives at least one byte, as read_some(). Returns the number of bytes received; throws
+  /// io_error on failure.
   template <mutable_buffer_sequence B>
   std::size_t receive(const B& buffers) {
     return this->read_some(buffers);
   }
+  /// Starts async_write_some().
   template <const_buffer_sequence B, class... Token>
   auto async_send(const B& buffers, Token&&... token) {
     return this->async_write_some(buffers, static_cast<Token&&>(token)...);
   }
+  /// Starts async_read_some().
   template <mutable_buffer_sequence B, class... Token>
   auto async_receive(const B& buffers, Token&&... token) {
     return this->async_read_some(buffers, static_cast<Token&&>(token)...);

@@ -12,20 +12,28 @@ namespace beck::ip {
 template <class Protocol>
 class basic_resolver;  // net/resolver.hpp
 
-/// TCP over IPv4 or IPv6, with the names that Asio gives it.
+/// TCP over IPv4 or IPv6, with Asio's names.
 class tcp : public detail::tcp_options {
  public:
+  /// The endpoint: an address and a port.
   using endpoint = basic_endpoint<tcp>;
+  /// The socket.
   using socket = basic_stream_socket<tcp>;
+  /// The listening socket.
   using acceptor = basic_socket_acceptor<tcp>;
+  /// The resolver (net/resolver.hpp).
   using resolver = basic_resolver<tcp>;
 
+  /// Returns the protocol over IPv4.
   static constexpr tcp v4() noexcept { return tcp(2); }
+  /// Returns the protocol over IPv6.
   static constexpr tcp v6() noexcept { return tcp(10); }
 
-  /// As socket(2) takes them.
+  /// Returns the address family, for socket(2).
   constexpr int family() const noexcept { return family_; }
+  /// Returns the type, for socket(2).
   static constexpr int type() noexcept { return 1; }
+  /// Returns the protocol, for socket(2).
   static constexpr int protocol() noexcept { return 6; }
 
   friend constexpr bool operator==(const tcp& a, const tcp& b) noexcept {
