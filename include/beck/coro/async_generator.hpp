@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // async_generator<T>: a coroutine that yields a sequence and may await in between. Each element is
-// a step of a task: it runs inside the one that asks for it, in that one's scope.
+// a step of a task: it runs inside the coroutine that requests it, in that coroutine's scope.
 #pragma once
 
 #include <concepts>
@@ -31,17 +31,19 @@ class [[nodiscard]] generated {
 
 }  // namespace detail
 
-/// `while (auto line = co_await lines.next()) use(*line);`. Lazy, move-only. Thread, executor and
-/// cancellation are those of whoever awaits next(): a stop or a limit ends what the coroutine
-/// awaits for that element, and it decides what to do. One next() at a time. What the coroutine
-/// throws comes out of next(); then the sequence is over. Destroying it destroys the coroutine
-/// where it stands, with what it holds; not while a next() is awaited, except by the end of the
-/// awaiting tree. Memory: the frame.
+/// A sequence whose elements are awaited: `while (auto line = co_await lines.next()) use(*line);`.
+/// Lazy, move-only. Thread, executor and cancellation are those of the coroutine that awaits
+/// next(): a stop or a limit ends the operations that the generator awaits for that element, and
+/// the generator decides how to go on. One next() at a time. An exception of the coroutine leaves
+/// next(); then the sequence is over. Destroying it destroys the coroutine where it is suspended,
+/// with its objects; not while a next() is awaited, except by the end of the awaiting tree. Memory:
+/// the frame.
 template <class T>
 class [[nodiscard]] async_generator {
   using element_type = std::remove_reference_t<T>;
 
  public:
+  /// The promise of the coroutine, for the compiler.
   class promise_type : public detail::task_promise_base {
     /// An element that was copied, in the frame.
     class copied : public final_awaiter {
@@ -84,8 +86,10 @@ class [[nodiscard]] async_generator {
     element_type* element_ = nullptr;
   };
 
+  /// The awaiter of next().
   class [[nodiscard]] next_operation {
    public:
+    /// For next().
     explicit next_operation(std::coroutine_handle<promise_type> frame) noexcept : frame_(frame) {}
 
     bool await_ready() const noexcept { return frame_.done(); }
@@ -112,19 +116,24 @@ class [[nodiscard]] async_generator {
     std::coroutine_handle<promise_type> frame_;
   };
 
+  /// Takes over the coroutine; `other` is empty then.
   async_generator(async_generator&& other) noexcept
       : frame_(std::exchange(other.frame_, nullptr)) {}
+  /// Exchanges the coroutines.
   async_generator& operator=(async_generator&& other) noexcept {
     std::swap(frame_, other.frame_);
     return *this;
   }
+  /// Destroys the coroutine where it is suspended.
   ~async_generator() {
     if (!frame_) return;
     frame_.promise().destroy_children();
     detail::destroy_frame(frame_);
   }
 
-  /// Requires that it was not moved from; else the program ends with a message.
+  /// Runs, awaited, to the next element. Returns an object that converts to bool, false at the end,
+  /// and that * and -> access the element of; valid until the following next(). Requires, asserted,
+  /// that the generator was not moved from.
   next_operation next() noexcept {
     BECK_ASSERT(frame_, "an empty generator is asked for an element: it was moved from");
     return next_operation(frame_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// channel: values on their way from producers to consumers, in order. It holds up to a number of
-// them, or none (then sender and receiver meet); who finds no room or no value waits.
+// channel: a queue of values from producers to consumers, in order. It holds up to a number of
+// them, or none (then sender and receiver meet). Without room or values, an operation waits.
 #pragma once
 
 #include <beck/detail/channel_buffer.hpp>
@@ -11,7 +11,7 @@ namespace beck {
 
 namespace detail {
 
-/// The tag of channels that hold as much as comes, up to a cap.
+/// The tag of channels that hold any number of values, up to a cap.
 class unbounded_t {
  public:
   explicit constexpr unbounded_t() noexcept {}
@@ -19,6 +19,7 @@ class unbounded_t {
 
 }  // namespace detail
 
+/// Selects the constructors of channels whose memory grows.
 inline constexpr detail::unbounded_t unbounded{};
 
 namespace detail {
@@ -29,16 +30,16 @@ class channel_base {
   channel_base(const channel_base&) = delete;
   channel_base& operator=(const channel_base&) = delete;
 
-  /// No more is sent: what is in the channel can still be received, then receivers get
-  /// error::channel_closed. Senders get it at once, also those that wait; their values are dropped
+  /// Closes the channel: values in it can still be received, then receivers get
+  /// error::channel_closed. Senders get it at once, also waiting ones; their values are dropped
   /// with their operations. Idempotent.
   void close() noexcept;
-  /// All sends and receives that wait end with operation_aborted; the channel and what is in it
-  /// stay.
+  /// Ends all waiting sends and receives with operation_aborted; the channel and its values stay.
   void cancel() noexcept;
+  /// Returns whether close() was not called yet.
   bool is_open() noexcept;
 
-  /// For the operations: as waiter_list::leave().
+  /// For the library's operations: as waiter_list::leave().
   bool leave_receivers(waiter& one) noexcept;
 
  protected:
@@ -59,14 +60,14 @@ class channel_receive;
 
 }  // namespace detail
 
-/// A queue of values (of no, one or two types) between coroutines or handlers; any number of
-/// them sends and receives. Both sides are served in the order in which they came.
+/// A queue of values (of no, one or two types) between coroutines or handlers, for any number of
+/// senders and receivers. Both sides are served in the order of their requests.
 ///   beck::channel<std::string> lines(16);
 ///   auto r = co_await lines.async_send(std::move(line));    lines.async_send(text, token);
 ///   auto line = co_await lines.async_receive();             -> (error_code, std::string)
-/// Requires: values that are movable without throwing, and default-constructible (a socket goes
-/// into a std::optional). Errors: channel_closed; operation_aborted. Cancellation: a send that ends
-/// with an error was not sent, and its value is destroyed with the operation (keep a copy, or use
+/// Requires: values that are movable without throwing, and default-constructible (put a socket into
+/// a std::optional). Errors: channel_closed; operation_aborted. Cancellation: a send that ends with
+/// an error was not sent, and its value is destroyed with the operation (keep a copy, or use
 /// try_send, which leaves its arguments alone); a receive that ends with an error has taken
 /// nothing. Thread: one at a time; with beck::concurrent any, values are then moved under its spin
 /// lock. Memory: none but the ring of values, which grows up to the capacity. Lifetime: as
@@ -79,23 +80,28 @@ class channel : public detail::channel_base {
                 "into a std::optional");
 
  public:
-  /// What one set of values counts in a channel with a byte cap; the same each time it is asked.
+  /// A function that returns the bytes that one set of values counts in a channel with a byte cap;
+  /// it must return the same for the same values.
   using size_function = std::size_t (*)(const T&... values);
 
-  /// Holds up to `capacity` sets of values, for which memory is taken now. 0: a send ends when its
-  /// value is received. Throws std::bad_alloc.
+  /// Holds up to `capacity` sets of values, for which memory is allocated now. 0: a send ends when
+  /// its value is received. Throws std::bad_alloc.
   explicit channel(std::size_t capacity) : items_max_(capacity) { items_.reserve(capacity); }
+  /// As above, for any thread.
   channel(detail::concurrent_t tag, std::size_t capacity)
       : detail::channel_base(tag), items_max_(capacity) {
     items_.reserve(capacity);
   }
-  /// Memory grows with what is in it.
+  /// Holds up to `items_max` sets of values; memory grows with them.
   channel(detail::unbounded_t, std::size_t items_max) noexcept : items_max_(items_max) {}
+  /// As above, for any thread.
   channel(detail::concurrent_t tag, detail::unbounded_t, std::size_t items_max) noexcept
       : detail::channel_base(tag), items_max_(items_max) {}
-  /// Counts what `bytes_of_one` says. What is larger than the cap is held alone.
+  /// Holds up to `bytes_max` bytes, as counted by `bytes_of_one`. A set of values larger than that
+  /// is held alone.
   channel(detail::unbounded_t, std::size_t bytes_max, size_function bytes_of_one) noexcept
       : items_max_(static_cast<std::size_t>(-1)), bytes_max_(bytes_max), size_(bytes_of_one) {}
+  /// As above, for any thread.
   channel(detail::concurrent_t tag, detail::unbounded_t, std::size_t bytes_max,
           size_function bytes_of_one) noexcept
       : detail::channel_base(tag),
@@ -103,39 +109,43 @@ class channel : public detail::channel_base {
         bytes_max_(bytes_max),
         size_(bytes_of_one) {}
 
-  /// Waits for room, or for a receiver. Gives (error_code). Throws std::bad_alloc if the ring has
-  /// to grow; nothing was sent then.
+  /// Sends; waits for room, or for a receiver. Completes with (error_code). Throws std::bad_alloc
+  /// if the ring has to grow; nothing was sent then.
   detail::channel_send<T...> async_send(T... values) {
     return detail::channel_send<T...>(*this, static_cast<T&&>(values)...);
   }
+  /// As above. `token` takes (error_code).
   template <class Token>
   auto async_send(T... values, Token&& token) {
     return detail::channel_send<T...>(*this,
                                       static_cast<T&&>(values)...)(static_cast<Token&&>(token));
   }
-  /// Waits for values. Gives (error_code, values...).
+  /// Waits for values. Completes with (error_code, values...), default-constructed values with an
+  /// error.
   detail::channel_receive<T...> async_receive() { return detail::channel_receive<T...>(*this); }
+  /// As above. `token` takes (error_code, values...).
   template <class Token>
   auto async_receive(Token&& token) {
     return detail::channel_receive<T...>(*this)(static_cast<Token&&>(token));
   }
 
-  /// Sends if there is room, or somebody to receive. False (no room, or closed): the arguments are
-  /// as they were. The receiver continues later, on its own executor. Throws as async_send().
+  /// Sends if there is room, or a waiting receiver, which continues later, on its own executor.
+  /// Returns false if there is neither or the channel is closed; the arguments are unchanged then.
+  /// Throws as async_send().
   template <class... U>
     requires(sizeof...(U) == sizeof...(T))
   bool try_send(U&&... values) {
     return send_now(nullptr, static_cast<U&&>(values)...) == 0;
   }
-  /// Asio's name for a send that may run the receiver inside the call. Here it never does, because
-  /// chains of them would need stack: it is try_send().
+  /// As try_send(). Asio's name for a send that may run the receiver inside the call; here it never
+  /// does, because chains of them would need stack.
   template <class... U>
     requires(sizeof...(U) == sizeof...(T))
   bool try_send_via_dispatch(U&&... values) {
     return send_now(nullptr, static_cast<U&&>(values)...) == 0;
   }
-  /// Calls handler(error_code, values...) inside the call if there is something to receive, or the
-  /// channel is closed. False: it was not called.
+  /// Calls `handler(error_code, values...)` inside the call if there are values, or the channel is
+  /// closed. Returns whether it was called.
   template <class Handler>
   bool try_receive(Handler&& handler) {
     detail::kept_item<item> kept;
@@ -151,7 +161,8 @@ class channel : public detail::channel_base {
     }
     return true;
   }
-  /// The same as an io_result, with error::would_block if there is nothing to receive.
+  /// Returns an io_result of the values, with error::would_block if there are none, or
+  /// channel_closed.
   auto try_receive() {
     detail::kept_item<item> kept;
     const int result =
@@ -164,9 +175,9 @@ class channel : public detail::channel_base {
     return result_type(detail::make_error(result), T()...);
   }
 
-  /// The most sets of values that it holds; for a byte cap there is no such number.
+  /// Returns the most sets of values that it holds; with a byte cap there is no such number.
   std::size_t capacity() const noexcept { return items_max_; }
-  /// How many it holds now.
+  /// Returns the number of sets of values that it holds.
   std::size_t size() noexcept {
     detail::state_guard guard(state_);
     return items_.size();

@@ -79,7 +79,7 @@ class task_root : public queue_entry, private owned_tree {
   std::source_location spawned_at_;
 };
 
-/// An exception that nobody takes: to the context's handler, by default the end of the program.
+/// Passes an exception to the context's handler, by default the end of the program.
 void report_unhandled(const any_io_executor& executor, std::exception_ptr error,
                       const std::source_location& spawned_at);
 
@@ -387,15 +387,15 @@ struct spawn_signature<Work> {
 
 }  // namespace detail
 
-/// Starts a task (or what a callable returns; it is kept until the coroutine has ended) on an
-/// executor, as the root of a new tree. It never runs inside this call. With `detached` an
-/// exception that escapes goes to the context's handler, by default std::terminate with a message;
-/// other tokens get (std::exception_ptr[, value]); then value must be default-constructible, and
-/// what moving it throws is an exception of the task's. If the token's cancellation slot asks for
-/// the end before the start the task does not start, and gives operation_aborted. Throws
-/// std::bad_alloc; nothing has started then. Any thread. Lifetime: the context owns the tree; if it
-/// is destroyed first, so are the frames, newest tree first.
-/// `at`, here and below, is what io_context::dump() says of the task: leave it to the compiler.
+/// Starts a task (or the one that a callable returns; it is kept until the coroutine has ended) on
+/// an executor, as the root of a new tree. It never runs inside this call. With `detached` an
+/// exception that escapes goes to the context's handler, by default std::terminate with a message.
+/// Other tokens complete with (std::exception_ptr[, value]); the value must be
+/// default-constructible, and an exception that moving it throws is treated as the task's. If the
+/// token's cancellation slot requests the end before the start, the task does not start, and ends
+/// with operation_aborted. Throws std::bad_alloc; nothing has started then. Thread: any. Lifetime:
+/// the context owns the tree; if it is destroyed first, so are the frames, newest tree first.
+/// `at`, here and below, is the place that io_context::dump() names: leave it to the compiler.
 template <detail::executor_like E, class Work, class Token>
 auto co_spawn(const E& executor, Work&& work, Token&& token,
               std::source_location at = std::source_location::current()) {
@@ -409,13 +409,14 @@ auto co_spawn(const E& executor, Work&& work, Token&& token,
         detail::spawn_initiation(target, at), token, static_cast<Work&&>(work));
   }
 }
+/// As above, on the executor of `context`.
 template <detail::has_executor C, class Work, class Token>
 auto co_spawn(C& context, Work&& work, Token&& token,
               std::source_location at = std::source_location::current()) {
   return beck::co_spawn(any_io_executor(context.get_executor()), static_cast<Work&&>(work),
                         static_cast<Token&&>(token), at);
 }
-/// Not without a third argument: what becomes of an exception has to be said.
+/// Refuses, at compile time, a call without a third argument, which says where exceptions go.
 template <class Where, class Work>
 void co_spawn(Where&&, Work&&) {
   static_assert(detail::is_possible<Work>,
@@ -450,8 +451,8 @@ class value_handler {
 
 }  // namespace detail
 
-/// Starts the task as the root of a tree of its own on an executor, or on the current one, and
-/// calls `handler(std::exception_ptr[, value])` when it has ended; or `handler([value])`, then an
+/// Starts the task as the root of a tree of its own on an executor. Calls
+/// `handler(std::exception_ptr[, value])` when it has ended; or `handler([value])`, then an
 /// exception goes to the context's handler, as with `detached`. As co_spawn(), without tokens.
 template <class T, bool Throwing>
 template <class Where, class Handler>
@@ -467,6 +468,7 @@ void task<T, Throwing>::start(Where&& where, Handler&& handler, std::source_loca
                        at);
   }
 }
+/// As above, on the current executor.
 template <class T, bool Throwing>
 template <class Handler>
 void task<T, Throwing>::start(Handler&& handler, std::source_location at) && {

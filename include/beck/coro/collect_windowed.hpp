@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// collect_windowed and for_each_limited: many tasks, of which so many run at a time. The window
-// slides: where one has ended the next one starts. Everything has ended before the parent goes on.
+// collect_windowed and for_each_limited: many tasks, of which a limited number runs at a time. The
+// window slides: when one has ended the next one starts. Everything has ended before the parent
+// continues.
 #pragma once
 
 #include <cstddef>
@@ -311,12 +312,13 @@ using task_range_value = typename task_source<R>::value_type;
 }  // namespace detail
 
 /// Runs the tasks of a range, at most `window` at a time and in their order: the next one starts
-/// when any has ended. Gives their values in the order of the range. If one throws, those that run
-/// are stopped and no other starts; when all have ended the first exception is thrown. A stop of
-/// the awaiting coroutine's scope does the same; if tasks were left over io_error says why
-/// (operation_aborted, timeout). Tasks that never started are destroyed with the range.
-/// Throws std::invalid_argument for a window of 0. Memory: one block for the values and what keeps
-/// the tasks running, besides frames.
+/// when any has ended. Returns their values in the order of the range. If one throws, those that
+/// run are stopped and no other starts; when all have ended the first exception is thrown. A stop
+/// of the awaiting coroutine's scope does the same; if tasks were left over, io_error is thrown
+/// with the reason (operation_aborted, timeout). Tasks that never started are destroyed with the
+/// range.
+/// Throws std::invalid_argument for a window of 0. Memory: one block for the values and the state
+/// of running tasks, besides frames.
 template <detail::task_range Range>
   requires(!std::is_void_v<detail::task_range_value<Range>>)
 task<detail::result_list<detail::task_range_value<Range>>> collect_windowed(std::size_t window,
@@ -341,7 +343,7 @@ task<detail::result_list<detail::task_range_value<Range>>> collect_windowed(std:
   co_return source.release();
 }
 
-/// As above, for tasks that give nothing.
+/// As above, for tasks without values.
 template <detail::task_range Range>
   requires std::is_void_v<detail::task_range_value<Range>>
 task<> collect_windowed(std::size_t window, Range tasks) {
@@ -385,10 +387,11 @@ class element_source {
 }  // namespace detail
 
 /// Calls `function(element)` for each element of a range (any with begin() and end(), a generator
-/// too) and runs the tasks that it gives, at most `limit` at a time; the next one is made when any
-/// has ended. Range and function are kept until the end. Errors, stops and memory: as
-/// collect_windowed(). Requires a task<> that refers to no element of a range that has it no longer
-/// when the next one was asked for (a generator's).
+/// too) and runs the tasks that it returns, at most `limit` at a time; the next one is made when
+/// any has ended. Range and function are kept until the end. Errors, stops and memory: as
+/// collect_windowed().
+/// Requires that `function` returns a task<>, which, if the range makes its elements one by one (a
+/// generator), does not refer to its element.
 template <class Range, class F>
 task<> for_each_limited(std::size_t limit, Range elements, F function) {
   using source_type = detail::valueless_source<detail::element_source<Range, F>>;

@@ -141,29 +141,32 @@ class [[nodiscard]] predicate_wait : public op<predicate_wait<Predicate>, void(e
 }  // namespace detail
 
 /// std::condition_variable for coroutines, over a beck::mutex that the caller has locked. A
-/// notification reaches those who waited before it, in order; there are no spurious ones.
-/// Thread, memory, lifetime: as beck::mutex. Cancellation: a cancelled wait has locked the mutex
-/// again when it gives operation_aborted, so it ends only when the mutex is free.
+/// notification reaches waits that started before it, in order; there are no spurious ones.
+/// Thread, memory, lifetime: as beck::mutex. Cancellation: a cancelled wait locks the mutex again
+/// before it ends with operation_aborted, so it ends only when the mutex is free.
 class condition_variable {
  public:
+  /// Makes one for one thread at a time.
   condition_variable() noexcept = default;
+  /// Makes one for any thread.
   explicit condition_variable(detail::concurrent_t tag) noexcept : state_(tag) {}
   condition_variable(const condition_variable&) = delete;
   condition_variable& operator=(const condition_variable&) = delete;
 
-  /// Unlocks the mutex, waits for a notification and locks it again. Gives (error_code). Requires
-  /// that the caller has locked the mutex.
+  /// Unlocks the mutex, waits for a notification and locks it again. Completes with (error_code).
+  /// Requires that the caller has locked the mutex.
   detail::condition_wait wait(mutex& held) noexcept { return detail::condition_wait(*this, held); }
-  /// Waits until the predicate is true, which is asked with the mutex locked, first inside the
-  /// call, then after each notification. A cancelled wait succeeds if it is true in the end. The
-  /// predicate must not throw.
+  /// Waits until `predicate` is true. It is called with the mutex locked, first inside the call,
+  /// then after each notification, on the waiter's executor. A cancelled wait succeeds if it is
+  /// true in the end. The predicate must not throw.
   template <class Predicate>
   detail::predicate_wait<Predicate> wait(mutex& held, Predicate predicate) {
     return detail::predicate_wait<Predicate>(*this, held, static_cast<Predicate&&>(predicate));
   }
 
-  /// The one that has waited longest goes on; or all. With or without the mutex.
+  /// Ends the oldest wait. The caller may, but need not, have locked the mutex.
   void notify_one() noexcept;
+  /// Ends all waits. The caller may, but need not, have locked the mutex.
   void notify_all() noexcept;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // generator<T>: a coroutine that computes a sequence, element by element, as a range. It is
-// synchronous and has nothing to do with executors; it cannot co_await.
+// synchronous and independent of executors; it cannot co_await.
 #pragma once
 
 #include <beck/base/assert.hpp>
@@ -18,11 +18,12 @@ namespace beck {
 template <class T>
 class generator;
 
-/// `co_yield beck::elements_of(other)`: all elements of another generator<T>, as if they were
-/// one's own. Nesting costs no stack and, for each element, no more than one resumption.
+/// Yields all elements of another generator<T>: `co_yield beck::elements_of(other)`. Nesting costs
+/// no stack and, for each element, no more than one resumption.
 template <class T>
 class elements_of {
  public:
+  /// Takes over the generator.
   explicit elements_of(generator<T>&& inner) noexcept
       : inner_(static_cast<generator<T>&&>(inner)) {}
 
@@ -91,17 +92,20 @@ class generator_promise_base {
 
 }  // namespace detail
 
-/// An input range of what a coroutine yields. Elements are T&& (T if that is a reference), so they
-/// can be moved out; an lvalue that is yielded is copied first. Starts with begin(), which is
-/// called once. What the coroutine throws comes out of begin() or ++; then the sequence is over.
-/// Move-only. Destroying it destroys the coroutine where it stands. Thread: one at a time. Memory:
-/// one recycled block.
+/// An input range of the values that a coroutine yields. Elements are T&& (T if that is a
+/// reference), so they can be moved out; an lvalue that is yielded is copied first. Starts with
+/// begin(), which is called once. An exception of the coroutine leaves begin() or ++; then the
+/// sequence is over. Move-only. Destroying it destroys the coroutine where it is suspended. Thread:
+/// one at a time. Memory: one recycled block.
 template <class T>
 class [[nodiscard]] generator {
  public:
+  /// The type of the elements.
   using value_type = std::remove_cvref_t<T>;
+  /// The type of a reference to an element.
   using reference = std::conditional_t<std::is_reference_v<T>, T, T&&>;
 
+  /// The promise of the coroutine, for the compiler.
   class promise_type : public detail::generator_promise_base {
     using pointer = std::add_pointer_t<std::remove_reference_t<T>>;
 
@@ -158,12 +162,15 @@ class [[nodiscard]] generator {
     void await_transform() = delete;  // it would suspend with nobody to resume it
   };
 
+  /// The end of the range.
   class sentinel {};
 
-  /// Move-only; refers to the generator's coroutine, not to the generator.
+  /// An input iterator. Move-only; refers to the generator's coroutine, not to the generator.
   class iterator {
    public:
+    /// The type of the elements.
     using value_type = generator::value_type;
+    /// Required of iterators.
     using difference_type = std::ptrdiff_t;
 
     iterator(iterator&& other) noexcept
@@ -174,14 +181,17 @@ class [[nodiscard]] generator {
       return *this;
     }
 
+    /// Returns the present element.
     reference operator*() const noexcept {
       return static_cast<reference>(*static_cast<std::remove_reference_t<T>*>(at_));
     }
+    /// Runs the coroutine to the next element. Throws the coroutine's exception.
     iterator& operator++() {
       at_ = nullptr;
       at_ = frame_.promise().advance();
       return *this;
     }
+    /// As above.
     void operator++(int) { ++*this; }
     friend bool operator==(const iterator& at, sentinel) noexcept { return at.at_ == nullptr; }
 
@@ -193,22 +203,26 @@ class [[nodiscard]] generator {
     void* at_;
   };
 
+  /// Takes over the coroutine; `other` is empty then.
   generator(generator&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
+  /// Exchanges the coroutines.
   generator& operator=(generator&& other) noexcept {
     std::swap(frame_, other.frame_);
     return *this;
   }
+  /// Destroys the coroutine where it is suspended.
   ~generator() {
     if (frame_) detail::destroy_frame(frame_);
   }
 
-  /// Runs to the first element. Requires that it was not called before, and that the generator was
-  /// not moved from; else the program ends with a message.
+  /// Runs to the first element. Requires, asserted, that it was not called before, and that the
+  /// generator was not moved from. Throws the coroutine's exception.
   iterator begin() {
     BECK_ASSERT(frame_, "an empty generator is walked: it was moved from");
     frame_.promise().begin();
     return iterator(frame_);
   }
+  /// Returns the end of the range.
   sentinel end() const noexcept { return {}; }
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Coroutine-local values: what a task shows to everything that it awaits, without handing it down
-// by parameters: the name of a request for its log, a user, a budget. They are inherited through
-// scopes and live in the frame of the coroutine that sets them; reading one walks over those that
-// are set around it, and nothing is allocated.
+// Coroutine-local values: values that a task makes visible to everything that it awaits, without
+// passing them as parameters: the name of a request for its log, a user, a budget. They are
+// inherited through scopes and live in the frame of the coroutine that sets them; a read walks over
+// the values set around it, and nothing is allocated.
 #pragma once
 
 #include <beck/coro/within.hpp>
@@ -83,23 +83,24 @@ class [[nodiscard]] local_query {
 ///   co_await request_name.with("GET /", serve(socket));
 ///   const std::string* name = co_await request_name.get();     // anywhere below
 /// Inherited by tasks that are awaited below, also as branches of when_all, when_any and
-/// task_group; not by what co_spawn and spawn start, which may outlive it.
+/// task_group; not by tasks that co_spawn and spawn start, which may outlive it.
 /// Thread: any; each coroutine sees the values of its own scope.
 template <class T>
 class local_key {
  public:
+  /// Makes a key without values.
   constexpr local_key() noexcept = default;
   local_key(const local_key&) = delete;
   local_key& operator=(const local_key&) = delete;
 
-  /// Awaits a task or an operation that sees `value` under this key; gives its result. A value of
+  /// Awaits a task or an operation that sees `value` under this key; returns its result. A value of
   /// the same key inside hides it.
   template <detail::scoped_awaitable A>
   detail::scoped_operation<A, detail::local_limit<T>> with(T value, A awaitable) const {
     return {static_cast<A&&>(awaitable), detail::local_limit<T>(this, static_cast<T&&>(value))};
   }
-  /// Gives the innermost value around the awaiting coroutine, or nullptr if there is none. It lives
-  /// as long as what was given to with() runs.
+  /// Returns, awaited, a pointer to the innermost value around the awaiting coroutine, or nullptr
+  /// if there is none. The value lives as long as the awaitable passed to with() runs.
   detail::local_query<T> get() const noexcept { return detail::local_query<T>(this); }
 
  private:

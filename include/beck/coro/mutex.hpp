@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// mutex: at most one coroutine is between lock() and unlock(), across its awaits. It is handed over
-// in the order of the requests.
+// mutex: at most one coroutine is between lock() and unlock(), across its awaits. The mutex is
+// handed over in the order of the requests.
 #pragma once
 
 #include <beck/detail/waiter.hpp>
@@ -9,10 +9,11 @@ namespace beck {
 
 class mutex;
 
-/// Unlocks its mutex when it goes, unless unlock() or release() came before. Move-only; a
+/// Unlocks its mutex on destruction, unless unlock() or release() came before. Move-only; a
 /// default-constructed one holds nothing.
 class [[nodiscard]] mutex_lock {
  public:
+  /// Holds nothing.
   mutex_lock() noexcept = default;
   /// Takes over a mutex that is locked.
   explicit mutex_lock(mutex& held) noexcept : mutex_(&held) {}
@@ -26,28 +27,32 @@ class [[nodiscard]] mutex_lock {
     if (mutex_ != nullptr) unlock();
   }
 
+  /// Returns whether it holds a mutex.
   bool owns_lock() const noexcept { return mutex_ != nullptr; }
-  /// Requires owns_lock().
+  /// Unlocks the mutex. Requires owns_lock().
   void unlock() noexcept;
-  /// Lets the mutex stay locked. Gives nullptr if it holds none.
+  /// Returns the mutex, which stays locked; nullptr if it holds none.
   mutex* release() noexcept { return std::exchange(mutex_, nullptr); }
 
  private:
   mutex* mutex_ = nullptr;
 };
 
-/// Mutual exclusion for coroutines and handlers. unlock() hands over to who waits longest: while
-/// somebody waits, nobody else gets it. Not recursive, and not tied to a thread: any coroutine may
-/// unlock it.
+/// Mutual exclusion for coroutines and handlers. unlock() hands over to the oldest waiter: while
+/// there are waiters, no one else gets the mutex. Not recursive, and not tied to a thread: any
+/// coroutine may unlock it.
 ///   auto lock = co_await m.scoped_lock();    beck::mutex_lock held = std::move(lock).value();
 ///   auto r = co_await m.lock();              ... m.unlock();
-/// Thread: one at a time; with beck::concurrent any. Waiting is cancellable; who was handed the
-/// mutex before a cancel has it. Memory: none. Lifetime: it outlives its guards and, if coroutines
-/// of a context that is destroyed early use it, that context. Destroyed while handlers wait for it,
-/// it destroys them un-run; their contexts must still be there.
-/// Not guaranteed: that it is unlocked if a coroutine is destroyed while it holds it without guard.
+/// Thread: one at a time; with beck::concurrent any. Cancellation: a wait can be cancelled. If the
+/// mutex was handed to the waiter before the cancellation, the wait succeeds. Memory: none.
+/// Lifetime: it outlives its guards and, if coroutines of a context that is destroyed early use it,
+/// that context. If it is destroyed while handlers wait for it, they are destroyed un-run; their
+/// contexts must still exist.
+/// Not guaranteed: that it is unlocked if a coroutine is destroyed while it holds it without a
+/// guard.
 class mutex {
  public:
+  /// For the library: how a wait_operation uses the primitive.
   class lock_access {
    public:
     using primitive = mutex;
@@ -57,24 +62,28 @@ class mutex {
     static bool leave(mutex& m, detail::waiter& one) noexcept;
   };
 
+  /// Makes an unlocked mutex, for one thread at a time.
   mutex() noexcept = default;
+  /// Makes an unlocked mutex, for any thread.
   explicit mutex(detail::concurrent_t tag) noexcept : state_(tag) {}
   mutex(const mutex&) = delete;
   mutex& operator=(const mutex&) = delete;
 
-  /// Gives (error_code): locked, or operation_aborted.
+  /// Locks the mutex. Completes with (error_code); error: operation_aborted.
   detail::wait_operation<lock_access> lock() noexcept {
     return detail::wait_operation<lock_access>(*this);
   }
-  /// Gives (error_code, mutex_lock).
+  /// Locks the mutex. Completes with (error_code, mutex_lock).
   detail::wait_operation<lock_access, mutex_lock> scoped_lock() noexcept {
     return detail::wait_operation<lock_access, mutex_lock>(*this);
   }
+  /// Locks the mutex if it is free; returns whether it did.
   bool try_lock() noexcept {
     detail::state_guard guard(state_);
     return !std::exchange(locked_, true);
   }
-  /// Requires that it is locked. Who gets it continues later, on its own executor.
+  /// Unlocks the mutex. The next owner is resumed later, on its own executor. Requires, asserted,
+  /// that it is locked.
   void unlock() noexcept {
     state_.lock();
     BECK_ASSERT(locked_, "a mutex was unlocked that is not locked");
@@ -92,6 +101,7 @@ class mutex {
   detail::waiter_list waiters_;
 };
 
+/// Unlocks the mutex. Requires owns_lock().
 inline void mutex_lock::unlock() noexcept { std::exchange(mutex_, nullptr)->unlock(); }
 
 }  // namespace beck

@@ -30,9 +30,11 @@ class [[nodiscard]] basic_shared_mutex_lock {
     if (mutex_ != nullptr) unlock();
   }
 
+  /// Returns whether it holds a lock.
   bool owns_lock() const noexcept { return mutex_ != nullptr; }
-  /// Requires owns_lock().
+  /// Unlocks. Requires owns_lock().
   void unlock() noexcept;
+  /// Returns the mutex, which stays locked; nullptr if it holds none.
   shared_mutex* release() noexcept { return std::exchange(mutex_, nullptr); }
 
  private:
@@ -41,13 +43,16 @@ class [[nodiscard]] basic_shared_mutex_lock {
 
 }  // namespace detail
 
+/// A guard of an exclusive lock, with the functions of mutex_lock.
 using writer_lock = detail::basic_shared_mutex_lock<false>;
+/// A guard of a shared lock, with the functions of mutex_lock.
 using reader_lock = detail::basic_shared_mutex_lock<true>;
 
 /// std::shared_mutex for coroutines. Thread, cancellation, memory and lifetime: as beck::mutex; if
-/// a waiting writer is cancelled, the readers behind it go on.
+/// a waiting writer is cancelled, the readers behind it continue.
 class shared_mutex {
  public:
+  /// For the library: how a wait_operation uses the primitive.
   template <bool Shared>
   class access {
    public:
@@ -60,41 +65,47 @@ class shared_mutex {
     static bool leave(shared_mutex& m, detail::waiter& one) noexcept { return m.leave(one); }
   };
 
+  /// Makes an unlocked one, for one thread at a time.
   shared_mutex() noexcept = default;
+  /// Makes an unlocked one, for any thread.
   explicit shared_mutex(detail::concurrent_t tag) noexcept : state_(tag) {}
   shared_mutex(const shared_mutex&) = delete;
   shared_mutex& operator=(const shared_mutex&) = delete;
 
-  /// Gives (error_code): locked for writing, or operation_aborted.
+  /// Locks for writing. Completes with (error_code); error: operation_aborted.
   detail::wait_operation<access<false>> lock() noexcept {
     return detail::wait_operation<access<false>>(*this);
   }
-  /// Gives (error_code, writer_lock).
+  /// Locks for writing. Completes with (error_code, writer_lock).
   detail::wait_operation<access<false>, writer_lock> scoped_lock() noexcept {
     return detail::wait_operation<access<false>, writer_lock>(*this);
   }
+  /// Locks for writing if that needs no wait; returns whether it did.
   bool try_lock() noexcept {
     detail::state_guard guard(state_);
     if (writing_ || readers_ != 0) return false;
     return writing_ = true;
   }
+  /// Unlocks. Requires, asserted, that it is locked for writing.
   void unlock() noexcept;
 
-  /// Gives (error_code): locked for reading, or operation_aborted.
+  /// Locks for reading. Completes with (error_code); error: operation_aborted.
   detail::wait_operation<access<true>> lock_shared() noexcept {
     return detail::wait_operation<access<true>>(*this);
   }
-  /// Gives (error_code, reader_lock).
+  /// Locks for reading. Completes with (error_code, reader_lock).
   detail::wait_operation<access<true>, reader_lock> scoped_lock_shared() noexcept {
     return detail::wait_operation<access<true>, reader_lock>(*this);
   }
-  /// False also if somebody waits.
+  /// Locks for reading if that needs no wait; returns whether it did. False also if a waiter is
+  /// queued.
   bool try_lock_shared() noexcept {
     detail::state_guard guard(state_);
     if (writing_ || !waiters_.empty()) return false;
     ++readers_;
     return true;
   }
+  /// Unlocks. Requires, asserted, that it is locked for reading.
   void unlock_shared() noexcept;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // task<T>: a coroutine that starts when it is awaited, is awaited once and inherits its awaiter's
-// scope. awaitable<T> is the same coroutine in Asio's style: inside it an awaited operation gives
-// its value or throws, inside a task it gives an io_result.
+// scope. awaitable<T> is the same coroutine in Asio's style: inside it, awaiting an operation
+// returns its value or throws; inside a task it returns an io_result.
 //
 // A child is started inside the parent's await_suspend; if it finishes there the parent never
 // suspends. That is as fast as symmetric transfer and, unlike it, keeps the stack bounded on every
@@ -237,16 +237,18 @@ struct result_policy<true> {
 
 }  // namespace detail
 
-/// A lazy coroutine. Move-only; awaited or spawned once: one that was moved from, or awaited
-/// before, ends the program with a message. Destroying one that never ran, or that is
+/// A lazy coroutine. Move-only; awaited or spawned once: awaiting one that was moved from, or
+/// awaited before, ends the program with a message. Destroying one that never ran, or that is
 /// suspended, destroys its frame and everything in it.
 /// Thread: runs on the executor of its scope. Cancellation: through its scope.
 /// Not guaranteed: anything about the order of frames in memory, or that awaiting suspends.
 template <class T = void, bool Throwing = false>
 class [[nodiscard]] task : private detail::task_base {
  public:
+  /// The type of the value.
   using value_type = T;
 
+  /// The promise of the coroutine, for the compiler.
   class promise_type : public detail::task_promise_base,
                        public detail::task_value<T>,
                        public detail::result_policy<Throwing> {
@@ -256,11 +258,14 @@ class [[nodiscard]] task : private detail::task_base {
     }
   };
 
+  /// Takes over the coroutine; `other` is empty then.
   task(task&& other) noexcept : detail::task_base(std::exchange(other.frame_, nullptr)) {}
+  /// Exchanges the coroutines.
   task& operator=(task&& other) noexcept {
     std::swap(frame_, other.frame_);
     return *this;
   }
+  /// Destroys the coroutine, if it is not empty.
   ~task() {
     if (!frame_) return;
     promise().destroy_children();
@@ -293,33 +298,37 @@ class [[nodiscard]] task : private detail::task_base {
     return promise().take();
   }
 
-  /// `co_await std::move(work).via(executor)`: coro/via.hpp.
+  /// Runs the task on another executor: `co_await std::move(work).via(executor)`; see coro/via.hpp.
   template <class Where>
   auto via(Where&& where, std::source_location at = std::source_location::current()) &&;
-  /// Starts it as a root, with a callback: coro/co_spawn.hpp.
+  /// Starts the task as the root of a tree of its own on `where`, with a callback; see
+  /// coro/co_spawn.hpp.
   template <class Where, class Handler>
   void start(Where&& where, Handler&& handler,
              std::source_location at = std::source_location::current()) &&;
+  /// As above, on the current executor.
   template <class Handler>
   void start(Handler&& handler, std::source_location at = std::source_location::current()) &&;
 
-  /// The frame, for what runs tasks (co_spawn); the caller owns it from here on.
+  /// Returns the frame, which the caller owns from then on. For functions that run tasks
+  /// (co_spawn).
   std::coroutine_handle<promise_type> release() noexcept {
     const auto frame = frame_to_start();
     frame_ = nullptr;
     return frame;
   }
 
-  /// For what starts a task otherwise than by awaiting it; the task keeps its frame.
+  /// Returns the frame, which the task keeps. For functions that start a task otherwise than by
+  /// awaiting it. Ends the program with a message if there is none or it was started.
   std::coroutine_handle<promise_type> frame_to_start() const noexcept {
     require_frame();
     promise().require_fresh();
     return typed_frame();
   }
-  /// Requires that it has one.
+  /// Returns the frame. Requires that there is one.
   std::coroutine_handle<promise_type> frame() const noexcept { return typed_frame(); }
 
-  /// False after a move or release().
+  /// Returns whether there is a coroutine: false after a move or release().
   bool valid() const noexcept { return static_cast<bool>(frame_); }
 
  private:
@@ -339,7 +348,7 @@ class [[nodiscard]] task : private detail::task_base {
   promise_type& promise() const noexcept { return typed_frame().promise(); }
 };
 
-/// A task in Asio's style: co_await gives the value or throws beck::io_error.
+/// A task in Asio's style: co_await in it returns the value or throws beck::io_error.
 template <class T = void>
 using awaitable = task<T, true>;
 

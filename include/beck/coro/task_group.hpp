@@ -14,18 +14,19 @@
 
 namespace beck {
 
-/// How a group ends; every setter returns the object.
+/// The options of a group. Every setter returns the object.
 class group_options {
  public:
+  /// Makes the defaults: no limit, and children are never stopped after a return of the body.
   group_options() noexcept {}
-  /// After the body has returned, or was stopped, children have so long to finish by themselves;
-  /// then they are stopped. Without it: for ever after a return, not at all after a stop.
+  /// Sets the grace period for children after the body has returned or been stopped; when it
+  /// expires they are stopped. Default: unlimited after a return, zero after a stop.
   group_options& drain(duration time) noexcept {
     drain_ = time;
     drains_ = true;
     return *this;
   }
-  /// At most so many children at a time.
+  /// Sets the most children at a time. Default: no limit.
   group_options& limit(std::size_t children_max) noexcept {
     children_max_ = children_max;
     return *this;
@@ -38,7 +39,7 @@ class group_options {
   bool drains_ = false;
   std::size_t children_max_ = static_cast<std::size_t>(-1);
 };
-/// The usual option: `co_await task_group::run(body, drain(5s))`.
+/// Returns options with a grace period: `co_await task_group::run(body, drain(5s))`.
 inline group_options drain(duration time) noexcept { return group_options().drain(time); }
 
 class task_group;
@@ -64,9 +65,10 @@ class group_child : public branch {
 
 }  // namespace detail
 
-/// Thread: who runs inside the executor of the coroutine that awaits run(); all children run there.
+/// Children whose number is not known beforehand; run() ends when all have ended.
+/// Thread: callers inside the executor of the coroutine that awaits run(); all children run there.
 /// On a thread_pool that is several threads at once: then limits are not exact, and a full group
-/// cannot be waited for (async_spawn() gives operation_not_supported).
+/// cannot be waited for (async_spawn() ends with operation_not_supported).
 class task_group : private detail::join_point {
   /// Awaits the end of body and children.
   class joining {
@@ -86,9 +88,9 @@ class task_group : private detail::join_point {
  public:
   /// Awaits `body(group)` and all children that it spawned, directly or not. The first exception,
   /// of the body or a child, stops the others at once and is thrown when all have ended. A stop of
-  /// the awaiting coroutine's scope stops the body; then the children, after the time to drain (at
+  /// the awaiting coroutine's scope stops the body; then the children, after the grace period (at
   /// once if a deadline is the reason). The callable is kept until the end; with captures that have
-  /// destructors name it first (docs/coroutines.md).
+  /// destructors give it a name first (docs/coroutines.md).
   template <class Body>
   static task<> run(Body body, group_options how = group_options()) {
     detail::scope& here = co_await detail::current_scope();
@@ -103,22 +105,25 @@ class task_group : private detail::join_point {
   /// Destroys children that still live, and then the body: their context is being destroyed.
   ~task_group();
 
-  /// Starts a task, or what a callable returns, as a child, behind what is queued. What it returns
-  /// is dropped. If the group is ending, it starts stopped. Throws std::bad_alloc, what the
-  /// callable throws, and std::length_error if the group is full; nothing has started then.
+  /// Starts a task, or the one that a callable returns, as a child, behind the entries that are
+  /// queued. Its value is dropped. If the group is ending, the child starts stopped. Throws
+  /// std::bad_alloc, the exceptions of the callable, and std::length_error if the group is full;
+  /// nothing has started then.
   template <detail::spawnable Work>
   void spawn(Work&& work, std::source_location at = std::source_location::current()) {
     check_room();
     add_child(static_cast<Work&&>(work), at);
   }
-  /// As spawn(); false if the group is full.
+  /// As spawn(); returns false if the group is full.
   template <detail::spawnable Work>
   bool try_spawn(Work&& work, std::source_location at = std::source_location::current()) {
     if (is_full()) return false;
     add_child(static_cast<Work&&>(work), at);
     return true;
   }
-  /// As spawn(), but waits for a place; in the order of the waiting.
+  /// As spawn(), but waits for a place, in the order of the waits. Completes with (error_code);
+  /// errors: operation_not_supported on a concurrent executor, no_memory. Cancellation: the task is
+  /// not started.
   template <class T, bool Throwing>
   auto async_spawn(task<T, Throwing> work,
                    std::source_location at = std::source_location::current());
@@ -126,8 +131,9 @@ class task_group : private detail::join_point {
   /// Stops the body and all children.
   void stop() noexcept { stop_all(); }
 
-  /// Children that have not ended.
+  /// Returns the number of children that have not ended.
   std::size_t size() const noexcept { return __atomic_load_n(&children_, __ATOMIC_RELAXED); }
+  /// Returns whether size() has reached the limit.
   bool is_full() const noexcept { return size() >= how_.children_max_; }
 
  private:
@@ -268,6 +274,7 @@ class task_group::spawn_operation : public op<spawn_operation<Task>, void(error_
   typename base::handler done_;
 };
 
+/// Returns the operation that waits for a place.
 template <class T, bool Throwing>
 auto task_group::async_spawn(task<T, Throwing> work, std::source_location at) {
   return spawn_operation<task<T, Throwing>>(*this, static_cast<task<T, Throwing>&&>(work), at);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// timeout and with_deadline: an operation or a task that ends when its time is over. The limit is a
-// scope in the frame of the coroutine that awaits: nothing is allocated, there is no timer object
-// and nothing races. An operation that is ready at once never looks at a clock.
+// timeout and with_deadline: an operation or a task with a time limit. The limit is a scope in the
+// frame of the coroutine that awaits: nothing is allocated, there is no timer object and nothing
+// races. An operation that is ready at once never reads a clock.
 #pragma once
 
 #include <beck/coro/within.hpp>
@@ -51,19 +51,20 @@ class time_limit {
 
 }  // namespace detail
 
-/// Ends an operation with error::timeout if it has not finished when `after` is over; the clock
-/// starts when it is awaited. The completion is the truth: what has finished by then is delivered,
-/// an operation that was never tried is tried once (so timeout(read, 0) can read), and a composed
-/// one says how much was done. A stop from outside still gives operation_aborted. A task is ended
-/// with everything that it awaits, and gives io_result<T>.
-/// Thread: the coroutine runs on an io_context or a strand over one; else std::logic_error.
+/// Ends an operation with error::timeout if it has not finished when `after` has passed since it
+/// was awaited. The completion tells which: a result that is there by then is delivered, an
+/// operation that was never attempted is attempted once (so timeout(read, 0) can read), and a
+/// composed one returns how much was done. A stop from outside still ends it with
+/// operation_aborted. A task is ended with everything that it awaits; it returns io_result<T>.
+/// Thread: the coroutine runs on an io_context or a strand over one; otherwise std::logic_error.
 template <detail::scoped_awaitable A>
 auto timeout(A awaitable, duration after) {
   return detail::within(detail::time_limit(after, detail::stop_reason::deadline),
                         static_cast<A&&>(awaitable));
 }
 
-/// As timeout(), with a point in time.
+/// Ends an operation with error::timeout if it has not finished at the point in time `at`; else as
+/// timeout().
 template <detail::scoped_awaitable A>
 auto with_deadline(time_point at, A awaitable) {
   return detail::within(detail::time_limit(at, detail::stop_reason::deadline),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// task.via(executor): a task that runs somewhere else than the coroutine that awaits it, a thread
-// pool for what computes, another context for what belongs there. Nothing is allocated: scope and
-// queue entry lie in the awaiting frame.
+// task.via(executor): a task that runs elsewhere than the coroutine that awaits it, on a thread
+// pool if it computes, on another context if its objects live there. Nothing is allocated: scope
+// and queue entry are in the awaiting frame.
 #pragma once
 
 #include <source_location>
@@ -97,13 +97,14 @@ class [[nodiscard]] via_operation : private via_step {
 
 }  // namespace detail
 
-/// The task runs on `where` (an executor, or a context with one), with everything that it awaits;
-/// what it gives or throws comes back to the awaiting coroutine, on that one's own executor. A stop
-/// of the awaiting scope stops the task, inside `where`; in a scope that was stopped before it does
-/// not start, and io_error is thrown (operation_aborted, timeout). Values of local_keys are seen.
+/// Runs the task on `where` (an executor, or a context with one), with everything that it awaits.
+/// Its value or exception is delivered to the awaiting coroutine, on that coroutine's own executor.
+/// A stop of the awaiting scope stops the task, inside `where`; in a scope that was stopped before,
+/// the task does not start, and io_error is thrown (operation_aborted, timeout). Values of
+/// local_keys are seen.
 /// Requires that the awaiting coroutine's context outlives the task's stay at `where`. If `where`
-/// is destroyed first the task's frame goes with it, and the coroutine stays suspended until its
-/// own tree goes. Memory: none.
+/// is destroyed first the task's frame is destroyed with it, and the coroutine stays suspended
+/// until its own tree is destroyed. Memory: none.
 template <class T, bool Throwing>
 template <class Where>
 auto task<T, Throwing>::via(Where&& where, std::source_location at) && {

@@ -81,12 +81,13 @@ class branch_outcome {
   }
   branch_outcome& operator=(branch_outcome&&) = delete;
 
-  /// Whether it was stopped and that ended something in it. If not, it finished, whoever won.
+  /// Returns whether a stop has ended an operation in it. If not, it finished by itself, although
+  /// it may not have been the first.
   bool interrupted() const noexcept { return interrupted_; }
   bool failed() const noexcept { return error_ != nullptr; }
   std::exception_ptr exception() const noexcept { return error_; }
 
-  /// What the task returned, or its exception thrown.
+  /// Returns the value of the task, or throws its exception.
   T value() && {
     if (error_) std::rethrow_exception(error_);
     if constexpr (!std::is_void_v<T>) return static_cast<T&&>(*value_);
@@ -224,13 +225,16 @@ class [[nodiscard]] when_all_operation : public branches_operation<failure_decid
 
 }  // namespace detail
 
-/// What when_any gives: who was first, and how each of them ended.
+/// The result of when_any: the index of the first, and the outcome of each, for structured bindings
+/// and get<I>().
 template <class... Outcomes>
 class when_any_result : public detail::result_pack<Outcomes...> {
  public:
+  /// For the library.
   when_any_result(std::size_t index, detail::result_pack<Outcomes...>&& outcomes)
       : detail::result_pack<Outcomes...>(static_cast<detail::result_pack<Outcomes...>&&>(outcomes)),
         index_(index) {}
+  /// Returns the index of the awaitable that ended first.
   std::size_t index() const noexcept { return index_; }
 
  private:
@@ -279,10 +283,10 @@ using namespace functions;
 
 }  // namespace detail
 
-/// Runs all of them side by side and gives their values, void_result for void:
-/// `auto [a, b] = co_await when_all(first(), second());`. If one throws, the others are stopped;
-/// when all have ended the first exception is thrown. Takes tasks, and operations (each of those
-/// costs a frame). A stop of the awaiting coroutine's scope stops all of them.
+/// Runs all awaitables side by side and returns their values, void_result for void: `auto [a, b] =
+/// co_await when_all(first(), second());`. If one throws, the others are stopped; when all have
+/// ended the first exception is thrown. Takes tasks, and operations (each of those costs a frame).
+/// A stop of the awaiting coroutine's scope stops all of them.
 template <detail::scoped_awaitable... A>
   requires(sizeof...(A) > 0)
 auto when_all(A... awaitables) {
@@ -290,9 +294,9 @@ auto when_all(A... awaitables) {
       detail::as_task(static_cast<A&&>(awaitables))...);
 }
 
-/// Runs all of them until the first has ended, stops the others, and goes on when those have ended
-/// too: `auto r = co_await when_any(a(), b()); if (r.index() == 0) use(r.get<0>());`. Each outcome
-/// says whether it was interrupted; one that finished all the same is there with its value, so
+/// Runs all awaitables until the first has ended, stops the others, and continues when those have
+/// ended too: `auto r = co_await when_any(a(), b()); if (r.index() == 0) use(r.get<0>());`. Each
+/// outcome says whether it was interrupted; one that finished nevertheless has its value, so
 /// nothing that was read or accepted is dropped. Exceptions are kept in the outcomes.
 template <detail::scoped_awaitable... A>
   requires(sizeof...(A) > 0)
@@ -301,9 +305,9 @@ auto when_any(A... awaitables) {
       detail::as_task(static_cast<A&&>(awaitables))...);
 }
 
-/// The value of the first that ends (or its exception), when all others were stopped and have
-/// ended. What these gave all the same is dropped: race what may be lost, else use when_any.
-/// Requires that all give the same type.
+/// Runs all awaitables until the first has ended, stops the others, and, when those have ended too,
+/// returns the value of the first or throws its exception. Values of the others are dropped: if
+/// they must not be lost, use when_any. Requires that all have the same type of value.
 template <detail::scoped_awaitable A, detail::scoped_awaitable... More>
 auto race(A first, More... others)
     -> task<decltype(detail::as_task(static_cast<A&&>(first)).await_resume())> {
@@ -314,12 +318,15 @@ auto race(A first, More... others)
 
 }  // namespace beck
 
+/// Makes structured bindings of results work.
 template <class... T>
 struct std::tuple_size<beck::detail::result_pack<T...>>
     : std::integral_constant<std::size_t, sizeof...(T)> {};
+/// As above.
 template <std::size_t I, class First, class... Rest>
 struct std::tuple_element<I, beck::detail::result_pack<First, Rest...>>
     : std::tuple_element<I - 1, beck::detail::result_pack<Rest...>> {};
+/// As above.
 template <class First, class... Rest>
 struct std::tuple_element<0, beck::detail::result_pack<First, Rest...>> {
   using type = First;

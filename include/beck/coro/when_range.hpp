@@ -9,22 +9,24 @@
 
 namespace beck {
 
-/// Every task of a first_success() has failed. A light value; copies share the errors. Thread: any.
+/// Thrown by first_success() when every task has failed. A light value; copies share the errors.
+/// Thread: any.
 class all_failed : public std::exception {
  public:
-  /// Keeps up to `count` errors. Throws std::bad_alloc.
+  /// Makes room for `count` errors. Throws std::bad_alloc.
   explicit all_failed(std::size_t count);
   all_failed(const all_failed& other) noexcept;
   all_failed& operator=(const all_failed& other) noexcept;
   ~all_failed() override;
 
-  /// Requires that size() is less than `count`.
+  /// Adds an error. Requires that size() is less than the `count` of the constructor.
   void add(std::exception_ptr error) noexcept;
 
-  /// How many failed, and the words of the first.
+  /// Returns the number of failures and the text of the first.
   const char* what() const noexcept override;
+  /// Returns the number of errors.
   std::size_t size() const noexcept;
-  /// The error of the task at `index` of the range. Requires index < size().
+  /// Returns the error of the task at `index` of the range. Requires index < size().
   const std::exception_ptr& operator[](std::size_t index) const noexcept;
 
  private:
@@ -188,10 +190,10 @@ using range_task = typename task_source<Range>::task_type;
 
 }  // namespace detail
 
-/// Runs the tasks of a range side by side and gives their values in the order of the range:
-/// `auto lengths = co_await when_all(std::move(work));`, nothing if they give nothing. If one
-/// throws the others are stopped; when all have ended the first exception is thrown. A stop of the
-/// awaiting coroutine's scope stops all of them. For an empty range there is nothing to wait for.
+/// Runs the tasks of a range side by side and returns their values in the order of the range: `auto
+/// lengths = co_await when_all(std::move(work));`. If one throws the others are stopped; when all
+/// have ended the first exception is thrown. A stop of the awaiting coroutine's scope stops all of
+/// them. An empty range ends at once.
 template <detail::task_range Range>
   requires(!std::is_void_v<detail::task_range_value<Range>>)
 task<detail::result_list<detail::task_range_value<Range>>> when_all(Range tasks) {
@@ -204,6 +206,7 @@ task<detail::result_list<detail::task_range_value<Range>>> when_all(Range tasks)
   for (auto& one : slots.all()) values.add(one.work_->await_resume());
   co_return values.release();
 }
+/// As above, for tasks without values.
 template <detail::task_range Range>
   requires std::is_void_v<detail::task_range_value<Range>>
 task<> when_all(Range tasks) {
@@ -214,7 +217,7 @@ task<> when_all(Range tasks) {
   if (all.decisive() != branches::none) all.decided().await_resume();
 }
 
-/// Runs the tasks of a range until the first has ended, stops the others, and goes on when those
+/// Runs the tasks of a range until the first has ended, stops the others, and continues when those
 /// have ended too: `auto r = co_await when_any(std::move(work));
 /// use(std::move(r[r.index()]).value())`. Outcomes are those of when_any(a, b). Throws
 /// std::invalid_argument for an empty range.
@@ -231,9 +234,9 @@ task<detail::when_any_list<detail::task_range_value<Range>>> when_any(Range task
   co_return detail::when_any_list<value_type>(all.decisive(), outcomes.release());
 }
 
-/// The value of the first task of a range that ends (or its exception), when all others were
-/// stopped and have ended. What these gave all the same is dropped. Throws std::invalid_argument
-/// for an empty range.
+/// Runs the tasks of a range until the first has ended, stops the others, and, when those have
+/// ended too, returns the value of the first or throws its exception. Values of the others are
+/// dropped. Throws std::invalid_argument for an empty range.
 template <detail::task_range Range>
 task<detail::task_range_value<Range>> race(Range tasks) {
   using branches = detail::range_branches<detail::range_task<Range>, detail::range_end_decides>;
@@ -244,12 +247,11 @@ task<detail::task_range_value<Range>> race(Range tasks) {
   co_return all.decided().await_resume();
 }
 
-/// The value of the first task of a range that succeeds, when all others were stopped and have
-/// ended: `auto socket = co_await first_success(std::move(attempts));`. A task that throws, and one
-/// that gives an io_result with an error, has failed. When all have failed all_failed is thrown,
-/// with all errors; after a stop of the awaiting coroutine's scope io_error (operation_aborted,
-/// timeout). What losers gave all the same is dropped. Throws std::invalid_argument for an empty
-/// range.
+/// Runs the tasks of a range until the first succeeds, stops the others, and returns its value when
+/// those have ended too: `auto socket = co_await first_success(std::move(attempts));`. A task fails
+/// if it throws or returns an io_result with an error. If all have failed, throws all_failed, with
+/// all errors; after a stop of the awaiting coroutine's scope io_error (operation_aborted,
+/// timeout). Values of the others are dropped. Throws std::invalid_argument for an empty range.
 template <detail::task_range Range>
 task<detail::task_range_value<Range>> first_success(Range tasks) {
   using branches = detail::range_branches<detail::range_task<Range>, detail::success_decides>;
@@ -308,7 +310,7 @@ using namespace functions;
 
 }  // namespace detail
 
-/// The same for tasks and operations that all give the same type.
+/// As above, for a fixed number of tasks and operations, which all have the same type of value.
 template <detail::scoped_awaitable A, detail::scoped_awaitable... More>
 auto first_success(A first, More... others) {
   auto head = detail::as_plain_task(detail::as_task(static_cast<A&&>(first)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Awaiting an operation or a task inside a scope of its own, in the frame of the coroutine that
-// awaits: with_stop, shield, timeout and its relations. They differ in the scope and in what is
-// set on it; everything else is here, once.
+// awaits: with_stop, shield, timeout and the like. They differ in the scope and its limit;
+// everything else is here, once.
 #pragma once
 
 #include <coroutine>
@@ -193,15 +193,15 @@ class no_limit {
 
 /// Ends an operation, or a task and everything that it awaits, when a stop is requested through
 /// `token`, from any thread: operations end with operation_aborted, results that are there are
-/// delivered. A task gives io_result<T>. Memory: one recycled block while it waits.
+/// delivered. A task returns io_result<T>. Memory: one recycled block while it waits.
 template <detail::scoped_awaitable A>
 auto with_stop(stop_token token, A awaitable) {
   return detail::within(detail::token_limit(static_cast<stop_token&&>(token)),
                         static_cast<A&&>(awaitable));
 }
 
-/// Runs an operation or a task to its end although a stop was requested around it: for the goodbye
-/// that a stopped task still has to say. Give it a time limit. A task gives io_result<T>.
+/// Runs an operation or a task to its end although a stop was requested around it: for clean-up
+/// that a stopped task still has to do. Combine it with a time limit. A task returns io_result<T>.
 template <detail::scoped_awaitable A>
 auto shield(A awaitable) {
   return detail::within(detail::no_limit(), static_cast<A&&>(awaitable));
