@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What stream_file and random_access_file share: opening, size, syncing, and how the library waits
-// for the device. Not a template.
+// The interface that stream_file and random_access_file share: opening, size, syncing, and how the
+// library waits for the device. Not a template.
 #pragma once
 
 #include <beck/detail/file_operation.hpp>
@@ -9,7 +9,7 @@
 
 namespace beck {
 
-/// What direct transfers of a file have to be multiples of, in bytes; all 0 if it makes none.
+/// The alignment that direct transfers of a file need, in bytes; all 0 if the file makes none.
 struct file_alignment {
   std::uint32_t memory = 0;  ///< of the address of each buffer
   std::uint32_t offset = 0;  ///< of the offset, and of the size of each buffer
@@ -17,7 +17,7 @@ struct file_alignment {
 
 namespace detail {
 
-/// What holds a path: std::string, std::filesystem::path and their like.
+/// A type that owns a path: std::string, std::filesystem::path and the like.
 template <class P>
 concept owned_path = std::is_nothrow_move_constructible_v<P> && requires(const P& path) {
   { path.c_str() } -> std::same_as<const char*>;
@@ -67,120 +67,149 @@ class [[nodiscard]] open_operation : public begun_by<open_operation<Path>, file_
 
 /// A regular file, a block device, or anything else that pread(2) and pwrite(2) work on; not a
 /// pipe, a terminal or a socket, whose calls might never return (see posix::stream_descriptor).
-/// Thread, lifetime: as io_object. Cancellation: cancel() and close() end what has not begun; a
-/// call that the device works for gives its result, because that cannot be undone. close() waits
-/// for none of them: the file is closed when the last one has come back.
-/// io_uring: in the kernel. epoll: on a few threads of the context's own. Simulation: in memory.
+///
+/// Thread, lifetime: as io_object. Cancellation: cancel() and close() end operations that have not
+/// begun; a call that the device already performs delivers its result, because it cannot be undone.
+/// close() does not wait: the file is closed when the last call has returned.
+/// On a closed file operations end with bad_descriptor. A function without `ec` throws io_error on
+/// failure.
+/// io_uring: in the kernel. epoll: on a few threads of the context. Simulation: in memory.
 class file_object : public detail::io_object {
  public:
-  /// How to open; combine with |. One of the first three is needed.
+  /// How to open a file; combine with |. One of the first three is needed.
   enum flags : unsigned {
     read_only = 1,
     write_only = 2,
     read_write = 4,
-    append = 8,               ///< every write goes to the end, whatever its offset
+    append = 8,               ///< every write appends, whatever its offset
     create = 16,              ///< makes the file if there is none
     exclusive = 32,           ///< with create: there must be none
-    truncate = 64,            ///< drops what was in it
-    sync_all_on_write = 128,  ///< a write ends when the device has it
-    direct = 256,             ///< past the page cache (O_DIRECT): see direct_alignment()
+    truncate = 64,            ///< discards the content
+    sync_all_on_write = 128,  ///< a write completes when it is on the device
+    direct = 256,             ///< bypasses the page cache (O_DIRECT): see direct_alignment()
   };
+  /// Returns the union.
   friend constexpr flags operator|(flags a, flags b) noexcept {
     return static_cast<flags>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
   }
+  /// The position that seek() counts from: the beginning, the present position, the end.
   enum seek_basis { seek_set, seek_cur, seek_end };
 
   /// Permissions of a file that is created, before the process's umask.
   static constexpr std::uint32_t creation_mode_default = 0666;
 
-  /// Opens; waits for the device. Errors: open(2)'s; name_too_long and invalid_argument for a path
-  /// of more than 4,095 bytes or with a NUL in it; already_open.
+  /// Opens a file; waits for the device. Errors: those of open(2); name_too_long for a path of more
+  /// than 4,095 bytes; invalid_argument for one that contains NUL; already_open.
   void open(detail::text_view path, flags how, error_code& ec) noexcept;
+  /// As above, and throws on failure; the text of the exception names the path.
   void open(detail::text_view path, flags how);
-  /// Opens without waiting. Requires that `path` stays as it is until the end. A file that was
-  /// opened in spite of a cancel is closed again.
+  /// Opens a file without blocking. Completes with (error_code). Errors: those of open(2);
+  /// already_open. Requires that `path` is not modified until completion. If the file was opened
+  /// although the operation was cancelled, it is closed again.
   detail::file_action async_open(const char* path, flags how) noexcept;
+  /// As above. `token` takes (error_code).
   template <class Token>
   auto async_open(const char* path, flags how, Token&& token) {
     return detail::launch(async_open(path, how), static_cast<Token&&>(token));
   }
-  /// The same with a std::string or a std::filesystem::path, which the operation keeps.
+  /// As above, with a std::string or a std::filesystem::path, which the operation keeps. Errors:
+  /// invalid_argument, too, for a path that contains NUL.
   template <detail::owned_path Path>
   detail::open_operation<Path> async_open(Path path, flags how) {
     return detail::open_operation<Path>(async_open(path.c_str(), how), static_cast<Path&&>(path));
   }
+  /// As above. `token` takes (error_code).
   template <detail::owned_path Path, class Token>
   auto async_open(Path path, flags how, Token&& token) {
     return detail::launch(async_open(static_cast<Path&&>(path), how), static_cast<Token&&>(token));
   }
 
-  /// Takes over an open descriptor.
+  /// Takes over an open descriptor. Errors: already_open; those of fstat(2), such as
+  /// bad_descriptor. The caller then still owns `handle`.
   void assign(int handle, error_code& ec) noexcept;
+  /// As above, and throws on failure.
   void assign(int handle);
 
-  /// In bytes. Source: fstat(2).
+  /// Returns the size in bytes; 0 with an error. Source: fstat(2).
   std::uint64_t size(error_code& ec) const noexcept;
+  /// As above, and throws on failure.
   std::uint64_t size() const;
-  /// Cuts off, or adds zeros. Source: ftruncate(2).
+  /// Sets the size: cuts the end off, or adds zeros. Source: ftruncate(2).
   void resize(std::uint64_t bytes, error_code& ec) noexcept;
+  /// As above, and throws on failure.
   void resize(std::uint64_t bytes);
+  /// Sets the size. Completes with (error_code).
   detail::file_action async_resize(std::uint64_t bytes) noexcept {
     return {detail::op_kind::file, detail::file_call::resize, descriptor_, bytes, nullptr, 0};
   }
+  /// As above. `token` takes (error_code).
   template <class Token>
   auto async_resize(std::uint64_t bytes, Token&& token) {
     return detail::launch(async_resize(bytes), static_cast<Token&&>(token));
   }
 
-  /// Everything that was written is on the device when it ends. After an error (EIO, ENOSPC,
-  /// EDQUOT) what was written may be lost, and every later sync of this object gives that error
-  /// again until the file is closed. Orders nothing: await the writes first. Source: fsync(2).
+  /// Writes everything to the device, attributes included. After an error (EIO, ENOSPC, EDQUOT)
+  /// earlier writes may be lost, and every later sync of this object reports that error again until
+  /// the file is closed. Orders nothing: await the writes first. Source: fsync(2).
   void sync_all(error_code& ec) noexcept;
+  /// As above, and throws on failure.
   void sync_all();
+  /// Writes everything to the device. Completes with (error_code). Errors as sync_all().
   detail::file_action async_sync_all() noexcept {
     return {detail::op_kind::file, detail::file_call::sync_all, descriptor_, 0, nullptr, 0};
   }
+  /// As above. `token` takes (error_code).
   template <class Token>
   auto async_sync_all(Token&& token) {
     return detail::launch(async_sync_all(), static_cast<Token&&>(token));
   }
-  /// The same without attributes that are not needed to read it back. Source: fdatasync(2).
+  /// As sync_all(), without attributes that are not needed to read the data back. Source:
+  /// fdatasync(2).
   void sync_data(error_code& ec) noexcept;
+  /// As above, and throws on failure.
   void sync_data();
+  /// As async_sync_all(), without attributes that are not needed to read the data back.
   detail::file_action async_sync_data() noexcept {
     return {detail::op_kind::file, detail::file_call::sync_data, descriptor_, 0, nullptr, 0};
   }
+  /// As above. `token` takes (error_code).
   template <class Token>
   auto async_sync_data(Token&& token) {
     return detail::launch(async_sync_data(), static_cast<Token&&>(token));
   }
 
-  /// For files opened with `direct`: transfers that are not aligned so end with error::misaligned
-  /// where the kernel refuses them. Source: statx(2), STATX_DIOALIGN; 4,096 where that is missing.
+  /// Returns the alignment that a file opened with `direct` needs. Transfers that are not aligned
+  /// like that end with error::misaligned where the kernel refuses them. Source: statx(2),
+  /// STATX_DIOALIGN; 4,096 where that is missing.
   file_alignment direct_alignment() const noexcept;
 
-  /// The slot, for the library's own composed operations.
+  /// Returns the slot, for the library's own composed operations.
   detail::descriptor* slot() noexcept { return descriptor_; }
 
  protected:
   using detail::io_object::io_object;
 
-  /// A synchronous call. Gives what moved.
+  /// Performs an operation in this call. Returns the number of bytes moved.
   std::size_t call_now(detail::file_operation& op, error_code& ec) const noexcept;
+  /// Moves the position of a stream_file: see basic_stream_file::seek().
   std::uint64_t seek_to(std::int64_t offset, seek_basis whence, error_code& ec) noexcept;
 };
 
-/// The typed face: executor and constructors.
+/// The typed part of files: executor and constructors.
 template <class Executor>
 class basic_file : public file_object {
  public:
+  /// The type of the executor.
   using executor_type = Executor;
 
+  /// Returns the executor that operations complete on.
   executor_type get_executor() const noexcept { return typed_.get(object_executor()); }
 
  protected:
+  /// Makes a closed file on `executor`.
   explicit basic_file(const Executor& executor)
       : file_object(any_io_executor(executor)), typed_(executor) {}
+  /// Makes a closed file that `context` drives, and whose operations complete on `executor`.
   basic_file(io_context& context, const Executor& executor)
       : file_object(context, any_io_executor(executor)), typed_(executor) {}
 

@@ -8,51 +8,63 @@
 
 namespace beck {
 
+/// A file that is read and written at offsets. Operations are not ordered. Thread, cancellation: as
+/// file_object.
 template <class Executor = any_io_executor>
 class basic_random_access_file : public basic_file<Executor> {
   using base = basic_file<Executor>;
 
  public:
+  /// How to open a file.
   using flags = file_object::flags;
+  /// The same type with another executor.
   template <class Other>
   struct rebind_executor {
     using other = basic_random_access_file<Other>;
   };
 
+  /// Makes a closed file.
   explicit basic_random_access_file(io_context& context)
     requires std::is_constructible_v<Executor, io_context::executor_type>
       : base(Executor(context.get_executor())) {}
+  /// Makes a closed file whose operations complete on `executor`. Throws io_error
+  /// (invalid_argument) unless its context is an io_context.
   explicit basic_random_access_file(const Executor& executor) : base(executor) {}
-  /// Driven by `context`, completing on any executor.
+  /// Makes a closed file that `context` drives, and whose operations complete on `executor`.
   basic_random_access_file(io_context& context, const Executor& executor)
       : base(context, executor) {}
+  /// Opens a file: see open(). Throws io_error.
   basic_random_access_file(io_context& context, detail::text_view path, flags how)
       : basic_random_access_file(context) {
     this->open(path, how);
   }
+  /// Takes over an open descriptor: see assign(). Throws io_error.
   basic_random_access_file(io_context& context, int handle) : basic_random_access_file(context) {
     this->assign(handle);
   }
 
-  /// Reads at least one byte, or reports: eof at or behind the end, 0 at once for an empty buffer.
+  /// Reads at least one byte at `offset`. Completes with (error_code, std::size_t): the number of
+  /// bytes, 0 at once for an empty buffer. Errors: eof at or behind the end; those of pread(2).
   /// Source: pread(2), preadv(2).
   detail::file_transfer async_read_some_at(std::uint64_t offset, mutable_buffer buffer) noexcept {
     return {detail::op_kind::file, detail::file_call::read,
             this->descriptor_,     offset,
             buffer.data(),         buffer.size()};
   }
+  /// As above, into a sequence of buffers.
   template <mutable_buffer_sequence B>
     requires(!detail::single_mutable_buffer<B>)
   detail::file_vector_transfer async_read_some_at(std::uint64_t offset, const B& buffers) noexcept {
     return {detail::op_kind::file, detail::file_call::read_vector, this->descriptor_, offset,
             buffers};
   }
+  /// As above. `token` takes (error_code, std::size_t).
   template <mutable_buffer_sequence B, class Token>
   auto async_read_some_at(std::uint64_t offset, const B& buffers, Token&& token) {
     return detail::launch(async_read_some_at(offset, buffers), static_cast<Token&&>(token));
   }
 
-  /// As with a mutable_buffer; see register_buffers().
+  /// As with a mutable_buffer, into a registered one; see register_buffers().
   template <detail::registered_buffer B>
   detail::file_transfer async_read_some_at(std::uint64_t offset, const B& buffer) noexcept {
     static_assert(std::is_same_v<B, mutable_registered_buffer>, "this buffer is only for writing");
@@ -61,7 +73,9 @@ class basic_random_access_file : public basic_file<Executor> {
     return op;
   }
 
-  /// Writes at least one byte, or reports. Source: pwrite(2), pwritev(2).
+  /// Writes at least one byte at `offset`. Completes with (error_code, std::size_t): the number of
+  /// bytes, 0 at once for an empty buffer. Errors: those of pwrite(2). Source: pwrite(2),
+  /// pwritev(2).
   detail::file_transfer async_write_some_at(std::uint64_t offset, const_buffer buffer) noexcept {
     return {detail::op_kind::file,
             detail::file_call::write,
@@ -70,6 +84,7 @@ class basic_random_access_file : public basic_file<Executor> {
             const_cast<void*>(buffer.data()),
             buffer.size()};
   }
+  /// As above, from a sequence of buffers.
   template <const_buffer_sequence B>
     requires(!detail::single_buffer<B>)
   detail::file_vector_transfer async_write_some_at(std::uint64_t offset,
@@ -77,11 +92,13 @@ class basic_random_access_file : public basic_file<Executor> {
     return {detail::op_kind::file, detail::file_call::write_vector, this->descriptor_, offset,
             buffers};
   }
+  /// As above. `token` takes (error_code, std::size_t).
   template <const_buffer_sequence B, class Token>
   auto async_write_some_at(std::uint64_t offset, const B& buffers, Token&& token) {
     return detail::launch(async_write_some_at(offset, buffers), static_cast<Token&&>(token));
   }
 
+  /// As with a const_buffer, from a registered one; see register_buffers().
   template <detail::registered_buffer B>
   detail::file_transfer async_write_some_at(std::uint64_t offset, const B& buffer) noexcept {
     detail::file_transfer op = async_write_some_at(offset, const_buffer(buffer.buffer()));
@@ -89,12 +106,13 @@ class basic_random_access_file : public basic_file<Executor> {
     return op;
   }
 
-  /// The synchronous forms; they wait for the device.
+  /// Reads at least one byte at `offset`; waits for the device. Returns the number of bytes.
   template <mutable_buffer_sequence B>
   std::size_t read_some_at(std::uint64_t offset, const B& buffers, error_code& ec) {
     auto op = async_read_some_at(offset, buffers);
     return this->call_now(op, ec);
   }
+  /// As above, and throws io_error on failure.
   template <mutable_buffer_sequence B>
   std::size_t read_some_at(std::uint64_t offset, const B& buffers) {
     error_code ec;
@@ -102,11 +120,13 @@ class basic_random_access_file : public basic_file<Executor> {
     detail::throw_if(ec, "read_some_at");
     return bytes;
   }
+  /// Writes at least one byte at `offset`; waits for the device. Returns the number of bytes.
   template <const_buffer_sequence B>
   std::size_t write_some_at(std::uint64_t offset, const B& buffers, error_code& ec) {
     auto op = async_write_some_at(offset, buffers);
     return this->call_now(op, ec);
   }
+  /// As above, and throws io_error on failure.
   template <const_buffer_sequence B>
   std::size_t write_some_at(std::uint64_t offset, const B& buffers) {
     error_code ec;
@@ -116,6 +136,7 @@ class basic_random_access_file : public basic_file<Executor> {
   }
 };
 
+/// A random-access file with any executor.
 using random_access_file = basic_random_access_file<>;
 
 }  // namespace beck

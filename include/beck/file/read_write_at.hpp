@@ -101,8 +101,9 @@ concept whole_write_buffer = registered_buffer<B> || single_buffer<B>;
 
 }  // namespace detail
 
-/// Reads until the buffers are full, or to the end of the file (eof, with what came before).
-/// Several may be under way.
+/// Reads at `offset` until the buffer is full or the file ends. Completes with (error_code,
+/// std::size_t): the number of bytes read, also with an error. Errors: eof at the end of the file.
+/// Several operations may be under way on one file.
 template <class Executor, detail::whole_read_buffer B>
 detail::file_transfer async_read_at(basic_random_access_file<Executor>& file, std::uint64_t offset,
                                     const B& buffer) noexcept {
@@ -110,12 +111,15 @@ detail::file_transfer async_read_at(basic_random_access_file<Executor>& file, st
   op.flags = detail::io_op::flag_all;
   return op;
 }
+/// As above. `token` takes (error_code, std::size_t).
 template <class Executor, detail::whole_read_buffer B, class Token>
   requires(!detail::completion_condition<std::decay_t<Token>>)
 auto async_read_at(basic_random_access_file<Executor>& file, std::uint64_t offset, const B& buffer,
                    Token&& token) {
   return detail::launch(beck::async_read_at(file, offset, buffer), static_cast<Token&&>(token));
 }
+/// Reads from any device with async_read_some_at() until `condition` is met, the buffers are full,
+/// or a step fails or moves nothing. Requires that the device outlives the operation.
 template <detail::async_random_access_read_device D, mutable_buffer_sequence B,
           detail::completion_condition C, class Token = deferred_t>
 auto async_read_at(D& device, std::uint64_t offset, const B& buffers, C condition,
@@ -124,6 +128,7 @@ auto async_read_at(D& device, std::uint64_t offset, const B& buffers, C conditio
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       steps(device, offset, buffers, static_cast<C&&>(condition)), token, device);
 }
+/// As above, until the buffers are full.
 template <detail::async_random_access_read_device D, mutable_buffer_sequence B,
           class Token = deferred_t>
   requires(!detail::completion_condition<std::decay_t<Token>> && !detail::registered_buffer<B>)
@@ -131,7 +136,8 @@ auto async_read_at(D& device, std::uint64_t offset, const B& buffers, Token&& to
   return beck::async_read_at(device, offset, buffers, transfer_all(), static_cast<Token&&>(token));
 }
 
-/// Writes everything. Gives how much was written, also with an error.
+/// Writes the whole buffer at `offset`. Completes with (error_code, std::size_t): the number of
+/// bytes written, also with an error.
 template <class Executor, detail::whole_write_buffer B>
 detail::file_transfer async_write_at(basic_random_access_file<Executor>& file, std::uint64_t offset,
                                      const B& buffer) noexcept {
@@ -139,12 +145,15 @@ detail::file_transfer async_write_at(basic_random_access_file<Executor>& file, s
   op.flags = detail::io_op::flag_all;
   return op;
 }
+/// As above. `token` takes (error_code, std::size_t).
 template <class Executor, detail::whole_write_buffer B, class Token>
   requires(!detail::completion_condition<std::decay_t<Token>>)
 auto async_write_at(basic_random_access_file<Executor>& file, std::uint64_t offset, const B& buffer,
                     Token&& token) {
   return detail::launch(beck::async_write_at(file, offset, buffer), static_cast<Token&&>(token));
 }
+/// Writes to any device with async_write_some_at() until `condition` is met, all is written, or a
+/// step fails or moves nothing. Requires that the device outlives the operation.
 template <detail::async_random_access_write_device D, const_buffer_sequence B,
           detail::completion_condition C, class Token = deferred_t>
 auto async_write_at(D& device, std::uint64_t offset, const B& buffers, C condition,
@@ -153,6 +162,7 @@ auto async_write_at(D& device, std::uint64_t offset, const B& buffers, C conditi
   return beck::async_compose<Token, void(error_code, std::size_t)>(
       steps(device, offset, buffers, static_cast<C&&>(condition)), token, device);
 }
+/// As above, until all is written.
 template <detail::async_random_access_write_device D, const_buffer_sequence B,
           class Token = deferred_t>
   requires(!detail::completion_condition<std::decay_t<Token>> && !detail::registered_buffer<B>)
@@ -160,7 +170,8 @@ auto async_write_at(D& device, std::uint64_t offset, const B& buffers, Token&& t
   return beck::async_write_at(device, offset, buffers, transfer_all(), static_cast<Token&&>(token));
 }
 
-/// The synchronous forms.
+/// Reads from any device with read_some_at() until the buffers are full, or a step fails or moves
+/// nothing. Blocks. Returns the number of bytes read, also with an error.
 template <class Device, mutable_buffer_sequence B>
 std::size_t read_at(Device& device, std::uint64_t offset, const B& buffers, error_code& ec) {
   transfer_all all;
@@ -171,6 +182,7 @@ std::size_t read_at(Device& device, std::uint64_t offset, const B& buffers, erro
         return device.read_some_at(offset + total, parts, ec);
       });
 }
+/// As above, and throws io_error on failure, with the number of bytes read as transferred().
 template <class Device, mutable_buffer_sequence B>
 std::size_t read_at(Device& device, std::uint64_t offset, const B& buffers) {
   error_code ec;
@@ -178,6 +190,8 @@ std::size_t read_at(Device& device, std::uint64_t offset, const B& buffers) {
   if (ec) detail::throw_error(ec, "read_at", total);
   return total;
 }
+/// Writes to any device with write_some_at() until all is written, or a step fails or moves
+/// nothing. Blocks. Returns the number of bytes written, also with an error.
 template <class Device, const_buffer_sequence B>
 std::size_t write_at(Device& device, std::uint64_t offset, const B& buffers, error_code& ec) {
   transfer_all all;
@@ -188,6 +202,7 @@ std::size_t write_at(Device& device, std::uint64_t offset, const B& buffers, err
         return device.write_some_at(offset + total, parts, ec);
       });
 }
+/// As above, and throws io_error on failure, with the number of bytes written as transferred().
 template <class Device, const_buffer_sequence B>
 std::size_t write_at(Device& device, std::uint64_t offset, const B& buffers) {
   error_code ec;
