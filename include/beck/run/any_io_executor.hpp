@@ -21,7 +21,7 @@
 
 namespace beck {
 
-/// Where work runs; the base of io_context and of users' own contexts.
+/// A place where work runs: the base of io_context, thread_pool and users' own contexts.
 class execution_context {
  public:
   execution_context() = default;
@@ -142,22 +142,25 @@ concept user_executor =  // in this order: asking a class for its copies may ask
 
 }  // namespace detail
 
-/// A copyable, comparable handle to any executor; empty when default-constructed.
+/// A copyable, comparable handle to any executor; empty when default-constructed. Except for bool
+/// conversion, comparison and copies, functions require that it is not empty.
 /// Thread: copies may be used from any thread. Size: 16 bytes. Copying allocates nothing.
 class any_io_executor {
  public:
+  /// Makes an empty one.
   any_io_executor() noexcept = default;
-  /// A counted executor gives one reference away.
+  /// For the library. Takes over one reference if the executor is counted.
   any_io_executor(const detail::executor_table* table, void* self) noexcept
       : table_(table), self_(self) {}
 
+  /// Converts from an executor of the library.
   template <detail::native_executor E>
   any_io_executor(const E& executor) noexcept
       : any_io_executor(executor.table(), executor.target()) {
     if constexpr (requires { requires E::is_counted; }) retain();
   }
 
-  /// Boxes a user's executor. Throws std::bad_alloc.
+  /// Converts from a user's executor, which is moved into a counted block. Throws std::bad_alloc.
   template <detail::user_executor E>
     requires(!detail::native_executor<E>)
   any_io_executor(E executor);
@@ -168,6 +171,7 @@ class any_io_executor {
   }
   any_io_executor(any_io_executor&& other) noexcept
       : table_(std::exchange(other.table_, nullptr)), self_(std::exchange(other.self_, nullptr)) {}
+  /// Takes over `other`.
   any_io_executor& operator=(any_io_executor other) noexcept {
     std::swap(table_, other.table_);
     std::swap(self_, other.self_);
@@ -177,24 +181,31 @@ class any_io_executor {
     if (table_ != nullptr && table_->release != nullptr) table_->release(self_);
   }
 
+  /// Returns whether it is not empty.
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
-  /// The context behind it, or nullptr when a user's executor names none. Requires: not empty.
+  /// Returns the context, or nullptr if a user's executor names none.
   execution_context* context_or_null() const noexcept { return table_->context(self_); }
+  /// Returns the context. Requires that there is one.
   execution_context& context() const noexcept { return *table_->context(self_); }
 
-  /// Queues an entry; never runs it inside this call. Requires: not empty. Any thread.
+  /// For the library: queues an entry; never runs it inside this call. Thread: any.
   void post(detail::queue_entry* entry) const { table_->post(self_, entry); }
-  /// True if the caller is inside an entry of this executor, so that work may run at once.
+  /// Returns whether the caller is inside an entry of this executor, so that work may run at once;
+  /// false for a user's executor.
   bool running_in_this_thread() const noexcept { return table_->running_here(self_); }
+  /// Adds one unit of outstanding work, which keeps the context's run() from returning.
   void on_work_started() const noexcept { table_->work(self_, 1); }
+  /// Takes one unit of outstanding work away.
   void on_work_finished() const noexcept { table_->work(self_, -1); }
 
-  /// Runs `f` now if the caller is inside this executor, else queues it.
+  /// Runs `f` now if the caller is inside this executor, else queues it. Throws std::bad_alloc.
   template <class F>
   void execute(F&& f) const;
 
+  /// Returns the functions of the executor, for the library.
   const detail::executor_table* table() const noexcept { return table_; }
+  /// Returns the object of table()'s functions.
   void* target() const noexcept { return self_; }
 
   friend bool operator==(const any_io_executor& a, const any_io_executor& b) noexcept {
@@ -234,10 +245,11 @@ inline void disown(const any_io_executor& executor, owned_tree& tree) noexcept {
 
 }  // namespace detail
 
-/// Holds the executor during an upcall and ends the outstanding work that the operation counted
-/// there.
+/// For the library: keeps the executor during an upcall and then ends the outstanding work that the
+/// operation counted there.
 class outstanding_work {
  public:
+  /// Takes over the work if `counted`.
   outstanding_work(any_io_executor executor, bool counted) noexcept
       : executor_(static_cast<any_io_executor&&>(executor)), counted_(counted) {}
   ~outstanding_work() {
@@ -245,6 +257,7 @@ class outstanding_work {
   }
   outstanding_work(const outstanding_work&) = delete;
   outstanding_work& operator=(const outstanding_work&) = delete;
+  /// Returns the executor.
   const any_io_executor& executor() const noexcept { return executor_; }
 
  private:
@@ -333,6 +346,7 @@ const executor_table executor_box<E>::table{&post,   &running_here, &work,    &c
 
 }  // namespace detail
 
+/// Boxes a user's executor. Throws std::bad_alloc.
 template <detail::user_executor E>
   requires(!detail::native_executor<E>)
 any_io_executor::any_io_executor(E executor)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// as_tuple: the completion's arguments as one std::tuple, the error among them. Built-in operations
-// that are awaited need no handler for it.
+// as_tuple: a token that makes one std::tuple of the completion's arguments, the error among them.
+// Built-in operations that are awaited need no handler for it.
 #pragma once
 
 #include <beck/detail/awaited_result.hpp>
@@ -73,12 +73,13 @@ class tuple_adapter {
 
 }  // namespace detail
 
+/// The token that as_tuple() returns.
 template <class Token>
 using as_tuple_t = detail::token_adapter<detail::tuple_adapter, Token>;
 
 namespace detail {
 
-/// `as_tuple(token)`: the token is given a std::tuple; `as_tuple` alone stands for
+/// `as_tuple(token)`: the token gets a std::tuple; `as_tuple` alone stands for
 /// as_tuple(deferred).
 class as_tuple_function : public as_tuple_t<deferred_t> {
  public:
@@ -91,6 +92,9 @@ class as_tuple_function : public as_tuple_t<deferred_t> {
 
 }  // namespace detail
 
+/// `as_tuple(token)` completes `token` with one std::tuple of the operation's results; `as_tuple`
+/// alone is as_tuple(deferred): `auto [ec, n] = co_await socket.async_read_some(buffer,
+/// as_tuple);`.
 inline constexpr detail::as_tuple_function as_tuple{};
 
 template <class Signature>

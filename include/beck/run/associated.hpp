@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a completion handler carries besides its call operator: an executor, an allocator, an
-// immediate executor, a cancellation slot. Asio's names; a handler offers them by members
+// The properties of a completion handler besides its call operator: an executor, an allocator, an
+// immediate executor, a cancellation slot. Asio's names; a handler has them by members
 // (get_executor, get_allocator, get_immediate_executor, get_cancellation_slot), by specialising the
 // traits, or by wrapping a handler that does.
 #pragma once
@@ -15,16 +15,22 @@
 
 namespace beck {
 
-/// The allocator of handlers that bring none: the recycled blocks of detail/block.hpp.
+/// The allocator of handlers that have none: the recycled blocks of detail/block.hpp. Thread: any.
 template <class T = void>
 class recycling_allocator {
  public:
+  /// The type of the objects.
   using value_type = T;
+  /// Has no state.
   recycling_allocator() noexcept = default;
+  /// Rebinds.
   template <class U>
   recycling_allocator(const recycling_allocator<U>&) noexcept {}
+  /// Returns memory for `n` objects. Throws std::bad_alloc.
   T* allocate(std::size_t n) { return static_cast<T*>(detail::allocate_block(n * sizeof(T))); }
+  /// Frees memory from allocate().
   void deallocate(T* p, std::size_t) noexcept { detail::free_block(p); }
+  /// Returns true.
   template <class U>
   bool operator==(const recycling_allocator<U>&) const noexcept {
     return true;
@@ -106,43 +112,50 @@ struct cancellation_slot_query {
 
 }  // namespace detail
 
-/// The executor on which a handler of type T wants to be called.
+/// The executor on which a handler of type T is to be called. May be specialised.
 template <class T, class Fallback = any_io_executor>
 struct associated_executor : detail::association<detail::executor_query, T, Fallback> {};
-/// The executor on which a handler may be called at once when an operation finishes immediately.
+/// The executor on which a handler may be called at once when an operation completes immediately.
+/// May be specialised.
 template <class T, class Fallback = any_io_executor>
 struct associated_immediate_executor
     : detail::association<detail::immediate_executor_query, T, Fallback> {};
-/// The allocator for the memory that an operation needs while it waits to call the handler.
+/// The allocator for the memory that an operation needs while it waits. May be specialised.
 template <class T, class Fallback = recycling_allocator<>>
 struct associated_allocator : detail::association<detail::allocator_query, T, Fallback> {};
 
-/// The slot through which the operation can be cancelled.
+/// The slot through which an operation can be cancelled. May be specialised.
 template <class T, class Fallback = cancellation_slot>
 struct associated_cancellation_slot
     : detail::association<detail::cancellation_slot_query, T, Fallback> {};
 
+/// Returns the executor of `handler`, or `fallback` if it has none.
 template <class T, class F = any_io_executor>
 auto get_associated_executor(const T& handler, const F& fallback = F()) noexcept {
   return associated_executor<T, F>::get(handler, fallback);
 }
+/// Returns the immediate executor of `handler`, or `fallback` if it has none.
 template <class T, class F = any_io_executor>
 auto get_associated_immediate_executor(const T& handler, const F& fallback = F()) noexcept {
   return associated_immediate_executor<T, F>::get(handler, fallback);
 }
+/// Returns the allocator of `handler`, or `fallback` if it has none.
 template <class T, class F = recycling_allocator<>>
 auto get_associated_allocator(const T& handler, const F& fallback = F()) noexcept {
   return associated_allocator<T, F>::get(handler, fallback);
 }
 
+/// Returns the cancellation slot of `handler`, or `fallback` if it has none.
 template <class T, class F = cancellation_slot>
 auto get_associated_cancellation_slot(const T& handler, const F& fallback = F()) noexcept {
   return associated_cancellation_slot<T, F>::get(handler, fallback);
 }
 
+/// The type that get_associated_executor() returns.
 template <class T, class F = any_io_executor>
 using associated_executor_t =
     decltype(beck::get_associated_executor(std::declval<const T&>(), std::declval<const F&>()));
+/// The type that get_associated_allocator() returns.
 template <class T, class F = recycling_allocator<>>
 using associated_allocator_t =
     decltype(beck::get_associated_allocator(std::declval<const T&>(), std::declval<const F&>()));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Completion tokens: how an initiating function meets what the caller wants (a callback, an
+// Completion tokens: how the caller of an initiating function receives the result (a callback, an
 // awaitable, a future). async_initiate and async_result are the customisation points, with Asio's
-// names; operations that the library brings take a shorter way for plain callables
+// names; operations of the library take a shorter way for plain callables
 // (detail/callback_operation.hpp).
 #pragma once
 
@@ -16,14 +16,17 @@ namespace beck {
 struct deferred_t {
   constexpr deferred_t() noexcept = default;
 };
+/// The default token: `co_await socket.async_read_some(buffer, deferred)`.
 inline constexpr deferred_t deferred{};
 
 /// The token that drops the result.
 struct detached_t {
   constexpr detached_t() noexcept = default;
+  /// Drops the results.
   template <class... A>
   void operator()(A&&...) const noexcept {}
 };
+/// The token that drops the result: `co_spawn(context, work(), detached)`.
 inline constexpr detached_t detached{};
 
 /// The token whose awaited result is the value, or an exception: as Asio's.
@@ -31,16 +34,19 @@ template <class Executor = any_io_executor>
 struct use_awaitable_t {
   constexpr use_awaitable_t() noexcept = default;
 };
+/// The token for Asio's style: co_await returns the value or throws io_error.
 inline constexpr use_awaitable_t<> use_awaitable{};
 
 /// Maps a token and a signature to a handler and a return value. The primary template is for
-/// callables: the token is the handler and nothing is returned. Specialise it for your own tokens
-/// with `template <class Init, class Tok, class... Args> static auto initiate(Init&&, Tok&&,
-/// Args&&...)`.
+/// callables: the token is the handler and the function returns the initiation's result. Specialise
+/// it for other tokens with `template <class Init, class Tok, class... Args> static auto
+/// initiate(Init&&, Tok&&, Args&&...)`.
 template <class Token, class Signature>
 class async_result {
  public:
+  /// Tells the primary template from specialisations.
   using unspecialised = void;
+  /// Calls `initiation(token, args...)`.
   template <class Initiation, class Tok, class... Args>
   static auto initiate(Initiation&& initiation, Tok&& token, Args&&... args) {
     return static_cast<Initiation&&>(initiation)(static_cast<Tok&&>(token),
@@ -72,6 +78,7 @@ inline constexpr bool accepts_signature<H, R(A...)> =
 
 }  // namespace detail
 
+/// A callable that can be moved and called with the arguments of the signature.
 template <class H, class Signature>
 concept completion_handler_for =
     std::is_move_constructible_v<H> && detail::accepts_signature<H, Signature>;
@@ -106,7 +113,7 @@ using namespace functions;
 }  // namespace detail
 
 /// Calls `initiation(handler, args...)` with the handler that `token` stands for, now or (deferred
-/// tokens) when the result is awaited; gives what the token returns.
+/// tokens) when the result is awaited. Returns the result of the token's async_result::initiate().
 template <class Token, class Signature, class Initiation, class... Args>
 auto async_initiate(Initiation&& initiation, std::type_identity_t<Token>& token, Args&&... args) {
   if constexpr (completion_token_for<Token, Signature>) {

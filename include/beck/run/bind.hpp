@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // bind_executor, bind_immediate_executor, bind_allocator, bind_cancellation_slot: tokens and
-// handlers that answer one query themselves and leave the others to what they wrap. With Asio's
-// names and meaning.
+// handlers with one associated property of their own, and the others of the wrapped one. With
+// Asio's names and meaning.
 #pragma once
 
 #include <beck/detail/token_adapter.hpp>
@@ -55,14 +55,18 @@ class bound_cancellation_slot : public association_adapter {
 
 }  // namespace detail
 
+/// The type that bind_executor() returns.
 template <class T, class Executor>
 using executor_binder = detail::token_adapter<detail::bound_executor<Executor>, T>;
+/// The type that bind_immediate_executor() returns.
 template <class T, class Executor>
 using immediate_executor_binder =
     detail::token_adapter<detail::bound_immediate_executor<Executor>, T>;
+/// The type that bind_allocator() returns.
 template <class T, class Allocator>
 using allocator_binder = detail::token_adapter<detail::bound_allocator<Allocator>, T>;
 
+/// The type that bind_cancellation_slot() returns.
 template <class T>
 using cancellation_slot_binder = detail::token_adapter<detail::bound_cancellation_slot, T>;
 
@@ -85,8 +89,8 @@ using namespace functions;
 
 }  // namespace detail
 
-/// The completion handler runs on `where` (an executor, or a context with one). A coroutine that
-/// awaits with such a token still continues on its own executor.
+/// Returns a token whose handler runs on `where` (an executor, or a context with one). A coroutine
+/// that awaits with such a token still continues on its own executor.
 template <class Where, class T>
 auto bind_executor(Where&& where, T&& token) {
   using executor = std::decay_t<decltype(detail::executor_of(where))>;
@@ -94,8 +98,8 @@ auto bind_executor(Where&& where, T&& token) {
       detail::bound_executor<executor>(detail::executor_of(where)), static_cast<T&&>(token));
 }
 
-/// If the operation finishes at once the handler may be called inside the initiating function, on
-/// `where`. The runner bounds the depth and the budget: past them it is queued.
+/// Returns a token whose handler may be called inside the initiating function, on `where`, if the
+/// operation completes at once. The runner bounds depth and budget: beyond them it is queued.
 template <class Where, class T>
 auto bind_immediate_executor(Where&& where, T&& token) {
   using executor = std::decay_t<decltype(detail::executor_of(where))>;
@@ -104,34 +108,37 @@ auto bind_immediate_executor(Where&& where, T&& token) {
       static_cast<T&&>(token));
 }
 
-/// The memory that the operation needs while it waits comes from `allocator` (rebound).
+/// Returns a token whose operation allocates with `allocator` (rebound).
 template <class Allocator, class T>
 auto bind_allocator(const Allocator& allocator, T&& token) {
   return allocator_binder<std::decay_t<T>, Allocator>(detail::bound_allocator<Allocator>(allocator),
                                                       static_cast<T&&>(token));
 }
 
-/// The operation listens to `slot`: its signal can cancel it. For a coroutine that is spawned so, a
-/// terminal request stops its scope. Reads and writes of one step accept every type of request,
-/// composed ones terminal and partial.
+/// Returns a token whose operation can be cancelled by the signal of `slot`. With co_spawn(), a
+/// terminal request stops the coroutine's scope. Reads and writes of one step accept every type of
+/// request, composed ones terminal and partial.
 template <class T>
 auto bind_cancellation_slot(cancellation_slot slot, T&& token) {
   return cancellation_slot_binder<std::decay_t<T>>(detail::bound_cancellation_slot(slot),
                                                    static_cast<T&&>(token));
 }
 
-/// Without a token: for the default one.
+/// As above, around the default token.
 template <class Where>
 auto bind_executor(Where&& where) {
   return beck::bind_executor(static_cast<Where&&>(where), deferred);
 }
+/// As above, around the default token.
 template <class Where>
 auto bind_immediate_executor(Where&& where) {
   return beck::bind_immediate_executor(static_cast<Where&&>(where), deferred);
 }
+/// As above, around the default token.
 inline auto bind_cancellation_slot(cancellation_slot slot) {
   return beck::bind_cancellation_slot(slot, deferred);
 }
+/// As above, around the default token.
 template <class Allocator>
 auto bind_allocator(const Allocator& allocator) {
   return beck::bind_allocator(allocator, deferred);

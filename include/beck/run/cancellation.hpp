@@ -13,8 +13,8 @@
 
 namespace beck {
 
-/// What a request to cancel may leave behind. A request names what the requester accepts, an
-/// operation acts on it if it can guarantee one of these.
+/// The guarantees that a request to cancel asks for. A request names those that the requester
+/// accepts; an operation acts on it if it can keep one of them.
 enum class cancellation_type : unsigned {
   none = 0,
   terminal = 1,  ///< the object may only be closed or destroyed afterwards
@@ -22,12 +22,15 @@ enum class cancellation_type : unsigned {
   total = 4,     ///< no side effects
   all = 7,
 };
+/// Returns the union.
 constexpr cancellation_type operator|(cancellation_type a, cancellation_type b) noexcept {
   return static_cast<cancellation_type>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
+/// Returns the intersection.
 constexpr cancellation_type operator&(cancellation_type a, cancellation_type b) noexcept {
   return static_cast<cancellation_type>(static_cast<unsigned>(a) & static_cast<unsigned>(b));
 }
+/// Returns whether `a` is none.
 constexpr bool operator!(cancellation_type a) noexcept { return a == cancellation_type::none; }
 
 class cancellation_signal;
@@ -63,15 +66,18 @@ class cancellation_slot;
 /// operation that listens; emit() inside the executor of its handler.
 class cancellation_signal {
  public:
+  /// Makes a signal without a listener.
   cancellation_signal() noexcept = default;
   cancellation_signal(const cancellation_signal&) = delete;
   cancellation_signal& operator=(const cancellation_signal&) = delete;
+  /// Destroys the handler in the slot.
   ~cancellation_signal() { clear(); }
 
-  /// Asks what listens to end, if anything does.
+  /// Requests cancellation from the listener, if there is one.
   void emit(cancellation_type type) {
     if (hook_ != nullptr) hook_->call_(*hook_, type);
   }
+  /// Returns the slot.
   cancellation_slot slot() noexcept;
 
  private:
@@ -89,25 +95,30 @@ class cancellation_signal {
 /// default-constructed.
 class cancellation_slot {
  public:
+  /// Makes a disconnected slot.
   constexpr cancellation_slot() noexcept = default;
 
+  /// Returns whether there is a signal.
   bool is_connected() const noexcept { return signal_ != nullptr; }
+  /// Returns whether there is a handler.
   bool has_handler() const noexcept { return signal_ != nullptr && signal_->hook_ != nullptr; }
 
-  /// `handler(type)` is called for each request from here on, in place of what was there; gives the
-  /// stored handler. Throws std::bad_alloc. Requires: is_connected().
+  /// Stores `handler`, which is called as `handler(type)` for each request, in place of an earlier
+  /// one. Returns the stored handler. Throws std::bad_alloc. Requires is_connected().
   template <class Handler>
   std::decay_t<Handler>& assign(Handler&& handler) const {
     return emplace<std::decay_t<Handler>>(static_cast<Handler&&>(handler));
   }
+  /// As assign(), and constructs the handler in place.
   template <class Handler, class... Args>
   Handler& emplace(Args&&... args) const;
 
-  /// An operation listens with what it has; clear() before that ends.
+  /// For the library: sets a listener that the operation contains; clear() comes before its end.
   void connect(detail::cancellation_hook& hook) const noexcept {
     signal_->clear();
     signal_->hook_ = &hook;
   }
+  /// Destroys the handler.
   void clear() const noexcept {
     if (signal_ != nullptr) signal_->clear();
   }
@@ -122,6 +133,7 @@ class cancellation_slot {
   cancellation_signal* signal_ = nullptr;
 };
 
+/// Returns the slot.
 inline cancellation_slot cancellation_signal::slot() noexcept { return cancellation_slot(this); }
 
 namespace detail {
@@ -150,6 +162,7 @@ class assigned_handler final : public cancellation_hook {
 
 }  // namespace detail
 
+/// Constructs a handler in place.
 template <class Handler, class... Args>
 Handler& cancellation_slot::emplace(Args&&... args) const {
   using stored = detail::assigned_handler<Handler>;
@@ -165,31 +178,34 @@ Handler& cancellation_slot::emplace(Args&&... args) const {
   return made->handler();
 }
 
-/// What a composed operation keeps: it listens to the slot of its handler, remembers what was asked
-/// for, and passes it on to the operation that it is in. Copies share one state; empty if
-/// default-constructed or made of a disconnected slot.
+/// The state of a composed operation: it listens to the slot of its handler, remembers the
+/// requests, and passes them on to the operation that is under way. Copies share one state; empty
+/// if default-constructed or made of a disconnected slot.
 class cancellation_state {
  public:
-  /// Which requests are passed on, and as what. The default: terminal ones only.
+  /// A function that maps a request to the one that is passed on. The default passes terminal ones
+  /// only.
   using filter_function = cancellation_type (*)(cancellation_type type);
+  /// Returns the terminal part of `type`.
   static cancellation_type terminal_only(cancellation_type type) noexcept {
     return type & cancellation_type::terminal;
   }
 
+  /// Makes an empty state.
   cancellation_state() noexcept = default;
-  /// Throws std::bad_alloc.
+  /// Listens to `slot`. Throws std::bad_alloc.
   explicit cancellation_state(cancellation_slot slot, filter_function filter = &terminal_only)
       : shared_(slot.is_connected() ? &slot.emplace<shared>(filter) : nullptr) {}
 
-  /// For the operations inside.
+  /// Returns the slot for the operations inside.
   cancellation_slot slot() const noexcept {
     return shared_ != nullptr ? shared_->signal.slot() : cancellation_slot();
   }
-  /// What was asked for so far.
+  /// Returns the requests so far that passed the filter.
   cancellation_type cancelled() const noexcept {
     return shared_ != nullptr ? shared_->asked : cancellation_type::none;
   }
-  /// Forgets it (some of it).
+  /// Forgets the requests in `mask`.
   void clear(cancellation_type mask = cancellation_type::all) noexcept {
     if (shared_ == nullptr) return;
     const auto kept = ~static_cast<unsigned>(mask) & static_cast<unsigned>(shared_->asked);

@@ -168,10 +168,10 @@ class composed_initiation {
 /// Starts an operation whose steps are calls of `implementation(self, results of the last
 /// step...)`, the first one without results. `self` is the handler for the next step and has
 /// complete(results of the operation). `places` are the I/O objects or executors that the operation
-/// uses: outstanding work is counted on them until the operation completes, and the first one is
-/// where it completes if the token does not say. Throws what starting the first step throws.
-/// Cancellation: that of its steps. Not guaranteed: that `implementation` stays at one address;
-/// what must is to be owned through a pointer.
+/// uses: outstanding work is counted on them until the operation completes, and it completes on the
+/// first one if the token names no executor. Throws the exceptions of the first step. Cancellation:
+/// that of its steps. Not guaranteed: that `implementation` stays at one address; own objects that
+/// must not move through a pointer.
 template <class Token, class Signature, class Implementation, class... Places>
 auto async_compose(Implementation&& implementation, std::type_identity_t<Token>& token,
                    Places&&... places) {

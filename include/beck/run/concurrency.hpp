@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Which threads may use a synchronisation primitive. As any object it belongs to one thread at a
+// The threads that may use a synchronisation primitive. By default it belongs to one thread at a
 // time (one context, or a strand), and then its uncontended paths are a few plain instructions. One
 // that is constructed with beck::concurrent may be used from any thread: the same state behind a
 // spin lock, which is held for a few instructions and never while code of the user runs.
@@ -17,6 +17,7 @@ class concurrent_t {
 
 }  // namespace detail
 
+/// Selects the constructors of primitives for several threads at once.
 inline constexpr detail::concurrent_t concurrent{};
 
 namespace detail {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Awaiting what async_initiate starts: the deferred and use_awaitable tokens for operations that
-// users write. The result waits in the awaiting frame; nothing is allocated for it.
+// The deferred and use_awaitable tokens for operations that users start with async_initiate. The
+// result is stored in the awaiting frame; nothing is allocated for it.
 #pragma once
 
 #include <beck/detail/late.hpp>
@@ -80,6 +80,7 @@ concept gives_operation = requires(Initiation&& i) { static_cast<Initiation&&>(i
 template <class Signature>
 class async_result<deferred_t, Signature> {
  public:
+  /// Returns the operation, which starts when it is awaited or called with a token.
   template <class Initiation, class Tok, class... Args>
   static auto initiate(Initiation&& initiation, Tok&&, Args&&... args) {
     if constexpr (detail::gives_operation<std::decay_t<Initiation>>) {
@@ -95,6 +96,7 @@ class async_result<deferred_t, Signature> {
 template <class Executor, class Signature>
 class async_result<use_awaitable_t<Executor>, Signature> {
  public:
+  /// Returns the operation, whose awaited result is the value or an exception.
   template <class Initiation, class Tok, class... Args>
   static auto initiate(Initiation&& initiation, Tok&&, Args&&... args) {
     if constexpr (detail::gives_operation<std::decay_t<Initiation>>) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // beck::op: the base of operations that users write as objects. Such an operation is awaited in the
-// frame of its coroutine, without suspension if it is ready, and takes every token; nothing in it
-// is a template of either, so its code may live in a .cpp file.
+// frame of its coroutine, without suspension if it is ready, and takes every token; it is a
+// template of neither, so its code may be in a .cpp file.
 #pragma once
 
 #include <beck/base/assert.hpp>
@@ -10,7 +10,8 @@
 
 namespace beck {
 
-/// Derive from it, name the class and the signature, and say how it starts:
+/// An operation of the user. Derive from it, name the class and the signature, and say how it
+/// starts:
 ///
 ///   class read_line : public beck::op<read_line, void(beck::error_code, std::size_t)> {
 ///    public:
@@ -19,42 +20,47 @@ namespace beck {
 ///       const auto at = text_->find('\n');
 ///       return at != text_->npos && finish(beck::error_code(), at + 1);
 ///     }
-///     void initiate(handler done) {        // else: start something that calls `done`
+///     void initiate(handler done) {        // else: starts an operation that calls `done`
 ///       beck::async_read_until(*socket_, beck::dynamic_buffer(*text_), '\n', std::move(done));
 ///     }
 ///    ...
 ///   auto [ec, n] = co_await read_line(socket, text);       read_line(socket, text)(token);
 ///
-/// ready() is asked once for each start, before initiate(), by the thread that awaits or starts.
-/// What it finishes costs one unit of the runner's budget; without budget, and with a handler, it
-/// goes through the queue. `done` is move-only and has the executor of what waits. It may be called
-/// on any thread, also inside initiate(), but once; what waits continues on its own executor, never
-/// inside the call. Destroyed uncalled it abandons the operation: a handler is destroyed un-run, a
-/// coroutine stays suspended until its tree goes. With a handler that has no executor the operation
-/// completes on `get_executor()` of the derived class, if there is one, else on the current
-/// executor.
+/// ready() is called once for each start, before initiate(), by the thread that awaits or starts.
+/// An operation that it finishes costs one unit of the runner's budget; without budget, and with a
+/// handler that has no immediate executor, its completion goes through the queue. `done` is
+/// move-only and has the executor of the waiting coroutine or handler. It may be called on any
+/// thread, also inside initiate(), but once; the waiting coroutine or handler continues on its own
+/// executor, never inside the call. If `done` is destroyed without a call the operation is
+/// abandoned: a handler is destroyed un-run, a coroutine stays suspended until its tree is
+/// destroyed. With a handler that has no executor the operation completes on `get_executor()` of
+/// the derived class, if there is one, else on the current executor.
 ///
-/// Cancellation: `done` has a cancellation slot, so operations that it is given to are cancelled
-/// when the coroutine's scope is stopped, or when the slot of a handler asks for it. Where that is
-/// not enough Derived has `void cancel() noexcept` and gives an error_code first; then cancel() is
-/// called instead, inside the executor of what waits. It makes the operation call `done` soon, with
-/// operation_aborted if nothing better is there (a scope turns that into error::timeout where a
-/// time limit was the reason); `done` may be called inside. If `done` has been called already
-/// cancel() does nothing. Derived's other values must be default-constructible.
+/// Cancellation: `done` has a cancellation slot, so operations that it is passed to are cancelled
+/// when the coroutine's scope is stopped, or when the slot of a handler requests it. Where that is
+/// not enough, Derived has `void cancel() noexcept`, and its signature begins with an error_code;
+/// then cancel() is called instead, inside the executor of the waiting coroutine or handler. It
+/// makes the operation call `done` soon, with operation_aborted if there is no better result (a
+/// scope turns that into error::timeout where a time limit was the reason); `done` may be called
+/// inside. If `done` has been called already cancel() does nothing. Derived's other values must be
+/// default-constructible.
 ///
-/// io_context::dump() names what waits for it after the class, or as Derived says:
-/// `static constexpr const char* waits_for = "read_line";`. So do exceptions: "read_line: ...".
+/// io_context::dump() names the operation after the class, or as Derived says: `static constexpr
+/// const char* waits_for = "read_line";`. So do exceptions: "read_line: ...".
 ///
 /// Requires: Derived is not final, and is moved only before it starts. From then on it stays where
-/// it is, so initiate() may hand out `this`, until `done` is called or destroyed. Memory: none when
+/// it is, so initiate() may pass `this` on, until `done` is called or destroyed. Memory: none when
 /// awaited; one recycled block with a handler.
 template <class Derived, class Signature>
 class op;
 
+/// The only specialisation: an operation that completes with values of the types A.
 template <class Derived, class... A>
 class op<Derived, void(A...)> : public detail::result_slot<A...> {
  public:
+  /// The arguments of the completion.
   using signature = void(A...);
+  /// The type of `done`.
   using handler = detail::result_handler<A...>;
 
   bool await_ready() {
@@ -102,6 +108,7 @@ class op<Derived, void(A...)> : public detail::result_slot<A...> {
     }
   }
 
+  /// Starts the operation. `token` takes the arguments of the signature.
   template <class Token>
   auto operator()(Token&& token) && {
     return detail::launch(static_cast<Derived&&>(*this), static_cast<Token&&>(token));
@@ -113,9 +120,9 @@ class op<Derived, void(A...)> : public detail::result_slot<A...> {
   op& operator=(op&&) = delete;
   ~op() = default;
 
-  /// Never ready: hidden by the derived class's own.
+  /// Returns false; hidden by the derived class's own.
   static constexpr bool ready() noexcept { return false; }
-  /// Sets the result, inside ready(). Gives true.
+  /// Sets the result, inside ready(). Returns true.
   bool finish(A... results) {
     this->set(static_cast<A&&>(results)...);
     return true;
@@ -174,6 +181,7 @@ class op<Derived, void(A...)> : public detail::result_slot<A...> {
       signal_.emit(type);
     }
   }
+  /// Returns the slot that cancels operations started with `done`.
   cancellation_slot own_slot() noexcept { return signal_.slot(); }
 
  private:

@@ -158,11 +158,10 @@ using namespace functions;
 
 }  // namespace detail
 
-/// Queues a callable on `where` (an executor, or something that has one); it never runs inside this
+/// Queues a callable on `where` (an executor, or an object that has one); it never runs inside this
 /// call. Posts from one thread to one context run in order. A callable with an associated executor
-/// runs there, after its turn on `where`. With a token the completion has no arguments; without
-/// one: `co_await post(where)`. Throws std::bad_alloc for a callable; nothing is queued then. Any
-/// thread.
+/// runs there, after its turn on `where`. With another token the completion has no arguments.
+/// Throws std::bad_alloc for a callable; nothing is queued then. Thread: any.
 template <detail::execution_place P, detail::nullary_token T>
 [[gnu::always_inline]] inline auto post(P&& where, T&& token) {
   if constexpr (detail::plain_handler<std::decay_t<T>, void()>) {
@@ -172,28 +171,31 @@ template <detail::execution_place P, detail::nullary_token T>
                           static_cast<T&&>(token));
   }
 }
+/// Continues the awaiting coroutine behind the entries that are queued on `where`: `co_await
+/// post(where)`.
 template <detail::execution_place P>
 detail::hop_operation post(P&& where) {
   return detail::hop_operation(detail::executor_at(where), false);
 }
 
+/// Refuses, at compile time, an argument that is no token.
 template <detail::execution_place P, class T>
 void post(P&&, T&&) {
   detail::refuse_token<void(), std::decay_t<T>>();
 }
 
-/// As post(), with the hint that the callable continues what runs now.
+/// As post(), with the hint that the callable continues the present one.
 template <detail::execution_place P, detail::nullary_token T>
 auto defer(P&& where, T&& token) {
   return beck::post(static_cast<P&&>(where), static_cast<T&&>(token));
 }
+/// As post(where).
 template <detail::execution_place P>
 detail::hop_operation defer(P&& where) {
   return detail::hop_operation(detail::executor_at(where), false);
 }
 
 /// Runs the callable inside this call if the caller already is inside `where`, else as post().
-/// Awaited, it continues at once then, as the budget allows.
 template <detail::execution_place P, detail::nullary_token T>
 auto dispatch(P&& where, T&& token) {
   if constexpr (detail::plain_handler<std::decay_t<T>, void()>) {
@@ -203,6 +205,8 @@ auto dispatch(P&& where, T&& token) {
                           static_cast<T&&>(token));
   }
 }
+/// Continues the awaiting coroutine at once if it already is inside `where` and the budget allows,
+/// else as post(where).
 template <detail::execution_place P>
 detail::hop_operation dispatch(P&& where) {
   return detail::hop_operation(detail::executor_at(where), true);
@@ -234,22 +238,26 @@ using namespace functions;
 
 }  // namespace detail
 
+/// Queues a callable on its associated executor, by default on the current one.
 template <detail::nullary_token T>
   requires(!detail::execution_place<T>)
 auto post(T&& token) {
   return beck::post(detail::own_executor(token), static_cast<T&&>(token));
 }
+/// Defers a callable on its associated executor, by default on the current one.
 template <detail::nullary_token T>
   requires(!detail::execution_place<T>)
 auto defer(T&& token) {
   return beck::defer(detail::own_executor(token), static_cast<T&&>(token));
 }
+/// Dispatches a callable on its associated executor, by default on the current one.
 template <detail::nullary_token T>
   requires(!detail::execution_place<T>)
 auto dispatch(T&& token) {
   return beck::dispatch(detail::own_executor(token), static_cast<T&&>(token));
 }
 
+/// Runs `function` now if the caller is inside this executor, else queues it.
 template <class F>
 void any_io_executor::execute(F&& function) const {
   detail::start_callback(detail::hop_operation(*this, true), static_cast<F&&>(function));

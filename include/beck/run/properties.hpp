@@ -14,38 +14,56 @@
 namespace beck {
 namespace execution {
 
-/// May execute() run a callable inside the call? It may, unless `never` was required. Nobody offers
-/// `always`.
+/// Whether execute() may run a callable inside the call. It may, unless `never` was required. No
+/// executor offers `always`.
 struct blocking_t {
+  /// The type of `possibly`.
   struct possibly_t {};
+  /// The type of `never`.
   struct never_t {};
+  /// The type of `always`.
   struct always_t {};
+  /// execute() may run the callable inside the call.
   static constexpr possibly_t possibly{};
+  /// execute() always queues the callable.
   static constexpr never_t never{};
+  /// execute() returns when the callable has run; not offered.
   static constexpr always_t always{};
 };
+/// The property: `require(executor, execution::blocking.never)`.
 inline constexpr blocking_t blocking{};
 
-/// Does a callable continue what runs now? A hint.
+/// Whether a callable continues the present one. A hint without effect here.
 struct relationship_t {
+  /// The type of `fork`.
   struct fork_t {};
+  /// The type of `continuation`.
   struct continuation_t {};
+  /// The callable is independent.
   static constexpr fork_t fork{};
+  /// The callable continues the present one.
   static constexpr continuation_t continuation{};
 };
+/// The property.
 inline constexpr relationship_t relationship{};
 
-/// Does the executor, as long as it or a copy lives, keep its context's run() from returning?
+/// Whether the executor, as long as it or a copy lives, keeps its context's run() from returning.
 struct outstanding_work_t {
+  /// The type of `untracked`.
   struct untracked_t {};
+  /// The type of `tracked`.
   struct tracked_t {};
+  /// The executor is no outstanding work.
   static constexpr untracked_t untracked{};
+  /// The executor is outstanding work.
   static constexpr tracked_t tracked{};
 };
+/// The property.
 inline constexpr outstanding_work_t outstanding_work{};
 
-/// For query(): the executor's execution_context.
+/// The property for query() that names the executor's execution_context.
 struct context_t {};
+/// The property: `query(executor, execution::context)`.
 inline constexpr context_t context{};
 
 }  // namespace execution
@@ -164,23 +182,24 @@ using namespace functions;
 
 }  // namespace detail
 
-/// Whether require() takes the property.
+/// Whether require() takes the property for executors of type E.
 template <class E, class Property>
 inline constexpr bool can_require_v =
     requires(const E& executor, Property property) { detail::with_property(executor, property); };
 
-/// The executor with these properties; one that is not offered is an error.
+/// Returns the executor with this property; one that is not offered does not compile.
 template <detail::executor_like E, class Property>
 auto require(const E& executor, Property property) {
   static_assert(can_require_v<E, Property>, "this executor does not offer the required property");
   return detail::with_property(executor, property);
 }
+/// As above, with several properties.
 template <detail::executor_like E, class First, class Second, class... More>
 auto require(const E& executor, First first, Second second, More... more) {
   return beck::require(beck::require(executor, first), second, more...);
 }
 
-/// The executor with those of these properties that it offers.
+/// Returns the executor with this property if it offers it, else as it is.
 template <detail::executor_like E, class Property>
 auto prefer(const E& executor, Property property) {
   if constexpr (can_require_v<E, Property>) {
@@ -189,12 +208,13 @@ auto prefer(const E& executor, Property property) {
     return executor;
   }
 }
+/// As above, with several properties.
 template <detail::executor_like E, class First, class Second, class... More>
 auto prefer(const E& executor, First first, Second second, More... more) {
   return beck::prefer(beck::prefer(executor, first), second, more...);
 }
 
-/// The execution_context behind an executor. Requires one that has a context.
+/// Returns the execution_context of an executor. Requires that it has one.
 template <detail::executor_like E>
 execution_context& query(const E& executor, execution::context_t) noexcept {
   return any_io_executor(detail::plain_executor(executor)).context();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// redirect_error: the error goes to a variable, the token gets the rest. Built-in operations that
-// are awaited need no handler for it.
+// redirect_error: a token that writes the error to a variable; the inner token gets the rest.
+// Built-in operations that are awaited need no handler for it.
 #pragma once
 
 #include <beck/detail/awaited_result.hpp>
@@ -80,18 +80,19 @@ class redirecting_adapter {
 
 }  // namespace detail
 
+/// The type that redirect_error() returns.
 template <class Token>
 using redirect_error_t = detail::token_adapter<detail::redirecting_adapter, Token>;
 
-/// Writes the error (or success) to `target` when the operation completes; the token is given only
-/// the values. Requires that `target` lives until then. Signatures without an error_code stay as
-/// they are.
+/// Returns a token that writes the error (or success) to `target` when the operation completes, and
+/// passes only the values to `token`. Requires that `target` lives until then. Signatures without
+/// an error_code stay as they are.
 template <class Token>
 redirect_error_t<std::decay_t<Token>> redirect_error(Token&& token, error_code& target) {
   return redirect_error_t<std::decay_t<Token>>(detail::redirecting_adapter(target),
                                                static_cast<Token&&>(token));
 }
-/// For the default token.
+/// As above, around the default token.
 inline redirect_error_t<deferred_t> redirect_error(error_code& target) {
   return redirect_error(deferred, target);
 }

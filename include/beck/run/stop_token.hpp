@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// stop_source, stop_token, stop_callback: asking for the end of something from any thread, with the
-// names and the meaning of the standard's types. <stop_token> costs half a second a file;
-// interop/ converts both ways.
+// stop_source, stop_token, stop_callback: requesting a stop from any thread, with the names and the
+// meaning of the standard's types. <stop_token> costs half a second a file; interop/ converts both
+// ways.
 #pragma once
 
 #include <type_traits>
@@ -16,21 +16,25 @@ class stop_chain;
 
 }  // namespace detail
 
-/// Sees whether a stop was requested. A value: copies share one state; empty if default-constructed
-/// (then nothing can be requested). Any thread.
+/// Tells whether a stop was requested. A value: copies share one state; empty if
+/// default-constructed (then no stop can be requested). Thread: any.
 class stop_token {
  public:
+  /// Makes an empty token.
   stop_token() noexcept = default;
   stop_token(const stop_token& other) noexcept : state_(other.state_) { retain(); }
   stop_token(stop_token&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  /// Takes over `other`.
   stop_token& operator=(stop_token other) noexcept {
     std::swap(state_, other.state_);
     return *this;
   }
   ~stop_token() { release(); }
 
+  /// Returns whether a stop was requested.
   bool stop_requested() const noexcept;
-  /// False for an empty token, and when the last source is gone without a request.
+  /// Returns whether a stop was or can still be requested: false for an empty token, and when the
+  /// last source is gone without a request.
   bool stop_possible() const noexcept;
 
   friend bool operator==(const stop_token&, const stop_token&) noexcept = default;
@@ -46,21 +50,24 @@ class stop_token {
   detail::stop_state* state_ = nullptr;
 };
 
-/// For a stop_source without a state.
+/// The tag of stop_sources without a state.
 struct nostopstate_t {
+  /// Has no state.
   explicit constexpr nostopstate_t() noexcept {}
 };
+/// Selects the constructor of a stop_source without a state.
 inline constexpr nostopstate_t nostopstate{};
 
-/// Makes stop requests. Copies share one state, made by the constructor (throws std::bad_alloc).
-/// Any thread.
+/// Makes stop requests. Copies share one state. Thread: any.
 class stop_source {
  public:
+  /// Makes a new state. Throws std::bad_alloc.
   stop_source();
-  /// Nothing can be requested through it.
+  /// Makes a source without a state: no stop can be requested through it.
   explicit stop_source(nostopstate_t) noexcept : state_(nullptr) {}
   stop_source(const stop_source& other) noexcept;
   stop_source(stop_source&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  /// Takes over `other`.
   stop_source& operator=(stop_source other) noexcept {
     std::swap(state_, other.state_);
     return *this;
@@ -69,13 +76,15 @@ class stop_source {
     if (state_ != nullptr) release();
   }
 
+  /// Returns a token of the state.
   stop_token get_token() const noexcept { return stop_token(state_); }
+  /// Returns whether a stop was requested.
   bool stop_requested() const noexcept { return get_token().stop_requested(); }
-  /// False for one without a state.
+  /// Returns whether there is a state.
   bool stop_possible() const noexcept { return state_ != nullptr; }
 
-  /// Calls what is registered, on this thread; tasks are stopped where they run. False: it was
-  /// requested before.
+  /// Requests a stop: calls the registered callbacks on this thread; tasks are stopped on their
+  /// executors. Returns false, and does nothing, if it was requested before or there is no state.
   bool request_stop() const noexcept;
 
  private:
@@ -133,11 +142,12 @@ class stop_registration {
 
 }  // namespace detail
 
-/// Calls `callback()` once when a stop is requested, on the thread that requests it; at once if
-/// that was before. It must not throw. The destructor waits until a call on another thread is over.
+/// Calls `callback()` once when a stop is requested, on the thread that requests it. The callback
+/// must not throw. The destructor waits until a call on another thread is over.
 template <class F>
 class [[nodiscard]] stop_callback : private detail::stop_registration {
  public:
+  /// Registers `callback`; calls it inside this constructor if the stop was requested before.
   template <class G>
   stop_callback(const stop_token& token, G&& callback) : callback_(static_cast<G&&>(callback)) {
     this->add(token, [](detail::stop_registration& self) noexcept {
@@ -149,6 +159,7 @@ class [[nodiscard]] stop_callback : private detail::stop_registration {
  private:
   F callback_;
 };
+/// Deduces the type of the callback.
 template <class F>
 stop_callback(const stop_token&, F) -> stop_callback<F>;
 

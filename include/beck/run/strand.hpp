@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// strand: an executor on top of another one that never runs two things at once, so what runs on it
-// needs no lock. It has no thread and no lock of its own.
+// strand: an executor on top of another one that never runs two handlers at once, so objects that
+// are used only on it need no lock. It has no thread and no lock of its own.
 #pragma once
 
 #include <beck/run/post.hpp>
@@ -14,31 +14,35 @@ any_io_executor make_strand_executor(any_io_executor inner);
 
 }  // namespace detail
 
-/// Serialises what is given to it, on whatever threads the inner executor has. Copies are the same
-/// strand; two strands that were made apart never share anything.
+/// Serialises handlers, on the threads of the inner executor. Copies are the same strand; two
+/// strands that were made apart never share anything.
 ///
-/// Guaranteed: what was posted first, in the sense of happens-before, runs first; one thing ends
-/// before the next begins and is seen by it. An exception that leaves a handler passes through the
-/// inner executor's run(); what is queued goes on afterwards. Handlers that are left when the inner
-/// executor's queue dies are destroyed un-run.
+/// Guaranteed: handlers run in the order of their posts, in the sense of happens-before; one ends
+/// before the next begins, which sees its effects. An exception that leaves a handler passes
+/// through the inner executor's run(); queued handlers run afterwards. Handlers that are left when
+/// the inner executor's queue is destroyed are destroyed un-run.
 /// Cost: one recycled block for the strand, none for a post beyond that of the posted function. One
 /// scheduling is one entry of the inner executor: it runs at most 64 handlers, which share that
-/// entry's budget, and then goes behind what else is queued there.
-/// Thread: any. Not guaranteed: on which of the inner executor's threads something runs; and inside
-/// a strand current_executor() is the inner context's.
+/// entry's budget, and then goes behind the other entries that are queued there.
+/// Thread: any. Not guaranteed: the inner executor's thread that runs a handler; and inside a
+/// strand current_executor() is the inner context's.
 template <class Executor>
 class strand {
  public:
+  /// The type of the inner executor.
   using inner_executor_type = Executor;
+  /// For any_io_executor: copies are counted.
   static constexpr bool is_counted = true;
 
-  /// Throws std::bad_alloc.
+  /// Makes a new strand on `inner`. Throws std::bad_alloc.
   explicit strand(const Executor& inner)
       : inner_(inner), self_(detail::make_strand_executor(any_io_executor(inner))) {}
 
+  /// Returns the inner executor.
   inner_executor_type get_inner_executor() const noexcept { return inner_; }
-  /// True inside of what runs on this strand.
+  /// Returns whether the caller is inside a handler of this strand.
   bool running_in_this_thread() const noexcept { return self_.running_in_this_thread(); }
+  /// Returns the context of the inner executor.
   decltype(auto) context() const noexcept {
     if constexpr (requires(const Executor& e) { e.context(); }) {
       return inner_.context();
@@ -46,15 +50,20 @@ class strand {
       return self_.context();
     }
   }
+  /// Adds one unit of outstanding work to the inner executor's context.
   void on_work_started() const noexcept { self_.on_work_started(); }
+  /// Takes one unit of outstanding work away.
   void on_work_finished() const noexcept { self_.on_work_finished(); }
-  /// As dispatch().
+  /// Runs `function` inside this call if the caller is inside the strand, else queues it; as
+  /// dispatch().
   template <class F>
   void execute(F&& function) const {
     self_.execute(static_cast<F&&>(function));
   }
 
+  /// Returns the functions of the executor, for any_io_executor.
   const detail::executor_table* table() const noexcept { return self_.table(); }
+  /// Returns the object of table()'s functions.
   void* target() const noexcept { return self_.target(); }
   friend bool operator==(const strand& a, const strand& b) noexcept { return a.self_ == b.self_; }
 
@@ -63,11 +72,12 @@ class strand {
   any_io_executor self_;
 };
 
-/// A new strand on an executor, or on a context's. Throws std::bad_alloc.
+/// Returns a new strand on an executor. Throws std::bad_alloc.
 template <detail::executor_like E>
 strand<E> make_strand(const E& executor) {
   return strand<E>(executor);
 }
+/// Returns a new strand on the executor of a context. Throws std::bad_alloc.
 template <detail::has_executor C>
 auto make_strand(C& context) {
   return strand<decltype(context.get_executor())>(context.get_executor());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// thread_pool: an executor with threads of its own and no I/O, for what computes or blocks.
+// thread_pool: an executor with threads of its own and no I/O, for functions that compute or block.
 #pragma once
 
 #include <cstddef>
@@ -14,37 +14,46 @@ class pool_state;
 
 }  // namespace detail
 
-/// What a pool has done since it was made.
+/// Counters of a pool since it was made.
 struct thread_pool_stats {
   std::uint64_t delivered = 0;  ///< handlers and resumptions of threads that have gone idle since
   std::uint64_t sleeps = 0;     ///< times a thread found nothing to run
   std::uint64_t wakeups = 0;    ///< threads woken; never more than sleeps
 };
 
-/// A fixed number of threads that run what is given to get_executor(), in the order in which it
-/// came but at the same time. A post wakes a thread only if one sleeps and none is on its way
-/// already.
+/// A fixed number of threads that run the handlers given to get_executor(): they start in the order
+/// in which they came, and run at the same time. A post wakes a thread only if one sleeps and none
+/// is being woken already.
 ///
 /// An exception that leaves a handler goes to on_unhandled(), by default the program ends with a
 /// message. Trees of tasks that were spawned here live until the pool is destroyed.
-/// Thread: any, except that the destructor, join() and wait() need a thread that is not inside the
-/// pool, and one at a time.
+/// Thread: any; the destructor, join() and wait() only a thread that is not inside the pool, and
+/// one at a time.
 class thread_pool : public execution_context {
  public:
+  /// The executor of a pool: one pointer, valid as long as the pool. Thread: any.
   class executor_type {
    public:
+    /// Returns the pool.
     thread_pool& context() const noexcept { return *pool_; }
+    /// Returns whether the calling thread is one that runs the pool's handlers.
     bool running_in_this_thread() const noexcept {
       return any_io_executor(*this).running_in_this_thread();
     }
+    /// Adds one unit of outstanding work: join() waits until it is taken away.
     void on_work_started() const noexcept { any_io_executor(*this).on_work_started(); }
+    /// Takes one unit of outstanding work away.
     void on_work_finished() const noexcept { any_io_executor(*this).on_work_finished(); }
+    /// Runs `function` inside this call if the caller is inside the pool, else queues it. Throws
+    /// std::bad_alloc.
     template <class F>
     void execute(F&& function) const {
       any_io_executor(*this).execute(static_cast<F&&>(function));
     }
 
+    /// Returns the functions of the executor, for any_io_executor.
     const detail::executor_table* table() const noexcept { return &pool_table; }
+    /// Returns the object of table()'s functions.
     void* target() const noexcept { return pool_->state_; }
     friend bool operator==(const executor_type&, const executor_type&) noexcept = default;
 
@@ -55,30 +64,37 @@ class thread_pool : public execution_context {
     thread_pool* pool_;
   };
 
-  /// Twice as many threads as the machine runs at once.
+  /// Makes a pool of twice as many threads as the machine runs at once. Throws as the following
+  /// one.
   thread_pool();
-  /// Throws std::system_error if a thread cannot be made. 0: only attach() gives it threads.
+  /// Makes a pool of `threads` threads; with 0 only attach() adds threads. Throws std::system_error
+  /// if a thread cannot be made.
   explicit thread_pool(std::size_t threads);
-  /// stop(), then waits for the threads, also the attached ones; what is left is destroyed un-run,
-  /// then the tasks that live here, newest first. Requires: no task of it waits for an operation of
-  /// an object that still lives.
+  /// Calls stop() and waits for the threads, also the attached ones; then destroys queued handlers
+  /// un-run, and tasks that live here, newest first. Requires: no task of it waits for an operation
+  /// of an object that still lives.
   ~thread_pool() override;
 
+  /// Returns the executor.
   executor_type get_executor() noexcept { return executor_type(*this); }
+  /// Returns the executor.
   executor_type executor() noexcept { return executor_type(*this); }
 
-  /// Makes every thread leave after what it runs now. Idempotent.
+  /// Makes every thread leave after the handler that it runs. Idempotent.
   void stop() noexcept;
-  /// The calling thread runs handlers too, until stop(), or join() and the end of the work.
+  /// Runs handlers on the calling thread, too, until stop(), or until the work has ended after
+  /// join().
   void attach();
-  /// Waits until nothing is queued, nothing runs and there is no outstanding work, or stop(); then
-  /// the pool has no threads any more.
+  /// Blocks until no handler is queued or runs and there is no outstanding work, or until stop();
+  /// afterwards the pool has no threads any more.
   void join();
+  /// As join().
   void wait() { join(); }
 
-  /// Takes exceptions of handlers and of detached tasks, on several threads at once. Before the
-  /// first post.
+  /// Sets the function that takes exceptions of handlers and of detached tasks; it may be called on
+  /// several threads at once. Requires that no work was posted yet.
   void on_unhandled(void (*handler)(std::exception_ptr, void* data), void* data = nullptr) noexcept;
+  /// Returns the counters. Thread: any.
   thread_pool_stats stats() const;
 
  private:
@@ -87,6 +103,7 @@ class thread_pool : public execution_context {
   detail::pool_state* state_;
 };
 
+/// Asio's name for the pool of system_executor.
 using system_context = thread_pool;
 
 namespace detail {
@@ -98,20 +115,29 @@ system_context& system_pool();
 }  // namespace detail
 
 /// The executor of the process-wide pool; all objects are equal. Unlike Asio's, dispatch() runs a
-/// function at once only on a thread of that pool.
+/// function at once only on a thread of that pool. The pool is made at first use, which may throw
+/// std::system_error.
 class system_executor {
  public:
+  /// Has no state.
   system_executor() noexcept = default;
+  /// Returns the pool.
   system_context& context() const { return detail::system_pool(); }
+  /// Returns whether the calling thread is one of the pool's.
   bool running_in_this_thread() const { return inner().running_in_this_thread(); }
+  /// Adds one unit of outstanding work.
   void on_work_started() const { inner().on_work_started(); }
+  /// Takes one unit of outstanding work away.
   void on_work_finished() const { inner().on_work_finished(); }
+  /// Runs `function` inside this call if the caller is inside the pool, else queues it.
   template <class F>
   void execute(F&& function) const {
     inner().execute(static_cast<F&&>(function));
   }
 
+  /// Returns the functions of the executor, for any_io_executor.
   const detail::executor_table* table() const { return inner().table(); }
+  /// Returns the object of table()'s functions.
   void* target() const { return inner().target(); }
   friend bool operator==(const system_executor&, const system_executor&) noexcept = default;
 

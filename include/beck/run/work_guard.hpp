@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// executor_work_guard: keeps run() from returning while something outside of the context still
-// intends to give it work.
+// executor_work_guard: keeps run() from returning while code outside of the context still intends
+// to post work to it.
 #pragma once
 
 #include <beck/run/post.hpp>
@@ -12,8 +12,10 @@ namespace beck {
 template <class Executor = any_io_executor>
 class executor_work_guard {
  public:
+  /// The type of the executor.
   using executor_type = Executor;
 
+  /// Adds one unit of outstanding work to `executor`.
   explicit executor_work_guard(const Executor& executor) noexcept
       : executor_(executor), owns_(true) {
     any_io_executor(executor_).on_work_started();
@@ -27,10 +29,12 @@ class executor_work_guard {
   executor_work_guard& operator=(const executor_work_guard&) = delete;
   ~executor_work_guard() { reset(); }
 
+  /// Returns the executor.
   Executor get_executor() const noexcept { return executor_; }
+  /// Returns whether reset() was not called yet.
   bool owns_work() const noexcept { return owns_; }
 
-  /// Gives the work up; the context may then run out of work. Idempotent.
+  /// Takes the unit of work away; the context may then run out of work. Idempotent.
   void reset() noexcept {
     if (std::exchange(owns_, false)) any_io_executor(executor_).on_work_finished();
   }
@@ -40,10 +44,12 @@ class executor_work_guard {
   bool owns_;
 };
 
+/// Returns a guard of an executor.
 template <detail::executor_like E>
 executor_work_guard<E> make_work_guard(const E& executor) {
   return executor_work_guard<E>(executor);
 }
+/// Returns a guard of the executor of a context.
 template <detail::has_executor C>
 auto make_work_guard(C& context) {
   return executor_work_guard<decltype(context.get_executor())>(context.get_executor());
