@@ -10,17 +10,20 @@
 
 namespace beck {
 
-/// A beck::stop_token that hears what a std::stop_token hears, as long as the bridge lives: of a
-/// std::jthread, for instance. It stays where it is. Throws std::bad_alloc. Thread: the request is
-/// passed on by the thread that makes it.
+/// Passes the stop of a std::stop_token, of a std::jthread for instance, on to a beck::stop_token,
+/// as long as it lives. Neither copied nor moved. Thread: the stop is passed on by the thread that
+/// requests it.
 class [[nodiscard]] from_std_stop_token {
  public:
+  /// Listens to `token`. Throws std::bad_alloc.
   explicit from_std_stop_token(std::stop_token token)
       : passing_(static_cast<std::stop_token&&>(token), pass_on{&source_}) {}
   from_std_stop_token(const from_std_stop_token&) = delete;
   from_std_stop_token& operator=(const from_std_stop_token&) = delete;
 
+  /// Returns the token that is stopped.
   stop_token get_token() const noexcept { return source_.get_token(); }
+  /// Converts to the token that is stopped.
   operator stop_token() const noexcept { return get_token(); }
 
  private:
@@ -33,15 +36,18 @@ class [[nodiscard]] from_std_stop_token {
   std::stop_callback<pass_on> passing_;
 };
 
-/// A std::stop_token that hears what a beck::stop_token hears, as long as the bridge lives: for
-/// libraries that know the standard's only. As above.
+/// Passes the stop of a beck::stop_token on to a std::stop_token, as long as it lives: for
+/// libraries that use the standard's. Neither copied nor moved. Thread: as from_std_stop_token.
 class [[nodiscard]] to_std_stop_token {
  public:
+  /// Listens to `token`. Throws std::bad_alloc.
   explicit to_std_stop_token(const stop_token& token) : passing_(token, pass_on{&source_}) {}
   to_std_stop_token(const to_std_stop_token&) = delete;
   to_std_stop_token& operator=(const to_std_stop_token&) = delete;
 
+  /// Returns the token that is stopped.
   std::stop_token get_token() const noexcept { return source_.get_token(); }
+  /// Converts to the token that is stopped.
   operator std::stop_token() const noexcept { return get_token(); }
 
  private:
@@ -83,7 +89,8 @@ class std_token_limit {
 
 }  // namespace detail
 
-/// As with_stop() with a token of this library.
+/// Ends an operation or a task when a stop is requested through `token`; as with_stop() with a
+/// beck::stop_token.
 template <detail::scoped_awaitable A>
 auto with_stop(std::stop_token token, A awaitable) {
   return detail::within(detail::std_token_limit(static_cast<std::stop_token&&>(token)),

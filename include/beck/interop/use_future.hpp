@@ -11,14 +11,17 @@
 
 namespace beck {
 
-/// The token. Errors become exceptions in the future (beck::io_error; an operation that gives bytes
-/// says how many were moved), two and more values a std::tuple. If the handler is destroyed un-run
-/// (its context was destroyed) the future holds std::future_errc::broken_promise. Waiting for the
-/// future on the thread that runs the operation's context blocks for ever.
+/// The token whose result is a std::future. Errors become exceptions in the future (beck::io_error,
+/// with the number of bytes if the operation has one), two and more values a std::tuple. If the
+/// handler is destroyed un-run (its context was destroyed) the future holds
+/// std::future_errc::broken_promise. Waiting for the future on the thread that runs the operation's
+/// context blocks for ever.
 class use_future_t {
  public:
+  /// Has no state.
   constexpr use_future_t() noexcept {}
 };
+/// The token: `auto n = socket.async_read_some(buffer, use_future).get();`.
 inline constexpr use_future_t use_future{};
 
 namespace detail {
@@ -97,6 +100,7 @@ class promise_handler {
 template <class... A>
 class async_result<use_future_t, void(A...)> {
  public:
+  /// Starts the operation and returns the future.
   template <class Initiation, class Tok, class... Args>
   static auto initiate(Initiation&& initiation, Tok&&, Args&&... args) {
     detail::promise_handler<A...> handler;

@@ -9,49 +9,61 @@
 
 namespace beck {
 
-/// Every setter returns the object.
+/// The options of async_copy(). Every setter returns the object.
 class copy_options {
  public:
+  /// Makes the defaults: everything, from the beginnings, by the best mechanism.
   copy_options() noexcept {}
 
-  /// Where to begin in the source and in the target.
+  /// Sets where in the source to begin, in bytes. Default: 0.
   copy_options& from_offset(std::uint64_t at) noexcept {
     from_offset_ = at;
     return *this;
   }
+  /// Sets where in the target to begin, in bytes. Default: 0.
   copy_options& to_offset(std::uint64_t at) noexcept {
     to_offset_ = at;
     return *this;
   }
-  /// How much; a source that ends before is an error. Without it: all that the source holds behind
-  /// from_offset when the copy starts.
+  /// Sets the number of bytes; a source that ends before is an error. Default: all that the source
+  /// holds behind from_offset when the copy starts.
   copy_options& length(std::uint64_t bytes) noexcept {
     length_ = bytes;
     return *this;
   }
-  /// For reads and writes: so many blocks of so many bytes are on their way, and that is all memory
-  /// there is. 1 to 1,024 blocks; 4 KiB to 1 GiB, rounded up to 4 KiB.
+  /// Sets the number of blocks in flight for reads and writes, 1 to 1,024. The copy uses depth x
+  /// block_bytes bytes of memory. Default: 4.
   copy_options& depth(std::size_t blocks) noexcept;
+  /// Sets the size of a block for reads and writes: 4 KiB to 1 GiB, rounded up to 4 KiB. Default:
+  /// 256 KiB.
   copy_options& block_bytes(std::size_t bytes) noexcept;
-  /// Only this mechanism: where it does not work the copy ends with its error.
+  /// Allows only this mechanism: where it does not work the copy ends with its error.
   copy_options& only(transfer_mechanism which) noexcept {
     only_ = which;
     return *this;
   }
-  /// Calls `function(std::uint64_t bytes)` with the bytes from the front on, each time that there
-  /// are more, on a thread that runs the target's context. It must outlive the copy and not throw.
+  /// Calls `function(std::uint64_t bytes)` with the number of bytes that are complete from the
+  /// front on, whenever it grows, on a thread that runs the target's context. `function` must
+  /// outlive the copy and not throw.
   template <class Function>
   copy_options& progress(Function& function) noexcept {
     progress_ = detail::progress_sink::to(function);
     return *this;
   }
 
+  /// Returns where in the source to begin.
   std::uint64_t from_offset() const noexcept { return from_offset_; }
+  /// Returns where in the target to begin.
   std::uint64_t to_offset() const noexcept { return to_offset_; }
+  /// Returns the number of bytes, or to_the_end.
   std::uint64_t length() const noexcept { return length_; }
+  /// Returns the number of blocks in flight.
   std::size_t depth() const noexcept { return depth_; }
+  /// Returns the size of a block in bytes.
   std::size_t block_bytes() const noexcept { return block_bytes_; }
+  /// Returns the only mechanism allowed, or automatic.
   transfer_mechanism only() const noexcept { return only_; }
+  /// Returns the function for the progress.
   const detail::progress_sink& progress() const noexcept { return progress_; }
 
  private:
@@ -87,34 +99,37 @@ class [[nodiscard]] copy_operation : public op<copy_operation, void(error_code, 
 
 }  // namespace detail
 
-/// Copies bytes of a file. The target is neither cut off nor synced: it keeps what is behind the
-/// last byte, and is on the device after its async_sync_data().
+/// Copies bytes of a file. Completes with (error_code, transfer_report): the number of bytes that
+/// are complete from the front on, and the mechanism, also with an error. The target is neither
+/// truncated nor synced: it keeps its bytes behind the last copied one, and is on the device after
+/// its async_sync_data().
 ///
 /// Mechanisms, the first that works for the two files: copy_file_range(2), a chunk of 8 MiB at a
-/// time on a thread of the context's own; reads and writes, `depth` blocks at a time. On the way
-/// from one to the next nothing is lost or copied twice. Holes of a source become holes of a target
-/// that holds nothing from to_offset on. A target that appends gets one block after the other.
+/// time on a thread of the context; reads and writes, `depth` blocks at a time. A change from one
+/// to the next neither loses nor repeats bytes. Holes of a source become holes of a target that
+/// holds nothing from to_offset on. A target that appends gets one block after the other.
 ///
-/// Gives how many bytes are there from the front on, and by which mechanism, also with an error:
-/// eof if the source ended before (it was shorter than asked for, or has shrunk meanwhile);
-/// invalid_argument if source and target are the same bytes of one file; what reading and writing
-/// give, such as misaligned for the last bytes of a direct target. What is appended to the source
-/// after the start is not copied. Files that have no size (devices, /proc) are copied to their end;
-/// endless ones need a length.
+/// Errors: eof if the source ended before (it was shorter than requested, or has shrunk meanwhile);
+/// invalid_argument if source and target are the same bytes of one file; those of reading and
+/// writing, such as misaligned for the last bytes of a direct target. Bytes that are appended to
+/// the source after the start are not copied. Files that have no size (devices, /proc) are copied
+/// to their end; endless ones need a length.
 ///
-/// Requires: nobody else changes the size of the target meanwhile. The files may belong to two
+/// Requires: no one else changes the size of the target meanwhile. The files may belong to two
 /// contexts: then they are read and written, and the source must stay open until the end.
-/// `only(send_file)` moves the target's file position, which this library does not use, so there
-/// must not be two of them into one target. Cancellation: between chunks and blocks, by the token,
-/// the coroutine's scope, or close() of one of the files; gives operation_aborted, and the bytes
-/// tell what is there. A chunk that a thread works on is waited for. Memory: depth times block
-/// where bytes are read and written (one allocation), and some frames of coroutines; nothing for
-/// each block or chunk. Thread: as the files. On a shared context it is cancelled only from inside
-/// a strand.
+/// `only(send_file)` moves the target's file position, which this library does not use, so do not
+/// run two of them into one target.
+/// Cancellation: between chunks and blocks, by the token, the coroutine's scope, or close() of one
+/// of the files; ends with operation_aborted, and the report tells the bytes that are there. A
+/// chunk that a thread copies is waited for. On a shared context it is cancelled only from inside a
+/// strand.
+/// Memory: depth x block_bytes if bytes are read and written (one allocation), and some frames of
+/// coroutines; none for each block or chunk. Thread: as the files.
 inline detail::copy_operation async_copy(file_object& from, file_object& to,
                                          const copy_options& how = copy_options()) noexcept {
   return {from, to, how};
 }
+/// As above. `token` takes (error_code, transfer_report).
 template <class Token>
 auto async_copy(file_object& from, file_object& to, const copy_options& how, Token&& token) {
   return detail::launch(async_copy(from, to, how), static_cast<Token&&>(token));

@@ -10,7 +10,7 @@
 
 namespace beck {
 
-/// How bytes are carried.
+/// The way bytes are carried.
 enum class relay_mechanism : unsigned char {
   none,    ///< nothing was carried yet
   splice,  ///< inside the kernel, through a pipe
@@ -23,32 +23,33 @@ namespace detail {
 struct relay_direction {
   std::uint64_t bytes = 0;  ///< that were passed on
   relay_mechanism mechanism = relay_mechanism::none;
-  bool ended = false;  ///< its source has said all, and the other side was told
+  bool ended = false;  ///< its source has ended, and the end was passed on
 };
 
 }  // namespace detail
 
+/// The state of a relay: what each direction has carried.
 struct relay_report {
   detail::relay_direction forth;  ///< from the first stream to the second
-  detail::relay_direction back;
+  detail::relay_direction back;   ///< from the second stream to the first
 };
 
-/// Every setter returns the object.
+/// The options of async_relay(). Every setter returns the object.
 class relay_options {
  public:
-  /// At most so much of each direction is held where a buffer is used; at least 1. (A pipe holds
-  /// what the kernel gives it, 64 KiB by default.)
+  /// Sets the most bytes of each direction that a buffer holds; 0 counts as 1. Default: 64 KiB. (A
+  /// pipe holds as many as the kernel allows, 64 KiB by default.)
   relay_options& buffer_bytes(std::size_t most) noexcept {
     buffer_bytes_ = most != 0 ? most : 1;
     return *this;
   }
-  /// Only this one: splice then ends with invalid_argument where it does not work.
+  /// Allows only this mechanism: splice then ends with invalid_argument where it does not work.
   relay_options& only(relay_mechanism mechanism) noexcept {
     only_ = mechanism;
     return *this;
   }
-  /// Called with the report whenever bytes were passed on or a direction has ended. `function` must
-  /// outlive the relay, and must not throw.
+  /// Calls `function(const relay_report&)` whenever bytes were passed on or a direction has ended.
+  /// `function` must outlive the relay, and must not throw.
   template <class Function>
   relay_options& progress(Function& function) noexcept {
     to_ = __builtin_addressof(function);
@@ -56,8 +57,11 @@ class relay_options {
     return *this;
   }
 
+  /// Returns the size of a buffer.
   std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
+  /// Returns the only mechanism allowed, or none if both are.
   relay_mechanism only() const noexcept { return only_; }
+  /// Calls the function for the progress.
   void tell(const relay_report& report) const {
     if (tell_ != nullptr) tell_(to_, report);
   }
@@ -70,15 +74,15 @@ class relay_options {
 };
 
 /// Carries bytes both ways until both streams have ended. The end of one (eof) is passed on to the
-/// other as the end of what it receives (shutdown(2), where it is a socket), and the other
-/// direction goes on. An error of either ends the relay with that error; both streams stay open.
-/// Each direction is spliced through a pipe of its own where the kernel does that for its two
-/// streams, else it goes through a buffer; the report says which. Memory is bounded, and a side
-/// that does not read holds up the other. Requires: both streams are of one context and outlive the
-/// relay; nothing else reads from them, writes to them or is waited for on them; the coroutine runs
-/// on that context, on a shared one inside a strand. Cancellation: a stop of the task, or a time
-/// limit: `co_await timeout(async_relay(a, b), 1h)`. The report is there then too; what was taken
-/// from a stream and not passed on is lost.
+/// other as the end of its input (shutdown(2), if it is a socket), and the other direction
+/// continues. An error of either ends the relay with that error; both streams stay open. The value
+/// is the report, also with an error. Each direction is spliced through a pipe of its own if the
+/// kernel does that for its two streams, else it goes through a buffer; the report tells which.
+/// Memory is bounded, and a side that does not read holds up the other.
+/// Requires: both streams are of one context and outlive the relay; no other operation reads from
+/// them, writes to them or waits for them; the coroutine runs on that context, on a shared one
+/// inside a strand. Cancellation: a stop of the task, or a time limit: `co_await
+/// timeout(async_relay(a, b), 1h)`; bytes that were taken from a stream and not passed on are lost.
 task<io_result<relay_report>> async_relay(detail::stream_object& a, detail::stream_object& b,
                                           relay_options how = {});
 

@@ -67,29 +67,33 @@ class [[nodiscard]] splice_operation : public begun_by<splice_operation, operati
 
 }  // namespace detail
 
-/// Moves `bytes` bytes from one stream to the other; one of the two is a pipe. Gives how many were
-/// moved, also with an error: eof if `from` ended before; broken_pipe if nobody reads from `to`
-/// (never SIGPIPE); invalid_argument if neither is a pipe, a stream cannot be spliced, or urgent
-/// data is next in a TCP stream, which only a read goes past: copy the rest instead.
-/// Requires: both are of one context; no other read of `from` and no other write to `to` is under
-/// way. Cancellation: cancel() of the stream that it waits for, or with a token; what was moved
-/// stays moved and is told. Source: splice(2).
+/// Moves `bytes` bytes from one stream to the other inside the kernel; one of the two is a pipe.
+/// Completes with (error_code, std::size_t): the number of bytes moved, also with an error.
+/// Errors: eof if `from` ended before; broken_pipe if there is no reader of `to` (never SIGPIPE);
+/// invalid_argument if neither is a pipe, the streams are of two contexts, a stream cannot be
+/// spliced, or urgent data is next in a TCP stream, which only a read goes past: copy the rest
+/// instead.
+/// Requires: no other read of `from` and no other write to `to` is under way. Cancellation:
+/// cancel() of the stream that it waits for, or with a token; bytes that were moved stay moved.
+/// Source: splice(2).
 inline detail::splice_operation async_splice(detail::stream_object& from, detail::stream_object& to,
                                              std::size_t bytes) noexcept {
   return {from, to, bytes, true};
 }
+/// As above. `token` takes (error_code, std::size_t).
 template <class Token>
 auto async_splice(detail::stream_object& from, detail::stream_object& to, std::size_t bytes,
                   Token&& token) {
   return detail::launch(async_splice(from, to, bytes), static_cast<Token&&>(token));
 }
 
-/// As async_splice(), but done as soon as at least one byte has moved.
+/// As async_splice(), but completes when at least one byte has moved, at most `bytes_max`.
 inline detail::splice_operation async_splice_some(detail::stream_object& from,
                                                   detail::stream_object& to,
                                                   std::size_t bytes_max) noexcept {
   return {from, to, bytes_max, false};
 }
+/// As above. `token` takes (error_code, std::size_t).
 template <class Token>
 auto async_splice_some(detail::stream_object& from, detail::stream_object& to,
                        std::size_t bytes_max, Token&& token) {

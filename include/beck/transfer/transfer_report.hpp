@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// What copies and transmissions of files have in common: the mechanisms that the kernel may have
-// for them, and what is reported at the end.
+// The mechanisms that the kernel may have for copies and transmissions of files, and the report at
+// their end.
 #pragma once
 
 #include <cstdint>
 
 namespace beck {
 
-/// How the bytes of a file are moved.
+/// The way the bytes of a file are moved.
 enum class transfer_mechanism : std::uint8_t {
   automatic,   ///< the best one that works for these two; in a report: nothing was moved
   copy_range,  ///< copy_file_range(2): shares the blocks where the file system can
@@ -16,21 +16,21 @@ enum class transfer_mechanism : std::uint8_t {
   read_write,  ///< reads and writes, several blocks side by side
 };
 
-/// "copy_range", ...
+/// Returns the name of `which`: "copy_range", ...
 const char* to_string(transfer_mechanism which) noexcept;
 
-/// There with an error too.
+/// The result of a copy or a transmission, with an error too.
 struct transfer_report {
   std::uint64_t bytes = 0;  ///< from the front on; behind them more may have been written
   transfer_mechanism mechanism = transfer_mechanism::automatic;  ///< that was used last
 };
 
-/// As a length: up to where the file ends when the operation starts.
+/// As a length: up to the end that the file has when the operation starts.
 inline constexpr std::uint64_t to_the_end = static_cast<std::uint64_t>(-1);
 
 namespace detail {
 
-/// Whom to tell how many bytes have been moved; not an owner.
+/// A function that is called with the number of bytes moved; not an owner.
 class progress_sink {
  public:
   progress_sink() noexcept = default;

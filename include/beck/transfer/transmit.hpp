@@ -10,31 +10,40 @@
 
 namespace beck {
 
-/// Every setter returns the object.
+/// The options of async_transmit(). Every setter returns the object.
 class transmit_options {
  public:
+  /// Makes the defaults.
   transmit_options() noexcept {}
 
-  /// For reads and writes: so many blocks of so many bytes are read ahead, and that is all memory
-  /// there is. Bounds as for copies.
+  /// Sets the number of blocks that are read ahead for reads and writes, 1 to 1,024. The
+  /// transmission uses depth x block_bytes bytes of memory. Default: 2.
   transmit_options& depth(std::size_t blocks) noexcept;
+  /// Sets the size of a block for reads and writes: 4 KiB to 1 GiB, rounded up to 4 KiB. Default:
+  /// 128 KiB.
   transmit_options& block_bytes(std::size_t bytes) noexcept;
-  /// Only send_file or read_write: where it does not work the transmission ends with its error.
+  /// Allows only send_file or only read_write: where it does not work the transmission ends with
+  /// its error; invalid_argument for another mechanism.
   transmit_options& only(transfer_mechanism which) noexcept {
     only_ = which;
     return *this;
   }
-  /// Calls `function(std::uint64_t bytes)` with the bytes sent so far, each time that there are
-  /// more, on a thread that runs the stream's context. It must outlive the operation and not throw.
+  /// Calls `function(std::uint64_t bytes)` with the number of bytes sent so far, whenever it grows,
+  /// on a thread that runs the stream's context. `function` must outlive the operation and not
+  /// throw.
   template <class Function>
   transmit_options& progress(Function& function) noexcept {
     progress_ = detail::progress_sink::to(function);
     return *this;
   }
 
+  /// Returns the number of blocks.
   std::size_t depth() const noexcept { return depth_; }
+  /// Returns the size of a block in bytes.
   std::size_t block_bytes() const noexcept { return block_bytes_; }
+  /// Returns the only mechanism allowed, or automatic.
   transfer_mechanism only() const noexcept { return only_; }
+  /// Returns the function for the progress.
   const detail::progress_sink& progress() const noexcept { return progress_; }
 
  private:
@@ -76,25 +85,28 @@ class [[nodiscard]] transmit_operation
 
 }  // namespace detail
 
-/// Sends `bytes` bytes of a file from `offset` on; `to_the_end`: what it holds behind the offset
-/// now.
+/// Sends `bytes` bytes of a file from `offset` on; `to_the_end`: up to the end that the file has
+/// now. Completes with (error_code, transfer_report): the exact number of bytes sent, and the
+/// mechanism, also with an error.
 ///
-/// sendfile(2), whenever the stream has room. Only what is in memory is sent like that: what is not
-/// is read ahead before, by a thread of the context's own, so that no device is waited for on the
-/// runner. Where there is no sendfile, `depth` blocks are read while others are written.
+/// Uses sendfile(2) whenever the stream has room. Only bytes in the page cache are sent like that:
+/// others are read ahead before, by a thread of the context, so that the runner never waits for a
+/// device. Where there is no sendfile, `depth` blocks are read while others are written.
 ///
-/// Gives how many bytes were sent and how, exactly, also with an error: eof if the file ended
-/// before; broken_pipe, connection_reset and the like (never SIGPIPE); what reading the file gives.
-/// Requires: both are of one context; no other write to the stream is under way, as for
-/// async_write. Cancellation: by the token, the coroutine's scope, or close() of one of the two;
-/// cancel() of the stream while that has no room. Gives operation_aborted. Memory: some frames of
-/// coroutines; the blocks where bytes are read and written. Thread: as the objects. On a shared
-/// context it is cancelled only from inside a strand.
+/// Errors: eof if the file ended before; broken_pipe, connection_reset and the like (never
+/// SIGPIPE); those of reading the file; invalid_argument if the two are of two contexts.
+/// Requires: no other write to the stream is under way, as for async_write. Cancellation: by the
+/// token, the coroutine's scope, or close() of one of the two; cancel() of the stream while that
+/// has no room. Ends with operation_aborted. On a shared context it is cancelled only from inside a
+/// strand.
+/// Memory: some frames of coroutines; the blocks if bytes are read and written. Thread: as the
+/// objects.
 inline detail::transmit_operation async_transmit(
     detail::stream_object& to, file_object& from, std::uint64_t offset, std::uint64_t bytes,
     const transmit_options& how = transmit_options()) noexcept {
   return {to, from, offset, bytes, how};
 }
+/// As above. `token` takes (error_code, transfer_report).
 template <class Token>
 auto async_transmit(detail::stream_object& to, file_object& from, std::uint64_t offset,
                     std::uint64_t bytes, const transmit_options& how, Token&& token) {
