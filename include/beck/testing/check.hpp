@@ -15,22 +15,23 @@
 
 namespace beck::testing::sim {
 
-/// Throws an exception whose what() is the report: the program fails.
+/// Fails the program: throws an exception whose what() is `report`.
 [[noreturn]] void fail(detail::text_view report);
 
-/// fail(report) unless the condition holds.
+/// Calls fail(report) unless `condition` holds.
 inline void require(bool condition, detail::text_view report) {
   if (!condition) [[unlikely]]
     fail(report);
 }
 
-/// What a check runs: anything callable with a world&, once for each seed. It fails by an
-/// exception, by returning a text that is not empty, or by ending the process (an assertion, a
-/// signal, a sanitizer; also an exception that leaves a detached task, and waiting for what can
-/// never happen). All that it does must follow from the world: from world::random() where it
-/// chooses. Refers to the callable; does not own it.
+/// The program of a check: a callable that takes a world&, called once for each seed. It fails by
+/// an exception, by returning a text that is not empty, or by ending the process (an assertion, a
+/// signal, a sanitizer; also an exception that leaves a detached task, and a wait that can never
+/// end). All its behaviour must follow from the world: where it chooses, from world::random().
+/// Refers to the callable; does not own it.
 class program_ref {
  public:
+  /// Refers to `program`, which must outlive it.
   template <class Program>
     requires(!std::same_as<std::remove_cvref_t<Program>, program_ref> &&
              std::invocable<Program&, world&>)
@@ -38,6 +39,7 @@ class program_ref {
       : object_(const_cast<void*>(reinterpret_cast<const volatile void*>(&program))),
         call_(&invoke<std::remove_reference_t<Program>>) {}
 
+  /// Runs the program in a world.
   void operator()(world& w) const { call_(object_, w); }
 
  private:
@@ -57,18 +59,19 @@ class program_ref {
   void (*call_)(void* object, world& w);
 };
 
-/// A value; each function returns *this.
+/// The options of check(). A value; each setter returns *this.
 class check_options {
  public:
+  /// Makes the defaults: seeds 0 to 999.
   check_options() noexcept {}
 
-  /// Which seeds: `count`, at least 1, from `first` on. 1,000 from 0 on if nothing else is said.
+  /// Sets the seeds: `count`, at least 1, from `first` on. Default: 1,000 from 0 on.
   check_options& seeds(std::uint64_t first, std::uint64_t count) noexcept {
     first_ = first;
     count_ = count;
     return *this;
   }
-  /// What the worlds may choose from.
+  /// Sets the settings of the worlds.
   check_options& settings(const sim::settings& how) noexcept {
     settings_ = how;
     return *this;
@@ -79,26 +82,26 @@ class check_options {
     twice_ = on;
     return *this;
   }
-  /// Prints what happens in the worlds on the standard error: world::trace().
+  /// Prints the events in the worlds on the standard error: world::trace().
   check_options& trace(bool on = true) noexcept {
     trace_ = on;
     return *this;
   }
-  /// Called after each run; with shrink() in a child process.
+  /// Sets a function that is called after each run; with shrink() in a child process.
   check_options& on_run(void (*call)(std::uint64_t seed, std::uint64_t hash, void* data),
                         void* data = nullptr) noexcept {
     on_run_ = call;
     on_run_data_ = data;
     return *this;
   }
-  /// Shrinks the tape of the first failure. Programs run in child processes then, so that those
-  /// that crash shrink as well, and choices with which one never ends are not taken. A run that
-  /// fails must do so again: it is recorded the second time.
+  /// Shrinks the tape of the first failure. Programs then run in child processes, so that programs
+  /// that crash shrink as well, and choices with which a program never ends are not taken. A run
+  /// that fails must do so again: it is recorded the second time.
   check_options& shrink(bool on = true) noexcept {
     shrink_ = on;
     return *this;
   }
-  /// How often shrinking runs the program at most.
+  /// Sets the most runs of the program while shrinking. Default: 4,000.
   check_options& tries_max(std::size_t tries) noexcept {
     tries_max_ = tries;
     return *this;
@@ -108,8 +111,8 @@ class check_options {
     replay_ = &recorded;
     return *this;
   }
-  /// How a user starts this program, for the command that replays a failure. It must live until the
-  /// check returns.
+  /// Sets the command that starts this program, for the line that replays a failure. It must live
+  /// until the check returns.
   check_options& command(const char* name) noexcept {
     command_ = name;
     return *this;
@@ -131,7 +134,7 @@ class check_options {
   const char* command_ = "";
 };
 
-/// What a check has found; true if nothing.
+/// The result of a check; true if the program has not failed.
 struct check_outcome {
   bool passed = true;
   std::uint64_t runs = 0;    ///< worlds that the program was run in, without those of shrinking
@@ -141,19 +144,20 @@ struct check_outcome {
   sim::tape tape;    ///< of the failure, with shrink()
   sim::tape shrunk;  ///< the smallest that was found
 
+  /// Returns whether the program has not failed.
   explicit operator bool() const noexcept { return passed; }
 };
 
 /// Runs the program in one world after the other until it fails, and prints on the standard error
-/// what failed, seed, hash and the command that replays it. If the program ends the process, those
+/// the failure, seed, hash and the command that replays it. If the program ends the process, they
 /// are printed before it ends; so does the first SIGINT or SIGTERM. Handlers of these signals are
-/// restored afterwards. Throws std::invalid_argument for 0 seeds: what ran nothing has not passed.
-/// Thread: one check at a time in a process.
+/// restored afterwards. Throws std::invalid_argument for 0 seeds: a check that ran nothing has not
+/// passed. Thread: one check at a time in a process.
 check_outcome check(const check_options& how, program_ref program);
 
-/// The same for main(): takes its arguments, --seed, --seeds, --tape, --shrink, --check and others
-/// (--help explains them), over `how`. Returns the exit status: 0, 1 after a failure, 2 for
-/// arguments that make no sense.
+/// Runs a check from main(): takes its arguments, --seed, --seeds, --tape, --shrink, --check and
+/// others (--help explains them), over `how`. Returns the exit status: 0, 1 after a failure, 2 for
+/// invalid arguments.
 int check(int argc, char** argv, program_ref program, const check_options& how = check_options());
 
 }  // namespace beck::testing::sim

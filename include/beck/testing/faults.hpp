@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// What can go wrong in a simulated world, and how often it does.
+// The faults of a simulated world, and how often they strike.
 #pragma once
 
 #include <cstddef>
 
 namespace beck::testing::sim {
 
-/// Whatever happens, it is something that Linux and a real network do to programs. TCP unless it
-/// says otherwise.
+/// The kinds of faults. Each is something that Linux and a real network do to programs. Of TCP
+/// unless another protocol is named.
 enum class fault : unsigned char {
   // On the way:
   loss,        ///< a packet gets lost: TCP's comes 0.2 s later or more, a SYN 1 s, UDP's never
@@ -15,18 +15,18 @@ enum class fault : unsigned char {
   stall,       ///< the news that a receiver has room again takes up to half a minute
   reset,       ///< both ends get a reset, at any byte of what is sent
   end,         ///< the stream ends at any byte of what is sent; its sender gets a reset
-  silence,     ///< nothing passes any more and nobody is told: both ends are half open
+  silence,     ///< nothing passes any more, without notice: both ends are half open
 
   // In the kernel, UNIX sockets too:
   tiny_buffers,       ///< a socket begins with buffers of 1 to 16 bytes
-  short_read,         ///< a read gives less than is there
+  short_read,         ///< a read returns less than is there
   short_write,        ///< a write takes less than there is room for
-  connect_refused,    ///< though somebody listens
+  connect_refused,    ///< though there is a listener
   connect_timed_out,  ///< no SYN is answered (not UNIX)
   backlog_full,       ///< for a moment: a SYN is ignored and repeated; a UNIX connect refused
   accept_aborted,     ///< the connection is gone before it is accepted: ECONNABORTED
   accept_exhausted,   ///< no descriptor for it: EMFILE or ENFILE
-  close_interrupted,  ///< close() gives EINTR, and has closed
+  close_interrupted,  ///< close() ends with EINTR, and has closed
   spurious_event,     ///< a descriptor is called ready to read and write, whether it is or not
   clock_jump,     ///< time leaps by up to 8 hours while nothing is ready, as when a machine slept
   date_set,       ///< the date is set, forward or back by up to an hour, when a program looks at it
@@ -46,36 +46,39 @@ enum class fault : unsigned char {
   boundary,
 };
 
-/// How many kinds there are.
+/// The number of kinds.
 inline constexpr std::size_t fault_kinds = static_cast<std::size_t>(fault::boundary) + 1;
 
-/// "loss", "reordering", ...
+/// Returns the name of `which`: "loss", "reordering", ...
 const char* to_string(fault which) noexcept;
 
-/// How probable each fault is, on each occasion that it has: a packet, a send, a connect, ... A
-/// value; each function returns *this.
-/// In any seed about a third of the faults is off, drawn from the seed: some mistakes show only
+/// The probability of each fault on each of its occasions: a packet, a send, a connect, ... A
+/// value; each setter returns *this.
+/// In each seed about a third of the faults is off, drawn from the seed: some mistakes show only
 /// where another fault does not come first.
 class faults {
  public:
-  /// Some of everything but silence, with which a program without time-outs waits for ever.
+  /// Makes some of every fault but silence, with which a program without time-outs waits for ever.
   faults() noexcept;
-  /// No faults, to begin with.
+  /// Returns an object without faults, to set some.
   static faults none() noexcept;
 
-  /// Requires 0 <= probability <= 1; beyond, the nearest bound counts.
+  /// Sets the probability of a fault. Requires 0 <= probability <= 1; beyond, the nearest bound
+  /// counts.
   faults& set(fault which, double probability) noexcept {
     probability_[static_cast<std::size_t>(which)] = probability;
     return *this;
   }
+  /// Returns the probability of a fault.
   double probability(fault which) const noexcept {
     return probability_[static_cast<std::size_t>(which)];
   }
-  /// All of them are on in every seed.
+  /// Turns all faults on in every seed.
   faults& in_every_seed() noexcept {
     varied_ = false;
     return *this;
   }
+  /// Returns whether seeds turn some faults off.
   bool varied() const noexcept { return varied_; }
 
  private:

@@ -14,20 +14,20 @@ class sim_random;
 
 namespace testing::sim {
 
-/// Draws in a stream of their own: what the program draws does not change what the network does.
-/// Let 0, the low end and false be the simplest choice: shrinking tends to them. What has only one
-/// outcome draws nothing. A loop that draws until something happens needs a bound: on a tape that
-/// has ended it never happens. Thread: the world's.
+/// Draws from a stream of its own: the program's draws do not change the network's. Let 0, the low
+/// end and false be the simplest choice: shrinking tends to them. A choice with only one outcome
+/// draws nothing. A loop that draws until an outcome needs a bound: on a tape that has ended it may
+/// never come. Thread: the world's.
 class random_source {
  public:
   random_source(const random_source&) = delete;
   random_source& operator=(const random_source&) = delete;
 
-  /// From 0 to bound - 1. Requires bound > 0 (asserted).
+  /// Returns a number from 0 to bound - 1. Requires bound > 0 (asserted).
   std::uint64_t below(std::uint64_t bound) noexcept;
-  /// From low to high, both included. Requires low <= high (asserted).
+  /// Returns a number from low to high, both included. Requires low <= high (asserted).
   std::int64_t between(std::int64_t low, std::int64_t high) noexcept;
-  /// True with probability p; outside of 0 to 1 the nearest bound counts.
+  /// Returns true with probability p; outside of 0 to 1 the nearest bound counts.
   bool chance(double p) noexcept;
 
  private:

@@ -9,24 +9,25 @@
 
 namespace beck::testing::sim {
 
-/// How far shrinking has come.
+/// The progress of shrinking.
 struct shrink_progress {
   std::size_t tries = 0;
   std::size_t choices_before = 0;  ///< of the tape that it began with
   std::size_t choices = 0;         ///< of the smallest tape yet
 };
 
-/// A value; each function returns *this.
+/// The options of shrink(). A value; each setter returns *this.
 class shrink_options {
  public:
+  /// Makes the defaults.
   shrink_options() noexcept {}
 
-  /// How often the program is run at most.
+  /// Sets the most runs of the program. Default: 4,000.
   shrink_options& tries_max(std::size_t tries) noexcept {
     tries_max_ = tries;
     return *this;
   }
-  /// Called whenever a smaller tape has been found.
+  /// Sets a function that is called whenever a smaller tape has been found.
   shrink_options& on_progress(void (*call)(const shrink_progress&, void* data),
                               void* data = nullptr) noexcept {
     call_ = call;
@@ -42,14 +43,13 @@ class shrink_options {
   void* data_ = nullptr;
 };
 
-/// Not for programs: shrink() without its template.
+/// For the library: shrink() without its template.
 tape shrink_erased(const tape& failing, bool (*still_fails)(const tape&, void*), void* data,
                    const shrink_options& how);
 
-/// Looks for a smaller tape for which `still_fails(const tape&)` is true: deletes and calms spans
-/// of draws and lowers their values, stream by stream. What it returns has been seen to fail,
-/// unless it is `failing` itself, which is believed. An exception of `still_fails` ends it. Thread:
-/// the caller's.
+/// Returns a smaller tape for which `still_fails(const tape&)` is true: deletes and calms spans of
+/// draws and lowers their values, stream by stream. The result has been seen to fail, unless it is
+/// `failing` itself, which is not run. An exception of `still_fails` ends it. Thread: the caller's.
 template <class StillFails>
 tape shrink(const tape& failing, StillFails&& still_fails,
             const shrink_options& how = shrink_options()) {

@@ -16,32 +16,33 @@
 
 namespace beck::testing::sim {
 
-/// What the seed may choose from. A value; each function returns *this.
+/// The ranges that the seed chooses from. A value; each setter returns *this.
 class settings {
  public:
+  /// Makes the defaults, without faults.
   settings() noexcept {}
 
-  /// How long a message of the network travels, drawn evenly for each. Requires 0 <= least <= most.
-  /// Between UNIX sockets only the news travels that wakes an operation: what one end has done, the
-  /// other sees at once if it looks, as on Linux.
+  /// Sets how long a message of the network travels, drawn evenly for each. Requires 0 <= least <=
+  /// most. Default: 1 to 500 microseconds. Between UNIX sockets only the notice that wakes an
+  /// operation travels: the other end sees a change at once if it looks, as on Linux.
   settings& delay(duration least, duration most) noexcept {
     delay_least_ = least;
     delay_most_ = most;
     return *this;
   }
-  /// How probable it is that what is sent is cut once more before it travels; half of the cuts
-  /// leave a single byte in front.
+  /// Sets how probable it is that sent bytes are cut once more before they travel; half of the cuts
+  /// leave a single byte in front. Default: 0.25.
   settings& split_probability(double p) noexcept {
     split_ = p;
     return *this;
   }
-  /// How probable it is that a read gives less than is there.
+  /// Sets how probable it is that a read returns less than is there. Default: 0.125.
   settings& short_read_probability(double p) noexcept {
     short_read_ = p;
     return *this;
   }
-  /// What a socket has before its options change it; down to 1 byte. A sender has both to fill: its
-  /// own and its peer's.
+  /// Sets the buffers of a socket before its options change them; down to 1 byte. A sender can fill
+  /// both: its own and its peer's. Default: 64 KiB each.
   settings& buffer_sizes(std::size_t send_bytes, std::size_t receive_bytes) noexcept {
     send_bytes_ = send_bytes;
     receive_bytes_ = receive_bytes;
@@ -52,19 +53,19 @@ class settings {
     record_ = on;
     return *this;
   }
-  /// What goes wrong. Without it nothing does: all delays, cuts and short reads are what every
-  /// network does to every program.
+  /// Sets the faults. Default: none; delays, cuts and short reads are what every network does to
+  /// every program.
   settings& with(const faults& what) noexcept {
     faults_ = what;
     return *this;
   }
-  /// What the clock shows at first: for programs that reckon with time, up to time_point::max().
-  /// Requires a point that is not before time_point().
+  /// Sets the time that the clock shows at first: for programs that calculate with time, up to
+  /// time_point::max(). Requires a point that is not before time_point().
   settings& start(time_point at) noexcept {
     start_ = at;
     return *this;
   }
-  /// Everything as undisturbed as a network can be: one delay for all, nothing cut.
+  /// Makes everything as undisturbed as a network can be: one delay for all, nothing cut.
   settings& calm() noexcept {
     return delay(duration(10'000), duration(10'000)).split_probability(0).short_read_probability(0);
   }
@@ -91,42 +92,44 @@ class host {
   host(const host&) = delete;
   host& operator=(const host&) = delete;
 
+  /// Returns the name.
   detail::text_view name() const noexcept;
 
   /// Returns the options of a context on this host, so that `io_context ctx(world.host("a"))` makes
   /// one, and `io_context ctx(io_context::options(world.host("a")).threads(3))` a shared one.
   operator io_context::options() const noexcept;  // implicit, for the line above
 
-  /// The machine loses its power: its contexts are stopped for good, its sockets are gone, and no
-  /// peer is told. What is sent to it gets lost, as on a link that is cut. All that can be done
-  /// with its contexts and their objects is to destroy them; calls on them fail.
+  /// Cuts the machine's power: its contexts are stopped for good, its sockets are gone, and no peer
+  /// is told. Messages to it are lost, as on a link that is cut. Its contexts and their objects can
+  /// only be destroyed; calls on them fail.
   void crash();
-  /// It comes back, for new contexts. What its former peers send from now on is answered with a
-  /// reset. Requires a crash.
+  /// Turns the machine on again, for new contexts. Messages of its former peers are answered with a
+  /// reset from now on. Requires a crash.
   void restart();
+  /// Returns whether the machine is on.
   bool is_up() const noexcept;
 
-  /// The next `times` occasions for this fault here strike for sure: packets that this host sends,
+  /// Makes the fault strike on its next `times` occasions here: packets that this host sends,
   /// connects and accepts of its programs, and so on. clock_jump has none on a host.
   void inject(fault which, unsigned times = 1) noexcept;
-  /// Its programs get a signal, as by sigqueue(3): every signal_set of a context here that holds
-  /// it. False: none does, and nothing happens.
+  /// Sends a signal to its programs, as sigqueue(3): to every signal_set of a context here that
+  /// holds it. Returns false, and does nothing, if none does.
   bool raise_signal(int number, int value = 0);
 
-  /// How many bytes its disk takes, all files together; no limit at first. Files of a host outlive
-  /// its contexts, and crashes, of which the device remembers what was synced, and of what came
-  /// after that each write in full, in part or not at all, as the seed decides.
+  /// Sets how many bytes its disk takes, all files together; no limit at first. Files of a host
+  /// outlive its contexts, and crashes: synced writes are kept, of later ones each in full, in part
+  /// or not at all, as the seed decides.
   void disk_capacity(std::size_t bytes) noexcept;
 
-  /// What system_now() gives to its programs: at first the world's now() after 1 January 2026,
-  /// 00:00 UTC.
+  /// Returns the date that system_now() returns to its programs: at first the world's now() after 1
+  /// January 2026, 00:00 UTC.
   system_time_point date() const noexcept;
-  /// Somebody sets the clock, forward or back. No effect on the steady one.
+  /// Sets the date, forward or back. No effect on the steady clock.
   void set_date(system_time_point to) noexcept;
 
-  /// Breaks the TCP connection of this descriptor now, at the byte where it stands. `how` is reset,
-  /// end or silence; throws io_error (invalid_argument) for another one, and (not_connected) where
-  /// there is no TCP connection.
+  /// Breaks the TCP connection of this descriptor now, at its present byte. `how` is reset, end or
+  /// silence; throws io_error (invalid_argument) for another one, and (not_connected) if there is
+  /// no TCP connection.
   void break_connection(int native_handle, fault how);
 
  private:
@@ -141,50 +144,55 @@ class host {
 /// Thread: one at a time, for the world and all contexts in it; a post to a context that another
 /// thread runs ends the program. Lifetime: outlives its contexts (asserted). Virtual time passes
 /// only while a context waits, and a microsecond at a time while it is busy or polled. A run() or a
-/// synchronous call that would wait for ever ends the program and says which host and what waits.
+/// synchronous call that would wait for ever ends the program, with a message that names the host
+/// and the operations that wait.
 ///
 /// run(), run_until_idle() and run_for() run all contexts of the world on this thread, one handler
 /// at a time, in an order that the seed decides. A context that was stopped is left alone until its
-/// restart(); none is stopped for having run out of work, so that it goes on when another one gives
-/// it work. Each gives how many handlers ran; what a handler throws leaves it. Not from a handler.
+/// restart(); none is stopped for having run out of work, so that it continues when another one
+/// posts work to it. Each returns the number of handlers that ran; an exception of a handler leaves
+/// it. Not from a handler.
 /// A context's own run() runs that one alone, while the network goes on and the others stand still.
 /// A shared context, options(host).threads(n), has n virtual threads, of which the seed chooses one
 /// at a time: between handlers, and where one starts operations or waits in a synchronous one.
 class world {
  public:
+  /// Makes a world with the default settings.
   explicit world(std::uint64_t seed);
+  /// Makes a world with these settings.
   world(std::uint64_t seed, const settings& how);
   /// Replays a tape. With the settings and the program of the run that it comes from, it is that
   /// run.
   explicit world(const sim::tape& replayed);
+  /// Replays a tape with these settings.
   world(const sim::tape& replayed, const settings& how);
   ~world();
   world(const world&) = delete;
   world& operator=(const world&) = delete;
 
-  /// The host of that name, made when it is first asked for.
+  /// Returns the host of that name, which is made by the first call.
   sim::host& host(detail::text_view name);
 
-  /// Until no context has outstanding work. A server that accepts for ever has some: stop its
-  /// context, close what it waits with, or use one of the other two.
+  /// Runs until no context has outstanding work. A server that accepts for ever has some: stop its
+  /// context, close the objects that it waits with, or use one of the other two.
   std::size_t run();
-  /// Until no context has anything to do now and no message is on its way: what is left waits for
-  /// its peer or for a timer, however near. Time passes only as far as messages travel; timers that
-  /// come due meanwhile run. TCP's repetitions are timers too, and what a link that is cut or
-  /// clogged holds back is not on its way.
+  /// Runs until no context has anything to do now and no message is on its way: the remaining
+  /// operations wait for a peer or a timer, however near. Time passes only as far as messages
+  /// travel; timers that come due meanwhile run. TCP's repetitions are timers too, and messages
+  /// that a cut or clogged link holds back are not on their way.
   std::size_t run_until_idle();
-  /// Until everything is done that is due until now() + time, also if nobody has work: this much
-  /// time passes. Contexts that are still busy then may go on for a millisecond, and a leap of the
-  /// clock (fault::clock_jump) may end it hours late.
+  /// Runs until everything is done that is due until now() + time, also if there is no work: this
+  /// much time passes. Contexts that are still busy then may continue for a millisecond, and a leap
+  /// of the clock (fault::clock_jump) may end it hours late.
   std::size_t run_for(duration time);
 
-  /// All of that time in one leap, as when a machine was asleep: nothing happens until then, and
-  /// whatever was due meanwhile comes late.
+  /// Advances the clock in one leap, as when a machine was asleep: nothing happens meanwhile, and
+  /// everything that was due comes late.
   void jump(duration time) noexcept;
 
-  /// What lies between two hosts, in both directions.
+  /// Returns the way between two hosts, in both directions.
   sim::link link(sim::host& a, sim::host& b) noexcept;
-  /// What lies on the way of what `from` sends to `to`.
+  /// Returns the way of messages from `from` to `to`.
   sim::link path(sim::host& from, sim::host& to) noexcept;
   /// Cuts all links between these hosts and all others that the world has by now: link::cut().
   template <class... Hosts>
@@ -195,32 +203,33 @@ class world {
   /// Heals all links.
   void heal();
 
-  /// What the draws range over from now on, such as settings().calm() when a network has to heal
-  /// at last. Which faults are on is drawn anew. Buffer sizes are those of sockets that are opened
-  /// later; start() and record() are not for a world that runs.
+  /// Sets the settings from now on, such as settings().calm() when a network has to heal at last.
+  /// The faults that are on are drawn anew. Buffer sizes are those of sockets that are opened
+  /// later; start() and record() have no effect on a world that runs.
   void configure(const settings& how);
 
-  /// The program's own choices.
+  /// Returns the source of the program's own choices.
   random_source& random() noexcept;
 
-  /// The seed; of a replay, that of its tape.
+  /// Returns the seed; of a replay, that of its tape.
   std::uint64_t seed() const noexcept;
-  /// Of everything that has happened: each call with its result, each event, and when. The same
+  /// Returns the hash of all events: each call with its result, each event, and when. The same
   /// program with the same seed has the same hash on every compiler.
   std::uint64_t hash() const noexcept;
+  /// Returns the virtual time.
   time_point now() const noexcept;
-  /// What has been drawn up to now: of a world that records or replays; throws io_error
+  /// Returns the draws up to now, of a world that records or replays. Throws io_error
   /// (invalid_argument) in another one.
   sim::tape tape() const;
 
-  /// Whether this seed has that fault.
+  /// Returns whether that fault is on in this seed.
   bool has(fault which) const noexcept;
-  /// How often it has struck.
+  /// Returns how often that fault has struck.
   std::uint64_t count(fault which) const noexcept;
 
-  /// From now on `sink` gets a line without newline for everything that happens: virtual time in
-  /// seconds, host, call with its descriptor and result; packets that arrive; faults. nullptr: no
-  /// longer. Costs nothing when off, and changes nothing, not even the hash.
+  /// Calls `sink` from now on with a line without newline for every event: virtual time in seconds,
+  /// host, call with its descriptor and result; packets that arrive; faults. nullptr turns it off.
+  /// Changes nothing, not even the hash.
   void trace(void (*sink)(const char* line, void* data), void* data = nullptr) noexcept;
 
  private:
@@ -231,7 +240,7 @@ class world {
   state* state_;
 };
 
-/// The hash of the world that a context is in: also of a private one, which
+/// Returns the hash of the world that a context is in: also of a private one, which
 /// `io_context::options().backend(backend::sim).seed(n)` makes. 0 if the context is not simulated.
 std::uint64_t sim_hash(io_context& context) noexcept;
 

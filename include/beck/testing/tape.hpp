@@ -17,12 +17,12 @@ struct sim_tape;
 namespace testing::sim {
 
 /// The draws of one run. `world w(t)` replays it: each subsystem gets the choices of its own stream
-/// in order, brought into the range that it asks for, and past the end of a stream the calmest
-/// choice. So every tape replays with every program; only with the same program it is the same run.
-/// A value; different threads may use different tapes.
+/// in order, brought into the range that it needs, and past the end of a stream the calmest choice.
+/// So every tape replays with every program; only with the same program it is the same run. A
+/// value; different threads may use different tapes.
 class tape {
  public:
-  /// No draws: everything as calm as it can be.
+  /// Makes a tape without draws: everything as calm as it can be.
   tape();
   tape(const tape& other);
   tape(tape&& other) noexcept;
@@ -30,25 +30,27 @@ class tape {
   tape& operator=(tape&& other) noexcept;
   ~tape();
 
-  /// From what bytes() gave. Throws io_error (invalid_argument) that says what is wrong with them;
-  /// they may come from anywhere.
+  /// Returns the tape whose bytes() these are. Throws io_error (invalid_argument) with the reason
+  /// if they are none; they may come from anywhere.
   static tape from_bytes(detail::text_view bytes);
-  /// From what text() gave; white space around it does not matter. Throws as from_bytes() does. The
-  /// text has a checksum.
+  /// Returns the tape whose text() this is; white space around it is ignored. Throws as
+  /// from_bytes(). The text has a checksum.
   static tape from_text(detail::text_view text);
-  /// From a file with the text or the bytes. Throws io_error that names the file.
+  /// Returns the tape in a file with its text or bytes. Throws io_error that names the file.
   static tape load(detail::text_view path);
-  /// Writes text() and a newline. Throws io_error that names the file.
+  /// Writes text() and a newline to a file. Throws io_error that names the file.
   void save(detail::text_view path) const;
 
-  /// Both live as long as the tape is neither assigned to nor moved from.
+  /// Returns the bytes, valid as long as the tape is neither assigned to nor moved from.
   detail::text_view bytes() const noexcept;
-  /// Letters, digits, '-' and '_'.
+  /// Returns a text of letters, digits, '-' and '_', valid as bytes().
   detail::text_view text() const noexcept;
 
+  /// Returns the seed of the run.
   std::uint64_t seed() const noexcept;
-  /// How many draws there are, and how many of them are not the calmest choice.
+  /// Returns the number of draws.
   std::size_t draws() const noexcept;
+  /// Returns the number of draws that are not the calmest choice.
   std::size_t choices() const noexcept;
 
   friend bool operator==(const tape& a, const tape& b) noexcept { return a.bytes() == b.bytes(); }
