@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Buffers: a pointer and a size, made by buffer() from whatever holds bytes. Containers are
+// Buffers: a pointer and a size, made by buffer() from any object that holds bytes. Containers are
 // recognised by shape (data() and size()), so this header includes none of them. Whether an
 // operation gets one buffer or a sequence of buffers is known from the type, so that one becomes
 // recv(2) and several become readv(2) without a decision at run time.
 //
-// No buffer owns its memory: it must stay valid until the operation that got it has completed.
+// No buffer owns its memory: it must stay valid until the operation that uses it has completed.
 #pragma once
 
 #include <concepts>
@@ -15,16 +15,20 @@
 
 namespace beck {
 
-/// Writable bytes. A value; any thread.
+/// Writable bytes: a pointer and a size. A value; any thread.
 class mutable_buffer {
  public:
+  /// Makes an empty buffer.
   constexpr mutable_buffer() noexcept = default;
+  /// Refers to `size` bytes at `data`.
   constexpr mutable_buffer(void* data, std::size_t size) noexcept : data_(data), size_(size) {}
 
+  /// Returns the first byte.
   constexpr void* data() const noexcept { return data_; }
+  /// Returns the number of bytes.
   constexpr std::size_t size() const noexcept { return size_; }
 
-  /// Drops the first n bytes, at most all of them.
+  /// Drops the first `n` bytes, at most all of them.
   mutable_buffer& operator+=(std::size_t n) noexcept {
     const auto step = n < size_ ? n : size_;
     data_ = static_cast<char*>(data_) + step;
@@ -37,17 +41,22 @@ class mutable_buffer {
   std::size_t size_ = 0;
 };
 
-/// Bytes that are only read. A value; any thread.
+/// Bytes that are only read: a pointer and a size. A value; any thread.
 class const_buffer {
  public:
+  /// Makes an empty buffer.
   constexpr const_buffer() noexcept = default;
+  /// Refers to `size` bytes at `data`.
   constexpr const_buffer(const void* data, std::size_t size) noexcept : data_(data), size_(size) {}
+  /// Converts from writable bytes.
   constexpr const_buffer(const mutable_buffer& b) noexcept : data_(b.data()), size_(b.size()) {}
 
+  /// Returns the first byte.
   constexpr const void* data() const noexcept { return data_; }
+  /// Returns the number of bytes.
   constexpr std::size_t size() const noexcept { return size_; }
 
-  /// Drops the first n bytes, at most all of them.
+  /// Drops the first `n` bytes, at most all of them.
   const_buffer& operator+=(std::size_t n) noexcept {
     const auto step = n < size_ ? n : size_;
     data_ = static_cast<const char*>(data_) + step;
@@ -60,15 +69,18 @@ class const_buffer {
   std::size_t size_ = 0;
 };
 
+/// Returns `b` without its first `n` bytes.
 inline mutable_buffer operator+(mutable_buffer b, std::size_t n) noexcept { return b += n; }
+/// As above.
 inline mutable_buffer operator+(std::size_t n, mutable_buffer b) noexcept { return b += n; }
+/// As above.
 inline const_buffer operator+(const_buffer b, std::size_t n) noexcept { return b += n; }
+/// As above.
 inline const_buffer operator+(std::size_t n, const_buffer b) noexcept { return b += n; }
 
 namespace detail {
 
-// ---- one buffer or many, from the type
-// ------------------------------------------------------------------------------
+// ---- one buffer or many, from the type ----------------------------------------------------------
 
 /// One buffer.
 template <class B>
@@ -78,53 +90,57 @@ concept single_mutable_buffer = std::convertible_to<const B&, mutable_buffer>;
 
 }  // namespace detail
 
-/// The first buffer of a sequence. A single buffer is a sequence of one, a plain array a sequence
-/// of its elements.
+/// Returns the position of the first buffer of a sequence. A single buffer is a sequence of one.
 template <detail::single_buffer B>
 constexpr const B* buffer_sequence_begin(const B& b) noexcept {
   return __builtin_addressof(b);
 }
+/// As above, of an array of buffers.
 template <detail::single_buffer B, std::size_t N>
 constexpr const B* buffer_sequence_begin(const B (&a)[N]) noexcept {
   return a;
 }
+/// As above, of any range of buffers.
 template <class S>
   requires(!detail::single_buffer<S>) && requires(const S& s) { s.begin(); }
 constexpr auto buffer_sequence_begin(const S& s) noexcept {
   return s.begin();
 }
 
-/// One past the last buffer of a sequence.
+/// Returns the position behind the last buffer of a sequence.
 template <detail::single_buffer B>
 constexpr const B* buffer_sequence_end(const B& b) noexcept {
   return __builtin_addressof(b) + 1;
 }
+/// As above, of an array of buffers.
 template <detail::single_buffer B, std::size_t N>
 constexpr const B* buffer_sequence_end(const B (&a)[N]) noexcept {
   return a + N;
 }
+/// As above, of any range of buffers.
 template <class S>
   requires(!detail::single_buffer<S>) && requires(const S& s) { s.end(); }
 constexpr auto buffer_sequence_end(const S& s) noexcept {
   return s.end();
 }
 
-/// What an operation that reads memory takes: one buffer, or anything with begin() and end() over
-/// buffers. Ask single_buffer first to tell the two apart.
+/// The buffers of an operation that reads memory: one buffer, or anything with begin() and end()
+/// over buffers. Ask single_buffer first to tell the two apart.
 template <class S>
 concept const_buffer_sequence = requires(const S& s) {
   { *beck::buffer_sequence_begin(s) } -> std::convertible_to<const_buffer>;
   { beck::buffer_sequence_begin(s) != beck::buffer_sequence_end(s) } -> std::convertible_to<bool>;
 };
 
-/// What an operation that writes memory takes.
+/// The buffers of an operation that writes memory: one mutable_buffer, or anything with begin() and
+/// end() over them.
 template <class S>
 concept mutable_buffer_sequence = const_buffer_sequence<S> && requires(const S& s) {
   { *beck::buffer_sequence_begin(s) } -> std::convertible_to<mutable_buffer>;
 };
 
-/// The bytes of all buffers together. Sizes that add up past SIZE_MAX are a bug of the caller and
-/// wrap.
+/// Returns the number of bytes of all buffers together. Sizes that add up past SIZE_MAX are a bug
+/// of the caller and wrap.
 template <const_buffer_sequence S>
 constexpr std::size_t buffer_size(const S& s) noexcept {
   std::size_t total = 0;
@@ -133,8 +149,8 @@ constexpr std::size_t buffer_size(const S& s) noexcept {
   return total;
 }
 
-/// Copies as many bytes as fit, at most `size_max`, and returns how many. The memory of both may
-/// overlap only if both are single buffers.
+/// Copies as many bytes as fit, at most `size_max`, and returns their number. The memory of the two
+/// may overlap.
 inline std::size_t buffer_copy(const mutable_buffer& to, const const_buffer& from,
                                std::size_t size_max = static_cast<std::size_t>(-1)) noexcept {
   auto n = to.size() < from.size() ? to.size() : from.size();
@@ -142,6 +158,8 @@ inline std::size_t buffer_copy(const mutable_buffer& to, const const_buffer& fro
   if (n != 0) __builtin_memmove(to.data(), from.data(), n);  // an empty buffer may be null
   return n;
 }
+/// Copies between sequences as many bytes as fit, at most `size_max`, and returns their number. The
+/// memory of the two must not overlap.
 template <mutable_buffer_sequence To, const_buffer_sequence From>
 std::size_t buffer_copy(const To& to, const From& from,
                         std::size_t size_max = static_cast<std::size_t>(-1)) noexcept {
@@ -173,8 +191,7 @@ std::size_t buffer_copy(const To& to, const From& from,
 
 namespace detail {
 
-// ---- buffer(): from whatever holds bytes
-// ----------------------------------------------------------------------------
+// ---- buffer(): from any object that holds bytes -------------------------------------------------
 
 /// Elements whose bytes may be moved in and out: trivially copyable, and not buffers themselves.
 template <class T>
@@ -202,66 +219,78 @@ using buffer_of =
 
 }  // namespace detail
 
-/// buffer() gives the bytes of its argument: sizes of elements are multiplied out. With a second
-/// argument, at most that many bytes. A literal includes its NUL, as in Asio; use "..."_buf for one
-/// without.
+/// Returns a buffer of `size` bytes at `data`.
 constexpr mutable_buffer buffer(void* data, std::size_t size) noexcept { return {data, size}; }
+/// As above, only to be read.
 constexpr const_buffer buffer(const void* data, std::size_t size) noexcept { return {data, size}; }
 
+/// Returns `b`.
 constexpr mutable_buffer buffer(const mutable_buffer& b) noexcept { return b; }
+/// Returns `b`.
 constexpr const_buffer buffer(const const_buffer& b) noexcept { return b; }
+/// Returns at most the first `size_max` bytes of `b`.
 constexpr mutable_buffer buffer(const mutable_buffer& b, std::size_t size_max) noexcept {
   return {b.data(), b.size() < size_max ? b.size() : size_max};
 }
+/// Returns at most the first `size_max` bytes of `b`.
 constexpr const_buffer buffer(const const_buffer& b, std::size_t size_max) noexcept {
   return {b.data(), b.size() < size_max ? b.size() : size_max};
 }
 
+/// Returns the bytes of an array.
 template <detail::buffer_element T, std::size_t N>
 constexpr mutable_buffer buffer(T (&a)[N]) noexcept {
   return {a, sizeof a};
 }
+/// Returns the bytes of an array, only to be read. A literal includes its NUL, as in Asio; for one
+/// without use "..."_buf.
 template <detail::buffer_element T, std::size_t N>
 constexpr const_buffer buffer(const T (&a)[N]) noexcept {
   return {a, sizeof a};
 }
+/// Returns at most the first `size_max` bytes of an array.
 template <detail::buffer_element T, std::size_t N>
 constexpr mutable_buffer buffer(T (&a)[N], std::size_t size_max) noexcept {
   return {a, sizeof a < size_max ? sizeof a : size_max};
 }
+/// As above, only to be read.
 template <detail::buffer_element T, std::size_t N>
 constexpr const_buffer buffer(const T (&a)[N], std::size_t size_max) noexcept {
   return {a, sizeof a < size_max ? sizeof a : size_max};
 }
 
+/// Returns the bytes of all elements of a container; only to be read if they are const.
 template <detail::buffer_container C>
 constexpr detail::buffer_of<C> buffer(C& c) noexcept {
   return {c.data(), c.size() * sizeof(*c.data())};
 }
+/// Returns at most the first `size_max` bytes of a container.
 template <detail::buffer_container C>
 constexpr detail::buffer_of<C> buffer(C& c, std::size_t size_max) noexcept {
   return beck::buffer(beck::buffer(c), size_max);
 }
 
-/// Temporaries only of views: the bytes of a temporary string would be gone before the operation
-/// ends.
+/// Returns the bytes of a temporary span or view.
 template <detail::buffer_view C>
   requires(!std::is_lvalue_reference_v<C>)
 constexpr detail::buffer_of<C> buffer(C&& c) noexcept {
   return beck::buffer(c);
 }
+/// As above, at most the first `size_max`.
 template <detail::buffer_view C>
   requires(!std::is_lvalue_reference_v<C>)
 constexpr detail::buffer_of<C> buffer(C&& c, std::size_t size_max) noexcept {
   return beck::buffer(beck::buffer(c), size_max);
 }
+/// Not of other temporaries: the bytes of a temporary string would be gone before the operation
+/// ends.
 template <detail::buffer_container C>
   requires(!std::is_lvalue_reference_v<C> && !detail::buffer_view<C>)
 void buffer(C&&, std::size_t = 0) = delete;
 
 inline namespace literals {
 inline namespace buffer_literals {
-/// "text"_buf: the characters without the NUL.
+/// Returns the characters of a literal without its NUL: "text"_buf.
 constexpr const_buffer operator""_buf(const char* text, std::size_t size) noexcept {
   return {text, size};
 }

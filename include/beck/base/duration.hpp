@@ -22,22 +22,29 @@ concept duration_like = requires(const D& d) {
 
 }  // namespace detail
 
-/// A signed number of nanoseconds. Arithmetic saturates at min() and max(). A value; any thread.
+/// A signed number of nanoseconds. Converts from std::chrono::duration and the like. Arithmetic
+/// saturates at min() and max(). A value; any thread.
 class duration {
  public:
+  /// Makes zero.
   constexpr duration() noexcept = default;
+  /// Makes this number of nanoseconds.
   constexpr explicit duration(long long nanoseconds) noexcept : ns_(nanoseconds) {}
 
   /// Converts, saturating. A part of a nanosecond is rounded up, so that a wait is never shorter
-  /// than was asked. NaN is zero.
+  /// than requested. NaN is zero.
   template <detail::duration_like D>
   constexpr duration(const D& d) noexcept
       : ns_(from_count<D::period::num, D::period::den>(d.count())) {}
 
+  /// Returns the number of nanoseconds.
   constexpr long long nanoseconds() const noexcept { return ns_; }
 
+  /// Returns zero.
   static constexpr duration zero() noexcept { return duration(); }
+  /// Returns the least duration.
   static constexpr duration min() noexcept { return duration(lowest); }
+  /// Returns the greatest duration.
   static constexpr duration max() noexcept { return duration(highest); }
 
   friend constexpr auto operator<=>(const duration&, const duration&) = default;
@@ -52,9 +59,11 @@ class duration {
     if (!__builtin_sub_overflow(a.ns_, b.ns_, &difference)) return duration(difference);
     return b.ns_ < 0 ? max() : min();
   }
-  /// The negative of min() is max().
+  /// Returns the negative; of min() max().
   friend constexpr duration operator-(duration a) noexcept { return duration() - a; }
+  /// Adds `d`, saturating.
   constexpr duration& operator+=(duration d) noexcept { return *this = *this + d; }
+  /// Subtracts `d`, saturating.
   constexpr duration& operator-=(duration d) noexcept { return *this = *this - d; }
 
  private:
@@ -195,7 +204,9 @@ class basic_time_point {
 
 }  // namespace detail
 
+/// A point in time of the steady clock; points of std::chrono::steady_clock convert to it.
 using time_point = detail::basic_time_point<detail::clock_kind::steady>;
+/// A date; points of std::chrono::system_clock convert to it.
 using system_time_point = detail::basic_time_point<detail::clock_kind::system>;
 
 }  // namespace beck

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A growing container of bytes behind one type, so that async_read_until and its like are functions
-// and not templates of the user's container. A reference is three words; the container stays the
-// user's.
+// A growing container of bytes behind one type, so that async_read_until and similar functions are
+// no templates of the user's container. A reference is three words; the container stays the user's.
 #pragma once
 
 #include <beck/base/buffer.hpp>
@@ -28,12 +27,13 @@ struct dynamic_buffer_table {
 
 }  // namespace detail
 
-/// Refers to a growing container and bounds its size: of one that is longer than `size_max` only so
-/// many bytes count, and what changes the size cuts the others off. Copies refer to the same
-/// container, which must outlive them. One thread at a time. Every growth invalidates what data()
-/// gave.
+/// Refers to a growing container and bounds its size: of a container that is longer than `size_max`
+/// only the first `size_max` bytes count, and functions that change the size cut the others off.
+/// Copies refer to the same container, which must outlive them. Thread: one at a time. Every growth
+/// invalidates the result of data().
 class dynamic_buffer_ref {
  public:
+  /// For dynamic_buffer(): refers to `container`.
   constexpr dynamic_buffer_ref(void* container, const detail::dynamic_buffer_table& table,
                                std::size_t size_max) noexcept
       : container_(container), table_(&table), size_max_(size_max) {}
@@ -43,36 +43,39 @@ class dynamic_buffer_ref {
         size_max_(other.size_max_) {}
   dynamic_buffer_ref& operator=(const dynamic_buffer_ref&) noexcept = default;
 
-  /// All bytes: pointer and size in one indirect call.
+  /// Returns all bytes; one indirect call.
   mutable_buffer data() const noexcept { return buffer(table_->data(container_), size_max_); }
-  /// At most n bytes from `position`; empty if that is past the end.
+  /// Returns at most `n` bytes from `position` on; an empty buffer if that is past the end.
   mutable_buffer data(std::size_t position, std::size_t n) const noexcept {
     return buffer(data() + position, n);
   }
-  /// All bytes, to search in.
+  /// Returns all bytes as text, to search in.
   detail::text_view view() const noexcept {
     const auto all = data();
     return {static_cast<const char*>(all.data()), all.size()};
   }
 
+  /// Returns the number of bytes.
   std::size_t size() const noexcept { return data().size(); }
+  /// Returns the bound of size().
   std::size_t max_size() const noexcept { return size_max_; }
-  /// What size() may become without a new allocation; never more than max_size().
+  /// Returns the capacity of the container, at most max_size(): the value that size() may reach
+  /// without a new allocation. A flat_buffer that was consumed from may allocate earlier.
   std::size_t capacity() const noexcept {
     const auto real = table_->capacity(container_);
     return real < size_max_ ? real : size_max_;
   }
 
   /// Sets the size; new bytes at the back are zero or undetermined. Throws std::length_error, which
-  /// names both numbers, if n is more than max_size(), and what the container throws; then nothing
-  /// has changed.
+  /// names both numbers, if `n` is more than max_size(), and the exceptions of the container; then
+  /// nothing has changed.
   void resize(std::size_t n) const;
-  /// Adds n bytes at the back, as resize().
+  /// Adds `n` bytes at the back, as resize().
   void grow(std::size_t n) const;
-  /// Removes n bytes at the back, at most all. Never throws for the containers that
+  /// Removes `n` bytes at the back, at most all. Never throws for the containers that
   /// dynamic_buffer() takes.
   void shrink(std::size_t n) const;
-  /// Removes n bytes at the front, at most all.
+  /// Removes `n` bytes at the front, at most all.
   void consume(std::size_t n) const;
 
  private:
@@ -107,7 +110,7 @@ inline constexpr dynamic_buffer_table dynamic_buffer_table_of{
 
 }  // namespace detail
 
-/// A reference to `container` whose size is kept at or under `size_max` bytes.
+/// Returns a reference to `container` that keeps its size at or under `size_max` bytes.
 template <detail::growing_container C>
 constexpr dynamic_buffer_ref dynamic_buffer(
     C& container, std::size_t size_max = static_cast<std::size_t>(-1)) noexcept {

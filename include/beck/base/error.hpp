@@ -13,8 +13,11 @@
 
 namespace beck {
 
+/// The error of an operation.
 using error_code = std::error_code;
+/// The base of io_error.
 using system_error = std::system_error;
+/// Portable errors; the codes of basic_errors compare equal to them.
 using errc = std::errc;
 
 namespace detail {
@@ -68,7 +71,8 @@ enum basic_errors : int {
   operation_aborted = 125,   // ECANCELED: cancelled, or its object was closed
 };
 
-/// Errors the operating system has no number for. Codes made from them are in misc_category().
+/// Errors that the operating system has no number for. Codes made from them are in a category of
+/// the library.
 enum misc_errors : int {
   already_open = 1,    // open() on an object that is open
   eof = 2,             // the peer sent everything it will send
@@ -79,9 +83,11 @@ enum misc_errors : int {
   delimiter_not_found = 7,  // a buffer is as large as it may be, and nothing in it matches
 };
 
+/// Returns the error_code of `e`.
 inline error_code make_error_code(basic_errors e) noexcept {
   return {static_cast<int>(e), std::system_category()};
 }
+/// Returns the error_code of `e`.
 inline error_code make_error_code(misc_errors e) noexcept {
   return {static_cast<int>(e), detail::misc_category()};
 }
@@ -90,8 +96,10 @@ inline error_code make_error_code(misc_errors e) noexcept {
 
 }  // namespace beck
 
+/// Makes the enumerators convert to error_code.
 template <>
 struct std::is_error_code_enum<beck::error::basic_errors> : std::true_type {};
+/// Makes the enumerators convert to error_code.
 template <>
 struct std::is_error_code_enum<beck::error::misc_errors> : std::true_type {};
 
@@ -99,9 +107,10 @@ namespace beck {
 
 namespace error {
 
-/// Whether `ec` means `e`. That is equality of codes, but for timed_out: it is true for the
-/// kernel's ETIMEDOUT and for error::timeout alike, as the comparison with std::errc::timed_out is.
-/// error::timeout equals the library's alone, and the two have different messages.
+/// Returns whether `ec` means `e`: whether the codes are equal, except for timed_out, which is true
+/// for the kernel's ETIMEDOUT and for error::timeout alike, as the comparison with
+/// std::errc::timed_out. error::timeout equals the library's alone, and the two have different
+/// messages.
 inline bool operator==(const error_code& ec, basic_errors e) noexcept {
   return ec == make_error_code(e) || (e == timed_out && ec == make_error_code(timeout));
 }
@@ -135,37 +144,40 @@ inline error_code make_error(int result) noexcept {
 
 }  // namespace detail
 
-/// The error of an io_result: an error_code that also names the operation that failed.
+/// The error of an io_result: an error_code with the name of the operation that failed.
 class result_error : public error_code {
  public:
+  /// Makes no error.
   result_error() noexcept = default;
-  /// `operation` is as for io_error.
+  /// Makes an error; `operation` as for io_error.
   result_error(const error_code& ec, const char* operation = nullptr) noexcept
       : error_code(ec), operation_(operation) {}
+  /// Converts from an enumerator of errors.
   template <class Enum>
     requires std::is_error_code_enum<Enum>::value
   result_error(Enum e) noexcept : error_code(e) {}
 
-  /// Another error of the same operation.
+  /// Sets another error of the same operation.
   using error_code::operator=;
 
-  /// As an exception says it, such as "connect"; "" if it is not known.
+  /// Returns the name of the operation, such as "connect"; "" if it is not known.
   const char* operation() const noexcept { return operation_ == nullptr ? "" : operation_; }
 
  private:
   const char* operation_ = nullptr;
 };
 
-/// What the throwing forms throw: a std::system_error that also knows how much was done before the
-/// error.
+/// The exception of throwing functions: a std::system_error that also knows how much was done
+/// before the error.
 class io_error : public std::system_error {
  public:
-  /// `operation` is the name of what failed, possibly empty; requires static storage (it is not
-  /// copied), so that an exception can be copied without allocating.
+  /// Makes an exception. `operation` is the name of the operation that failed, possibly empty; it
+  /// must have static storage (it is not copied), so that an exception can be copied without
+  /// allocating.
   explicit io_error(const error_code& ec, const char* operation = "", std::size_t transferred = 0);
 
-  /// `subject` names the value that was refused, such as a path; it is copied into what(),
-  /// shortened if it is long.
+  /// Makes an exception whose what() contains `subject`, the value that was refused, such as a
+  /// path; shortened if it is long. `operation` as above.
   io_error(const error_code& ec, const char* operation, detail::text_view subject);
 
   /// Out of line: one v-table and one type_info, also across shared libraries.
@@ -173,10 +185,10 @@ class io_error : public std::system_error {
   io_error(const io_error&) = default;
   io_error& operator=(const io_error&) = default;
 
-  /// Bytes moved before the error; 0 if the operation counts no bytes.
+  /// Returns the number of bytes moved before the error; 0 if the operation counts no bytes.
   std::size_t transferred() const noexcept { return transferred_; }
 
-  /// The name of the operation that failed, or "".
+  /// Returns the name of the operation that failed, or "".
   const char* operation() const noexcept { return operation_; }
 
  private:

@@ -12,16 +12,17 @@
 
 namespace beck {
 
-/// Owns its bytes. One thread at a time. prepare(), resize(), reserve() and assignment invalidate
-/// what data() and prepare() gave; consume(), clear() and commit() do not, so a read into prepared
-/// room may be in flight while bytes in front of it are consumed.
+/// A growing buffer of contiguous bytes. Owns its bytes. Thread: one at a time. prepare(),
+/// resize(), reserve() and assignment invalidate the results of data() and prepare(); consume(),
+/// clear() and commit() do not, so a read into prepared room may be in flight while bytes in front
+/// of it are consumed.
 class flat_buffer {
  public:
   /// The largest limit: no object may be larger than PTRDIFF_MAX, and twice this is still under
   /// SIZE_MAX.
   static constexpr std::size_t size_limit = static_cast<std::size_t>(-1) / 2;
 
-  /// Holds at most `size_max` bytes, and allocates none yet.
+  /// Makes a buffer for at most `size_max` bytes, and allocates none yet.
   explicit flat_buffer(std::size_t size_max = size_limit) noexcept
       : size_max_(size_max < size_limit ? size_max : size_limit) {}
 
@@ -32,30 +33,37 @@ class flat_buffer {
   flat_buffer& operator=(flat_buffer&& other) noexcept;
   ~flat_buffer();
 
-  /// Room for n bytes behind the ones held; they are undetermined. Throws std::length_error, which
-  /// names the numbers, if size() + n is more than max_size(), std::bad_alloc without memory; then
-  /// nothing has changed.
+  /// Returns room for `n` bytes behind the present ones; their values are undetermined. Throws
+  /// std::length_error, which names the numbers, if size() + n is more than max_size(),
+  /// std::bad_alloc without memory; then nothing has changed.
   mutable_buffer prepare(std::size_t n);
-  /// Makes the next n bytes of the prepared room part of the buffer. Requires n to be at most what
-  /// was prepared and not yet committed.
+  /// Makes the next `n` bytes of the prepared room part of the buffer. Requires, asserted, that `n`
+  /// is at most the number of bytes that were prepared and not yet committed.
   void commit(std::size_t n) noexcept;
-  /// Removes n bytes at the front, at most all.
+  /// Removes `n` bytes at the front, at most all.
   void consume(std::size_t n) noexcept;
-  /// Adds undetermined bytes, as prepare() and commit() do, or removes bytes at the back.
+  /// Sets the size: adds undetermined bytes, as prepare() and commit(), or removes bytes at the
+  /// back.
   void resize(std::size_t n);
   /// Makes room for `capacity` bytes in all, at most max_size(). Throws std::bad_alloc.
   void reserve(std::size_t capacity);
   /// Removes all bytes; keeps the memory.
   void clear() noexcept { begin_ = end_; }
 
+  /// Returns all bytes.
   mutable_buffer data() noexcept { return {memory_ + begin_, size()}; }
+  /// As above, only to be read.
   const_buffer data() const noexcept { return {memory_ + begin_, size()}; }
+  /// Returns all bytes as text.
   detail::text_view view() const noexcept { return {memory_ + begin_, size()}; }
+  /// Returns the number of bytes.
   std::size_t size() const noexcept { return end_ - begin_; }
+  /// Returns whether size() is 0.
   bool empty() const noexcept { return end_ == begin_; }
+  /// Returns the bound of size().
   std::size_t max_size() const noexcept { return size_max_; }
-  /// Bytes allocated. At most twice max_size(): a buffer that is always nearly full needs the
-  /// second half to be consumed without moving everything each time.
+  /// Returns the number of bytes allocated. At most twice max_size(): a buffer that is always
+  /// nearly full needs the second half to be consumed without moving everything each time.
   std::size_t capacity() const noexcept { return capacity_; }
 
  private:
@@ -70,7 +78,7 @@ class flat_buffer {
   std::size_t size_max_;
 };
 
-/// A reference to `buffer`, bounded by its own max_size() and by `size_max`.
+/// Returns a reference to `buffer`, bounded by its own max_size() and by `size_max`.
 dynamic_buffer_ref dynamic_buffer(flat_buffer& buffer,
                                   std::size_t size_max = flat_buffer::size_limit) noexcept;
 

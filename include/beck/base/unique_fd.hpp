@@ -5,39 +5,45 @@
 
 namespace beck {
 
-/// Closes its descriptor exactly once. Move-only. One thread at a time.
+/// Owns a file descriptor and closes it exactly once. Move-only. Thread: one at a time.
 class unique_fd {
  public:
+  /// Owns none.
   constexpr unique_fd() noexcept = default;
-  /// Takes ownership; a negative number means none.
+  /// Takes ownership of `fd`; a negative number means none.
   constexpr explicit unique_fd(int fd) noexcept : fd_(fd < 0 ? -1 : fd) {}
+  /// Takes over the descriptor of `other`.
   constexpr unique_fd(unique_fd&& other) noexcept : fd_(other.release()) {}
+  /// Closes its descriptor and takes over that of `other`.
   unique_fd& operator=(unique_fd&& other) noexcept {
     if (this != &other) reset(other.release());
     return *this;
   }
+  /// Closes its descriptor.
   ~unique_fd() {
     if (fd_ >= 0) close();
   }
 
-  /// The descriptor, or -1.
+  /// Returns the descriptor, or -1.
   constexpr int get() const noexcept { return fd_; }
+  /// Returns whether it owns a descriptor.
   constexpr explicit operator bool() const noexcept { return fd_ >= 0; }
 
-  /// Gives the descriptor away.
+  /// Returns the descriptor, which the caller owns from then on; or -1.
   [[nodiscard]] constexpr int release() noexcept {
     const int fd = fd_;
     fd_ = -1;
     return fd;
   }
 
-  /// Closes what is owned and takes ownership of `fd`, which must be another one.
+  /// Closes the present descriptor and takes ownership of `fd`, which must be another one
+  /// (asserted).
   void reset(int fd = -1) noexcept;
 
-  /// Closes; 0 or -errno, which only tells that data written before may be lost (close(2)). The
-  /// descriptor is gone in either case: Linux frees the number before anything can fail, so close
-  /// is never retried, also not on EINTR, which counts as success. A number that was not open is a
-  /// bug of the program. Leaves errno as it was.
+  /// Closes the descriptor. Returns 0 or -errno, which only tells that data written before may be
+  /// lost (close(2)); 0 if there is none. The descriptor is gone in either case: Linux frees the
+  /// number before anything can fail, so close is never retried, also not after EINTR, which counts
+  /// as success. Asserts that the number was open. Leaves errno as it was.
   int close() noexcept;
 
  private:

@@ -14,7 +14,7 @@
 
 namespace beck {
 
-/// The version of the compiled library, such as "0.1.0". Static storage. Any thread.
+/// Returns the version of the compiled library, such as "0.1.0". Static storage. Any thread.
 const char* version() noexcept;
 
 }  // namespace beck

@@ -122,7 +122,7 @@ class basic_resolver_results {
     iterator() noexcept = default;
     /// Returns the element.
     value_type operator*() const noexcept { return value_type(answer_, at_); }
-    /// Gives access to the element's members.
+    /// Accesses the element's members.
     pointer operator->() const noexcept { return pointer(**this); }
     /// Moves to the next element.
     iterator& operator++() noexcept {
