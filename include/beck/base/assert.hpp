@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Assertions that stay on in release builds. They catch bugs of the program (a broken precondition,
-// a broken invariant), never bad input and never what the kernel answers: those are errors, see
+// a broken invariant), never bad input and never a result of the kernel: those are errors, see
 // error.hpp.
 #pragma once
 

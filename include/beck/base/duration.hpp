@@ -163,7 +163,9 @@ enum class clock_kind : unsigned char {
 template <clock_kind Clock>
 class basic_time_point {
  public:
+  /// Makes the clock's epoch.
   constexpr basic_time_point() noexcept = default;
+  /// Makes the point this long after the clock's epoch.
   constexpr explicit basic_time_point(duration since_epoch) noexcept : since_epoch_(since_epoch) {}
 
   /// Converts, saturating.
@@ -172,11 +174,16 @@ class basic_time_point {
              (Clock == clock_kind::system && system_time_like<T>))
   constexpr basic_time_point(const T& t) noexcept : since_epoch_(t.time_since_epoch()) {}
 
+  /// Returns the time since the clock's epoch.
   constexpr duration time_since_epoch() const noexcept { return since_epoch_; }
+  /// Returns the nanoseconds since the clock's epoch.
   constexpr long long nanoseconds() const noexcept { return since_epoch_.nanoseconds(); }
+  /// Returns whether this is max().
   constexpr bool is_never() const noexcept { return *this == max(); }
 
+  /// Returns the earliest point.
   static constexpr basic_time_point min() noexcept { return basic_time_point(duration::min()); }
+  /// Returns the point that means never.
   static constexpr basic_time_point max() noexcept { return basic_time_point(duration::max()); }
 
   friend constexpr auto operator<=>(const basic_time_point&, const basic_time_point&) = default;
@@ -190,12 +197,14 @@ class basic_time_point {
   friend constexpr basic_time_point operator-(basic_time_point t, duration d) noexcept {
     return t.is_never() ? t : basic_time_point(t.since_epoch_ - d);
   }
-  /// From b to a; duration::max() if a is never and b is not.
+  /// Returns the time from `b` to `a`; duration::max() if `a` is never and `b` is not.
   friend constexpr duration operator-(basic_time_point a, basic_time_point b) noexcept {
     if (a.is_never() && !b.is_never()) return duration::max();
     return a.since_epoch_ - b.since_epoch_;
   }
+  /// Adds `d`, saturating; never stays never.
   constexpr basic_time_point& operator+=(duration d) noexcept { return *this = *this + d; }
+  /// Subtracts `d`, saturating; never stays never.
   constexpr basic_time_point& operator-=(duration d) noexcept { return *this = *this - d; }
 
  private:

@@ -14,7 +14,7 @@ namespace beck {
 
 namespace detail {
 
-/// What a growing container does, as functions; `container` is the pointer given to the
+/// The functions of a growing container; `container` is the pointer passed to the
 /// dynamic_buffer_ref.
 struct dynamic_buffer_table {
   mutable_buffer (*data)(void* container) noexcept;

@@ -15,8 +15,8 @@ namespace beck {
 
 namespace detail {
 
-/// The next element of a sequence, or its end (false). Refers to what the coroutine has yielded:
-/// good until the next one is asked for, or the generator goes.
+/// The next element of a sequence, or its end (false). Refers to the yielded object: valid until
+/// the next element is requested or the generator is destroyed.
 template <class T>
 class [[nodiscard]] generated {
  public:

@@ -215,7 +215,8 @@ class channel : public detail::channel_base {
     return 0;
   }
 
-  /// The same; `take` is called with what is received, perhaps under the lock.
+  /// 0: received; channel_closed_result; would_block: `joining`, if there is one, waits from here
+  /// on. Calls `take` with the received values, perhaps under the lock.
   template <class Take>
   int receive_now(detail::waiter* joining, Take&& take) {
     detail::state_guard guard(state_);
@@ -246,8 +247,8 @@ class channel : public detail::channel_base {
     return true;
   }
 
-  /// Takes over values of those who wait, as far as there is room. If there is no memory for that
-  /// they wait on: receivers take from them directly when the ring is empty.
+  /// Takes over values of waiting senders, as far as there is room. If there is no memory for that
+  /// they keep waiting: receivers take from them directly when the ring is empty.
   void admit_senders(detail::state_guard& guard) noexcept {
     detail::waiter_chain admitted;
     while (detail::waiter* const next = senders_.front()) {

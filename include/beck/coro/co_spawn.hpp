@@ -25,9 +25,9 @@ class task_root : public queue_entry, private owned_tree {
   task_root& operator=(const task_root&) = delete;
 
  protected:
-  /// What the template does: `make` gives the frame (it may throw), `done` ends the root when the
-  /// frame has finished or could not be made (`error`), `discard` frees everything without running
-  /// user code.
+  /// The functions of the template: `make` returns the frame (it may throw), `done` ends the root
+  /// when the frame has finished or could not be made (`error`), `discard` frees everything without
+  /// running user code.
   struct behaviour : tree_kind {
     constexpr behaviour(void (*makes)(task_root&),
                         void (*does_at_end)(task_root&, runner&, std::exception_ptr),
@@ -113,8 +113,8 @@ void refuse_work() {
 }  // namespace functions
 using namespace functions;
 
-/// What a handler of co_spawn is given. After an exception the value is a default-constructed one;
-/// one that is thrown while the value is moved counts as the task's.
+/// The result for a handler of co_spawn. After an exception the value is a default-constructed one;
+/// an exception that is thrown while the value is moved counts as the task's.
 template <class T>
 class spawn_result {
  public:
@@ -166,8 +166,8 @@ class spawn_result<void> {
   std::exception_ptr error_;
 };
 
-/// What a root needs if its handler has an executor of its own: work that is counted there from the
-/// start, and a place for the result on the way, because completing never allocates.
+/// The state of a root whose handler has an executor of its own: work that is counted there from
+/// the start, and a place for the result on the way, because completing never allocates.
 template <class T>
 struct travelling_handler {
   explicit travelling_handler(any_io_executor executor) noexcept
@@ -183,7 +183,7 @@ struct settled_handler {
 
 [[noreturn, gnu::cold]] void throw_not_started();
 
-/// What a root needs if its handler has a cancellation slot.
+/// The state of a root whose handler has a cancellation slot.
 class slot_stop {
  public:
   template <class Handler>
@@ -357,7 +357,7 @@ void spawn_root(const any_io_executor& executor, Work&& work, Handler&& handler,
 }  // namespace functions
 using namespace functions;
 
-/// What starts a root for tokens.
+/// The initiation of co_spawn for tokens.
 class spawn_initiation {
  public:
   using executor_type = any_io_executor;

@@ -40,14 +40,21 @@ class result_list {
     if (values_ != nullptr) detail::free_block(values_);
   }
 
+  /// Returns the number of values.
   std::size_t size() const noexcept { return count_; }
+  /// Returns whether there are no values.
   bool empty() const noexcept { return count_ == 0; }
+  /// Returns the first value's position.
   T* begin() noexcept { return values_; }
+  /// Returns the position behind the last value.
   T* end() noexcept { return values_ + count_; }
+  /// Returns the first value's position.
   const T* begin() const noexcept { return values_; }
+  /// Returns the position behind the last value.
   const T* end() const noexcept { return values_ + count_; }
-  /// Requires i < size().
+  /// Returns value `i`. Requires i < size().
   T& operator[](std::size_t i) noexcept { return values_[i]; }
+  /// As above.
   const T& operator[](std::size_t i) const noexcept { return values_[i]; }
 
  private:
@@ -143,7 +150,7 @@ class task_window : private join_point {
     free.next_ = free_;
     free_ = &free;
   }
-  /// One for the next task; nullptr: somebody else makes tasks, or no more are made.
+  /// Returns a slot for the next task; nullptr if another thread makes tasks, or no more are made.
   slot* take_free() noexcept {
     const state_guard guard(lock());
     making_ = free_ != nullptr && !error_;
@@ -212,7 +219,7 @@ class task_window : private join_point {
   slot* free_ = nullptr;
   std::size_t started_ = 0;
   std::exception_ptr error_;
-  bool making_ = false;  // somebody does, or no more is made
+  bool making_ = false;  // a thread makes tasks, or no more are made
   bool cut_ = false;     // stopped before all had started
 };
 
@@ -252,7 +259,7 @@ class task_source {
   decltype(std::declval<Range&>().end()) end_;
 };
 
-/// A source that drops what void tasks give.
+/// A source for void tasks.
 template <class Base>
 class valueless_source : public Base {
  public:
@@ -361,7 +368,7 @@ task<> collect_windowed(std::size_t window, Range tasks) {
 
 namespace detail {
 
-/// Elements of a range, and what makes a task of each.
+/// Elements of a range, and the function that makes a task of each.
 template <class Range, class F>
 class element_source {
  public:

@@ -80,8 +80,8 @@ class [[nodiscard]] condition_wait : public op<condition_wait, void(error_code)>
   handler done_;
 };
 
-/// co_await condition.wait(mutex, predicate): after each notification it asks, on the executor of
-/// what waits and with the mutex locked.
+/// The operation of condition.wait(mutex, predicate): after each notification it calls the
+/// predicate, on the executor of the waiting coroutine or handler and with the mutex locked.
 template <class Predicate>
 class [[nodiscard]] predicate_wait : public op<predicate_wait<Predicate>, void(error_code)>,
                                      private condition_waiter {

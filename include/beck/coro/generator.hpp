@@ -34,7 +34,8 @@ class elements_of {
 
 namespace detail {
 
-/// What promises of all generators share. The outermost one drives the innermost one that runs.
+/// The part that promises of all generators share. The outermost one drives the innermost one that
+/// runs.
 class generator_promise_base {
  public:
   static void* operator new(std::size_t bytes) { return allocate_block(bytes); }
@@ -50,8 +51,8 @@ class generator_promise_base {
     BECK_ASSERT(outer_ == nullptr, "a generator is walked whose begin() was called before");
     outer_ = this;
   }
-  /// Of the outermost one: runs to the next element or to the end. Gives nullptr at the end; throws
-  /// what the coroutine throws.
+  /// Of the outermost one: runs to the next element or to the end. Returns nullptr at the end;
+  /// throws the coroutine's exception.
   void* advance() {
     value_ = nullptr;
     for (;;) {

@@ -41,7 +41,7 @@ class local_scope : public inner_scope {
   local_value value_;
 };
 
-/// What within() does for local_key::with().
+/// The part of within() for local_key::with().
 template <class T>
 class local_limit {
  public:

@@ -45,7 +45,7 @@ class task_base {
   task_promise_base* promise_;  // of frame_; set while the parent is suspended in it
 };
 
-/// What promises of all tasks share; nothing here depends on the result type.
+/// The part that promises of all tasks share; nothing here depends on the result type.
 class task_promise_base {
  public:
   struct final_awaiter {
@@ -123,7 +123,7 @@ class task_promise_base {
     racing,     // inside start_concurrent, or elsewhere already: the first to say so decides
     suspended,  // at least once, or started by the trampoline: finishing resumes the parent
     finished,   // ended inside the start: the parent sees it when the call returns
-    root,       // nobody awaits it: finishing queues after_
+    root,       // it is not awaited: finishing queues after_
   };
 
   /// The runner on which the task may start inside the caller; nullptr: it starts later.
@@ -190,7 +190,7 @@ class task_value<T&> {
   T* value_ = nullptr;
 };
 
-/// Awaits an operation for its value: what co_await means inside an awaitable<T>.
+/// Awaits an operation for its value: the meaning of co_await inside an awaitable<T>.
 template <class Op>
 class throwing_awaiter {
  public:
@@ -211,7 +211,7 @@ class throwing_awaiter {
   Op& op_;
 };
 
-/// Whether awaiting A directly gives something with an error and a value() that throws.
+/// Whether awaiting A directly returns an object with error() and a value() that throws.
 template <class A>
 concept gives_io_result = requires(A& a) {
   a.await_resume().error();

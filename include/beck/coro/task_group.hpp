@@ -187,7 +187,7 @@ class task_group : private detail::join_point {
   detail::alarm drained_;
 };
 
-/// A child and what keeps its coroutine alive.
+/// A child and the objects that keep its coroutine alive.
 template <class Work>
 class task_group::child final : public detail::group_child {
  public:

@@ -29,7 +29,7 @@ class time_limit {
       inner.stop_at(after_);
     }
   }
-  /// For what is no scope.
+  /// Returns the end of the limit, for operations without a scope.
   time_point from(time_point now) const noexcept { return absolute_ ? at_ : now + after_; }
   void arm(alarm& clock, const any_io_executor& executor, alarm::ring_function ring,
            void* data) const {

@@ -17,7 +17,7 @@ namespace beck {
 
 namespace detail {
 
-/// What stands for the result of a task<void>.
+/// Stands for the result of a task<void>.
 struct void_result {
   friend bool operator==(void_result, void_result) noexcept { return true; }
 };
@@ -84,7 +84,9 @@ class branch_outcome {
   /// Returns whether a stop has ended an operation in it. If not, it finished by itself, although
   /// it may not have been the first.
   bool interrupted() const noexcept { return interrupted_; }
+  /// Returns whether the task ended with an exception.
   bool failed() const noexcept { return error_ != nullptr; }
+  /// Returns the exception, or nullptr.
   std::exception_ptr exception() const noexcept { return error_; }
 
   /// Returns the value of the task, or throws its exception.

@@ -42,8 +42,8 @@ namespace detail {
 /// The error that a result carries, as an exception.
 std::exception_ptr exception_of(const error_code& ec);
 
-/// Tasks side by side, in slots that somebody else holds. `Decisive(branch, task)` says whether an
-/// end stops the others.
+/// Tasks side by side, in slots of the caller. `Decisive(branch, task)` says whether an end stops
+/// the others.
 template <class Task, class Decisive>
 class range_branches : private join_point {
  public:
@@ -146,13 +146,15 @@ class growing_list {
   std::size_t count_ = 0;
 };
 
-/// What when_any of a range gives: which was first, and how each of them ended, in their order.
+/// The result of when_any of a range: the index of the first, and the outcome of each, in their
+/// order.
 template <class T>
 class when_any_list : public result_list<branch_outcome<T>> {
  public:
   when_any_list(std::size_t index, result_list<branch_outcome<T>>&& outcomes) noexcept
       : result_list<branch_outcome<T>>(static_cast<result_list<branch_outcome<T>>&&>(outcomes)),
         index_(index) {}
+  /// Returns the index of the task that ended first.
   std::size_t index() const noexcept { return index_; }
 
  private:
@@ -171,7 +173,7 @@ struct range_end_decides : any_end_decides {
     return true;
   }
 };
-/// A task succeeds if it does not throw, and if an io_result that it gives has no error.
+/// A task succeeds if it does not throw, and if its value is no io_result with an error.
 struct success_decides {
   static constexpr const char* waits_for = "first_success";
   template <class Task>

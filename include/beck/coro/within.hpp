@@ -16,8 +16,8 @@ namespace beck {
 
 namespace detail {
 
-/// What can be awaited inside a scope that is not the coroutine's own: the library's operations,
-/// those that users derive from beck::op, and tasks.
+/// An object that can be awaited inside a scope that is not the coroutine's own: the library's
+/// operations, those that users derive from beck::op, and tasks.
 template <class A>
 concept scoped_awaitable = requires(A& a, std::coroutine_handle<> coroutine, scope& environment) {
   a.suspend_in(coroutine, environment);
@@ -72,7 +72,8 @@ class [[nodiscard]] scoped_operation {
   }
 
  protected:
-  /// Gives the error if the stop of the scope has interrupted what was awaited.
+  /// Ends the scope. Returns its error if a stop of the scope has interrupted the awaited
+  /// operation.
   error_code end_scope() noexcept {
     error_code ec;
     if (scope_ && scope_->interrupted()) ec = detail::make_error(scope_->stop_result());
@@ -81,7 +82,7 @@ class [[nodiscard]] scoped_operation {
   }
 
  private:
-  // Both outlive what is awaited: its frames see the limit's value, and its own scopes the scope.
+  // Both outlive the awaited operation: its frames see the limit's value, its own scopes the scope.
   Limit limit_;
   late<typename Limit::scope_type> scope_;
 
@@ -97,7 +98,7 @@ class [[nodiscard]] scoped_operation {
   }
 };
 
-/// What a task inside a scope of its own gives.
+/// The result of a task inside a scope of its own.
 template <class T>
 struct scoped_result {
   using type = io_result<T>;
@@ -111,10 +112,10 @@ struct scoped_result<io_result<T...>> {
   using type = io_result<T...>;
 };
 
-/// A task inside a scope of its own: gives io_result<T>, or the task's own if that is one. If a
-/// stop of the scope interrupted it, the error says so, beside the value that the task gave all the
-/// same; if the task ended by throwing that error, the value is a default-constructed one. Other
-/// exceptions pass through.
+/// A task inside a scope of its own: returns io_result<T>, or the task's own if that is one. If a
+/// stop of the scope interrupted it, the result has that error, beside the value that the task
+/// nevertheless returned; if the task ended by throwing that error, the value is a
+/// default-constructed one. Other exceptions pass through.
 template <class T, bool Throwing, class Limit>
 class [[nodiscard]] scoped_task : public scoped_operation<task<T, Throwing>, Limit> {
   using base = scoped_operation<task<T, Throwing>, Limit>;

@@ -59,8 +59,7 @@ class transfer_exactly {
 namespace detail {
 
 /// A callable with a completion condition's signature (a token never has it). It must not throw: it
-/// is called between the steps of an operation, where an exception has nobody to go to and ends the
-/// program.
+/// is called between the steps of an operation, where an exception ends the program.
 template <class C>
 concept completion_condition = requires(C& c, const error_code& ec, std::size_t moved) {
   { c(ec, moved) } -> std::convertible_to<std::size_t>;

@@ -59,7 +59,7 @@ backend parse_backend(text_view name);
 
 }  // namespace detail
 
-/// What a context has done since it was made. Counters only grow.
+/// Counters of a context since it was made. They only grow.
 struct context_stats {
   std::uint64_t turns = 0;               ///< rounds of the loop
   std::uint64_t kernel_entries = 0;      ///< io_uring_enter or epoll_wait calls
@@ -267,7 +267,7 @@ class io_context : public execution_context {
   /// co_await expressions, the operation that it waits for and since when. Tasks at the same
   /// places form one group; the largest `groups_max` groups are printed (at most 384 are told
   /// apart). `out` is a file descriptor, a std::string, a std::ostream, or is called with pieces of
-  /// text; it must not use the context, and what it throws is dropped.
+  /// text; it must not use the context, and its exceptions are dropped.
   /// Thread: any. While another thread runs the context, that thread prints between two handlers
   /// and the caller waits; so do not call it with a lock that a handler may wait for. Simulated
   /// contexts: only the thread that runs them.

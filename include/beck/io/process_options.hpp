@@ -46,7 +46,7 @@ class process_texts {
 
   /// Throws std::bad_alloc.
   void add(text_view text);
-  /// nullptr: none was given.
+  /// Returns the list, or nullptr if none was set.
   const text_list* list() const noexcept { return list_; }
 
  private:
@@ -55,8 +55,8 @@ class process_texts {
   text_list* list_ = nullptr;
 };
 
-/// What one of the standard streams of a child is. Pipes are given closed: our end is opened by the
-/// spawn, and the child's end is the child's alone.
+/// The kind of a standard stream of a child. Pipes are passed closed: the program's end is opened
+/// by the spawn, and the child's end is the child's alone.
 class process_stream {
  public:
   enum class kind : unsigned char { inherited, null, handle, pipe, output };
@@ -78,13 +78,13 @@ class process_stream {
 /// Standard input.
 class process_input : public process_stream {
  public:
-  /// Ours.
+  /// The program's own.
   process_input() noexcept : process_stream(kind::inherited) {}
-  /// /dev/null: it is at its end.
+  /// /dev/null: reads are at the end.
   process_input(std::nullptr_t) noexcept : process_stream(kind::null) {}
   /// A duplicate of this descriptor.
   process_input(int handle) noexcept : process_stream(kind::handle, handle) {}
-  /// What is written to `pipe`.
+  /// The bytes that the program writes to `pipe`.
   template <class Executor>
   process_input(basic_writable_pipe<Executor>& pipe) noexcept  // implicit: `in(pipe)` reads well
       : process_stream(kind::pipe, -1, pipe.slot_to_open()) {}
@@ -93,13 +93,13 @@ class process_input : public process_stream {
 /// Standard output, or the one for errors.
 class process_output : public process_stream {
  public:
-  /// Ours.
+  /// The program's own.
   process_output() noexcept : process_stream(kind::inherited) {}
-  /// /dev/null: what is written there is dropped.
+  /// /dev/null: writes are dropped.
   process_output(std::nullptr_t) noexcept : process_stream(kind::null) {}
   /// A duplicate of this descriptor.
   process_output(int handle) noexcept : process_stream(kind::handle, handle) {}
-  /// Is read from `pipe`.
+  /// The program reads the output from `pipe`.
   template <class Executor>
   process_output(basic_readable_pipe<Executor>& pipe) noexcept
       : process_stream(kind::pipe, -1, pipe.slot_to_open()) {}

@@ -33,14 +33,14 @@ class match_outcome {
 /// Searches `data` from position `from` on for `delimiter`; an empty one is found at 0.
 match_outcome find_delimiter(text_view data, std::size_t from, text_view delimiter) noexcept;
 
-/// Grows `buffer` by what one receive may fill, at most `bytes_max`, and gives that space. The
-/// result is 0, delimiter_not_found_result if the buffer may not grow, or -ENOMEM.
+/// Grows `buffer` by the bytes that one receive may fill, at most `bytes_max`, and sets `space` to
+/// them. Returns 0, delimiter_not_found_result if the buffer may not grow, or -ENOMEM.
 int make_receive_room(const dynamic_buffer_ref& buffer, mutable_buffer& space,
                       std::size_t bytes_max = static_cast<std::size_t>(-1)) noexcept;
 
-/// Reading until a match; gives the bytes up to and including it (there may be more behind it).
-/// delimiter_not_found if the buffer reaches its max_size() without a match; other errors and eof
-/// leave what was read in place.
+/// Receives until a match; completes with the bytes up to and including it (there may be more
+/// behind it). delimiter_not_found if the buffer reaches its max_size() without a match; other
+/// errors and eof leave the received bytes in place.
 class [[nodiscard]] read_until_operation
     : public begun_by<read_until_operation, transfer_operation> {
  public:
@@ -99,7 +99,7 @@ class [[nodiscard]] read_until_operation
   std::size_t delimiter_bytes_;
   match_function match_;
   std::size_t from_ = 0;  // where to go on searching
-  // What follows is set when it is needed: an operation that is ready at once never touches it.
+  // The following is set when it is needed: an operation that is ready at once never touches it.
   std::size_t found_;
   run_function outer_;
   char kept_[delimiter_bytes_max];  // the delimiter, once the caller may have gone on
@@ -207,7 +207,7 @@ auto async_read_until(detail::stream_object& stream, const dynamic_buffer_ref& b
 
 namespace detail {
 
-/// What is looked for, where no operation of the library's own knows it. The delimiter is copied.
+/// The delimiter of a search, copied, for functions without an operation of the library.
 class delimiter_match {
  public:
   explicit delimiter_match(text_view delimiter) : bytes_(delimiter.size()) {

@@ -44,7 +44,7 @@ class signal_wait : public operation {
   signal_info info;
 };
 
-/// Gives the signal's number.
+/// Completes with the signal's number.
 class [[nodiscard]] signal_operation : public signal_wait {
  public:
   using signature = void(error_code, int);
@@ -57,7 +57,7 @@ class [[nodiscard]] signal_operation : public signal_wait {
   }
 };
 
-/// Gives all that is known of the signal.
+/// Completes with all that is known of the signal.
 class [[nodiscard]] signal_info_operation : public signal_wait {
  public:
   using signature = void(error_code, signal_info);

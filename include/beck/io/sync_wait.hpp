@@ -39,7 +39,7 @@ class sync_event {
   void stop_at_end(io_context& context) noexcept { context_ = &context; }
   /// Blocks until the handler was called or destroyed.
   void wait() noexcept;
-  /// Throws what the task threw, or std::logic_error if it did not finish. Requires that its
+  /// Throws the task's exception, or std::logic_error if it did not finish. Requires that its
   /// handler is gone.
   void rethrow_if_failed() const;
 
@@ -118,7 +118,7 @@ class sync_end_holder {
   }
   /// The task's handler.
   void operator()(std::exception_ptr error) const noexcept;
-  /// Runs `context` until the task has finished, and throws what it threw.
+  /// Runs `context` until the task has finished, and throws its exception.
   void run(io_context& context) const;
 
  private:

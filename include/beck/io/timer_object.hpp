@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What timers of every clock share: the object with its expiry, and the operation that waits for
-// it. Timers cost no system call.
+// The part that timers of every clock share: the object with its expiry, and the operation that
+// waits for it. Timers cost no system call.
 #pragma once
 
 #include <cstddef>

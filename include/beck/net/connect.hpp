@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// connect and async_connect with several endpoints, one after the other: what a program does with
-// the results of a lookup. With Asio's names and meaning; net/connect_race.hpp tries several at
-// once.
+// connect and async_connect with several endpoints, one after the other, such as the results of a
+// lookup. With Asio's names and meaning; net/connect_race.hpp tries several at once.
 #pragma once
 
 #include <beck/net/stream_socket.hpp>
@@ -71,7 +70,7 @@ class [[nodiscard]] range_connect_operation
   }
 
  private:
-  /// The handler of one attempt. It owns the way to the end: destroyed un-run, it gives that up.
+  /// The handler of one attempt. It owns `done_`: destroyed un-run, it abandons the operation.
   class step {
    public:
     using executor_type = any_io_executor;
@@ -104,7 +103,7 @@ class [[nodiscard]] range_connect_operation
   }
   void attempted(const error_code& ec, handler done) {
     if (!ec) return done(ec, current_);
-    if (cancelled_ || ec == error::operation_aborted) {  // or somebody closed the socket
+    if (cancelled_ || ec == error::operation_aborted) {  // or the socket was closed
       return done(error::make_error_code(error::operation_aborted), endpoint_type());
     }
     go_on(ec, static_cast<handler&&>(done));

@@ -175,7 +175,7 @@ class receive_batch : public detail::message_batch {
     header.flags = 0;
     header.bytes = 0;
   }
-  /// What the last operation has written, so that the next one finds all the room again.
+  /// Resets the headers that the last operation has written, so that the next one has all the room.
   void renew() noexcept {
     for (std::size_t i = 0; i < moved_; ++i) renew(all_[i]);
     moved_ = 0;

@@ -13,9 +13,13 @@ namespace detail {
 template <int LevelV4, int NameV4, int LevelV6, int NameV6>
 class family_integer_option {
  public:
+  /// Makes the option with the value 0.
   constexpr family_integer_option() noexcept = default;
+  /// Makes the option with this value.
   constexpr explicit family_integer_option(int value) noexcept : value_(value) {}
+  /// Returns the value.
   constexpr int value() const noexcept { return value_; }
+  /// Returns whether the value is not 0.
   constexpr explicit operator bool() const noexcept { return value_ != 0; }
 
   static constexpr int level(int family) noexcept { return family == 10 ? LevelV6 : LevelV4; }

@@ -141,7 +141,7 @@ template <class T>
 concept accept_place =
     std::is_same_v<std::remove_cvref_t<T>, io_context> ||
     (executor_like<std::remove_cvref_t<T>> && !std::is_same_v<std::remove_cvref_t<T>, deferred_t>);
-/// What async_accept takes besides a token.
+/// An argument of async_accept besides a token.
 template <class T, class Endpoint>
 concept accept_target =
     accept_place<T> || std::is_base_of_v<io_object, T> || std::is_same_v<T, Endpoint>;

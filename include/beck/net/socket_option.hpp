@@ -65,10 +65,14 @@ namespace detail {
 /// close() reset the connection.
 class linger_option {
  public:
+  /// Makes linger off.
   constexpr linger_option() noexcept = default;
+  /// Makes linger on or off, for `timeout_s` seconds.
   constexpr linger_option(bool enabled, int timeout_s) noexcept
       : on_(enabled ? 1 : 0), timeout_s_(timeout_s) {}
+  /// Returns whether close() waits.
   constexpr bool enabled() const noexcept { return on_ != 0; }
+  /// Returns the time in seconds.
   constexpr int timeout() const noexcept { return timeout_s_; }
 
   static constexpr int level() noexcept { return 1; }
@@ -154,11 +158,17 @@ namespace detail {
 /// Options of TCP sockets; ip::tcp inherits the names. Source: tcp(7). Times are in seconds, except
 /// user_timeout: milliseconds that sent data may stay unacknowledged.
 struct tcp_options {
+  /// TCP_NODELAY: sends at once instead of collecting small segments.
   using no_delay = boolean_option<6, 1>;
+  /// TCP_KEEPIDLE: the time without traffic before the first probe, in seconds.
   using keep_alive_idle = integer_option<6, 4>;
+  /// TCP_KEEPINTVL: the time between probes, in seconds.
   using keep_alive_interval = integer_option<6, 5>;
+  /// TCP_KEEPCNT: the number of unanswered probes that ends the connection.
   using keep_alive_count = integer_option<6, 6>;
+  /// TCP_USER_TIMEOUT: how long sent data may stay unacknowledged, in milliseconds.
   using user_timeout = integer_option<6, 18>;
+  /// TCP_QUICKACK: acknowledges at once; the kernel may turn it off again.
   using quick_ack = boolean_option<6, 12>;
 };
 

@@ -33,7 +33,7 @@ class execution_context {
 namespace detail {
 struct owned_tree;
 
-/// What trees of one kind have in common.
+/// The part that trees of one kind have in common.
 struct tree_kind {
   void (*destroy)(owned_tree* self);
   bool visits = false;  ///< a task that a coroutine elsewhere awaits (coro/via.hpp)
@@ -56,8 +56,8 @@ struct owned_tree {
 
 struct timer_entry;
 
-/// What an executor of this library tells any_io_executor; one static table for each kind of
-/// executor.
+/// The functions of an executor of this library, for any_io_executor; one static table for each
+/// kind of executor.
 struct executor_table {
   void (*post)(void* self, queue_entry* entry);  ///< queues; if it throws, the entry was destroyed
   bool (*running_here)(const void* self) noexcept;  ///< may an entry run inside this call?
@@ -70,11 +70,11 @@ struct executor_table {
   /// `spawned_at`: where the task was that it escaped from; null: that is not known. Null: the
   /// program ends with a message.
   void (*unhandled)(void* self, std::exception_ptr error, const std::source_location* spawned_at);
-  /// Takes a tree out that adopt() has put in; null: whoever runs on the executor may unlink it.
+  /// Takes a tree out that adopt() has put in; null: a caller on the executor may unlink it.
   void (*disown)(void* self, owned_tree& tree) noexcept = nullptr;
   /// Whether an entry may run before the one that posted it has returned, on another thread.
   bool concurrent = false;
-  /// Points in time, nanoseconds of the steady clock; null: it has no clock. By who runs inside the
+  /// Points in time, nanoseconds of the steady clock; null: it has no clock. Called inside the
   /// executor.
   std::int64_t (*now)(void* self) noexcept = nullptr;
   bool (*arm)(void* self, timer_entry& entry) noexcept = nullptr;  ///< false: there is no memory
@@ -82,8 +82,9 @@ struct executor_table {
   /// Whether entries expire on any thread and beside the executor's entries; then disarm() is for
   /// those that have expired, too.
   bool expires_beside = false;
-  /// Lets the caller inside at once, if nobody is and it is inside of what is below (strands);
-  /// every enter() that gave true has its leave(). null: running_here() says it all.
+  /// Lets the caller inside at once, if no caller is and it is inside of the executor below
+  /// (strands); every enter() that returned true has its leave(). null: running_here() is the whole
+  /// answer.
   bool (*enter)(void* self) noexcept = nullptr;
   void (*leave)(void* self) noexcept = nullptr;
 };

@@ -39,14 +39,15 @@ class recycling_allocator {
 
 namespace detail {
 
-/// A handler around another one: what it does not answer itself is asked of `wrapped_handler()`.
+/// A handler around another one: a query that it does not answer itself is passed to
+/// `wrapped_handler()`.
 template <class T>
 concept wrapping_handler = requires(const T& t) { t.wrapped_handler(); };
 template <wrapping_handler T>
 using wrapped_handler_t = std::remove_cvref_t<decltype(std::declval<const T&>().wrapped_handler())>;
 
-/// What a handler answers to one query: by a member of its own, or through the handler that it
-/// wraps; else it is the fallback.
+/// The answer of a handler to one query: by a member of its own, or through the handler that it
+/// wraps; else the fallback.
 template <class Query, class T, class Fallback>
 struct association {
   using unspecialised = void;
@@ -220,9 +221,8 @@ class handler_listening<Handler, Hook> {
   bool listening_ = false;
 };
 
-/// True for handlers that only keep the result for somebody else (a waiting coroutine, a future):
-/// calling one runs no user code, so it may also be called inside the function that started the
-/// operation.
+/// True for handlers that only keep the result (for a waiting coroutine, a future): calling one
+/// runs no user code, so it may also be called inside the function that started the operation.
 template <class T>
 inline constexpr bool only_keeps_result = [] {
   if constexpr (requires { T::only_keeps_result; }) {
@@ -250,8 +250,8 @@ struct rebound_allocator<A<U, Rest...>, T> {
 
 namespace functions {
 
-/// Makes a T in memory from the handler's allocator. Throws what allocating or constructing throws;
-/// nothing is left behind then.
+/// Makes a T in memory from the handler's allocator. Throws the exceptions of allocating and
+/// constructing; nothing is left behind then.
 template <class T, class Handler, class... Args>
 [[gnu::always_inline]] inline T* make_for_handler(const Handler& handler, Args&&... args) {
   if constexpr (!has_associated_allocator<Handler>) {

@@ -37,7 +37,7 @@ class cancellation_signal;
 
 namespace detail {
 
-/// What listens to a signal: embedded in an operation, or a block around a user's callable.
+/// The listener of a signal: embedded in an operation, or a block around a user's callable.
 class cancellation_hook {
  public:
   using call_function = void (*)(cancellation_hook& self, cancellation_type type);
@@ -55,7 +55,7 @@ class cancellation_hook {
   friend class beck::cancellation_signal;
 
   call_function call_;
-  destroy_function destroy_;  // null: it belongs to somebody else
+  destroy_function destroy_;  // null: its owner destroys it
 };
 
 }  // namespace detail

@@ -21,7 +21,7 @@ template <class... A, bool Throwing, class Launch>
 class [[nodiscard]] deferred_operation<void(A...), Throwing, Launch> {
  public:
   using signature = void(A...);
-  /// What an awaitable<T> makes of it.
+  /// The form that an awaitable<T> awaits.
   using throwing_form = deferred_operation<void(A...), true, Launch>;
 
   explicit deferred_operation(Launch launch) : launch_(static_cast<Launch&&>(launch)) {}

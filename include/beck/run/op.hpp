@@ -147,7 +147,7 @@ class op<Derived, void(A...)> : public detail::result_slot<A...> {
     return declared;
   }
 
-  /// What a dump calls it: what Derived says, else the type's name.
+  /// The name in a dump: Derived's waits_for, else the type's name.
   static constexpr const char* name_of_wait() noexcept {
     if constexpr (requires { Derived::waits_for; }) {
       return Derived::waits_for;
@@ -159,7 +159,7 @@ class op<Derived, void(A...)> : public detail::result_slot<A...> {
     static_cast<op*>(leaf)->cancel_this(cancellation_type::all);
     return nullptr;
   }
-  /// Its scope was stopped before it began: it ends behind what is queued.
+  /// Ends the operation, behind the queued entries: its scope was stopped before it began.
   void refuse() {
     set_refused(detail::make_error(scope_->stop_result()), static_cast<void (*)(A...)>(nullptr));
     this->run = &resume_entry;
@@ -172,8 +172,8 @@ class op<Derived, void(A...)> : public detail::result_slot<A...> {
   Derived& self() noexcept { return static_cast<Derived&>(*this); }
 
  protected:
-  /// A request to cancel: to cancel(), if there is one, else to what initiate() gave its handler
-  /// to.
+  /// Passes a request on to cancel(), if there is one, else to the operations that were started
+  /// with `done`.
   void cancel_this(cancellation_type type) {
     if constexpr (has_cancel()) {
       if (!!type) self().cancel();
@@ -213,7 +213,7 @@ class op_callback final : public Op {
         handler_(static_cast<H&&>(receiver)),
         executor_(beck::get_associated_executor(handler_, detail::default_executor(*this))) {}
 
-  /// Throws what ready() and initiate() throw; the block is free then.
+  /// Throws the exceptions of ready() and initiate(); the block is free then.
   static void launch(op_callback* self) {
     BECK_ASSERT(self->executor_,
                 "an operation was started outside of every context, without executor");

@@ -36,7 +36,7 @@ class posted_function : public queue_entry {
 
 namespace functions {
 
-/// Queues `function` on `executor` without looking at what is associated with it.
+/// Queues `function` on `executor` without looking at its associated properties.
 template <native_executor E, class F>
 [[gnu::always_inline]] inline void post_function(const E& executor, F&& function) {
   using entry = posted_function<std::decay_t<F>>;
@@ -120,11 +120,10 @@ struct callback_start<hop_operation> {
   }
 };
 
-/// What post and its like take besides an executor or a context: a callable without parameters, or
-/// a token.
+/// An argument of post besides an executor or a context: a callable without parameters, or a token.
 template <class T>
 concept nullary_token = completion_token_for<T, void()>;
-/// Where they take it to. A handler may have an executor too: it is no place.
+/// An executor or a context. A handler, which may have an executor too, is none.
 template <class P>
 concept execution_place = executor_like<P> || (has_executor<P> && !detail::nullary_token<P>);
 
@@ -214,14 +213,14 @@ detail::hop_operation dispatch(P&& where) {
 
 namespace detail {
 
-/// The executor of whatever runs on this thread: the context's, outside of tasks too. Asserts
-/// outside of every run().
+/// Returns the executor of the task or handler that runs on this thread; the context's outside of
+/// tasks. Asserts outside of every run().
 inline const any_io_executor& current_executor() noexcept { return ambient_scope().executor(); }
 
 namespace functions {
 
-/// Where a callable goes that nobody sends anywhere: its associated executor, else the current one.
-/// Empty for tokens outside of every run(): the handler that they stand for will say.
+/// Returns the executor of a callable without a place: its associated executor, else the current
+/// one. Empty for tokens outside of every run(): their handlers name one later.
 template <class T>
 any_io_executor own_executor(const T& token) {
   if constexpr (has_associated_executor<T>) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // require and prefer: the part of Asio's executor properties that programs use. Blocking and
 // outstanding work change an executor; the relationship is a hint that changes nothing here,
-// because post and defer are the same. What is not offered cannot be required, and is ignored where
-// it is only preferred.
+// because post and defer are the same. A property that is not offered cannot be required, and is
+// ignored where it is only preferred.
 #pragma once
 
 #include <concepts>
@@ -131,7 +131,7 @@ auto configure(const any_io_executor& inner) {
 }  // namespace functions
 using namespace functions;
 
-/// What an executor has.
+/// The properties of an executor.
 template <class E>
 inline constexpr bool never_blocks = false;
 template <bool T>

@@ -112,8 +112,8 @@ class stop_chain {
   stop_state* first_ = nullptr;
 };
 
-/// What a stop calls: the base of stop_callback and of what ties a scope to a token. It stays where
-/// it is. Thread: one at a time, whichever.
+/// A callback of a stop: the base of stop_callback and of the links between scopes and tokens. It
+/// is not moved. Thread: one at a time, any.
 class stop_registration {
  public:
   stop_registration(const stop_registration&) = delete;
@@ -125,9 +125,11 @@ class stop_registration {
   stop_registration() noexcept = default;
   ~stop_registration() { remove(); }
 
-  /// `call` is called once, by whoever requests the stop; inside this function if that was before.
+  /// Calls `call` once, on the thread that requests the stop; inside this function if it was
+  /// requested before.
   void add(const stop_token& token, function call) noexcept;
-  /// After it `call` is not called, and runs no more, unless it is this thread that is inside it.
+  /// Unregisters. When it returns `call` neither runs nor will be called, except if this thread is
+  /// inside it.
   void remove() noexcept;
 
  private:

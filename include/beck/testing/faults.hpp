@@ -40,7 +40,7 @@ enum class fault : unsigned char {
   sync_failed,   ///< a sync fails with EIO; what it was to store is lost with the next power cut
 
   // In the kernel again:
-  /// A read stops at some byte of what is sent, with more behind it and no event for that: at an
+  /// A read stops at some byte of the sent ones, with more behind it and no event for that: at an
   /// urgent mark (SO_OOBINLINE; a splice does not go past it), behind a UNIX message that carries
   /// descriptors, at the end of a packet in a pipe.
   boundary,

@@ -13,7 +13,7 @@ namespace detail {
 class [[nodiscard]] splice_operation : public begun_by<splice_operation, operation> {
  public:
   using signature = void(error_code, std::size_t);
-  /// What is known of the two ends.
+  /// The knowledge of the two ends.
   enum class ends : unsigned char {
     any,        ///< writing may raise SIGPIPE, which is kept back
     own_reader  ///< the program has the other end of the pipe that is written to
