@@ -475,8 +475,9 @@ void task<T, Throwing>::start(Handler&& handler, std::source_location at) && {
   static_cast<task&&>(*this).start(detail::current_executor(), static_cast<Handler&&>(handler), at);
 }
 
-/// Starts a task detached on the current context. Unlike co_spawn(co_await this_coro::executor,
-/// ...) there is no co_await among its arguments, which g++ 12 miscompiles.
+/// Starts a task detached on the current context; asserts outside of every run(). Unlike
+/// co_spawn(co_await this_coro::executor, ...) there is no co_await among its arguments, which g++
+/// 12 miscompiles. Throws std::bad_alloc.
 template <class Work>
 void spawn(Work&& work, std::source_location at = std::source_location::current()) {
   if constexpr (detail::spawnable<Work>) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// condition_variable: waits until another coroutine has changed something under a mutex, and says
-// so. A notified one does not wake to find the mutex locked: it moves on into the mutex's list.
+// condition_variable: waits for a notification by a coroutine that has changed something under a
+// mutex. A notified waiter moves on to the list of the mutex: it never wakes only to find the mutex
+// locked.
 #pragma once
 
 #include <beck/coro/mutex.hpp>

@@ -240,8 +240,8 @@ class io_context : public execution_context {
   /// Makes run* and poll* return as soon as the current handler has returned. Idempotent. Thread:
   /// any.
   void stop() noexcept;
-  /// Returns whether stop() was called or run* has run out of work, and restart() was not called
-  /// since.
+  /// Returns whether stop() was called, or run* or poll* has run out of work, and restart() was not
+  /// called since.
   bool stopped() const noexcept;
   /// Allows run() again after stop() or after it ran out of work. Requires that no thread runs the
   /// context.

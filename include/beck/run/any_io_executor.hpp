@@ -200,7 +200,8 @@ class any_io_executor {
   /// Takes one unit of outstanding work away.
   void on_work_finished() const noexcept { table_->work(self_, -1); }
 
-  /// Runs `f` now if the caller is inside this executor, else queues it. Throws std::bad_alloc.
+  /// Runs `f` now if the caller is inside this executor, or it is an idle strand over the executor
+  /// that the caller is inside of; else queues it. Throws std::bad_alloc.
   template <class F>
   void execute(F&& f) const;
 

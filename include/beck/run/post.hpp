@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// post, dispatch and defer: handing a callable to an executor, or waiting for one's turn there. A
+// post, dispatch and defer: passing a callable to an executor, or waiting for a turn there. A
 // callable and its queue entry share one recycled block, which is free again before the callable
 // runs.
 #pragma once
@@ -170,8 +170,9 @@ template <detail::execution_place P, detail::nullary_token T>
                           static_cast<T&&>(token));
   }
 }
-/// Continues the awaiting coroutine behind the entries that are queued on `where`: `co_await
-/// post(where)`.
+/// Waits for a turn behind the entries that are queued on `where`: `co_await post(where)`.
+/// Afterwards the coroutine continues on its own executor. In a scope that was stopped before, the
+/// await throws io_error (operation_aborted, timeout).
 template <detail::execution_place P>
 detail::hop_operation post(P&& where) {
   return detail::hop_operation(detail::executor_at(where), false);
@@ -194,7 +195,8 @@ detail::hop_operation defer(P&& where) {
   return detail::hop_operation(detail::executor_at(where), false);
 }
 
-/// Runs the callable inside this call if the caller already is inside `where`, else as post().
+/// Runs the callable inside this call if the caller already is inside `where`, or `where` is an
+/// idle strand over the executor that the caller is inside of; else as post().
 template <detail::execution_place P, detail::nullary_token T>
 auto dispatch(P&& where, T&& token) {
   if constexpr (detail::plain_handler<std::decay_t<T>, void()>) {
@@ -204,8 +206,8 @@ auto dispatch(P&& where, T&& token) {
                           static_cast<T&&>(token));
   }
 }
-/// Continues the awaiting coroutine at once if it already is inside `where` and the budget allows,
-/// else as post(where).
+/// Waits as post(where), but not if the caller already is inside `where` and the budget allows to
+/// go on.
 template <detail::execution_place P>
 detail::hop_operation dispatch(P&& where) {
   return detail::hop_operation(detail::executor_at(where), true);
@@ -256,7 +258,7 @@ auto dispatch(T&& token) {
   return beck::dispatch(detail::own_executor(token), static_cast<T&&>(token));
 }
 
-/// Runs `function` now if the caller is inside this executor, else queues it.
+/// Runs `function` as dispatch().
 template <class F>
 void any_io_executor::execute(F&& function) const {
   detail::start_callback(detail::hop_operation(*this, true), static_cast<F&&>(function));

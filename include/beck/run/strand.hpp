@@ -54,8 +54,8 @@ class strand {
   void on_work_started() const noexcept { self_.on_work_started(); }
   /// Takes one unit of outstanding work away.
   void on_work_finished() const noexcept { self_.on_work_finished(); }
-  /// Runs `function` inside this call if the caller is inside the strand, else queues it; as
-  /// dispatch().
+  /// Runs `function` as dispatch(): inside this call if the caller is inside the strand, or if the
+  /// strand is idle and the caller inside the inner executor; else queues it.
   template <class F>
   void execute(F&& function) const {
     self_.execute(static_cast<F&&>(function));
