@@ -149,9 +149,9 @@ concept accept_target =
 }  // namespace detail
 
 /// A listening socket. Accepting survives errors that are not the listener's: connections that were
-/// lost before they were accepted are skipped, and without free descriptors or memory the accept
-/// pauses (10 ms doubling to 1 s, or until this context closes a descriptor), logs one line and
-/// goes on. Thread, cancellation: as io_object.
+/// lost before they were accepted are skipped. Without free descriptors or memory, and after 64
+/// lost connections in a row, the accept pauses (10 ms doubling to 1 s, or until this context
+/// closes a descriptor), logs one line and goes on. Thread, cancellation: as io_object.
 template <class Protocol, class Executor = any_io_executor>
 class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, Executor> {
   using base = basic_socket<detail::io_object, Protocol, Executor>;
