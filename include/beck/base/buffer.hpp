@@ -282,8 +282,8 @@ template <detail::buffer_view C>
 constexpr detail::buffer_of<C> buffer(C&& c, std::size_t size_max) noexcept {
   return beck::buffer(beck::buffer(c), size_max);
 }
-/// Not of other temporaries: the bytes of a temporary string would be gone before the operation
-/// ends.
+/// Deleted for other temporaries: the bytes of a temporary string would be gone before the
+/// operation ends.
 template <detail::buffer_container C>
   requires(!std::is_lvalue_reference_v<C> && !detail::buffer_view<C>)
 void buffer(C&&, std::size_t = 0) = delete;

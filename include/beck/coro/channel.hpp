@@ -190,7 +190,8 @@ class channel : public detail::channel_base {
 
   static constexpr int would_block = -error::would_block;
 
-  /// 0: sent; channel_closed_result; would_block: `joining`, if there is one, waits from here on.
+  /// Returns 0 if it has sent; channel_closed_result; would_block: `joining`, if there is one,
+  /// waits from here on.
   template <class... U>
   int send_now(detail::waiter* joining, U&&... values) {
     const std::size_t bytes = bytes_of(values...);
@@ -215,8 +216,8 @@ class channel : public detail::channel_base {
     return 0;
   }
 
-  /// 0: received; channel_closed_result; would_block: `joining`, if there is one, waits from here
-  /// on. Calls `take` with the received values, perhaps under the lock.
+  /// Returns 0 if it has received; channel_closed_result; would_block: `joining`, if there is one,
+  /// waits from here on. Calls `take` with the received values, perhaps under the lock.
   template <class Take>
   int receive_now(detail::waiter* joining, Take&& take) {
     detail::state_guard guard(state_);
@@ -263,7 +264,7 @@ class channel : public detail::channel_base {
     admitted.wake_all(0);
   }
 
-  /// Not under the lock.
+  /// Returns the bytes that the values count. Called without the lock.
   template <class... U>
   std::size_t bytes_of(const U&... values) const {
     if (size_ == nullptr) return 0;

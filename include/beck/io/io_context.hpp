@@ -103,7 +103,7 @@ class io_context : public execution_context {
   /// The settings of a context. Every setter returns the object.
   class options {
    public:
-    /// The default settings: one thread, backend::automatic.
+    /// Makes the default settings: one thread, backend::automatic.
     options() noexcept {}
     /// Sets the driver.
     options& backend(beck::backend which) noexcept {

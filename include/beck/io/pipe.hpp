@@ -23,10 +23,10 @@ class basic_readable_pipe : public detail::basic_descriptor_stream<Executor> {
 
   using base::base;
 
-  /// Not on this end.
+  /// Deleted: this end cannot write.
   template <class... Any>
   void async_write_some(Any&&...) = delete;
-  /// Not on this end.
+  /// Deleted: this end cannot write.
   template <class... Any>
   void write_some(Any&&...) = delete;
 };
@@ -49,10 +49,10 @@ class basic_writable_pipe : public detail::basic_descriptor_stream<Executor> {
 
   using base::base;
 
-  /// Not on this end.
+  /// Deleted: this end cannot read.
   template <class... Any>
   void async_read_some(Any&&...) = delete;
-  /// Not on this end.
+  /// Deleted: this end cannot read.
   template <class... Any>
   void read_some(Any&&...) = delete;
 };

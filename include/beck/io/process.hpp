@@ -194,7 +194,7 @@ class process : private detail::io_object {
   void detach() noexcept;
 
  private:
-  /// True: the directory was the reason for the error.
+  /// Spawns. Returns true if the directory was the reason for the error.
   bool spawn_here(detail::text_view program, const detail::process_texts& arguments,
                   const options& how, error_code& ec);
   void give_up(bool end_it) noexcept;

@@ -273,7 +273,7 @@ class send_batch : public detail::message_batch {
   static constexpr bool has_control = Protocol::protocol() != 0;  // of IP
 
   std::size_t first() const noexcept { return static_cast<std::size_t>(headers_ - all_); }
-  /// Into the room of those that were discarded.
+  /// Moves the datagrams into the room of those that were discarded.
   void move_to_front() noexcept {
     const std::size_t by = first();
     for (std::size_t to = 0; to < count_; ++to) {

@@ -123,7 +123,7 @@ class name_request : private detail::job_operation {
   friend struct resolver_state;
 
   virtual void end(const error_code& ec, const name_answer& answer) = 0;
-  /// The context is gone: there will be no answer.
+  /// Drops the completion: the context is gone, and there will be no answer.
   virtual void abandon() noexcept = 0;
 
   bool claim() noexcept;

@@ -147,7 +147,7 @@ class op<Derived, void(A...)> : public detail::result_slot<A...> {
     return declared;
   }
 
-  /// The name in a dump: Derived's waits_for, else the type's name.
+  /// Returns the name in a dump: Derived's waits_for, else the type's name.
   static constexpr const char* name_of_wait() noexcept {
     if constexpr (requires { Derived::waits_for; }) {
       return Derived::waits_for;
