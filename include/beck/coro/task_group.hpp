@@ -106,9 +106,9 @@ class task_group : private detail::join_point {
   ~task_group();
 
   /// Starts a task, or the one that a callable returns, as a child, behind the entries that are
-  /// queued. Its value is dropped. If the group is ending, the child starts stopped. Throws
-  /// std::bad_alloc, the exceptions of the callable, and std::length_error if the group is full;
-  /// nothing has started then.
+  /// queued. Its value is dropped. If the group or the scope of run() has been stopped, the child
+  /// starts stopped, also in the grace period. Throws std::bad_alloc, the exceptions of the
+  /// callable, and std::length_error if the group is full; nothing has started then.
   template <detail::spawnable Work>
   void spawn(Work&& work, std::source_location at = std::source_location::current()) {
     check_room();

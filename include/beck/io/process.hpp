@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // process: a child process as an I/O object. Its end is waited for like any other event. Signals
-// reach this process or none, because Linux knows it by a descriptor and not by a number that may
-// be used again.
+// reach the child or no process, because Linux knows it by a descriptor and not by a number that
+// may be used again.
 #pragma once
 
 #include <beck/io/process_options.hpp>
