@@ -57,7 +57,7 @@ bool splice_operation::choose_side() noexcept {
   if (readable && loop.sys().poll(to_->fd, poll_out, INT64_MIN) != 0) return false;
   target = readable ? to_ : from_;
   kind = readable ? op_kind::wait_write : op_kind::wait_read;
-  if (readable || loop.is_shared() || !loop.on_runner()) return true;
+  if (readable || !loop.runs_alone()) return true;
   direction& q = from_->queue[direction_in];
   if (q.current == nullptr) note_not_ready(q);  // poll(2) has just said so
   return true;
@@ -116,7 +116,7 @@ void splice_operation::step(queue_entry* entry, runner* where) {
     };
     // Of a shared loop with its lock, which a cancel takes too: the side that it waits for changes.
     io_loop& loop = *self->from_->loop;
-    loop.is_shared() ? static_cast<void>(loop.as_runner(go_on)) : go_on(loop);
+    loop.runs_alone() ? go_on(loop) : static_cast<void>(loop.as_runner(go_on));
     if (waits) return;
   }
   self->complete = self->outer_;

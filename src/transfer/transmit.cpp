@@ -40,7 +40,7 @@ struct transmission {
   /// Calls `action` while nobody else can close the stream: a shared loop's other threads could.
   template <class Action>
   void while_open(Action&& action) const noexcept {
-    if (!loop().is_shared()) return action();
+    if (loop().runs_alone()) return action();
     static_cast<void>(loop().as_runner([&action](io_loop&) { action(); }));
   }
   /// Whether the stream and the file take operations now: 0, or why not.
@@ -75,7 +75,7 @@ struct transmission {
 class stream_hold {
  public:
   explicit stream_hold(const transmission& work) noexcept {
-    refused_ = work.loop().is_shared() ? hold_.emplace(work.to, work.to_life).result() : 0;
+    refused_ = work.loop().runs_alone() ? 0 : hold_.emplace(work.to, work.to_life).result();
     if (refused_ == 0) refused_ = work.usable();
   }
   /// 0, or why there is nothing to begin.

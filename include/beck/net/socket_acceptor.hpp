@@ -339,8 +339,10 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
     accept_into(*socket.slot(), ec);
     return socket;
   }
-  static socket_type with_endpoint(socket_type socket, endpoint_type& endpoint, error_code ec) {
-    if (!ec) endpoint = socket.remote_endpoint(ec);
+  static socket_type with_endpoint(socket_type socket, endpoint_type& endpoint,
+                                   const error_code& accepted) {
+    error_code ignored;
+    if (!accepted) endpoint = socket.remote_endpoint(ignored);
     return socket;
   }
   io_context& context() const noexcept {

@@ -35,9 +35,8 @@ void backend_selection::open(io_loop& loop, const io_context::options& how,
   if (how.threads_ > 1) {
     if (wanted == backend::io_uring) {
       throw_error(error::operation_not_supported,
-                  ("io_context for " + std::to_string(how.threads_) +
-                   " threads: shared contexts run on epoll, not on " + to_string(wanted))
-                      .c_str());
+                  "io_context: contexts for several threads run on epoll, not on io_uring; threads",
+                  std::to_string(how.threads_));
     }
     if (wanted == backend::automatic) wanted = backend::epoll;
   }

@@ -259,7 +259,7 @@ void start_operation(io_op& op) noexcept {
   if (op.kind == op_kind::wait_timer) op.address = &loop;
   op.state = op_state::inert;
   op.flags &= io_op::flag_all | io_op::flag_tried | io_op::flag_steps;
-  if (loop.is_shared() || !loop.on_runner()) return loop.start_elsewhere(op);
+  if (!loop.runs_alone()) return loop.start_elsewhere(op);
   const object_use inside = use_for(op);
   loop.start(op);
 }

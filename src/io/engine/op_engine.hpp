@@ -34,6 +34,10 @@ class op_engine : public driver_host {
   bool on_runner() const noexcept { return runner::current() == &runner_; }
   /// Whether the caller is inside run() of a shared loop.
   bool in_handler() const noexcept { return shared_ != nullptr && shared_->running_here(); }
+  /// Whether no other thread may touch the loop meanwhile: the caller runs an exclusive one.
+  bool runs_alone() const noexcept { return !is_shared_ && on_runner(); }
+  /// Whether a thread is inside run() of a shared loop.
+  bool has_threads_inside() const noexcept { return shared_ != nullptr && shared_->is_inside(); }
   /// Whether the caller is inside run(): its loop goes on, whatever it does here.
   bool runs_here() const noexcept { return on_runner() || in_handler(); }
   runner& run_state() noexcept { return runner_; }

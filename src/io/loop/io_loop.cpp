@@ -58,7 +58,7 @@ io_loop::slot::~slot() {
 }
 
 std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
-  if (is_shared()) return shared_->run(handlers, deadline, blocking);
+  if (shared_ != nullptr) return shared_->run(handlers, deadline, blocking);
   const slot running(*this);
   const std::uint64_t before = runner_.counters.delivered;
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
@@ -212,7 +212,7 @@ void io_loop::stop() noexcept {
     runner_.delivered_max = 0;
     return;
   }
-  if (is_shared() && in_handler()) runner::current()->delivered_max = 0;
+  if (in_handler()) runner::current()->delivered_max = 0;
   end_.stop([this] { nudge(); });
 }
 
@@ -239,7 +239,7 @@ context_stats io_loop::stats() const noexcept {
   s.budget_stops = runner_.counters.budget_stops;
   s.depth_max = runner_.counters.depth_max;
   s.outstanding = outstanding_;
-  s.wakeups = mail_.wakeups() + (is_shared() ? shared_->wake_ups() : 0);
+  s.wakeups = mail_.wakeups() + (shared_ != nullptr ? shared_->wake_ups() : 0);
   s.block_misses = block_misses();
   driver_->add_stats(s);
   return s;

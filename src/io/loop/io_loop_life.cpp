@@ -48,14 +48,14 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
   rules_.urgent_data_is_told = driver_->tells_urgent_data();
   if (driver_->wake_handle() < 0) busy_poll_ = busy_poll(0);  // virtual time passes by waiting
   mail_.open(driver_->wake_handle());
-  if (is_shared()) shared_->open(driver_->wake_handle(), driver_->threads());
+  if (shared_ != nullptr) shared_->open(driver_->wake_handle(), driver_->threads());
 }
 
 io_loop::~io_loop() {
   if (virtual_threads* const threads = driver_->threads(); threads != nullptr) threads->recall();
   // In a child of fork nobody runs it: threads are not inherited.
   const bool taken = inherited() || slot_.take(runner_slot::holder::runner);
-  BECK_ASSERT(taken && (!is_shared() || inherited() || !shared_->is_inside()),
+  BECK_ASSERT(taken && (inherited() || !has_threads_inside()),
               "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);
   const bool emptied = empty_out();
@@ -77,7 +77,7 @@ io_loop::~io_loop() {
   if (!left_to_parent_) {  // else the writers are the parent's threads
     end_.settle();
     take_mail();
-    mail_.settle(is_shared() ? shared_->owed() : 0);
+    mail_.settle(shared_ != nullptr ? shared_->owed() : 0);
   }
 }
 
@@ -187,7 +187,7 @@ void io_loop::expect_own_process() const noexcept {
 
 bool io_loop::is_in_doubt() const noexcept {
   if (on_runner() || driver_->wake_handle() < 0) return false;
-  return !slot_.looks_free() || (is_shared() && shared_->others_inside());
+  return !slot_.looks_free() || (shared_ != nullptr && shared_->others_inside());
 }
 
 void io_loop::close_in_doubt(descriptor& d) noexcept {

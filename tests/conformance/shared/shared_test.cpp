@@ -439,5 +439,7 @@ CONFORMANCE(
   } catch (const beck::io_error& error) {
     CHECK(error.code() == beck::errc::operation_not_supported);
     CHECK(std::string(error.what()).find(beck::to_string(where)) != std::string::npos);
+    CHECK(std::string(error.what()).find("\"2\"") != std::string::npos);
+    CHECK(std::string(error.operation()).starts_with("io_context: "));
   }
 }
