@@ -53,6 +53,11 @@ class [[maybe_unused]] object_use {
   object_use(use_mark*, const char*, const int*, const char*, kind = kind::alone) noexcept {}
 };
 
+class [[maybe_unused]] library_use {
+ public:
+  library_use() noexcept {}
+};
+
 }  // namespace beck::detail
 
 #else
@@ -81,7 +86,21 @@ class object_use {
   object_use& operator=(const object_use&) = delete;
 
  private:
+  friend class library_use;
+
+  static inline thread_local constinit int exempt = 0;
+
   use_mark* mark_;  // nullptr: somebody who was inside before holds it
+};
+
+/// Lives while the library goes on with an operation that the program started before: the thread
+/// that does it is not a user of the operation's object.
+class library_use {
+ public:
+  library_use() noexcept { ++object_use::exempt; }
+  ~library_use() { --object_use::exempt; }
+  library_use(const library_use&) = delete;
+  library_use& operator=(const library_use&) = delete;
 };
 
 }  // namespace beck::detail

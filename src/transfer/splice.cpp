@@ -112,7 +112,9 @@ void splice_operation::step(queue_entry* entry, runner* where) {
       const bool cancelled = (self->flags & io_op::flag_cancelled) != 0;
       self->result = cancelled ? cancelled_result_of(*self) : self->move();
       waits = self->result == -EAGAIN;
-      if (waits) start_operation(*self);
+      if (!waits) return;
+      const library_use going_on;
+      start_operation(*self);
     };
     // Of a shared loop with its lock, which a cancel takes too: the side that it waits for changes.
     io_loop& loop = *self->from_->loop;

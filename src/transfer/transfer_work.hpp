@@ -15,6 +15,7 @@
 #include <beck/transfer/copy.hpp>
 #include <beck/transfer/transfer_report.hpp>
 
+#include "base/fork_count.hpp"
 #include "io/loop/io_loop.hpp"
 
 // What the operations of this folder are made of: descriptors that stay open while a thread uses
@@ -36,7 +37,7 @@ class open_hold {
     });
   }
   ~open_hold() {
-    if (result_ < 0) return;
+    if (result_ < 0 || forks_ != fork_count()) return;  // a child of fork counts from 0
     d_.loop->as_runner([this](io_loop& loop) {
       --d_.in_kernel;
       loop.close_if_idle(d_);
@@ -51,6 +52,7 @@ class open_hold {
  private:
   descriptor& d_;
   int result_ = cancelled_result;
+  const unsigned forks_ = fork_count();
 };
 
 /// What an operation of this folder ends with.

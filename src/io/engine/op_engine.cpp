@@ -203,7 +203,7 @@ void op_engine::leave_direction(io_op& op) noexcept {
     if (op.kind == op_kind::file) unlink_file(static_cast<file_operation&>(op));
     return;
   }
-  if ((op.flags & io_op::flag_steps) != 0 && !is_closing(*op.target)) return;
+  if ((op.flags & io_op::flag_steps) != 0 && !closing_ && !is_closing(*op.target)) return;
   direction& q = op.target->queue[direction_of(op.kind)];
   if (q.current != &op) return;  // its descriptor was closed meanwhile
   q.current = nullptr;
@@ -228,7 +228,8 @@ void op_engine::leave_direction(io_op& op) noexcept {
 /// The first step finished inside start().
 void op_engine::hold_direction(io_op& op) noexcept {
   if (closing_ || op.target->fd < 0 || is_closing(*op.target)) return;
-  op.target->queue[direction_of(op.kind)].current = &op;
+  direction& q = op.target->queue[direction_of(op.kind)];
+  if (q.current == nullptr) q.current = &op;  // else its stream had expired: another one is there
 }
 
 bool op_engine::step_again(io_op& op) noexcept {

@@ -78,8 +78,8 @@ int op_engine::release(descriptor& d) noexcept {
   const descriptor_lock held(*this, d);
   expect_untried(d);
   if (d.fd < 0 || is_closing(d)) return -EBADF;
+  advance(d, slot_event::detach);  // before what ends now: nothing keeps its direction
   abandon_all(d);
-  advance(d, slot_event::detach);
   const bool is_detached = driver_->detach(d);
   advance(d, is_detached ? slot_event::close : slot_event::stay);
   if (!is_detached) return -EBUSY;  // the kernel still works for an operation on this descriptor

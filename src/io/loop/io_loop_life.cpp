@@ -129,8 +129,8 @@ void io_loop::cancel_everything() noexcept {
   jobs_.cancel_all();
   descriptors_.each([this](descriptor& d) {
     if ((d.fd < 0 && d.files == nullptr) || is_closing(d)) return;  // those were asked already
-    abandon_all(d);
     advance(d, slot_event::detach);
+    abandon_all(d);
     driver_->detach(d);
     advance(d, d.fd >= 0 ? slot_event::stay : slot_event::close);
   });

@@ -12,6 +12,7 @@ bool operation_alarm::on_runner(const io_op& op) noexcept { return loop_of(op).o
 
 void operation_alarm::mail(io_op& op, begin_function begin) noexcept {
   io_loop& loop = loop_of(op);
+  const object_use inside = use_for(op);
   if (loop.is_shared()) {  // the caller may be its runner for a moment
     loop.as_runner([&op, begin](io_loop&) { begin(op); });
     return;
@@ -30,6 +31,7 @@ void operation_alarm::start_entry(queue_entry* entry, runner* where) {
     order.op->transferred = 0;
     order.op->complete(order.op, nullptr);
   } else {
+    const library_use going_on;
     order.begin(*order.op);
   }
 }

@@ -181,6 +181,7 @@ void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& comple
   } else if ((op.flags & io_op::flag_cancelled) != 0 || is_closing(d)) {
     end_operation(op, d, -ECANCELED);
   } else {
+    advance(op, op_event::wake);  // the kernel has given it back, and it may have to be parked
     submit(op);
   }
 }

@@ -106,6 +106,7 @@ bool uring_driver::detach(descriptor& d) noexcept {
     advance(d, watch_event::end);
   }
   if (!is_watched(d) && d.in_kernel == 0) return true;
+  if (host_.inherited()) return false;  // the ring is the parent's
   for (direction& q : d.queue) {
     if (q.current == nullptr || q.current->state != op_state::in_kernel) continue;
     q.current->flags |= io_op::flag_cancelled;

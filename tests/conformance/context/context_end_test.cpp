@@ -265,3 +265,36 @@ CONFORMANCE_ON(
     other.join();
   }
 }
+
+CONFORMANCE("a context may go while composed reads wait whose handlers own their socket") {
+  for (const int reads : {1, 2}) {
+    const auto life = std::make_shared<int>();
+    {
+      beck::io_context ctx(context_options());
+      auto pair = std::make_shared<stream_pair>(ctx);
+      const auto lines = std::make_shared<std::array<std::string, 2>>();
+      for (int i = 0; i < reads; ++i) {
+        beck::async_read_until(
+            pair->a, beck::dynamic_buffer((*lines)[static_cast<std::size_t>(i)]), '\n',
+            [pair, lines, life](beck::error_code, std::size_t) { FAIL("called"); });
+      }
+      pair.reset();
+      for (int i = 0; i < 5; ++i) ctx.poll();
+    }
+    CHECK(life.use_count() == 1);
+  }
+}
+
+CONFORMANCE("a context may go while a composed read waits on a socket of a task") {
+  beck::io_context ctx(context_options());
+  std::string bytes(100, ' ');
+  const auto owner = [&ctx, &bytes]() -> beck::task<> {
+    stream_pair pair(ctx);
+    beck::async_read(pair.a, beck::buffer(bytes),
+                     [](beck::error_code, std::size_t) { FAIL("called"); });
+    beck::steady_timer timer(ctx, 1h);
+    beck::ignore(co_await timer.async_wait());
+  };
+  beck::co_spawn(ctx, owner, beck::detached);
+  for (int i = 0; i < 5; ++i) ctx.poll();
+}

@@ -2,8 +2,11 @@
 //
 // U16: a child of fork shares the parent's ring or epoll instance, but not its operations. It may
 // destroy what it inherited, which disturbs nothing of the parent's; to run it is a bug.
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <beck/file/stream_file.hpp>
+#include <beck/transfer/copy.hpp>
 
 #include <chrono>
 #include <csignal>
@@ -210,4 +213,27 @@ CONFORMANCE_ON(beck::test::kernel,
   ctx.run();
   CHECK(read == 5);
   CHECK(pair->b.available() == 0);
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "a child of fork destroys a context in the middle of a copy, and closes its files") {
+  const int lowest = ::dup(0);
+  ::close(lowest);
+  auto ctx = std::make_unique<beck::io_context>(context_options());
+  const auto copy = [&ctx]() -> beck::task<> {
+    beck::stream_file from(*ctx, "/dev/zero", beck::stream_file::read_only);
+    beck::stream_file to(*ctx, "/dev/null", beck::stream_file::write_only);
+    const auto how = beck::copy_options().length(std::uint64_t{1} << 50);
+    beck::ignore(co_await beck::async_copy(from, to, how));
+  };
+  beck::co_spawn(*ctx, copy, beck::detached);
+  for (int i = 0; i < 50; ++i) ctx->poll();
+  const auto descriptors_left = [&ctx, lowest] {
+    ctx.reset();
+    int left = 0;
+    for (int fd = lowest; fd < lowest + 64; ++fd) left += ::fcntl(fd, F_GETFD) >= 0 ? 1 : 0;
+    return left;
+  };
+  CHECK(status_of_child(descriptors_left) <= 1);  // a pool's thread may have one in use
+  ctx.reset();
 }

@@ -3,6 +3,9 @@
 // What a debug build detects: one object used by two threads at once. A blocked synchronous read
 // keeps a thread inside its socket for as long as the other needs.
 #include <unistd.h>
+#include <beck/io/cancel_after.hpp>
+#include <chrono>
+#include <future>
 
 #include <beck/net/local.hpp>
 #include <ostream>
@@ -13,6 +16,7 @@
 #include "base/dies.hpp"
 #include "base/sanitizers.hpp"
 #include "base/use_check.hpp"
+#include "io/op/descriptor.hpp"
 #include "support/context_options.hpp"
 #include "support/stream_pair.hpp"
 
@@ -41,6 +45,10 @@ std::string while_reading(Use use) {
     });
     for (;;) use(pair.a);
   });
+}
+
+beck::detail::use_mark* use_mark_of(beck::test::stream_socket& socket) {
+  return &socket.slot()->used;
 }
 
 bool contains(const std::string& text, const char* part) {
@@ -89,4 +97,31 @@ CONFORMANCE_ON(kernel, "synchronous reads, writes and shutdown may run beside ea
   pair.b.shutdown(beck::test::stream_socket::shutdown_send);
   reader.join();
   CHECK(got == "yz");
+}
+
+CONFORMANCE_ON(where_checked,
+               "a runner that starts a limited read is no second user of its socket") {
+  beck::io_context ctx(context_options());
+  stream_pair pair(ctx);
+  char byte;
+  beck::error_code ended;
+  pair.a.async_read_some(
+      beck::buffer(&byte, 1),
+      beck::cancel_after(std::chrono::hours(1),
+                         [&ended](beck::error_code ec, std::size_t) { ended = ec; }));
+  std::promise<void> inside;
+  std::promise<void> started;
+  std::thread user([&] {
+    const beck::detail::object_use use(use_mark_of(pair.a), "socket", nullptr, "a function");
+    inside.set_value();
+    started.get_future().wait();
+  });
+  inside.get_future().wait();
+  ctx.poll();
+  started.set_value();
+  user.join();
+  pair.a.cancel();
+  ctx.restart();
+  ctx.run();
+  CHECK(ended == beck::error::operation_aborted);
 }

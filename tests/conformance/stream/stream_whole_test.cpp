@@ -428,3 +428,20 @@ CONFORMANCE("available tells how many bytes can be read without waiting") {
   CHECK(pair.b.available(ec) == 0);
   CHECK(ec == beck::error::bad_descriptor);
 }
+
+CONFORMANCE("release() ends a whole read, and its slot can be opened at once") {
+  beck::io_context ctx(context_options());
+  beck::test::stream_pair pair(ctx);
+  std::string bytes(100, ' ');
+  beck::error_code ended;
+  beck::async_read(pair.a, beck::buffer(bytes),
+                   [&](beck::error_code ec, std::size_t) { ended = ec; });
+  for (int i = 0; i < 5; ++i) ctx.poll();  // it waits by now
+  pair.a.assign(beck::local::stream_protocol(), pair.a.release());
+  ctx.restart();
+  ctx.run();
+  CHECK(ended == beck::error::operation_aborted);
+  CHECK(pair.b.write_some(beck::buffer("x", 1)) == 1);
+  ctx.restart();
+  beck::test::run_task(ctx, beck::test::read_byte(pair.a));
+}

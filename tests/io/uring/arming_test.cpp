@@ -5,6 +5,7 @@
 // or after it has taken the entries, decides which of both it is.
 #include <doctest/doctest.h>
 #include <sys/socket.h>
+#include <string>
 
 #include <beck/detail/stream_object.hpp>
 #include <beck/net/local.hpp>
@@ -231,4 +232,20 @@ TEST_CASE("waiting in vain for a hit takes back the hits before it") {
     tried.note_unarmed(false);
   }
   CHECK_FALSE(tried.arms());
+}
+
+TEST_CASE("a whole read goes on when arming ends in the middle of it") {
+  if (!is_ring_there()) SKIP_CASE("no io_uring");
+  experiment tried;
+  tried.kernel.when = arrival::during_the_sleep;
+  std::string bytes(64, ' ');
+  std::size_t read = 0;
+  beck::async_read(tried.pair.a, beck::buffer(bytes), [&](beck::error_code ec, std::size_t n) {
+    CHECK(!ec);
+    read = n;
+    tried.kernel.when = arrival::outside;
+  });
+  tried.ctx.run();
+  CHECK(read == bytes.size());
+  CHECK(tried.ctx.stats().arming_stops == 1);
 }
