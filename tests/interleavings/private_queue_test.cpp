@@ -271,7 +271,7 @@ TEST_CASE("interleavings: who looks into the mail of a shared context leaves a s
 TEST_CASE(
     "interleavings: no memory order of private queues is weaker or stronger than it must be") {
   CHECK(needless_orders<theft>("spin_lock.hpp").empty());
-  CHECK(needless_orders<before_anybody_sleeps, when_a_watch_ends>("sleep_notice.hpp").empty());
+  CHECK(needless_orders<before_anybody_sleeps, when_a_watch_ends>("baton.hpp").empty());
 }
 
 TEST_CASE("interleavings: planted in the sleep notice: the fence of whoever queues is missing") {

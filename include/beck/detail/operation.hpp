@@ -171,7 +171,6 @@ template <class Derived, class Base>
 class begun_by : public Base {
  public:
   using Base::Base;
-  explicit begun_by(Base&& inert) noexcept : Base(static_cast<Base&&>(inert)) {}
 
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine,
@@ -181,6 +180,11 @@ class begun_by : public Base {
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     Base::suspend_and_begin(static_cast<Derived&>(*this), coroutine, environment);
   }
+
+ private:
+  friend Derived;
+
+  explicit begun_by(Base&& inert) noexcept : Base(static_cast<Base&&>(inert)) {}
 };
 
 /// Starts `op`, whose `complete` is set, from any thread. Its completion is queued, never run

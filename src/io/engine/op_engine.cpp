@@ -4,7 +4,6 @@
 #include <cerrno>
 
 #include <beck/detail/file_operation.hpp>
-#include <beck/io/timer_object.hpp>
 
 #include "io/loop/io_loop.hpp"
 #include "io/loop/loop_access.hpp"

@@ -6,8 +6,6 @@
 #include <beck/detail/file_operation.hpp>
 
 #include "io/engine/op_engine.hpp"
-#include "io/loop/io_loop.hpp"
-#include "io/op/transitions.hpp"
 
 namespace beck::detail {
 

@@ -7,7 +7,7 @@
 #include <beck/base/assert.hpp>
 #include <beck/detail/file_operation.hpp>
 
-#include "io/loop/io_loop.hpp"
+#include "io/engine/op_engine.hpp"
 #include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"
 

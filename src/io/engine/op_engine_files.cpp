@@ -3,7 +3,7 @@
 // descriptors with sockets and nothing else: a file is always ready and always worth waiting for.
 #include <cerrno>
 
-#include "io/loop/io_loop.hpp"
+#include "io/engine/op_engine.hpp"
 #include "io/op/perform.hpp"
 
 namespace beck::detail {

@@ -7,8 +7,7 @@
 #include <optional>
 
 #include "base/test_build.hpp"
-#include "io/loop/io_loop.hpp"
-#include "io/op/lent_buffers.hpp"
+#include "io/engine/op_engine.hpp"
 #include "io/op/perform.hpp"
 #include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include <beck/base/assert.hpp>
-#include <beck/detail/file_operation.hpp>
 
 #include "io/driver/driver.hpp"
 #include "io/loop/io_loop.hpp"

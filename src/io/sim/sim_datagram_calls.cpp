@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 
 #include "io/sim/sim_network.hpp"
-#include "io/sim/sim_world.hpp"
 #include "io/system/system.hpp"
 
 namespace beck::detail {
