@@ -114,8 +114,7 @@ void op_engine::queue_late_attempt(io_op& op) noexcept {
 
 void op_engine::late_attempt_entry(queue_entry* entry, runner* where) {
   auto& op = *static_cast<io_op*>(entry);
-  if (where == nullptr || (op.flags & (io_op::flag_cancelled | io_op::flag_last_attempt)) != 0)
-    return attempt_entry(entry, where);
+  if (where == nullptr) return attempt_entry(entry, where);
   deliver_attempt(op, where, true);
 }
 
@@ -128,6 +127,8 @@ void op_engine::deliver_attempt(io_op& op, runner* where, bool late) {
     const operation_lock held(self, *op.target, op.kind);
     direction& q = op.target->queue[direction_of(op.kind)];
     const read_predictor learnt = q.predictor;
+    constexpr unsigned ends = io_op::flag_cancelled | io_op::flag_last_attempt;
+    late = late && (op.flags & ends) == 0;  // another thread may have set them until now
     if (late) {
       ++self.counters_here().speculations;
       note_ready(q);
