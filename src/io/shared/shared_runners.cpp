@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Running a shared loop. A thread runs its own entries and now and then looks at what is shared.
-// One that finds nothing waits in the kernel or at a futex, as the baton says; while others are
+// One that finds nothing waits in the kernel or at a futex, as the idle_threads says; while others are
 // active, who waits in the kernel looks at their queues from time to time, so that a thread with
 // few entries need not wake anybody.
 #include "io/shared/shared_runners.hpp"
@@ -51,7 +51,7 @@ class shared_runners::hold {
 
 void shared_runners::call_everybody() noexcept {
   hold held(*this);
-  held.owed.work = claim(baton::everybody);
+  held.owed.work = claim(idle_threads::everybody);
 }
 
 // --- places --------------------------------------------------------------------------------------
@@ -122,9 +122,9 @@ class shared_runners::presence {
       all_.set_active(mine_);
     }
     if (loop.stopped()) {
-      held.owed.work = all_.claim(baton::everybody);
+      held.owed.work = all_.claim(idle_threads::everybody);
     } else {
-      held.owed.other = all_.counted(all_.baton_.hand_on());
+      held.owed.other = all_.counted(all_.idle_threads_.promote_follower());
       if (!loop.queue_.empty() || all_.out_of_work(mine_)) held.owed.work = all_.claim(1);
     }
   }
@@ -334,10 +334,11 @@ void shared_runners::begin(shared_thread& mine, wake_ups_owed& owed) noexcept {
   mine.woken = false;
   if (mine.looks_in_vain != 0) mine.looks_in_vain_max = looks_in_vain_most;
   mine.looks_in_vain = 0;
-  if (!planted(planted_bug::kept_baton)) owed.other = counted(baton_.hand_on());
-  const sleep_notice::level who = who_sleeps();
-  if (who == sleep_notice::level::nobody) return;
-  const unsigned least = who == sleep_notice::level::watched ? worth_a_wake_up : 2;
+  if (!planted(planted_bug::kept_leadership))
+    owed.other = counted(idle_threads_.promote_follower());
+  const sleep_state::level who = who_sleeps();
+  if (who == sleep_state::level::nobody) return;
+  const unsigned least = who == sleep_state::level::watched ? worth_a_wake_up : 2;
   if (!loop_.queue_.empty() || mine.count() >= least) owed.work = claim(1);
 }
 
@@ -352,7 +353,7 @@ void shared_runners::rest(shared_thread& mine, wake_ups_owed& owed) noexcept {
   if (!mine.active) return;
   mine.active = false;
   // A run() inside a handler may wait for nothing but the end of the others.
-  if (--active_ == 0 && outer_ != 0) owed.outer = claim(baton::everybody);
+  if (--active_ == 0 && outer_ != 0) owed.outer = claim(idle_threads::everybody);
 }
 
 void shared_runners::settle_accounts(shared_thread& mine) noexcept {

@@ -14,7 +14,7 @@
 #include <beck/io/io_context.hpp>
 
 #include "io/driver/driver.hpp"
-#include "io/shared/baton.hpp"
+#include "io/shared/idle_threads.hpp"
 #include "io/shared/private_queue.hpp"
 
 namespace beck::detail {
@@ -65,7 +65,7 @@ class shared_runners {
   /// Whether another thread than the caller is.
   bool others_inside() const noexcept { return inside_ > (running_here() ? 1u : 0u); }
   /// For the destructor: wake-ups that are still owed to the wake descriptor.
-  std::uint64_t owed() const noexcept { return virtual_ == nullptr ? baton_.owed() : 0; }
+  std::uint64_t owed() const noexcept { return virtual_ == nullptr ? idle_threads_.owed() : 0; }
   /// Wakes all who wait, as stop() does.
   void call_everybody() noexcept;
   /// How often a thread was woken: at the futex, or in the kernel for something that was queued.
@@ -96,8 +96,8 @@ class shared_runners {
     shared_thread& mine = here();
     if (!mine.unannounced) return;
     mine.unannounced = false;
-    const sleep_notice::level who = sleepers_.get();
-    if (who != sleep_notice::level::nobody) call_help(mine, who);
+    const sleep_state::level who = sleepers_.get();
+    if (who != sleep_state::level::nobody) call_help(mine, who);
   }
 
   // --- the lock
@@ -126,14 +126,14 @@ class shared_runners {
   void meet_virtual_others() noexcept;
   /// Wake-ups to deliver without the lock; they name nothing that could be gone by then.
   struct wake_ups_owed {
-    baton::wake_up work;
-    baton::wake_up other;
-    baton::wake_up outer;
+    idle_threads::wake_up work;
+    idle_threads::wake_up other;
+    idle_threads::wake_up outer;
     void deliver(virtual_threads* threads) const noexcept {
       if (threads != nullptr) return deliver_to(*threads);
-      baton::deliver(work);
-      baton::deliver(other);
-      baton::deliver(outer);
+      idle_threads::deliver(work);
+      idle_threads::deliver(other);
+      idle_threads::deliver(outer);
     }
     void deliver_to(virtual_threads& threads) const noexcept;
   };
@@ -162,17 +162,17 @@ class shared_runners {
   void wait_in_kernel(std::int64_t deadline) noexcept;
   void visit(turn_mode mode, std::int64_t deadline) noexcept;
   bool out_of_work(const shared_thread& mine) const noexcept;
-  void call_help(shared_thread& mine, sleep_notice::level who) noexcept;
-  baton::wake_up claim(unsigned most) noexcept;
-  baton::wake_up counted(baton::wake_up owed) noexcept;
-  sleep_notice::level who_sleeps() const noexcept;
+  void call_help(shared_thread& mine, sleep_state::level who) noexcept;
+  idle_threads::wake_up claim(unsigned most) noexcept;
+  idle_threads::wake_up counted(idle_threads::wake_up owed) noexcept;
+  sleep_state::level who_sleeps() const noexcept;
   wake_ups_owed changes() noexcept;
 
   alignas(64) io_loop& loop_;  // read all the time, as sleepers_
-  sleep_notice sleepers_;
+  sleep_state sleepers_;
   virtual_threads* virtual_ = nullptr;
 
-  alignas(64) baton baton_;
+  alignas(64) idle_threads idle_threads_;
   shared_thread* threads_ = nullptr;     // inside run()
   std::int64_t wait_until_ = INT64_MIN;  // of who waits in the kernel
   std::int64_t help_at_ = 0;             // when somebody looks who is stuck
