@@ -12,8 +12,8 @@
 
 #include <beck/base/error.hpp>
 #include <beck/detail/block.hpp>
+#include <beck/detail/deferred_init.hpp>
 #include <beck/detail/join.hpp>
-#include <beck/detail/late.hpp>
 
 namespace beck {
 
@@ -74,8 +74,8 @@ class window_slot {
     window_slot* slot;
   };
 
-  late<running> branch_;  // outlives the frame, whose own scopes know it
-  late<Task> work_;
+  deferred_init<running> branch_;  // outlives the frame, whose own scopes know it
+  deferred_init<Task> work_;
   std::size_t index_ = 0;
   window_slot* next_ = nullptr;  // that is free
 };

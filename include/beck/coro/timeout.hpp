@@ -19,7 +19,7 @@ class time_limit {
   time_limit(duration after, stop_reason why) noexcept : after_(after), why_(why) {}
   time_limit(time_point at, stop_reason why) noexcept : at_(at), why_(why), absolute_(true) {}
 
-  void enter(late<deadline_scope>& place, scope& outer) const noexcept {
+  void enter(deferred_init<deadline_scope>& place, scope& outer) const noexcept {
     place.emplace(outer, why_);
   }
   void set_on(deadline_scope& inner) const {

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <beck/coro/task.hpp>
+#include <beck/detail/deferred_init.hpp>
 #include <beck/detail/intrusive_list.hpp>
-#include <beck/detail/late.hpp>
 
 namespace beck::detail {
 
@@ -115,7 +115,7 @@ class join_point {
   void ended(branch& b, runner& where) noexcept;
 
   scope* outer_ = nullptr;
-  late<state_lock> lock_;
+  deferred_init<state_lock> lock_;
   end_function on_end_;
   std::coroutine_handle<> coroutine_;
   intrusive_list<branch, &branch::hook_> branches_;  // that have not ended, oldest first

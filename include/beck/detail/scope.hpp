@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <source_location>
 
-#include <beck/detail/late.hpp>
+#include <beck/detail/deferred_init.hpp>
 #include <beck/detail/loop_order.hpp>
 #include <beck/run/any_io_executor.hpp>
 #include <beck/run/concurrency.hpp>
@@ -180,9 +180,9 @@ class scope {
     std::int64_t since_;  // while there is a leaf: when the wait began, as far as the runner knew
     scope* held_;         // for stop_walk: the scope around this one, then the next in its list
   };
-  std::coroutine_handle<> pending_;  // what resume() had to keep meanwhile
-  late<visit_message> message_;      // while it is out
-  stop_source told_{nostopstate};    // what token() has given tokens of
+  std::coroutine_handle<> pending_;       // what resume() had to keep meanwhile
+  deferred_init<visit_message> message_;  // while it is out
+  stop_source told_{nostopstate};         // what token() has given tokens of
 };
 
 /// The scope of what runs on this thread when no task of ours surrounds it (a foreign coroutine

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include <beck/detail/block.hpp>
-#include <beck/detail/late.hpp>
+#include <beck/detail/deferred_init.hpp>
 #include <beck/detail/queue_entry.hpp>
 #include <beck/detail/ref_count.hpp>
 #include <beck/detail/runner.hpp>
@@ -112,7 +112,7 @@ class executor_visit {
 
  private:
   bool inside_;
-  late<runner::enclosure> enclosure_;  // of what enter() was called for
+  deferred_init<runner::enclosure> enclosure_;  // of what enter() was called for
   const executor_table* table_;
   void* self_;
 };

@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include <beck/detail/alarmed_operation.hpp>
-#include <beck/detail/late.hpp>
+#include <beck/detail/deferred_init.hpp>
 
 #include "io/driver/driver.hpp"
 #include "io/shared/virtual_threads.hpp"
@@ -32,7 +32,7 @@ class io_loop::slot {
   io_loop& loop_;
   bool nested_;  // a handler polls its own context
   std::uint64_t delivered_max_;
-  late<runner::binding> bound_;
+  deferred_init<runner::binding> bound_;
 };
 
 io_loop::slot::slot(io_loop& loop)

@@ -10,12 +10,12 @@ namespace beck::detail {
 
 /// Holds a T or nothing. Copying or moving an owner requires nothing inside, and gives nothing.
 template <class T>
-class late {
+class deferred_init {
  public:
-  late() noexcept : none_() {}
-  late(const late&) noexcept : none_() {}
-  late& operator=(const late&) = delete;
-  ~late() { reset(); }
+  deferred_init() noexcept : none_() {}
+  deferred_init(const deferred_init&) noexcept : none_() {}
+  deferred_init& operator=(const deferred_init&) = delete;
+  ~deferred_init() { reset(); }
 
   /// Requires that it is empty.
   template <class... Args>
