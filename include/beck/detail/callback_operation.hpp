@@ -112,7 +112,7 @@ class callback_operation final : public Op {
 template <class Op>
   requires std::is_base_of_v<io_op, Op>
 struct callback_start<Op> {
-  /// Inline always: the operation goes from registers into its block (see detail/unfused.hpp).
+  /// Inline always: the operation goes from registers into its block (see detail/opaque_value.hpp).
   template <class H>
   [[gnu::always_inline]] static inline void start(Op&& op, H&& handler) {
     using entry = callback_operation<Op, std::decay_t<H>>;

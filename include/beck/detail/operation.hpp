@@ -9,9 +9,9 @@
 #include <cstdint>
 
 #include <beck/base/io_result.hpp>
+#include <beck/detail/opaque_value.hpp>
 #include <beck/detail/queue_entry.hpp>
 #include <beck/detail/scope.hpp>
-#include <beck/detail/unfused.hpp>
 
 namespace beck::detail {
 
@@ -81,11 +81,11 @@ struct io_op : queue_entry {
         state(op_state::inert),
         flags(0) {}
 
-  /// Moves an inert operation: only the request, field by field (see detail/unfused.hpp).
+  /// Moves an inert operation: only the request, field by field (see detail/opaque_value.hpp).
   io_op(io_op&& other) noexcept
-      : target(unfused(other.target)),
-        address(unfused(other.address)),
-        length(unfused(other.length)),
+      : target(opaque_value(other.target)),
+        address(opaque_value(other.address)),
+        length(opaque_value(other.length)),
         transferred(0),
         kind(other.kind),
         state(op_state::inert),

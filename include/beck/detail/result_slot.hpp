@@ -7,8 +7,8 @@
 #include <beck/base/error.hpp>
 #include <beck/detail/awaited_result.hpp>
 #include <beck/detail/initiating_call.hpp>
+#include <beck/detail/opaque_value.hpp>
 #include <beck/detail/scope.hpp>
-#include <beck/detail/unfused.hpp>
 #include <beck/run/cancellation.hpp>
 #include <coroutine>
 #include <new>
@@ -144,17 +144,17 @@ class result_handler {
   /// Empty: calling it does nothing. For operations that keep the handler they are started with.
   result_handler() noexcept : slot_(nullptr) {}
   explicit result_handler(result_slot<A...>& slot) noexcept : slot_(&slot) {
-    // Behind unfused(): g++ 12 takes the back link, which the destructor clears, for a dangling
+    // Behind opaque_value(): g++ 12 takes the back link, which the destructor clears, for a dangling
     // one.
-    slot_->handler_ = detail::unfused(this);
+    slot_->handler_ = detail::opaque_value(this);
   }
   result_handler(result_handler&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {
-    if (slot_ != nullptr) slot_->handler_ = detail::unfused(this);
+    if (slot_ != nullptr) slot_->handler_ = detail::opaque_value(this);
   }
   result_handler& operator=(result_handler&& other) noexcept {
     result_handler previous(static_cast<result_handler&&>(*this));
     slot_ = std::exchange(other.slot_, nullptr);
-    if (slot_ != nullptr) slot_->handler_ = detail::unfused(this);
+    if (slot_ != nullptr) slot_->handler_ = detail::opaque_value(this);
     return *this;
   }
   ~result_handler() {

@@ -14,10 +14,10 @@
 
 #include <beck/detail/block.hpp>
 #include <beck/detail/deferred_init.hpp>
+#include <beck/detail/opaque_value.hpp>
 #include <beck/detail/queue_entry.hpp>
 #include <beck/detail/ref_count.hpp>
 #include <beck/detail/runner.hpp>
-#include <beck/detail/unfused.hpp>
 
 namespace beck {
 
@@ -167,7 +167,7 @@ class any_io_executor {
   any_io_executor(E executor);
 
   any_io_executor(const any_io_executor& other) noexcept
-      : table_(detail::unfused(other.table_)), self_(detail::unfused(other.self_)) {
+      : table_(detail::opaque_value(other.table_)), self_(detail::opaque_value(other.self_)) {
     retain();
   }
   any_io_executor(any_io_executor&& other) noexcept

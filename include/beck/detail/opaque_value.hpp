@@ -10,7 +10,7 @@ namespace functions {
 
 /// `value`, in a register of its own. Costs no instruction.
 template <class T>
-[[gnu::always_inline]] inline T unfused(T value) noexcept {
+[[gnu::always_inline]] inline T opaque_value(T value) noexcept {
   __asm__("" : "+r"(value));
   return value;
 }
