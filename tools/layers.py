@@ -29,7 +29,7 @@ DETAIL = {
         checked_result fixed_text intrusive_list deferred_init ref_count text_sink text_view opaque_value
     """,
     "run": """
-        awaited_result block deadline_scope frame_end hop initiating_call inner_scope launch
+        awaited_result block deadline_scope frame_end schedule_operation initiating_call inner_scope launch
         loop_order queue_entry result_slot runner scope timer_entry token_adapter token_scope
     """,
     "coro": """

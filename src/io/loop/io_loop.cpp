@@ -64,21 +64,22 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
   runner_.delivered_max = most;
   runner_.read_at = system_->now();
-  std::uint64_t hops_max = UINT64_MAX;
+  std::uint64_t entries_run_max = UINT64_MAX;
   if (deadline != no_deadline && runner_.read_at >= deadline) {
-    hops_max = counters_.hops + generation_entries_max;  // it is poll(), but handlers may post more
+    entries_run_max =
+        counters_.entries_run + generation_entries_max;  // it is poll(), but handlers may post more
     blocking = false;
     deadline = no_deadline;
   }
   bool looked = false;
   while (!stopped()) {
-    ++counters_.turns;
+    ++counters_.iterations;
     take_mail();
     const bool visit_due = generation_over_ && entries_since_visit_ >= generation_entries_min;
     if (!visit_due) run_generation(most);
     if (stopped() || runner_.counters.delivered >= most) break;
     expire_timers();
-    if (counters_.hops >= hops_max) break;
+    if (counters_.entries_run >= entries_run_max) break;
     if (deadline != no_deadline && system_->now() >= deadline) {
       if (!looked) visit(turn_mode::drain, 0);  // else handlers that take all the time starve I/O
       break;
@@ -132,7 +133,7 @@ std::size_t io_loop::step(std::size_t handlers) {
   const std::uint64_t before = runner_.counters.delivered;
   runner_.delivered_max = before + handlers;
   runner_.read_at = system_->now();
-  ++counters_.turns;
+  ++counters_.iterations;
   take_mail();
   expire_timers();
   const bool visit_due = generation_over_ && entries_since_visit_ >= generation_entries_min;
@@ -151,7 +152,7 @@ void io_loop::run_generation(std::uint64_t delivered_max) {
   for (unsigned n = 1; !queue_.empty(); ++n) {
     if (n > generation_entries_max || (n > generation_entries_min && generation_over_)) break;
     queue_entry* entry = queue_.pop();
-    ++counters_.hops;
+    ++counters_.entries_run;
     ++entries_since_visit_;
     runner_.run(entry);
     if (stopped() || runner_.counters.delivered >= delivered_max) break;

@@ -204,7 +204,7 @@ bool shared_runners::turn(shared_thread& mine, std::int64_t deadline, bool block
   if (entry == nullptr) return true;  // there was none, or others have taken it
   if (mine.entries_to_look != 0) --mine.entries_to_look;
   if (mine.entries_to_rotate != 0) --mine.entries_to_rotate;
-  ++mine.seen.hops;
+  ++mine.seen.entries_run;
   if (virtual_ == nullptr) {
     mine.run(entry);
   } else {
@@ -223,7 +223,7 @@ bool shared_runners::in_time(std::int64_t deadline) const noexcept {
 bool shared_runners::look(shared_thread& mine, std::int64_t deadline, bool blocking) {
   hold held(*this);
   settle_accounts(mine);
-  ++loop_.counters_.turns;
+  ++loop_.counters_.iterations;
   mine.entries_to_look = entries_between_looks;
   if (find_entries(mine)) {
     begin(mine, held.owed);
@@ -358,12 +358,12 @@ void shared_runners::rest(shared_thread& mine, wake_ups_owed& owed) noexcept {
 
 void shared_runners::settle_accounts(shared_thread& mine) noexcept {
   context_stats& all = loop_.counters_;
-  all.hops += mine.seen.hops;
+  all.hops += mine.seen.entries_run;
   all.attempts += mine.seen.attempts;
   all.wrong_attempts += mine.seen.wrong_attempts;
   all.speculations += mine.seen.speculations;
   all.retries += mine.seen.retries;
-  loop_.entries_since_visit_ += mine.seen.hops;
+  loop_.entries_since_visit_ += mine.seen.entries_run;
   loop_.outstanding_ += static_cast<std::uint64_t>(mine.outstanding);
   mine.seen = context_stats();
   mine.outstanding = 0;

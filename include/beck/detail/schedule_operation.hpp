@@ -12,19 +12,19 @@ namespace beck::detail {
 /// Continues behind what is queued on an executor; a coroutine continues on its own executor in the
 /// end. Cancellation: a turn that was waited for comes; awaited in a scope that was stopped before,
 /// in a task or an awaitable, it throws io_error (operation_aborted, timeout).
-class [[nodiscard]] hop_operation : public queue_entry {
+class [[nodiscard]] schedule_operation : public queue_entry {
  public:
   using signature = void();
 
   /// `through`: empty for the executor of what waits. `may_skip`: as dispatch, nothing is queued if
   /// the caller already is inside the executor.
-  hop_operation(any_io_executor through, bool may_skip) noexcept
+  schedule_operation(any_io_executor through, bool may_skip) noexcept
       : through_(static_cast<any_io_executor&&>(through)), may_skip_(may_skip) {}
 
   /// Moves an inert one: only the request.
-  hop_operation(hop_operation&& other) noexcept
+  schedule_operation(schedule_operation&& other) noexcept
       : through_(static_cast<any_io_executor&&>(other.through_)), may_skip_(other.may_skip_) {}
-  hop_operation& operator=(const hop_operation&) = delete;
+  schedule_operation& operator=(const schedule_operation&) = delete;
 
   const any_io_executor& through() const noexcept { return through_; }
   bool may_skip() const noexcept { return may_skip_; }
@@ -58,7 +58,7 @@ class [[nodiscard]] hop_operation : public queue_entry {
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return detail::launch(static_cast<hop_operation&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<schedule_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:
