@@ -36,7 +36,7 @@ DETAIL = {
         channel_buffer join waiter
     """,
     "io": """
-        alarmed_operation callback_operation composed_operation descriptor_stream file_operation
+        timed_operation callback_operation composed_operation descriptor_stream file_operation
         io_object job_operation message_operation operation stream_object typed_executor
         vector_operation
     """,

@@ -184,7 +184,7 @@ class task_group : private detail::join_point {
   std::size_t children_ = 0;  // atomic; changes under the lock
   std::exception_ptr error_;
   detail::waiter_list waiters_;
-  detail::alarm drained_;
+  detail::deadline_timer drained_;
 };
 
 /// A child and the objects that keep its coroutine alive.

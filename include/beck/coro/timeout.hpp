@@ -31,12 +31,12 @@ class time_limit {
   }
   /// Returns the end of the limit, for operations without a scope.
   time_point from(time_point now) const noexcept { return absolute_ ? at_ : now + after_; }
-  void arm(alarm& clock, const any_io_executor& executor, alarm::ring_function ring,
-           void* data) const {
+  void arm(deadline_timer& clock, const any_io_executor& executor,
+           deadline_timer::expiry_function on_expired, void* data) const {
     if (absolute_) {
-      clock.arm(executor, at_, ring, data);
+      clock.arm(executor, at_, on_expired, data);
     } else {
-      clock.arm(executor, after_, ring, data);
+      clock.arm(executor, after_, on_expired, data);
     }
   }
 

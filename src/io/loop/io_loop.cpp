@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include <beck/detail/alarmed_operation.hpp>
 #include <beck/detail/deferred_init.hpp>
+#include <beck/detail/timed_operation.hpp>
 
 #include "io/driver/driver.hpp"
 #include "io/shared/virtual_threads.hpp"
@@ -181,7 +181,7 @@ void io_loop::take_mail() noexcept {
   counters_.mail += mail_.take(mail);
   while (!mail.empty()) {
     queue_entry* entry = mail.pop();
-    if (entry->run == &start_entry || entry->run == &operation_alarm::start_entry ||
+    if (entry->run == &start_entry || entry->run == &operation_deadline::start_entry ||
         entry->run == &loop_jobs::performed_entry || entry->run == &loop_order::run_order) {
       // Runs no user code: at once, in the order of the mail.
       entry->run(entry, &runner_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// An operation with a handler and an alarm that cancels it: what cancel_after() makes of the
-// library's own operations. The alarm is a part of the operation, so it shares the handler's block.
+// An operation with a handler and an deadline_timer that cancels it: what cancel_after() makes of the
+// library's own operations. The deadline_timer is a part of the operation, so it shares the handler's block.
 #pragma once
 
 #include <beck/coro/timeout.hpp>
@@ -32,7 +32,7 @@ class cancel_limit {
 
 /// The part that is no template. Thread: that which starts the operation, then the runner of its
 /// context.
-class operation_alarm : private timer_entry {
+class operation_deadline : private timer_entry {
  public:
   /// The start of an operation that came by mail: runs no user code.
   static void start_entry(queue_entry* entry, runner* where);
@@ -40,11 +40,11 @@ class operation_alarm : private timer_entry {
  protected:
   using begin_function = void (*)(io_op& op) noexcept;
 
-  explicit operation_alarm(const cancel_limit& limit) noexcept : limit_(limit) {}
+  explicit operation_deadline(const cancel_limit& limit) noexcept : limit_(limit) {}
   /// Of an inert one.
-  operation_alarm(operation_alarm&& other) noexcept : timer_entry(), limit_(other.limit_) {}
-  operation_alarm& operator=(operation_alarm&&) = delete;
-  ~operation_alarm() = default;
+  operation_deadline(operation_deadline&& other) noexcept : timer_entry(), limit_(other.limit_) {}
+  operation_deadline& operator=(operation_deadline&&) = delete;
+  ~operation_deadline() = default;
 
   /// Whether the caller may arm it and begin; else the runner is asked by mail.
   static bool on_runner(const io_op& op) noexcept;
@@ -67,7 +67,7 @@ class operation_alarm : private timer_entry {
     begin_function begin;
   };
 
-  static void ring(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
+  static void on_expired(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
 
   cancel_limit limit_;
   io_op* op_ = nullptr;
@@ -76,12 +76,12 @@ class operation_alarm : private timer_entry {
 };
 
 template <class Op>
-class alarmed_operation : public Op, private operation_alarm {
+class timed_operation : public Op, private operation_deadline {
  public:
-  alarmed_operation(Op&& inert, const cancel_limit& limit)
-      : Op(static_cast<Op&&>(inert)), operation_alarm(limit) {}
-  alarmed_operation(alarmed_operation&& other) = default;
-  alarmed_operation& operator=(alarmed_operation&&) = delete;
+  timed_operation(Op&& inert, const cancel_limit& limit)
+      : Op(static_cast<Op&&>(inert)), operation_deadline(limit) {}
+  timed_operation(timed_operation&& other) = default;
+  timed_operation& operator=(timed_operation&&) = delete;
 
   void begin() noexcept {
     this->call_first(*this, &ended);
@@ -106,11 +106,11 @@ class alarmed_operation : public Op, private operation_alarm {
 
  private:
   static void begin_here(io_op& op) noexcept {
-    auto& self = static_cast<alarmed_operation&>(op);
+    auto& self = static_cast<timed_operation&>(op);
     if (self.arm(op)) self.Op::begin();
   }
   static void ended(queue_entry* entry, runner* where) {
-    auto& self = static_cast<alarmed_operation&>(*static_cast<io_op*>(entry));
+    auto& self = static_cast<timed_operation&>(*static_cast<io_op*>(entry));
     self.disarm();
     self.leave_to_last(self);
     self.complete(entry, where);
