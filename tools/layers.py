@@ -30,7 +30,7 @@ DETAIL = {
     """,
     "run": """
         awaited_result block deadline_scope frame_end schedule_operation initiating_call inner_scope launch
-        loop_order queue_entry result_slot runner scope timer_entry token_adapter token_scope
+        loop_command queue_entry result_slot runner scope timer_entry token_adapter token_scope
     """,
     "coro": """
         channel_buffer join waiter

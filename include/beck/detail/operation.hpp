@@ -219,7 +219,7 @@ class remote_cancel {
   static void act_there(void* self) noexcept;
   static void come_home(queue_entry* entry, runner* where);
 
-  deferred_init<loop_order> message_;
+  deferred_init<loop_command> message_;
   io_op* op_;
   const any_io_executor* home_;
   queue_entry* delivery_ = nullptr;

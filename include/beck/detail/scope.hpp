@@ -10,7 +10,7 @@
 #include <source_location>
 
 #include <beck/detail/deferred_init.hpp>
-#include <beck/detail/loop_order.hpp>
+#include <beck/detail/loop_command.hpp>
 #include <beck/run/any_io_executor.hpp>
 #include <beck/run/concurrency.hpp>
 #include <beck/run/stop_token.hpp>
@@ -147,8 +147,8 @@ class scope {
  private:
   friend struct dump_access;
   friend class stop_walk;
-  struct visit_message : loop_order {
-    visit_message(scope& from, function act) noexcept : loop_order(act, this), owner(&from) {}
+  struct visit_message : loop_command {
+    visit_message(scope& from, function act) noexcept : loop_command(act, this), owner(&from) {}
     scope* owner;
     void* leaf;
     void (*there)(void* leaf) noexcept;

@@ -54,7 +54,7 @@ io_loop::slot::~slot() {
   loop_.mail_.run_by(nullptr);
   bound_.reset();  // it is not the runner any more
   loop_.slot_.leave();
-  loop_.carry_out_orders();
+  loop_.carry_out_commands();
 }
 
 std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
@@ -182,7 +182,7 @@ void io_loop::take_mail() noexcept {
   while (!mail.empty()) {
     queue_entry* entry = mail.pop();
     if (entry->run == &start_entry || entry->run == &operation_deadline::start_entry ||
-        entry->run == &loop_jobs::performed_entry || entry->run == &loop_order::run_order) {
+        entry->run == &loop_jobs::performed_entry || entry->run == &loop_command::run_command) {
       // Runs no user code: at once, in the order of the mail.
       entry->run(entry, &runner_);
     } else {
@@ -191,7 +191,7 @@ void io_loop::take_mail() noexcept {
   }
 }
 
-void io_loop::carry_out_orders() noexcept {
+void io_loop::carry_out_commands() noexcept {
   // With the other side's: who sends mail and finds the slot taken, or who leaves the slot and
   // finds no mail, has come first.
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -203,8 +203,8 @@ bool io_loop::out_of_work() const noexcept {
 }
 
 /// Wakes whoever runs the loop, for what run_end says.
-void io_loop::nudge() noexcept {
-  if (!in_doubt()) mail_.push(&nudge_);  // else it would wake the parent's runner
+void io_loop::wake_runner() noexcept {
+  if (!in_doubt()) mail_.push(&wake_entry_);  // else it would wake the parent's runner
 }
 
 void io_loop::stop() noexcept {
@@ -214,14 +214,14 @@ void io_loop::stop() noexcept {
     return;
   }
   if (in_handler()) runner::current()->delivered_max = 0;
-  end_.stop([this] { nudge(); });
+  end_.stop([this] { wake_runner(); });
 }
 
 void io_loop::work(long change) noexcept {
   if (change > 0 || runs_here()) {
     end_.count_work(change);  // who is inside run() looks at it before it waits
   } else {
-    end_.end_work(change, [this] { nudge(); });
+    end_.end_work(change, [this] { wake_runner(); });
   }
 }
 

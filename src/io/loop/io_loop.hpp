@@ -97,14 +97,14 @@ class io_loop final : public op_engine {
   bool as_runner(Action&& action) noexcept;
   /// Orders in the mail do not wait for the next run(): if nobody runs the loop now, the caller
   /// carries them out.
-  void carry_out_orders() noexcept;
+  void carry_out_commands() noexcept;
   /// Puts an order into the mail, for the runner that kept the caller from carrying it out itself
   /// or, if that has left meanwhile, for the caller.
   void send_order(queue_entry* order) noexcept {
     if (inherited()) [[unlikely]]
       return;  // nobody will ever carry it out
     mail_.push(order);
-    carry_out_orders();
+    carry_out_commands();
   }
 
   // --- a child of fork
@@ -183,7 +183,7 @@ class io_loop final : public op_engine {
   bool out_of_work() const noexcept;
   bool poll_busily(std::int64_t deadline) noexcept;
   void visit(turn_mode mode, std::int64_t deadline) noexcept;
-  void nudge() noexcept;
+  void wake_runner() noexcept;
 
   // --- for the engine
   void start_wait(io_op& op) noexcept override;
@@ -222,7 +222,7 @@ class io_loop final : public op_engine {
   wall_timers wall_timers_;
   busy_poll busy_poll_;
   loop_entry generation_mark_;
-  loop_entry nudge_;
+  loop_entry wake_entry_;
   task_trees trees_;
   const executor_table& own_table_;
   io_context& context_;

@@ -38,8 +38,8 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
   generation_mark_.run = [](queue_entry* entry, runner*) {
     static_cast<loop_entry*>(entry)->loop->generation_over_ = true;
   };
-  nudge_.loop = this;
-  nudge_.run = [](queue_entry* entry, runner*) {
+  wake_entry_.loop = this;
+  wake_entry_.run = [](queue_entry* entry, runner*) {
     static_cast<loop_entry*>(entry)->loop->end_.woken();
   };
   no_descriptor_.executor = executor();

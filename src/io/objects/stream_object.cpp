@@ -30,9 +30,9 @@ void io_loop::expire_descriptor(timer_entry& entry, io_loop& loop, bool shutting
 namespace {
 
 /// A limit that another thread's runner sets. Frees itself; the slot may have a new owner by then.
-struct expiry_order : loop_order {
+struct expiry_order : loop_command {
   expiry_order(descriptor& slot, std::int64_t at) noexcept
-      : loop_order(&set_limit, this), d(&slot), generation(slot.generation), when(at) {}
+      : loop_command(&set_limit, this), d(&slot), generation(slot.generation), when(at) {}
 
   static void set_limit(void* self) noexcept {
     const expiry_order what = *static_cast<expiry_order*>(self);

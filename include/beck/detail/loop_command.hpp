@@ -9,16 +9,16 @@
 namespace beck::detail {
 
 /// Runs no user code. The order may be freed in `carry_out`.
-struct loop_order : queue_entry {
+struct loop_command : queue_entry {
   using function = void (*)(void* subject) noexcept;
 
-  loop_order() noexcept : loop_order(nullptr, nullptr) {}
-  loop_order(function what, void* to_whom) noexcept
-      : queue_entry{nullptr, &run_order}, carry_out(what), subject(to_whom) {}
+  loop_command() noexcept : loop_command(nullptr, nullptr) {}
+  loop_command(function what, void* to_whom) noexcept
+      : queue_entry{nullptr, &run_command}, carry_out(what), subject(to_whom) {}
 
   /// Also when the queue dies first: what was asked for is done in any case.
-  static void run_order(queue_entry* entry, runner*) {
-    auto* self = static_cast<loop_order*>(entry);
+  static void run_command(queue_entry* entry, runner*) {
+    auto* self = static_cast<loop_command*>(entry);
     self->carry_out(self->subject);
   }
 
