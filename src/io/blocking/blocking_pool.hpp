@@ -33,7 +33,7 @@ class blocking_pool final : public blocking_jobs {
   /// parent's pool had at the time of the fork. If one of its threads was just inside the lock,
   /// nothing can be said of them, and they are lost. The pool itself must not be destroyed there.
   template <class End>
-  void leave_to_parent(End&& end) noexcept {
+  void after_fork_in_child(End&& end) noexcept {
     if (!mutex_.try_lock()) return;
     for (io_op* op : performed_) {
       if (op != nullptr) end(*op);

@@ -127,9 +127,9 @@ void loop_jobs::end_threads() noexcept {
   pool_.reset();
 }
 
-void loop_jobs::leave_to_parent() noexcept {
+void loop_jobs::after_fork_in_child() noexcept {
   if (pool_ == nullptr) return;
-  pool_->leave_to_parent([this](io_op& op) {
+  pool_->after_fork_in_child([this](io_op& op) {
     op.result = -ECANCELED;
     finish(op);
   });

@@ -78,7 +78,7 @@ class loop_jobs {
   /// Ends the threads. Requires reap().
   void end_threads() noexcept;
   /// In a child of fork: the threads are the parent's. Ends what they had.
-  void leave_to_parent() noexcept;
+  void after_fork_in_child() noexcept;
 
  private:
   blocking_jobs* taker() noexcept;

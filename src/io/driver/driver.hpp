@@ -75,7 +75,7 @@ class driver {
   /// This process is a child of fork: what the kernel has is the parent's. Ends what is listed with
   /// ECANCELED; from now on nothing is in flight, and only attach() and detach() are called, which
   /// do nothing.
-  virtual void leave_to_parent() noexcept {}
+  virtual void after_fork_in_child() noexcept {}
   /// The same, but nothing of the driver may be in order: closes what it has open, and does nothing
   /// else. It is never destroyed.
   virtual void close_handles() noexcept {}

@@ -53,7 +53,7 @@ void readiness_driver::cancel(io_op& op) noexcept {
   host_.finish(op, -ECANCELED);
 }
 
-void readiness_driver::leave_to_parent() noexcept {
+void readiness_driver::after_fork_in_child() noexcept {
   const auto end = [this](io_op& op) { host_.finish(op, -ECANCELED); };
   due_.take(end);
   fresh_.take(end);

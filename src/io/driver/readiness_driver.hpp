@@ -17,7 +17,7 @@ class readiness_driver : public driver {
   void cancel(io_op& op) noexcept override;
   bool unlist(io_op& op) noexcept override { return due_.remove(op) || fresh_.remove(op); }
   void cancel_everything() noexcept override {}
-  void leave_to_parent() noexcept override;
+  void after_fork_in_child() noexcept override;
   unsigned in_flight() const noexcept override { return 0; }
 
  protected:

@@ -132,10 +132,10 @@ class op_engine : public driver_host {
   /// Disarms the deadline of `d`.
   virtual void disarm(descriptor& d) noexcept = 0;
   /// In a child of fork: gives up all that the kernel has.
-  virtual void give_up_what_the_kernel_has() noexcept = 0;
-  void leave_to_parent() noexcept {
-    if (inherited() && !left_to_parent_) [[unlikely]]
-      give_up_what_the_kernel_has();
+  virtual void give_up_kernel_state() noexcept = 0;
+  void after_fork_in_child() noexcept {
+    if (is_forked_copy() && !left_to_parent_) [[unlikely]]
+      give_up_kernel_state();
   }
 
   // --- what the engine does for its loop

@@ -34,7 +34,7 @@ void op_engine::open_locked(descriptor& d, int fd, descriptor_nature nature) noe
 }
 
 void op_engine::close(descriptor& d) noexcept {
-  leave_to_parent();
+  after_fork_in_child();
   const descriptor_lock held(*this, d);
   disarm(d);
   expect_untried(d);
@@ -74,7 +74,7 @@ void op_engine::close_if_idle(descriptor& d) noexcept {
 }
 
 int op_engine::release(descriptor& d) noexcept {
-  leave_to_parent();
+  after_fork_in_child();
   const descriptor_lock held(*this, d);
   expect_untried(d);
   if (d.fd < 0 || is_closing(d)) return -EBADF;

@@ -83,7 +83,7 @@ void op_engine::expect_untried(descriptor& d) noexcept {
   const auto is_tried = [&d] {
     return d.queue[direction_in].trying || d.queue[direction_out].trying;
   };
-  while (is_tried() && !inherited() && !planted(planted_bug::hasty_close)) {
+  while (is_tried() && !is_forked_copy() && !planted(planted_bug::hasty_close)) {
     let_go(d);
     shared_->yield();
     take_again(d);

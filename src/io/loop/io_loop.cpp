@@ -175,7 +175,7 @@ void io_loop::visit(turn_mode mode, std::int64_t deadline) noexcept {
 }
 
 void io_loop::take_mail() noexcept {
-  leave_to_parent();  // first: in a child of fork nothing of the mail may start
+  after_fork_in_child();  // first: in a child of fork nothing of the mail may start
   if (!mail_.has_mail()) return;
   entry_queue mail;
   counters_.mail += mail_.take(mail);

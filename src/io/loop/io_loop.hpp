@@ -101,7 +101,7 @@ class io_loop final : public op_engine {
   /// Puts an order into the mail, for the runner that kept the caller from carrying it out itself
   /// or, if that has left meanwhile, for the caller.
   void send_order(queue_entry* order) noexcept {
-    if (inherited()) [[unlikely]]
+    if (is_forked_copy()) [[unlikely]]
       return;  // nobody will ever carry it out
     mail_.push(order);
     carry_out_commands();
@@ -110,7 +110,7 @@ class io_loop final : public op_engine {
   // --- a child of fork
   /// Whether another thread was inside the loop at the fork. Anything may be half changed then, for
   /// ever: as_runner() does nothing, and of what is destroyed only the descriptor is closed.
-  bool in_doubt() const noexcept { return inherited() && is_in_doubt(); }
+  bool in_doubt() const noexcept { return is_forked_copy() && is_in_doubt(); }
   void close_in_doubt(descriptor& d) noexcept;
   /// Ends a child of fork that is about to run the loop.
   void expect_own_process() const noexcept;
@@ -190,7 +190,7 @@ class io_loop final : public op_engine {
   void cancel_wait(io_op& op) noexcept override;
   void start_locked(io_op& op) noexcept override;
   void disarm(descriptor& d) noexcept override;
-  void give_up_what_the_kernel_has() noexcept override;
+  void give_up_kernel_state() noexcept override;
 
   // --- the end
   bool is_in_doubt() const noexcept;

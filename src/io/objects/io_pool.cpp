@@ -33,7 +33,7 @@ class detail::io_pool_state {
   io_pool_state& operator=(const io_pool_state&) = delete;
 
   /// In a child of fork, which has none of the threads: closes what is open. False: it is no child.
-  bool leave_to_parent() noexcept;
+  bool after_fork_in_child() noexcept;
 
   std::size_t size() const noexcept { return seats_.size(); }
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the constructor has filled every seat
@@ -43,7 +43,7 @@ class detail::io_pool_state {
   void join();
 
  private:
-  bool inherited() const noexcept { return forks_ != known_fork_count(); }
+  bool is_forked_copy() const noexcept { return forks_ != known_fork_count(); }
 
   struct seat {
     std::size_t index;
@@ -180,7 +180,7 @@ void io_pool_state::stop_all() noexcept {
 }
 
 void io_pool_state::stop() noexcept {
-  if (inherited()) return;
+  if (is_forked_copy()) return;
   const std::lock_guard lock(mutex_);
   stop_all();
 }
@@ -189,7 +189,8 @@ void io_pool_state::join() {
   for (const seat& s : seats_) {
     BECK_ASSERT(!s.loop->on_runner(), "an io_pool was joined by a thread of its own");
   }
-  BECK_ASSERT(!inherited(), "an io_pool was joined in a child of fork; it belongs to the parent");
+  BECK_ASSERT(!is_forked_copy(),
+              "an io_pool was joined in a child of fork; it belongs to the parent");
   std::unique_lock lock(mutex_);
   if (!joining_ && !stopping_) {
     joining_ = true;
@@ -210,8 +211,8 @@ io_pool_state::~io_pool_state() {
   for (seat& s : seats_) s.thread.join();
 }
 
-bool io_pool_state::leave_to_parent() noexcept {
-  if (!inherited()) return false;
+bool io_pool_state::after_fork_in_child() noexcept {
+  if (!is_forked_copy()) return false;
   for (seat& s : seats_) s.loop->close_all_handles();
   return true;
 }
@@ -242,7 +243,7 @@ io_pool::io_pool() : io_pool(std::max<std::size_t>(1, std::thread::hardware_conc
 io_pool::io_pool(std::size_t contexts, const io_context::options& how)
     : state_(new io_pool_state(contexts, how)) {}
 io_pool::~io_pool() {
-  if (!state_->leave_to_parent()) delete state_;
+  if (!state_->after_fork_in_child()) delete state_;
 }
 
 std::size_t io_pool::size() const noexcept { return state_->size(); }

@@ -20,7 +20,8 @@ constexpr std::int64_t nobody_waits = INT64_MIN;
 void shared_runners::lock() noexcept {
   unsigned spins = 0;
   while (!loop_.slot_.try_take(runner_slot::holder::borrower)) {
-    if (loop_.inherited()) return;  // a child of fork has one thread; who held it is in the parent
+    if (loop_.is_forked_copy())
+      return;  // a child of fork has one thread; who held it is in the parent
     while (!loop_.slot_.looks_free() && ++spins < real_atomics::spins_max) {}
     if (spins >= real_atomics::spins_max) {  // its holder has lost its processor
       real_atomics::yield();

@@ -48,7 +48,7 @@ uring_driver::~uring_driver() {
 }
 
 void uring_driver::close_handles() noexcept {
-  ring_.leave_to_parent();
+  ring_.after_fork_in_child();
   ::close(wake_fd_);
 }
 
@@ -106,7 +106,7 @@ bool uring_driver::detach(descriptor& d) noexcept {
     advance(d, watch_event::end);
   }
   if (!is_watched(d) && d.in_kernel == 0) return true;
-  if (host_.inherited()) return false;  // the ring is the parent's
+  if (host_.is_forked_copy()) return false;  // the ring is the parent's
   for (direction& q : d.queue) {
     if (q.current == nullptr || q.current->state != op_state::in_kernel) continue;
     q.current->flags |= io_op::flag_cancelled;
@@ -144,7 +144,7 @@ void uring_driver::unregister_buffers() noexcept {
   static_cast<void>(ring_.kernel().control(ring_.fd(), IORING_UNREGISTER_BUFFERS, nullptr, 0));
 }
 
-void uring_driver::leave_to_parent() noexcept {
+void uring_driver::after_fork_in_child() noexcept {
   registered_ = nullptr;
   registered_in_flight_ = 0;
   cancels_ = entry_queue();  // what they name has ended
@@ -159,7 +159,7 @@ void uring_driver::leave_to_parent() noexcept {
     advance(d, watch_event::end);
   }
   in_flight_ = watched_ = 0;
-  ring_.leave_to_parent();
+  ring_.after_fork_in_child();
   const auto end = [this](io_op& op) { host_.finish(op, -ECANCELED); };
   now_.take(end);
   due_.take(end);

@@ -47,7 +47,7 @@ class uring_driver final : public driver {
   void unregister_buffers() noexcept override;
   void turn(turn_mode mode, std::int64_t deadline) noexcept override;
   void cancel_everything() noexcept override;
-  void leave_to_parent() noexcept override;
+  void after_fork_in_child() noexcept override;
   void close_handles() noexcept override;
   int wake_handle() const noexcept override { return wake_fd_; }
   unsigned in_flight() const noexcept override { return in_flight_ + watched_; }
