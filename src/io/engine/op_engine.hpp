@@ -154,7 +154,7 @@ class op_engine : public driver_host {
   std::unique_ptr<driver> driver_;
   // The threads of a shared loop read it all the time; what they write is in other lines.
   const std::unique_ptr<shared_runners> shared_;  // null: exclusive
-  std::unique_ptr<lease_pool, lease_pool::let_go> leases_;
+  std::unique_ptr<lease_pool, lease_pool::releaser> leases_;
   accept_pause accepts_;
   descriptor no_descriptor_;
   loop_jobs jobs_;
@@ -209,9 +209,9 @@ class op_engine : public driver_host {
   void open_locked(descriptor& d, int fd, descriptor_nature nature) noexcept;
   void open_file_locked(descriptor& d, int fd) noexcept;
   void close_now(descriptor& d) noexcept;
-  void expect_untried(descriptor& d) noexcept;
-  void let_go(descriptor& d) noexcept;
-  void take_again(descriptor& d) noexcept;
+  void wait_until_untried(descriptor& d) noexcept;
+  void unlock_all(descriptor& d) noexcept;
+  void relock_all(descriptor& d) noexcept;
 };
 
 /// The lock of a shared loop. Who has it is the runner.

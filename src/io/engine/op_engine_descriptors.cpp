@@ -37,7 +37,7 @@ void op_engine::close(descriptor& d) noexcept {
   after_fork_in_child();
   const descriptor_lock held(*this, d);
   disarm(d);
-  expect_untried(d);
+  wait_until_untried(d);
   if (is_closing(d)) return;
   if (d.fd >= 0 || d.files != nullptr) {  // a file may be on its way into it
     advance(d, slot_event::detach);       // what ends at once may be the last of it
@@ -76,7 +76,7 @@ void op_engine::close_if_idle(descriptor& d) noexcept {
 int op_engine::release(descriptor& d) noexcept {
   after_fork_in_child();
   const descriptor_lock held(*this, d);
-  expect_untried(d);
+  wait_until_untried(d);
   if (d.fd < 0 || is_closing(d)) return -EBADF;
   advance(d, slot_event::detach);  // before what ends now: nothing keeps its direction
   abandon_all(d);

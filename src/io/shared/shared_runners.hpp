@@ -111,7 +111,7 @@ class shared_runners {
   /// Between two tries of something that another thread will do soon.
   void yield() noexcept;
   /// Where what other threads do makes a difference: virtual ones may do it here.
-  void meet_others() noexcept {
+  void yield_point() noexcept {
     if (virtual_ != nullptr) [[unlikely]]
       meet_virtual_others();
   }
