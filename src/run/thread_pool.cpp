@@ -38,7 +38,7 @@ void pool_state::attach(const any_io_executor& executor) {
 
 void pool_state::serve(worker& me) {
   const runner::binding bound(me.run);
-  const runner::enclosure inside(me.run, this);
+  const runner::executor_frame inside(me.run, this);
   std::unique_lock lock(mutex_);
   while (!stopped_) {
     if (!queue_.empty()) {

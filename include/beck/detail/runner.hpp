@@ -127,27 +127,27 @@ class runner {
 
   /// An executor that runs its own entries inside one entry of another executor (a strand), for as
   /// long as it does; they nest.
-  class enclosure {
+  class executor_frame {
    public:
-    enclosure(runner& where, const void* executor) noexcept
+    executor_frame(runner& where, const void* executor) noexcept
         : where_(where), executor_(executor), outer_(where.innermost_) {
       where.innermost_ = this;
     }
-    ~enclosure() { where_.innermost_ = outer_; }
-    enclosure(const enclosure&) = delete;
-    enclosure& operator=(const enclosure&) = delete;
+    ~executor_frame() { where_.innermost_ = outer_; }
+    executor_frame(const executor_frame&) = delete;
+    executor_frame& operator=(const executor_frame&) = delete;
 
    private:
     friend class runner;
 
     runner& where_;
     const void* executor_;
-    const enclosure* outer_;
+    const executor_frame* outer_;
   };
 
   /// Whether `executor` encloses what runs here.
   bool is_inside(const void* executor) const noexcept {
-    const enclosure* at = innermost_;
+    const executor_frame* at = innermost_;
     while (at != nullptr && at->executor_ != executor) at = at->outer_;
     return at != nullptr;
   }
@@ -179,7 +179,7 @@ class runner {
   unsigned immediate_depth_ = 0;
   std::coroutine_handle<> next_;
   queue_entry* after_ = nullptr;
-  const enclosure* innermost_ = nullptr;
+  const executor_frame* innermost_ = nullptr;
 };
 
 /// One level of handlers called through an immediate executor, inside their initiating call; false

@@ -47,7 +47,7 @@ template <native_executor E, class F>
 /// Calls `function` now if that may be inside `executor`, else queues it there.
 template <native_executor E, class F>
 void call_or_post(const E& executor, F&& function) {
-  const executor_visit inside(executor.table(), executor.target());
+  const executor_entry inside(executor.table(), executor.target());
   if (inside) {
     static_cast<void>(static_cast<F&&>(function)());
   } else {

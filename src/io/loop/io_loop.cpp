@@ -19,12 +19,12 @@ using namespace detail;
 
 /// Whoever runs the loop, one at a time. Construction throws std::logic_error if there is one
 /// already.
-class io_loop::slot {
+class io_loop::run_guard {
  public:
-  explicit slot(io_loop& loop);
-  ~slot();
-  slot(const slot&) = delete;
-  slot& operator=(const slot&) = delete;
+  explicit run_guard(io_loop& loop);
+  ~run_guard();
+  run_guard(const run_guard&) = delete;
+  run_guard& operator=(const run_guard&) = delete;
 
   bool nested() const noexcept { return nested_; }
 
@@ -35,7 +35,7 @@ class io_loop::slot {
   deferred_init<runner::binding> bound_;
 };
 
-io_loop::slot::slot(io_loop& loop)
+io_loop::run_guard::run_guard(io_loop& loop)
     : loop_(loop), nested_(loop.on_runner()), delivered_max_(loop.runner_.delivered_max) {
   if (!nested_) loop.expect_own_process();
   bound_.emplace(loop.runner_);
@@ -47,7 +47,7 @@ io_loop::slot::slot(io_loop& loop)
   if (!nested_) loop_.mail_.run_by(mailbox_parts::this_thread());
 }
 
-io_loop::slot::~slot() {
+io_loop::run_guard::~run_guard() {
   // What was asked of the run() around this one, and stop() ends both.
   loop_.runner_.delivered_max = loop_.stopped() ? 0 : delivered_max_;
   if (nested_) return;
@@ -59,7 +59,7 @@ io_loop::slot::~slot() {
 
 std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
   if (shared_ != nullptr) return shared_->run(handlers, deadline, blocking);
-  const slot running(*this);
+  const run_guard running(*this);
   const std::uint64_t before = runner_.counters.delivered;
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
   runner_.delivered_max = most;
@@ -129,7 +129,7 @@ bool io_loop::poll_busily(std::int64_t deadline) noexcept {
 std::size_t io_loop::step(std::size_t handlers) {
   if (virtual_threads* const threads = driver_->threads(); threads != nullptr)
     return threads->step();
-  const slot running(*this);
+  const run_guard running(*this);
   const std::uint64_t before = runner_.counters.delivered;
   runner_.delivered_max = before + handlers;
   runner_.read_at = system_->now();

@@ -170,7 +170,7 @@ class io_loop final : public op_engine {
   void* log_data = nullptr;
 
  private:
-  class slot;
+  class run_guard;
   friend class shared_runners;
   friend class loop_jobs;
   friend class timer_operation;

@@ -35,9 +35,9 @@ class detail::io_pool_state {
   /// In a child of fork, which has none of the threads: closes what is open. False: it is no child.
   bool after_fork_in_child() noexcept;
 
-  std::size_t size() const noexcept { return seats_.size(); }
-  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the constructor has filled every seat
-  io_context& at(std::size_t index) noexcept { return *seats_[index].context; }
+  std::size_t size() const noexcept { return workers_.size(); }
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the constructor has filled every worker
+  io_context& at(std::size_t index) noexcept { return *workers_[index].context; }
   io_context& next() noexcept { return at(turn_.fetch_add(1, std::memory_order_relaxed) % size()); }
   void stop() noexcept;
   void join();
@@ -45,7 +45,7 @@ class detail::io_pool_state {
  private:
   bool is_forked_copy() const noexcept { return forks_ != known_fork_count(); }
 
-  struct seat {
+  struct worker {
     std::size_t index;
     std::optional<io_context> context;
     io_loop* loop = nullptr;
@@ -53,16 +53,16 @@ class detail::io_pool_state {
     std::thread thread;
   };
 
-  void live(seat& s, const io_context::options& how);
-  bool open(seat& s, const io_context::options& how);
-  void serve(seat& s);
-  bool go_on(seat& s);
-  void pass_on(seat& s);
+  void live(worker& w, const io_context::options& how);
+  bool open(worker& w, const io_context::options& how);
+  void serve(worker& w);
+  bool go_on(worker& w);
+  void pass_on(worker& w);
   void stop_all() noexcept;
   void clear_together(io_loop& loop);
   bool meet(bool vote);
 
-  std::deque<seat> seats_;
+  std::deque<worker> workers_;
   std::atomic<std::size_t> turn_{0};
   const unsigned forks_ = fork_count();
 
@@ -86,11 +86,11 @@ class detail::io_pool_state {
 
 io_pool_state::io_pool_state(std::size_t contexts, const io_context::options& how) {
   if (contexts == 0) throw std::invalid_argument("beck::io_pool: at least one context");
-  for (std::size_t i = 0; i < contexts; ++i) seats_.emplace_back().index = i;
+  for (std::size_t i = 0; i < contexts; ++i) workers_.emplace_back().index = i;
   serving_ = contexts;
-  for (seat& s : seats_) {
+  for (worker& w : workers_) {
     try {
-      s.thread = std::thread([this, &s, &how] { live(s, how); });
+      w.thread = std::thread([this, &s, &how] { live(s, how); });
     } catch (...) {
       const std::lock_guard lock(mutex_);
       failed_ = std::current_exception();
@@ -102,15 +102,15 @@ io_pool_state::io_pool_state(std::size_t contexts, const io_context::options& ho
   if (failed_ == nullptr) return;
   changed_.notify_all();
   lock.unlock();
-  for (seat& s : seats_) {
-    if (s.thread.joinable()) s.thread.join();
+  for (worker& w : workers_) {
+    if (w.thread.joinable()) w.thread.join();
   }
   std::rethrow_exception(failed_);
 }
 
-void io_pool_state::live(seat& s, const io_context::options& how) {
+void io_pool_state::live(worker& w, const io_context::options& how) {
   if (!open(s, how)) {
-    s.context.reset();
+    w.context.reset();
     return;
   }
   serve(s);
@@ -120,18 +120,18 @@ void io_pool_state::live(seat& s, const io_context::options& how) {
     changed_.notify_all();
     changed_.wait(lock, [this] { return ending_; });
   }
-  clear_together(*s.loop);
-  s.context.reset();
+  clear_together(*w.loop);
+  w.context.reset();
 }
 
 /// False: one of the contexts cannot be had, and all give up.
-bool io_pool_state::open(seat& s, const io_context::options& how) {
+bool io_pool_state::open(worker& w, const io_context::options& how) {
   std::exception_ptr error;
   try {
-    s.context.emplace(how);
-    s.loop = &loop_of(s.context->get_executor());
-    s.loop->work(1);
-    if (s.context->backend_in_use() == backend::sim) {
+    w.context.emplace(how);
+    w.loop = &loop_of(w.context->get_executor());
+    w.loop->work(1);
+    if (w.context->backend_in_use() == backend::sim) {
       throw std::invalid_argument("beck::io_pool: simulated contexts share one thread");
     }
   } catch (...) {
@@ -147,36 +147,36 @@ bool io_pool_state::open(seat& s, const io_context::options& how) {
 
 // --- running -------------------------------------------------------------------------------------
 
-void io_pool_state::serve(seat& s) {
+void io_pool_state::serve(worker& w) {
   do {
     try {
-      s.loop->run(SIZE_MAX, io_loop::no_deadline, true);
+      w.loop->run(SIZE_MAX, io_loop::no_deadline, true);
     } catch (...) {
-      s.loop->unhandled(std::current_exception());
+      w.loop->unhandled(std::current_exception());
     }
   } while (go_on(s));
 }
 
-bool io_pool_state::go_on(seat& s) {
+bool io_pool_state::go_on(worker& w) {
   const std::lock_guard lock(mutex_);
-  if (!stopping_ && joining_ && without_guard_ == s.index) pass_on(s);
+  if (!stopping_ && joining_ && without_guard_ == w.index) pass_on(s);
   if (stopping_) return false;
-  s.loop->restart();
+  w.loop->restart();
   return true;
 }
 
-void io_pool_state::pass_on(seat& s) {
-  const std::uint64_t delivered = s.loop->run_state().counters.delivered;
-  unchanged_ = std::exchange(s.delivered, delivered) == delivered ? unchanged_ + 1 : 0;
+void io_pool_state::pass_on(worker& w) {
+  const std::uint64_t delivered = w.loop->run_state().counters.delivered;
+  unchanged_ = std::exchange(w.delivered, delivered) == delivered ? unchanged_ + 1 : 0;
   if (unchanged_ >= size()) return stop_all();
-  s.loop->work(1);
-  without_guard_ = (s.index + 1) % size();
-  seats_[without_guard_].loop->work(-1);
+  w.loop->work(1);
+  without_guard_ = (w.index + 1) % size();
+  workers_[without_guard_].loop->work(-1);
 }
 
 void io_pool_state::stop_all() noexcept {
   stopping_ = true;
-  for (seat& s : seats_) s.loop->stop();
+  for (worker& w : workers_) w.loop->stop();
 }
 
 void io_pool_state::stop() noexcept {
@@ -186,15 +186,15 @@ void io_pool_state::stop() noexcept {
 }
 
 void io_pool_state::join() {
-  for (const seat& s : seats_) {
-    BECK_ASSERT(!s.loop->on_runner(), "an io_pool was joined by a thread of its own");
+  for (const worker& w : workers_) {
+    BECK_ASSERT(!w.loop->on_runner(), "an io_pool was joined by a thread of its own");
   }
   BECK_ASSERT(!is_forked_copy(),
               "an io_pool was joined in a child of fork; it belongs to the parent");
   std::unique_lock lock(mutex_);
   if (!joining_ && !stopping_) {
     joining_ = true;
-    seats_.front().loop->work(-1);
+    workers_.front().loop->work(-1);
   }
   changed_.wait(lock, [this] { return serving_ == 0; });
 }
@@ -208,12 +208,12 @@ io_pool_state::~io_pool_state() {
     ending_ = true;
     changed_.notify_all();
   }
-  for (seat& s : seats_) s.thread.join();
+  for (worker& w : workers_) w.thread.join();
 }
 
 bool io_pool_state::after_fork_in_child() noexcept {
   if (!is_forked_copy()) return false;
-  for (seat& s : seats_) s.loop->close_all_handles();
+  for (worker& w : workers_) w.loop->close_all_handles();
   return true;
 }
 

@@ -30,17 +30,17 @@ constexpr unsigned looks_in_vain_most = 16;
 }  // namespace
 
 /// The lock for one look.
-class shared_runners::hold {
+class shared_runners::lock_guard {
  public:
-  explicit hold(shared_runners& all) noexcept
+  explicit lock_guard(shared_runners& all) noexcept
       : all_(all), bound_((all.lock(), all.loop_.runner_)) {}
-  ~hold() {
+  ~lock_guard() {
     virtual_threads* const threads = all_.virtual_;
     all_.loop_.slot_.leave();
     owed.deliver(threads);
   }
-  hold(const hold&) = delete;
-  hold& operator=(const hold&) = delete;
+  lock_guard(const lock_guard&) = delete;
+  lock_guard& operator=(const lock_guard&) = delete;
 
   wake_ups_owed owed;
 
@@ -50,7 +50,7 @@ class shared_runners::hold {
 };
 
 void shared_runners::call_everybody() noexcept {
-  hold held(*this);
+  lock_guard held(*this);
   held.owed.work = claim(idle_threads::everybody);
 }
 
@@ -93,11 +93,11 @@ class shared_runners::place {
 };
 
 /// A thread inside run().
-class shared_runners::presence {
+class shared_runners::run_guard {
  public:
-  presence(shared_runners& all, shared_thread& mine) noexcept
+  run_guard(shared_runners& all, shared_thread& mine) noexcept
       : all_(all), mine_(mine), delivered_max_(mine.delivered_max) {
-    const hold held(all_);
+    const lock_guard held(all_);
     all_.settle_accounts(mine_);
     if (mine_.depth++ == 0) {
       ++all_.inside_;
@@ -110,8 +110,8 @@ class shared_runners::presence {
       --all_.active_;
     }
   }
-  ~presence() {
-    hold held(all_);
+  ~run_guard() {
+    lock_guard held(all_);
     io_loop& loop = all_.loop_;
     mine_.delivered_max = loop.stopped() ? 0 : delivered_max_;
     all_.settle_accounts(mine_);
@@ -128,8 +128,8 @@ class shared_runners::presence {
       if (!loop.queue_.empty() || all_.out_of_work(mine_)) held.owed.work = all_.claim(1);
     }
   }
-  presence(const presence&) = delete;
-  presence& operator=(const presence&) = delete;
+  run_guard(const run_guard&) = delete;
+  run_guard& operator=(const run_guard&) = delete;
 
  private:
   void leave() noexcept {
@@ -178,8 +178,8 @@ std::size_t shared_runners::run_as_thread(std::size_t handlers, std::int64_t dea
 
 std::size_t shared_runners::serve(shared_thread& mine, std::size_t handlers, std::int64_t deadline,
                                   bool blocking) {
-  const runner::enclosure inside(mine, this);
-  const presence here(*this, mine);
+  const runner::executor_frame inside(mine, this);
+  const run_guard here(*this, mine);
   const std::uint64_t before = mine.counters.delivered;
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
   mine.delivered_max = most;
@@ -221,7 +221,7 @@ bool shared_runners::in_time(std::int64_t deadline) const noexcept {
 
 /// What is shared: mail, timers, events, entries. False: run() returns.
 bool shared_runners::look(shared_thread& mine, std::int64_t deadline, bool blocking) {
-  hold held(*this);
+  lock_guard held(*this);
   settle_accounts(mine);
   ++loop_.counters_.iterations;
   mine.entries_to_look = entries_between_looks;

@@ -138,8 +138,8 @@ class shared_runners {
     void deliver_to(virtual_threads& threads) const noexcept;
   };
   class place;
-  class presence;
-  class hold;
+  class run_guard;
+  class lock_guard;
 
   std::size_t serve(shared_thread& mine, std::size_t handlers, std::int64_t deadline,
                     bool blocking);
