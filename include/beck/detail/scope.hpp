@@ -139,7 +139,8 @@ class scope {
 
   /// Calls `there(leaf)` inside the loop `other`. For a wait_kind::cancel whose leaf belongs to
   /// another loop than this scope's executor. resume() waits for that call, so the leaf stays.
-  void visit(const any_io_executor& other, void (*there)(void* leaf) noexcept, void* leaf) noexcept;
+  void act_on(const any_io_executor& other, void (*there)(void* leaf) noexcept,
+              void* leaf) noexcept;
 
  protected:
   void show(const local_value& innermost) noexcept { locals_ = &innermost; }
@@ -147,8 +148,8 @@ class scope {
  private:
   friend struct dump_access;
   friend class stop_walk;
-  struct visit_message : loop_command {
-    visit_message(scope& from, function act) noexcept : loop_command(act, this), owner(&from) {}
+  struct remote_action : loop_command {
+    remote_action(scope& from, function act) noexcept : loop_command(act, this), owner(&from) {}
     scope* owner;
     void* leaf;
     void (*there)(void* leaf) noexcept;
@@ -181,7 +182,7 @@ class scope {
     scope* held_;         // for stop_walk: the scope around this one, then the next in its list
   };
   std::coroutine_handle<> pending_;       // what resume() had to keep meanwhile
-  deferred_init<visit_message> message_;  // while it is out
+  deferred_init<remote_action> message_;  // while it is out
   stop_source told_{nostopstate};         // what token() has given tokens of
 };
 

@@ -59,10 +59,10 @@ void readiness_driver::after_fork_in_child() noexcept {
   fresh_.take(end);
 }
 
-void readiness_driver::begin_turn(turn_mode mode) noexcept {
+void readiness_driver::begin_poll(poll_mode mode) noexcept {
   attempt_due();
   due_.rotate(fresh_);
-  if (mode == turn_mode::drain) attempt_due();
+  if (mode == poll_mode::drain) attempt_due();
 }
 
 void readiness_driver::attempt_due() noexcept {

@@ -67,7 +67,7 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
   std::uint64_t entries_run_max = UINT64_MAX;
   if (deadline != no_deadline && runner_.read_at >= deadline) {
     entries_run_max =
-        counters_.entries_run + generation_entries_max;  // it is poll(), but handlers may post more
+        counters_.entries_run + batch_entries_max;  // it is poll(), but handlers may post more
     blocking = false;
     deadline = no_deadline;
   }
@@ -75,18 +75,19 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
   while (!stopped()) {
     ++counters_.iterations;
     take_mail();
-    const bool visit_due = generation_over_ && entries_since_visit_ >= generation_entries_min;
-    if (!visit_due) run_generation(most);
+    const bool poll_due = batch_over_ && entries_since_poll_ >= batch_entries_min;
+    if (!poll_due) run_batch(most);
     if (stopped() || runner_.counters.delivered >= most) break;
     expire_timers();
     if (counters_.entries_run >= entries_run_max) break;
     if (deadline != no_deadline && system_->now() >= deadline) {
-      if (!looked) visit(turn_mode::drain, 0);  // else handlers that take all the time starve I/O
+      if (!looked)
+        poll_kernel(poll_mode::drain, 0);  // else handlers that take all the time starve I/O
       break;
     }
     if (!queue_.empty()) {
-      if (generation_over_) {
-        visit(turn_mode::busy, 0);
+      if (batch_over_) {
+        poll_kernel(poll_mode::busy, 0);
         looked = true;
       }
       continue;
@@ -99,9 +100,9 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
     looked = true;
     if (blocking) {
       const std::int64_t until = std::min(next_deadline(), deadline);
-      if (!busy_poll_.is_worth_it() || !poll_busily(until)) visit(turn_mode::wait, until);
+      if (!busy_poll_.is_worth_it() || !poll_busily(until)) poll_kernel(poll_mode::wait, until);
     } else {
-      visit(turn_mode::drain, 0);
+      poll_kernel(poll_mode::drain, 0);
       expire_timers();
       if (queue_.empty() && mail_.empty()) break;
     }
@@ -116,7 +117,7 @@ bool io_loop::poll_busily(std::int64_t deadline) noexcept {
   const std::int64_t end = std::min<std::int64_t>(
       (duration(begin) + duration(busy_poll_.ns_max())).nanoseconds(), deadline);
   for (std::int64_t now = begin; now < end; now = system_->now()) {
-    visit(turn_mode::drain, 0);
+    poll_kernel(poll_mode::drain, 0);
     if (queue_.empty() && mail_.empty() && !stopped()) continue;
     ++counters_.spin_hits;
     busy_poll_.hit();
@@ -136,42 +137,42 @@ std::size_t io_loop::step(std::size_t handlers) {
   ++counters_.iterations;
   take_mail();
   expire_timers();
-  const bool visit_due = generation_over_ && entries_since_visit_ >= generation_entries_min;
-  if (!visit_due) run_generation(before + handlers);
+  const bool poll_due = batch_over_ && entries_since_poll_ >= batch_entries_min;
+  if (!poll_due) run_batch(before + handlers);
   if (stopped()) return runner_.counters.delivered - before;
   if (queue_.empty() && mail_.empty()) {
-    visit(turn_mode::drain, 0);
-  } else if (generation_over_ && !queue_.empty()) {
-    visit(turn_mode::busy, 0);
+    poll_kernel(poll_mode::drain, 0);
+  } else if (batch_over_ && !queue_.empty()) {
+    poll_kernel(poll_mode::busy, 0);
   }
   return runner_.counters.delivered - before;
 }
 
-void io_loop::run_generation(std::uint64_t delivered_max) {
+void io_loop::run_batch(std::uint64_t delivered_max) {
   std::int64_t started = 0;
   for (unsigned n = 1; !queue_.empty(); ++n) {
-    if (n > generation_entries_max || (n > generation_entries_min && generation_over_)) break;
+    if (n > batch_entries_max || (n > batch_entries_min && batch_over_)) break;
     queue_entry* entry = queue_.pop();
     ++counters_.entries_run;
-    ++entries_since_visit_;
+    ++entries_since_poll_;
     runner_.run(entry);
     if (stopped() || runner_.counters.delivered >= delivered_max) break;
-    if (n % generation_entries_min != 0) continue;
+    if (n % batch_entries_min != 0) continue;
     const std::int64_t now = system_->now();  // short generations never read the clock
     runner_.read_at = now;
     if (started == 0) started = now;
-    if (now - started > generation_ns_max) break;
+    if (now - started > batch_ns_max) break;
   }
 }
 
-void io_loop::visit(turn_mode mode, std::int64_t deadline) noexcept {
+void io_loop::poll_kernel(poll_mode mode, std::int64_t deadline) noexcept {
   expect_own_process();
-  driver_->turn(mode, deadline);
-  if (mode != turn_mode::busy) runner_.read_at = system_->now();  // it may have slept
-  entries_since_visit_ = 0;
-  if (!generation_over_ || queue_.empty()) return;
-  generation_over_ = false;
-  queue_.push(&generation_mark_);
+  driver_->poll(mode, deadline);
+  if (mode != poll_mode::busy) runner_.read_at = system_->now();  // it may have slept
+  entries_since_poll_ = 0;
+  if (!batch_over_ || queue_.empty()) return;
+  batch_over_ = false;
+  queue_.push(&batch_mark_);
 }
 
 void io_loop::take_mail() noexcept {

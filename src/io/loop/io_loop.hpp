@@ -29,9 +29,9 @@ class io_loop final : public op_engine {
  public:
   /// Entries of one generation that run although the kernel was asked in between, and bounds past
   /// which only timers and mail are looked at.
-  static constexpr unsigned generation_entries_min = 64;
-  static constexpr unsigned generation_entries_max = 1024;
-  static constexpr std::int64_t generation_ns_max = 100'000;
+  static constexpr unsigned batch_entries_min = 64;
+  static constexpr unsigned batch_entries_max = 1024;
+  static constexpr std::int64_t batch_ns_max = 100'000;
   static constexpr std::int64_t no_deadline = INT64_MAX;
 
   io_loop(io_context& context, const io_context::options& how);
@@ -177,12 +177,12 @@ class io_loop final : public op_engine {
   friend struct testing::context_seam;
 
   // --- running
-  void run_generation(std::uint64_t delivered_max);
+  void run_batch(std::uint64_t delivered_max);
   void take_mail() noexcept;
   void expire_timers() noexcept;
   bool out_of_work() const noexcept;
   bool poll_busily(std::int64_t deadline) noexcept;
-  void visit(turn_mode mode, std::int64_t deadline) noexcept;
+  void poll_kernel(poll_mode mode, std::int64_t deadline) noexcept;
   void wake_runner() noexcept;
 
   // --- for the engine
@@ -216,12 +216,12 @@ class io_loop final : public op_engine {
     io_loop* loop;
   };
 
-  std::uint64_t entries_since_visit_ = 0;
-  bool generation_over_ = true;
+  std::uint64_t entries_since_poll_ = 0;
+  bool batch_over_ = true;
   timer_queue timers_;
   wall_timers wall_timers_;
   busy_poll busy_poll_;
-  loop_entry generation_mark_;
+  loop_entry batch_mark_;
   loop_entry wake_entry_;
   task_trees trees_;
   const executor_table& own_table_;

@@ -34,9 +34,9 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
       no_timer_(*this, executor(), clock_kind::steady),
       no_signals_(std::make_unique<signal_state>(*this, executor())) {
   runner_.ambient = &ambient_;
-  generation_mark_.loop = this;
-  generation_mark_.run = [](queue_entry* entry, runner*) {
-    static_cast<loop_entry*>(entry)->loop->generation_over_ = true;
+  batch_mark_.loop = this;
+  batch_mark_.run = [](queue_entry* entry, runner*) {
+    static_cast<loop_entry*>(entry)->loop->batch_over_ = true;
   };
   wake_entry_.loop = this;
   wake_entry_.run = [](queue_entry* entry, runner*) {
@@ -140,12 +140,12 @@ bool io_loop::reap() noexcept {
   if (left_to_parent_) return true;
   const std::int64_t give_up = (duration(system_->now()) + reap_time).nanoseconds();
   while (driver_->in_flight() != 0) {
-    driver_->turn(turn_mode::wait, give_up);
+    driver_->poll(poll_mode::wait, give_up);
     if (system_->now() >= give_up) break;
   }
   const bool performed = jobs_.reap(give_up);
   if (driver_->in_flight() != 0 || !performed) return false;
-  driver_->turn(turn_mode::drain, 0);  // what was listed has been marked as cancelled: it ends here
+  driver_->poll(poll_mode::drain, 0);  // what was listed has been marked as cancelled: it ends here
   return true;
 }
 

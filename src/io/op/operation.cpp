@@ -112,7 +112,7 @@ scope* operation::cancel_wait(void* leaf, scope& from) noexcept {
     auto& arrived = *static_cast<operation*>(there);
     loop_of(arrived).cancel(arrived, false);
   };
-  from.visit(loop.executor(), cancel_there, leaf);
+  from.act_on(loop.executor(), cancel_there, leaf);
   loop.carry_out_commands();
   return nullptr;
 }

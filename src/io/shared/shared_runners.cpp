@@ -16,7 +16,7 @@ namespace beck::detail {
 namespace {
 
 /// A thread looks at what is shared after so many of its entries,
-constexpr unsigned entries_between_looks = 32;
+constexpr unsigned entries_between_polls = 32;
 /// takes at most so many from there if others are inside too,
 constexpr unsigned batch_max = 32;
 /// tries reads that are due although it has more,
@@ -25,7 +25,7 @@ constexpr unsigned entries_between_rotations = 1024;
 constexpr unsigned few_entries = 8;
 constexpr unsigned many_entries = 32;
 /// While others are active a thread looks so often in vain, at most, before it sleeps.
-constexpr unsigned looks_in_vain_most = 16;
+constexpr unsigned idle_polls_most = 16;
 
 }  // namespace
 
@@ -171,7 +171,7 @@ std::size_t shared_runners::run_as_thread(std::size_t handlers, std::int64_t dea
   scope ambient(loop_.executor());
   shared_thread mine;
   mine.ambient = &ambient;
-  mine.looks_in_vain_max = looks_in_vain_most;
+  mine.idle_polls_max = idle_polls_most;
   const runner::binding bound(mine);
   return serve(mine, handlers, deadline, blocking);
 }
@@ -183,26 +183,26 @@ std::size_t shared_runners::serve(shared_thread& mine, std::size_t handlers, std
   const std::uint64_t before = mine.counters.delivered;
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
   mine.delivered_max = most;
-  mine.entries_to_look = 0;
+  mine.entries_to_poll = 0;
   // Without time: as poll(), but not for ever.
   const bool no_time = !in_time(deadline);
   const std::int64_t until = no_time ? io_loop::no_deadline : deadline;
-  unsigned turns_left = no_time ? io_loop::generation_entries_max : 0;
+  unsigned iterations_left = no_time ? io_loop::batch_entries_max : 0;
   while (!loop_.stopped() && mine.counters.delivered < most) {
     if (virtual_ != nullptr && !virtual_->may_stay()) break;
-    if (!turn(mine, until, blocking && !no_time)) break;
-    if (no_time && --turns_left == 0) break;
+    if (!iterate(mine, until, blocking && !no_time)) break;
+    if (no_time && --iterations_left == 0) break;
   }
   return mine.counters.delivered - before;
 }
 
 /// One entry, or one wait for some. False: run() returns.
-bool shared_runners::turn(shared_thread& mine, std::int64_t deadline, bool blocking) {
-  const bool looks = mine.entries_to_look == 0 || mine.queue.count() == 0;
-  if (looks && !look(mine, deadline, blocking)) return false;
+bool shared_runners::iterate(shared_thread& mine, std::int64_t deadline, bool blocking) {
+  const bool looks = mine.entries_to_poll == 0 || mine.queue.count() == 0;
+  if (looks && !find_work(mine, deadline, blocking)) return false;
   queue_entry* const entry = mine.queue.pop();
   if (entry == nullptr) return true;  // there was none, or others have taken it
-  if (mine.entries_to_look != 0) --mine.entries_to_look;
+  if (mine.entries_to_poll != 0) --mine.entries_to_poll;
   if (mine.entries_to_rotate != 0) --mine.entries_to_rotate;
   ++mine.seen.entries_run;
   if (virtual_ == nullptr) {
@@ -220,12 +220,12 @@ bool shared_runners::in_time(std::int64_t deadline) const noexcept {
 }
 
 /// What is shared: mail, timers, events, entries. False: run() returns.
-bool shared_runners::look(shared_thread& mine, std::int64_t deadline, bool blocking) {
+bool shared_runners::find_work(shared_thread& mine, std::int64_t deadline, bool blocking) {
   lock_guard held(*this);
   settle_accounts(mine);
   ++loop_.counters_.iterations;
-  mine.entries_to_look = entries_between_looks;
-  if (find_entries(mine)) {
+  mine.entries_to_poll = entries_between_polls;
+  if (collect_entries(mine)) {
     begin(mine, held.owed);
     return true;
   }
@@ -240,20 +240,20 @@ bool shared_runners::look(shared_thread& mine, std::int64_t deadline, bool block
   return true;
 }
 
-bool shared_runners::find_entries(shared_thread& mine) noexcept {
+bool shared_runners::collect_entries(shared_thread& mine) noexcept {
   loop_.take_mail();
   loop_.expire_timers();
   take_entries(mine);
   // What lies behind a handler that blocks must not wait until nothing else is left.
-  ++mine.looks;
+  ++mine.polls;
   if (inside_ > 1 && loop_.system_->now() >= help_at_) help_others(mine);
   if (mine.queue.count() == 0 || mine.entries_to_rotate == 0) rotate(mine);
   if (mine.count() != 0) set_active(mine);  // before a visit, which lets go of the lock
   if (mine.queue.count() != 0) {
-    if (!visiting_ && loop_.entries_since_visit_ >= io_loop::generation_entries_min)
-      visit(turn_mode::busy, 0);
+    if (!polling_ && loop_.entries_since_poll_ >= io_loop::batch_entries_min)
+      poll_kernel(poll_mode::busy, 0);
   } else if (mine.due.count() != 0) {  // they were listed just now: what has come is before them
-    if (!visiting_) visit(turn_mode::drain, 0);
+    if (!polling_) poll_kernel(poll_mode::drain, 0);
     take_entries(mine);
     if (mine.queue.count() == 0) rotate(mine);
   }
@@ -269,20 +269,20 @@ void shared_runners::rotate(shared_thread& mine) noexcept {
 /// There is nothing in the shared queue. False: there is nothing to wait for either.
 bool shared_runners::idle(shared_thread& mine, std::int64_t deadline, bool blocking) noexcept {
   if (active_ != 0 || !blocking) {  // else a wait finds the same with one system call less
-    if (!visiting_) {
-      visit(turn_mode::drain, 0);
+    if (!polling_) {
+      poll_kernel(poll_mode::drain, 0);
       loop_.expire_timers();
       take_entries(mine);
     }
     if (mine.queue.count() == 0) steal(mine, mine.woken || !blocking ? 1 : 2);
     if (mine.queue.count() != 0) return true;
     if (!blocking) return !loop_.queue_.empty() || loop_.mail_.has_mail();
-    if (mine.looks_in_vain < mine.looks_in_vain_max) {  // they may make some soon
-      ++mine.looks_in_vain;
+    if (mine.idle_polls < mine.idle_polls_max) {  // they may make some soon
+      ++mine.idle_polls;
       return true;
     }
   }
-  if (visiting_ && !in_kernel_) {  // somebody is just asking the kernel what is ready
+  if (polling_ && !in_kernel_) {  // somebody is just asking the kernel what is ready
     pause_lock();
     yield();
     lock();
@@ -321,10 +321,10 @@ void shared_runners::steal_from(shared_thread& other, shared_thread& mine,
 void shared_runners::help_others(shared_thread& mine) noexcept {
   help_at_ = loop_.system_->now() + watch_ns;
   for (shared_thread* other = threads_; other != nullptr; other = other->next) {
-    const bool stuck = other->looks == other->looks_before;
+    const bool stuck = other->polls == other->polls_before;
     const bool uneven = mine.count() < few_entries && other->count() > many_entries;
     if (other != &mine && (stuck || uneven)) steal_from(*other, mine, 1);
-    other->looks_before = other->looks;
+    other->polls_before = other->polls;
   }
 }
 
@@ -332,8 +332,8 @@ void shared_runners::help_others(shared_thread& mine) noexcept {
 void shared_runners::begin(shared_thread& mine, wake_ups_owed& owed) noexcept {
   set_active(mine);
   mine.woken = false;
-  if (mine.looks_in_vain != 0) mine.looks_in_vain_max = looks_in_vain_most;
-  mine.looks_in_vain = 0;
+  if (mine.idle_polls != 0) mine.idle_polls_max = idle_polls_most;
+  mine.idle_polls = 0;
   if (!planted(planted_bug::kept_leadership))
     owed.other = counted(idle_threads_.promote_follower());
   const sleep_state::level who = who_sleeps();
@@ -363,18 +363,18 @@ void shared_runners::settle_accounts(shared_thread& mine) noexcept {
   all.wrong_attempts += mine.seen.wrong_attempts;
   all.speculations += mine.seen.speculations;
   all.retries += mine.seen.retries;
-  loop_.entries_since_visit_ += mine.seen.entries_run;
+  loop_.entries_since_poll_ += mine.seen.entries_run;
   loop_.outstanding_ += static_cast<std::uint64_t>(mine.outstanding);
   mine.seen = context_stats();
   mine.outstanding = 0;
 }
 
-void shared_runners::visit(turn_mode mode, std::int64_t deadline) noexcept {
+void shared_runners::poll_kernel(poll_mode mode, std::int64_t deadline) noexcept {
   loop_.expect_own_process();
-  visiting_ = true;
-  loop_.driver_->turn(mode, deadline);
-  visiting_ = false;
-  loop_.entries_since_visit_ = 0;
+  polling_ = true;
+  loop_.driver_->poll(mode, deadline);
+  polling_ = false;
+  loop_.entries_since_poll_ = 0;
 }
 
 bool shared_runners::out_of_work(const shared_thread& mine) const noexcept {

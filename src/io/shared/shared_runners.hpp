@@ -33,12 +33,12 @@ struct alignas(64) shared_thread : runner {
   bool active = false;             ///< it has entries, or is inside a handler
   bool woken = false;              ///< it has slept: a single entry is worth taking from others
   unsigned depth = 0;              ///< of run(), where handlers call it
-  unsigned entries_to_look = 0;    ///< until it looks at what is shared, although it has more
+  unsigned entries_to_poll = 0;    ///< until it looks at what is shared, although it has more
   unsigned entries_to_rotate = 0;  ///< until reads that are due are tried, although it has more
-  unsigned looks = 0;
-  unsigned looks_before = 0;  ///< when another thread last asked
-  unsigned looks_in_vain = 0;
-  unsigned looks_in_vain_max = 0;
+  unsigned polls = 0;
+  unsigned polls_before = 0;  ///< when another thread last asked
+  unsigned idle_polls = 0;
+  unsigned idle_polls_max = 0;
   shared_thread* next = nullptr;  ///< inside run() too
 
   unsigned count() const noexcept { return queue.count() + due.count() + fresh.count(); }
@@ -143,9 +143,9 @@ class shared_runners {
 
   std::size_t serve(shared_thread& mine, std::size_t handlers, std::int64_t deadline,
                     bool blocking);
-  bool turn(shared_thread& mine, std::int64_t deadline, bool blocking);
-  bool look(shared_thread& mine, std::int64_t deadline, bool blocking);
-  bool find_entries(shared_thread& mine) noexcept;
+  bool iterate(shared_thread& mine, std::int64_t deadline, bool blocking);
+  bool find_work(shared_thread& mine, std::int64_t deadline, bool blocking);
+  bool collect_entries(shared_thread& mine) noexcept;
   bool idle(shared_thread& mine, std::int64_t deadline, bool blocking) noexcept;
   void take_entries(shared_thread& mine) noexcept;
   void rotate(shared_thread& mine) noexcept;
@@ -160,7 +160,7 @@ class shared_runners {
   void sleep(shared_thread& mine, std::int64_t deadline) noexcept;
   void wait_at_futex(std::int64_t deadline) noexcept;
   void wait_in_kernel(std::int64_t deadline) noexcept;
-  void visit(turn_mode mode, std::int64_t deadline) noexcept;
+  void poll_kernel(poll_mode mode, std::int64_t deadline) noexcept;
   bool out_of_work(const shared_thread& mine) const noexcept;
   void call_help(shared_thread& mine, sleep_state::level who) noexcept;
   idle_threads::wake_up claim(unsigned most) noexcept;
@@ -180,7 +180,7 @@ class shared_runners {
   unsigned inside_ = 0;     // threads in run()
   unsigned active_ = 0;     // with entries, or inside a handler
   unsigned outer_ = 0;      // handlers that have called run() and wait for it
-  bool visiting_ = false;   // somebody collects events
+  bool polling_ = false;    // somebody collects events
   bool in_kernel_ = false;  // and waits for them
   bool watched_ = false;    // for a short time only, because others are active
 

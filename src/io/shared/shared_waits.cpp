@@ -92,8 +92,8 @@ void shared_runners::sleep(shared_thread& mine, std::int64_t deadline) noexcept 
     sleepers_.set(who_sleeps());
     return;
   }
-  if (mine.looks_in_vain != 0) mine.looks_in_vain_max = std::max(mine.looks_in_vain_max / 2, 1u);
-  mine.looks_in_vain = 0;
+  if (mine.idle_polls != 0) mine.idle_polls_max = std::max(mine.idle_polls_max / 2, 1u);
+  mine.idle_polls = 0;
   mine.woken = true;
   if (idle_threads_.begin_wait() == idle_threads::role::leader) {
     wait_in_kernel(watched_ ? std::min(deadline, loop_.system_->now() + watch_ns) : deadline);
@@ -108,7 +108,7 @@ void shared_runners::sleep(shared_thread& mine, std::int64_t deadline) noexcept 
 void shared_runners::wait_in_kernel(std::int64_t deadline) noexcept {
   wait_until_ = std::min(loop_.next_deadline(), deadline);
   in_kernel_ = true;
-  visit(turn_mode::wait, wait_until_);
+  poll_kernel(poll_mode::wait, wait_until_);
   in_kernel_ = false;
   watched_ = false;
   wait_until_ = nobody_waits;

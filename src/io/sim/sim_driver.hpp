@@ -19,13 +19,13 @@ class sim_driver final : public readiness_driver {
  public:
   /// What a visit costs while work is queued or nothing may be waited for: else a program that
   /// never stops to post, or to poll(), would stop time.
-  static constexpr std::int64_t visit_ns = 1'000;
+  static constexpr std::int64_t poll_ns = 1'000;
 
   sim_driver(io_loop& loop, sim_system& sys);
   ~sim_driver() override;
 
   bool detach(descriptor& d) noexcept override;
-  void turn(turn_mode mode, std::int64_t deadline) noexcept override;
+  void poll(poll_mode mode, std::int64_t deadline) noexcept override;
   int wake_handle() const noexcept override { return -1; }
   virtual_threads* threads() noexcept override { return runners_.get(); }
   blocking_jobs* jobs() noexcept override { return &jobs_; }

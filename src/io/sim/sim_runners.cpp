@@ -169,7 +169,7 @@ void sim_runners::end_step() noexcept {
 
 void sim_runners::spin() noexcept {
   // Takes time, or who is waited for would be paused for ever.
-  world_.clock().advance_to(sim_clock::later(world_.clock().now(), sim_driver::visit_ns));
+  world_.clock().advance_to(sim_clock::later(world_.clock().now(), sim_driver::poll_ns));
   world_.network().deliver_due();
   if (mine() != nullptr) {
     leave_for_others(activity::spinning);
