@@ -235,7 +235,7 @@ struct shared_mail : scenario {
     }
     lock.unlock();
     world::now().wait_until([this] { return left; }, "the other thread", place::current());
-    mail->settle(others);
+    mail->drain_owed_wakeups(others);
     descriptor.close();
   }
   void look_twice() {

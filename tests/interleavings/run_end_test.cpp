@@ -50,9 +50,9 @@ struct small_loop {
 
   void finish() {  // as the destructor of io_loop does
     check(slot.take(modelled_slot::holder::runner), "nobody runs it");
-    if (!world::now().planted("no waiting for the busy")) end.settle();
+    if (!world::now().planted("no waiting for the busy")) end.wait_for_stragglers();
     take_mail();
-    mail.settle();
+    mail.drain_owed_wakeups();
     descriptor.close();
   }
 

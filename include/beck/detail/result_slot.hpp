@@ -42,7 +42,7 @@ class completion_slot : public queue_entry {
     if (!executor.table()->concurrent) cancellation_ = cancellation;
     executor.on_work_started();
   }
-  void settle() noexcept { executor_->on_work_finished(); }
+  void end_work() noexcept { executor_->on_work_finished(); }
 
   /// For a coroutine, after the initiation: a result that is there is used at once if the budget
   /// allows it, and queued else. True: the coroutine stays suspended.
@@ -100,7 +100,7 @@ class result_slot : public completion_slot {
       static_cast<Initiation&&>(initiation)(result_handler<A...>(*this));
     } catch (...) {
       sever();
-      this->settle();
+      this->end_work();
       throw;
     }
     return this->stay_suspended(call);

@@ -230,7 +230,7 @@ class op_callback final : public Op {
       }
     } catch (...) {
       self->sever();
-      if (counted) self->settle();
+      if (counted) self->end_work();
       discard(self);
       throw;
     }

@@ -27,7 +27,7 @@ class blocking_pool final : public blocking_jobs {
   int submit(io_op& op) noexcept override;
   bool withdraw(io_op& op) noexcept override;
   io_op* withdraw_any() noexcept override;
-  bool settle(std::int64_t deadline) noexcept override;
+  bool wait_until_idle(std::int64_t deadline) noexcept override;
 
   /// In a child of fork, which has none of the threads: calls `end(io_op&)` for everything that the
   /// parent's pool had at the time of the fork. If one of its threads was just inside the lock,
@@ -49,7 +49,7 @@ class blocking_pool final : public blocking_jobs {
   system& sys_;
   std::mutex mutex_;  // for all of the following
   std::condition_variable work_;
-  std::condition_variable settled_;
+  std::condition_variable idle_;
   job_line line_;
   unsigned idle_ = 0;  // threads that wait for work, or were woken and have not taken any yet
   bool ending_ = false;

@@ -113,7 +113,7 @@ void loop_jobs::cancel_all() noexcept {
 
 bool loop_jobs::reap(std::int64_t deadline) noexcept {
   if (taker_ == nullptr) return true;
-  if (!taker_->settle(deadline)) {
+  if (!taker_->wait_until_idle(deadline)) {
     static_cast<void>(pool_.release());
     taker_ = nullptr;
     return false;

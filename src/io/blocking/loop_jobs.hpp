@@ -35,7 +35,7 @@ class blocking_jobs {
   virtual io_op* withdraw_any() noexcept = 0;
   /// Waits until nothing is being performed any more; the results are in the mail then. False: the
   /// time has passed, and whoever still performs something leaves the loop alone from now on.
-  virtual bool settle(std::int64_t deadline) noexcept = 0;
+  virtual bool wait_until_idle(std::int64_t deadline) noexcept = 0;
 };
 
 // The call behind each kind of operation that may be performed by a thread of its own.

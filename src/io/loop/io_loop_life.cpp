@@ -74,9 +74,9 @@ io_loop::~io_loop() {
   leases_.reset();
   jobs_.end_threads();
   if (!left_to_parent_) {  // else the writers are the parent's threads
-    end_.settle();
+    end_.wait_for_stragglers();
     take_mail();
-    mail_.settle(shared_ != nullptr ? shared_->owed() : 0);
+    mail_.drain_owed_wakeups(shared_ != nullptr ? shared_->owed() : 0);
   }
 }
 

@@ -67,7 +67,7 @@ struct detail::write_queue_state final : vector_operation {
   void prepare() noexcept;
   void note_sent() noexcept;
   void drop_all() noexcept;
-  void settle() noexcept;
+  void complete_if_done() noexcept;
   void end_drains() noexcept;
   void stop(int why, int told) noexcept;
   /// On the stream's executor.
@@ -184,7 +184,7 @@ void write_queue_state::schedule() noexcept {
 
 void write_queue_state::begin_entry(queue_entry* entry, runner* where) {
   write_queue_state& self = of(entry);
-  if (where == nullptr) return self.stop(-error::operation_aborted, 0), self.settle();
+  if (where == nullptr) return self.stop(-error::operation_aborted, 0), self.complete_if_done();
   self.send_all();
 }
 
@@ -198,7 +198,7 @@ void write_queue_state::send_all() noexcept {
     if (!start_operation_immediate(*this)) return;
     note_sent();
   }
-  settle();
+  complete_if_done();
 }
 
 void write_queue_state::prepare() noexcept {
@@ -236,7 +236,7 @@ void write_queue_state::sent_entry(queue_entry* entry, runner* where) {
   if (where == nullptr && self.failure == 0) self.failure = -error::operation_aborted;
   self.note_sent();
   if (where != nullptr) return self.send_all();
-  self.settle();
+  self.complete_if_done();
 }
 
 void write_queue_state::note_sent() noexcept {
@@ -287,7 +287,7 @@ void write_queue_state::end_drains() noexcept {
 }
 
 /// The write is over, or never came. Afterwards the state may be gone.
-void write_queue_state::settle() noexcept {
+void write_queue_state::complete_if_done() noexcept {
   active = false;
   const any_io_executor last(static_cast<any_io_executor&&>(executor));
   executor = any_io_executor();

@@ -98,7 +98,7 @@ class shared_runners::run_guard {
   run_guard(shared_runners& all, shared_thread& mine) noexcept
       : all_(all), mine_(mine), delivered_max_(mine.delivered_max) {
     const lock_guard held(all_);
-    all_.settle_accounts(mine_);
+    all_.add_counters(mine_);
     if (mine_.depth++ == 0) {
       ++all_.inside_;
       mine_.next = all_.threads_;
@@ -114,7 +114,7 @@ class shared_runners::run_guard {
     lock_guard held(all_);
     io_loop& loop = all_.loop_;
     mine_.delivered_max = loop.stopped() ? 0 : delivered_max_;
-    all_.settle_accounts(mine_);
+    all_.add_counters(mine_);
     if (--mine_.depth == 0) {
       leave();
     } else {
@@ -222,7 +222,7 @@ bool shared_runners::in_time(std::int64_t deadline) const noexcept {
 /// What is shared: mail, timers, events, entries. False: run() returns.
 bool shared_runners::find_work(shared_thread& mine, std::int64_t deadline, bool blocking) {
   lock_guard held(*this);
-  settle_accounts(mine);
+  add_counters(mine);
   ++loop_.counters_.iterations;
   mine.entries_to_poll = entries_between_polls;
   if (collect_entries(mine)) {
@@ -356,7 +356,7 @@ void shared_runners::rest(shared_thread& mine, wake_ups_owed& owed) noexcept {
   if (--active_ == 0 && outer_ != 0) owed.outer = claim(idle_threads::everybody);
 }
 
-void shared_runners::settle_accounts(shared_thread& mine) noexcept {
+void shared_runners::add_counters(shared_thread& mine) noexcept {
   context_stats& all = loop_.counters_;
   all.hops += mine.seen.entries_run;
   all.attempts += mine.seen.attempts;

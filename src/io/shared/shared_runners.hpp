@@ -155,7 +155,7 @@ class shared_runners {
   void begin(shared_thread& mine, wake_ups_owed& owed) noexcept;
   void set_active(shared_thread& mine) noexcept;
   void rest(shared_thread& mine, wake_ups_owed& owed) noexcept;
-  void settle_accounts(shared_thread& mine) noexcept;
+  void add_counters(shared_thread& mine) noexcept;
   bool in_time(std::int64_t deadline) const noexcept;
   void sleep(shared_thread& mine, std::int64_t deadline) noexcept;
   void wait_at_futex(std::int64_t deadline) noexcept;

@@ -24,7 +24,7 @@ class sim_jobs final : public blocking_jobs {
   bool withdraw(io_op& op) noexcept override;
   io_op* withdraw_any() noexcept override;
   /// Time does not pass: what is on its way is made now.
-  bool settle(std::int64_t deadline) noexcept override;
+  bool wait_until_idle(std::int64_t deadline) noexcept override;
 
   /// When the next call is made; INT64_MAX: there is none.
   std::int64_t next_end() const noexcept;
