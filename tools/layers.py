@@ -26,11 +26,13 @@ LEVEL = {folder: level for level, row in enumerate(LAYERS) for folder in row}
 # The layers of the headers in include/beck/detail.
 DETAIL = {
     "base": """
-        checked_result fixed_text intrusive_list deferred_init ref_count text_sink text_view opaque_value
+        checked_result fixed_text intrusive_list deferred_init ref_count text_sink text_view
+        opaque_value
     """,
     "run": """
-        awaited_result block deadline_scope frame_end schedule_operation initiating_call inner_scope launch
-        loop_command queue_entry result_slot runner scope timer_entry token_adapter token_scope
+        awaited_result block deadline_scope frame_end schedule_operation initiating_call inner_scope
+        launch loop_command queue_entry result_slot runner scope timer_entry token_adapter
+        token_scope
     """,
     "coro": """
         channel_buffer join waiter

@@ -24,8 +24,9 @@ const executor_table& clock_of(const any_io_executor& executor) {
 }  // namespace
 
 void check_clock(const any_io_executor& executor) { static_cast<void>(clock_of(executor)); }
-/// Where timers expire beside the executor's entries, the end of an deadline_timer and its on_expired may meet. So
-/// a block of its own waits, goes through the executor, and sees whether the deadline_timer is still there.
+/// Where timers expire beside the executor's entries, the end of a timer and its expiry may meet.
+/// So a block of its own waits, goes through the executor, and sees whether the timer is still
+/// there.
 class deadline_timer::expiry_message final : private timer_entry, private queue_entry {
  public:
   static expiry_message* arm(deadline_timer& owner) {

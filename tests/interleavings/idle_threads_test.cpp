@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// The idle_threads of shared contexts (src/io/shared/idle_threads.hpp): three runners with one locked queue, and
-// work and kernel events from a fourth thread. Each handler blocks until another runner is in the
-// other one, so the thread that takes the first must have seen to the second. No thread may sleep
-// for ever, whether work, an event or the stop was missed.
+// The idle threads of shared contexts
+// (src/io/shared/idle_threads.hpp): three runners with one locked queue, and work and kernel events
+// from a fourth thread. Each handler blocks until another runner is in the other one, so the thread
+// that takes the first must have seen to the second. No thread may sleep for ever, whether work, an
+// event or the stop was missed.
 #include "io/shared/idle_threads.hpp"
 
 #include <optional>

@@ -129,8 +129,8 @@ struct end_by_work : loop_end {
   }
 };
 
-// Work that ends, begins again and ends: the second end spares its wake_runner while the first is under
-// way. Wherever the loop is meanwhile, it must not sleep for ever.
+// Work that ends, begins again and ends: the second end spares its wake_runner while the first is
+// under way. Wherever the loop is meanwhile, it must not sleep for ever.
 struct end_by_spared_nudge : loop_end {
   end_by_spared_nudge() { loop->end.count_work(1); }
   unsigned threads() const override { return 2; }

@@ -13,7 +13,7 @@ namespace beck::detail {
 /// have one).
 void check_clock(const any_io_executor& executor);
 
-/// An deadline_timer on an executor's clock. Thread: who runs inside the executor.
+/// A timer on an executor's clock. Thread: the one that runs inside the executor.
 class deadline_timer : private timer_entry {
  public:
   using expiry_function = void (*)(void* data, stop_walk& stops) noexcept;
@@ -23,12 +23,11 @@ class deadline_timer : private timer_entry {
   deadline_timer(const deadline_timer&) = delete;
   deadline_timer& operator=(const deadline_timer&) = delete;
 
-  /// Calls `on_expired(data)` at `when`: inside the executor's turn, between two of its entries (in a
-  /// shared context beside them, as an entry of its own); it does not disarm, and what it stops it
-  /// tells through `stops`, which is carried out when nothing is locked any more.
-  /// time_point::max() is never. Requires that it is not armed. Throws
-  /// std::logic_error if the executor has no clock (only io_contexts and strands over them do),
-  /// std::bad_alloc.
+  /// Calls `on_expired(data)` at `when`: inside the executor's turn, between two of its entries (in
+  /// a shared context beside them, as an entry of its own); it does not disarm, and what it stops
+  /// it tells through `stops`, which is carried out when nothing is locked any more.
+  /// time_point::max() is never. Requires that it is not armed. Throws std::logic_error if the
+  /// executor has no clock (only io_contexts and strands over them do), std::bad_alloc.
   void arm(const any_io_executor& executor, time_point when, expiry_function on_expired,
            void* data);
   void arm(const any_io_executor& executor, duration after, expiry_function on_expired, void* data);

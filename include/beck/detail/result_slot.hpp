@@ -144,8 +144,8 @@ class result_handler {
   /// Empty: calling it does nothing. For operations that keep the handler they are started with.
   result_handler() noexcept : slot_(nullptr) {}
   explicit result_handler(result_slot<A...>& slot) noexcept : slot_(&slot) {
-    // Behind opaque_value(): g++ 12 takes the back link, which the destructor clears, for a dangling
-    // one.
+    // Behind opaque_value(): g++ 12 takes the back link, which the destructor clears, for a
+    // dangling one.
     slot_->handler_ = detail::opaque_value(this);
   }
   result_handler(result_handler&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// An operation with a handler and an deadline_timer that cancels it: what cancel_after() makes of the
-// library's own operations. The deadline_timer is a part of the operation, so it shares the handler's block.
+// An operation with a handler and a deadline that cancels it:
+// cancel_after() makes it of the library's own operations. The deadline is a part of the operation,
+// so it shares the handler's block.
 #pragma once
 
 #include <beck/coro/timeout.hpp>

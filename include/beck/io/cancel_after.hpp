@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // cancel_after and cancel_at: Asio's tokens for an operation that is cancelled when its time is
-// over. Awaited, the limit is a scope in the awaiting frame; with a handler it is an deadline_timer in the
+// over. Awaited, the limit is a scope in the awaiting frame; with a handler it is a timer in the
 // handler's block. There is no timer object, and nothing races.
 #pragma once
 
@@ -232,7 +232,7 @@ class async_result<cancel_after_t<Token>, Signature> {
 /// composed operations ignore `total`. Goes around every token. A cancellation slot of the handler
 /// stays connected.
 /// Thread: any that may start the operation. Memory: none beyond the operation's; operations that
-/// are not of the library's objects are started in a block with the deadline_timer, and, if that is called
+/// are not of the library's objects are started in a block with the timer, and, if that is called
 /// off their executor, on it.
 /// Errors: the start throws std::logic_error if the executor of the operation has no clock (only
 /// io_contexts and strands over them have one). Not guaranteed: how late.

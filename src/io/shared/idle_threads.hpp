@@ -41,8 +41,8 @@ class basic_sleep_state {
 using sleep_state = basic_sleep_state<real_atomics>;
 
 // Who of the idle runners of a shared context waits where: one in the kernel, for descriptors and
-// timers, the others on a futex. Whoever stops waiting in the kernel hands the idle_threads on, so that
-// somebody is there while it runs handlers; new work wakes one of them, and costs no system call
+// timers, the others on a futex. A leader that stops waiting wakes a follower that takes its
+// place while it runs handlers; new work wakes one of them, and costs no system call
 // while nobody is idle.
 
 /// What a idle_threads is made of (base/atomics.hpp).
@@ -59,10 +59,10 @@ struct idle_threads_parts : real_atomics {
 
 /// Requires a run queue with a lock. A runner takes the lock and finds the queue empty: it calls
 /// begin_wait() before it unlocks, waits where that says, calls step_down() if that was the kernel,
-/// and looks at the queue again. If it then finds work, or leaves run(), it calls promote_follower() before
-/// it runs anything. Whoever pushes work calls claim() before it unlocks, for each entry but one
-/// that it will look for itself; whoever leaves run() while work is queued calls it as well. What
-/// all of these give is delivered after the unlock.
+/// and looks at the queue again. If it then finds work, or leaves run(), it calls
+/// promote_follower() before it runs anything. Whoever pushes work calls claim() before it unlocks,
+/// for each entry but one that it will look for itself; whoever leaves run() while work is queued
+/// calls it as well. What all of these give is delivered after the unlock.
 template <class Parts>
 class basic_idle_threads {
  public:

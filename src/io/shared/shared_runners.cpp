@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Running a shared loop. A thread runs its own entries and now and then looks at what is shared.
-// One that finds nothing waits in the kernel or at a futex, as the idle_threads says; while others are
+// One that finds nothing waits in the kernel or at a futex, as idle_threads says; while others are
 // active, who waits in the kernel looks at their queues from time to time, so that a thread with
 // few entries need not wake anybody.
 #include "io/shared/shared_runners.hpp"

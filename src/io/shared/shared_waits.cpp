@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The waits of a shared loop's threads: for its lock, in the kernel or at a futex as the idle_threads
+// The waits of a shared loop's threads: for its lock, in the kernel or at a futex as idle_threads
 // says, and whom a change wakes. Where the driver plays the threads, it plays their waits too.
 #include "io/shared/shared_runners.hpp"
 
