@@ -374,7 +374,7 @@ class element_source {
  public:
   using task_type = std::decay_t<decltype(std::declval<F&>()(*std::declval<Range&>().begin()))>;
   static_assert(is_task<task_type> && std::is_void_v<typename task_type::value_type>,
-                "for_each_limited needs a function that gives a task<> for each element");
+                "for_each_limited needs a function that returns a task<> for each element");
 
   element_source(Range& elements, F& function)
       : at_(elements.begin()), end_(elements.end()), function_(function) {}

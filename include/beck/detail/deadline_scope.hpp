@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A scope that is stopped at a point in time, on the clock of the executor where its coroutine
-// runs: what timeout() and its relations are made of.
+// runs. timeout() and related functions are built on it.
 #pragma once
 
 #include <beck/base/duration.hpp>
@@ -13,7 +13,7 @@ namespace beck::detail {
 /// have one).
 void check_clock(const any_io_executor& executor);
 
-/// A timer on an executor's clock. Thread: the one that runs inside the executor.
+/// A timer on an executor's clock. Thread: every function is called from inside the executor.
 class deadline_timer : private timer_entry {
  public:
   using expiry_function = void (*)(void* data, stop_walk& stops) noexcept;
@@ -23,15 +23,20 @@ class deadline_timer : private timer_entry {
   deadline_timer(const deadline_timer&) = delete;
   deadline_timer& operator=(const deadline_timer&) = delete;
 
-  /// Calls `on_expired(data)` at `when`: inside the executor's turn, between two of its entries (in
-  /// a shared context beside them, as an entry of its own); it does not disarm, and what it stops
-  /// it tells through `stops`, which is carried out when nothing is locked any more.
-  /// time_point::max() is never. Requires that it is not armed. Throws std::logic_error if the
-  /// executor has no clock (only io_contexts and strands over them do), std::bad_alloc.
+  /// Calls `on_expired(data)` at `when`, inside the executor's poll between two of its entries (in
+  /// a shared context beside them, as an entry of its own). `on_expired` must not disarm the timer,
+  /// and stops scopes only through `stops`, which is carried out when no lock is held any more.
+  /// time_point::max() means never. Requires that the timer is not armed. Throws std::logic_error
+  /// if the executor has no clock (only io_contexts and strands over them have one),
+  /// std::bad_alloc.
   void arm(const any_io_executor& executor, time_point when, expiry_function on_expired,
            void* data);
+  /// Calls `on_expired(data)` when the time `after` has passed; everything else as the function
+  /// above.
   void arm(const any_io_executor& executor, duration after, expiry_function on_expired, void* data);
+  /// Cancels the call. Does nothing if the timer is not armed.
   void disarm() noexcept;
+  /// Returns whether the timer is armed.
   bool is_armed() const noexcept { return timer_entry::is_armed() || message_ != nullptr; }
 
  private:
@@ -45,13 +50,14 @@ class deadline_timer : private timer_entry {
   expiry_message* message_ = nullptr;
 };
 
-/// Stopped with the outer scope, or by the clock.
+/// A scope that is stopped with the outer scope, or by the clock.
 class deadline_scope : public inner_scope {
  public:
-  /// `why` is what the end by time looks like to what is awaited inside.
+  /// Makes the scope, without a deadline. `why`: the stop reason that operations inside see when
+  /// the deadline expires.
   deadline_scope(scope& outer, stop_reason why) noexcept : inner_scope(outer), why_(why) {}
 
-  /// Stops the scope at `when`, or `after` from now on. Throws what deadline_timer::arm() throws.
+  /// Stops the scope at `when`, or `after` from now on. Throws as deadline_timer::arm().
   template <class When>
   void stop_at(When when) {
     if (!stop_requested()) timer_.arm(executor(), when, &on_expired, this);

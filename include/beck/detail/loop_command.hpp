@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is asked of a loop from outside besides starting an operation: cancel, close, let go. Orders
-// are carried out when the mail is taken, in its order, as starts are; queued behind other entries
+// Commands to a loop from outside, other than starting an operation: cancel, close, release. They
+// are carried out when the inbox is taken, in its order, as starts are; queued behind other entries
 // they would meet operations that were started after them.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace beck::detail {
 
-/// Runs no user code. The order may be freed in `carry_out`.
+/// A command, which runs no user code. It may be freed in `carry_out`.
 struct loop_command : queue_entry {
   using function = void (*)(void* subject) noexcept;
 
@@ -16,7 +16,7 @@ struct loop_command : queue_entry {
   loop_command(function what, void* to_whom) noexcept
       : queue_entry{nullptr, &run_command}, carry_out(what), subject(to_whom) {}
 
-  /// Also when the queue dies first: what was asked for is done in any case.
+  /// Carries the command out, also when the queue is destroyed first.
   static void run_command(queue_entry* entry, runner*) {
     auto* self = static_cast<loop_command*>(entry);
     self->carry_out(self->subject);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// An operation with a handler and a deadline that cancels it:
-// cancel_after() makes it of the library's own operations. The deadline is a part of the operation,
-// so it shares the handler's block.
+// An operation with a handler and a timer that cancels it: cancel_after() makes one of the
+// library's own operations. The timer is a part of the operation, so it shares the handler's block.
 #pragma once
 
 #include <beck/coro/timeout.hpp>
@@ -11,7 +10,7 @@
 
 namespace beck::detail {
 
-/// When an operation is to be cancelled, and as what.
+/// The time at which an operation is cancelled, and the type of the cancellation.
 class cancel_limit {
  public:
   cancel_limit(duration after, cancellation_type type) noexcept
@@ -19,9 +18,12 @@ class cancel_limit {
   cancel_limit(time_point at, cancellation_type type) noexcept
       : limit_(at, stop_reason::stop), type_(type) {}
 
+  /// Returns the time.
   const time_limit& limit() const noexcept { return limit_; }
+  /// Returns the type of the cancellation.
   cancellation_type type() const noexcept { return type_; }
-  /// Whether it means a composed operation: of that, the bytes so far cannot be undone.
+  /// Returns whether the limit cancels a composed operation, of which the bytes that it has moved
+  /// cannot be undone.
   bool means_composed() const noexcept {
     return !!(type_ & (cancellation_type::terminal | cancellation_type::partial));
   }
@@ -31,35 +33,40 @@ class cancel_limit {
   cancellation_type type_;
 };
 
-/// The part that is no template. Thread: that which starts the operation, then the runner of its
-/// context.
+/// The part that is no template. Thread: the thread that starts the operation, then the runner of
+/// its context.
 class operation_deadline : private timer_entry {
  public:
-  /// The start of an operation that came by mail: runs no user code.
+  /// Starts an operation that came through the inbox. Runs no user code.
   static void start_entry(queue_entry* entry, runner* where);
 
  protected:
   using begin_function = void (*)(io_op& op) noexcept;
 
   explicit operation_deadline(const cancel_limit& limit) noexcept : limit_(limit) {}
-  /// Of an inert one.
+  /// Moves the timer of an operation that was not started.
   operation_deadline(operation_deadline&& other) noexcept : timer_entry(), limit_(other.limit_) {}
   operation_deadline& operator=(operation_deadline&&) = delete;
   ~operation_deadline() = default;
 
-  /// Whether the caller may arm it and begin; else the runner is asked by mail.
+  /// Returns whether the caller may arm the timer and begin the operation; otherwise mail() asks
+  /// the runner to do so.
   static bool on_runner(const io_op& op) noexcept;
+  /// Sends `op` to the runner of its context, which calls `begin(op)`.
   void mail(io_op& op, begin_function begin) noexcept;
 
-  /// From here on `after` is called by way of `before`. False: there is no memory, which the
-  /// operation says as its result.
+  /// Arms the timer, which cancels `op` when it expires. Returns false if there is no memory: `op`
+  /// then completes with no_memory.
   bool arm(io_op& op) noexcept;
+  /// Disarms the timer. Does nothing if it is not armed.
   void disarm() noexcept;
 
+  /// Makes the completion of `op` call `before` instead of the function that was set.
   void call_first(io_op& op, queue_entry::run_function before) noexcept {
     delivery_ = op.complete;
     op.complete = before;
   }
+  /// Restores the completion that call_first() has replaced.
   void leave_to_last(io_op& op) const noexcept { op.complete = delivery_; }
 
  private:
@@ -76,6 +83,7 @@ class operation_deadline : private timer_entry {
   start_order order_;
 };
 
+/// An operation of type Op with a timer that cancels it.
 template <class Op>
 class timed_operation : public Op, private operation_deadline {
  public:
@@ -84,6 +92,7 @@ class timed_operation : public Op, private operation_deadline {
   timed_operation(timed_operation&& other) = default;
   timed_operation& operator=(timed_operation&&) = delete;
 
+  /// Arms the timer and starts the operation, on the runner.
   void begin() noexcept {
     this->call_first(*this, &ended);
     if (on_runner(*this)) {
@@ -93,6 +102,8 @@ class timed_operation : public Op, private operation_deadline {
     }
   }
 
+  /// Arms the timer and starts the operation. Returns true if it finished within the call and
+  /// nothing was queued.
   bool begin_immediate() noexcept {
     if (!on_runner(*this)) {
       begin();

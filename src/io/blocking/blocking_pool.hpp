@@ -49,7 +49,7 @@ class blocking_pool final : public blocking_jobs {
   system& sys_;
   std::mutex mutex_;  // for all of the following
   std::condition_variable work_;
-  std::condition_variable idle_;
+  std::condition_variable all_ended_;
   job_line line_;
   unsigned idle_ = 0;  // threads that wait for work, or were woken and have not taken any yet
   bool ending_ = false;

@@ -90,7 +90,7 @@ io_pool_state::io_pool_state(std::size_t contexts, const io_context::options& ho
   serving_ = contexts;
   for (worker& w : workers_) {
     try {
-      w.thread = std::thread([this, &s, &how] { live(s, how); });
+      w.thread = std::thread([this, &w, &how] { live(w, how); });
     } catch (...) {
       const std::lock_guard lock(mutex_);
       failed_ = std::current_exception();
@@ -109,11 +109,11 @@ io_pool_state::io_pool_state(std::size_t contexts, const io_context::options& ho
 }
 
 void io_pool_state::live(worker& w, const io_context::options& how) {
-  if (!open(s, how)) {
+  if (!open(w, how)) {
     w.context.reset();
     return;
   }
-  serve(s);
+  serve(w);
   {
     std::unique_lock lock(mutex_);
     --serving_;
@@ -154,12 +154,12 @@ void io_pool_state::serve(worker& w) {
     } catch (...) {
       w.loop->unhandled(std::current_exception());
     }
-  } while (go_on(s));
+  } while (go_on(w));
 }
 
 bool io_pool_state::go_on(worker& w) {
   const std::lock_guard lock(mutex_);
-  if (!stopping_ && joining_ && without_guard_ == w.index) pass_on(s);
+  if (!stopping_ && joining_ && without_guard_ == w.index) pass_on(w);
   if (stopping_) return false;
   w.loop->restart();
   return true;

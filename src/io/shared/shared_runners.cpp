@@ -358,7 +358,7 @@ void shared_runners::rest(shared_thread& mine, wake_ups_owed& owed) noexcept {
 
 void shared_runners::add_counters(shared_thread& mine) noexcept {
   context_stats& all = loop_.counters_;
-  all.hops += mine.seen.entries_run;
+  all.entries_run += mine.seen.entries_run;
   all.attempts += mine.seen.attempts;
   all.wrong_attempts += mine.seen.wrong_attempts;
   all.speculations += mine.seen.speculations;
