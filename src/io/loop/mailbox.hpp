@@ -14,7 +14,7 @@
 
 namespace beck::detail {
 
-/// What a mailbox is made of (base/atomics.hpp).
+/// What a mailbox is made of (base/spin_lock.hpp).
 struct mailbox_parts : real_atomics {
   using entry = queue_entry;
   using queue = entry_queue;
