@@ -45,7 +45,7 @@ using sleep_state = basic_sleep_state<real_atomics>;
 // place while it runs handlers; new work wakes one of them, and costs no system call
 // while nobody is idle.
 
-/// What a idle_threads is made of (base/spin_lock.hpp).
+/// The parts that basic_idle_threads is made of (base/spin_lock.hpp).
 struct idle_threads_parts : real_atomics {
   /// Waits while `word` is `expected`; false: the deadline (steady clock, nanoseconds; INT64_MAX:
   /// none) has passed. May return true for no reason.
