@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The errors of a race in which nobody won.
+#include <beck/base/assert.hpp>
 #include <beck/coro/when_range.hpp>
 
 #include <stdexcept>
@@ -60,6 +61,8 @@ all_failed::~all_failed() {
 }
 
 void all_failed::add(std::exception_ptr error) noexcept {
+  BECK_ASSERT(size() < shared_->errors.capacity(),
+              "all_failed has more errors than it has room for");
   if (shared_->errors.empty()) shared_->describe(error);
   shared_->errors.push_back(std::move(error));
 }
@@ -67,6 +70,7 @@ void all_failed::add(std::exception_ptr error) noexcept {
 const char* all_failed::what() const noexcept { return shared_->text.c_str(); }
 std::size_t all_failed::size() const noexcept { return shared_->errors.size(); }
 const std::exception_ptr& all_failed::operator[](std::size_t index) const noexcept {
+  BECK_ASSERT(index < size(), "all_failed has no error with this index");
   return shared_->errors[index];
 }
 

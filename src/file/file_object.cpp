@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Files: the synchronous halves, on the caller's thread.
+#include <beck/base/assert.hpp>
 #include <beck/file/file_object.hpp>
 
 #include <cerrno>
@@ -161,6 +162,8 @@ std::uint64_t file_object::seek_to(std::int64_t offset, seek_basis whence,
                                    error_code& ec) noexcept {
   descriptor& d = *descriptor_;
   const object_use inside = use_of(d, "seek");
+  BECK_ASSERT(d.queue[direction_in].current == nullptr,
+              "a stream_file was moved to another position while an operation is under way");
   std::int64_t base = 0;
   if (d.fd < 0) base = -EBADF;
   if (base == 0 && whence == seek_cur) base = static_cast<std::int64_t>(d.position);

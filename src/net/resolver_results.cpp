@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The block behind results: a head, the addresses, the two names.
+#include <beck/base/assert.hpp>
 #include <beck/net/resolver_results.hpp>
 
 #include <cstring>
@@ -52,6 +53,7 @@ name_answer::~name_answer() {
 std::size_t name_answer::size() const noexcept { return block_ != nullptr ? block_->addresses : 0; }
 
 const socket_address& name_answer::address(std::size_t at) const noexcept {
+  BECK_ASSERT(at < size(), "the results of a lookup have no address with this index");
   return *block_->at(at);
 }
 

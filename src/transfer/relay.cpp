@@ -2,6 +2,7 @@
 // Two pumps side by side. A pump splices from its source into a pipe and from there to its sink;
 // where the kernel refuses that (EINVAL), what is in the pipe is read and the rest goes through a
 // buffer.
+#include <beck/base/assert.hpp>
 #include <beck/transfer/relay.hpp>
 
 #include <vector>
@@ -142,6 +143,8 @@ task<> pump(pump_parts parts) {
 }  // namespace
 
 task<io_result<relay_report>> async_relay(stream_object& a, stream_object& b, relay_options how) {
+  BECK_ASSERT(a.slot()->loop == b.slot()->loop,
+              "a relay was started between streams of two contexts");
   relay_state all{a, b, how, {}, {}};
   auto both = when_all(pump({all, a, b, all.report.forth}), pump({all, b, a, all.report.back}));
   ignore(co_await std::move(both));

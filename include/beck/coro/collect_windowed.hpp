@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <beck/base/assert.hpp>
 #include <beck/base/error.hpp>
 #include <beck/detail/block.hpp>
 #include <beck/detail/deferred_init.hpp>
@@ -52,10 +53,16 @@ class result_list {
   const T* begin() const noexcept { return values_; }
   /// Returns the position behind the last value.
   const T* end() const noexcept { return values_ + count_; }
-  /// Returns value `i`. Requires i < size().
-  T& operator[](std::size_t i) noexcept { return values_[i]; }
+  /// Returns value `i`. Requires i < size(), asserted.
+  T& operator[](std::size_t i) noexcept {
+    BECK_ASSERT(i < count_, "no value has this index");
+    return values_[i];
+  }
   /// As above.
-  const T& operator[](std::size_t i) const noexcept { return values_[i]; }
+  const T& operator[](std::size_t i) const noexcept {
+    BECK_ASSERT(i < count_, "no value has this index");
+    return values_[i];
+  }
 
  private:
   T* values_ = nullptr;

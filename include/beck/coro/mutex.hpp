@@ -3,6 +3,7 @@
 // handed over in the order of the requests.
 #pragma once
 
+#include <beck/base/assert.hpp>
 #include <beck/detail/waiter.hpp>
 
 namespace beck {
@@ -29,7 +30,7 @@ class [[nodiscard]] mutex_lock {
 
   /// Returns whether it holds a mutex.
   bool owns_lock() const noexcept { return mutex_ != nullptr; }
-  /// Unlocks the mutex. Requires owns_lock().
+  /// Unlocks the mutex. Requires owns_lock(), asserted.
   void unlock() noexcept;
   /// Returns the mutex, which stays locked; nullptr if it holds none.
   mutex* release() noexcept { return std::exchange(mutex_, nullptr); }
@@ -101,7 +102,10 @@ class mutex {
   detail::waiter_list waiters_;
 };
 
-/// Unlocks the mutex. Requires owns_lock().
-inline void mutex_lock::unlock() noexcept { std::exchange(mutex_, nullptr)->unlock(); }
+/// Unlocks the mutex. Requires owns_lock(), asserted.
+inline void mutex_lock::unlock() noexcept {
+  BECK_ASSERT(mutex_ != nullptr, "a mutex_lock was unlocked that holds no mutex");
+  std::exchange(mutex_, nullptr)->unlock();
+}
 
 }  // namespace beck

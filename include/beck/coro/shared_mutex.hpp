@@ -3,6 +3,7 @@
 // a waiting writer waits behind it, so neither side starves.
 #pragma once
 
+#include <beck/base/assert.hpp>
 #include <beck/detail/waiter.hpp>
 #include <cstddef>
 
@@ -32,7 +33,7 @@ class [[nodiscard]] basic_shared_mutex_lock {
 
   /// Returns whether it holds a lock.
   bool owns_lock() const noexcept { return mutex_ != nullptr; }
-  /// Unlocks. Requires owns_lock().
+  /// Unlocks. Requires owns_lock(), asserted.
   void unlock() noexcept;
   /// Returns the mutex, which stays locked; nullptr if it holds none.
   shared_mutex* release() noexcept { return std::exchange(mutex_, nullptr); }
@@ -125,6 +126,7 @@ namespace detail {
 template <bool Shared>
 void basic_shared_mutex_lock<Shared>::unlock() noexcept {
   shared_mutex* const held = std::exchange(mutex_, nullptr);
+  BECK_ASSERT(held != nullptr, "a guard of a shared_mutex was unlocked that holds no lock");
   if constexpr (Shared) {
     held->unlock_shared();
   } else {

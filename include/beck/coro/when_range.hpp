@@ -19,14 +19,14 @@ class all_failed : public std::exception {
   all_failed& operator=(const all_failed& other) noexcept;
   ~all_failed() override;
 
-  /// Adds an error. Requires that size() is less than the `count` of the constructor.
+  /// Adds an error. Requires, asserted, that size() is less than the `count` of the constructor.
   void add(std::exception_ptr error) noexcept;
 
   /// Returns the number of failures and the text of the first.
   const char* what() const noexcept override;
   /// Returns the number of errors.
   std::size_t size() const noexcept;
-  /// Returns the error of the task at `index` of the range. Requires index < size().
+  /// Returns the error of the task at `index` of the range. Requires index < size(), asserted.
   const std::exception_ptr& operator[](std::size_t index) const noexcept;
 
  private:

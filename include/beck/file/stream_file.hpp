@@ -46,8 +46,8 @@ class basic_stream_file : public basic_file<Executor> {
   }
 
   /// Moves the position. Returns the new one, in bytes from the beginning; the present one after an
-  /// error. Requires that no operation is under way. Errors: invalid_argument for a place before
-  /// the beginning.
+  /// error. Requires, asserted, that no operation is under way. Errors: invalid_argument for a
+  /// place before the beginning.
   std::uint64_t seek(std::int64_t offset, seek_basis whence, error_code& ec) noexcept {
     return this->seek_to(offset, whence, ec);
   }

@@ -40,7 +40,7 @@ class io_pool {
 
   /// Returns the number of contexts.
   std::size_t size() const noexcept;
-  /// Returns a context. Requires index < size().
+  /// Returns a context. Requires index < size(), asserted.
   io_context& at(std::size_t index) noexcept;
   /// Returns another context each time, in turn.
   io_context& next() noexcept;

@@ -136,7 +136,7 @@ class registered_buffers {
   const_iterator end() const noexcept { return begin() + size(); }
   const_iterator cbegin() const noexcept { return begin(); }
   const_iterator cend() const noexcept { return end(); }
-  /// Returns buffer `i`. Requires i < size().
+  /// Returns buffer `i`. Requires i < size(); not checked.
   const mutable_registered_buffer& operator[](std::size_t i) const noexcept { return begin()[i]; }
   /// Returns buffer `i`. Requires i < size(), asserted.
   const mutable_registered_buffer& at(std::size_t i) const noexcept;

@@ -35,7 +35,7 @@ class name_answer {
 
   /// Returns the number of addresses.
   std::size_t size() const noexcept;
-  /// Returns an address. Requires at < size().
+  /// Returns an address. Requires at < size(), asserted.
   const socket_address& address(std::size_t at) const noexcept;
   /// Returns the host name.
   detail::text_view host() const noexcept;

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <beck/base/assert.hpp>
 #include <beck/detail/block.hpp>
 #include <beck/detail/deferred_init.hpp>
 #include <beck/detail/opaque_value.hpp>
@@ -187,8 +188,12 @@ class any_io_executor {
 
   /// Returns the context, or nullptr if a user's executor names none.
   execution_context* context_or_null() const noexcept { return table_->context(self_); }
-  /// Returns the context. Requires that there is one.
-  execution_context& context() const noexcept { return *table_->context(self_); }
+  /// Returns the context. Requires, asserted, that there is one.
+  execution_context& context() const noexcept {
+    execution_context* const there = table_ != nullptr ? context_or_null() : nullptr;
+    BECK_ASSERT(there != nullptr, "an executor was asked for a context that it does not have");
+    return *there;
+  }
 
   /// For the library: queues an entry; never runs it inside this call. Thread: any.
   void post(detail::queue_entry* entry) const { table_->post(self_, entry); }

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <beck/base/assert.hpp>
 #include <beck/detail/block.hpp>
 
 namespace beck {
@@ -104,7 +105,8 @@ class cancellation_slot {
   bool has_handler() const noexcept { return signal_ != nullptr && signal_->hook_ != nullptr; }
 
   /// Stores `handler`, which is called as `handler(type)` for each request, in place of an earlier
-  /// one. Returns the stored handler. Throws std::bad_alloc. Requires is_connected().
+  /// one. Returns the stored handler. Throws std::bad_alloc. Requires is_connected(),
+  /// asserted.
   template <class Handler>
   std::decay_t<Handler>& assign(Handler&& handler) const {
     return emplace<std::decay_t<Handler>>(static_cast<Handler&&>(handler));
@@ -165,6 +167,7 @@ class assigned_handler final : public cancellation_hook {
 /// Constructs a handler in place.
 template <class Handler, class... Args>
 Handler& cancellation_slot::emplace(Args&&... args) const {
+  BECK_ASSERT(is_connected(), "a handler was stored in a cancellation_slot without a signal");
   using stored = detail::assigned_handler<Handler>;
   struct guard {
     void* block;

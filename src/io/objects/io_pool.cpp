@@ -247,7 +247,10 @@ io_pool::~io_pool() {
 }
 
 std::size_t io_pool::size() const noexcept { return state_->size(); }
-io_context& io_pool::at(std::size_t index) noexcept { return state_->at(index); }
+io_context& io_pool::at(std::size_t index) noexcept {
+  BECK_ASSERT(index < size(), "an io_pool has no context with this index");
+  return state_->at(index);
+}
 io_context& io_pool::next() noexcept { return state_->next(); }
 void io_pool::stop() noexcept { state_->stop(); }
 void io_pool::join() { state_->join(); }
