@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What any asynchronous library must include; the other files are measured above this one.
+// The headers that any asynchronous library must include. The figures of the other files are their
+// cost above this file.
 #include <coroutine>
 #include <system_error>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Buffers that grow: the limits of a dynamic buffer, checked before the container is touched, and
-// the decision of flat_buffer whether to rotate or to grow.
+// Buffers that grow: the limits of a dynamic buffer, checked before the container is changed, and
+// the choice of flat_buffer between moving its bytes to the front and growing.
 #include <beck/base/dynamic_buffer.hpp>
 
 #include <cstring>
@@ -45,11 +45,11 @@ void dynamic_buffer_ref::consume(std::size_t n) const {
   table_->consume(container_, n < old ? n : old);
 }
 
-// The decision of flat_buffer: rotate or grow.
+// flat_buffer moves its bytes to the front of its memory, or grows.
 
 namespace {
 
-// Below this a growth costs more than the memory it saves.
+// A smaller first capacity would cost more in growth than it saves in memory.
 constexpr std::size_t first_capacity = 512;
 
 constexpr std::size_t larger(std::size_t a, std::size_t b) noexcept { return a > b ? a : b; }
@@ -130,10 +130,10 @@ void flat_buffer::reserve(std::size_t capacity) {
   if (capacity > capacity_) reallocate(capacity);
 }
 
-// The tail has no room for n more bytes. Moving size() bytes is paid for by the begin_ bytes
-// consumed since the last move, if there are as many; otherwise the capacity doubles, which is paid
-// for as in any vector. From twice the size held on, a full tail implies that enough was consumed,
-// so the capacity stays below twice the largest size.
+// Makes room for `n` more bytes when the tail has none. Moving size() bytes is amortised by the
+// `begin_` bytes consumed since the last move, if those are as many; otherwise the capacity
+// doubles, amortised as in a vector. When the capacity is at least twice the size, a full tail
+// implies that enough bytes were consumed, so the capacity stays below twice the largest size.
 void flat_buffer::make_room(std::size_t n) {
   const auto held = size();
   const auto needed = held + n;

@@ -63,8 +63,8 @@ class misc_category_type final : public std::error_category {
   }
 };
 
-// Constant-initialised and never destroyed: codes are compared in static constructors and
-// destructors too.
+// The category is constant-initialised and never destroyed, because codes are also compared in
+// static constructors and destructors.
 union misc_category_storage {
   misc_category_type value;
   constexpr misc_category_storage() noexcept : value() {}
@@ -79,7 +79,8 @@ std::string describe(const char* operation, std::size_t transferred) {
   return text + "after " + std::to_string(transferred) + " bytes";
 }
 
-// The subject is outside input: it may be of any length and hold any byte.
+// Returns the operation and its subject as text. The subject comes from outside: it may be of any
+// length and hold any byte.
 std::string describe(const char* operation, text_view subject) {
   constexpr std::size_t shown_max = 200;
   std::string text = operation;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The program ends with a message on stderr: an assertion that does not hold, or a system call
-// whose failure leaves no way on.
+// Ends the program with a message on stderr: after an assertion that does not hold, or a failed
+// system call that the library cannot go on without.
 #include "base/fatal_call.hpp"
 
 #include <cstdio>
@@ -9,8 +9,8 @@
 
 #include <beck/base/assert.hpp>
 
-// The cold half of BECK_ASSERT: out of line, so that a check costs its callers one compare and one
-// branch.
+// The cold half of BECK_ASSERT. It is out of line, so that a check costs its caller one compare and
+// one branch.
 namespace beck::detail {
 
 void assertion_failed(const char* file, int line, const char* expression,
@@ -19,8 +19,8 @@ void assertion_failed(const char* file, int line, const char* expression,
   std::abort();
 }
 
-// The cold half of what a refused system call ends with: words, then abort(3). It allocates
-// nothing, as memory may be what is refused.
+// The end after a refused system call: a message, then abort(3). It allocates nothing, because the
+// refused call may be one for memory.
 
 void end_without_call(const char* call, int error) noexcept {
   std::fprintf(stderr, "beck: %s: %s; the program cannot go on without this call\n", call,

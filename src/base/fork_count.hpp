@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Tells a process from its parent without a system call (U16): a loop that was inherited by fork(2)
-// shares its ring or its epoll instance with the parent, and the threads that were inside it or had
-// one of its locks are not there to leave.
+// Tells a process from its parent without a system call (U16). The copy of a loop in a child of
+// fork(2) shares its ring or its epoll instance with the parent; and threads that were inside the
+// loop or held one of its locks do not exist in the child, so they never leave.
 #pragma once
 
 #include <atomic>
@@ -12,15 +12,17 @@ namespace beck::detail {
 /// Relaxed: written only while a process has one thread.
 inline constinit std::atomic<unsigned> forks_so_far{0};
 
-/// How many forks lie between this process and the one that first asked. Any thread.
+/// Returns the number of forks between this process and the process that first called this
+/// function. Thread: any.
 unsigned fork_count() noexcept;
 
-/// The same for those who have asked before, or whose object has.
+/// Returns fork_count(), faster. Requires that fork_count() has been called before, by the caller
+/// or for the object that it looks at.
 inline unsigned known_fork_count() noexcept { return forks_so_far.load(std::memory_order_relaxed); }
 
-/// Takes a lock of something that was made `forks` forks after the first process. False: the
-/// calling process is a child of fork, and another thread had the lock at that time. It is never
-/// free again, and what it guards may be half changed.
+/// Takes the lock of an object that was made when fork_count() was `forks`. Returns false, without
+/// the lock, if the calling process is a child of fork and another thread held the lock at the
+/// fork: then it never becomes free, and the data that it guards may be half changed.
 inline bool take_unless_lost(std::unique_lock<std::mutex>& lock, unsigned forks) noexcept {
   if (forks != known_fork_count()) [[unlikely]]
     return lock.try_lock();
@@ -28,12 +30,13 @@ inline bool take_unless_lost(std::unique_lock<std::mutex>& lock, unsigned forks)
   return true;
 }
 
-/// Has a lock of the whole program be taken for the time of each fork, so that a child finds it
-/// free and what it guards in order. To be called before the lock is used; any thread.
+/// Registers a lock of the whole program to be held during each fork, so that a child finds it free
+/// and the data that it guards consistent. Must be called before the lock is used. Thread: any.
 template <std::mutex& Lock>
 void keep_over_forks() noexcept;
 
-/// pthread_atfork(3). Without memory for it a child misbehaves as children always do.
+/// Registers the functions with pthread_atfork(3). If there is no memory for that, nothing is
+/// registered, and a child misbehaves as it would without this call.
 void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
 
 template <std::mutex& Lock>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// pthread_atfork(3).
+// Counts forks through pthread_atfork(3).
 #include <pthread.h>
 
 #include "base/fork_count.hpp"

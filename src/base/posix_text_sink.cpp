@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Writing text for people to a file descriptor: to the end if it takes it, and never waiting for
-// one that does not block.
+// Writes text for people to a file descriptor. The rest of a text is dropped if the descriptor
+// returns an error, which includes EAGAIN of a non-blocking descriptor.
 #include <unistd.h>
 #include <cerrno>
 

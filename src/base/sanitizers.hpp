@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The one place that asks which sanitizer watches this build, and the annotations for memory that
-// the kernel writes or hands over: TSan cannot see a ring, so an operation is released when its
-// entry is written and acquired when its completion is taken.
+// The only place that finds out which sanitizer the build has, and the annotations for memory that
+// the kernel writes or passes on. TSan does not see the order that a ring provides, so an operation
+// is released when its entry is written and acquired when its completion is taken.
 #pragma once
 
 #include <cstddef>
@@ -45,21 +45,22 @@ inline constexpr bool thread_sanitizer = true;
 inline constexpr bool thread_sanitizer = false;
 #endif
 
-/// The memory behind `address` is handed to the kernel.
+/// Tells TSan that the memory at `address` is handed to the kernel.
 inline void annotate_release([[maybe_unused]] void* address) noexcept {
 #if defined(BECK_THREAD_SANITIZER)
   __tsan_release(address);
 #endif
 }
 
-/// The kernel has handed the memory behind `address` back.
+/// Tells TSan that the kernel has handed the memory at `address` back.
 inline void annotate_acquire([[maybe_unused]] void* address) noexcept {
 #if defined(BECK_THREAD_SANITIZER)
   __tsan_acquire(address);
 #endif
 }
 
-/// The memory is somebody else's to write: whoever touches it before it is returned is reported.
+/// Tells ASan that the program must not access the memory, because the kernel or a pool has it: an
+/// access before annotate_returned() is reported.
 inline void annotate_lent([[maybe_unused]] void* address,
                           [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(BECK_ADDRESS_SANITIZER)
@@ -67,6 +68,7 @@ inline void annotate_lent([[maybe_unused]] void* address,
 #endif
 }
 
+/// Tells ASan that the memory may be accessed again.
 inline void annotate_returned([[maybe_unused]] void* address,
                               [[maybe_unused]] std::size_t bytes) noexcept {
 #if defined(BECK_ADDRESS_SANITIZER)
@@ -74,7 +76,7 @@ inline void annotate_returned([[maybe_unused]] void* address,
 #endif
 }
 
-/// Only with AddressSanitizer.
+/// Returns whether the memory at `address` is lent; always false without AddressSanitizer.
 inline bool is_lent([[maybe_unused]] const void* address) noexcept {
 #if defined(BECK_ADDRESS_SANITIZER)
   return __asan_address_is_poisoned(address) != 0;

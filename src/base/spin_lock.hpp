@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: BSL-1.0
-// The atomics of parts that tests/interleavings runs in every order, and a lock for a few
-// instructions that spins, then sleeps.
+// The atomics of the classes that tests/interleavings runs in every order, and a lock for a few
+// instructions, which spins and then yields.
 #pragma once
 
 #include <atomic>
 #include <thread>
 
-// What the library's lock-free classes are made of. They are templates over it, because the checker
-// of tests/interleavings puts a model in its place and then runs them in every order that the
-// memory model allows; the library itself has them made of this only.
+// The library's lock-free classes are templates over their atomics, because the checker of
+// tests/interleavings substitutes a model and then runs them in every order that the memory model
+// allows. The library itself instantiates them with `real_atomics` only.
 namespace beck::detail {
 
 struct real_atomics {
   template <class T>
   using atomic = std::atomic<T>;
-  /// A member that threads use one after the other, ordered by the atomics.
+  /// The type of a member that threads use one after the other, ordered by the atomics.
   template <class T>
   using plain = T;
-  /// For whoever spins until another thread has done the rest of something short.
+  /// Yields the processor, in a loop that waits for another thread to finish a few instructions.
   static void yield() noexcept { std::this_thread::yield(); }
-  /// How often a spin lock is looked at before its holder is taken to have lost its processor.
+  /// The number of times that a spin lock is tested before its holder is assumed to be preempted.
   static constexpr unsigned spins_max = 200;
   static void fence(std::memory_order order) noexcept { std::atomic_thread_fence(order); }
 };
 
-// A lock for a few instructions. It costs one atomic change where nobody else wants it; whoever
-// finds it taken for long yields, since its holder has lost its processor.
-
+/// A lock for a few instructions. Without contention it costs one atomic change. A thread that
+/// finds it taken for long yields, since the holder is probably preempted.
 template <class Atomics>
 class basic_spin_lock {
  public:
@@ -40,7 +39,8 @@ class basic_spin_lock {
   }
   void unlock() noexcept { taken_.store(false, std::memory_order_release); }
 
-  /// Until the next try_lock() is worth it; orders nothing.
+  /// Spins until the lock looks free, and yields after `spins_max` tests. Orders nothing: the
+  /// try_lock() that follows does.
   void wait() const noexcept {
     for (unsigned i = 0; i < Atomics::spins_max; ++i) {
       if (!taken_.load(std::memory_order_relaxed)) return;

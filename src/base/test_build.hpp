@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the library has only where tests build it a second time, with BECK_TEST_BUILD: known
-// bugs of this field that a test can switch on, to see that the others find them, and a look at
-// every transition of an operation. In all other builds these are constants, and nothing of it is
-// left.
+// The parts that exist only when tests build the library a second time, with BECK_TEST_BUILD: known
+// bugs of this field, which a test can switch on to see that the other tests find them, and a hook
+// for every transition of an operation. In all other builds these are constants and empty
+// functions.
 #pragma once
 
 namespace beck::detail {
 
+/// The bugs that a test can switch on.
 enum class planted_bug : unsigned char {
   none,
   lost_wake_up,     ///< an event finds a parked operation and does not wake it
@@ -14,9 +15,9 @@ enum class planted_bug : unsigned char {
   stale_event,      ///< an event of a closed descriptor reaches the next owner of its slot
   lost_bytes,       ///< a write that is cancelled after a part of it reports nothing
   early_timer,      ///< a timer ends before its time
-  // of shared loops
+  // Bugs of shared loops.
   late_event,       ///< an event that comes during another thread's attempt is forgotten
-  kept_leadership,  ///< who leaves the kernel to run a handler wakes nobody to wait there
+  kept_leadership,  ///< a leader that leaves the kernel to run a handler wakes no follower
   hasty_close,      ///< a descriptor is closed while another thread makes a call on it
 };
 inline constexpr unsigned planted_bugs = 8;
@@ -26,6 +27,7 @@ inline constexpr unsigned planted_bugs = 8;
 inline planted_bug planted_now = planted_bug::none;
 inline void (*on_transition)(unsigned state, unsigned event) = nullptr;
 
+/// Returns whether `which` is switched on.
 inline bool planted(planted_bug which) noexcept { return planted_now == which; }
 inline void note_transition(unsigned state, unsigned event) noexcept {
   if (on_transition != nullptr) on_transition(state, event);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The only place that closes what a unique_fd owns.
+// The only place that closes the descriptor of a unique_fd.
 #include <unistd.h>
 
 #include <beck/base/assert.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The check of debug builds; empty with NDEBUG.
+// The check that one thread at a time uses an object; empty with NDEBUG.
 #include "base/use_check.hpp"
 
 #ifndef NDEBUG
@@ -18,7 +18,7 @@ bool is_thread_here(int thread) noexcept { return ::tgkill(::getpid(), thread, 0
 
 [[noreturn, gnu::cold]] void misused(const use_mark& mark, int other, int self, const char* object,
                                      const int* fd, const char* function) noexcept {
-  const char* inside = nullptr;  // who has just come in may not have said where
+  const char* inside = nullptr;  // a thread that has just entered may not have stored it yet
   for (int tries = 0; inside == nullptr && tries < 1000; ++tries) {
     if (tries != 0) ::sched_yield();
     inside = mark.function.load(std::memory_order_relaxed);
@@ -45,7 +45,7 @@ object_use::object_use(use_mark* mark, const char* object, const int* fd, const 
     const int other = std::abs(seen);
     if (other == self || (seen < 0 && user < 0)) return;
     if (is_thread_here(other)) misused(*mark, other, self, object, fd, function);
-    // In a child of fork: that thread is in the parent. Its mark is taken over.
+    // That thread does not exist here, so this is a child of fork: take the mark over.
     if (mark->user.compare_exchange_strong(seen, user, std::memory_order_relaxed)) break;
     seen = 0;
   }

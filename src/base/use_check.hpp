@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// Checks of a program's use of the library, none of them with NDEBUG: two threads inside one
-// object, and user code that is called under a lock of the library.
+// Checks that a program uses the library correctly: two threads inside one object, and user code
+// that is called under a lock of the library. With NDEBUG there are none.
 #pragma once
 
 #include <atomic>
 
 #include <beck/base/assert.hpp>
 
-// Misuse that a debug build detects: code of the user, which may do anything, is called while the
-// calling thread holds a spin lock. Each thread counts the locks that it holds. With NDEBUG nothing
-// of this is left.
+// Debug builds detect that the library calls user code, which may do anything, while the calling
+// thread holds a spin lock. Each thread counts the locks that it holds. With NDEBUG the functions
+// are empty.
 namespace beck::detail {
 
 #ifdef NDEBUG
@@ -37,10 +37,10 @@ struct held_locks {
 
 }  // namespace beck::detail
 
-// Misuse that a debug build detects: one object used by two threads at once. An object carries a
-// mark that says who is inside one of its functions; whoever comes in beside ends the program with
-// both places. The mark is relaxed, so that it hides no race from a sanitizer. With NDEBUG nothing
-// of this is left.
+// Debug builds detect that two threads use one object at once. An object carries a mark with the
+// thread that is inside one of its functions; a second thread that enters ends the program with a
+// message that names both functions. The mark is relaxed, so that it hides no race from a
+// sanitizer. With NDEBUG the classes are empty.
 #ifdef NDEBUG
 
 namespace beck::detail {
@@ -65,20 +65,22 @@ class [[maybe_unused]] library_use {
 namespace beck::detail {
 
 struct use_mark {
-  /// Kernel thread id of who is inside, negative if others may be inside too; 0: nobody.
+  /// The kernel's id of the thread that is inside, negated if other threads may be inside too; 0 if
+  /// there is none.
   std::atomic<int> user{0};
   std::atomic<const char*> function{nullptr};
 };
 
-/// Lives as long as a thread is inside a function of an object. Ends the program if another thread
-/// is inside too, unless both are in functions that may run beside each other (synchronous
-/// transfers). A thread may be inside twice.
+/// Lives as long as a thread is inside a function of an object. Its constructor ends the program if
+/// another thread is inside too, unless both are in functions that may run concurrently
+/// (synchronous transfers). A thread may be inside twice.
 class object_use {
  public:
   enum class kind : bool { alone, beside_others };
 
-  /// `object` and `fd` (nullptr: it has none) name it in the message. `mark` nullptr: an object
-  /// that many share, which is not checked.
+  /// Marks the object as used by the calling thread. `object` and `fd` (nullptr: it has no
+  /// descriptor) name it in the message. `mark` is nullptr for objects that many threads share,
+  /// which are not checked.
   object_use(use_mark* mark, const char* object, const int* fd, const char* function,
              kind how = kind::alone) noexcept;
   ~object_use();
@@ -90,11 +92,11 @@ class object_use {
 
   static inline thread_local constinit int exempt = 0;
 
-  use_mark* mark_;  // nullptr: somebody who was inside before holds it
+  use_mark* mark_;  // nullptr: not checked, or set by a thread that entered before
 };
 
-/// Lives while the library goes on with an operation that the program started before: the thread
-/// that does it is not a user of the operation's object.
+/// Exempts the calling thread from the check for its lifetime: the library continues an operation
+/// that the program started before, so this thread is not a user of the operation's object.
 class library_use {
  public:
   library_use() noexcept { ++object_use::exempt; }

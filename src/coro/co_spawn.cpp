@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A root's life: queued, adopted by its context, run, ended behind the unwinding of its coroutine;
-// and the values that its tasks inherit.
+// The life of a root: it is queued, adopted by its context, run, and ended after its coroutine has
+// unwound. Also the lookup of the values that its tasks inherit.
 #include <beck/coro/co_spawn.hpp>
 
 #include <beck/base/error.hpp>
@@ -54,7 +54,7 @@ void task_root::destroy_tree(owned_tree* tree) {
   self.what().discard(self);
 }
 
-// Looking for a coroutine-local value.
+// The lookup of a coroutine-local value.
 
 const void* local_value::find(const local_value* at, const void* key) noexcept {
   while (at != nullptr && at->key_ != key) at = at->outer_;

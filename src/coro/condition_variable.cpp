@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The two stages of a wait. Each has its own place in a list, because a cancel may look at the
-// first one while another thread is putting it into the second.
+// The two stages of a wait: for the notification, then for the mutex. Each has its own list entry,
+// because a cancellation may look at the entry of the first stage while another thread puts that of
+// the second stage into its list.
 #include <beck/coro/condition_variable.hpp>
 
 namespace beck {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What io_context::dump() may look at: tasks, from their roots down to what they wait for. Nothing
-// is kept for it but the place of each await; all else is what running tasks needs anyway.
+// The access of io_context::dump() to tasks, from their roots down to the operations that they wait
+// for. Only the place of each await is stored for dumps; all other data is needed to run tasks.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,24 @@ namespace beck::detail {
 
 /// A task: a root, or a branch of a join point.
 struct task_view {
-  const task_promise_base* promise;  ///< of its outermost frame; nullptr: that was not made yet
+  const task_promise_base* promise;  ///< of its outermost frame; nullptr: not made yet
   bool started;
   std::source_location spawned_at;
-  const char* joined_by;  ///< "when_all", ...; nullptr: a root
+  const char* joined_by;  ///< "when_all", ...; nullptr for a root
 };
 
-/// What a scope waits for.
+/// The wait of a scope.
 struct wait_view {
-  const wait_kind* kind;  ///< nullptr: for nothing that it knows of
+  const wait_kind* kind;  ///< nullptr: the scope knows of no wait
   void* leaf;
-  std::int64_t since;  ///< 0: not known
+  std::int64_t since;  ///< when the wait began; 0: not known
   bool stopped;
 };
 
-/// Thread: the runner of the context of which all this is; nothing of it runs meanwhile.
+/// Reads tasks, scopes and join points. Thread: the one that runs their context, between two
+/// entries.
 struct dump_access {
+  /// Returns the view of a tree that a context owns: a root, or a task of another executor.
   static task_view view(const owned_tree& tree) noexcept {
     if (!tree.kind->visits) return view(static_cast<const task_root&>(tree));
     const auto& guest = static_cast<const via_step&>(tree);
@@ -39,7 +41,7 @@ struct dump_access {
   static task_view view(const task_root& root) noexcept {
     return {root.promise_, root.promise_ != nullptr, root.spawned_at_, nullptr};
   }
-  /// Of a branch; `place` is where its join point is awaited.
+  /// Returns the view of a branch; `place` is the place where its join point is awaited.
   static task_view view(const branch& b, const char* joined_by,
                         const std::source_location& place) noexcept {
     const bool own_place = b.spawned_at_.line() != 0;
@@ -47,11 +49,12 @@ struct dump_access {
             own_place ? b.spawned_at_ : place, joined_by};
   }
 
-  /// The root whose start is queued by `entry`, or nullptr.
+  /// Returns the root whose start is queued by `entry`, or nullptr.
   static const task_root* starts(const queue_entry& entry) noexcept {
     return entry.run == &task_root::begin ? static_cast<const task_root*>(&entry) : nullptr;
   }
-  /// Lets a scope that goes through this queue say so; a hop does not, it would be too dear.
+  /// If `entry` reschedules a coroutine, notes in its scope that it waits for its turn. The
+  /// rescheduling itself does not note that: it would cost too much.
   static void note_scheduled(queue_entry& entry) noexcept {
     static constexpr wait_kind waits_for_turn{
         [](void*, scope&) noexcept -> scope* { return nullptr; }, "its turn in the queue"};
@@ -60,6 +63,7 @@ struct dump_access {
     if (home.leaf_ == nullptr && home.wait_at(&entry, waits_for_turn)) home.since_ = 0;
   }
 
+  /// Returns the promise of the task that `frame` awaits, or nullptr.
   static const task_promise_base* child(const task_promise_base& frame) noexcept {
     return frame.child_ != nullptr ? frame.child_->promise_ : nullptr;
   }
@@ -68,10 +72,12 @@ struct dump_access {
     while (const task_promise_base* const next = child(*at)) at = next;
     return *at;
   }
+  /// Returns the place of the latest co_await of `frame`.
   static const std::source_location& place(const task_promise_base& frame) noexcept {
     return frame.awaits_at_;
   }
 
+  /// Returns the wait of the innermost of the scopes around `innermost`.
   static wait_view wait(const task_promise_base& innermost) noexcept {
     const scope* at = innermost.scope_;
     while (at->leaf_ != nullptr && at->kind_->what == wait_kind::leaf::inner_scope) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Branches: started inside the parent, ended behind the unwinding of their coroutines, counted. And
-// the errors of windows of tasks.
+// Branches of a join point: they are counted, started inside the parent, and ended after their
+// coroutines have unwound. Also the error of windows of tasks.
 #include <stdexcept>
 
 #include <beck/base/assert.hpp>
@@ -24,7 +24,7 @@ void join_point::add(branch& b, std::coroutine_handle<> frame,
   b.number_ = ++numbers_;
   branches_.push_back(b);
   __atomic_fetch_add(&running_, 1u, __ATOMIC_RELAXED);
-  if (stopped_ != stop_reason::none) b.stop(stopped_);  // nothing in it waits yet
+  if (stopped_ != stop_reason::none) b.stop(stopped_);  // it has no wait yet: nothing is cancelled
 }
 
 void join_point::start_later(branch& b, std::coroutine_handle<> frame, task_promise_base& promise) {
@@ -45,7 +45,7 @@ void join_point::start(branch& b, std::coroutine_handle<> frame, task_promise_ba
 }
 
 void branch::begin(queue_entry* entry, runner* where) {
-  if (where == nullptr) return;  // the frame belongs to the parent's, which is destroyed
+  if (where == nullptr) return;  // the frame belongs to the parent's frame, which is destroyed
   auto& self = *static_cast<branch*>(entry);
   self.run = &end;
   self.promise_->start_root(self.frame_, self, &self, *where);
@@ -63,10 +63,10 @@ void join_point::ended(branch& b, runner& where) noexcept {
     stop_walk stops;
     state_guard held(lock());
     branches_.erase(b);
-    on_end_(*this, b, held, stops);  // the branch may be gone after it
+    on_end_(*this, b, held, stops);  // afterwards the branch may be gone
   }
-  // acq_rel: the last one has seen what all others did, wait() among them. Only for that one this
-  // is still there.
+  // acq_rel: the thread that takes the count to 0 sees the effects of all others, including those
+  // of wait(). For the others the join point may be gone already.
   if (__atomic_sub_fetch(&running_, 1u, __ATOMIC_ACQ_REL) != 0) return;
   outer.resume_next(coroutine_, where);
 }
@@ -110,7 +110,7 @@ scope* join_point::tell(branch* next) noexcept {
   return next;
 }
 
-// What a window of no tasks gives.
+// The error of a window for no tasks.
 
 void refuse_empty_window() {
   throw std::invalid_argument(

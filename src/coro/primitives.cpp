@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The synchronisation primitives. All are lists of waiters: who is woken by which change, and how a
-// wait that is cancelled leaves its list.
+// The synchronisation primitives. All are lists of waiters; this file decides which waiters a
+// change wakes, and how a cancelled wait leaves its list.
 #include <beck/coro/channel.hpp>
 #include <beck/coro/event.hpp>
 #include <beck/coro/latch.hpp>
@@ -8,7 +8,7 @@
 #include <beck/coro/semaphore.hpp>
 #include <beck/detail/waiter.hpp>
 
-// The end of a primitive that is still waited for.
+// A primitive that is destroyed while handlers wait for it destroys them un-run.
 namespace beck::detail {
 
 waiter_list::~waiter_list() {
@@ -70,8 +70,8 @@ void semaphore::hand_over(std::size_t permits) noexcept {
   served.wake_all(0);
 }
 
-// The waiting half of latch. The last count_down() does not touch the latch after it has let go of
-// its state: who was woken may destroy it.
+// The waiting half of latch. The last count_down() does not touch the latch after it has unlocked
+// its state: a woken waiter may destroy the latch.
 
 bool latch::wait_access::join(latch& l, waiter& one) noexcept {
   state_guard guard(l.state_);
@@ -95,8 +95,8 @@ void latch::count_down(std::size_t count) noexcept {
   released.wake_all(0);
 }
 
-// The waiting halves of the two events. set() does not touch the event after it has let go of its
-// state: who was woken may destroy it.
+// The waiting halves of the two events. set() does not touch the event after it has unlocked its
+// state: a woken waiter may destroy the event.
 
 bool manual_reset_event::wait_access::join(manual_reset_event& e, waiter& one) noexcept {
   state_guard guard(e.state_);
@@ -141,7 +141,7 @@ void auto_reset_event::set() noexcept {
 
 }  // namespace beck
 
-// What channels of all types share: how they end.
+// Closing and cancelling channels, for channels of all types.
 namespace beck::detail {
 
 void channel_base::close() noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Who may enter a shared_mutex next: the first who waits, and with a reader the readers right
-// behind.
+// The order of entry to a shared_mutex: the oldest waiter is admitted next; if it is a reader, the
+// readers directly behind it are admitted with it.
 #include <beck/coro/shared_mutex.hpp>
 
 namespace beck {
@@ -16,6 +16,7 @@ bool shared_mutex::try_enter(bool shared) noexcept {
   return true;
 }
 
+/// Moves the waiters that may enter now, oldest first, to `admitted`. Requires the lock.
 void shared_mutex::admit(waiter_chain& admitted) noexcept {
   while (waiter* const next = waiters_.front()) {
     if (!try_enter(next->wants_to_share())) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Starting and finishing tasks: the only code that decides whether a parent continues because the
-// call returned, or because the runner's trampoline resumes it.
+// start of its child returned, or because the runner's trampoline resumes it.
 #include <beck/coro/task.hpp>
 
 #include <atomic>
@@ -31,7 +31,7 @@ runner* task_promise_base::begin_inside(std::coroutine_handle<> self,
   scope_ = &environment;
   parent_ = parent;
   if (where->descend()) return where;
-  phase_ = phase::suspended;  // too deep for this stack: continue from its bottom
+  phase_ = phase::suspended;  // too deep for this stack: the trampoline starts it from the bottom
   const bool queued = where->resume_next(self);
   BECK_ASSERT(queued, "two coroutines want to continue after one entry");
   return nullptr;
@@ -57,8 +57,8 @@ bool task_promise_base::start_concurrent(std::coroutine_handle<> self,
   phase_ = phase::racing;
   self.resume();
   where->ascend();
-  // Release pairs with finish(), which then resumes the parent. Acquire does, too: if it was first,
-  // the parent goes on here with the result.
+  // Release, on success, pairs with finish(), which then resumes the parent. Acquire, on failure,
+  // pairs with finish() too: it came first, and the parent continues here with the result.
   phase seen = phase::racing;
   return std::atomic_ref(phase_).compare_exchange_strong(
       seen, phase::suspended, std::memory_order_release, std::memory_order_acquire);
@@ -84,7 +84,7 @@ void task_promise_base::finish() noexcept {
   if (now == phase::racing &&
       shared.compare_exchange_strong(now, phase::finished, std::memory_order_release,
                                      std::memory_order_acquire)) {
-    return;  // the parent goes on where it started this one; the frame may be gone
+    return;  // the parent continues where it started this task; the frame may be gone
   }
   runner* const where = runner::current();
   if (now == phase::root) {
@@ -96,6 +96,7 @@ void task_promise_base::finish() noexcept {
   BECK_ASSERT(queued, "two coroutines want to continue after one entry");
 }
 
+/// Destroys the frames below this one, innermost first and without recursion.
 void task_promise_base::destroy_chain() noexcept {
   task_promise_base* at = this;
   while (at->child_ != nullptr) at = at->child_->promise_;

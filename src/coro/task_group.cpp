@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a group does when a branch ends, when it is stopped, and when it dies with its context.
+// The reactions of a group to the end of a branch, to a stop, and to its destruction with the
+// context.
 #include <beck/coro/task_group.hpp>
 
 #include <stdexcept>
@@ -14,6 +15,7 @@ using namespace detail;
 const wait_kind task_group::waits_for_children{&tell_first, "task_group", wait_kind::leaf::join,
                                                &tell_next};
 
+/// Destroys the children that are left: the context is being destroyed.
 task_group::~task_group() {
   while (newest_ != nullptr) {
     group_child& gone = *newest_;
@@ -85,15 +87,16 @@ scope* task_group::tell_first(void* join, scope& from) noexcept {
   return self.tell(oldest == &*self.body_ ? oldest : nullptr);
 }
 
-/// While children have time to drain, a stop is for the body alone.
+/// Returns no further scope while the children have time to drain: then a stop reaches only the
+/// body.
 scope* task_group::tell_next(void* join, scope& told) noexcept {
   auto& self = static_cast<task_group&>(*static_cast<join_point*>(join));
   return self.stopped() == stop_reason::none ? self.tell(nullptr)
                                              : join_point::tell_next(join, told);
 }
 
-/// From here on the time of the children is limited, if it is at all. False: there is no clock or
-/// no memory, so they have no time.
+/// Starts the grace period of the children, if the group has one and it is not running yet. Returns
+/// false if the executor has no clock or there is no memory: then they must be stopped at once.
 bool task_group::start_draining() noexcept {
   if (!how_.drains_ || children_ == 0 || drained_.is_armed() || stopped() != stop_reason::none)
     return true;
@@ -112,6 +115,7 @@ bool task_group::start_draining() noexcept {
   }
 }
 
+/// Wakes the oldest waiter for room in the group, if there is room.
 void task_group::give_place() noexcept {
   if (is_full()) return;
   if (waiter* const next = waiters_.pop()) next->wake(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The way of a task to another executor and of its result back: one entry, posted twice.
+// The way of a task to another executor and of its result back: one queue entry, posted twice.
 #include <beck/coro/via.hpp>
 
 #include <beck/base/error.hpp>
@@ -28,9 +28,10 @@ void via_step::suspend(std::coroutine_handle<> coroutine, scope& home,
   if (!home.wait_at(this, waits_there)) scope_->stop(home.reason());
   run = &begin;
   const any_io_executor target = where_;
-  target.post(this);  // from here on the frame may be gone
+  target.post(this);  // afterwards the frame may be gone
 }
 
+/// Stops the scope of the task, on the task's executor.
 scope* via_step::cancel(void* leaf, scope& from) noexcept {
   auto& self = *static_cast<via_step*>(leaf);
   from.act_on(
@@ -47,6 +48,7 @@ void via_step::throw_refused() const {
   throw_error(make_error(refused_), "a task on another executor");
 }
 
+/// Starts the task, on its executor. If that is being destroyed, the coroutine is never resumed.
 void via_step::begin(queue_entry* entry, runner* where) {
   auto& self = *static_cast<via_step*>(entry);
   if (where == nullptr) return self.go_home(&forget);
@@ -61,10 +63,11 @@ void via_step::end(queue_entry* entry, runner*) {
   self.go_home(&resume);
 }
 
+/// Posts the entry back to the executor of the coroutine, where it runs `then`.
 void via_step::go_home(queue_entry::run_function then) {
   run = then;
   const any_io_executor home = home_->executor();
-  home.post(this);  // from here on the frame may be gone
+  home.post(this);  // afterwards the frame may be gone
   home.on_work_finished();
 }
 
@@ -77,13 +80,15 @@ void via_step::resume(queue_entry* entry, runner* where) {
   home.resume(self.coroutine_, *where);
 }
 
-/// The executor dies, and the task with it. Nobody will resume the coroutine.
+/// Destroys the task, because its executor is being destroyed. The coroutine that awaits it is
+/// never resumed.
 void via_step::lose(owned_tree* tree) {
   auto& self = *static_cast<via_step*>(tree);
   self.drop_(self);
   self.go_home(&forget);
 }
 
+/// Ends the wait of the coroutine without resuming it.
 void via_step::forget(queue_entry* entry, runner* where) {
   if (where != nullptr) static_cast<via_step*>(entry)->home_->stop_waiting();
 }

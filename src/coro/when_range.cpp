@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// The errors of a race in which nobody won.
-#include <beck/base/assert.hpp>
+// The errors of a race in which every task has failed.
 #include <beck/coro/when_range.hpp>
 
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include <beck/base/assert.hpp>
 #include <beck/detail/ref_count.hpp>
 
 namespace beck {
@@ -33,7 +33,7 @@ struct all_failed::shared {
   void append(const char* words) noexcept {
     try {
       text += words;
-    } catch (const std::bad_alloc&) {  // then less is said
+    } catch (const std::bad_alloc&) {  // the text stays shorter
     }
   }
 };

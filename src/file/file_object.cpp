@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// Files: the synchronous halves, on the caller's thread.
-#include <beck/base/assert.hpp>
+// The synchronous functions of files, which run on the caller's thread.
 #include <beck/file/file_object.hpp>
 
 #include <cerrno>
 #include <cstring>
 
 #include <fcntl.h>
+
+#include <beck/base/assert.hpp>
 
 #include "io/loop/io_loop.hpp"
 #include "io/op/perform.hpp"
@@ -37,6 +38,7 @@ unsigned open_flags_of(file_object::flags how) noexcept {
   return static_cast<unsigned>(flags);
 }
 
+/// Opens the file at `path` and binds it to `d`. Returns 0 or the error.
 int open_path(descriptor& d, text_view path, file_object::flags how) noexcept {
   if (const int refused = openable(d); refused != 0) return refused;
   if (path.size() > path_bytes_max) return -ENAMETOOLONG;
@@ -141,6 +143,7 @@ file_alignment file_object::direct_alignment() const noexcept {
   return {descriptor_->memory_alignment, descriptor_->offset_alignment};
 }
 
+/// Runs `op` as a system call on the calling thread; returns the number of bytes transferred.
 std::size_t file_object::call_now(file_operation& op, error_code& ec) const noexcept {
   descriptor& d = *descriptor_;
   const object_use inside = use_of(d, name_of(op.kind), object_use::kind::beside_others);

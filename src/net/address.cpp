@@ -18,7 +18,7 @@ bool read_dotted(text_reader& in, address_v4& a) noexcept {
     const std::size_t before = in.rest().size();
     std::uint32_t byte = 0;
     if (!in.take_number(10, 3, 255, byte)) return false;
-    if (zero && before - in.rest().size() != 1) return false;  // a leading zero is octal to some
+    if (zero && before - in.rest().size() != 1) return false;  // inet_aton(3) would read octal
     number = number << 8 | byte;
   }
   a = address_v4(number);
@@ -57,7 +57,7 @@ address_v4 make_address_v4(text_view text) {
 
 }  // namespace beck::ip
 
-// Addresses of either version: which one a text is, casts, hashes.
+// Addresses of either version: parsing, casts and hashes.
 namespace beck::ip {
 using namespace detail;
 namespace {

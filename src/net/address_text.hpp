@@ -9,10 +9,10 @@
 #include <beck/detail/text_view.hpp>
 #include <beck/net/address_v4.hpp>
 
-// Reads numbers and characters from the front of a text. Used by the parsers of addresses.
+// The reader of numbers and characters that the parsers of addresses use.
 namespace beck::detail {
 
-/// A position in a text. No function goes back or past the end; a failed one may have read a part.
+/// A position in a text. No function goes back or past the end; a failed call may have read a part.
 class text_reader {
  public:
   explicit text_reader(text_view text) noexcept : rest_(text) {}
@@ -22,21 +22,22 @@ class text_reader {
 
   bool starts_with(char c) const noexcept { return !rest_.empty() && rest_[0] == c; }
 
-  /// Reads c if it comes next.
+  /// Reads `c` if it comes next; returns whether it did.
   bool take(char c) noexcept {
     if (!starts_with(c)) return false;
     rest_.remove_prefix(1);
     return true;
   }
 
-  /// Reads all digits that come next: one to `digits_max` of them, of a number up to `number_max`.
+  /// Reads all digits that come next. Returns false unless they are 1 to `digits_max` digits of a
+  /// number up to `number_max`.
   bool take_number(unsigned base, std::size_t digits_max, std::uint32_t number_max,
                    std::uint32_t& number) noexcept {
     std::uint64_t value = 0;
     std::size_t digits = 0;
     for (unsigned digit; !rest_.empty() && (digit = digit_of(rest_[0])) < base; ++digits) {
       if (digits == digits_max) return false;
-      value = value * base + digit;  // 10 digits of base 10 and 4 of base 16 fit
+      value = value * base + digit;  // cannot overflow: at most 10 decimal or 4 hexadecimal digits
       rest_.remove_prefix(1);
     }
     number = static_cast<std::uint32_t>(value);
@@ -44,7 +45,7 @@ class text_reader {
   }
 
  private:
-  // 16 and above is no digit.
+  // Returns the value of a digit; 16 or more if `c` is none.
   static unsigned digit_of(char c) noexcept {
     if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
     if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10;
@@ -55,9 +56,9 @@ class text_reader {
   text_view rest_;
 };
 
-// Writes numbers and characters into a bounded array. Used by the texts of addresses and endpoints.
+// The writer of numbers and characters for the texts of addresses and endpoints.
 
-/// Appends to an array of Capacity characters, which must be large enough for all that is appended.
+/// Appends to an array of `Capacity` characters, which must be large enough for the whole text.
 template <std::size_t Capacity>
 class text_writer {
  public:
@@ -79,7 +80,8 @@ class text_writer {
     while (count != 0) put(digits[--count]);
   }
 
-  /// The whole text, or nothing and 0 if it has no room.
+  /// Copies the text to `out` and returns its size. Returns 0, and copies nothing, if `capacity` is
+  /// too small.
   std::size_t copy_to(char* out, std::size_t capacity) const noexcept {
     if (capacity < size_) return 0;
     for (std::size_t i = 0; i < size_; ++i) out[i] = text_[i];
@@ -93,11 +95,11 @@ class text_writer {
 
 }  // namespace beck::detail
 
-// The dotted form, which stands alone and at the end of an IPv6 address.
+// The dotted form, which is an IPv4 address, or the end of an IPv6 address.
 namespace beck::ip {
 using namespace detail;
 
-/// Reads "a.b.c.d" and nothing behind it.
+/// Reads "a.b.c.d" up to the end of the text. Returns false for any other text.
 bool read_dotted(text_reader& in, address_v4& a) noexcept;
 
 template <std::size_t Capacity>

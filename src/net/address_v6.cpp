@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::size_t groups_count = 8;
 
-// Reads the part before "%". Groups are written from the front; those behind "::" move to the back
-// at the end.
+// Reads the part before "%". Groups are stored from the front; at the end, those behind "::" move
+// to the back.
 bool read_groups(text_reader& in, address_v6::bytes_type& bytes) noexcept {
   std::size_t count = 0;               // groups read
-  std::size_t gap = groups_count + 1;  // groups read when "::" came; none came yet
+  std::size_t gap = groups_count + 1;  // groups read before "::"; this value: no "::" so far
   if (in.starts_with(':')) {
     if (!in.take(':') || !in.take(':')) return false;
     gap = 0;
@@ -45,7 +45,7 @@ bool read_groups(text_reader& in, address_v6::bytes_type& bytes) noexcept {
     }
   }
   if (gap > groups_count) return count == groups_count;
-  if (count == groups_count) return false;  // "::" stands for one group at least
+  if (count == groups_count) return false;  // "::" stands for at least one group
   const std::size_t behind = 2 * (count - gap);
   for (std::size_t i = 0; i < behind; ++i) {
     bytes[15 - i] = bytes[2 * count - 1 - i];
@@ -54,7 +54,7 @@ bool read_groups(text_reader& in, address_v6::bytes_type& bytes) noexcept {
   return true;
 }
 
-// RFC 5952 4.2: the longest run of at least two zero groups, the first of equals.
+// Finds the longest run of at least two zero groups; the first if several are equal (RFC 5952 4.2).
 void find_longest_zeros(const std::uint32_t (&groups)[groups_count], std::size_t& begin,
                         std::size_t& end) noexcept {
   begin = end = groups_count;

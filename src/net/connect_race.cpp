@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Happy Eyeballs as a machine on a strand: whatever happens to a race (an answer, a failure, the
-// next one's time, a request to stop) comes there, so nothing needs a lock. The race is counted by
-// the operation and by each handler that is under way; a handler that is destroyed un-run gives up
-// the race, and with it whoever waits.
+// Happy Eyeballs as a state machine on a strand: all events of a race (an answer, a failure, the
+// time for the next attempt, a request to stop) arrive there, so nothing needs a lock. The
+// operation and each handler in flight hold a reference to the race. A handler that is destroyed
+// un-run abandons the race, and with it the handler of the operation.
 #include <beck/net/connect_race.hpp>
 
 #include <algorithm>
@@ -45,15 +45,16 @@ class connect_race {
   void add(const ip::tcp::endpoint& endpoint) { endpoints_.push_back(endpoint); }
   const any_io_executor& home() const noexcept { return home_; }
 
+  /// Starts the race; `done` receives its result.
   void start(done_function done);
-  /// Any thread. Allocates nothing.
+  /// Ends the race with operation_aborted, unless it is decided. Allocates nothing. Thread: any.
   void request_stop() noexcept;
   void drop() noexcept {
     if (count_.drop()) delete this;
   }
 
  private:
-  /// A handler's share of the race.
+  /// The reference that a handler holds to the race.
   class share {
    public:
     explicit share(connect_race& race) noexcept : race_(&race) { race.count_.add(); }
@@ -61,11 +62,12 @@ class connect_race {
     share& operator=(share&&) = delete;
     ~share() {
       if (race_ == nullptr) return;
-      // Its context is gone, or it could not be launched, which the step that tried tells.
+      // The handler was not run: its context is gone, so the race is abandoned; or, inside a step,
+      // its operation could not be started, which that step reports.
       if (!ran_ && !race_->in_step_) race_->give_up();
       race_->drop();
     }
-    /// The handler runs: takes a step of the race.
+    /// Takes a step of the race; called when the handler runs.
     template <class Step>
     void run(Step step) noexcept {
       ran_ = true;
@@ -86,6 +88,7 @@ class connect_race {
     connect_race* race = nullptr;
   };
 
+  /// Runs `step`. An exception of it decides the race.
   template <class Step>
   void take(Step step) noexcept;
   void begin();
@@ -102,7 +105,7 @@ class connect_race {
   ip::tcp::socket& socket_;
   const happy_eyeballs how_;
   io_context& context_;
-  /// Once it has started, and to its end: what is started on the strand finds the context running.
+  /// Keeps run() of the context from returning between the start of the race and its end.
   std::optional<executor_work_guard<io_context::executor_type>> work_;
   const any_io_executor home_;
   const any_io_executor strand_;
@@ -114,8 +117,8 @@ class connect_race {
   done_function done_;
   std::optional<ip::resolve_operation<ip::tcp>> request_;
   std::vector<ip::tcp::endpoint> endpoints_;
-  std::vector<ip::tcp::socket> attempts_;  // as many as have begun, in the order of endpoints_
-  std::size_t under_way_ = 0;              // attempts, and the lookup
+  std::vector<ip::tcp::socket> attempts_;  // the attempts so far, in the order of endpoints_
+  std::size_t under_way_ = 0;              // attempts in flight, and the lookup
   bool in_step_ = false;
   bool decided_ = false;
   bool won_ = false;
@@ -133,7 +136,7 @@ void connect_race::start(done_function done) {
        [mine = std::move(mine)]() mutable { mine.run([](connect_race& race) { race.begin(); }); });
 }
 
-/// The strand may be of another context's threads, or of several.
+// The caller may be on another thread than the strand, so the request is posted there.
 void connect_race::request_stop() noexcept {
   if (stop_asked_.exchange(true, std::memory_order_relaxed)) return;
   count_.add();
@@ -143,7 +146,8 @@ void connect_race::request_stop() noexcept {
 
 // --- on the strand -------------------------------------------------------------------------------
 
-/// What a step cannot start for want of memory or of slots ends the race, not the run() around it.
+/// A step that cannot start an operation, because memory or slots are exhausted, ends the race; its
+/// exception does not leave the run() around it.
 template <class Step>
 void connect_race::take(Step step) noexcept {
   in_step_ = true;
@@ -181,7 +185,7 @@ void connect_race::resolved(const error_code& ec, const ip::tcp::resolver::resul
   attempt_next();
 }
 
-/// RFC 8305 4: by turns, each version in the order in which it came.
+/// Interleaves IPv6 and IPv4 addresses, each in the order in which they came (RFC 8305 4).
 void connect_race::sort() {
   std::vector<ip::tcp::endpoint> v6, v4, all;
   for (const ip::tcp::endpoint& e : endpoints_) (e.is_v6() ? v6 : v4).push_back(e);
@@ -190,9 +194,10 @@ void connect_race::sort() {
     if (i < v4.size()) all.push_back(v4[i]);
   }
   endpoints_ = std::move(all);
-  attempts_.reserve(endpoints_.size());  // sockets stay where they are
+  attempts_.reserve(endpoints_.size());  // so that sockets with operations in flight do not move
 }
 
+/// Starts the next attempt; if there is none left and none in flight, the race ends.
 void connect_race::attempt_next() {
   const std::size_t which = attempts_.size();
   if (which == endpoints_.size()) {
@@ -210,8 +215,9 @@ void connect_race::attempt_next() {
   if (attempts_.size() < endpoints_.size()) arm();
 }
 
+/// Starts the timer for the next attempt.
 void connect_race::arm() {
-  timer_.expires_after(how_.attempt_delay);  // ends the wait for the attempt before this one
+  timer_.expires_after(how_.attempt_delay);  // ends the previous wait
   share mine(*this);
   const std::size_t round = attempts_.size();
   timer_.async_wait(
@@ -237,7 +243,8 @@ void connect_race::attempted(std::size_t which, const error_code& ec) {
   attempt_next();
 }
 
-/// Whoever waits is abandoned; what waits may own this through its operation.
+/// Destroys the handler of the operation un-run. That handler may own the operation, and so a
+/// reference to this race; the caller holds another one.
 void connect_race::give_up() noexcept {
   decided_ = true;
   done_ = {};
@@ -247,6 +254,7 @@ void connect_race::stop() {
   if (!decided_) decide(error::make_error_code(error::operation_aborted));
 }
 
+/// Sets the result, and ends the lookup, the timer and all attempts but the winner.
 void connect_race::decide(const error_code& ec) {
   decided_ = true;
   outcome_ = ec;
@@ -259,7 +267,8 @@ void connect_race::decide(const error_code& ec) {
   end_if_still();
 }
 
-/// When nothing is under way any more no descriptor of a loser is left.
+/// Completes the operation when nothing is in flight any more: then no descriptor of a failed or
+/// cancelled attempt is left.
 void connect_race::end_if_still() {
   if (under_way_ != 0) return;
   if (!won_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Where a control message is among those that came beside some bytes (cmsg(3)). Whoever receives
-// cannot tell which ones come, nor in what order: options of the socket ask for more of them.
+// Finds a control message among those that arrived with a datagram or a receive (cmsg(3)). The
+// receiver cannot know which of them come, nor in which order: options of the socket add more.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +11,15 @@
 
 namespace beck::detail {
 
-/// The data of a control message: its offset in them all, and its length; 0: there is none.
+/// The data of a control message: its offset among all control messages, and its length, which is 0
+/// if there is no such message.
 struct control_data {
   std::size_t at = 0;
   std::size_t bytes = 0;
 };
 
-/// The first of that kind among `bytes` bytes of control messages.
+/// Returns the data of the first message of that level and type in `bytes` bytes of control
+/// messages.
 inline control_data find_control(const void* all, std::size_t bytes, int level, int type) noexcept {
   std::size_t at = 0;
   while (at + sizeof(cmsghdr) <= bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// SCM_RIGHTS, as unix(7) and cmsg(3) have it: one control message, an array of ints. Others may
-// stand before it.
+// Passing descriptors by SCM_RIGHTS, as unix(7) and cmsg(3) describe it: one control message with
+// an array of ints. Other control messages may precede it.
 #include <beck/net/descriptor_passing.hpp>
 
 #include <cstring>
@@ -17,17 +17,17 @@ namespace {
 
 static_assert(CMSG_SPACE(passed_descriptors::capacity * sizeof(int)) <= message_control::capacity);
 
-/// SCM_PIDFD, of Linux 6.5, which older headers do not have: a descriptor of the sender, if
-/// SO_PASSPIDFD asks for one.
+/// SCM_PIDFD of Linux 6.5, which older headers do not have: a pidfd of the sender, which arrives if
+/// SO_PASSPIDFD is set.
 constexpr int sender_handle = 4;
 
-/// The descriptors that came in control messages of that type.
+/// Returns the place of the descriptors in the first control message of that type.
 control_data find_descriptors(const message_control& control, const control_outcome& outcome,
                               int type) noexcept {
   return find_control(control.bytes, outcome.bytes, SOL_SOCKET, type);
 }
 
-/// Takes a descriptor out of its place.
+/// Takes the descriptor at `place` out of the message; -1 stays there.
 unique_fd taken_from(unsigned char* place) noexcept {
   int fd = -1;
   const int none = -1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// An address and a port inside a sockaddr_in or sockaddr_in6. The structs are copied in and out:
-// the bytes of an endpoint are no object of theirs.
+// An address and a port inside a sockaddr_in or sockaddr_in6. The structs are copied in and out,
+// because the bytes of an endpoint are no objects of these types.
 #include <netinet/in.h>
 #include <sys/socket.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A path inside a sockaddr_un, and its size, which tells unnamed, path and abstract name apart.
+// A path inside a sockaddr_un, and its size, which distinguishes unnamed sockets, paths and
+// abstract names.
 #include <sys/socket.h>
 #include <sys/un.h>
 

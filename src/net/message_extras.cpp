@@ -17,7 +17,8 @@ static_assert(message_control::capacity >=
               CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(in6_pktinfo)));
 static_assert(alignof(message_control) >= alignof(cmsghdr));
 
-/// The value of a control message of that kind, if it is there and whole.
+/// Stores the data of the first control message of that level and type in `value`. Returns false if
+/// there is none, or if it is too short.
 template <class T>
 bool find(const message_header& header, int level, int type, T& value) noexcept {
   const control_data found = find_control(header.control, header.control_bytes, level, type);

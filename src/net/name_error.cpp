@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The two categories of name errors; the texts are Asio's where it has the error too.
+// The two categories of name errors. Errors that Asio has too have the text of Asio.
 #include <beck/net/name_error.hpp>
 
 #include <string>
@@ -50,7 +50,7 @@ class addrinfo_category_type final : public std::error_category {
   }
 };
 
-// Never destroyed: codes are compared in static destructors too.
+// The categories are never destroyed, because codes are also compared in static destructors.
 template <class Category>
 union storage {
   Category value;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Lookups: what can be said without asking, the call that asks, and who gets the answer. Either the
-// call's return or a cancel claims a request, under its resolver's lock, and only that one tells
-// whoever waits.
+// Lookups: the answers that need no call, the call for all others, and the delivery of the answer.
+// The return of the call and a cancellation compete to claim a request, under the lock of its
+// resolver; the one that claims it completes the operation.
 #include <beck/net/resolver.hpp>
 
 #include <algorithm>
@@ -33,6 +33,7 @@ static_assert(resolver_base::canonical_name == AI_CANONNAME &&
 static_assert(resolver_base::v4_mapped == AI_V4MAPPED && resolver_base::all_matching == AI_ALL &&
               resolver_base::address_configured == AI_ADDRCONFIG);
 
+/// The state of a resolver and its requests. Each request holds a reference.
 struct resolver_state {
   resolver_state(io_loop& where, any_io_executor how) noexcept
       : loop(where), executor(std::move(how)) {}
@@ -41,7 +42,7 @@ struct resolver_state {
     if (count.drop()) delete this;
   }
 
-  /// Ends all that are under way.
+  /// Cancels all requests that have not ended.
   void cancel() noexcept {
     for (;;) {
       name_request* request = nullptr;
@@ -50,7 +51,7 @@ struct resolver_state {
         if (!take_unless_lost(lock, forks)) return;
         request = first;
         if (request == nullptr) return;
-        request->count_.add();  // what is listed lives
+        request->count_.add();  // a listed request exists; this keeps it after the unlock
       }
       request->cancel();
       request->release();
@@ -97,7 +98,8 @@ error_code error_of(int status) noexcept {
   }
 }
 
-/// False: it is none. What is too large for a port is UINT16_MAX + 1.
+/// Parses a decimal number; returns false if `text` is none. A number too large for a port is
+/// returned as UINT16_MAX + 1. An empty text is 0.
 bool read_number(text_view text, unsigned& number) noexcept {
   number = 0;
   for (const char c : text) {
@@ -107,6 +109,7 @@ bool read_number(text_view text, unsigned& number) noexcept {
   return true;
 }
 
+/// Collects the answer of a lookup.
 class collected_addresses final : public name_sink {
  public:
   void canonical_name(const char* name) override { called = name; }
@@ -160,7 +163,7 @@ void resolver_lookups::close() noexcept {
   if (state_ != nullptr) std::exchange(state_, nullptr)->drop();
 }
 
-// --- one of them ---------------------------------------------------------------------------------
+// --- one lookup ----------------------------------------------------------------------------------
 
 name_request::name_request(resolver_state& owner, const name_request_kind& how, text_view host,
                            text_view service) noexcept
@@ -207,6 +210,8 @@ void name_request::release() noexcept {
   if (count_.drop()) delete this;
 }
 
+/// Answers without a call if the host is numeric or empty and the service is a number, or if a name
+/// is invalid; returns whether it did.
 bool name_request::answer_at_once() {
   if (reverse_) return false;
   if (invalid_ != valid) {
@@ -227,7 +232,7 @@ bool name_request::answer_at_once() {
   std::size_t count = 0;
   if (host.empty()) {
     if (service.empty() || (how_.flags & AI_ADDRCONFIG) != 0) return false;
-    const bool passive = (how_.flags & AI_PASSIVE) != 0;  // the order is the C library's
+    const bool passive = (how_.flags & AI_PASSIVE) != 0;  // in the C library's order
     const ip::address v4 = passive ? ip::address(address_v4::any()) : address_v4::loopback();
     const ip::address v6 = passive ? ip::address(address_v6::any()) : address_v6::loopback();
     if (!passive && wanted(AF_INET6)) found[count++] = socket_address(v6, port);
@@ -279,10 +284,10 @@ void name_request::answer_here() noexcept {
   ask(owner_->loop.sys());
 }
 
-// --- under way -----------------------------------------------------------------------------------
+// --- starting and ending -------------------------------------------------------------------------
 
 void name_request::begin() noexcept {
-  count_.add();  // from where it is listed a cancel may end it
+  count_.add();  // for returned(): a cancellation may end the request as soon as it is listed
   owner_->loop.work(1);
   {
     const std::lock_guard lock(owner_->mutex);
@@ -291,11 +296,13 @@ void name_request::begin() noexcept {
     if (next_ != nullptr) next_->previous_ = this;
     owner_->first = this;
   }
-  detach();  // that work is what run() waits for; it ends when whoever waits has been told
+  detach();  // run() waits for the work added above, which ends when the operation has completed
   complete = &returned;
   start_operation(*this);
 }
 
+/// Removes the request from the list. Returns true for the one caller that has to end it; false if
+/// it has ended, or if its lock was lost in a fork.
 bool name_request::claim() noexcept {
   std::unique_lock lock(owner_->mutex, std::defer_lock);
   if (!take_unless_lost(lock, owner_->forks) || ended_) return false;
@@ -328,7 +335,7 @@ void name_request::returned(queue_entry* entry, runner* where) {
     io_loop& loop = self.owner_->loop;
     if (where == nullptr) {
       self.abandon();
-    } else if (self.result < 0) {  // nobody could be asked
+    } else if (self.result < 0) {  // the call could not be made
       self.end(make_error(self.result), name_answer());
     } else {
       self.end(self.failure_, self.answer_);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// The block behind results: a head, the addresses, the two names.
-#include <beck/base/assert.hpp>
+// The memory block behind results: a head, the addresses, the two names.
 #include <beck/net/resolver_results.hpp>
 
 #include <cstring>
 #include <new>
 
+#include <beck/base/assert.hpp>
 #include <beck/detail/ref_count.hpp>
 
 namespace beck::ip {
@@ -28,7 +28,8 @@ name_answer::name_answer(const socket_address* addresses, std::size_t count, tex
   static_assert(sizeof(block) % alignof(socket_address) == 0);
   const std::size_t bytes =
       sizeof(block) + count * sizeof(socket_address) + host.size() + service.size();
-  // Not a recycled block: the pool's threads make these, and others free them.
+  // Not from the block cache: threads of the pool allocate these blocks, and other threads free
+  // them.
   block_ = ::new (::operator new(bytes)) block;
   block_->addresses = count;
   block_->host_bytes = host.size();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Thin: a closed object gives bad_descriptor, everything else is the system's answer.
+// The synchronous functions of sockets: a closed object fails with bad_descriptor, all other
+// results are those of the system calls.
 #include <beck/detail/socket_object.hpp>
 
 #include <cerrno>
@@ -17,7 +18,8 @@ descriptor_nature nature_of(int protocol) noexcept {
   return protocol == tcp_number ? descriptor_nature::tcp : descriptor_nature::socket;
 }
 
-/// Of a socket that was made elsewhere, whatever its owner takes it for.
+/// Returns the nature of a socket that was made elsewhere. It asks the kernel, because the protocol
+/// that the program states may be wrong.
 descriptor_nature nature_of(descriptor& d, int fd) noexcept {
   constexpr int socket_level = 1, number = 38;  // SOL_SOCKET, SO_PROTOCOL
   int protocol = 0;

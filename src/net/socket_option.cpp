@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Numbers and sizes of Linux that public headers spell out, to stay free of its headers: they are
-// checked here. And the bounds of a sockaddr of any family.
+// Public headers spell out some numbers and sizes of Linux, so that they need not include its
+// headers; this file checks them. Also the bounds of a sockaddr of any family.
 #include <beck/net/socket_option.hpp>
 
 #include <netinet/in.h>

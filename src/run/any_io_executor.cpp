@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Executors without a context behind them, and the end of a program whose exception nobody takes.
+// Executors without a context behind them, and the end of a program with an exception that no
+// handler takes.
 #include <beck/run/any_io_executor.hpp>
 
 #include <cstdio>
@@ -8,7 +9,7 @@
 #include "run/task_trees.hpp"
 
 // The parts of executors that need no template: the context's virtual destructor, and running an
-// entry on a thread that has no runner of its own.
+// entry on a thread that may have no runner of its own.
 namespace beck {
 using namespace detail;
 
@@ -26,7 +27,7 @@ void detail::run_entry_here(queue_entry* entry) {
 
 }  // namespace beck
 
-// An exception that nobody takes is never swallowed.
+// An exception that no handler takes is never swallowed.
 namespace beck::detail {
 
 void terminate_unhandled(std::exception_ptr error,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The block cache: one per thread, found through a constinit thread-local pointer. A header in
 // front of each block names the owning cache and the size class. Under AddressSanitizer every block
-// comes from the general allocator, so that it sees each life on its own.
+// comes from the general allocator, so that the sanitizer sees each allocation and each free.
 #include <beck/detail/block.hpp>
 
 #include <atomic>
@@ -31,9 +31,9 @@ struct free_node {
 class block_cache;
 
 struct alignas(16) block_header {
-  block_cache* owner;  // null: straight from the general allocator
+  block_cache* owner;  // null: allocated and freed by the general allocator
   std::uint32_t size_class;
-  std::uint32_t watched_classes;  // what a watch has counted; 0: none
+  std::uint32_t watched_classes;  // the size class that a watch has counted; 0: not counted
 };
 
 block_header* header_of(void* block) noexcept { return static_cast<block_header*>(block) - 1; }
@@ -48,7 +48,7 @@ void* allocate_general(std::size_t bytes, block_cache* owner, std::uint32_t size
 
 constinit thread_local block_watch* this_watch [[gnu::tls_model("initial-exec")]] = nullptr;
 
-/// A block that is nobody's to recycle.
+/// Allocates a block that no cache recycles, and counts it if this thread is watched.
 void* allocate_single(std::size_t bytes, std::uint32_t size_class) {
   block_watch* const watch = this_watch;
   if (watch == nullptr) return allocate_general(bytes, nullptr, 0);
@@ -72,10 +72,11 @@ void free_single(block_header* header) noexcept {
   ::operator delete(header);
 }
 
-/// The free lists of one thread. When the thread ends its cache waits for the next new thread,
+/// The free lists of one thread. When the thread ends, its cache is kept for the next new thread,
 /// because blocks in use elsewhere still name it as their owner.
 class block_cache {
  public:
+  /// Returns a free block of the class; allocates one if there is none.
   void* take(std::uint32_t size_class) {
     if (free_node* node = free_[size_class]; node != nullptr) [[likely]] {
       free_[size_class] = node->next;
@@ -88,7 +89,8 @@ class block_cache {
     free_[size_class] = ::new (block) free_node{free_[size_class]};
   }
 
-  /// Keeps a block of `owner` until a batch is worth one atomic exchange with it.
+  /// Collects blocks of `owner`, and returns them as a batch of `returned_batch` (or when a block
+  /// of another owner comes), so that the atomic exchange is paid once for each batch.
   void give_back(void* block, block_cache* owner) noexcept {
     if (outgoing_owner_ != owner) {
       flush();
@@ -99,6 +101,7 @@ class block_cache {
     if (outgoing_count_ == returned_batch) flush();
   }
 
+  /// Returns the collected blocks to their owner.
   void flush() noexcept {
     if (outgoing_count_ == 0) return;
     outgoing_owner_->take_back(outgoing_head_, outgoing_tail_);
@@ -106,8 +109,8 @@ class block_cache {
     outgoing_count_ = 0;
   }
 
-  /// Takes a chain that other threads freed. Any thread; the release pairs with the exchange in
-  /// take_slow.
+  /// Takes back a chain of blocks that another thread has freed. Thread: any; the release pairs
+  /// with the exchange in take_slow().
   void take_back(free_node* head, free_node* tail) noexcept {
     free_node* expected = returned_.load(std::memory_order_relaxed);
     do {
@@ -121,6 +124,7 @@ class block_cache {
   block_cache* idle_next = nullptr;
 
  private:
+  /// Refills the free lists from the returned blocks; allocates if the class is still empty.
   [[gnu::noinline]] void* take_slow(std::uint32_t size_class) {
     if (this_watch != nullptr) return allocate_single(size_class * class_bytes, size_class);
     free_node* node = returned_.exchange(nullptr, std::memory_order_acquire);
@@ -148,7 +152,7 @@ constinit block_cache* idle_caches = nullptr;
 
 constinit thread_local block_cache* this_cache [[gnu::tls_model("initial-exec")]] = nullptr;
 
-/// The thread's cache has gone to the next thread: destructors of thread-local objects are left.
+/// True once the thread has given its cache up: only destructors of thread-local objects run then.
 constinit thread_local bool this_thread_ends = false;
 
 struct cache_owner {
@@ -201,14 +205,15 @@ void free_block(void* block) noexcept {
     this_cache->give(block, header->size_class);
   } else if (this_cache != nullptr) {
     this_cache->give_back(block, header->owner);
-  } else {  // a thread that never allocated: freeing must not allocate a cache for it
+  } else {  // this thread has no cache, and freeing a block must not allocate one
     free_node* node = ::new (block) free_node{nullptr};
     header->owner->take_back(node, node);
   }
 }
 
 void watch_blocks(block_watch* watch) noexcept {
-  // A watched thread has a cache in which nothing is found and into which nothing is given.
+  // A watched thread uses an empty cache that owns no block, so every block is allocated and freed
+  // one by one.
   static thread_local block_cache nothing;
   static thread_local block_cache* usual = nullptr;
   BECK_ASSERT((watch == nullptr) != (this_watch == nullptr),

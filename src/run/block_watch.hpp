@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A look at the blocks of one thread, for beck/testing/memory.hpp.
+// Counts the blocks of one thread and refuses a chosen one, for beck/testing/memory.hpp.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 namespace beck::detail {
 
 struct block_watch {
-  std::uint64_t allocations = 0;  ///< asked for, whether they were given or not
-  std::uint64_t fail_at = 0;      ///< this one is not given; 0: all are
+  std::uint64_t allocations = 0;  ///< blocks requested, whether they were allocated or refused
+  std::uint64_t fail_at = 0;      ///< the number of the request to refuse; 0: none
   std::uint64_t refused = 0;
   std::size_t bytes_in_use = 0;
   std::size_t bytes_max = 0;
 };
 
-/// From now on the calling thread's blocks come one by one from the general allocator and are
-/// counted in `watch`; nullptr: as usual again. Blocks may outlive their watch.
+/// Starts to count the calling thread's blocks in `watch`: from then on each comes from the general
+/// allocator. nullptr returns the thread to its cache. Blocks may outlive their watch.
 void watch_blocks(block_watch* watch) noexcept;
 
 }  // namespace beck::detail

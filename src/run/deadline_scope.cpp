@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Alarms on the clocks of executors, and the scopes that they stop.
+// Timers on the clocks of executors, and the scopes that they stop.
 #include <beck/detail/deadline_scope.hpp>
 
 #include <beck/detail/block.hpp>
@@ -24,9 +24,10 @@ const executor_table& clock_of(const any_io_executor& executor) {
 }  // namespace
 
 void check_clock(const any_io_executor& executor) { static_cast<void>(clock_of(executor)); }
-/// Where timers expire beside the executor's entries, the end of a timer and its expiry may meet.
-/// So a block of its own waits, goes through the executor, and sees whether the timer is still
-/// there.
+/// The in-flight message of a deadline_timer on an executor whose timers expire concurrently with
+/// its entries. There a deadline_timer may be destroyed while its timer expires. So a block of its
+/// own waits for the time, is posted to the executor, and there finds out whether the
+/// deadline_timer still exists.
 class deadline_timer::expiry_message final : private timer_entry, private queue_entry {
  public:
   static expiry_message* arm(deadline_timer& owner) {
@@ -37,7 +38,7 @@ class deadline_timer::expiry_message final : private timer_entry, private queue_
   }
 
   void disarm() noexcept {
-    home_.table()->disarm(home_.target(), *this);  // from here on it is sent, or never will be
+    home_.table()->disarm(home_.target(), *this);  // from now on `sent_` does not change
     bool last = false;
     {
       const state_guard guard(lock_);
@@ -54,6 +55,7 @@ class deadline_timer::expiry_message final : private timer_entry, private queue_
     expired = &send;
   }
 
+  /// Posts the message to the executor; called when the timer expires.
   static void send(timer_entry& entry, io_loop&, bool shutting_down) noexcept {
     auto& self = static_cast<expiry_message&>(entry);
     if (shutting_down) return;
@@ -62,6 +64,7 @@ class deadline_timer::expiry_message final : private timer_entry, private queue_
     self.home_.post(&self);
   }
 
+  /// Calls the function of the deadline_timer, if that still exists; called on the executor.
   static void arrive(queue_entry* entry, runner* where) {
     auto* self = static_cast<expiry_message*>(entry);
     bool last = false;

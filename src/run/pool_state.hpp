@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The state of a thread_pool: one queue and the threads that sleep for it, under one lock. What
-// wakes a thread does it under the lock, so nothing touches the pool after the last handler that
-// could have ended it.
+// The state of a thread_pool: one queue and a list of sleeping threads, under one lock. Threads are
+// woken under that lock, so no code touches the pool after the last handler that could have ended
+// it.
 #pragma once
 
 #include <atomic>
@@ -18,20 +18,25 @@
 
 namespace beck::detail {
 
+/// The state behind a thread_pool. Thread: any, except for the constructor, the destructor,
+/// add_threads() and join(), which belong to the owner of the pool.
 class pool_state {
  public:
   explicit pool_state(thread_pool& owner) noexcept : owner_(owner) {}
-  /// Requires that nobody is inside. Destroys what is left.
+  /// Destroys the queued entries and the tasks that still live. Requires that no thread is inside.
   ~pool_state();
   pool_state(const pool_state&) = delete;
   pool_state& operator=(const pool_state&) = delete;
 
+  /// Starts `count` threads, which serve the queue until the pool stops.
   void add_threads(std::size_t count, const any_io_executor& executor);
+  /// Serves the queue on the calling thread until the pool stops.
   void attach(const any_io_executor& executor);
   void stop() noexcept;
   void join();
 
   void post(queue_entry* entry);
+  /// Changes the count of outstanding work. At 0 a join() that waits lets the threads end.
   void work(long change) noexcept;
   bool running_here() const noexcept {
     const runner* const where = runner::current();
@@ -41,7 +46,7 @@ class pool_state {
   void disown(owned_tree& tree) noexcept;
   void unhandled(std::exception_ptr error, const std::source_location* spawned_at = nullptr);
   thread_pool& owner() const noexcept { return owner_; }
-  /// Whether this is a child of fork, which has none of the threads.
+  /// Returns whether this is a copy in a child of fork, which has none of the threads.
   bool is_forked_copy() const noexcept { return forks_ != known_fork_count(); }
   thread_pool_stats stats() const;
 
@@ -57,7 +62,7 @@ class pool_state {
     scope ambient;
     std::condition_variable woken;
     bool asleep = false;
-    worker* below = nullptr;  // among the sleepers
+    worker* below = nullptr;  // the next in the stack of sleepers
   };
 
   void serve(worker& me);
@@ -71,11 +76,11 @@ class pool_state {
 
   thread_pool& owner_;
   const unsigned forks_ = fork_count();
-  mutable std::mutex mutex_;  // all below but the trees
+  mutable std::mutex mutex_;  // guards all members below except `threads_` and the trees
   entry_queue queue_;
-  worker* sleepers_ = nullptr;  // the last to fall asleep first: its caches are warmest
-  unsigned waking_ = 0;         // woken and not yet here
-  unsigned busy_ = 0;           // inside a handler
+  worker* sleepers_ = nullptr;  // a stack: the last to fall asleep has the warmest caches
+  unsigned waking_ = 0;         // threads that were woken and do not run yet
+  unsigned busy_ = 0;           // threads inside a handler
   unsigned attached_ = 0;
   bool joining_ = false;
   bool stopped_ = false;
@@ -83,7 +88,8 @@ class pool_state {
   std::condition_variable detached_;
   std::vector<std::thread> threads_;  // touched by the owner only
 
-  /// Reaches 0 only under the lock: whoever takes it there has not yet left the pool.
+  /// Units of outstanding work. Reaches 0 only under the lock, so the thread that takes the last
+  /// unit away cannot find the pool destroyed before it has left it.
   std::atomic<long> work_{0};
 
   std::mutex trees_mutex_;

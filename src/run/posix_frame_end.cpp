@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Room for the ends of frames: pthread_getattr_np(3) says how much a thread's own stack has, and
-// makecontext(3) goes on to pieces from mmap(2). What runs there cannot tell: it is the same
-// thread, and the piece is left before the end of the frame that needed it.
+// Stack for the destruction of coroutine frames. pthread_getattr_np(3) reports the bounds of a
+// thread's own stack; when that runs low, makecontext(3) continues on a piece of memory from
+// mmap(2). The code that runs there sees no difference: the thread is the same, and the piece is
+// left before destroy_with_more_stack() returns.
 #include <beck/detail/frame_end.hpp>
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-// Weak: there in a build with AddressSanitizer.
+// Weak: defined only in a build with AddressSanitizer.
 extern "C" {
 [[gnu::weak]] void __sanitizer_start_switch_fiber(void** fake_stack_save, const void* bottom,
                                                   std::size_t size);
@@ -23,14 +24,15 @@ namespace beck::detail {
 thread_local constinit std::uintptr_t stack_room::floor_ [[gnu::tls_model("initial-exec")]] = 0;
 thread_local constinit std::uintptr_t stack_room::bytes_ [[gnu::tls_model("initial-exec")]] = 0;
 
-/// Another stack, or what is known of this one, for as long as this lives.
+/// Sets the bounds of the stack in use for its lifetime, and restores the previous ones.
 class stack_change {
  public:
   static constexpr std::size_t piece_bytes = 1024 * 1024;
   static constexpr std::size_t guard_bytes = 64 * 1024;  // a multiple of every page size
-  /// What one end needs besides those inside it: the destructors of the user's objects.
+  /// The bytes kept free for the destruction of one frame without the frames nested in it: for the
+  /// destructors of the user's objects.
   static constexpr std::size_t reserve_max = 64 * 1024;
-  /// What is left of a stack that nobody knows, such as a fiber of the user's.
+  /// The bytes assumed to be left of a stack whose bounds are unknown, such as a user's fiber.
   static constexpr std::size_t assumed_bytes = 32 * 1024;
 
   stack_change(std::uintptr_t bottom, std::size_t bytes) noexcept
@@ -44,7 +46,7 @@ class stack_change {
   stack_change(const stack_change&) = delete;
   stack_change& operator=(const stack_change&) = delete;
 
-  /// Of the calling thread, once.
+  /// Asks for the bounds of the calling thread's own stack; needed once for each thread.
   static void learn() noexcept {
     pthread_attr_t attributes;
     if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return;
@@ -55,7 +57,8 @@ class stack_change {
     set(reinterpret_cast<std::uintptr_t>(bottom), bytes);
   }
   static bool is_known() noexcept { return stack_room::bytes_ != 0; }
-  /// Whether the caller runs on the stack that is known, in its lowest part.
+  /// Returns whether the caller runs on the stack whose bounds are known, in the reserve at its
+  /// end.
   static bool is_low() noexcept {
     const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     return stack_room::floor_ - here <= reserve_max;
@@ -74,7 +77,7 @@ class stack_change {
 
 namespace {
 
-/// A piece of stack and the way to it and back.
+/// A piece of stack, and the contexts that lead to it and back.
 struct stack_piece {
   std::coroutine_handle<> frame;
   char* memory;
@@ -84,7 +87,9 @@ struct stack_piece {
   const void* old_bottom = nullptr;
   std::size_t old_bytes = 0;
 
+  /// Destroys the frame on the piece. Returns on the caller's stack.
   void run() noexcept;
+  /// Destroys the frame; called on the piece.
   void arrive() noexcept;
 };
 
@@ -116,7 +121,8 @@ void stack_piece::run() noexcept {
     __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
 }
 
-/// Without memory for a piece the frame ends here, as long as the stack lasts.
+/// Destroys `frame` on a new piece of stack. If there is no memory for one, destroys it on the
+/// caller's stack, which may overflow.
 void destroy_on_piece(std::coroutine_handle<> frame) noexcept {
   constexpr std::size_t bytes = stack_change::guard_bytes + stack_change::piece_bytes;
   void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Results on their way to a coroutine: the slot in which a handler leaves them, and the end of a
-// program that drops a failed one.
+// Results of operations that a coroutine awaits through a handler: the slot in which the handler
+// leaves them, and the end of a program that drops a failed one.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -10,8 +10,9 @@
 #include <beck/detail/result_slot.hpp>
 #include <beck/detail/runner.hpp>
 
-// Getting a result back to what waits: inside the initiation by not suspending, else by a post to
-// where it waits. The initiation may still run on its own thread then; it only looks at its stack.
+// A result that comes inside the initiating call reaches the coroutine at once: it does not
+// suspend. Any other result is posted to the coroutine's executor. The initiating call may still be
+// running on its own thread then; it uses only objects on its stack.
 namespace beck::detail {
 
 scope& ambient_scope() noexcept {
@@ -30,7 +31,7 @@ bool completion_slot::continue_at_once(const initiating_call& call) {
     ++where->counters.inline_completions;
     return true;
   }
-  home.executor().post(this);  // from here on the frame may be gone
+  home.executor().post(this);  // afterwards the frame may be gone
   return false;
 }
 
@@ -40,7 +41,7 @@ void completion_slot::filled() {
     return;
   }
   const outstanding_work home(executor(), true);
-  home.executor().post(this);  // from here on the slot may be gone
+  home.executor().post(this);  // afterwards the slot may be gone
 }
 
 void completion_slot::abandoned() noexcept {
@@ -52,8 +53,8 @@ void completion_slot::abandoned() noexcept {
   run(this, nullptr);
 }
 
-// The end of a program that dropped a failed result; here and not in base/, because only the runner
-// knows whether a coroutine is running or being destroyed.
+// The end of a program that dropped a failed result. It is here and not in base/, because only the
+// runner knows whether a coroutine is running or being destroyed.
 
 void report_dropped(const result_error& error, const std::source_location& at) noexcept {
   const runner* const here = runner::current();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// The runner's delivery of entries, the hop of a coroutine to another executor, and the mark of a
-// call that starts an operation.
+// The runner's delivery of entries, the way of a coroutine through another executor and back, and
+// the mark of a call that starts an operation.
 #include <beck/base/error.hpp>
 #include <beck/detail/initiating_call.hpp>
 #include <beck/detail/runner.hpp>
 #include <beck/detail/schedule_operation.hpp>
 
-// The thread's current runner, and the rare half of resume().
+// The thread's current runner, and the cold half of resume().
 namespace beck::detail {
 
 thread_local constinit runner* runner::current_ [[gnu::tls_model("initial-exec")]] = nullptr;
@@ -21,8 +21,8 @@ void runner::continue_unwound() {
   entry->run(entry, this);
 }
 
-// The way of a hop: one entry, queued once on its way and, if that is another executor, once more
-// at home.
+// A reschedule is one entry: queued once on the executor that it goes through and, if that is not
+// the coroutine's own executor, once more on the latter.
 
 namespace {
 
@@ -31,7 +31,8 @@ constexpr wait_kind waits_elsewhere{[](void*, scope&) noexcept -> scope* { retur
 
 }  // namespace
 
-/// It ends behind what is queued at home.
+/// Refuses the operation in a stopped scope; it completes behind the entries that are queued on the
+/// coroutine's own executor.
 void schedule_operation::refuse() noexcept { refused_ = home_->stop_result(); }
 
 void schedule_operation::throw_refused() const { throw_error(make_error(refused_), "post"); }
@@ -39,7 +40,7 @@ void schedule_operation::throw_refused() const { throw_error(make_error(refused_
 void schedule_operation::take_detour() {
   run = &go_home;
   home_->executor().on_work_started();
-  static_cast<void>(home_->wait_at(this, waits_elsewhere));  // a stop changes nothing
+  static_cast<void>(home_->wait_at(this, waits_elsewhere));  // for dumps: a stop has no effect
   through_.post(this);
 }
 
@@ -55,7 +56,7 @@ void schedule_operation::go_home(queue_entry* entry, runner* where) {
   const outstanding_work home(self->home_->executor(), true);
   if (where == nullptr) return;
   self->run = &resume;
-  home.executor().post(self);  // from here on the frame may be gone
+  home.executor().post(self);  // afterwards the frame may be gone
 }
 
 // The innermost initiating function of each thread.

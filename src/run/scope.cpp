@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Scopes connect a wait with its cancellation: stopping walks from the outermost to the leaf, a
-// scope inside another one passes on what comes from outside.
+// Scopes connect a wait with its cancellation: a stop goes from the outermost scope to the leaf,
+// and an inner scope is stopped with the scope around it.
 #include <beck/base/assert.hpp>
 #include <beck/base/error.hpp>
 #include <beck/detail/inner_scope.hpp>
@@ -9,13 +9,15 @@
 #include "base/use_check.hpp"
 #include "run/stop_walk.hpp"
 
-// Stopping a scope: it and all below are told, scope by scope and without a stack; then what they
-// wait for is cancelled. If that belongs to another context a message goes there and comes back,
-// and until it is back the coroutine does not go on.
+// Stopping a scope has two steps. First the scope and all scopes below it are marked as stopped,
+// one by one and without recursion. Then the operations that they wait for are cancelled. If such
+// an operation belongs to another context, a message goes there and comes back, and the coroutine
+// is not resumed before it is back.
 namespace beck::detail {
 namespace {
 
-/// Without budget nothing finishes inline: the next await comes to where it is refused.
+/// Spends the whole budget, so that no operation completes inline: the next await suspends, and is
+/// refused there because of the stop.
 void forbid_inline(runner* where) noexcept {
   if (where != nullptr) where->charge(runner::budget_per_entry);
 }
@@ -29,8 +31,10 @@ bool scope::stop(stop_reason why) noexcept {
 
 // --- stop_walk -----------------------------------------------------------------------------------
 
-/// An inner scope ends only after it has told the one around it, and a branch after its join point:
-/// these are held until all below them have been told.
+/// Goes down to the first scope below, then to the next ones, and up when there is none left. The
+/// scopes on the way down stay locked, linked by `held_`, until all scopes below them are stopped:
+/// an inner scope needs the lock of the scope around it to end, and a branch that of its join
+/// point, so none of them can end meanwhile.
 bool stop_walk::tell(scope& top, stop_reason why) noexcept {
   forbid_inline(runner::current());  // perhaps a coroutine of this scope is running
   bool first = false;
@@ -54,7 +58,8 @@ bool stop_walk::tell(scope& top, stop_reason why) noexcept {
   return first;
 }
 
-/// Gives the first scope below `at`, if that waits for scopes.
+/// Marks `at` as stopped. If it waits for scopes, returns the first of them, or nullptr if there is
+/// none. If it waits for something else, adds it to the list of finish() and returns nullptr.
 scope* stop_walk::descend(scope& at, stop_reason why) noexcept {
   __atomic_store_n(&at.reason_, static_cast<unsigned char>(why), __ATOMIC_RELAXED);
   if (at.told_.stop_possible()) [[unlikely]]
@@ -83,7 +88,7 @@ void stop_walk::finish() noexcept {
   last_ = nullptr;
   while (scope* const at = first_) {
     first_ = at->held_;
-    at->cancel_leaf();  // it may be gone then
+    at->cancel_leaf();  // afterwards `at` may be gone
   }
   told_.request_all();
 }
@@ -91,14 +96,15 @@ void stop_walk::finish() noexcept {
 stop_token scope::token() {
   if (!told_.stop_possible()) {
     stop_source made;
-    const state_guard guard(lock_);  // a stop that comes meanwhile sees this, or is seen
+    const state_guard guard(lock_);  // a concurrent stop sees the source, or is seen here
     if (stop_requested()) made.request_stop();
     told_ = static_cast<stop_source&&>(made);
   }
   return told_.get_token();
 }
 
-/// Where entries run side by side the wait may be over by now, and the coroutine kept back.
+/// Completes the start of the leaf: cancels the leaf if the scope was stopped meanwhile; resumes
+/// the coroutine if, on a concurrent executor, the wait is over already.
 void scope::make_up_for_start() noexcept {
   state_guard guard(lock_);
   starting_ = false;
@@ -118,14 +124,16 @@ void scope::cancel_leaf() noexcept {
   resume_kept(guard);
 }
 
-/// The coroutine stays until the message has come, so this does, too.
+/// Posts the resumption of a coroutine that resume_carefully() has kept, if there is one. If a
+/// message is in flight, its return resumes the coroutine instead: the message is a member of this
+/// scope, which lives as long as the coroutine waits.
 void scope::resume_kept(state_guard& guard) noexcept {
   if (!pending_ || message_) return;
   message_.emplace(*this, &act_there);
   message_->run = &come_home;
   const any_io_executor home = executor_;
   guard.unlock();
-  home.post(&*message_);  // from here on this may be gone
+  home.post(&*message_);  // afterwards the scope may be gone
 }
 
 void scope::resume_carefully(std::coroutine_handle<> coroutine, runner& where) {
@@ -157,7 +165,7 @@ int scope::explain(int result) noexcept {
   return result == cancelled_result ? stop_result() : result;
 }
 
-// --- what belongs to another context -------------------------------------------------------------
+// --- leaves of another context -------------------------------------------------------------------
 
 void scope::act_on(const any_io_executor& other, void (*there)(void* leaf) noexcept,
                    void* leaf) noexcept {
@@ -177,7 +185,7 @@ void scope::act_there(void* subject) noexcept {
   message.there(message.leaf);
   message.run = &come_home;
   const any_io_executor home = message.owner->executor_;
-  home.post(&message);  // from here on the scope may be gone
+  home.post(&message);  // afterwards the scope may be gone
   home.on_work_finished();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The state that sources, tokens and registrations share: two counts, and a list under a lock that
-// is never held while a registration is called.
+// The state that sources, tokens and registrations share: two counts, and a list of registrations
+// whose lock is never held while one of them is called.
 #include <beck/run/stop_token.hpp>
 
 #include <atomic>
@@ -17,14 +17,14 @@ namespace beck {
 using namespace detail;
 
 struct detail::stop_state {
-  std::atomic<long> references{1};  // release on the way down, acquire by the last
+  std::atomic<long> references{1};  // decrements release; the one that reaches 0 acquires
   std::atomic<long> sources{1};
   std::atomic<bool> requested{false};  // release: pairs with stop_requested()
   const unsigned forks = fork_count();
-  std::mutex mutex;  // of what follows
+  std::mutex mutex;  // guards the members below except `next_in_chain`
   stop_registration* first = nullptr;
-  stop_registration* running = nullptr;
-  std::thread::id runner;
+  stop_registration* running = nullptr;  // the registration that is being called
+  std::thread::id runner;                // the thread that calls it
   stop_state* next_in_chain = nullptr;
 
   static stop_state* make() { return ::new (allocate_block(sizeof(stop_state))) stop_state; }
@@ -47,6 +47,8 @@ struct detail::stop_state {
   }
 };
 
+/// Requests the stop and calls the registrations, one by one and without the lock. Returns false if
+/// a stop was requested before, or if the lock was lost in a fork.
 bool stop_state::request() noexcept {
   std::unique_lock lock(mutex, std::defer_lock);
   if (!take_unless_lost(lock, forks)) return false;
@@ -68,10 +70,10 @@ bool stop_state::request() noexcept {
   return true;
 }
 
-/// False: a stop was requested before.
+/// Lists the registration. Returns false, and does not list it, if a stop was requested before.
 bool stop_state::add(stop_registration& r) noexcept {
   std::unique_lock lock(mutex, std::defer_lock);
-  if (!take_unless_lost(lock, forks)) return true;  // and there will never be one
+  if (!take_unless_lost(lock, forks)) return true;  // no stop can be requested any more
   if (requested.load(std::memory_order_relaxed)) return false;
   r.next_ = first;
   r.link_ = &first;
@@ -80,6 +82,7 @@ bool stop_state::add(stop_registration& r) noexcept {
   return true;
 }
 
+/// Removes the registration. If another thread is calling it, waits until that call has returned.
 void stop_state::remove(stop_registration& r) noexcept {
   std::unique_lock lock(mutex, std::defer_lock);
   if (!take_unless_lost(lock, forks)) return;
@@ -89,10 +92,10 @@ void stop_state::remove(stop_registration& r) noexcept {
   }
   if (running != &r) return;
   if (runner == std::this_thread::get_id()) {
-    *r.gone_ = true;  // it ends inside its own call
+    *r.gone_ = true;  // it is destroyed inside its own call
     return;
   }
-  while (running == &r && forks == known_fork_count()) {  // in a child of fork nobody calls it
+  while (running == &r && forks == known_fork_count()) {  // in a child of fork no thread calls it
     lock.unlock();
     std::this_thread::yield();
     lock.lock();
@@ -129,7 +132,7 @@ void stop_source::release() noexcept {
 
 bool stop_source::request_stop() const noexcept {
   if (state_ == nullptr) return false;
-  const stop_token kept = get_token();  // a call may drop the last source
+  const stop_token kept = get_token();  // a callback may destroy the last source
   return kept.state_->request();
 }
 

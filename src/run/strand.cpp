@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What all copies of a strand share: its queue, the executor below, and the entry that stands in
-// that executor's queue while there is something to run.
+// The state that all copies of a strand share: its queue, the inner executor, and the entry that is
+// queued on the inner executor while the strand has handlers to run.
 #include <beck/run/strand.hpp>
 
 #include <atomic>
@@ -11,7 +11,8 @@
 namespace beck::detail {
 namespace {
 
-/// Counted: by the executors that name it, and once while it is scheduled.
+/// The shared state of a strand. References: one of each executor that names it, and one while it
+/// is scheduled on the inner executor.
 class strand_state final : public queue_entry {
  public:
   static constexpr unsigned handlers_max = 64;
@@ -36,14 +37,15 @@ class strand_state final : public queue_entry {
     const runner* const where = runner::current();
     return where != nullptr && where->is_inside(this);
   }
-  /// The caller goes in without a turn of its own below: nothing stands before it.
+  /// Enters the strand on the calling thread, without queueing on the inner executor. Returns false
+  /// if the strand is not idle, or the caller not inside the inner executor.
   bool enter() noexcept {
     if (runner::current() == nullptr || !inner_.running_in_this_thread() || !queue_.begin())
       return false;
     retain();
     return true;
   }
-  /// Behind what else is queued below, if anything is left.
+  /// Leaves the strand; if it has entries left, posts it behind the entries of the inner executor.
   void go_on() {
     if (queue_.rest()) {
       release();
@@ -83,8 +85,8 @@ class strand_state final : public queue_entry {
     }
   }
 
-  /// The queue below has died, and with it what would have run here. What destroyed handlers post
-  /// is destroyed as well.
+  /// Destroys the queued handlers un-run, because the queue of the inner executor is being
+  /// destroyed. Handlers that they post meanwhile are destroyed as well.
   void destroy_queued() noexcept {
     do {
       while (queue_entry* const oldest = queue_.pop()) oldest->run(oldest, nullptr);
@@ -133,7 +135,7 @@ constexpr executor_table strand_table{
     [](void* self) noexcept { strand_state::from(self).go_on(); },
 };
 
-/// Without a clock of its own: the same table but for that.
+/// Returns `table` without a clock, for inner executors that have none.
 constexpr executor_table without_clock(executor_table table) noexcept {
   table.now = nullptr;
   table.arm = nullptr;
@@ -142,6 +144,7 @@ constexpr executor_table without_clock(executor_table table) noexcept {
 }
 const executor_table strand_table_without_clock = without_clock(strand_table);
 
+/// Returns `table` for inner executors whose timers expire concurrently with their entries.
 constexpr executor_table over_several_threads(executor_table table) noexcept {
   table.expires_beside = true;
   return table;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// The queue of a strand: one word tells whether anybody is in charge of the strand and holds what
-// came from outside, a plain list holds what is in order already. The atomic is a parameter, so
-// that a checker can put its own below and try every interleaving.
+// The queue of a strand. One atomic word tells whether a thread owns the queue, and holds the
+// entries pushed by other threads, newest first; a plain list holds the entries that are in order
+// already. The atomic is a template parameter, so that a checker can substitute its own and try
+// every interleaving.
 #pragma once
 
 #include <atomic>
@@ -10,28 +11,29 @@
 
 namespace beck::detail {
 
-/// A first-in, first-out queue of which at most one thread at a time is in charge. Whoever pushes
-/// onto an idle queue is in charge of it, and hands that on by whatever makes another thread go on
-/// (the inner executor), until rest() has given true.
+/// A first-in, first-out queue with at most one owner at a time. A thread that pushes onto an idle
+/// queue becomes its owner. The ownership may pass to another thread if the way there synchronises
+/// both (a post to the inner executor does). It ends when rest() returns true.
 ///
-/// The word: nullptr: nobody is in charge; the mark: somebody is, nothing has come; else the newest
-/// entry of a stack, at whose bottom one of these two lies.
+/// Values of the word: nullptr: the queue has no owner. The mark: it has an owner, and no entry has
+/// been pushed since the owner's last take(). Else the newest entry of a stack, at whose bottom one
+/// of these two values lies.
 template <template <class> class Atomic = std::atomic>
 class basic_strand_queue {
  public:
-  /// Any thread. True: the caller is in charge now.
+  /// Pushes `entry`. Returns true if the caller is the owner now. Thread: any.
   bool push(queue_entry* entry) noexcept {
     queue_entry* newest = word_.load(std::memory_order_relaxed);
     do {
       entry->next = newest;
-      // Release pairs with take(). Acquire pairs with rest(): what the last one in charge did
-      // happens before what this one does.
+      // Release pairs with take(). Acquire pairs with rest(): the actions of the last owner happen
+      // before those of this one.
     } while (!word_.compare_exchange_weak(newest, entry, std::memory_order_acq_rel,
                                           std::memory_order_relaxed));
     return newest == nullptr;
   }
 
-  /// Any thread. True: nobody was in charge, and the caller is now.
+  /// Returns true if the queue was idle, and the caller is its owner now. Thread: any.
   bool begin() noexcept {
     queue_entry* expected = nullptr;
     return word_.compare_exchange_strong(expected, in_charge(),
@@ -39,21 +41,21 @@ class basic_strand_queue {
                                          std::memory_order_relaxed);
   }
 
-  /// In charge. An entry that was pushed before, in the sense of happens-before, goes first: then
-  /// the word shows it, so a relaxed load is enough.
+  /// Pushes `entry` onto the list. Thread: the owner. Entries that other threads pushed before, in
+  /// the sense of happens-before, stay before it: the word shows them, so a relaxed load is enough.
   void push_in_charge(queue_entry* entry) noexcept {
     if (word_.load(std::memory_order_relaxed) != in_charge()) take();
     ordered_.push(entry);
   }
 
-  /// In charge. The oldest entry, or nullptr.
+  /// Removes the oldest entry and returns it; nullptr if there is none. Thread: the owner.
   queue_entry* pop() noexcept {
     if (ordered_.empty() && !take()) return nullptr;
     return ordered_.pop();
   }
 
-  /// In charge. True: nothing is left and nobody is in charge any more; the queue may be gone
-  /// already.
+  /// Gives the ownership up if the queue is empty, and returns true; the queue may be destroyed by
+  /// then. Returns false if there are entries left. Thread: the owner.
   bool rest() noexcept {
     if (!ordered_.empty()) return false;
     queue_entry* expected = in_charge();
@@ -65,7 +67,8 @@ class basic_strand_queue {
  private:
   static queue_entry* in_charge() noexcept { return &mark_; }
 
-  /// Puts what has come behind what is in order; false if nothing had.
+  /// Moves the pushed entries, oldest first, to the end of the list; returns false if there were
+  /// none.
   bool take() noexcept {
     if (word_.load(std::memory_order_relaxed) == in_charge()) return false;
     queue_entry* newest = word_.exchange(in_charge(),

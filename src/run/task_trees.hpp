@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The trees of tasks that a context owns until they have finished, newest first: a context that is
-// destroyed destroys them in that order, one after the other and never recursively. And the end of
-// a program whose exception no handler takes.
+// The trees of tasks that a context owns until they have finished, newest first: the destructor of
+// a context destroys them in that order, one after the other and never recursively. Also the end of
+// a program with an exception that no handler takes.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace beck::detail {
 
-/// Not thread-safe; a tree takes itself out with owned_tree::unlink().
+/// A list of trees, newest first. A tree removes itself with owned_tree::unlink(). Not thread-safe.
 class task_trees {
  public:
   bool empty() const noexcept { return newest_ == nullptr; }
@@ -23,20 +23,22 @@ class task_trees {
     if (newest_ != nullptr) newest_->link = &tree.older;
     newest_ = &tree;
   }
-  /// Takes out the newest, which is to be destroyed; nullptr: there is none.
+  /// Removes the newest tree and returns it, so that the caller destroys it; nullptr if there is
+  /// none.
   owned_tree* take_newest() noexcept {
     owned_tree* const tree = newest_;
     if (tree != nullptr) tree->unlink();
     return tree;
   }
-  /// Calls `see(const owned_tree&)` for each, oldest first.
+  /// Calls `see(const owned_tree&)` for each tree, oldest first.
   template <class See>
   void each(See&& see) const noexcept {
     const owned_tree* at = newest_;
     while (at != nullptr && at->older != nullptr) at = at->older;
     while (at != nullptr) {
       see(*at);
-      // What points to a tree is the first member of the next newer one, or `newest_`.
+      // A tree's `link` is the address of `newest_` or of `older`, the first member of the next
+      // newer tree.
       at = at->link == &newest_ ? nullptr : reinterpret_cast<const owned_tree*>(at->link);
     }
   }
@@ -46,10 +48,8 @@ class task_trees {
   std::uint64_t adopted_ = 0;
 };
 
-// The last word on an exception that nobody takes.
-
-/// Prints what escaped a detached task (and where that was spawned), or a handler of a pool, to
-/// stderr and calls std::terminate.
+/// Prints the exception that escaped a detached task (and where that was spawned), or a handler of
+/// a pool, to stderr, and calls std::terminate.
 [[noreturn]] void terminate_unhandled(std::exception_ptr error,
                                       const std::source_location* spawned_at = nullptr) noexcept;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// How a pool's threads share one queue: at most one thread is on its way at a time; it wakes the
-// next if it leaves something behind.
+// How a pool's threads share one queue: at most one woken thread is on its way to the queue at a
+// time; when it takes an entry and leaves others behind, it wakes the next thread.
 #include <beck/run/thread_pool.hpp>
 
 #include <algorithm>
@@ -52,6 +52,7 @@ void pool_state::serve(worker& me) {
   stats_.delivered += std::exchange(me.run.counters.delivered, 0);
 }
 
+/// Runs the oldest entry, without the lock. Requires that there is one.
 void pool_state::run_one(worker& me, std::unique_lock<std::mutex>& lock) {
   queue_entry* const entry = queue_.pop();
   if (!queue_.empty()) wake_one();
@@ -79,7 +80,8 @@ void pool_state::wake_one() noexcept {
   if (sleepers_ != nullptr && waking_ == 0) wake(*sleepers_);
 }
 
-/// Under the lock, which keeps the sleeper and the pool alive until it has been told.
+/// Wakes `next`, which must be the first sleeper. Requires the lock, which keeps the sleeper and
+/// the pool alive until it has been notified.
 void pool_state::wake(worker& next) noexcept {
   sleepers_ = next.below;
   next.asleep = false;
@@ -92,6 +94,7 @@ bool pool_state::out_of_work() const noexcept {
   return queue_.empty() && busy_ == 0 && work_.load(std::memory_order_relaxed) == 0;
 }
 
+/// Stops the pool: all threads leave serve() after their current entry. Requires the lock.
 void pool_state::finish() noexcept {
   stopped_ = true;
   while (sleepers_ != nullptr) wake(*sleepers_);
@@ -118,7 +121,7 @@ void pool_state::join() {
   detached_.wait(lock, [this] { return attached_ == 0; });
 }
 
-// --- what is given to them -----------------------------------------------------------------------
+// --- entries, work and trees ---------------------------------------------------------------------
 
 void pool_state::post(queue_entry* entry) {
   const std::lock_guard lock(mutex_);
@@ -129,7 +132,7 @@ void pool_state::post(queue_entry* entry) {
 void pool_state::work(long change) noexcept {
   long seen = work_.load(std::memory_order_relaxed);
   while (seen + change > 0) {
-    // acq_rel: whoever takes the count to zero is seen to have done what it did before.
+    // acq_rel: the thread that takes the count to 0 sees the effects of all that changed it before.
     if (work_.compare_exchange_weak(seen, seen + change, std::memory_order_acq_rel,
                                     std::memory_order_relaxed)) {
       return;
@@ -189,7 +192,7 @@ void pool_state::destroy_queued() noexcept {
   }
 }
 
-// --- the public face -----------------------------------------------------------------------------
+// --- thread_pool ---------------------------------------------------------------------------------
 
 namespace {
 pool_state& pool_from(void* self) noexcept { return *static_cast<pool_state*>(self); }
@@ -231,7 +234,8 @@ thread_pool::thread_pool(std::size_t threads) : state_(new pool_state(*this)) {
 }
 
 thread_pool::~thread_pool() {
-  // Any of the threads may have been in the middle of something at the fork: nothing is touched.
+  // In a child of fork: a thread of the parent may have held the lock or been changing the state at
+  // the fork, so the state is left as it is.
   if (state_->is_forked_copy()) return;
   stop();
   join();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The relay between a stop token and a scope. It is a block of its own because the scope may end
-// while the message is on its way: then the message finds nobody, and frees the block.
+// while the message is in flight: then the message finds no scope, and frees the block.
 #include <beck/detail/token_scope.hpp>
 
 #include <beck/detail/block.hpp>
@@ -19,9 +19,9 @@ class stop_relay final : private stop_registration, private queue_entry {
     return relay;
   }
 
-  /// By who runs inside the scope's executor: the scope ends.
+  /// Cuts the relay off from its scope, which ends. Thread: inside the scope's executor.
   void disconnect() noexcept {
-    remove();  // from here on nobody sends
+    remove();  // from now on send() is not called
     bool last = false;
     {
       const state_guard guard(lock_);
@@ -35,6 +35,7 @@ class stop_relay final : private stop_registration, private queue_entry {
   explicit stop_relay(scope& to) noexcept
       : scope_(&to), executor_(to.executor()), lock_(executor_.table()->concurrent) {}
 
+  /// Posts the message to the executor; called by the thread that requests the stop.
   static void send(stop_registration& base) noexcept {
     auto& self = static_cast<stop_relay&>(base);
     self.sent_ = true;  // remove() waits for this function, so disconnect() sees it
@@ -43,6 +44,7 @@ class stop_relay final : private stop_registration, private queue_entry {
     home.post(&self);
   }
 
+  /// Stops the scope, if that still exists; called on the executor.
   static void arrive(queue_entry* entry, runner* where) {
     auto* self = static_cast<stop_relay*>(entry);
     bool last = false;

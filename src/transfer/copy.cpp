@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The ladder of a copy: mechanisms are tried from the best one down, each from where the last one
-// got to, and a call that blocks is made by a thread of the context's pool, a chunk at a time.
+// The mechanisms of a copy: the best one is tried first, and if the kernel refuses it, reads and
+// writes continue where it stopped. A call that blocks is made by a thread of the context's pool,
+// one chunk at a time.
 #include <beck/transfer/copy.hpp>
 
 #include <cerrno>
@@ -11,11 +12,12 @@ namespace beck {
 using namespace detail;
 namespace {
 
-/// About 2 ms of memory bandwidth: what a cancel waits for, and enough to hide the way to a thread.
+/// The bytes of one call, which takes about 2 ms at memory bandwidth: a cancellation waits for one
+/// call, and the call is long enough to hide the cost of the way to a thread.
 constexpr std::size_t chunk_bytes = std::size_t{8} << 20;
 constexpr std::uint64_t offset_max = INT64_MAX;
 
-/// One call on a thread.
+/// The arguments of one call on a pool thread.
 struct kernel_chunk {
   transfer_mechanism how;
   int from;
@@ -42,7 +44,8 @@ std::ptrdiff_t perform_chunk(system& sys, io_op& op) noexcept {
   return -EOPNOTSUPP;
 }
 
-/// The next data of a source with holes.
+/// The search for the next data of a source with holes, from `begin`; the data found is [begin,
+/// end).
 struct data_search {
   int fd;
   std::uint64_t begin;
@@ -53,7 +56,7 @@ std::ptrdiff_t perform_search(system& sys, io_op& op) noexcept {
   return sys.find_data(s.fd, s.begin, s.begin, s.end);
 }
 
-/// The pipe of a splice.
+/// The pipe of a splice, open if it is wanted.
 class own_pipe {
  public:
   explicit own_pipe(system& sys, bool wanted) noexcept
@@ -77,13 +80,14 @@ class own_pipe {
   int result_;
 };
 
-/// Whether an error says that the kernel cannot do it for these two, not that it went wrong.
+/// Returns whether `ec` says that the kernel does not offer the mechanism for these two files, and
+/// not that the transfer failed.
 bool is_refusal(const error_code& ec) noexcept {
   if (ec.category() != std::system_category()) return false;
   switch (ec.value()) {
     case EINVAL:      // devices, /proc, a target that appends
     case EXDEV:       // two file systems
-    case EOPNOTSUPP:  // and simulations
+    case EOPNOTSUPP:  // simulations, too
     case ENOSYS:
     case EPERM:   // a sandbox
     case EBADF:   // copy_file_range(2): a target that appends
@@ -95,6 +99,8 @@ bool is_refusal(const error_code& ec) noexcept {
   }
 }
 
+/// Changes the mechanism to reads and writes. Returns false if the options do not allow it, or it
+/// is in use already.
 bool step_down(copy_work& work) noexcept {
   const bool may = work.how.only() == transfer_mechanism::automatic &&
                    work.mechanism != transfer_mechanism::read_write;
@@ -102,8 +108,8 @@ bool step_down(copy_work& work) noexcept {
   return may;
 }
 
-/// A source that has no more, though more was wanted. copy_file_range(2) says so of many files that
-/// are no regular ones, too: reading tells.
+/// Handles a call that found no more data before the limit. copy_file_range(2) returns 0 for many
+/// files that are not regular, too: if the mechanism can be changed, a read finds out.
 void meet_end(copy_work& work) noexcept {
   if (step_down(work)) return;
   if (work.open_ended) {
@@ -113,7 +119,8 @@ void meet_end(copy_work& work) noexcept {
   }
 }
 
-/// Copies up to `end`, or until the mechanism is refused.
+/// Copies the bytes before `end` by calls of the kernel, until they are copied, the mechanism is
+/// refused, or an error occurs.
 task<> copy_chunks(copy_work& work, std::uint64_t end) {
   kernel_chunk chunk{work.mechanism, work.from.fd, work.to.fd};
   const own_pipe pipe(work.loop().sys(), work.mechanism == transfer_mechanism::splice);
@@ -136,7 +143,7 @@ task<> copy_chunks(copy_work& work, std::uint64_t end) {
   }
 }
 
-/// A hole before `end` has written nothing.
+/// Extends the target to `end`, since skipping a hole before `end` has written nothing.
 task<> finish_holes(copy_work& work, std::uint64_t end) {
   file_facts facts;
   const std::uint64_t size = work.target_offset(end);
@@ -147,7 +154,8 @@ task<> finish_holes(copy_work& work, std::uint64_t end) {
   work.reach(end);
 }
 
-/// There is no more data: only a hole up to the limit, or the source ends before that.
+/// Handles a source without more data: it has a hole up to the limit, or ends before the limit,
+/// which is an error.
 task<> skip_last_hole(copy_work& work) {
   file_facts facts;
   const int result = work.loop().sys().examine_file(work.from.fd, facts);
@@ -161,7 +169,7 @@ task<> skip_last_hole(copy_work& work) {
   work.fail(error::make_error_code(error::eof));
 }
 
-/// Goes to the next data; gives where that ends.
+/// Moves the position to the next data, and returns the end of that data.
 task<std::uint64_t> skip_hole(copy_work& work) {
   if (!work.keeps_holes) co_return work.limit;
   const std::uint64_t start = work.source_offset(work.position);
@@ -198,7 +206,7 @@ bool overlap(std::uint64_t a, std::uint64_t b, std::uint64_t bytes) noexcept {
   return a < b ? b - a < bytes : a - b < bytes;
 }
 
-/// 0, or why it cannot be.
+/// Chooses the limit and the mechanism. Returns 0, or the error if the copy is not possible.
 int prepare(copy_work& work) noexcept {
   const copy_options& how = work.how;
   file_facts source;
@@ -232,7 +240,7 @@ int prepare(copy_work& work) noexcept {
   return 0;
 }
 
-/// The frame of it all.
+/// The task behind async_copy: holds both descriptors open, copies, and returns the result.
 task<transfer_end> run_copy(descriptor* from, std::uint32_t from_generation, descriptor* to,
                             std::uint32_t to_generation, copy_options how) {
   copy_work work(*from, *to, how);

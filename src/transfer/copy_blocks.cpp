@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Copying by reads and writes: a coroutine for each block of memory takes the next piece of the
-// source, reads it, writes it, and comes back for another one.
+// Copying by reads and writes. There is one coroutine for each block of memory; it takes the next
+// piece of the source, reads it, writes it, and takes another piece.
 #include <vector>
 
 #include <beck/coro/task_group.hpp>
@@ -10,11 +10,12 @@
 namespace beck::detail {
 namespace {
 
+/// One run of copy_blocks(): the pieces that are being copied, one for each coroutine.
 class block_copy {
  public:
   block_copy(copy_work& work, std::uint64_t end)
       : work_(work), next_(work.position), end_(end), pieces_(workers_for(work, end)) {
-    // For the whole copy: no later round has more workers.
+    // The memory is for the whole copy: no later call has more coroutines.
     const std::size_t blocks = workers_for(work, work.limit);
     if (!work.memory) work.memory.emplace(blocks * work.how.block_bytes());
     if (work.memory->data() == nullptr) throw std::bad_alloc();
@@ -22,6 +23,7 @@ class block_copy {
 
   std::size_t workers() const noexcept { return pieces_.size(); }
 
+  /// Copies pieces with block `index` of the memory until there are none left or one fails.
   task<> serve(std::size_t index) {
     piece& mine = pieces_[index];
     char* const memory = work_.memory->data() + index * work_.how.block_bytes();
@@ -40,7 +42,7 @@ class block_copy {
     }
   }
 
-  /// The first byte that is not copied.
+  /// Returns the position of the first byte that is not copied.
   std::uint64_t front() const noexcept {
     std::uint64_t at = next_;
     for (const piece& each : pieces_) {
@@ -57,7 +59,7 @@ class block_copy {
     bool is_open = false;
   };
 
-  /// As many as have something to do.
+  /// Returns the number of coroutines: at most the depth, and at most one for each block to copy.
   static std::size_t workers_for(const copy_work& work, std::uint64_t end) noexcept {
     const std::uint64_t block = work.how.block_bytes();
     const std::uint64_t blocks = (end - work.position + block - 1) / block;
@@ -76,7 +78,8 @@ class block_copy {
     return true;
   }
 
-  /// A direct source is asked for whole sectors; what is too much is left.
+  /// Returns the operation that reads the piece. A direct source is asked for whole sectors, and
+  /// serve() ignores the bytes behind the piece.
   file_transfer read_piece(const piece& mine, char* memory) const noexcept {
     std::size_t bytes = mine.bytes;
     if (const std::size_t sector = work_.from.offset_alignment; sector != 0) {
@@ -94,9 +97,11 @@ class block_copy {
     return op;
   }
 
+  /// Handles a read that ended with `ec` after `have` bytes of the piece. The end of an open-ended
+  /// source becomes the limit of the copy; other errors fail it.
   void end_at(piece& mine, std::size_t have, const error_code& ec) noexcept {
     const bool is_end = ec == error::eof;
-    if (is_end && have == mine.bytes) return;  // of a direct read behind what was wanted
+    if (is_end && have == mine.bytes) return;  // a direct read met the end behind the piece
     if (!is_end || !work_.open_ended) return work_.fail(ec);
     work_.limit = end_ = next_ = mine.begin + have;
     mine.bytes = have;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// Two pumps side by side. A pump splices from its source into a pipe and from there to its sink;
-// where the kernel refuses that (EINVAL), what is in the pipe is read and the rest goes through a
-// buffer.
-#include <beck/base/assert.hpp>
+// Two pumps run concurrently. A pump splices from its source into a pipe and from there to its
+// sink. If the kernel refuses that (EINVAL, EPERM or ENOSYS), the bytes in the pipe are read and
+// written, and the rest goes through a buffer.
 #include <beck/transfer/relay.hpp>
 
 #include <vector>
 
+#include <beck/base/assert.hpp>
 #include <beck/coro/when_all.hpp>
 #include <beck/io/pipe.hpp>
 #include <beck/io/read_write.hpp>
@@ -18,7 +18,7 @@ namespace beck {
 using namespace detail;
 namespace {
 
-/// What a pipe holds by default: asking for more would not move more.
+/// The default capacity of a pipe: a splice of more bytes would not move more.
 constexpr std::size_t pipe_bytes = 65'536;
 constexpr int ends_sending = 1;  // SHUT_WR
 
@@ -27,8 +27,9 @@ struct relay_state {
   stream_object& b;
   const relay_options& how;
   relay_report report;
-  error_code error;  // the first one: the relay is over
+  error_code error;  // the first one, which ends the relay
 
+  /// Ends the relay with `ec`, unless it has failed before, and cancels the waits of both pumps.
   void fail(error_code ec) {
     if (error) return;
     error = ec;
@@ -44,7 +45,7 @@ struct relay_state {
   }
 };
 
-/// One direction.
+/// The parts of the pump of one direction.
 struct pump_parts {
   relay_state& all;
   stream_object& from;
@@ -52,15 +53,18 @@ struct pump_parts {
   relay_direction& way;
 };
 
+/// Passes the end of the source on to the sink, as the end of its sending side.
 void pass_end_on(const pump_parts& pump) {
   const descriptor& d = *pump.to.slot();
-  // A stream that is no socket has no such end (ENOTSOCK); a connection may be gone (ENOTCONN).
+  // The result is ignored: a stream that is no socket has no sending side (ENOTSOCK), and a
+  // connection may be gone (ENOTCONN).
   if (d.fd >= 0) static_cast<void>(d.loop->sys().shutdown(d.fd, ends_sending));
   pump.way.ended = true;
   pump.all.how.tell(pump.all.report);
 }
 
-/// True: the direction is over, well or not; false: it goes on.
+/// Returns whether the direction is over, by its end or by an error, after a step that ended with
+/// `ec`.
 bool is_over(const pump_parts& pump, const error_code& ec) {
   if (ec == error::eof) {
     pass_end_on(pump);
@@ -70,8 +74,8 @@ bool is_over(const pump_parts& pump, const error_code& ec) {
   return ec || pump.all.error;
 }
 
-/// Whether the kernel, or a filter, does not splice these two; what is a fault of theirs a buffer
-/// will meet, too.
+/// Returns whether `ec` says that the kernel, or a filter, does not splice these two streams. An
+/// error of a stream itself may look the same; the buffered pump then meets it, too.
 bool is_refusal(const error_code& ec) noexcept {
   return ec == error::invalid_argument || ec == error::no_permission || ec == make_error(-ENOSYS);
 }
@@ -92,7 +96,8 @@ task<> pump_buffered(const pump_parts& pump) {
   }
 }
 
-/// What is in the pipe goes on through a buffer.
+/// Moves the `bytes` bytes in the pipe to the sink through a buffer. Returns false if that ends the
+/// direction.
 task<bool> empty_pipe(const pump_parts& pump, readable_pipe& out, std::size_t bytes) {
   std::vector<char> room(bytes);
   auto [ec, n] = co_await async_read(out, buffer(room));
@@ -101,7 +106,8 @@ task<bool> empty_pipe(const pump_parts& pump, readable_pipe& out, std::size_t by
   co_return goes_on;
 }
 
-/// False: the kernel does not splice these two, and all that was taken has been passed on.
+/// Splices until the direction is over, and returns true; returns false if the kernel does not
+/// splice these two streams. Then all bytes that were taken from the source have been passed on.
 task<bool> pump_spliced(const pump_parts& pump, readable_pipe& out, writable_pipe& in) {
   const bool may_change = pump.all.how.only() != relay_mechanism::splice;
   constexpr auto own_reader = splice_operation::ends::own_reader;
@@ -123,6 +129,7 @@ task<bool> pump_spliced(const pump_parts& pump, readable_pipe& out, writable_pip
   co_return true;
 }
 
+/// Moves bytes in one direction until it is over: by splices if possible, else through a buffer.
 task<> pump(pump_parts parts) {
   if (parts.all.error) co_return;
   if (parts.all.how.only() != relay_mechanism::buffer) {

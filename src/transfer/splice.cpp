@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A splice needs two streams to be ready, and its EAGAIN does not say which one is not: poll(2) is
-// asked, and the operation waits on that side as any other wait does.
+// A splice needs two ready streams, and its EAGAIN does not tell which of them is not ready. So
+// poll(2) is called, and the operation waits for the stream that is not, as any other wait does.
 #include <beck/transfer/splice.hpp>
 
 #include <cerrno>
@@ -10,7 +10,8 @@
 namespace beck::detail {
 namespace {
 
-/// 0, or why not. A slot that was closed may be another object's by now.
+/// Returns 0 if the stream can be used, else the error. `life` is the generation of the slot when
+/// the operation began: a closed slot may belong to another object by now.
 int usable(const descriptor& d, std::uint32_t life) noexcept {
   if (d.generation != life) return cancelled_result;
   if (d.fd < 0 || is_closing(d)) return -EBADF;
@@ -19,7 +20,8 @@ int usable(const descriptor& d, std::uint32_t life) noexcept {
 
 }  // namespace
 
-/// The result, or -EAGAIN: `target` and `kind` say what to wait for.
+/// Moves bytes and returns the result; or returns -EAGAIN, with the next wait in `target` and
+/// `kind`.
 int splice_operation::move() noexcept {
   system& sys = from_->loop->sys();
   runner& where = *runner::current();
@@ -30,7 +32,7 @@ int splice_operation::move() noexcept {
   while (total_ != bytes_) {
     const std::ptrdiff_t moved =
         sys.splice(from_->fd, to_->fd, bytes_ - total_, known_ == ends::own_reader);
-    if (moved == -EAGAIN && were_ready) return -EINVAL;  // at an urgent mark: a read goes past it
+    if (moved == -EAGAIN && were_ready) return -EINVAL;  // an urgent mark; a read goes past it
     if (moved == -EAGAIN) {
       were_ready = !choose_side();
       if (were_ready) continue;
@@ -41,7 +43,7 @@ int splice_operation::move() noexcept {
     total_ += static_cast<std::size_t>(moved);
     where.charge(static_cast<unsigned>(static_cast<std::size_t>(moved) / runner::bytes_per_weight));
     if (!all_) break;
-    if (total_ != bytes_ && !where.spend(runner::call_weight)) {  // others first
+    if (total_ != bytes_ && !where.spend(runner::call_weight)) {  // let other entries run first
       target = from_;
       kind = op_kind::wait_read;
       return -EAGAIN;
@@ -50,7 +52,8 @@ int splice_operation::move() noexcept {
   return 0;
 }
 
-/// False: both are ready.
+/// Sets `target` and `kind` to a wait for the stream that is not ready. Returns false, and changes
+/// nothing, if both are ready.
 bool splice_operation::choose_side() noexcept {
   io_loop& loop = *from_->loop;
   const bool readable = loop.sys().poll(from_->fd, poll_in, INT64_MIN) != 0;
@@ -63,7 +66,8 @@ bool splice_operation::choose_side() noexcept {
   return true;
 }
 
-/// The first attempt: as move(), if the caller may touch the loop and has budget.
+/// Makes the first attempt: as move(). Returns -EAGAIN without an attempt if the caller may not
+/// touch the loop or has spent its budget.
 int splice_operation::try_now() noexcept {
   from_life_ = from_->generation;
   to_life_ = to_->generation;
@@ -87,7 +91,7 @@ void splice_operation::begin() noexcept {
   outer_ = complete;
   complete = &step;
   if (here) return start_operation(*this);
-  state = op_state::finished;  // between two steps: a cancel leaves its flag
+  state = op_state::finished;  // as between two steps: a cancellation only sets its flag
   flags = 0;
   complete_later(*this, 0);
 }
@@ -116,7 +120,8 @@ void splice_operation::step(queue_entry* entry, runner* where) {
       const library_use going_on;
       start_operation(*self);
     };
-    // Of a shared loop with its lock, which a cancel takes too: the side that it waits for changes.
+    // On a shared loop with the lock, which a cancellation takes too: the operation may change the
+    // stream that it waits for.
     io_loop& loop = *self->from_->loop;
     loop.runs_alone() ? go_on(loop) : static_cast<void>(loop.as_runner(go_on));
     if (waits) return;

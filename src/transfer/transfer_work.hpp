@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Work of transfers that outlives a call: the descriptors of both sides with their generations, and
-// the state of one async_copy.
+// The parts that several transfers share: a guard that keeps a descriptor open, memory for blocks,
+// and the state of one async_copy.
 #pragma once
 
 #include <algorithm>
@@ -18,16 +18,18 @@
 #include "base/fork_count.hpp"
 #include "io/loop/io_loop.hpp"
 
-// What the operations of this folder are made of: descriptors that stay open while a thread uses
-// their numbers, calls on such a thread, memory for blocks, and the way from a task's end to the
-// handler of an operation.
+// The building blocks of the operations of this folder: descriptors that stay open while a pool
+// thread uses their numbers, memory for blocks, and the way from the end of a task to the handler
+// of an operation.
 namespace beck::detail {
 
-/// Keeps the number of a descriptor from being closed: a close() meanwhile takes effect, and the
-/// number goes with this. Thread: on the runner of the loop.
+/// Keeps the file descriptor of `d` open for its lifetime. A close() meanwhile takes effect for the
+/// object at once; the number is closed by the destructor of this guard. Thread: the one that runs
+/// the loop.
 class open_hold {
  public:
-  /// `generation`: of the slot when the operation was made.
+  /// Holds `d` if it is open. `generation` is that of the slot when the operation was made: if it
+  /// differs, the slot belongs to another object by now.
   open_hold(descriptor& d, std::uint32_t generation) noexcept : d_(d) {
     d.loop->as_runner([&](io_loop&) {
       result_ = d.generation != generation || is_closing(d) ? cancelled_result
@@ -37,7 +39,7 @@ class open_hold {
     });
   }
   ~open_hold() {
-    if (result_ < 0 || forks_ != fork_count()) return;  // a child of fork counts from 0
+    if (result_ < 0 || forks_ != fork_count()) return;  // in a child of fork the count is 0 again
     d_.loop->as_runner([this](io_loop& loop) {
       --d_.in_kernel;
       loop.close_if_idle(d_);
@@ -46,7 +48,8 @@ class open_hold {
   open_hold(const open_hold&) = delete;
   open_hold& operator=(const open_hold&) = delete;
 
-  /// 0, or why it is not open.
+  /// Returns 0 if the descriptor is held, else the error: cancelled_result if the object was
+  /// closed, -EBADF if it was not open.
   int result() const noexcept { return result_; }
 
  private:
@@ -55,7 +58,7 @@ class open_hold {
   const unsigned forks_ = fork_count();
 };
 
-/// What an operation of this folder ends with.
+/// The result of an operation of this folder.
 struct transfer_end {
   transfer_end() noexcept {}
   transfer_end(error_code ec, const transfer_report& what) noexcept : error(ec), report(what) {}
@@ -63,14 +66,15 @@ struct transfer_end {
   transfer_report report;
 };
 
-/// The end of the task behind an operation. It is cancelled as the operation is.
+/// The completion handler of the task behind an operation: passes its result to the operation's
+/// handler. A cancellation of the operation reaches the task through the same slot.
 template <class Handler>
 class transfer_handler {
  public:
   explicit transfer_handler(Handler&& done) : done_(static_cast<Handler&&>(done)) {}
   cancellation_slot get_cancellation_slot() const noexcept { return done_.get_cancellation_slot(); }
   void operator()(const std::exception_ptr& error, transfer_end end) {
-    if (error) end.error = error::make_error_code(error::no_memory);  // nothing else is thrown
+    if (error) end.error = error::make_error_code(error::no_memory);  // tasks throw only bad_alloc
     done_(end.error, end.report);
   }
 
@@ -78,22 +82,24 @@ class transfer_handler {
   Handler done_;
 };
 
-/// Where a task runs that works for a loop: one thing at a time.
+/// Returns an executor of the loop on which one handler runs at a time, for the task behind an
+/// operation.
 inline any_io_executor executor_for(io_loop& loop) {
   if (!loop.is_shared()) return loop.executor();
   return make_strand_executor(loop.executor());
 }
 
-/// What options may ask for.
+/// Returns the number of blocks, limited to 1 to 1,024.
 inline std::size_t blocks_within_bounds(std::size_t blocks) noexcept {
   return std::clamp<std::size_t>(blocks, 1, 1024);
 }
+/// Returns the size of a block, limited to one page to 1 GiB and rounded up to whole pages.
 inline std::size_t block_within_bounds(std::size_t bytes) noexcept {
   constexpr std::size_t page = 4096;
   return (std::clamp<std::size_t>(bytes, page, std::size_t{1} << 30) + page - 1) / page * page;
 }
 
-/// Memory that direct transfers accept too; empty if there is none.
+/// Memory whose alignment direct transfers accept too. data() is nullptr if there was no memory.
 class aligned_memory {
  public:
   static constexpr std::align_val_t alignment{4096};
@@ -110,8 +116,7 @@ class aligned_memory {
   char* data_;
 };
 
-// What a copy knows while it runs. Positions count from where the copy begins.
-
+/// The state of one async_copy. Positions count from the first byte that is copied.
 struct copy_work {
   copy_work(descriptor& source, descriptor& target, const copy_options& options) noexcept
       : from(source), to(target), how(options), mechanism(options.only()) {}
@@ -120,14 +125,14 @@ struct copy_work {
   std::uint64_t source_offset(std::uint64_t at) const noexcept { return how.from_offset() + at; }
   std::uint64_t target_offset(std::uint64_t at) const noexcept { return how.to_offset() + at; }
 
-  /// Everything before `at` has been copied, the last of it by `mechanism`.
+  /// Reports that all bytes before `at` have been copied, the last ones by `mechanism`.
   void reach(std::uint64_t at) {
     report.mechanism = mechanism;
     if (at <= report.bytes) return;
     report.bytes = at;
     how.progress().tell(at);
   }
-  /// The first error counts.
+  /// Sets the error of the copy, unless there is one already.
   void fail(const error_code& ec) noexcept {
     if (!error) error = ec;
   }
@@ -135,18 +140,18 @@ struct copy_work {
   descriptor& from;
   descriptor& to;
   const copy_options how;
-  std::uint64_t position = 0;        ///< the front of what is left
-  std::uint64_t limit = to_the_end;  ///< where it ends
-  bool open_ended = false;           ///< the source says by itself where that is
+  std::uint64_t position = 0;        ///< the first byte that is not copied yet
+  std::uint64_t limit = to_the_end;  ///< the end of the copy
+  bool open_ended = false;           ///< the limit is unknown until a read finds the end
   bool in_order = false;             ///< one block at a time
   bool keeps_holes = false;
-  transfer_mechanism mechanism;  ///< that is being tried
+  transfer_mechanism mechanism;  ///< the one in use or being tried
   transfer_report report;
   error_code error;
   deferred_init<aligned_memory> memory;  ///< of the blocks
 };
 
-/// Copies up to `end` by reads and writes, and sets the position.
+/// Copies the bytes before `end` by reads and writes, and sets the position.
 task<> copy_blocks(copy_work& work, std::uint64_t end);
 
 }  // namespace beck::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Files over streams. sendfile(2) does not wait for the stream, but it does for the device: so
-// nothing is sent before it is known to be in memory.
+// Sending files over streams. sendfile(2) does not wait for the stream, but it does wait for the
+// device: so bytes are sent only when they are known to be in memory.
 #include <beck/transfer/transmit.hpp>
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace beck {
 using namespace detail;
 namespace {
 
-/// What is made sure to be in memory and then sent: more than a socket usually takes at once,
-/// little enough that it stays in memory meanwhile.
+/// The bytes that are brought into memory before they are sent: more than a socket usually takes at
+/// once, and few enough to stay in memory until they are sent.
 constexpr std::size_t window_bytes = 262'144;
 constexpr std::uint64_t offset_max = INT64_MAX;
 
@@ -37,25 +37,26 @@ struct transmission {
     report.bytes += bytes;
     how.progress().tell(report.bytes);
   }
-  /// Calls `action` while nobody else can close the stream: a shared loop's other threads could.
+  /// Calls `action` while no other thread can close the stream: on a shared loop under its lock.
   template <class Action>
   void while_open(Action&& action) const noexcept {
     if (loop().runs_alone()) return action();
     static_cast<void>(loop().as_runner([&action](io_loop&) { action(); }));
   }
-  /// Whether the stream and the file take operations now: 0, or why not.
+  /// Returns 0 if the stream and the file can be used now, else the error.
   int usable() const noexcept {
     int result = 0;
     while_open([&] { result = usable_here(); });
     return result;
   }
-  /// The same inside while_open(). A slot that was closed may be another object's by now.
+  /// Returns the result of usable(), for callers inside while_open(). The generation is compared
+  /// because a closed slot may belong to another object by now.
   int usable_here() const noexcept {
     const bool is_gone =
         to.generation != to_life || to.fd < 0 || is_closing(to) || is_closing(from);
     return is_gone ? cancelled_result : to.expired ? timeout_result : 0;
   }
-  /// The first error counts.
+  /// Sets the error of the transmission, unless there is one already.
   void fail(const error_code& ec) noexcept {
     if (!error) error = ec;
   }
@@ -70,15 +71,16 @@ struct transmission {
   error_code error;
 };
 
-/// Around an operation on the stream: on a shared loop another thread may close the stream before
-/// it has begun, and whoever has the slot then would get it.
+/// Keeps the stream open around an operation on it. On a shared loop another thread may close the
+/// stream before the operation has begun, and the operation would then reach the next owner of the
+/// slot.
 class stream_hold {
  public:
   explicit stream_hold(const transmission& work) noexcept {
     refused_ = work.loop().runs_alone() ? 0 : hold_.emplace(work.to, work.to_life).result();
     if (refused_ == 0) refused_ = work.usable();
   }
-  /// 0, or why there is nothing to begin.
+  /// Returns 0 if the operation may begin, else the error.
   int refused() const noexcept { return refused_; }
 
  private:
@@ -110,14 +112,15 @@ bool is_refusal(std::ptrdiff_t result) noexcept {
   }
 }
 
-/// False: the kernel does not do it for these two.
+/// Sends by sendfile(2) until all is sent or an error occurs, and returns true. Returns false if
+/// the kernel does not do that for these two, so that reads and writes continue.
 task<bool> send_file(transmission& work) {
   constexpr auto mechanism = transfer_mechanism::send_file;
   const bool may_change = work.how.only() == transfer_mechanism::automatic;
-  if (may_change && work.from.offset_alignment != 0) co_return false;  // past the memory
+  if (may_change && work.from.offset_alignment != 0) co_return false;  // O_DIRECT: not via memory
   system& sys = work.loop().sys();
   const any_io_executor here = co_await this_coro::executor;
-  std::uint64_t in_memory = 0;  // up to where
+  std::uint64_t in_memory = 0;  // the bytes before this offset are in memory
   while (!work.error && work.left() != 0) {
     const std::uint64_t at = work.begin + work.report.bytes;
     if (in_memory <= at) {
@@ -152,7 +155,7 @@ task<bool> send_file(transmission& work) {
       auto room = co_await void_operation(op_kind::wait_write, &work.to, nullptr, 0);
       if (room.error()) work.fail(room.error());
     } else if (may_change && (is_refusal(r) || r == 0)) {
-      co_return false;  // 0: files of /proc say so, too; reading tells
+      co_return false;  // files of /proc return 0 before their end, too: a read finds out
     } else if (r <= 0) {
       work.fail(make_error(r == 0 ? eof_result : static_cast<int>(r)));
     } else {
@@ -160,7 +163,7 @@ task<bool> send_file(transmission& work) {
       runner& where = *runner::current();
       where.charge(static_cast<unsigned>(r / runner::bytes_per_weight));
       if (where.spend(runner::call_weight)) continue;
-      co_await shield(post(here));  // others first; what was sent is said in any case
+      co_await shield(post(here));  // let others run; shielded, as the result counts bytes sent
       const auto stop = co_await this_coro::cancellation_state;
       if (stop.cancelled() != cancellation_type::none && work.left() != 0)
         work.fail(make_error(cancelled_result));
@@ -171,7 +174,8 @@ task<bool> send_file(transmission& work) {
 
 // --- by reads and writes -------------------------------------------------------------------------
 
-/// A coroutine for each block of memory, in turns: reads go on side by side, writes one by one.
+/// Sends by reads and writes, with one coroutine for each block of memory. Reads run concurrently;
+/// writes take turns, in the order of the file.
 class block_sending {
  public:
   explicit block_sending(transmission& work)
@@ -213,11 +217,11 @@ class block_sending {
       if (have != bytes) work_.fail(got.error());
       turns_[(index + 1) % workers_].set();
     }
-    turns_[(index + 1) % workers_].set();  // for those that the error has not found yet
+    turns_[(index + 1) % workers_].set();  // lets coroutines that wait for their turn see an error
   }
 
  private:
-  /// A direct file is asked for whole sectors.
+  /// Returns the number of bytes to read: a direct file is asked for whole sectors.
   std::size_t rounded(std::size_t bytes) const noexcept {
     const std::size_t sector = work_.from.offset_alignment;
     return sector == 0 ? bytes : std::min(block_, (bytes + sector - 1) / sector * sector);
@@ -228,7 +232,7 @@ class block_sending {
   std::uint64_t begin_;
   std::size_t workers_;
   aligned_memory memory_;
-  std::unique_ptr<auto_reset_event[]> turns_;  // of the workers, to write
+  std::unique_ptr<auto_reset_event[]> turns_;  // each set when its coroutine may write
 };
 
 task<> send_blocks(transmission& work) {
@@ -246,6 +250,7 @@ task<> send_blocks(transmission& work) {
 
 // --- the choice ----------------------------------------------------------------------------------
 
+/// Sets the limit. Returns 0, or the error if the transmission is not possible.
 int prepare(transmission& work) noexcept {
   const auto only = work.how.only();
   if (only == transfer_mechanism::copy_range || only == transfer_mechanism::splice) return -EINVAL;
@@ -261,6 +266,7 @@ int prepare(transmission& work) noexcept {
   return work.usable();
 }
 
+/// The task behind async_transmit: holds the file open, sends, and returns the result.
 task<transfer_end> run_transmission(descriptor* to, std::uint32_t to_life, descriptor* from,
                                     std::uint32_t from_life, std::uint64_t offset,
                                     std::uint64_t bytes, transmit_options how) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The replaced allocation functions. They lie on malloc, so AddressSanitizer still sees every life.
-// They are weak, because ThreadSanitizer links its own, which then win.
+// The replaced allocation functions. They use malloc, so AddressSanitizer still sees every
+// allocation and every free. They are weak, because ThreadSanitizer links its own, which then win.
 #include "support/allocations.hpp"
 
 #include <cstddef>
@@ -33,7 +33,7 @@ allocation_fault::allocation_fault(int n) noexcept {
 allocation_fault::~allocation_fault() { countdown = 0; }
 bool allocation_fault::fired() const noexcept { return has_fired; }
 
-// Null where it fails on purpose or memory is out.
+// Returns null if the allocation is chosen to fail, or there is no memory.
 static void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
   ++count;
   bytes_asked += bytes;

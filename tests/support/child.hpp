@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Runs code in a child process, for cases that change what a process cannot take back, or that
-// must not harm the others: seccomp filters, limits.
+// Runs code in a child process, for cases whose changes to the process cannot be undone, or would
+// affect other cases: seccomp filters, limits.
 #pragma once
 
 #include <cstdio>
@@ -9,12 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/// Of the runtime of the preset coverage, and absent elsewhere.
+/// Defined by the runtime of the preset coverage, and absent elsewhere.
 extern "C" [[gnu::weak]] int __llvm_profile_write_file();
 
 namespace beck::test {
 
-/// Ends a child as _exit(2) does, but writes what ./test --coverage has counted in it.
+/// Ends a child as _exit(2) does, but writes the counters of ./test --coverage first.
 [[noreturn]] inline void exit_child(int status) {
   if (__llvm_profile_write_file != nullptr) __llvm_profile_write_file();
   ::_exit(status);
@@ -25,12 +25,13 @@ struct child_end {
   std::string text;
 };
 
-/// Calls `code(fd)` in a child process that exits with 0 then; what it writes to `fd` is the text.
+/// Calls `code(fd)` in a child process, which then exits with 0. Returns its status, and the text
+/// that it has written to `fd`.
 template <class Code>
 child_end run_child(Code code) {
   int ends[2];
   if (::pipe(ends) != 0) return {-1, {}};
-  std::fflush(nullptr);  // what is buffered would be written twice
+  std::fflush(nullptr);  // otherwise the child would write buffered text a second time
   const pid_t child = ::fork();
   if (child == 0) {
     code(ends[1]);
@@ -47,7 +48,7 @@ child_end run_child(Code code) {
   return end;
 }
 
-/// The text that `code` gives in a child process.
+/// Returns the text that `code` returns in a child process.
 template <class Code>
 std::string said_by_child(Code code) {
   const child_end end = run_child([&code](int fd) {

@@ -36,11 +36,11 @@ enum backend_mask : unsigned {
   everywhere = 7
 };
 
-// The backend of the running conformance case; `automatic` outside one.
+// Returns the backend of the running conformance case; `automatic` outside of such cases.
 backend current_backend();
 
-// Whether BECK_BACKEND=epoll says that this run is meant for epoll. If not, a ring that the kernel
-// refuses is a failure.
+// Returns whether BECK_BACKEND=epoll says that this run is meant for epoll. If not, a ring that the
+// kernel refuses is a failure.
 bool uring_is_switched_off();
 
 // Runs one case of the list: decides whether it applies here, then calls it.
@@ -63,7 +63,7 @@ void run_conformance(void (*body)(backend), backend where, unsigned mask);
   TEST_CASE(sentence "/sim") { ::beck::test::run_conformance(body, ::beck::test::on_sim, mask); } \
   static void body([[maybe_unused]] ::beck::backend where)
 
-// For cases that open a ring by themselves, with what open_probed() gave.
+// For cases that open a ring by themselves, with the result of open_probed().
 #define NEEDS_RING(probed)                                                          \
   do {                                                                              \
     if ((probed).opened) break;                                                     \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// For cases about connecting: a port on which nobody listens, and what a connect to one of several
-// endpoints has come to.
+// For cases about connecting: a port without a listener, and the outcome of a connect to one of
+// several endpoints.
 #pragma once
 
 #include <beck/io/steady_timer.hpp>
@@ -10,7 +10,7 @@
 
 namespace beck::test {
 
-/// It stays bound, without listening.
+/// A port that stays bound and on which no socket listens.
 class deaf_port {
  public:
   explicit deaf_port(io_context& context, const ip::tcp::endpoint& where = loopback_v4())

@@ -47,8 +47,8 @@ struct local_connection {
   local::stream_protocol::socket b;
 };
 
-/// Makes `from` write until neither the operating system nor the peer takes more. Gives the bytes
-/// taken.
+/// Makes `from` write until neither the operating system nor the peer takes more. Returns the
+/// number of bytes taken.
 template <class Socket>
 std::size_t fill(Socket& from) {
   static const char zeros[65536] = {};
@@ -59,13 +59,13 @@ std::size_t fill(Socket& from) {
   return total;
 }
 
-/// What was sent is there afterwards, or as much of it as there is room for. Loopback and UNIX
-/// sockets need nothing for it; in a simulation everything travels for a while.
+/// Lets sent bytes arrive, or as many of them as the receiver has room for. Does nothing on
+/// loopback and UNIX sockets of the kernel, which deliver at once; in a simulation bytes take time.
 inline void let_arrive(io_context& context) {
   if (context.backend_in_use() == backend::sim) tick(context, duration(1'000'000'000));
 }
 
-/// Reads what has arrived, up to the first error, which is returned.
+/// Reads the bytes that have arrived, up to the first error, which is returned.
 template <class Socket>
 error_code drain(io_context& context, Socket& from, std::size_t& bytes) {
   let_arrive(context);
@@ -75,7 +75,7 @@ error_code drain(io_context& context, Socket& from, std::size_t& bytes) {
   while (!ec) {
     bytes += from.read_some(buffer(sink), ec);
     if (ec == error::would_block && context.backend_in_use() == backend::sim) {
-      let_arrive(context);  // what had no room before
+      let_arrive(context);  // lets the bytes arrive that had no room before
       const std::size_t more = from.read_some(buffer(sink), ec);
       bytes += more;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// How a test puts a scripted kernel below the io_uring driver of an ordinary io_context, or a
-// faulty system.
+// Puts a scripted kernel below the io_uring driver of an ordinary io_context, or a faulty system
+// below an io_context.
 #pragma once
 
 #include <beck/io/io_context.hpp>
@@ -20,7 +20,7 @@ struct context_seam {
     return how;
   }
 
-  /// Requires a context without objects.
+  /// Replaces the system of a context. Requires a context without objects.
   static void replace_system(io_context& context, std::unique_ptr<system> with) {
     static_cast<io_loop*>(context.get_executor().target())->system_ = std::move(with);
   }

@@ -28,7 +28,7 @@ struct udp_pair {
   udp::socket b;
 };
 
-/// A port of the loopback that nobody has.
+/// Returns a port of the loopback that no socket has.
 inline udp::endpoint closed_port(io_context& context) {
   return udp::socket(context, any_port_v4()).local_endpoint();
 }

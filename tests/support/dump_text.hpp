@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Dumps as tests compare them: exact, but for the ages, which depend on the machine.
+// Dumps as tests compare them: exact, except for the ages, which depend on the machine.
 #pragma once
 
 #include <beck/io/io_context.hpp>
@@ -9,7 +9,7 @@
 
 namespace beck::test {
 
-// With T for each time: "waiting T for timer: #1 (due in T)".
+// Returns the text with T in place of each time: "waiting T for timer: #1 (due in T)".
 inline std::string without_ages(const std::string& text) {
   static const std::regex age("([0-9.,]+( ms| s| min)? to )?[0-9.,]+ (ms|s|min|h)(?![a-z])");
   return std::regex_replace(text, age, "T");
@@ -21,7 +21,8 @@ inline std::string dump_of(const io_context& ctx) {
   return without_ages(text);
 }
 
-// "conformance/context/dump_test.cpp:17": `line` in the file of the caller.
+// Returns `line` in the file of the caller as dumps print it:
+// "conformance/context/dump_test.cpp:17".
 inline std::string line_of(unsigned line,
                            std::source_location at = std::source_location::current()) {
   const std::string path = at.file_name();

@@ -54,7 +54,8 @@ task<> echo_load::talk(pair& p) {
 }
 
 task<> echo_load::exchange(pair& p, std::string& text) {
-  // Heard while it is sent: more than both directions can hold must go round.
+  // The answer is read while the message is sent, because a message may be larger than the buffers
+  // of both directions together.
   bool sent = false;
   bool over = false;
   auto write = [&]() -> task<> {
@@ -85,7 +86,7 @@ task<> echo_load::exchange(pair& p, std::string& text) {
   if (ec || n != rest.size() || got != text || !sent) ++wrong_;
 }
 
-/// The first bytes of an answer, by one of the other ways to read.
+/// Reads the first bytes of an answer by one of the other ways to read.
 task<> echo_load::hear(pair& p, std::string& text) {
   char one = 0;
   if (p.random.chance(300)) {
@@ -166,7 +167,7 @@ task<> cancelled_reader::read() {
 task<> cancelled_reader::cancel() {
   while (!over_) {
     to_.cancel();
-    // Where every turn takes longer than the pause, a read that each turn cancels is never tried.
+    // If every poll takes longer than the pause, a read that is cancelled in each is never tried.
     const std::size_t before = received_.size();
     const bool until_read = random_.chance(300);
     do {

@@ -21,15 +21,16 @@
 namespace beck::test {
 using namespace detail;
 
-/// Sizes from one byte to more than a socket's buffers, and rooms on both sides of what io_uring
-/// arms.
+/// An echo over several pairs of sockets. Messages have from one byte to more bytes than a socket's
+/// buffers hold; read buffers are smaller and larger than the limit up to which io_uring arms
+/// receives.
 class echo_load {
  public:
   static constexpr int rounds = 6;
 
   echo_load(io_context& context, std::size_t pairs, std::uint64_t seed);
 
-  /// Pairs that carried everything and ended with eof on both sides.
+  /// Returns the number of pairs that carried all bytes and ended with eof on both sides.
   std::size_t finished() const { return finished_; }
   std::size_t wrong_bytes() const { return wrong_; }
 
@@ -58,8 +59,8 @@ class echo_load {
   std::size_t wrong_ = 0;
 };
 
-/// A stream of numbered bytes whose reads are cancelled again and again, in any state they happen
-/// to be in.
+/// A stream of numbered bytes whose reads are cancelled again and again, at random times and so in
+/// different states.
 class cancelled_reader {
  public:
   cancelled_reader(io_context& context, std::uint64_t seed);
@@ -83,7 +84,7 @@ class cancelled_reader {
   bool over_ = false;
 };
 
-/// An operation of every kind that can wait, and what makes it happen.
+/// An operation in flight of every kind that can wait, and the events that complete them.
 class kinds_in_flight {
  public:
   explicit kinds_in_flight(io_context& context);
@@ -91,7 +92,7 @@ class kinds_in_flight {
   std::size_t count() const { return outcomes_.size(); }
   std::size_t completed() const;
   std::size_t succeeded() const;
-  /// Data, room, connections: whatever each of them waits for.
+  /// Causes the event that each of the operations waits for: data, room, a connection.
   void make_all_happen();
 
  private:

@@ -12,7 +12,7 @@
 
 namespace beck::test {
 
-/// Sends a byte through the pair again and again.
+/// Sends one byte to and fro through the pair, without end.
 inline task<> bounce(stream_pair& pair) {
   char byte = 'x';
   for (;;) {
@@ -23,7 +23,7 @@ inline task<> bounce(stream_pair& pair) {
   }
 }
 
-/// Opens a file and reads its beginning, again and again.
+/// Opens a file and reads its beginning, without end.
 inline task<> read_files(io_context& ctx) {
   std::array<char, 4096> space;
   for (;;) {

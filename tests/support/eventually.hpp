@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Waiting for other threads where nothing tells that they are there: a bound, not a measurement.
+// Waits for a state of other threads that cannot be awaited. The time is a bound, not a
+// measurement.
 #pragma once
 
 #include <chrono>
@@ -7,8 +8,8 @@
 
 namespace beck::test {
 
-// Whether `done()` holds at last. False after ten seconds, in which it never did: the case fails
-// instead of hanging.
+// Waits until `done()` returns true, and returns true. Returns false after ten seconds, so that a
+// case fails instead of hanging.
 template <class Done>
 bool eventually(Done done) {
   const auto given_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);

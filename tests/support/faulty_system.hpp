@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The real system, but for calls that a test makes fail.
+// The real system, except for calls that a test makes fail.
 #pragma once
 
 #include <cerrno>
@@ -15,7 +15,7 @@ using namespace detail;
 
 class faulty_system final : public posix_system {
  public:
-  /// The errors (errno values) that the next accepts give.
+  /// The errors (errno values) that the next accepts return.
   std::deque<int> accept_errors;
 
   int accept(int fd) noexcept override {
@@ -25,7 +25,7 @@ class faulty_system final : public posix_system {
     return -error;
   }
 
-  /// How many of the next batches find no room.
+  /// The number of the next batches that find no room.
   int refused_batches = 0;
 
   std::ptrdiff_t send_messages(int fd, message_header* headers,

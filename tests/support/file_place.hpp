@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A directory for the files of one case: real where the kernel is, names only in a simulation.
+// A directory for the files of one case: a real one on a real kernel, only a name in a simulation.
 #pragma once
 
 #include <cstdlib>

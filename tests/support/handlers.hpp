@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Handlers with something to look at: one that must be moved and called once, an allocator that
+// Handlers that tests can observe: one that must be moved and called once, and an allocator that
 // counts.
 #pragma once
 
@@ -12,14 +12,14 @@
 namespace beck::test {
 using namespace detail;
 
-// What has become of a handler.
+// The state of a handler.
 struct handler_life {
   int live = 0;  // objects that are not moved-from
   int calls = 0;
 };
 
-// Wraps a function as a handler that cannot be copied, and that tells how often it was called and
-// whether it still lives. Large enough on request that no recycled block holds it.
+// Wraps a function as a handler that cannot be copied, and that counts its calls and its living
+// objects. With `Padding` it can be made too large for a recycled block.
 template <class F, std::size_t Padding = 1>
 class tracked_handler {
  public:
@@ -50,8 +50,8 @@ tracked_handler<F> tracked(handler_life& life, F function) {
   return {life, std::move(function)};
 }
 
-// Such a handler never fits into a recycled block: each operation with it asks the general
-// allocator.
+// The padding of a handler that never fits into a recycled block: each operation with it asks the
+// general allocator.
 inline constexpr std::size_t unrecycled_bytes = 5000;
 template <class F>
 tracked_handler<F, unrecycled_bytes> large_tracked(handler_life& life, F function) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Cases that pass, fail, skip and die, for harness_test.py, which checks what the harness makes of
-// them. No part of the test suite: half of these are meant to fail.
+// Cases that pass, fail, skip and die, for harness_test.py, which checks how the harness reports
+// them. They are no part of the test suite: half of them are meant to fail.
 #include <atomic>
 #include <cstdlib>
 
@@ -51,7 +51,7 @@ TEST_CASE("waits for ever" * doctest::skip()) {
 
 TEST_CASE("spins for ever" * doctest::skip()) {
   volatile std::atomic<bool> end{false};
-  while (!end.load()) {}  // where ThreadSanitizer lets signals through
+  while (!end.load()) {}  // an atomic load, at which ThreadSanitizer delivers signals
 }
 
 TEST_CASE("waits in a child for ever" * doctest::skip()) {

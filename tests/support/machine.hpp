@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The machine that a conformance case runs on: the real one, or a simulated host on which several
-// contexts can be, and whose signals and date the case decides.
+// The machine that a conformance case runs on: the real one, or a simulated host, which can have
+// several contexts, and whose signals and date are set by the case.
 #pragma once
 
 #include <csignal>
@@ -33,7 +33,7 @@ class machine {
     REQUIRE(::sigqueue(::getpid(), number, with) == 0);
   }
 
-  /// Requires a simulated one.
+  /// Returns the simulated host. Requires a simulation.
   testing::sim::host& host() { return world_->host("machine"); }
   testing::sim::world& world() { return *world_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The main function of every test binary. Signals stay as they are: tests use them, sanitizers
-// explain them, and a binary that one of them ends has no end mark in its report.
+// The main function of every test binary. It handles no signals: tests use them, sanitizers explain
+// them, and a binary that is ended by one has no end mark in its report.
 #define DOCTEST_CONFIG_IMPLEMENT
 #define DOCTEST_CONFIG_NO_POSIX_SIGNALS
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // A user's own executor: a queue that the test runs by hand, and a count of the outstanding work
-// that the library announced to it.
+// that the library has reported to it.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace beck::test {
 using namespace detail;
 
-/// Thread: one.
+/// A queue of functions that run() runs. Thread: one.
 class manual_queue {
   struct item {
     virtual ~item() = default;
@@ -44,7 +44,7 @@ class manual_queue {
 
   executor_type executor() noexcept { return executor_type(*this); }
 
-  /// Runs everything that is queued; gives how much that was.
+  /// Runs all functions that are queued; returns their number.
   std::size_t run() {
     std::size_t count = 0;
     for (; !items_.empty(); ++count) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Who answers lookups in a conformance case. On real backends a scripted system, so that no case
-// depends on the machine's network; in a simulation the world, whose hosts are the names.
+// The name server of a conformance case. On real backends a scripted system answers lookups, so
+// that no case depends on the machine's network; in a simulation the world does, whose hosts are
+// the names.
 #pragma once
 
 #include <netdb.h>
@@ -25,7 +26,7 @@
 namespace beck::test {
 using namespace detail;
 
-/// When a server may answer. It outlives the context that asks.
+/// Decides when a server may answer, and counts the questions. It outlives the context that asks.
 class turns {
  public:
   void be_silent() {
@@ -59,13 +60,13 @@ class turns {
   int asked_ = 0;
 };
 
-/// Knows the hosts it was told of, and one service: http.
+/// A system that looks names up in `hosts`, and knows one service by name: http.
 class scripted_names final : public posix_system {
  public:
   explicit scripted_names(turns& when) : turns_(when) {}
 
   std::map<std::string, std::vector<std::string>> hosts;
-  int status = 0;  ///< of every answer, if it is not 0
+  int status = 0;  ///< the result of every lookup, if it is not 0
 
   int look_up(const name_question& question, name_sink& sink) noexcept override {
     turns_.wait_for_one();
@@ -106,7 +107,7 @@ class scripted_names final : public posix_system {
   turns& turns_;
 };
 
-/// A context and its name server. `there` is a host with two addresses, the v6 one first.
+/// A context and its name server. `there` is a host with two addresses, an IPv6 address first.
 class named_machine {
  public:
   explicit named_machine(int threads = 1)
@@ -129,14 +130,14 @@ class named_machine {
   const std::string& v6() const { return v6_; }
   const std::string& v4() const { return v4_; }
 
-  /// Lookups from now on take long.
+  /// Lets lookups from now on take long.
   void be_silent() {
     if (!is_virtual()) return turns_.be_silent();
     here_.host().inject(testing::sim::fault::call_slow, 1000);
   }
   void speak() { turns_.speak(); }
-  /// The next answers are this: a number of getaddrinfo(3), positive. In a simulation it can only
-  /// be EAI_AGAIN.
+  /// Lets the next lookups fail with `status`, the positive value of an error of getaddrinfo(3). In
+  /// a simulation it can only be EAI_AGAIN.
   void fail(int status) {
     if (script_ != nullptr) {
       script_->status = status;
@@ -149,7 +150,7 @@ class named_machine {
   }
   int asked() { return turns_.asked(); }
 
-  /// Destroys the context while a call is inside the name server, which speaks some time later.
+  /// Destroys the context while a call is inside the name server, which answers later.
   void destroy_context() {
     std::thread speaker([this] { speak(); });
     ctx_.reset();

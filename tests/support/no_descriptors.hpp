@@ -9,7 +9,7 @@
 
 namespace beck::test {
 
-/// Leaves this process `left` descriptors, while it exists.
+/// Limits this process to `left` further descriptors, for its lifetime.
 class no_descriptors {
  public:
   explicit no_descriptors(int left = 0) {
@@ -32,7 +32,7 @@ class no_descriptors {
   no_descriptors(const no_descriptors&) = delete;
   no_descriptors& operator=(const no_descriptors&) = delete;
 
-  /// The limit in force while it exists.
+  /// Returns the limit in force.
   static rlim_t limit() {
     rlimit now{};
     ::getrlimit(RLIMIT_NOFILE, &now);

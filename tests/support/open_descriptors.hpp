@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What descriptors this process has open, from /proc: for cases about leaks and about
+// Lists the open descriptors of this process, from /proc, for cases about leaks and about
 // close-on-exec.
 #pragma once
 

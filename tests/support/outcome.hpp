@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What became of one asynchronous operation, for cases that look at handlers from outside: how
-// often its handler ran, with which error and how many bytes.
+// The outcome of one asynchronous operation, for cases that look at handlers from outside: the
+// number of calls of its handler, its error and its bytes.
 #pragma once
 
 #include <beck/base/error.hpp>
@@ -23,7 +23,7 @@ struct outcome {
   bool aborted() const { return ended_with(error::operation_aborted); }
 };
 
-/// A handler that notes what it is given.
+/// A handler that notes its arguments.
 class note {
  public:
   explicit note(outcome& of) : of_(&of) {}
@@ -40,7 +40,8 @@ class note {
   outcome* of_;
 };
 
-/// Runs handlers one by one until `done()`; false if the context ran out of work before.
+/// Runs handlers one by one until `done()` returns true; returns false if the context ran out of
+/// work before.
 template <class Done>
 bool run_until(io_context& context, Done done) {
   context.restart();
@@ -53,20 +54,21 @@ inline bool run_until(io_context& context, const outcome& one) {
   return run_until(context, [&one] { return one.done(); });
 }
 
-/// Runs until there is nothing left to do.
+/// Runs the context until it is out of work.
 inline void run_all(io_context& context) {
   context.restart();
   context.run();
 }
 
-/// Runs what is ready, so that operations started before are armed, parked or in the kernel
-/// afterwards.
+/// Runs the handlers that are ready; afterwards operations started before are armed, parked or in
+/// the kernel.
 inline void let_settle(io_context& context) {
   context.restart();
   context.poll();
 }
 
-/// Lets time pass, virtual or real, and whatever comes with it: one timer from start to end.
+/// Lets `time` pass, virtual or real, by waiting for a timer, and runs the handlers that become
+/// ready meanwhile.
 inline void tick(io_context& context, duration time = duration(1000)) {
   steady_timer timer(context, time);
   outcome waited;

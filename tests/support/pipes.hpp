@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Both ends of a pipe, for cases that are about something else than making one.
+// Both ends of a pipe, for cases that are not about making pipes.
 #pragma once
 
 #include <beck/io/pipe.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The synchronisation primitives behind one face: something to wait for, which is given to one at a
-// time or to all, so that what they promise in common is tested once for each.
+// The synchronisation primitives behind one interface: a wait that ends for one waiter at a time or
+// for all, so that cases about their common guarantees run once for each.
 #pragma once
 
 #include <beck/coro/channel.hpp>
@@ -13,9 +13,10 @@
 namespace beck::test {
 using namespace detail;
 
-// In each: wait() gives the operation, and it has to wait; give() lets one wait end, or all if
-// `gives_to_all`; left() takes what was given to nobody. Afterwards the next wait has to wait
-// again, but where all pass from then on.
+// In each class wait() returns an operation that must wait. give() ends one wait, or all waits if
+// `gives_to_all`. left() takes a signal that give() has left without a waiter, and returns whether
+// there was one; after it the next wait() must wait again, unless `gives_to_all`: such primitives
+// stay open.
 template <class... Tag>
 struct mutex_room {
   static constexpr bool gives_to_all = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Child processes for cases: how one ended, what one wrote, one that waits, and what is left over.
+// Child processes for cases: the output of a process, its end, a process that waits, and whether a
+// process was collected.
 #pragma once
 
 #include <string>
@@ -37,7 +38,7 @@ inline exit_status end_of(io_context& ctx, process& child) {
   return end.status;
 }
 
-/// All that comes out of a pipe.
+/// Returns all bytes that come out of a pipe.
 inline std::string all_of(io_context& ctx, readable_pipe& from) {
   std::string text(100'000, '\0');
   outcome read;
@@ -48,7 +49,7 @@ inline std::string all_of(io_context& ctx, readable_pipe& from) {
   return text;
 }
 
-/// What a shell writes to its standard output.
+/// Returns the text that a shell with `script` writes to its standard output.
 inline std::string output_of(io_context& ctx, const std::string& script,
                              process_options how = process_options()) {
   readable_pipe from(ctx);
@@ -58,13 +59,14 @@ inline std::string output_of(io_context& ctx, const std::string& script,
   return text;
 }
 
-/// Whether nothing is left of a child of ours, not even a zombie.
+/// Returns whether nothing is left of a child of this process, not even a zombie.
 inline bool is_collected(int id) {
   siginfo_t info{};
   return ::waitid(P_PID, static_cast<id_t>(id), &info, WEXITED | WNOHANG | WNOWAIT) != 0;
 }
 
-/// Makes process objects until what was left has been collected; false: it never was.
+/// Makes process objects, which collect abandoned children, until the child `id` has been
+/// collected; returns false if it never was.
 inline bool is_collected_by_the_way(io_context& ctx, int id) {
   for (int i = 0; i < 10'000; ++i) {
     if (is_collected(id)) return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Takes a system call from this process, as the filter of a container does (seccomp(2)). For
-// children of support/child.hpp: there is no way back.
+// Makes a system call of this process fail, as the filter of a container does (seccomp(2)). For
+// children of support/child.hpp, because it cannot be undone.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace beck::test {
 
-/// From now on the call with this number (`__NR_...`) fails with `reason`, an errno value, in this
-/// thread and those that it makes. False: no filter can be installed here.
+/// Makes the call with this `number` (`__NR_...`) fail with `reason`, an errno value, from now on,
+/// in this thread and the threads that it makes. Returns false if no filter can be installed here.
 inline bool refuse_call(long number, int reason) {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a test binary tells ./test. If the environment variable BECK_TEST_REPORT names a file, every
-// executed case becomes one line there, and so does every figure given to report_value;
+// The report of a test binary to ./test. If the environment variable BECK_TEST_REPORT names a file,
+// every executed case becomes one line there, and so does every figure passed to report_value;
 // tools/totals.py reads them.
 #pragma once
 
@@ -28,7 +28,7 @@ void end_report(int exit_status);
 
 }  // namespace beck::test
 
-// Ends the running case as skipped. For what a machine cannot show, never for what is broken.
+// Ends the running case as skipped: for behaviour that a machine cannot show, never for defects.
 #define SKIP_CASE(reason)               \
   do {                                  \
     ::beck::test::mark_skipped(reason); \

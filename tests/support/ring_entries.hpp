@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Short words for the tests of the ring layer: entries, what was reaped, and pairs of sockets.
+// Short functions for the tests of the ring layer: entries, reaped completions, and pairs of
+// sockets.
 #pragma once
 
 #include <fcntl.h>
@@ -34,7 +35,7 @@ inline std::vector<reaped> reap(uring::ring& ring) {
   return all;
 }
 
-/// Submits, waits for nothing, fetches everything that can be had.
+/// Submits without waiting, and returns all completions.
 inline std::vector<reaped> turn(uring::ring& ring) {
   ring.submit(0, uring::ring::no_deadline, true);
   return reap(ring);
@@ -107,7 +108,7 @@ class socket_pair {
     return ::send(right(), text.data(), text.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(text.size());
   }
-  /// What is there to read, "" at the end of the stream, "EAGAIN" when nothing is there.
+  /// Returns the bytes that have arrived, "" at the end of the stream, "EAGAIN" if there are none.
   std::string read_right() const { return read_from(right()); }
   std::string read_left() const { return read_from(left()); }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What a scripted kernel has been told to do: chances that its generator draws, and single steps
-// that a test asks for. Everything in here is something Linux may do to a ring; the model never
-// breaks the contract itself.
+// The script of a scripted kernel: chances that its generator draws, and single steps that a test
+// asks for. Linux may do all of these things to a ring; the model never breaks the contract.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +10,13 @@
 
 namespace beck::testing {
 
-/// How often the kernel is difficult, in thousandths of the occasions. All zero: a calm kernel.
+/// The probabilities of difficult behaviour, in thousandths of the occasions. All are 0 for a calm
+/// kernel.
 struct ring_chances {
   unsigned refuse_enter = 0;    ///< an enter with entries fails with EAGAIN, ENOMEM or ENOBUFS (U2)
-  unsigned busy_enter = 0;      ///< and with EBUSY, if there are completions to reap (U3)
+  unsigned busy_enter = 0;      ///< it fails with EBUSY, if there are completions to reap (U3)
   unsigned interrupt = 0;       ///< a wait ends with EINTR (U4)
-  unsigned overflow = 0;        ///< a completion is kept back although there is room (U5)
+  unsigned overflow = 0;        ///< a completion overflows although there is room (U5)
   unsigned partial_submit = 0;  ///< an enter takes some of the entries (U6)
   unsigned odd_cancel =
       0;  ///< a cancel answers EALREADY or ENOENT, and its target ends to match (U7)
@@ -30,7 +30,7 @@ struct ring_chances {
   unsigned flag_task_work = 0;   ///< TASKRUN is flagged while operations are in flight
 };
 
-/// The occasional trouble of a whole-driver test: everything happens, most things go well.
+/// The probabilities for tests of a whole driver: each trouble happens, and most calls succeed.
 inline constexpr ring_chances rough_chances{
     .refuse_enter = 30,
     .busy_enter = 30,
@@ -46,7 +46,7 @@ inline constexpr ring_chances rough_chances{
     .flag_task_work = 300,
 };
 
-/// The steps in wait; each queue is consumed from the front.
+/// The steps that are still to come; each queue is consumed from the front.
 struct ring_script {
   struct forced_result {
     unsigned opcode;
@@ -68,7 +68,7 @@ struct ring_script {
   std::function<void()> on_enter;
 };
 
-/// What the kernel did; only ever grows.
+/// Counts of the kernel's actions; they only grow.
 struct ring_script_stats {
   std::uint64_t enters = 0;
   std::uint64_t entries_taken = 0;

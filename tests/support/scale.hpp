@@ -8,14 +8,15 @@
 
 namespace beck::test {
 
-// The number of rounds to run where the full test has `full`; at least one.
+// Returns the number of rounds to run of a test with `full` rounds: at least one.
 inline int scaled(int full) {
   const char* text = std::getenv("BECK_TEST_SCALE");
   const int divisor = text == nullptr ? 1 : std::atoi(text);
   return divisor <= 1 ? full : full / divisor + 1;
 }
 
-// The same of a test whose full number is too much for every run.
+// Returns the number of rounds to run of a test whose `full` rounds are too many for every run:
+// scales `usual`, or `full` with BECK_TEST_FULL=1.
 inline int scaled(int usual, int full) {
   const char* text = std::getenv("BECK_TEST_FULL");
   return text != nullptr && *text == '1' ? full : scaled(usual);

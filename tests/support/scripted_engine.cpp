@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// An enter from its first entry to its last completion: what is taken, in which order completions
-// appear, what overflows, and when a wait ends.
+// An enter from its first entry to its last completion: it decides which entries are taken, in
+// which order completions appear, which of them overflow, and when a wait ends.
 #include "support/scripted_engine.hpp"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 namespace beck::testing {
 namespace {
 
-// Duplicates stay out of the way of the numbers that a test sees come and go.
+// Duplicates get high numbers, so that they do not change the numbers that a test observes.
 constexpr int duplicates_from = 700;
 
 std::int64_t now_ns() {
@@ -73,8 +73,8 @@ int scripted_engine::enter(unsigned to_submit, unsigned min_complete, bool get_e
   stats_.entries_taken += taken;
   make_progress();
   deliver(false);
-  // As in Linux, a submission that took less than it was given does not wait, and one that took
-  // something hides how the wait ended.
+  // As in Linux, a submission that did not take all its entries does not wait, and one that took
+  // any hides the result of the wait.
   int wait_result = 0;
   if (taken == to_submit && get_events) {
     queues_.flush_overflow();
@@ -105,8 +105,8 @@ unsigned scripted_engine::take_limit(unsigned to_submit) {
   return to_submit;
 }
 
-// False if the kernel refuses the entry itself, which ends the batch unless IORING_SETUP_SUBMIT_ALL
-// was given.
+// Starts the operation of an entry. Returns false if the kernel refuses the entry itself, which
+// ends the batch unless IORING_SETUP_SUBMIT_ALL is set.
 bool scripted_engine::start(const io_uring_sqe& entry) {
   const std::uint64_t id = next_id_++;
   scripted_operation& operation = operations_[id];
@@ -152,8 +152,8 @@ bool scripted_engine::is_forced(std::uint64_t id) {
   return true;
 }
 
-// Linux tells what is ready of a one-shot poll at once, and of a multishot by task work, after the
-// entries that follow have been looked at.
+// Linux reports the events that are ready at once for a one-shot poll, but through task work for a
+// multishot poll, after it has processed the entries that follow.
 void scripted_engine::start_poll(std::uint64_t id) {
   scripted_operation& operation = *find(id);
   if (!operation.is_multishot()) {
@@ -163,7 +163,8 @@ void scripted_engine::start_poll(std::uint64_t id) {
   arm(id);
 }
 
-// Puts the operation where new events are seen. What is ready already is reported as an event too.
+// Adds the operation to the epoll instance. Readiness that exists already is reported as an event
+// too.
 void scripted_engine::arm(std::uint64_t id) {
   scripted_operation& operation = *find(id);
   const int duplicate = ::fcntl(operation.fd, F_DUPFD_CLOEXEC, duplicates_from);
@@ -172,14 +173,14 @@ void scripted_engine::arm(std::uint64_t id) {
     operation.owns_fd = true;
   } else if (errno == EBADF) {
     return finish(id, -EBADF, 0);
-  }  // with no number free it goes on under the caller's, and cannot outlive it
+  }  // without a free number the operation keeps the caller's number, and cannot outlive it
   epoll_event event{};
   event.events = operation.wanted_events();
   event.data.u64 = id;
   operation.in_epoll = ::epoll_ctl(epoll_, EPOLL_CTL_ADD, operation.fd, &event) == 0;
   if (operation.in_epoll) return;
   if (errno != EPERM) return finish(id, -errno, 0);
-  work(id);  // epoll does not watch what is always ready
+  work(id);  // epoll refuses descriptors that are always ready (EPERM)
 }
 
 void scripted_engine::finish(std::uint64_t id, int result, unsigned flags) {
@@ -197,8 +198,8 @@ void scripted_engine::one_more(std::uint64_t id, int result, unsigned flags) {
   pending_.push_back({id, find(id)->entry->user_data, result, flags | IORING_CQE_F_MORE});
 }
 
-// Moves completions to the queue. Those of one operation keep their order, and are held back
-// together.
+// Moves completions to the queue. The completions of one operation keep their order, and are held
+// back together.
 void scripted_engine::deliver(bool everything) {
   if (script_.hold_completions && !everything) return;
   std::vector<pending_completion> now;
@@ -247,7 +248,7 @@ int scripted_engine::wait(unsigned min_complete, std::int64_t deadline_ns,
     if (random_.chance(script_.chances.interrupt)) return -EINTR;
     if (!hurry()) {
       if (now_ns() >= deadline_ns) return -ETIME;
-      // A test that holds completions back gets the wait back, as from a signal.
+      // If a test holds completions back, the wait ends, as after a signal.
       if (script_.hold_completions && !pending_.empty()) return -EINTR;
       if (!sleep(deadline_ns, lock)) return -EINTR;
       make_progress();
@@ -258,7 +259,8 @@ int scripted_engine::wait(unsigned min_complete, std::int64_t deadline_ns,
   return 0;
 }
 
-// Nothing is kept from a thread that would sleep for it. True if something came of it.
+// Delivers all completions that are held back, before a thread sleeps. Returns whether there were
+// any.
 bool scripted_engine::hurry() {
   if (script_.hold_completions) return false;
   for (auto& [id, operation] : operations_)
@@ -269,7 +271,7 @@ bool scripted_engine::hurry() {
   return came || queues_.overflown() > 0;
 }
 
-// False when a signal came.
+// Sleeps until an operation may make progress, or until the deadline. Returns false after a signal.
 bool scripted_engine::sleep(std::int64_t deadline_ns, std::unique_lock<std::mutex>& lock) {
   if (operations_.empty() && deadline_ns == no_deadline) {
     std::fputs("scripted ring: a wait without a deadline, and no operation is in flight\n", stderr);

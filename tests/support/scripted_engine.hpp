@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// One ring of a scripted kernel: what happens between an entry that was submitted and its
-// completions. Nothing moves while nobody is inside `enter`; there, the operations do their work on
-// the real descriptors, and the script decides in which order, how completely and how soon their
-// completions appear.
+// One ring of a scripted kernel: the way from a submitted entry to its completions. Operations make
+// progress only while a thread is inside `enter`. They do their work on the real descriptors, and
+// the script decides in which order, how completely and how soon their completions appear.
 #pragma once
 
 #include <cstddef>
@@ -31,18 +30,19 @@ class scripted_engine {
   scripted_engine& operator=(const scripted_engine&) = delete;
   ~scripted_engine();
 
-  /// io_uring_enter with its arguments checked. `lock` is released while it sleeps.
+  /// Does the work of io_uring_enter, whose arguments have been checked. Releases `lock` while it
+  /// sleeps.
   int enter(unsigned to_submit, unsigned min_complete, bool get_events, std::int64_t deadline_ns,
             std::unique_lock<std::mutex>& lock);
 
   int register_buffers(const io_uring_buf_reg& request);
   int unregister_buffers(const io_uring_buf_reg& request);
 
-  /// Flags TASKRUN if an operation in flight could go on now, as Linux does when a descriptor
-  /// becomes ready.
+  /// Flags TASKRUN if an operation in flight could make progress now, as Linux does when a
+  /// descriptor becomes ready.
   void look();
-  /// Ends every operation in flight with this user data: the last completion, or one that goes on
-  /// if `more`.
+  /// Posts a completion for every operation in flight with this user data: its last one, or, if
+  /// `flags` contains IORING_CQE_F_MORE, one after which it continues. Returns their number.
   unsigned complete(std::uint64_t user_data, int result, unsigned flags);
   unsigned end_all(int result, bool only_multishots);
 
@@ -73,8 +73,8 @@ class scripted_engine {
   bool sleep(std::int64_t deadline_ns, std::unique_lock<std::mutex>& lock);
   void flag_exit();
 
-  // Progress of the operations in flight (scripted_progress.cpp). All go by id: any of them may end
-  // one.
+  // Progress of the operations in flight (scripted_progress.cpp). The functions take ids, because
+  // each of them may end an operation.
   scripted_operation* find(std::uint64_t id);
   std::vector<std::uint64_t> ids() const;
   void make_progress();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The work of each operation, done with the plain system calls that io_uring stands for. None of
-// them waits, whatever the descriptor's own mode is.
+// The work of each operation, done with the system calls that io_uring replaces. None of them
+// waits, even if the descriptor is blocking.
 #include "support/scripted_operation.hpp"
 
 #include <fcntl.h>
@@ -37,8 +37,8 @@ bool is_ready(int fd, short events) {
   return ::poll(&watched, 1, 0) > 0;
 }
 
-/// recv(2) past AddressSanitizer: the buffers of receives in flight are poisoned, and a kernel does
-/// not look at that.
+/// Calls recv(2) without AddressSanitizer's check: the buffers of receives in flight are poisoned,
+/// which a kernel ignores.
 ssize_t receive_unseen(int fd, void* data, std::size_t bytes, int flags) {
   return ::syscall(SYS_recvfrom, fd, data, bytes, flags, nullptr, nullptr);
 }
@@ -62,8 +62,8 @@ bool is_byte_stream(int fd) {
 
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
-// A full transfer continues until all is moved; what was moved is the result even if an error ends
-// it.
+// Returns the outcome of a transfer step. A full transfer continues until all bytes are moved; if
+// an error ends it, the result is the number of bytes moved before.
 work_outcome after_transfer(scripted_operation& operation, ssize_t count, std::size_t wanted,
                             bool limited) {
   const bool all = (operation.entry->msg_flags & unsigned{MSG_WAITALL}) != 0 &&

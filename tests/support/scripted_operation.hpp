@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// One operation of a scripted ring. The scripted kernel does an operation's work for real, on the
-// real descriptor, at the moment somebody enters it; this file knows the work, the engine knows
-// when.
+// One operation of a scripted ring. The scripted kernel does the work of an operation on the real
+// descriptor, while a thread is inside `enter`. This file does the work; the engine decides when.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +13,14 @@
 
 namespace beck::testing {
 
-/// The rings of provided buffers by group, as IORING_REGISTER_PBUF_RING gave them.
+/// The rings of provided buffers by group, as registered by IORING_REGISTER_PBUF_RING.
 struct provided_buffers {
   struct group {
     io_uring_buf_ring* ring = nullptr;
     unsigned entries = 0;
     std::uint16_t head = 0;
 
-    /// The next buffer, or null when the application has provided none.
+    /// Returns the next buffer, or null if the application has provided none.
     const io_uring_buf* front() const;
   };
   std::map<unsigned, group> groups;
@@ -35,18 +34,19 @@ struct scripted_operation {
   bool owns_fd = false;  ///< `fd` is a duplicate, as an operation in flight holds its file open
   bool in_epoll = false;
   bool again = false;            ///< ready although nothing new has happened
-  unsigned events = 0;           ///< that woke it, to be looked at by the next task work
-  unsigned wakes = 0;            ///< since the last task work
+  unsigned events = 0;           ///< the events that woke it, for the next task work
+  unsigned wakes = 0;            ///< the number of wake-ups since the last task work
   bool cancelled = false;        ///< ends with the next task work, and does nothing until then
   std::size_t moved = 0;         ///< bytes, of an operation that continues until all are there
   std::int64_t deadline_ns = 0;  ///< of IORING_OP_TIMEOUT
-  unsigned dying_enters = 0;     ///< a cancel said EALREADY: it ends within so many enters
+  unsigned dying_enters = 0;     ///< after a cancel with EALREADY: the enters until it ends
 
   bool is_multishot() const;
   bool is_poll() const { return entry->opcode == IORING_OP_POLL_ADD; }
-  /// What epoll should watch for while the operation waits.
+  /// Returns the events that epoll watches for while the operation waits.
   unsigned wanted_events() const;
-  /// The result of the operation when it is cancelled: bytes already moved are not taken back.
+  /// Returns the result of the operation when it is cancelled: bytes already moved are not taken
+  /// back.
   int cancelled_result() const;
 };
 
@@ -64,14 +64,15 @@ struct work_outcome {
 
 inline constexpr std::size_t no_transfer_limit = static_cast<std::size_t>(-1);
 
-/// Does what can be done now without waiting. `bytes_max` makes a transfer on a byte stream short.
+/// Does the part of the work that needs no wait. `bytes_max` makes a transfer on a byte stream
+/// short.
 work_outcome do_work(scripted_operation& operation, std::size_t bytes_max,
                      provided_buffers& buffers);
 
-/// The operations that `do_work`, or the engine itself, knows. Others end with -EINVAL.
+/// Returns whether `do_work`, or the engine itself, knows the operation. Others end with -EINVAL.
 bool is_known_opcode(unsigned opcode);
 
-/// The kernel would refuse the entry before looking at its descriptor.
+/// Returns false if the kernel would refuse the entry before it looks at the descriptor.
 bool is_valid_entry(const io_uring_sqe& entry);
 
 }  // namespace beck::testing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The part of a scripted ring that moves operations in flight: events, timers, cancels, and the
-// ways in which an operation may end that nobody asked for.
+// The progress of operations in flight on a scripted ring: events, timers, cancels, and the ways in
+// which an operation may end without a request.
 #include <sys/epoll.h>
 #include <time.h>
 
@@ -14,7 +14,7 @@
 namespace beck::testing {
 namespace {
 
-// Linux lets a multishot post so many completions before others have their turn.
+// The number of completions that Linux lets a multishot post before other operations continue.
 constexpr unsigned multishot_rounds_max = 32;
 
 std::int64_t now_ns() {
@@ -47,8 +47,8 @@ bool matches(const scripted_operation& target, const io_uring_sqe& cancel) {
     return target.entry->opcode == IORING_OP_TIMEOUT && same_data;
   }
   if ((cancel.cancel_flags & IORING_ASYNC_CANCEL_ANY) != 0) return true;
-  // The number is that of the submission; what it means today does not matter to the operations in
-  // flight.
+  // The numbers in the entries are compared. The file that such a number refers to by now does not
+  // matter to operations in flight.
   if ((cancel.cancel_flags & IORING_ASYNC_CANCEL_FD) != 0) return target.entry->fd == cancel.fd;
   return same_data;
 }
@@ -87,8 +87,8 @@ void scripted_engine::make_progress() {
   }
 }
 
-// Looks after each entry, as the kernel is woken when something happens: what the next entry uses
-// up has been an event all the same, and task work tells it although it is over.
+// Collects events after each entry, since the kernel is notified at once: an event counts even if
+// the next entry uses its data up, and task work reports it although it is over.
 void scripted_engine::note_events() {
   constexpr int batch = 64;
   epoll_event events[batch];
@@ -115,8 +115,8 @@ void scripted_engine::on_events(std::uint64_t id) {
     return;
   }
   if (!operation.is_multishot()) return finish(id, mask, 0);
-  // Linux believes what woke a multishot if that was one thing, and looks again if there were
-  // several.
+  // Linux reports the event that woke a multishot if there was one wake-up, and polls again if
+  // there were several.
   if (wakes > 1) {
     const work_outcome now = do_work(operation, no_transfer_limit, buffers_);
     if (now.what == work_outcome::kind::blocked) return;
@@ -128,7 +128,7 @@ void scripted_engine::on_events(std::uint64_t id) {
   finish(id, -ECANCELED, 0);
 }
 
-// Does the operation's work as far as it goes. True if that ended it.
+// Does the operation's work as far as possible without a wait. Returns true if the operation ended.
 bool scripted_engine::work(std::uint64_t id) {
   scripted_operation& operation = *find(id);
   operation.again = false;
@@ -169,7 +169,8 @@ void scripted_engine::start_timer(std::uint64_t id) {
       std::max<std::int64_t>(start_ns + when->tv_sec * 1'000'000'000 + when->tv_nsec, 1);
 }
 
-// Operations whose cancel said "already running": they end by themselves, with or without success.
+// Ends operations whose cancel answered "already running": they end by themselves, with or without
+// success.
 void scripted_engine::end_dying() {
   for (const std::uint64_t id : ids()) {
     scripted_operation* const operation = find(id);
@@ -183,7 +184,7 @@ void scripted_engine::end_dying() {
   }
 }
 
-// The thread that submitted some of the operations has ended, and took them with it.
+// Ends some of the operations as if the thread that submitted them had ended.
 void scripted_engine::lose_submitter() {
   for (const std::uint64_t id : ids()) {
     const scripted_operation& operation = *find(id);
@@ -203,7 +204,7 @@ void scripted_engine::cancel(std::uint64_t id) {
   for (const auto& [target, how] : targets) {
     if (how != -ENOENT) ++found;
     answer = how;
-    // "Not found" means that it ended before the cancel looked: by itself, or with its thread.
+    // "Not found" means that the operation ended before the cancel: by itself, or with its thread.
     if (how == -ENOENT && (find(target)->is_poll() || !work(target))) {
       finish(target, find(target)->cancelled_result(), 0);
     }
@@ -220,7 +221,7 @@ std::vector<scripted_engine::planned_end> scripted_engine::plan_cancel(
   std::vector<planned_end> targets;
   for (const auto& [id, operation] : operations_) {
     if (!matches(operation, *request.entry)) continue;
-    int answer = 0;  // to a second cancel as well, while the first has not been carried out
+    int answer = 0;  // a second cancel gets 0, too, while the first has not been carried out
     if (operation.dying_enters > 0) {
       answer = -EALREADY;
     } else if (!operation.cancelled) {

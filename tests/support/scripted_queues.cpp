@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The kernel's half of the two queues: it moves the head of the one and the tail of the other, with
-// the memory orders that Linux uses, and keeps what does not fit.
+// The kernel's half of the two queues: it moves the head of the submission queue and the tail of
+// the completion queue, with the memory orders that Linux uses, and keeps completions that do not
+// fit.
 #include "support/scripted_queues.hpp"
 
 #include <atomic>
@@ -11,7 +12,7 @@
 namespace beck::testing {
 namespace {
 
-// The words of both rings, spread out so that no two offsets can be confused and still look right.
+// The offsets of the words of both rings. They are spread out, so that a wrong offset is noticed.
 constexpr unsigned sq_head_at = 0;
 constexpr unsigned sq_tail_at = 8;
 constexpr unsigned sq_mask_at = 16;
@@ -29,8 +30,8 @@ constexpr unsigned sq_array_at = 48;
 
 constexpr std::align_val_t area_alignment{64};
 
-// The real counters run for years: starting just below the wrap tests every difference of the
-// ring's.
+// The start of the counters is just below the wrap-around, which real ones reach after a long time,
+// so that every difference that the ring computes is tested.
 constexpr unsigned first_index = 0xfffffff0U;
 
 }  // namespace
@@ -131,7 +132,7 @@ io_uring_sqe scripted_queues::next_entry() {
   const unsigned slot = has_array_ ? sq_array_[*sq_head_ & mask] & mask : *sq_head_ & mask;
   io_uring_sqe* const entry = reinterpret_cast<io_uring_sqe*>(entries_.memory) + slot;
   const io_uring_sqe copy = *entry;
-  // The entry is the application's again: what it finds there must not matter.
+  // The entry belongs to the application again, which must not rely on its content.
   std::memset(static_cast<void*>(entry), 0xee, sizeof *entry);
   std::atomic_ref(*sq_head_).store(*sq_head_ + 1, std::memory_order_release);
   return copy;

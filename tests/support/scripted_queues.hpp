@@ -14,7 +14,7 @@
 
 namespace beck::testing {
 
-/// Thread: the one that is inside the ring's enter.
+/// The two queues. Thread: the one that is inside the ring's enter.
 class scripted_queues {
  public:
   /// Fills the offsets and sizes of `parameters`, whose entries and flags have been decided.
@@ -23,10 +23,10 @@ class scripted_queues {
   scripted_queues& operator=(const scripted_queues&) = delete;
   ~scripted_queues();
 
-  /// An area for IORING_OFF_*, or null if it does not exist, is smaller than `bytes` or is already
-  /// mapped.
+  /// Maps the area of IORING_OFF_*; returns null if it does not exist, is smaller than `bytes` or
+  /// is already mapped.
   void* map(std::uint64_t offset, std::size_t bytes);
-  /// False if there is no such area of this size.
+  /// Unmaps an area; returns false if there is none with this address and size.
   bool unmap(void* address, std::size_t bytes);
   bool all_mapped() const;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The system calls of the scripted kernel: their arguments are checked as Linux checks them, and
-// what is left goes to the engine of the ring.
+// The system calls of the scripted kernel: they check their arguments as Linux does, and pass the
+// rest of the work to the engine of the ring.
 #include "support/scripted_ring.hpp"
 
 #include <time.h>
@@ -39,7 +39,7 @@ int scripted_kernel::setup(unsigned entries, io_uring_params& parameters) {
   return next_fd_++;
 }
 
-// The order and the reasons of io_uring_setup(2).
+// Checks the arguments in the order, and with the errors, of io_uring_setup(2).
 int scripted_kernel::check_setup(unsigned entries, const io_uring_params& parameters) const {
   const unsigned flags = parameters.flags;
   if ((flags & ~known_flags_) != 0 || entries == 0) return -EINVAL;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // A kernel that follows a script, in the place of Linux below the ring layer. It keeps the contract
-// of io_uring and uses all of the freedom the contract leaves: entries are taken in part, enters
-// fail, completions come late, out of order, or only after an overflow was fetched; multishots end;
-// cancels lose their race. Operations do their work on real descriptors, at the time of an enter,
-// so that the real driver runs on it unchanged.
+// of io_uring and uses all the freedom that the contract leaves: enters take only some of the
+// entries, or fail; completions come late, out of order, or only after an overflow was fetched;
+// multishots end; cancels lose their race. Operations do their work on real descriptors, at the
+// time of an enter, so that the real driver runs on it unchanged.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +25,10 @@
 
 namespace beck::testing {
 
-/// Any number of scripted rings. What is not modelled: links, drains, registered files and buffers,
-/// SQPOLL, IOPOLL, and anything that happens while nobody is inside `enter` (see `look` and
-/// `flag_task_work`). Thread: rings as the real ones; the script is changed by a thread that is
-/// inside no enter, while nobody is, or from `on_enter`.
+/// Any number of scripted rings. Not modelled are links, drains, registered files and buffers,
+/// SQPOLL, IOPOLL, and progress while no thread is inside `enter` (see `look` and
+/// `flag_task_work`). Thread: rings as the real ones; the script is changed while no thread is
+/// inside `enter`, or from `on_enter`.
 class scripted_kernel final : public uring::ring_kernel {
  public:
   static constexpr unsigned for_ever = std::numeric_limits<unsigned>::max();
@@ -47,11 +47,12 @@ class scripted_kernel final : public uring::ring_kernel {
   std::int64_t now_ns() override;
   bool shifts_clock() override { return shift_ns_ != 0; }
 
-  // What kind of kernel it is.
+  // The kind of kernel: the flags, features and operations that it knows, and its limits.
   void know_setup_flags(unsigned flags) { known_flags_ = flags; }
   void know_features(unsigned features) { features_ = features; }
   void know_absolute_deadlines(bool on) { absolute_deadlines_ = on; }
-  /// As in a time namespace: points in time that an enter gets mean another clock than now_ns().
+  /// Shifts the clock of the deadlines that an enter receives against now_ns(), as a time namespace
+  /// does.
   void shift_clock(std::int64_t ns) { shift_ns_ = ns; }
   void forget_opcode(unsigned opcode) { forgotten_.insert(opcode); }
   void limit_entries(unsigned entries) { entries_max_ = entries; }  ///< larger rings: ENOMEM
@@ -59,36 +60,37 @@ class scripted_kernel final : public uring::ring_kernel {
   void refuse_control(int error) { control_error_ = error; }
   void refuse_map_after(unsigned maps) { maps_left_ = maps; }
 
-  // What it does from now on.
+  // The behaviour from now on.
   void set_chances(const ring_chances& chances) { script_.chances = chances; }
-  /// The next enters fail with `error`; EINTR and ETIME end the next waits instead.
+  /// Lets the next enters fail with `error`; EINTR and ETIME end the next waits instead.
   void fail_enter(int error, unsigned times = 1) {
     script_.enter_errors.insert(script_.enter_errors.end(), times, error);
   }
   void take_at_most(unsigned entries) { script_.take_limits.push_back(entries); }
-  /// The next entry with `opcode` completes like this, without work; with IORING_CQE_F_MORE it goes
-  /// on then.
+  /// Lets the next entry with `opcode` complete with this result, without work; with
+  /// IORING_CQE_F_MORE it then continues.
   void complete_next(unsigned opcode, int result, unsigned flags = 0) {
     script_.forced_results.push_back({opcode, result, flags});
   }
-  /// The next cancel that finds its target answers 0, -EALREADY or -ENOENT, and the target ends to
-  /// match.
+  /// Lets the next cancel that finds its target answer 0, -EALREADY or -ENOENT; the target ends
+  /// accordingly.
   void answer_cancel(int result) { script_.cancel_answers.push_back(result); }
   void keep_silent_of_unread() { script_.silent_of_unread = true; }
   void shorten_transfer(unsigned bytes) { script_.transfer_limits.push_back(bytes); }
   void overflow_next(unsigned completions) { script_.overflow_next += completions; }
-  /// No memory to keep the next completions: gone for ever, and counted in the queue.
+  /// Loses the next completions, as a kernel without memory to keep them: they are only counted in
+  /// the queue.
   void lose_next(unsigned completions) { script_.lose_next += completions; }
   void hold_completions(bool on) { script_.hold_completions = on; }
   void reverse_completions(bool on) { script_.reverse_completions = on; }
   void on_enter(std::function<void()> function) { script_.on_enter = std::move(function); }
 
-  // What it does at once. Each returns the number of operations; the completions come with the next
+  // Immediate actions. Each returns the number of operations; the completions come with the next
   // enter.
   unsigned complete(std::uint64_t user_data, int result, unsigned flags = 0);
   unsigned end_multishots(int result);
   unsigned end_operations(int result);  ///< as when the submitting thread ended (U18)
-  void look();                          ///< flags TASKRUN where an operation could go on
+  void look();                          ///< flags TASKRUN where an operation could make progress
 
   std::size_t in_flight() const;
   std::size_t rings() const { return rings_.size(); }

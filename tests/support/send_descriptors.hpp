@@ -13,7 +13,7 @@
 namespace beck::test {
 using namespace detail;
 
-/// Sends `text` and, beside it, `fd` `Count` times.
+/// Sends `text` with `Count` copies of `fd`.
 template <std::size_t Count>
 void send_with_copies(int socket, const std::string& text, int fd) {
   alignas(cmsghdr) unsigned char control[CMSG_SPACE(Count * sizeof(int))]{};

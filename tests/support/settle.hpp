@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Running a task in a context that has run out of work before, as cases with several steps do.
+// Runs a task in a context that has run out of work before, as cases with several steps do.
 #pragma once
 
 #include <utility>

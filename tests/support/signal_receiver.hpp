@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Waits for signals and notes what they are given.
+// Waits for signals, and notes the results of the waits.
 #pragma once
 
 #include <beck/io/signal_set.hpp>
@@ -12,7 +12,7 @@
 namespace beck::test {
 using namespace detail;
 
-/// Notes what its waits are given.
+/// Notes the results of its waits.
 struct receiver {
   std::vector<int> numbers;
   std::vector<int> values;
@@ -39,7 +39,7 @@ struct receiver {
   }
 };
 
-/// The n-th signal whose values the kernel queues.
+/// Returns the n-th signal whose values the kernel queues.
 inline int queued(int n) { return SIGRTMIN + n; }
 
 }  // namespace beck::test

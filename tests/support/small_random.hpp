@@ -21,16 +21,17 @@ class small_random {
     return mixed ^ (mixed >> 31);
   }
 
-  /// A number in [0, bound); 0 when bound is 0. The bias is below 2^-32 for the bounds of tests.
+  /// Returns a number in [0, `bound`); 0 if `bound` is 0. The bias is below 2^-32 for the bounds of
+  /// tests.
   unsigned below(unsigned bound) {
     return bound == 0 ? 0 : static_cast<unsigned>((next() >> 32) % bound);
   }
 
-  /// A number in [low, high].
+  /// Returns a number in [`low`, `high`].
   unsigned between(unsigned low, unsigned high) { return low + below(high - low + 1); }
 
-  /// True `per_mille` times of a thousand. Draws nothing when it is 0, so that a calm run stays the
-  /// same when a new kind of chance is added.
+  /// Returns true `per_mille` times in a thousand. Draws no number if it is 0, so that a calm run
+  /// stays the same when a new kind of chance is added.
   bool chance(unsigned per_mille) { return per_mille != 0 && below(1000) < per_mille; }
 
  private:

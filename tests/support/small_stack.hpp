@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Runs code on a thread with a stack of a given size: what grows with the number of steps overflows
-// it.
+// Runs code on a thread with a stack of a given size, which overflows if the code's use of stack
+// grows with the number of steps.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ using namespace detail;
 
 inline constexpr std::size_t stack_sizes[] = {8u << 20, 256u << 10};
 
-// What `body` throws is thrown here.
+// Calls `body` on a thread with a stack of `bytes` bytes. Throws the exception of `body`.
 template <class Body>
 void on_stack(std::size_t bytes, Body body) {
   struct job {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What most cases about streams begin with: two connected sockets of one context, bytes whose
-// position can be checked, and a way to wait for bytes to arrive that costs nothing where they
-// arrive at once and works in a simulated network too.
+// The parts that most cases about streams need: two connected sockets of one context, bytes whose
+// position can be checked, and a wait for bytes to arrive that costs nothing where they arrive at
+// once, and works in a simulated network too.
 #pragma once
 
 #include <beck/coro/co_spawn.hpp>
@@ -30,14 +30,15 @@ struct stream_pair {
   stream_socket b;
 };
 
-// `bytes` characters that differ from their neighbours, with a period that no power of two shares.
+// Returns `bytes` characters that differ from their neighbours, with a period that is coprime to
+// every power of two.
 inline std::string pattern(std::size_t bytes) {
   std::string text(bytes, '\0');
   for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('!' + i % 91);
   return text;
 }
 
-// Ends when `bytes` bytes can be read from `stream` without waiting.
+// Completes when `bytes` bytes can be read from `stream` without waiting.
 inline task<> until_available(stream_object& stream, io_context& ctx, std::size_t bytes) {
   steady_timer timer(ctx);
   while (stream.available() < bytes) {
@@ -57,8 +58,8 @@ inline task<> read_byte(stream_socket& from) {
   beck::ignore(co_await async_read(from, buffer(&byte, 1)));
 }
 
-// Runs `work`, a task or a callable that gives one, and everything else until nothing is left. The
-// case fails if `work` has not ended by then, and says what it waits for.
+// Runs `work`, a task or a callable that returns one, and the context until it is out of work. The
+// case fails if `work` has not ended by then, with a dump that shows the wait.
 template <class Work>
 void run_task(io_context& ctx, Work&& work) {
   const auto ended = std::make_shared<bool>(false);  // a task that is late may outlive this call

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The timer and the look of watchdog.hpp.
+// The timer of watchdog.hpp, and the check that it makes.
 #include "support/watchdog.hpp"
 
 #include <cerrno>
@@ -21,9 +21,9 @@ namespace {
 constexpr int limit_default_s = 20;
 constexpr int limit_sanitizer_s = 100;
 constexpr int busy_limits_default = 3;
-constexpr long idle_fraction = 20;  // of the limit: whoever uses less has waited for nothing
+constexpr long idle_fraction = 20;  // a case that uses less than limit/20 is idle, so it hangs
 
-// One per process, as cases are.
+// One for each process, which runs one case at a time.
 struct {
   long limit_ms = 0;
   timer_t timer{};
@@ -44,7 +44,7 @@ long cpu_ms() noexcept {
   return sum;
 }
 
-/// Only what a signal handler may call.
+/// Checks the running case. Calls only functions that a signal handler may call.
 void look(int) {
   const int kept = errno;
   const long now = cpu_ms();

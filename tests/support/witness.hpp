@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// An object that notes its name when it goes, for cases about the order in which things end.
+// An object that notes its name on destruction, for cases about the order of destruction.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace beck::test {
 
-// Notes its name when it goes.
+// Notes its name on destruction.
 class witness {
  public:
   witness(std::vector<std::string>& log, std::string name) : log_(&log), name_(std::move(name)) {}

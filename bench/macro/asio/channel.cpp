@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Channels with Asio: a send and a receive that are ready, the receive with a time limit too,
-// values from one coroutine to another and back. Asio has no mutex for coroutines: the case is a
-// channel with one place, as its users write it. An idle socket waits for data.
+// Channels with Asio: a send and a receive that are ready, the same receive with a time limit, and
+// values from one coroutine to another and back. Asio has no mutex for coroutines, so the mutex is
+// a channel of capacity 1, as its users write it. An idle socket waits for data.
 #include <asio/awaitable.hpp>
 #include <asio/buffer.hpp>
 #include <asio/co_spawn.hpp>

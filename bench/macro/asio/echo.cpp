@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Echo with Asio, a coroutine and a buffer per connection.
+// Echo with Asio: one coroutine and one buffer per connection.
 #include <asio/awaitable.hpp>
 #include <asio/buffer.hpp>
 #include <asio/co_spawn.hpp>

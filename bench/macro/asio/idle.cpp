@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Idle connections with Asio: a coroutine each, with a buffer of its own, or (lease) without: it
-// waits until the socket is readable and reads into one buffer of all.
+// Idle connections with Asio: one coroutine per connection, with a buffer of its own. In the case
+// `lease` it has no buffer: it waits until the socket is readable, and reads into a buffer that all
+// connections share.
 #include <asio/awaitable.hpp>
 #include <asio/buffer.hpp>
 #include <asio/co_spawn.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Ping-pong with Asio, in its two usual styles: callbacks that own their session, and coroutines
-// with use_awaitable. The default, polymorphic executor, one thread hint, no tricks.
+// with use_awaitable. It uses the default, polymorphic executor and a concurrency hint of 1.
 #include <asio/awaitable.hpp>
 #include <asio/buffer.hpp>
 #include <asio/co_spawn.hpp>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// IO-less async_read_until with Asio. The re-entrant case does by hand what this version of Asio
-// has no name for (bind_immediate_executor came later): async_read_until always posts its
-// completion, so the program searches first and dispatches the continuation itself, which runs it
-// inline; every 16th time it posts, to break the stack. That is less work than async_read_until
-// does, so it is the strongest form that a user of this version can have.
+// async_read_until without I/O, with Asio. This version of Asio always posts the completion of
+// async_read_until (bind_immediate_executor came later). So in the re-entrant case the program
+// searches first and dispatches the continuation itself, which runs it inline; every 16th time it
+// posts, to limit the stack. That is less work than async_read_until does, so it is the fastest
+// form that a user of this version can have.
 #include <asio/awaitable.hpp>
 #include <asio/buffer.hpp>
 #include <asio/co_spawn.hpp>
@@ -67,7 +67,7 @@ class reader {
   }
 
  private:
-  // False: the run is over.
+  // Counts a read; returns false if the run is over.
   bool took(const asio::error_code& error, std::size_t n) {
     bench::require(!error, "async_read_until failed");
     bytes_ += n;
@@ -76,7 +76,7 @@ class reader {
     return false;
   }
 
-  // What is left of a flood is still compared and counted, behind the measured part.
+  // Ends the run. The rest of a flood is compared and counted after the measured part.
   void end() {
     if (!flood_) return context_.stop();
     meter_.finish(reads_);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Coroutines with Asio: spawning, awaiting a child, or two at once, and hopping through the queue.
-// The cases that
-// run inside one loop have an idle socket that waits for data.
+// Coroutines with Asio: spawning, awaiting one child or two at once, and rescheduling through the
+// queue. The cases that run inside one loop have an idle socket that waits for data.
 #include <asio/awaitable.hpp>
 #include <asio/buffer.hpp>
 #include <asio/co_spawn.hpp>
@@ -19,7 +18,7 @@
 
 namespace {
 
-// Coroutines spawned before the loop runs again.
+// The number of coroutines spawned before the loop runs again.
 constexpr int batch = 100;
 
 asio::awaitable<void> trivial(std::uint64_t& done) {

@@ -108,7 +108,7 @@ class crowd_session {
   bench::crowd_end& end_;
 };
 
-// One context that is made for `made_for` threads and run by `threads`.
+// Measures one context that is made for `made_for` threads and run by `threads`.
 void play_together(bench::meter& m, int made_for, int threads, bool busy) {
   bench::crowd crowd(m, busy);
   asio::io_context context(made_for);

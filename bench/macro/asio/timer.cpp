@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// timer with Asio: waits that are cancelled, that are armed anew, that have expired when they
-// start, with an idle socket that waits for data.
+// timer with Asio: waits that are cancelled, waits that are armed anew, and waits that have expired
+// when they start, with an idle socket that waits for data.
 #include <asio/buffer.hpp>
 #include <asio/io_context.hpp>
 #include <asio/local/stream_protocol.hpp>
@@ -39,7 +39,7 @@ struct scene {
     timer.async_wait([this](asio::error_code) { ++counts.ended; });
   }
 
-  // Runs what was posted, and after it, unmeasured, what still waits.
+  // Runs and measures the posted handlers; then, unmeasured, ends the waits that are left.
   void run() {
     const std::uint64_t before = counts.started;
     meter.start();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Datagrams with Asio: one async_send and one async_receive_from each. It has no batches.
+// Datagrams with Asio: one async_send and one async_receive_from for each. Asio has no batches.
 #include <asio/buffer.hpp>
 #include <asio/io_context.hpp>
 #include <asio/ip/udp.hpp>

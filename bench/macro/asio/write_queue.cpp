@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Small messages to one reader with Asio, one after the other. It has no queue.
+// Small messages to one reader with Asio, written one after the other: Asio has no write queue.
 #include <asio/awaitable.hpp>
 #include <asio/buffer.hpp>
 #include <asio/co_spawn.hpp>

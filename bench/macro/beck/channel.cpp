@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Channels and a mutex with beck: a send and a receive that are ready, the receive with a time
-// limit too, values from one coroutine to another and back, an uncontended lock. An idle socket
+// Channels and a mutex with beck: a send and a receive that are ready, the same receive with a time
+// limit, values from one coroutine to another and back, and an uncontended lock. An idle socket
 // waits for data.
 #include <beck/coro/channel.hpp>
 #include <beck/coro/co_spawn.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Counters around a run, and operator new with a count. A call that two threads
-// make at the same moment may be counted once.
+// Counters around a run, and an operator new that counts. Two calls by two threads at the same time
+// may be counted as one.
 #include "counters.hpp"
 
 #include <atomic>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What the peers of this library share: the choice of the backend, and the figures that a time
-// cannot show. A run reports what its context did per operation: kernel entries, queue entries,
-// direct system calls and those made in vain, and every call of operator new in the process.
+// The parts that the peers of this library share: the choice of the backend, and figures beside the
+// time. A run reports the work of its context per operation: kernel entries, queue entries run,
+// direct system calls, those that failed with EAGAIN, and all calls of operator new in the process.
 #pragma once
 
 #include <beck/io/io_context.hpp>
@@ -12,18 +12,19 @@
 
 namespace beck_peer {
 
-// A context on the backend that --backend names; a refusal ends the run with its reason.
+// Returns the options of a context on the backend that --backend names. If the context cannot be
+// made, the run ends with the reason.
 beck::io_context::options context_options(const bench::settings& s);
 
-// Takes the counters of a context at one moment, and gives what has been added since.
+// Stores the counters of a context at one moment, and reports their growth since.
 class counters {
  public:
   explicit counters(const beck::io_context& context) : context_(context) { restart(); }
 
   void restart();
 
-  // Calls note(name, value) for each figure, divided by the number of operations. Outside of the
-  // measured part.
+  // Calls note(name, value) for each figure, divided by the number of operations. To be called
+  // outside of the measured part.
   template <class Note>
   void report(std::uint64_t operations, Note note) const {
     constexpr std::size_t count_max = 20;

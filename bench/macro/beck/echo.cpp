@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Echo with beck, a coroutine and a buffer per connection.
+// Echo with beck: one coroutine and one buffer per connection.
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/net/tcp.hpp>
@@ -26,7 +26,8 @@ struct server {
     job.notes->promise();
   }
 
-  // What is measured begins when all have connected and ends when the first has closed.
+  // Counts a connection. The measured part begins when all clients have connected, and ends when
+  // the first has closed.
   void connected() {
     if (++accepted != job.connections) return;
     counters.restart();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Idle connections with beck: a coroutine each, which waits for a lease, or reads into a buffer of
-// its own.
+// Idle connections with beck: one coroutine per connection, which waits for a lease, or reads into
+// a buffer of its own.
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/task.hpp>
 #include <beck/io/buffer_lease.hpp>
@@ -82,7 +82,7 @@ template <void (*Add)(server&, socket_type), std::size_t Connections>
 void run(bench::meter& m) {
   bench::idle_crowd crowd(m, Connections);
   server s(crowd);
-  s.context.poll();  // what a context needs once is not a connection's
+  s.context.poll();  // memory that a context needs once must not count for the connections
   s.context.restart();
   crowd.sessions_begin();
   for (std::size_t i = 0; i < crowd.size(); ++i) {

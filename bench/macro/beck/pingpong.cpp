@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Ping-pong with beck, in the two styles of its rivals: callbacks that own their session, and
-// coroutines. The default, polymorphic executor; results by value.
+// Ping-pong with beck, in the two styles of the other peers: callbacks that own their session, and
+// coroutines. It uses the default, polymorphic executor, and results by value.
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/net/local.hpp>

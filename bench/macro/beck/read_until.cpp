@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// IO-less async_read_until with beck. What is buffered is found at once: a callback is queued, a
-// re-entrant one runs inside the call through its immediate executor as deep as the runner allows,
-// a coroutine goes on without suspension until its budget is spent.
+// async_read_until without I/O, with beck. The buffered message is found at once: a callback is
+// queued, a re-entrant callback runs inside the call through its immediate executor, as deep as the
+// runner allows, and a coroutine continues without suspension until its budget is spent.
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/read_until.hpp>
 #include <beck/io/steady_timer.hpp>
@@ -65,7 +65,7 @@ class reader {
   }
 
  private:
-  // False: the run is over.
+  // Counts a read; returns false if the run is over.
   bool took(const beck::error_code& error, std::size_t n) {
     bench::require(!error, "async_read_until failed");
     bytes_ += n;
@@ -74,7 +74,7 @@ class reader {
     return false;
   }
 
-  // What is left of a flood is still compared and counted, behind the measured part.
+  // Ends the run. The rest of a flood is compared and counted after the measured part.
   void end() {
     if (!flood_) return context_.stop();
     meter_.finish(reads_);

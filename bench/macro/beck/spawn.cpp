@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Coroutines with beck: spawning, awaiting a child, or two at once, and hopping through the queue.
-// The cases that
-// run inside one loop have an idle socket that waits for data.
+// Coroutines with beck: spawning, awaiting one child or two at once, and rescheduling through the
+// queue. The cases that run inside one loop have an idle socket that waits for data.
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/when_all.hpp>
 #include <beck/net/local.hpp>
@@ -14,7 +13,7 @@
 
 namespace {
 
-// Coroutines spawned before the loop runs again.
+// The number of coroutines spawned before the loop runs again.
 constexpr int batch = 100;
 
 beck::task<> trivial(std::uint64_t& done) {
@@ -57,7 +56,7 @@ struct watched_context {
   }
 };
 
-// One coroutine in a watched context, until the meter says stop.
+// Runs one coroutine in a context with an idle socket, until the meter ends the run.
 void run_one(bench::meter& m,
              beck::task<> (*body)(bench::meter&, beck::io_context&, std::uint64_t&)) {
   watched_context w(m);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The child of the nested case stands in a translation unit of its own, so that no compiler
-// inlines it.
+// The child of the nested case. It has a translation unit of its own, so that no compiler inlines
+// it.
 #pragma once
 
 #include <beck/coro/task.hpp>

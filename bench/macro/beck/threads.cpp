@@ -51,7 +51,7 @@ class session {
   bench::lane_end end_;
 };
 
-// The sessions of one lane. The first one that finds it over calls `over`.
+// The sessions of one lane. The first session that finds the lane over calls `over`.
 class sessions {
  public:
   sessions(beck::io_context& context, bench::lane& lane, std::function<void()> over)
@@ -155,7 +155,7 @@ class crowd_session {
   bench::crowd_end& end_;
 };
 
-// One context that is made for `made_for` threads and run by `threads`.
+// Measures one context that is made for `made_for` threads and run by `threads`.
 void play_together(bench::meter& m, int made_for, int threads, bool busy) {
   bench::crowd crowd(m, busy);
   beck::io_context context(beck_peer::context_options(m.options()).threads(made_for));

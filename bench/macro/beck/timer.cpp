@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// timer with beck: waits that are cancelled, that are armed anew, that have expired when they
-// start, with an idle socket that waits for data.
+// timer with beck: waits that are cancelled, waits that are armed anew, and waits that have expired
+// when they start, with an idle socket that waits for data.
 #include <beck/io/steady_timer.hpp>
 #include <beck/net/local.hpp>
 #include <beck/run/post.hpp>
@@ -38,7 +38,7 @@ struct scene {
     timer.async_wait([this](beck::error_code) { ++counts.ended; });
   }
 
-  // Runs what was posted, and after it, unmeasured, what still waits.
+  // Runs and measures the posted handlers; then, unmeasured, ends the waits that are left.
   void run() {
     beck_peer::counters counted(context);
     const std::uint64_t before = counts.started;

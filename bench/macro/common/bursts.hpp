@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The frame of the benchmark write_queue: a burst of small messages into a UNIX stream socket,
-// which the frame reads when all of them are written, and checks.
+// The frame of the benchmark write_queue: bursts of small messages into a UNIX stream socket. When
+// a burst is written, the frame reads it, and checks the first and the last byte of each message.
 #pragma once
 
 #include <fcntl.h>
@@ -26,13 +26,13 @@ class bursts {
   [[nodiscard]] bool over() const { return meter_.over(sent_); }
   [[nodiscard]] std::uint64_t sent() const { return sent_; }
 
-  // The bytes of the next message.
+  // Returns the bytes of the next message.
   const char* next() {
     for (char& byte : message_) byte = static_cast<char>(sent_);
     ++sent_;
     return message_;
   }
-  // After a burst was written.
+  // Reads and checks a burst; to be called after it was written.
   void read() {
     char all[messages * size];
     for (int have = 0; have < messages * size;) {

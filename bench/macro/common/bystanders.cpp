@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Bookkeeping once a millisecond; nothing here is in the measured loop itself.
+// Bookkeeping that runs once a millisecond, outside of the measured loop itself.
 #include "bystanders.hpp"
 
 #include <sys/socket.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What must stay alive beside a loop that never waits: a 1 ms timer and a second socket. Every peer
-// of read_until runs them, and reports how long they were kept waiting at worst. The time counted
-// is CPU time of the thread, so that a busy machine does not look like an unfair loop.
+// A 1 ms timer and a second socket, which must make progress beside a loop that never waits. Every
+// peer of read_until runs them, and reports their longest waits. The time is CPU time of the
+// thread, so that a busy machine does not look like an unfair loop.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ class bystanders {
 
   bystanders();
 
-  // Watch this socket: read one byte, call socket_was_read(), read again.
+  // Returns the socket to watch: read one byte, call socket_was_read(), read again.
   [[nodiscard]] int watched_socket() const { return sockets_.near; }
 
-  // Call when the timer has been set, and first thing when it fires. Firing makes the watched
-  // socket readable.
+  // Notes that the timer was set, or has fired. Call the first when the timer has been set, and the
+  // second at the beginning of its handler; the second makes the watched socket readable.
   void timer_was_set() { set_at_ = thread_cpu_now_ns(); }
   void timer_fired();
   void socket_was_read();
@@ -41,8 +41,8 @@ class bystanders {
   std::vector<std::int64_t> socket_gaps_;
 };
 
-// The buffer that holds one whole message and is never consumed. Made in another translation unit,
-// so that no compiler knows what the search will find.
+// Returns the buffer, which holds one whole message and is never consumed. It is made in another
+// translation unit, so that no compiler knows the result of the search.
 std::string& pong_buffer();
 inline constexpr std::size_t pong_size = 7;  // "+PONG\r\n"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // 100 pairs of UNIX stream sockets on one context, whose handlers run on one thread or on two. The
-// frame makes the sockets, checks every byte, counts, and computes where handlers are to be busy;
+// frame makes the sockets, checks every byte, counts, and computes in the cases with busy handlers;
 // a peer makes the context and moves the bytes.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace bench {
 
-// Work of the same amount at any time and for every peer: 5 microseconds on the machine that the
+// Computes for a time that is the same for every peer: 5 microseconds on the machine that the
 // targets were written on.
 inline std::uint64_t compute(std::uint64_t seed) {
   constexpr int steps = 5'300;  // each waits for the one before it
@@ -31,12 +31,12 @@ class crowd_end {
       : all_(all), fd_(fd), opens_(opens), end_(pair, opens) {}
 
   [[nodiscard]] int socket() const { return fd_; }
-  // The opening end begins with a write, the other one with a read.
+  // Returns whether this end begins with a write; the other end begins with a read.
   [[nodiscard]] bool opens() const { return opens_; }
   [[nodiscard]] char* data() { return end_.data(); }
-  // Call with the number of bytes received: checks them, computes, and makes them the answer.
+  // Checks the `size` bytes received, computes, and turns them into the answer.
   void take(std::size_t size);
-  // Call after each message. False: it is over, send nothing any more.
+  // Counts a message that was sent. Returns false if the run is over: then send nothing any more.
   [[nodiscard]] bool sent();
 
  private:
@@ -64,8 +64,8 @@ class crowd {
 
   [[nodiscard]] std::deque<crowd_end>& ends() { return ends_; }
 
-  // Calls `run`, which returns when the crowd is over, on `threads` threads, each on a CPU of its
-  // own, and measures that. Gives the number of messages.
+  // Calls `run`, which returns when the run is over, on `threads` threads, each on a CPU of its
+  // own, and measures that. Returns the number of messages.
   template <class Run>
   std::uint64_t measure(int threads, Run run) {
     meter_.start();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Sockets of the benchmark udp.
+// The sockets of the benchmark udp.
 #include "datagrams.hpp"
 
 #include <arpa/inet.h>

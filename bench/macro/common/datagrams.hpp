@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The frame of the benchmark udp: two connected UDP sockets on the loopback, bursts of datagrams
-// from one to the other. The next burst begins when the last one has arrived, so nothing is lost
-// for want of room. The frame numbers the datagrams and checks number, place and size of each.
+// The frame of the benchmark udp: two connected UDP sockets on the loopback, and bursts of
+// datagrams from one to the other. A burst begins when the burst before it has arrived, so no
+// datagram is dropped for lack of room. The frame numbers the datagrams, and checks the number,
+// the order and the size of each.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +25,11 @@ class datagrams {
   datagrams(const datagrams&) = delete;
   datagrams& operator=(const datagrams&) = delete;
 
-  // Non-blocking descriptors, connected to each other.
+  // Return the two descriptors, which are non-blocking and connected to each other.
   [[nodiscard]] int sender() const { return sender_; }
   [[nodiscard]] int receiver() const { return receiver_; }
 
-  // The datagrams of a burst, one after the other. Call number() before each burst.
+  // Returns the datagrams of a burst, one after the other. Call number() before each burst.
   [[nodiscard]] char* outgoing() { return outgoing_.data(); }
   void number() {
     for (std::size_t i = 0; i < burst; ++i) {
@@ -38,11 +39,11 @@ class datagrams {
     }
   }
 
-  // Where a burst is received: room for it in one piece.
+  // Returns the buffer for a received burst; it has room for the whole burst.
   [[nodiscard]] char* incoming() { return incoming_.data(); }
   static constexpr std::size_t incoming_size = 65'536;
 
-  // Call for each datagram that came, in order.
+  // Checks a received datagram. Call it for each datagram, in the order of arrival.
   void take(const char* data, std::size_t bytes) {
     std::uint64_t first = 0, last = 0;
     require(bytes == size, "a datagram has another size");
@@ -51,7 +52,7 @@ class datagrams {
     require(first == received_ && last == received_, "a datagram was lost, repeated or overtaken");
     ++received_;
   }
-  // The whole burst has come: send the next one, unless over().
+  // Returns whether the whole burst has arrived: then send the next one, unless over().
   [[nodiscard]] bool burst_complete() const { return received_ % burst == 0; }
   [[nodiscard]] bool over() const { return meter_.over(received_); }
 

@@ -20,7 +20,7 @@
 namespace bench {
 namespace {
 
-// A server's buffer is as large as its largest message, and a page at least.
+// A server's buffer is as large as its largest message, and at least one page.
 constexpr std::size_t buffer_size_min = 4096;
 
 echo_server server_of_this_peer = nullptr;
@@ -61,8 +61,9 @@ std::int64_t cpu_of(clockid_t clock) {
   return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
-// The kernel brings the clock of another process up to date when that process goes to sleep. With
-// no message in flight the server soon does; wait until its clock stands still.
+// Returns the CPU time of a server that has no message in flight. The kernel updates the clock of
+// another process when that process goes to sleep, which such a server soon does; so this function
+// waits until the clock stands still.
 std::int64_t settled_cpu_of(clockid_t clock) {
   std::int64_t before = cpu_of(clock);
   for (int tries = 0; tries < 50; ++tries) {

@@ -2,7 +2,7 @@
 //
 // The echo: a TCP server on the loopback, in a process of its own, and one client process that is
 // the same for every server. A case is named CxSIZE: C connections, each with one message of SIZE
-// bytes in flight. What is measured is the server's CPU time per message.
+// bytes in flight. The benchmark measures the server's CPU time per message.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@
 
 namespace bench {
 
-// What a server has to say besides its CPU time; lies in memory that its client sees.
+// Further figures of a server, besides its CPU time. They are in memory shared with the client.
 class echo_notes {
  public:
   static constexpr std::size_t count_max = 24;
 
-  // A server that has something to say promises it at its start, adds its notes when the first
-  // client has closed, and publishes them.
+  // Promises notes. A server that has notes calls this function at its start, adds the notes when
+  // the first client has closed, and publishes them.
   void promise() { state_ = state::promised; }
   void add(std::string_view name, double value);
   void publish() { state_ = state::published; }
 
-  // Waits for what was promised; fails if it does not come.
+  // Waits for promised notes; ends the program with a message if they do not come.
   void await() const;
   void add_to(std::vector<report::extra>& extras) const;
 
@@ -41,20 +41,21 @@ class echo_notes {
 
 struct echo_job {
   int listener;             // bound, listening, in blocking mode
-  std::size_t connections;  // as many will connect, then all of them send
+  std::size_t connections;  // the number of clients, which all connect before any sends
   std::size_t message_size;
   std::size_t buffer_size;  // of the one receive buffer that a server keeps per connection
   echo_notes* notes;
 };
 
-// Serves for ever: accepts on the listener, sets TCP_NODELAY, and sends back what it receives.
-// When a client closes, closes too. The process is killed when the measurement is over.
+// A server: accepts on the listener, sets TCP_NODELAY, and sends all bytes back. When a client
+// closes its connection, the server does so too. It never returns: its process is killed when the
+// measurement is over.
 using echo_server = void (*)(const settings&, const echo_job&);
 
-// The main program of a peer.
+// Runs the main program of a peer.
 int run_echo(int argc, char** argv, echo_server serve);
 
-// TCP_NODELAY, for the peers that have only a descriptor.
+// Sets TCP_NODELAY, for the peers that have only a descriptor.
 void set_no_delay(int fd);
 
 }  // namespace bench

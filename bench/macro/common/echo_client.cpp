@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A message is a slice of a pattern without short periods, at a place that changes from message to
-// message and from connection to connection: an answer that is lost, repeated, swapped or damaged
-// does not compare equal.
+// A message is a slice of a pattern without short periods. The position of the slice changes from
+// message to message and from connection to connection, so an answer that is lost, repeated,
+// swapped or damaged does not compare equal.
 #include "echo_client.hpp"
 
 #include <sys/epoll.h>

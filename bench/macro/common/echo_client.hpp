@@ -23,8 +23,8 @@ class echo_client {
   // accepted them all and its memory is warm.
   void connect(const sockaddr_in& server);
 
-  // Keeps one message in flight on each connection until `limit` (asked with the number of
-  // answers) says stop; then takes the answers that are still to come. Returns their number.
+  // Keeps one message in flight on each connection until `over`, called with the number of answers,
+  // returns true; then receives the answers that are still missing. Returns the number of answers.
   template <class Over>
   std::uint64_t exchange(Over over) {
     std::uint64_t answers = 0;
@@ -55,8 +55,8 @@ class echo_client {
 
   void send_next(connection& c);
   void send_rest(connection& c);
-  [[nodiscard]] bool receive(connection& c);  // true: the answer is complete
-  const std::vector<connection*>& wait();     // the connections with something to read
+  [[nodiscard]] bool receive(connection& c);  // returns whether the answer is complete
+  const std::vector<connection*>& wait();     // returns the connections with data to read
 
   std::size_t message_size_;
   std::vector<unsigned char> pattern_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The writer, and the comparison of what arrives with what it writes.
+// The writer, and the comparison of the received bytes with the written ones.
 #include "flood.hpp"
 
 #include <sys/mman.h>
@@ -18,8 +18,8 @@
 namespace bench {
 namespace {
 
-// The stream repeats these bytes. The period is prime: a piece that is lost, repeated or in the
-// wrong place shows, whatever its length.
+// The stream repeats these bytes. The period is prime, so that a piece that is lost, repeated or
+// in the wrong place is noticed, whatever its length.
 constexpr std::size_t period = 251;
 
 struct pattern {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A socket that is never empty: another process writes to it as fast as it takes the bytes, so that
-// none of the writer's CPU time counts as the peer's. The flooded case of read_until reads it
-// beside everything else, and every byte is compared and counted.
+// A socket that is never empty: another process writes to it as fast as it accepts bytes. It is
+// another process so that none of the writer's CPU time counts as the peer's. The flooded case of
+// read_until reads this socket beside its other work, and compares and counts every byte.
 #pragma once
 
 #include <sys/types.h>
@@ -23,16 +23,17 @@ class flood {
   flood(const flood&) = delete;
   flood& operator=(const flood&) = delete;
 
-  // Read this socket into buffer(), read_bytes at a time, and call took() with what each read gave.
+  // Returns the socket to read: read it into buffer(), `read_bytes` at a time, and call took() with
+  // the number of bytes of each read.
   [[nodiscard]] int flooded_socket() const { return sockets_.near; }
   [[nodiscard]] char* buffer() const { return buffer_.get(); }
   void took(std::size_t bytes);
 
-  // Call after meter.finish(), and go on reading until the end of the stream.
+  // Stops the writer. Call it after meter.finish(), and then read until the end of the stream.
   void stop_writing();
 
-  // Adds what was read to the report, and fails if it is not what was written. Call at the end of
-  // the stream.
+  // Adds the number of bytes read to the report; ends the program with a message if they are not
+  // the bytes written. Call it at the end of the stream.
   void conclude(meter& m);
 
  private:

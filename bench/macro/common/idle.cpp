@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Connections, messages, and the allocator's own figure for the memory in use: it holds for every
-// peer, whatever it allocates with.
+// Connections, messages, and the memory in use as the allocator reports it, which is correct for
+// every peer, whichever functions it allocates with.
 #include "idle.hpp"
 
 #include <malloc.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The frame of the benchmark idle: TCP connections on the loopback that hardly ever say anything.
-// 16 of them get a message each, and when all of these have arrived the next 16 do. It also tells
-// what memory a waiting connection costs its peer.
+// The frame of the benchmark idle: TCP connections on the loopback with very little traffic. 16
+// connections receive one message each, and when all of these have arrived the next 16 do. The
+// frame also reports the memory that a waiting connection costs its peer.
 #pragma once
 
 #include <cstddef>
@@ -23,16 +23,18 @@ class idle_crowd {
 
   [[nodiscard]] const settings& options() const { return meter_.options(); }
   [[nodiscard]] std::size_t size() const { return near_.size(); }
-  // Non-blocking descriptors; the other ends are the frame's.
+  // Returns the descriptor of a connection, which is non-blocking. The frame has the other end.
   [[nodiscard]] int connection(std::size_t i) const { return near_[i]; }
 
-  // Call before the sessions are made, and when all of them wait for data.
+  // Measure the memory of the sessions: call the first before the sessions are made, and the second
+  // when all of them wait for data.
   void sessions_begin();
   void sessions_wait();
 
-  // Sends the next messages; the loop is not left for that, so every peer pays the same.
+  // Sends the next messages. This happens inside the loop, so every peer pays the same for it.
   void speak();
-  // After each read. True: all of a round have arrived. Then over() or speak().
+  // Counts a read of `bytes` bytes. Returns true if all messages of the round have arrived: then
+  // call speak(), unless over().
   [[nodiscard]] bool take(std::size_t bytes);
   [[nodiscard]] bool over() const { return meter_.over(received_); }
   [[nodiscard]] std::uint64_t received() const { return received_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What surrounds the lanes; nothing here is in a measured loop but the wait for the start.
+// The frame around the lanes. Of this file, only the wait for the start is measured.
 #include "lanes.hpp"
 
 #include <sched.h>

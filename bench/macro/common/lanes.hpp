@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Two lanes side by side, each with pairs of UNIX stream sockets whose ends answer every 64-byte
-// message: in two threads of one process, or in two processes. The frame makes the sockets, checks
-// every byte, counts and starts both at once; a peer moves the bytes.
+// Two lanes that run in parallel, in two threads of one process or in two processes. Each has pairs
+// of UNIX stream sockets whose ends answer every 64-byte message. The frame makes the sockets,
+// checks every byte, counts, and starts both lanes at once; a peer moves the bytes.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace bench {
 
-// Where the lanes meet; in memory that processes can share.
+// The state that both lanes share; it may be in memory that processes share.
 struct lanes_meeting {
   std::atomic<int> ready{0};
   std::atomic<bool> over{false};
@@ -22,26 +22,27 @@ struct lanes_meeting {
   usage used[2];
 };
 
-// One lane. Used by one thread.
+// One of the two lanes. Thread: one.
 class lane {
  public:
   static constexpr std::size_t pairs = 50;
 
   lane(meter& m, lanes_meeting& meeting, int index);
 
-  // Two descriptors for each pair, the opening end first.
+  // Returns two descriptors for each pair, the opening end first.
   [[nodiscard]] const std::vector<int>& sockets() const { return fds_; }
   // Keeps the calling thread on this lane's CPU.
   void pin() const;
-  // Call when all is set up: returns when the other lane is ready too.
+  // Starts the measured part. Call it when the lane is set up; it returns when the other lane is
+  // ready too.
   void start();
-  // Call after each message. False: the lanes are over, send nothing any more.
+  // Counts a message that was sent. Returns false if the run is over: then send nothing any more.
   [[nodiscard]] bool sent() {
     ++sent_;
     if (sent_ % 64 == 0 && meter_.over(sent_)) meeting_.over.store(true, std::memory_order_relaxed);
     return !meeting_.over.load(std::memory_order_relaxed);
   }
-  // Call on the lane's thread when its loop has returned.
+  // Ends the measured part. Call it on the lane's thread when its loop has returned.
   void finish();
 
  private:
@@ -52,7 +53,7 @@ class lane {
   alignas(64) std::uint64_t sent_ = 0;
 };
 
-// One end of a pair: its buffer, and what it expects next.
+// One end of a pair: its buffer, and the message that it expects next.
 class lane_end {
  public:
   static constexpr std::size_t message_size = 64;
@@ -64,7 +65,7 @@ class lane_end {
   }
 
   [[nodiscard]] char* data() { return data_; }
-  // Call with the number of bytes received: checks them and makes them the answer.
+  // Checks the `size` bytes received, and turns them into the answer.
   void take(std::size_t size) {
     require(size == message_size, "a message arrived in pieces");
     std::uint64_t words[word_count];
@@ -87,8 +88,8 @@ class lane_end {
   alignas(std::uint64_t) char data_[message_size] = {};
 };
 
-// Runs `play` twice, each in a process, or a thread, of its own. It makes a loop, starts the lane
-// and runs until the lane is over.
+// Run `play` twice, each time in a process, or a thread, of its own. `play` makes a loop, starts
+// the lane, and runs until the lane is over.
 void lanes_in_processes(meter& m, void (*play)(lane&));
 void lanes_in_threads(meter& m, void (*play)(lane&));
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Everything here runs outside the measured loops.
+// Clocks and reports. All code of this file runs outside of the measured loops.
 #include "measure.hpp"
 
 #include <sched.h>

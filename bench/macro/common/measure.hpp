@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Clocks, CPU time and the end of a run. CPU time is what the benchmarks compare: on a shared
-// machine it is far steadier than wall time, and it is what a server's owner pays for.
+// Clocks, CPU time and the end of a run. The benchmarks compare CPU time: on a shared machine it is
+// far steadier than wall time, and it determines the cost of a server.
 #pragma once
 
 #include <csignal>
@@ -13,8 +13,8 @@
 
 namespace bench {
 
-// Time used up to now, or between two moments. CPU time covers all threads of the process, also
-// the kernel workers of its rings. Source: clock_gettime(2), getrusage(2).
+// The time used up to now, or between two moments. CPU time covers all threads of the process,
+// including the kernel workers of its rings. Source: clock_gettime(2), getrusage(2).
 struct usage {
   std::int64_t wall_ns = 0;
   std::int64_t cpu_ns = 0;   // exact, from the scheduler's clock of the process
@@ -28,11 +28,12 @@ struct usage {
 std::int64_t wall_now_ns();
 std::int64_t thread_cpu_now_ns();
 
-// Keeps the calling process on one CPU. A negative number changes nothing.
+// Keeps the calling thread, and the threads and processes that it starts later, on one CPU. A
+// negative number changes nothing.
 void pin_to_cpu(int cpu);
 
-// Ends the program with a message on stderr and status 1: a peer that did not do the work has no
-// result.
+// Ends the program with a message on stderr and status 1: a peer that did not do its work must not
+// report a result.
 [[noreturn]] void fail(const char* what);
 [[noreturn]] void fail_errno(const char* what);
 inline void require(bool condition, const char* what) {
@@ -41,8 +42,8 @@ inline void require(bool condition, const char* what) {
 
 extern volatile std::sig_atomic_t alarm_rang;
 
-// Says when a run is over: after so many operations, or when a timer of the process rings. All
-// peers pay the same for asking: one load and one comparison.
+// Decides when a run is over: after a number of operations, or when a timer of the process expires.
+// The test costs the same for all peers: one load and one comparison.
 class limit {
  public:
   explicit limit(const settings& s) : messages_max_(s.messages_max), duration_ms_(s.duration_ms) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The frame of the benchmarks that need no traffic from outside: read_until, post, strand, spawn
-// and threads. One process does one thing again and again until the meter says stop.
+// The frame of the benchmarks that need no traffic from outside, such as read_until, post, strand,
+// spawn and threads. One process repeats one operation until the meter ends the run.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ class meter {
 
   [[nodiscard]] const settings& options() const { return options_; }
 
-  // Call when all is set up; ask over() after every operation; call finish() when the loop has
-  // returned.
+  // Starts the measured part. Call it when all is set up, over() after every operation, and
+  // finish() when the loop has returned.
   void start();
   [[nodiscard]] bool over(std::uint64_t operations) const { return limit_.reached(operations); }
   void finish(std::uint64_t operations);
 
-  // After finish(): CPU time that another process has spent for this run.
+  // Adds the CPU time that another process has spent for this run. Call it after finish().
   void add_cpu(const usage& other);
 
   // Adds a figure to the report.
@@ -47,11 +47,11 @@ struct micro_case {
   void (*run)(meter&);
 };
 
-// The main program of a peer.
+// Runs the main program of a peer.
 int run_micro(int argc, char** argv, const char* bench, std::initializer_list<micro_case> cases);
 
-// Two connected UNIX stream sockets. A peer registers one that stays idle: an executor without any
-// socket is no rival, because no program is like that.
+// Two connected UNIX stream sockets. A peer registers one of them, which stays idle: a loop without
+// any socket would be no fair comparison, because no real program is like that.
 struct socket_pair {
   int near;
   int far;

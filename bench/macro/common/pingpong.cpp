@@ -58,7 +58,7 @@ void match::fork_second_process() {
   if (child_ < 0) fail_errno("fork");
   second_ = child_ == 0;
   if (second_) {
-    limit_.never();  // The first process says when it is over.
+    limit_.never();  // The first process decides when the match is over.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) std::_Exit(1);
   }
@@ -84,7 +84,8 @@ void match::finish() {
   begin_ = used;
 }
 
-// Comes before the peer closes its first socket, so that broken() can tell the end from an error.
+// Notes that the first process leaves. This happens before the peer closes its first socket, so
+// that broken() can tell the end from an error.
 void match::leave() { shared_->first_has_left = true; }
 
 void match::broken(int error_number) const {
@@ -114,9 +115,9 @@ void match::conclude() {
   report{"pingpong", options_, messages, used, extras_}.print();
 }
 
-// The ends of a pair take turns, so their counts differ by one; by two if the loop stopped between
-// a send and its completion. A pair without traffic would make the others look better than they
-// are.
+// Checks that all pairs took part. The ends of a pair take turns, so their counts differ by at most
+// one, or two if the loop stopped between a send and its completion. A pair without traffic would
+// make the other pairs look faster than they are.
 void match::check_counts() const {
   for (std::size_t id = 0; id < fds_.size(); id += 2) {
     const std::uint64_t a = counts_[id], b = counts_[id + 1];

@@ -22,7 +22,7 @@ struct seat {
   std::size_t id;  // names the counter of this end
 };
 
-// What this process has to play. Single-threaded.
+// The part of the match that this process plays. Single-threaded.
 class match {
  public:
   explicit match(const settings& s);
@@ -33,20 +33,23 @@ class match {
   [[nodiscard]] const settings& options() const { return options_; }
   [[nodiscard]] const std::vector<seat>& seats() const { return seats_; }
 
-  // Call when all is set up, just before the loop runs, and when the loop has returned.
+  // Start and end the measured part: call start() when all is set up, just before the loop runs,
+  // and finish() when the loop has returned.
   void start();
   void finish();
 
-  // A read or write failed, or met the end of the stream. Returns if that is how this process
-  // learns that the match is over (the other process has left): then stop the loop. Else fails.
+  // Handles a read or write that failed or met the end of the stream. If the match is over, because
+  // the other process has left, it returns: then stop the loop. Otherwise it ends the program with
+  // a message.
   void broken(int error_number) const;
 
-  // Messages that this process has sent.
+  // Returns the number of messages that this process has sent.
   [[nodiscard]] std::uint64_t sent() const { return total_; }
-  // Adds a figure to the report. Of the first process only.
+  // Adds a figure to the report. Only the figures of the first process are reported.
   void note(const char* name, double value) { extras_.push_back({name, value}); }
 
-  // In the first process, after finish(): joins the second, checks the counts, reports.
+  // Waits for the second process, checks the counts, and reports. For the first process, after
+  // finish().
   void conclude();
 
  private:
@@ -72,8 +75,8 @@ class match {
   std::vector<report::extra> extras_;
 };
 
-// The state of one end: the buffer, what is expected next, and the count. Every peer keeps one per
-// socket and receives into, and sends from, data().
+// The state of one end: its buffer, the message that it expects next, and its count. Every peer has
+// one for each socket; it receives into data() and sends from there.
 class player {
  public:
   static constexpr std::size_t message_size = 64;
@@ -87,12 +90,13 @@ class player {
     std::memcpy(data_, words, message_size);
   }
 
-  // message_size bytes; holds the first message of an end that opens.
+  // Returns the buffer of `message_size` bytes. At the start of an end that opens it holds the
+  // first message.
   [[nodiscard]] char* data() { return data_; }
 
-  // Call with the number of bytes received into data(): checks every byte, and turns the message
-  // into its answer. A message arrives whole: one is in flight per direction and 64 bytes are one
-  // buffer of the kernel's.
+  // Checks every byte of the `size` bytes received into data(), and turns the message into its
+  // answer. A message arrives whole, because one message is in flight per direction and its 64
+  // bytes are in one buffer of the kernel.
   void take(std::size_t size) {
     require(size == message_size, "a message arrived in pieces");
     std::uint64_t words[word_count];
@@ -107,8 +111,8 @@ class player {
     turn_ += 2;
   }
 
-  // Call when the whole message was sent (or handed to the kernel for good). False: the match is
-  // over, stop the loop.
+  // Counts a message that was sent, or irrevocably handed to the kernel. Returns false if the match
+  // is over: then stop the loop.
   [[nodiscard]] bool sent() {
     ++*count_;
     if (!match_->limit_.reached(++match_->total_)) return true;
@@ -130,13 +134,13 @@ class player {
   alignas(std::uint64_t) char data_[message_size] = {};
 };
 
-// How a peer plays in one style. Calls start() and finish().
+// A style of a peer: its name, and the function that plays, which calls start() and finish().
 struct style {
   const char* case_name;
   void (*play)(match&);
 };
 
-// The main program of a peer: knows each style's case, and the same in two processes ("-2p").
+// Runs the main program of a peer. Each style has two cases: in one process, and in two ("-2p").
 int run_pingpong(int argc, char** argv, std::initializer_list<style> styles);
 
 }  // namespace bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Parsing by hand: a few options do not pay for a library that every peer would have to compile.
+// Parses the options by hand: they are too few for a library, which every peer would compile.
 #include "settings.hpp"
 
 #include <cstdio>

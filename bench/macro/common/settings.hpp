@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The command line that every peer program understands, so that run.py can start any of them in
-// the same way. A peer ignores what does not concern its workload.
+// The command line that every peer program accepts, so that run.py can start all of them in the
+// same way. A peer ignores options that do not concern its workload.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@ namespace bench {
 struct settings {
   std::string case_name;                    // --case NAME
   std::string backend = "io_uring";         // --backend io_uring|epoll, beck's peers only
-  std::uint64_t messages_max = UINT64_MAX;  // --messages N: stop after so many
-  int duration_ms = 300;                    // --ms N: stop after so long (0: never)
+  std::uint64_t messages_max = UINT64_MAX;  // --messages N: stop after N messages
+  int duration_ms = 300;                    // --ms N: stop after N milliseconds (0: never)
   int cpu = -1;                             // --cpu N: where the measured process runs
   int other_cpu = -1;                       // --other-cpu N: the client, the second process
   std::size_t pairs = 100;                  // --pairs N: socket pairs of the ping-pong
   bool lazy = false;                        // --lazy: raw ring peers arm receives lazily
 
-  // beck's peers only, for docs/mechanisms.md: how io_uring gets small receives, and whether reads
-  // are tried one turn late.
+  // For beck's peers only, for docs/mechanisms.md: how small receives are armed on io_uring, and
+  // whether reads are attempted one turn late.
   std::string arming = "lazy";  // --arming lazy|eager|none
   bool speculation = true;      // --no-speculation
-  int busy_poll_us = 0;         // --busy-poll N: looks for so long before it sleeps
+  int busy_poll_us = 0;         // --busy-poll N: polls for N microseconds before it sleeps
 
-  // Reads the arguments; prints what is wrong and ends the program with status 2 if they are bad.
+  // Parses the arguments. If they are wrong, prints the error and ends the program with status 2.
   static settings from_arguments(int argc, char** argv);
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Runs a command and prints what it used, as one line of JSON. The peaks of memory that wait4(2)
-// tells begin with those of the process that forked: this one is tiny, Python is not.
+// Runs a command and prints the time and memory that it used, as one line of JSON. The peak of
+// memory that wait4(2) reports includes that of the process that forked: this program is tiny,
+// Python is not.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What the peers of the timer benchmark share: how much is armed, and for when. Programs arm and
-// cancel inside their handlers, so a handler here does that for a batch of timers and posts itself:
-// in between the waits that it ended are delivered.
+// The load that the peers of the timer benchmark share: the number of timers, and their times.
+// Programs arm and cancel timers inside their handlers, so a handler here does that for a batch of
+// timers and posts itself; the waits that it ended are delivered before it runs again.
 #pragma once
 
 #include <chrono>
@@ -13,14 +13,15 @@
 
 namespace bench {
 
-// Timers that one handler arms.
+// The number of timers that one handler arms.
 constexpr std::size_t timer_batch = 64;
-// What waits beside them in the cases `million` and `million_any`.
+// The number of timers that wait beside them in the cases `million` and `million_any`.
 constexpr std::size_t timer_million = 1'000'000;
-// Further away than any run lasts.
+// A duration longer than any run.
 constexpr std::chrono::seconds timer_far{100};
 
-// Points in time within one minute, and members of the million, in no order.
+// Draws durations from `timer_far` to 69 seconds more, and indices below `timer_million`, in random
+// order.
 class timer_draws {
  public:
   std::chrono::nanoseconds after() { return timer_far + std::chrono::nanoseconds(next() >> 28); }
@@ -32,7 +33,7 @@ class timer_draws {
   std::uint64_t state_ = 42;
 };
 
-// Waits that were started, and those that have ended.
+// The numbers of waits that were started, and of waits that have ended.
 struct timer_counts {
   std::uint64_t started = 0;
   std::uint64_t ended = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The two ways of arming receives on a ring that the raw peers compare. Eager: the receive goes to
-// the ring at once, finds nothing, and the kernel must poll, wake and run task work for it. Lazy:
-// it waits on a list and is submitted one turn later, behind the next batch's sends; then it
-// usually finds its data and completes inline.
+// The two ways of arming receives on a ring that the raw peers compare. Eager: a receive is
+// submitted at once and finds no data, so the kernel must poll, wake and run task work for it.
+// Lazy: a receive waits on a list and is submitted one turn later, behind the sends of the next
+// batch; then it usually finds its data and completes inline.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class arming {
  public:
   arming(ring& r, bool lazy, Arm arm) : ring_(r), lazy_(lazy), arm_(arm) {}
 
-  // Asks for the next receive of a socket.
+  // Requests the next receive of a socket.
   void want(std::size_t index) {
     if (lazy_)
       young_.push_back(index);
@@ -27,8 +27,8 @@ class arming {
       arm_(index);
   }
 
-  // One turn: submits, and waits if there is nothing to do. The lists are flushed before a wait
-  // that may sleep, so nothing is lost or late by more than a turn.
+  // Runs one turn: submits, and waits if there is nothing to do. The lists are flushed before a
+  // wait that may sleep, so no receive is lost, or late by more than one turn.
   void turn() {
     flush(old_);
     old_.swap(young_);

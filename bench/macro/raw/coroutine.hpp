@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The barest coroutine types: what the compiler gives, a frame from operator new, and nothing else.
+// The simplest coroutine types: a frame from operator new, and the code that the compiler
+// generates.
 #pragma once
 
 #include <coroutine>
@@ -12,7 +13,7 @@
 
 namespace raw {
 
-// A coroutine that starts by a hop through the queue and destroys itself at its end.
+// A coroutine that is started through the queue, and destroys itself at its end.
 struct detached {
   struct promise_type : entry {
     detached get_return_object() {
@@ -30,7 +31,7 @@ struct detached {
   entry* start;
 };
 
-// A child that is started when it is awaited and gives one number.
+// A child that is started when it is awaited, and returns one number.
 class child_task {
  public:
   struct promise_type {
@@ -71,7 +72,7 @@ class child_task {
   std::coroutine_handle<promise_type> handle_;
 };
 
-// Awaiting it hops once through the queue.
+// An awaitable that reschedules the coroutine through the queue once.
 struct hop : entry {
   run_queue& queue;
   std::coroutine_handle<> waiting;
@@ -86,7 +87,7 @@ struct hop : entry {
   void await_resume() noexcept {}
 };
 
-// Defined in a translation unit of its own, so that no compiler inlines it: gives x + 1.
+// Returns `x` + 1. It is defined in a translation unit of its own, so that no compiler inlines it.
 child_task add_one(std::uint64_t x);
 
 }  // namespace raw

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Echo on bare edge-triggered epoll, a buffer per connection. One recv per edge: a client has one
-// message in flight and it fits the buffer, so a full buffer is never a part of more.
+// Echo on bare edge-triggered epoll, with one buffer per connection and one recv per edge. That is
+// enough because a client has one message in flight, which fits the buffer: a full buffer never
+// leaves bytes behind.
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -19,7 +20,7 @@ constexpr int events_max = 512;
 struct connection {
   int fd;
   std::unique_ptr<char[]> buffer;
-  std::size_t begin = 0;  // what is still to be sent after a short send
+  std::size_t begin = 0;  // [begin, end) is still to be sent after a short send
   std::size_t end = 0;
 };
 
@@ -41,7 +42,7 @@ void accept_all(int poller, const bench::echo_job& job) {
   }
 }
 
-// False: the connection is at its end.
+// Sends the rest of the buffer. Returns false if the connection has ended.
 bool send_rest(connection& c) {
   while (c.begin < c.end) {
     const ssize_t n = send(c.fd, c.buffer.get() + c.begin, c.end - c.begin, MSG_NOSIGNAL);

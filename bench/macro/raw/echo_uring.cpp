@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Echo on a bare ring, a buffer per connection: the receive is a ring entry, the send is tried
-// directly and only what it leaves goes to the ring. `--lazy` arms receives a turn late
-// (peer raw-uring-lazy), else at once (raw-uring).
+// Echo on a bare ring, with one buffer per connection. The receive is a ring entry; the send is
+// tried as a system call, and only the bytes that it leaves go to the ring. `--lazy` arms receives
+// one turn late (peer raw-uring-lazy); without it they are armed at once (raw-uring).
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Ping-pong on bare edge-triggered epoll: per message one recv, one send and a share of an
-// epoll_wait. It never asks in vain, because it knows that one message is in flight per direction.
+// epoll_wait. No recv is made in vain, because one message is in flight per direction.
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -19,7 +19,7 @@ struct end_of_pair {
 
 constexpr int events_max = 256;
 
-// False: the loop should stop.
+// Receives a message and sends the answer. Returns false if the loop must stop.
 bool answer(bench::match& match, end_of_pair& end) {
   const ssize_t received =
       recv(end.fd, end.player.data(), bench::player::message_size, MSG_DONTWAIT);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Ping-pong on a bare ring: sends and receives are ring entries, so a batch of messages costs one
-// system call. `--lazy` arms receives a turn late (peer raw-uring-lazy), else at once (raw-uring).
+// system call. `--lazy` arms receives one turn late (peer raw-uring-lazy); without it they are
+// armed at once (raw-uring).
 #include <vector>
 
 #include "../common/pingpong.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The floor of post: an intrusive list and an indirect call, with an idle socket registered.
+// The lower bound of post: an intrusive list and an indirect call, with an idle socket registered.
 #include <vector>
 
 #include "../common/micro.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The floor of an IO-less read_until: memchr in the buffer, the result used, and one hop through an
-// intrusive list. It is the same in every case; the timer is a timerfd.
+// The lower bound of read_until without I/O: memchr in the buffer, a use of the result, and one
+// pass through an intrusive list. It is the same in every case; the timer is a timerfd.
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The smallest ring over the raw system calls that the raw peers need: one thread, no probing, no
-// library. It is a floor to compare with, so it takes the fastest flags and checks only what would
-// make a result wrong. Source: io_uring_setup(2), io_uring_enter(2), linux/io_uring.h.
+// library. It is a lower bound to compare with, so it uses the fastest flags, and checks only for
+// errors that would make a result wrong. Source: io_uring_setup(2), io_uring_enter(2),
+// linux/io_uring.h.
 #pragma once
 
 #include <linux/io_uring.h>
@@ -24,7 +25,7 @@ namespace raw {
 
 class ring {
  public:
-  // Throws std::system_error if the kernel refuses.
+  // Makes a ring. Throws std::system_error if the kernel refuses.
   explicit ring(unsigned entries) {
     io_uring_params p{};
     p.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_SUBMIT_ALL |
@@ -78,7 +79,8 @@ class ring {
     return e;
   }
 
-  // Submits what is prepared, runs the kernel's deferred work, and waits for `wait` completions.
+  // Submits the prepared entries, runs the kernel's deferred work, and waits for `wait`
+  // completions.
   void enter(unsigned wait) {
     std::atomic_ref(*sq_tail_).store(tail_, std::memory_order_release);
     const long n = syscall(__NR_io_uring_enter, fd_, tail_ - submitted_, wait,
@@ -93,7 +95,7 @@ class ring {
 
   [[nodiscard]] bool has_completions() const { return *cq_head_ != completed_tail(); }
 
-  // Calls f(cqe) for each completion that is there now.
+  // Calls f(cqe) for each completion in the queue.
   template <class Function>
   void for_each_completion(Function f) {
     unsigned head = *cq_head_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The least that a loop must do: an intrusive list of entries, an indirect call for each, and a
-// look at epoll every 64 entries if 100 microseconds have passed. It is the floor below the
-// executors, and it shows how fast the machine is in the minute of a measurement.
+// The minimum that a loop must do: an intrusive list of entries, an indirect call for each, and a
+// poll of epoll every 64 entries if 100 microseconds have passed. It is the lower bound for the
+// executors, and it shows how fast the machine is at the time of a measurement.
 #pragma once
 
 #include <sys/epoll.h>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The floor of coroutines: a frame from operator new, a hop through an intrusive list, a resume.
+// The lower bound of coroutines: a frame from operator new, one pass through an intrusive list, and
+// a resume.
 #include "../common/micro.hpp"
 #include "coroutine.hpp"
 
 namespace {
 
-// Coroutines spawned before the loop runs again.
+// The number of coroutines spawned before the loop runs again.
 constexpr int batch = 100;
 
 struct watched_queue {

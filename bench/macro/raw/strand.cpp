@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The floor of strand: a list of entries that is itself an entry of a list, 64 at a time, and an
-// indirect call for each; with an idle socket registered. One thread, so there is nothing atomic.
+// The lower bound of strand: a list of entries that is itself an entry of a list, 64 entries at a
+// time, and an indirect call for each; with an idle socket registered. There is one thread, so no
+// atomics.
 #include "../common/micro.hpp"
 #include "run_queue.hpp"
 

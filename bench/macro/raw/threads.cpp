@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The floor of a stream of posts: entries that are never allocated, a compare-and-swap stack that
-// the loop takes as a whole and reverses, an indirect call for each. It never sleeps.
+// The lower bound of a stream of posts: entries that are never allocated, a compare-and-swap stack
+// that the loop takes as a whole and reverses, and an indirect call for each. It never sleeps.
 #include <thread>
 
 #include "../common/stream.hpp"
@@ -22,7 +22,7 @@ class stack {
     } while (!head_.compare_exchange_weak(head, &e, std::memory_order_release,
                                           std::memory_order_relaxed));
   }
-  // Everything, oldest first.
+  // Takes all entries; returns them oldest first.
   entry* take() {
     if (head_.load(std::memory_order_relaxed) == nullptr) return nullptr;
     entry* newest = head_.exchange(nullptr, std::memory_order_acquire);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The floor of timer: one look at the clock, one place in a list, and a hop through the run queue
-// that delivers the end of the wait; an idle socket is registered.
+// The lower bound of timer: one read of the clock, one insertion into a list, and one pass through
+// the run queue, which delivers the end of the wait; an idle socket is registered.
 #include <vector>
 
 #include "../common/timer_load.hpp"
@@ -9,7 +9,7 @@
 
 namespace {
 
-// A wait in a list from which it can be taken at any time.
+// A wait in a list, from which it can be removed at any time.
 struct wait : raw::entry {
   wait* previous = nullptr;
   wait* following = nullptr;

@@ -23,7 +23,8 @@ int watch(int fd) {
   return poller;
 }
 
-// `send` sends a burst; `receive` takes what is there, false if there is nothing.
+// Measures bursts. `send` sends a burst; `receive` takes datagrams that have arrived, and returns
+// false if there are none.
 template <class Send, class Receive>
 void run(bench::meter& m, frame& f, Send send, Receive receive) {
   const int poller = watch(f.receiver());
