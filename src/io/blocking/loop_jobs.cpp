@@ -73,7 +73,7 @@ void loop_jobs::run(io_op& op) noexcept {
 void loop_jobs::performed(io_op& op, std::ptrdiff_t result) noexcept {
   op.result = static_cast<int>(result);  // one call moves at most 0x7ffff000 bytes
   op.run = &performed_entry;
-  loop_.mail().push(&op);
+  loop_.send_command(&op);
 }
 
 void loop_jobs::performed_entry(queue_entry* entry, runner* where) {

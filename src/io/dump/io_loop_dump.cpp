@@ -61,7 +61,7 @@ void io_loop::dump_from_anywhere(text_sink out, std::size_t groups_max) {
     return;
   }
   dump_order order(*this, out, groups_max);
-  mail_.push(&order);
+  send_command(&order);
   carry_out_commands();
   order.wait();
 }

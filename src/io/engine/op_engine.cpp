@@ -273,7 +273,7 @@ void start_operation(io_op& op) noexcept {
   }
   advance(op, op_event::mail);
   op.run = &start_entry;
-  mail().push(&op);
+  send_command(&op);
 }
 
 bool start_operation_immediate(io_op& op) noexcept {

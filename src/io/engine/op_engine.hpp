@@ -131,6 +131,8 @@ class op_engine : public driver_host {
   virtual void start_locked(io_op& op) noexcept = 0;
   /// Disarms the deadline of `d`.
   virtual void disarm(descriptor& d) noexcept = 0;
+  /// Mails an entry that runs no user code to the runner. Any thread.
+  virtual void send_command(queue_entry* command) noexcept = 0;
   /// In a child of fork: gives up all that the kernel has.
   virtual void give_up_kernel_state() noexcept = 0;
   void after_fork_in_child() noexcept {

@@ -175,6 +175,16 @@ void io_loop::poll_kernel(poll_mode mode, std::int64_t deadline) noexcept {
   queue_.push(&batch_mark_);
 }
 
+bool io_loop::is_command(const queue_entry& entry) noexcept {
+  return entry.run == &start_entry || entry.run == &operation_deadline::start_entry ||
+         entry.run == &loop_jobs::performed_entry || entry.run == &loop_command::run_command;
+}
+
+void io_loop::send_command(queue_entry* command) noexcept {
+  BECK_ASSERT(is_command(*command), "the loop would queue this command like a handler");
+  mail_.push(command);
+}
+
 void io_loop::take_mail() noexcept {
   after_fork_in_child();  // first: in a child of fork nothing of the mail may start
   if (!mail_.has_mail()) return;
@@ -182,10 +192,8 @@ void io_loop::take_mail() noexcept {
   counters_.mail += mail_.take(mail);
   while (!mail.empty()) {
     queue_entry* entry = mail.pop();
-    if (entry->run == &start_entry || entry->run == &operation_deadline::start_entry ||
-        entry->run == &loop_jobs::performed_entry || entry->run == &loop_command::run_command) {
-      // Runs no user code: at once, in the order of the mail.
-      entry->run(entry, &runner_);
+    if (is_command(*entry)) {
+      entry->run(entry, &runner_);  // at once, in the order of the mail
     } else {
       queue_.push(entry);
     }

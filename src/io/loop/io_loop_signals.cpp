@@ -11,7 +11,7 @@ namespace beck::detail {
 
 void signal_state::signalled(const signal_info& info) noexcept {
   inbox->put(info);
-  if (!notified.exchange(true, std::memory_order_acq_rel)) loop->mail().push(&notification);
+  if (!notified.exchange(true, std::memory_order_acq_rel)) loop->send_command(&notification);
 }
 
 void signal_state::look(void* self) noexcept {

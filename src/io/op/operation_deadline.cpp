@@ -21,7 +21,7 @@ void operation_deadline::mail(io_op& op, begin_function begin) noexcept {
   order_.run = &start_entry;
   order_.op = &op;
   order_.begin = begin;
-  loop.mail().push(&order_);
+  loop.send_command(&order_);
 }
 
 void operation_deadline::start_entry(queue_entry* entry, runner* where) {
