@@ -55,8 +55,7 @@ class blocking_pool final : public blocking_jobs {
   unsigned idle_ = 0;  // threads that wait for work, or were woken and have not taken any yet
   bool ending_ = false;
   bool abandoned_ = false;  // the loop stopped waiting, and may be gone
-  std::array<io_op*, job_line::at_once_max>
-      performed_{};  // the operation that each thread performs
+  std::array<io_op*, job_line::at_once_max> performed_{};  // the operation of each thread
   std::array<std::thread, job_line::at_once_max> threads_;
   unsigned threads_made_ = 0;
 };

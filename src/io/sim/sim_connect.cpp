@@ -56,7 +56,8 @@ std::uint16_t sim_network::free_port(const sim_socket& s, const sim_address& add
     const auto port = static_cast<std::uint16_t>(ephemeral_first + (start + i) % ephemeral_count);
     if (s.host->ports.find(port) == s.host->ports.end()) return port;
   }
-  for (std::uint64_t i = 0; i < ephemeral_count; ++i) {  // all are in use: one that may be shared
+  // All ports are in use: search for one that may be shared.
+  for (std::uint64_t i = 0; i < ephemeral_count; ++i) {
     const auto port = static_cast<std::uint16_t>(ephemeral_first + (start + i) % ephemeral_count);
     if (!port_taken(s, address, port)) return port;
   }
@@ -74,7 +75,7 @@ void sim_network::leave_names(sim_socket& s) noexcept {
   if (s.family == AF_UNIX) {
     const auto found = s.host->paths.find(s.local.path);
     if (found == s.host->paths.end() || found->second != &s)
-      return;  // accepted: its listener's name
+      return;  // an accepted socket: the name is its listener's
     if (s.local.path.front() == '\0') {
       s.host->paths.erase(found);
     } else {
@@ -155,7 +156,7 @@ int sim_network::connect(sim_socket& s, const void* address, std::size_t bytes) 
   if (const int refused = parse_name(s.family, address, bytes, name); refused != 0) return refused;
   if (s.datagram) return connect_datagram(s, name);
   if (s.family == AF_UNIX) return connect_path(s, name);
-  if (s.connect_failed) {  // the failed one has to be reported before the next may start
+  if (s.connect_failed) {  // the failure must be reported before the next connect may start
     s.connect_failed = false;
     s.receive_ended = s.send_ended = false;
     s.phase = sim_phase::fresh;
@@ -163,7 +164,7 @@ int sim_network::connect(sim_socket& s, const void* address, std::size_t bytes) 
     return error != 0 ? -error : -ECONNABORTED;
   }
   if (s.phase == sim_phase::connecting) return -EALREADY;
-  if (s.connect_untold) {  // whatever the address is
+  if (s.connect_untold) {  // for any address
     s.connect_untold = false;
     return 0;
   }
@@ -227,11 +228,12 @@ sim_socket* sim_network::find_listener(sim_host& host, const sim_socket& from) c
   for (auto at = first; at != last; ++at) {
     sim_socket& s = *at->second;
     if (s.phase != sim_phase::listening || !covers(s, from.remote.address)) continue;
-    if (best == nullptr || is_any(best->local.address)) best = &s;  // the most exact one
+    if (best == nullptr || is_any(best->local.address)) best = &s;  // the most specific address
   }
   return best;
 }
 
+/// Makes the listener's side of a connection and puts it into the backlog.
 sim_socket& sim_network::make_child(sim_socket& listener, sim_socket& client) {
   sim_socket& child = make(*listener.host, listener.family, SOCK_STREAM);
   listener.backlog.push_back(&child);
@@ -250,11 +252,13 @@ sim_socket& sim_network::make_child(sim_socket& listener, sim_socket& client) {
   return child;
 }
 
+/// Returns an event's value: the number of the connect in the upper half, `number` in the lower
+/// one.
 std::uint64_t sim_network::syn_value(const sim_socket& client, unsigned number) noexcept {
   return std::uint64_t{client.connects} << 32 | number;
 }
 
-/// Whether what such a value was made for is still the connect that the client waits for.
+/// Returns whether the client still waits for the connect that `value` names.
 bool sim_network::is_current(const sim_socket& client, std::uint64_t value) noexcept {
   return !client.gone && client.phase == sim_phase::connecting && client.connects == value >> 32;
 }
@@ -277,7 +281,7 @@ void sim_network::syn(sim_socket& client, std::uint64_t value) {
   transmit(event_kind::syn_answer, client, syn_value(client, error));
 }
 
-/// Nobody has answered the SYN.
+/// Schedules the next SYN after one that the listener has dropped, or else the end of the connect.
 void sim_network::repeat_syn(sim_socket& client, unsigned attempt) {
   const std::int64_t now = world_.clock().now();
   if (attempt < syn_retries_max) {
@@ -312,7 +316,7 @@ void sim_network::fail_connect(sim_socket& client, int error) {
 void sim_network::connect_timeout(sim_socket& client, std::uint64_t value) {
   if (!is_current(client, value)) return;
   std::erase_if(parked_, [&client](const parked& p) { return p.what.socket == &client; });
-  if (client.peer != nullptr) {  // the answer was lost: the listener's side has nobody any more
+  if (client.peer != nullptr) {  // the answer was lost: the listener's side gets a closed peer
     sim_socket& nobody = make(*client.host, client.family, SOCK_STREAM);
     nobody.gone = nobody.forgotten = true;
     join(nobody, *client.peer);

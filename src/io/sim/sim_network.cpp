@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The life of sockets, the queue of what travels, the queues in front of slow paths, and readiness.
+// The life of sockets, the queue of events, the queues in front of slow paths, and readiness.
 // Events are ordered by time, then by a drawn number: never by an address.
 #include "io/sim/sim_network.hpp"
 
@@ -14,7 +14,6 @@
 #include "io/sim/sim_world.hpp"
 #include "io/system/system.hpp"
 
-// A table of paths by the numbers of their ends, and the queue in front of a slow one.
 namespace beck::detail {
 namespace {
 constexpr std::uint64_t ns_per_second = 1'000'000'000;
@@ -35,14 +34,11 @@ std::int64_t sim_links::departure(sim_path& path, std::int64_t now, std::uint64_
   const std::int64_t begin = std::max(now, path.busy_until_ns);
   if (path.bytes_per_second == 0) return begin;
   const std::uint64_t rate = path.bytes_per_second;
-  const std::uint64_t rest = bytes % rate * ns_per_second;  // both are below 2^33
+  const std::uint64_t rest = bytes % rate * ns_per_second;  // both factors are below 2^33
   const std::uint64_t time = bytes / rate * ns_per_second + (rest + rate - 1) / rate;
   path.busy_until_ns = sim_clock::later(begin, static_cast<std::int64_t>(time));
   return path.busy_until_ns;
 }
-
-// The life of sockets, the queue of what travels, and readiness. Events are ordered by time, then
-// by a drawn number: never by an address.
 
 namespace {
 
@@ -237,7 +233,7 @@ bool sim_network::sever(sim_socket& s, sim_fault how) {
   }
   transmit(how == sim_fault::end ? event_kind::fin : event_kind::reset, to);
   transmit(event_kind::reset, s);
-  s.forgotten = true;  // the rest of what it sends goes nowhere, and what comes is answered
+  s.forgotten = true;  // its later messages are dropped, and messages to it are answered by a reset
   return true;
 }
 
@@ -245,7 +241,7 @@ bool sim_network::sever(sim_socket& s, sim_fault how) {
 
 namespace {
 
-/// fs/pipe.c: pipe_poll.
+/// Returns the events of a pipe end, as pipe_poll() of fs/pipe.c.
 unsigned pipe_levels(const sim_socket& s) noexcept {
   if (s.pipe_end == sim_pipe_end::reading) {
     return (s.in.readable() != 0 ? poll_in : 0u) | (s.receive_ended ? poll_hang_up : 0u);
@@ -266,7 +262,8 @@ unsigned sim_network::levels(const sim_socket& s) noexcept {
   if (closed || (s.receive_ended && s.send_ended)) seen |= poll_hang_up;
   if (s.receive_ended) seen |= poll_in | poll_read_hang_up;
   if (s.in.readable() != 0) seen |= poll_in;
-  const bool urgent = s.family != AF_UNIX && !s.boundaries.empty();  // a mark, once it is here
+  // An urgent mark counts once the byte behind it has arrived.
+  const bool urgent = s.family != AF_UNIX && !s.boundaries.empty();
   if (urgent && s.boundaries.front() < s.in.arrived()) seen |= poll_priority;
   if (s.send_ended || !s.blocked) seen |= poll_out;
   return seen;
