@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The insides of public classes of this folder, for its sources.
+// Access to private members of public classes, for the sources of this folder.
 #pragma once
 
 #include <beck/testing/check.hpp>
@@ -7,7 +7,6 @@
 
 #include "io/sim/sim_draws.hpp"
 
-// What the runner reads of the options and worlds that users hold.
 namespace beck::detail {
 class sim_world;
 }
@@ -36,7 +35,7 @@ struct check_access {
 
 }  // namespace beck::testing::sim
 
-// Between the tapes that users hold and the simulator's.
+// Converts between the tapes that users hold and the simulator's.
 namespace beck::testing::sim {
 using namespace detail;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The public face of simulated worlds over the simulator in io/sim: hosts, links, faults and the
-// program's own draws.
+// The public classes of simulated worlds, over the simulator in io/sim: worlds, hosts, faults and
+// the program's own draws.
 #include <beck/testing/sim.hpp>
 
 #include <algorithm>
@@ -20,7 +20,6 @@
 #include "io/sim/sim_system.hpp"
 #include "testing/check_access.hpp"
 
-// The public face of simulated worlds over the simulator in io/sim.
 namespace beck {
 using namespace detail;
 
@@ -209,8 +208,10 @@ std::uint64_t sim_hash(io_context& context) noexcept {
 
 }  // namespace beck
 
-// The ordinary profile. Faults that end a connection are rare enough for most conversations to end
-// well, and common enough for a few hundred seeds to meet them.
+// --- the default profile of faults --------------------------------------------------------------
+//
+// Faults that end a connection are rare enough for most conversations to end well, and common
+// enough for a few hundred seeds to meet them.
 namespace beck::testing::sim {
 using namespace detail;
 
