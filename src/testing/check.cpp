@@ -121,6 +121,7 @@ attempt_start checker::start_of(std::uint64_t seed) const {
   return start;
 }
 
+/// Runs the program once; if asked for, a second time, whose hash must be equal.
 attempt checker::run_once(const attempt_start& start) const {
   attempt first = run_here(start, program_);
   first.runs = 1;
@@ -198,6 +199,7 @@ void checker::tell(const attempt& failed) const {
   }
 }
 
+/// Runs the failed seed again in a child process, which records its draws, and shrinks that tape.
 void checker::shrink(const attempt& failed, check_outcome& outcome) const {
   attempt_start start = start_of(failed.seed);
   start.how.record();

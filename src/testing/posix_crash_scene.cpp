@@ -87,6 +87,8 @@ void show_scene() noexcept {
   }
 }
 
+/// Reports, restores the previous handlers (in a child the default action) and raises the signal
+/// again.
 void on_signal(int number) {
   show_scene();
   struct sigaction by_default{};

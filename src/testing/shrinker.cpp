@@ -54,6 +54,7 @@ auto sum_of(const sim_tape& tape) noexcept {
   return low;
 }
 
+/// Orders tapes: by the number of choices, then of draws, then by the size of the values.
 bool smaller(const sim_tape& a, const sim_tape& b) noexcept {
   return std::tuple(a.choices(), a.draws(), bits_of(a), sum_of(a)) <
          std::tuple(b.choices(), b.draws(), bits_of(b), sum_of(b));
@@ -94,6 +95,7 @@ bool shrinker::attempt(sim_tape candidate) {
   return true;
 }
 
+/// Sets all streams to zero, then single ones.
 void shrinker::calm_streams() {
   {
     sim_tape calm;
@@ -108,6 +110,7 @@ void shrinker::calm_streams() {
   }
 }
 
+/// Cuts off the end of a stream: half of it, then shorter ends.
 void shrinker::cut_tails(std::size_t stream) {
   for (std::size_t cut = best_.streams[stream].size() / 2; cut != 0 && !exhausted();) {
     sim_tape candidate = best_;
@@ -118,6 +121,7 @@ void shrinker::cut_tails(std::size_t stream) {
   }
 }
 
+/// Sets spans of a stream to zero, from long ones down to single draws.
 void shrinker::calm_spans(std::size_t stream) {
   for (std::size_t span = (best_.streams[stream].size() + 1) / 2; span != 0 && !exhausted();
        span /= 2) {
@@ -132,6 +136,7 @@ void shrinker::calm_spans(std::size_t stream) {
   }
 }
 
+/// Deletes spans of a stream, from long ones down to single draws.
 void shrinker::delete_spans(std::size_t stream) {
   for (std::size_t span = (best_.streams[stream].size() + 1) / 2; span != 0 && !exhausted();
        span /= 2) {

@@ -17,6 +17,7 @@ namespace beck::detail {
 class loop_jobs;
 class system;
 
+/// The pool of one loop. Thread: as blocking_jobs says; its own threads call serve() only.
 class blocking_pool final : public blocking_jobs {
  public:
   blocking_pool(loop_jobs& jobs, system& sys) noexcept : jobs_(jobs), sys_(sys) {}

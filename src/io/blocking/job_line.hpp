@@ -10,6 +10,7 @@
 
 namespace beck::detail {
 
+/// The queues of one loop's blocking operations. Not synchronised: the pool has a lock around it.
 class job_line {
  public:
   /// Most operations performed at the same time, and most jobs among them.

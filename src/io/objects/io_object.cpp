@@ -93,11 +93,13 @@ io_object& io_object::operator=(io_object&& other) noexcept {
   return *this;
 }
 
+/// Keeps the executor, and refers to the loop's shared empty slot from now on.
 void io_object::become_vacant() noexcept {
   if (!vacated_) vacated_ = descriptor_->executor;
   descriptor_ = &descriptor_->loop->no_descriptor();
 }
 
+/// Returns the slot in which to open; first allocates one if the object is vacant.
 descriptor* io_object::slot_to_open() noexcept {
   if (!vacated_) return descriptor_;
   try {
@@ -254,6 +256,8 @@ std::size_t io_object::readable_bytes(error_code& ec) const noexcept {
 
 // --- synchronous operations: the system calls of the attempts, on the caller's thread ------------
 
+/// Makes the system call of `op`, again until a composed transfer is complete. Waits with poll(2)
+/// where the descriptor is not ready, unless the user has asked for non-blocking calls.
 int io_object::perform_now(io_op& op) const noexcept {
   descriptor& d = *descriptor_;
   const object_use inside = use_of(d, name_of(op.kind), object_use::kind::beside_others);

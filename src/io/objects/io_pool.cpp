@@ -47,6 +47,7 @@ class detail::io_pool_state {
  private:
   bool inherited() const noexcept { return forks_ != known_fork_count(); }
 
+  /// A context of the pool and its thread.
   struct seat {
     std::size_t index;
     std::optional<io_context> context;

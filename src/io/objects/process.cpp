@@ -37,6 +37,7 @@ void process_texts::add(text_view text) {
 
 // --- the state of a child -----------------------------------------------------------------------
 
+/// The state of a child, shared by its process object and the waits for it.
 struct detail::child_state {
   explicit child_state(system& of) noexcept : sys(of), forks(fork_count()) {}
 

@@ -72,7 +72,7 @@ struct detail::write_queue_state final : vector_operation {
   void settle() noexcept;
   void end_drains() noexcept;
   void stop(int why, int told) noexcept;
-  /// On the stream's executor.
+  /// Cancels the write under way. Runs on the stream's executor.
   void cancel_write() noexcept {
     if (started) remote.request(*this, executor);
   }
@@ -235,7 +235,7 @@ void write_queue_state::completed(queue_entry* entry, runner* where) {
   self.executor.post(entry);
 }
 
-/// On the stream's executor.
+/// Continues after a write, on the stream's executor.
 void write_queue_state::sent_entry(queue_entry* entry, runner* where) {
   write_queue_state& self = of(entry);
   if (self.remote.keep_back(entry)) return;

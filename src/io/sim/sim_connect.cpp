@@ -23,6 +23,7 @@ namespace {
 constexpr std::uint16_t ephemeral_first = 32'768;  // net.ipv4.ip_local_port_range
 constexpr std::uint16_t ephemeral_count = 28'232;
 
+/// Returns whether some address belongs to both `a` and a socket like `b` at `b_address`.
 bool overlaps(const sim_socket& a, const sim_socket& b, const sim_address& b_address) noexcept {
   if (!is_any(b_address)) return covers(a, b_address);
   if (is_any(a.local.address)) {
@@ -37,6 +38,8 @@ bool overlaps(const sim_socket& a, const sim_socket& b, const sim_address& b_add
 
 // --- names -------------------------------------------------------------------------------------
 
+/// Returns whether another socket prevents `s` from taking `port`, after SO_REUSEADDR and
+/// SO_REUSEPORT.
 bool sim_network::port_taken(const sim_socket& s, const sim_address& address,
                              std::uint16_t port) noexcept {
   const auto [first, last] = s.host->ports.equal_range(port);
@@ -50,6 +53,7 @@ bool sim_network::port_taken(const sim_socket& s, const sim_address& address,
   });
 }
 
+/// Returns an ephemeral port that `s` may take, searching from a drawn one; 0 if there is none.
 std::uint16_t sim_network::free_port(const sim_socket& s, const sim_address& address) noexcept {
   const std::uint64_t start = port_.below(ephemeral_count);
   for (std::uint64_t i = 0; i < ephemeral_count; ++i) {
@@ -70,6 +74,7 @@ void sim_network::enter_port(sim_socket& s) {
   s.bound = true;
 }
 
+/// Removes a socket from the table of ports or paths.
 void sim_network::leave_names(sim_socket& s) noexcept {
   if (!s.bound) return;
   if (s.family == AF_UNIX) {
@@ -222,6 +227,8 @@ int sim_network::connect_path(sim_socket& s, const sim_name& name) {
   return 0;
 }
 
+/// Returns the listener for the connect of `from`, one at that address before one at any; nullptr
+/// if there is none.
 sim_socket* sim_network::find_listener(sim_host& host, const sim_socket& from) const noexcept {
   sim_socket* best = nullptr;
   const auto [first, last] = host.ports.equal_range(from.remote.port);
@@ -263,6 +270,7 @@ bool sim_network::is_current(const sim_socket& client, std::uint64_t value) noex
   return !client.gone && client.phase == sim_phase::connecting && client.connects == value >> 32;
 }
 
+/// Handles a SYN that arrives at the listener's host.
 void sim_network::syn(sim_socket& client, std::uint64_t value) {
   if (!is_current(client, value) || client.peer != nullptr) return;
   sim_socket* listener = nullptr;
@@ -292,11 +300,13 @@ void sim_network::repeat_syn(sim_socket& client, unsigned attempt) {
   }
 }
 
+/// Schedules the end of a connect that is not answered.
 void sim_network::limit_connect(sim_socket& client) {
   const std::int64_t end = sim_clock::later(client.connect_began_ns, connect_timeout_ns);
   schedule(event_kind::connect_timeout, client, syn_value(client, 0), end);
 }
 
+/// Handles the answer to a SYN, which ends the connect.
 void sim_network::syn_answer(sim_socket& client, std::uint64_t value) {
   if (!is_current(client, value)) return;
   if (const auto error = static_cast<std::uint32_t>(value); error != 0) {
@@ -338,6 +348,7 @@ int sim_network::accept(sim_socket& listener) {
   return fd;
 }
 
+/// Aborts the first connection of the backlog, for the fault accept_aborted.
 int sim_network::abort_first(sim_socket& listener) {
   sim_socket& child = *listener.backlog.front();
   listener.backlog.erase(listener.backlog.begin());
@@ -351,6 +362,7 @@ void sim_network::abort_backlog(sim_socket& listener) {
   for (sim_socket* child : left) abort_child(*child);
 }
 
+/// Resets a connection that was not accepted.
 void sim_network::abort_child(sim_socket& child) {
   leave_names(child);
   child.gone = true;

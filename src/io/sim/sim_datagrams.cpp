@@ -52,6 +52,7 @@ int option_of(const sim_socket& s, int level, int name) noexcept {
   return s.options.get(s.family, level, name, &value, bytes) == 0 ? value : 0;
 }
 
+/// Writes one control message, or sets MSG_CTRUNC if it does not fit.
 template <class Info>
 void put_info(message_header& message, int level, int type, const Info& info) noexcept {
   std::size_t& room = message.control_bytes;
@@ -160,6 +161,7 @@ int sim_network::choose_way(const sim_socket& s, sim_name& to) noexcept {
   return world_.host_at(to.address, *s.host) == nullptr ? -ENETUNREACH : 0;
 }
 
+/// Sends a datagram to a host. Faults may lose, duplicate or reorder it.
 void sim_network::launch_datagram(sim_socket& s, sim_datagram d) {
   sim_faults& faults = world_.faults();
   if (faults.strikes(sim_fault::loss, s.host)) return;
@@ -184,6 +186,7 @@ void sim_network::launch_datagram(sim_socket& s, sim_datagram d) {
   }
 }
 
+/// Stores a datagram in flight and schedules its arrival.
 void sim_network::fly(sim_datagram d, std::int64_t time) {
   std::uint64_t number = flying_.size();
   if (free_flights_.empty()) {
@@ -226,6 +229,7 @@ std::ptrdiff_t sim_network::send_unix(sim_socket& s, const message_header& messa
   return static_cast<std::ptrdiff_t>(size);
 }
 
+/// Finds the UNIX datagram socket of that name. Returns 0, or the negative errno of sendto(2).
 int sim_network::find_unix(const sim_socket& s, const sim_name& name, sim_socket*& to) const {
   if (name.path.empty()) return -EINVAL;
   const auto found = s.host->paths.find(name.path);
@@ -238,6 +242,7 @@ int sim_network::find_unix(const sim_socket& s, const sim_name& name, sim_socket
 
 // --- landing -----------------------------------------------------------------------------------
 
+/// Delivers the datagram that has arrived, or answers that no socket has the port.
 void sim_network::land(std::uint64_t number) {
   sim_datagram d = std::move(flying_[number]);
   free_flights_.push_back(number);
@@ -259,6 +264,7 @@ void sim_network::land(std::uint64_t number) {
   }
 }
 
+/// Delivers a multicast or broadcast datagram to the sockets of one host.
 void sim_network::land_in_group(const sim_datagram& d) {
   const auto [first, last] = d.target->ports.equal_range(d.to.port);
   for (auto at = first; at != last; ++at) {
@@ -329,6 +335,7 @@ std::ptrdiff_t sim_network::receive_datagram(sim_socket& s, message_header& mess
   return static_cast<std::ptrdiff_t>(taken);
 }
 
+/// Removes the first datagram of the queue.
 void sim_network::drop_first(sim_socket& s) {
   if (s.family != AF_UNIX) s.inbox_bytes -= s.inbox.front().bytes.size() + queued_bytes_more;
   const bool was_full = is_full(s);

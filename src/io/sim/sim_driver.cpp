@@ -121,7 +121,8 @@ void sim_driver::collect() noexcept {
     const sim_ready_list::entry news = taken_.entries[at];
     taken_.entries[at] = taken_.entries[left - 1];
     sim_socket& s = *news.socket;
-    if (s.generation != news.generation || s.watcher != &ready_) {  // closed meanwhile
+    // The socket was closed meanwhile.
+    if (s.generation != news.generation || s.watcher != &ready_) {
       if (planted(planted_bug::stale_event)) end_whatever_waits(s.token);
       continue;
     }

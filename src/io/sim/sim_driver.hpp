@@ -15,6 +15,7 @@ namespace beck::detail {
 
 class io_loop;
 
+/// Thread: the one of the world.
 class sim_driver final : public readiness_driver {
  public:
   /// The virtual time of a turn that does not wait. Without it, a program that always posts, or

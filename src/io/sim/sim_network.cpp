@@ -45,6 +45,7 @@ namespace {
 // The streams of random numbers that belong to the network.
 enum : std::uint64_t { delay_stream = 1, split_stream, order_stream, port_stream };
 
+/// Returns 0, or the errno of socket(2) for a combination that is not supported, negative.
 int check_kind(int family, int type, int protocol) noexcept {
   if (family != AF_INET && family != AF_INET6 && family != AF_UNIX) return -EAFNOSUPPORT;
   if (type != SOCK_STREAM && type != SOCK_DGRAM) return -ESOCKTNOSUPPORT;
@@ -64,6 +65,7 @@ sim_network::sim_network(sim_world& world, sim_draws& draws) noexcept
 
 // --- sockets -----------------------------------------------------------------------------------
 
+/// Returns a fresh socket, in a free slot if there is one.
 sim_socket& sim_network::make(sim_host& host, int family, int type) {
   const sim_profile& profile = world_.profile();
   sim_socket* s = nullptr;
@@ -83,6 +85,7 @@ sim_socket& sim_network::make(sim_host& host, int family, int type) {
   return *s;
 }
 
+/// Resets a socket, with a new generation, and puts its slot on the free list.
 void sim_network::recycle(sim_socket& s) noexcept {
   const sim_profile& profile = world_.profile();
   const std::uint32_t generation = s.generation + 1;
@@ -217,6 +220,7 @@ bool sim_network::strikes(sim_fault which, const sim_socket& s) noexcept {
   return world_.faults().strikes(which, s.host);
 }
 
+/// Draws buffers of 1 to tiny_bytes_max bytes, for the fault tiny_buffers.
 void sim_network::shrink_buffers(sim_socket& s) {
   sim_random& random = world_.faults().random();
   const auto send = static_cast<std::uint32_t>(tiny_bytes_max - random.below(tiny_bytes_max));
@@ -269,6 +273,7 @@ unsigned sim_network::levels(const sim_socket& s) noexcept {
   return seen;
 }
 
+/// Lists a socket for the driver that watches it.
 void sim_network::wake(sim_socket& s) {
   if (s.watcher == nullptr || s.listed) return;
   s.watcher->entries.push_back({&s, s.generation});
@@ -284,6 +289,7 @@ void sim_network::watch(sim_socket& s, sim_ready_list& list, std::uint64_t token
 
 // --- events ------------------------------------------------------------------------------------
 
+/// Adds an event at `time`, and draws its order among the events of that time.
 void sim_network::schedule(event_kind kind, sim_socket& s, std::uint64_t value, std::int64_t time) {
   const std::uint64_t place = order_.below(std::uint64_t{1} << order_bits);
   const std::uint64_t tie = place << (64 - order_bits) | scheduled_++;
@@ -307,6 +313,7 @@ void sim_network::deliver_due() {
   }
 }
 
+/// Applies an event to its socket.
 void sim_network::happen(const event& e) {
   sim_socket& s = *e.socket;
   if (world_.trace().is_on() && !is_timer(e.kind)) trace(e);

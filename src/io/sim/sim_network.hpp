@@ -135,8 +135,8 @@ class sim_network {
     datagram,     ///< `value`: its number in flying_; it belongs to no socket yet
     unreachable,  ///< no socket had the port `value`
     // TCP's timers:
-    syn_again,        ///< `value`: as that of syn
-    connect_timeout,  ///< `value`: as that of syn
+    syn_again,        ///< `value`: as in syn
+    connect_timeout,  ///< `value`: as in syn
     send_timeout,     ///< `value`: the time since which segments have been lost
   };
   struct event {

@@ -104,6 +104,7 @@ void sim_runners::rethrow() {
   std::rethrow_exception(first);
 }
 
+/// Starts a virtual thread.
 void sim_runners::enter(virtual_runner& one) {
   one.stack = fiber::take();
   one.does = activity::going;
@@ -152,6 +153,7 @@ sim_runners::virtual_runner* sim_runners::mine() noexcept {
   return nullptr;
 }
 
+/// Suspends the virtual thread that calls; `why` decides when it is ready again.
 void sim_runners::leave_for_others(activity why) noexcept {
   virtual_runner* const self = mine();
   self->does = why;
@@ -292,6 +294,7 @@ bool sim_runners::go_on() noexcept {
   }
 }
 
+/// Advances the clock to the next event or deadline; ends the program if there is none.
 void sim_runners::wait_for_anything() {
   const std::int64_t until = next_deadline();
   if (!world_.advance(until) && until == INT64_MAX) driver_.stuck();

@@ -23,6 +23,7 @@ class io_loop;
 class sim_driver;
 class sim_world;
 
+/// The virtual threads of one context. Thread: one real thread.
 class sim_runners final : public virtual_threads {
  public:
   sim_runners(sim_driver& driver, sim_world& world, unsigned count);

@@ -60,6 +60,8 @@ void sim_network::put(sim_socket& s, const char* data, std::size_t bytes) {
   }
 }
 
+/// Ends a send of `asked` bytes: puts the bytes from `first_byte` on into flight; a fault may set a
+/// mark or break the connection.
 void sim_network::put_done(sim_socket& s, std::uint64_t first_byte, std::size_t asked) {
   sim_socket& to = *s.peer;
   const std::uint64_t end = to.in.sent();
@@ -140,6 +142,7 @@ bool sim_network::stands_at_boundary(const sim_socket& s) noexcept {
   return !s.boundaries.empty() && s.boundaries.front() == s.in.read();
 }
 
+/// Ends a receive: notifies the sender if there is room again.
 void sim_network::take_done(sim_socket& s, std::size_t asked, std::size_t taken) {
   sim_socket* from = s.peer;
   if (s.family == AF_UNIX) {
@@ -189,6 +192,7 @@ void sim_network::reset(sim_socket& s) {
   wake(s);
 }
 
+/// Ends both directions of a socket, with `error` pending.
 void sim_network::end(sim_socket& s, int error) noexcept {
   s.error = error;
   s.phase = sim_phase::ended;

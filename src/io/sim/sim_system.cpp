@@ -88,7 +88,7 @@ int sim_system::open_socket(int family, int type, int protocol) noexcept {
   if (!is_alive()) return -ENETDOWN;
   try {
     result = network().open(*host_, family, type, protocol);
-  } catch (const std::bad_alloc&) {  // the result says so already
+  } catch (const std::bad_alloc&) {  // `result` is the error already
   }
   world().note(*host_, sim_note::open, family, result);
   return result;
@@ -99,7 +99,7 @@ int sim_system::open_pair(int family, int type, int protocol, int (&pair)[2]) no
   if (!is_alive()) return -ENETDOWN;
   try {
     result = network().open_pair(*host_, family, type, protocol, pair);
-  } catch (const std::bad_alloc&) {  // the result says so already
+  } catch (const std::bad_alloc&) {  // `result` is the error already
   }
   world().note(*host_, sim_note::pair, family, result);
   return result;
@@ -122,7 +122,7 @@ int sim_system::open_pipe(int (&ends)[2]) noexcept {
   if (!is_alive()) return -EIO;
   try {
     result = network().open_pipe(*host_, ends);
-  } catch (const std::bad_alloc&) {  // the result says so already
+  } catch (const std::bad_alloc&) {  // `result` is the error already
   }
   world().note(*host_, sim_note::pipe, result < 0 ? -1 : ends[0], result);
   return result;

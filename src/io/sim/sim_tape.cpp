@@ -26,6 +26,7 @@ bool take_number(std::string_view& bytes, std::uint64_t& number) noexcept {
   return false;
 }
 
+/// Appends a stream: its length and values; after a 0 the number of further zeros.
 void put_stream(std::string& bytes, const std::vector<std::uint64_t>& values) {
   put_number(bytes, values.size());
   for (std::size_t i = 0; i < values.size();) {

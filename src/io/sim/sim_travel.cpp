@@ -40,6 +40,8 @@ std::int64_t sim_network::drawn_delay(const sim_path& path) noexcept {
   return delay_.between(path.delay_ns_min, path.delay_ns_max);
 }
 
+/// Returns the hosts and the path of a message. Without disturbances, and between UNIX sockets,
+/// only the ordinary path exists.
 sim_network::route sim_network::route_of(event_kind kind, const sim_socket& s) noexcept {
   route way{nullptr, s.host, nullptr};
   if (!disturbed_ || s.family == AF_UNIX || is_timer(kind)) return way;
@@ -97,6 +99,7 @@ std::int64_t sim_network::misfortune(event_kind kind, const sim_socket& s) noexc
   return ns;
 }
 
+/// Schedules the arrival of a message that may pass. SYNs and window updates may overtake others.
 void sim_network::launch(const route& way, const event& e, std::uint64_t bytes, std::int64_t time) {
   sim_socket& s = *e.socket;
   if (way.path == nullptr) {

@@ -69,7 +69,7 @@ class sim_host {
   /// Returns all sockets by number, from fd_first on; nullptr where none is open.
   const std::vector<sim_socket*>& descriptors() const noexcept { return descriptors_; }
 
-  /// 10.0.0.n and fd00::n for the n-th host of a world.
+  /// Return the addresses of the host: 10.0.0.n and fd00::n for the n-th host of a world.
   const sim_address& address_v4() const noexcept { return v4_; }
   const sim_address& address_v6() const noexcept { return v6_; }
   bool owns(const sim_address& address) const noexcept {
