@@ -13,10 +13,10 @@
 
 #include "io/sim/sim_draws.hpp"
 
-// One run of a program in a world, here or in a child process, and its outcome.
 namespace beck::testing::sim {
 using namespace detail;
 
+/// One run of a program in a world, here or in a child process, and its outcome.
 struct attempt {
   static constexpr std::uint64_t digest_basis = 0xcbf29ce484222325;
 
@@ -58,9 +58,6 @@ attempt run_apart(const std::function<attempt()>& body, std::uint64_t cpu_us_max
 
 }  // namespace beck::testing::sim
 
-// The search for a smaller tape. First it sets whole streams to zero. Then it cuts off ends of each
-// stream, sets spans to zero and deletes spans, from long ones down to single draws. Then it lowers
-// single values. It starts again as long as a round has found a smaller tape.
 namespace beck::testing::sim {
 using namespace detail;
 
@@ -75,6 +72,9 @@ class shrink_judge {
   virtual void found(std::size_t tries, const sim_tape& smallest) = 0;
 };
 
+/// The search for a smaller tape. First it sets whole streams to zero. Then it cuts off ends of
+/// each stream, sets spans to zero and deletes spans, from long ones down to single draws. Then it
+/// lowers single values. It starts again as long as a round has found a smaller tape.
 class shrinker {
  public:
   shrinker(const sim_tape& failing, shrink_judge& judge, std::size_t tries_max)

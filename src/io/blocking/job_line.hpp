@@ -13,8 +13,9 @@ namespace beck::detail {
 /// The queues of one loop's blocking operations. Not synchronised: the pool has a lock around it.
 class job_line {
  public:
-  /// Most operations performed at the same time, and most jobs among them.
+  /// The most operations performed at the same time.
   static constexpr unsigned at_once_max = 8;
+  /// The most jobs among them.
   static constexpr unsigned jobs_at_once_max = 4;
 
   void push(io_op& op) noexcept {

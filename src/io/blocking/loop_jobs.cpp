@@ -36,7 +36,7 @@ job_operation::job_operation(io_context& context, function what, void* data,
 }
 
 namespace {
-/// Returns whether run() waits for the operation; it does not wait for detached jobs.
+/// Returns whether the operation counts as outstanding work; a detached job does not.
 bool counts_as_work(const io_op& op) noexcept {
   return op.kind != op_kind::job || !static_cast<const job_operation&>(op).is_detached();
 }

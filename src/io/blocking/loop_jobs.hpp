@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Operations that block because Linux has no asynchronous form of them: name lookups, and files
+// Operations that block because there is no better way to perform them: name lookups, and files
 // where there is no ring. Their loop hands them to a pool of threads (blocking_pool) or, in a
 // simulation, to sim_jobs, and gets them back through its mailbox.
 #pragma once
@@ -74,7 +74,7 @@ class loop_jobs {
   /// Waits for the other operations. Returns false if `deadline` has passed and a thread is still
   /// inside a call.
   bool reap(std::int64_t deadline) noexcept;
-  /// Ends the threads of the pool. Requires that reap() has returned true.
+  /// Ends the threads of the pool. Requires that reap() was called.
   void end_threads() noexcept;
   /// In a forked child, in which the pool's threads do not exist: cancels the operations that the
   /// parent's pool had.

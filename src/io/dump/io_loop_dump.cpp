@@ -68,8 +68,7 @@ void io_loop::dump_from_anywhere(text_sink out, std::size_t groups_max) {
 
 }  // namespace beck::detail
 
-// --- a signal set that prints instead of completing waits, so no work is outstanding
-// ---------------
+// --- a signal set that prints instead of completing waits, so no work is outstanding ------------
 namespace beck {
 using namespace detail;
 

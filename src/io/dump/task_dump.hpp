@@ -23,8 +23,9 @@ class task_dump {
   /// Most join points around a task. Tasks below more of them are left out, and the dump says so.
   static constexpr unsigned levels_max = 64;
   static constexpr std::size_t examples_max = 3;
-  /// Size of the table of groups, a power of two; and its size if the allocation fails.
+  /// The size of the table of groups, a power of two.
   static constexpr std::size_t slots = 512;
+  /// The size of the table if the allocation of the large one has failed.
   static constexpr std::size_t slots_without_memory = 16;
 
   explicit task_dump(io_loop& loop) noexcept;

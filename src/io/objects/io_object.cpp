@@ -20,7 +20,8 @@ void close_slot(void* slot) noexcept {
 }
 
 /// Gives up a slot for good: closes it at once if the caller may run the loop, else sends a command
-/// to the thread that runs it.
+/// to the thread that runs it. In a forked child whose loop is in doubt, only the descriptor is
+/// closed.
 void drop(descriptor& d) noexcept {
   io_loop& loop = *d.loop;
   if (&d == &loop.no_descriptor()) return;

@@ -225,8 +225,8 @@ bool io_pool_state::leave_to_parent() noexcept {
   return true;
 }
 
-/// Destroys the queued handlers of all contexts. Their destructors may post to other contexts, so
-/// all threads repeat this until none of them found anything.
+/// Destroys the handlers that `loop` has queued. Their destructors may hand work to other contexts,
+/// so all threads repeat this together until no context had any.
 void io_pool_state::clear_together(io_loop& loop) {
   while (meet(loop.clear())) {}
 }

@@ -100,8 +100,7 @@ io_result<exit_status> process_wait_operation::await_resume() noexcept {
   return {make_error(collected), collected < 0 ? exit_status() : child->status};
 }
 
-// --- spawning
-// -------------------------------------------------------------------------------------
+// --- spawning -----------------------------------------------------------------------------------
 
 namespace {
 
@@ -276,8 +275,7 @@ void process::spawn(text_view program, const process_texts& arguments, const opt
   if (ec) throw_error(ec, "spawn", program);
 }
 
-// --- waiting, signals, end
-// ------------------------------------------------------------------------
+// --- waiting, signals, end ----------------------------------------------------------------------
 
 int process::id() const noexcept { return is_open() ? child_.get()->pid : -1; }
 
@@ -348,8 +346,8 @@ void process::detach() noexcept { give_up(false); }
 
 void process::give_up(bool end_it) noexcept {
   if (!is_open()) return;
-  // The close hands the handle over. If no memory or descriptor is left, a new handle for the same
-  // child could not be made.
+  // The close hands the handle over, because a new handle for the child could not be made where no
+  // descriptor number is left.
   descriptor_->leaves_child = child_.get()->leave(end_it);
   child_ = child_ref();
   error_code ignored;

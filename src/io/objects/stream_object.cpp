@@ -81,8 +81,7 @@ std::size_t stream_object::available() const {
   return bytes;
 }
 
-// --- opening pipes and adopting descriptors
-// --------------------------------------------------------
+// --- opening pipes and adopting descriptors -----------------------------------------------------
 
 void descriptor_calls::open_pipe(descriptor& reading, descriptor& writing,
                                  error_code& ec) noexcept {

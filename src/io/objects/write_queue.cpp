@@ -274,8 +274,8 @@ void write_queue_state::drop_all() noexcept {
   chunks = 0;
 }
 
-/// Ends the queue with the error `why` and wakes all waiters with `told`, or, if that is 0, with
-/// the queue's error.
+/// Ends the queue with the error `why`. Wakes the waiting pushes, and the waiting drains unless a
+/// write is under way, with `told` or, if that is 0, with the queue's error.
 void write_queue_state::stop(int why, int told) noexcept {
   if (failure == 0) failure = why;
   waiter_chain ended;

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-// Virtual steady time. Only the simulation moves it.
 namespace beck::detail {
 
+/// Virtual steady time. Only the simulation moves it.
 class sim_clock {
  public:
   /// The default start of a world: not zero, because no real clock shows zero when a program
@@ -33,9 +33,8 @@ class sim_clock {
   std::int64_t now_;
 };
 
-// The hash of a run: each event with its time and result. Only numbers that mean the same on every
-// compiler may go in: no addresses, no sizes of types, no real time.
-
+/// The hash of a run: each event with its time and result. Only numbers that mean the same on every
+/// compiler may go in: no addresses, no sizes of types, no real time.
 class sim_digest {
  public:
   void fold(std::uint64_t word) noexcept {

@@ -10,15 +10,15 @@
 #include <string_view>
 #include <vector>
 
-// A tape holds the draws of a whole run. It keeps the choices themselves, stream by stream, so that
-// a choice can be undone (set to 0) or left out while the following ones keep their meaning.
-//
-// As bytes: "BKT1", the seed, then for each stream that is not empty, in ascending order: its
-// number, the number of its values, and the values. After a value of 0 follows the number of
-// further zeros. All numbers are LEB128: seven bits a byte, the lowest first, the high bit on all
-// bytes but the last.
 namespace beck::detail {
 
+/// A tape: the draws of a whole run. It keeps the choices themselves, stream by stream, so that a
+/// choice can be undone (set to 0) or left out while the following ones keep their meaning.
+///
+/// As bytes: "BKT1", the seed, then for each stream that is not empty, in ascending order: its
+/// number, the number of its values, and the values. After a value of 0 follows the number of
+/// further zeros. All numbers are LEB128: seven bits a byte, the lowest first, the high bit on all
+/// bytes but the last.
 struct sim_tape {
   static constexpr std::size_t streams_max = 16;
   /// Most draws of all streams together: a tape of a few bytes can describe many zeros, which must
@@ -67,6 +67,7 @@ struct sim_reel {
   std::uint64_t past_end() noexcept;
 };
 
+/// The draws of a world, from one of the three sources.
 class sim_draws {
  public:
   static constexpr std::uint64_t streams_max = sim_tape::streams_max;

@@ -134,7 +134,7 @@ void sim_driver::collect() noexcept {
     ++loop_.counters().completions;
     descriptor& d = loop_.descriptor_at(static_cast<std::uint32_t>(s.token));
     const descriptor_lock held(loop_, d);
-    if (token_of(d) != s.token) continue;  // the slot has a new owner
+    if (token_of(d) != s.token) continue;  // S7: the slot has a new owner
     sys_.world().note(sys_.host(), sim_note::event, s.fd, events);
     note(d, events);
   }

@@ -15,7 +15,7 @@ namespace beck::detail {
 
 class io_loop;
 
-/// Thread: the one of the world.
+/// One per context. Thread: the thread of the world.
 class sim_driver final : public readiness_driver {
  public:
   /// The virtual time of a turn that does not wait. Without it, a program that always posts, or
@@ -34,15 +34,15 @@ class sim_driver final : public readiness_driver {
   const char* report() const noexcept override { return "sim: in memory, virtual time"; }
   void add_stats(context_stats&) const noexcept override {}
 
-  // --- for the scheduler, which runs all contexts of a world
-  // ---------------------------------------
+  // --- for the scheduler, which runs all contexts of a world ------------------------------------
   const sim_host& host() const noexcept { return sys_.host(); }
   io_loop& loop() const noexcept { return loop_; }
   /// Returns whether a turn would find something to do now.
   bool is_ready() const noexcept;
   /// Returns whether run() would not return at once.
   bool has_work() const noexcept;
-  /// Returns whether a virtual thread is inside a handler or a call, and not waiting for work.
+  /// Returns whether a virtual thread is inside a handler or a call, and not waiting for work, or
+  /// has thrown an exception that has not been rethrown yet.
   bool is_busy() const noexcept;
   /// Returns whether a blocking call is being performed, which takes time and then ends by itself.
   bool performs_jobs() const noexcept;

@@ -57,6 +57,7 @@ struct sim_fault_profile {
   bool varied = false;
 };
 
+/// Decides about the faults of a world. Thread: one.
 class sim_faults {
  public:
   sim_faults(sim_world& world, sim_draws& draws, const sim_fault_profile& profile) noexcept;

@@ -14,6 +14,7 @@ namespace beck::detail {
 class io_loop;
 class sim_system;
 
+/// The blocking calls of one simulated context.
 class sim_jobs final : public blocking_jobs {
  public:
   static constexpr std::uint64_t slow_ns_max = 30'000'000'000;

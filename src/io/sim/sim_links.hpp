@@ -19,6 +19,7 @@ struct sim_path {
   bool clogged = false;                ///< messages wait
 };
 
+/// The paths of a world that have settings of their own.
 class sim_links {
  public:
   /// Returns the path between two hosts, by their numbers; nullptr if it has no settings of its

@@ -35,12 +35,10 @@ int parse_name(int family, const void* data, std::size_t bytes, sim_name& name);
 /// Writes the sockaddr, cut to `bytes`, and sets `bytes` to its whole size.
 void write_name(int family, const sim_name& name, void* data, std::size_t& bytes) noexcept;
 
-// The names of a simulated world: each host knows all hosts of the world, and is itself localhost.
-// A few services have their usual ports.
-
 class sim_host;
 
-/// Answer as system::look_up() and system::name_of() do, on the host `asking`.
+/// Answer as system::look_up() and system::name_of() do, on the host `asking`. Each host knows all
+/// hosts of its world by name, and is itself localhost. A few services have their usual ports.
 int sim_look_up(sim_host& asking, const name_question& question, name_sink& sink) noexcept;
 int sim_name_of(sim_host& asking, const void* address, std::size_t bytes,
                 name_texts& names) noexcept;

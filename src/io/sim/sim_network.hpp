@@ -44,10 +44,11 @@ class sim_network {
   static constexpr unsigned order_bits = 16;
 
   static constexpr std::uint64_t tiny_bytes_max = 16;
-  /// How late a packet can come: number of losses, number of delays by reordering, length of a
-  /// stall.
+  /// The most losses of one packet, each of which doubles the wait for the next repetition.
   static constexpr std::uint64_t losses_max = 3;
+  /// The most delays of the profile by which reordering makes a packet late.
   static constexpr std::int64_t reordering_delays_max = 10;
+  /// The longest stall of a peer.
   static constexpr std::int64_t stall_ns_max = 30'000'000'000;
 
   sim_network(sim_world& world, sim_draws& draws) noexcept;

@@ -9,6 +9,7 @@
 
 namespace beck::detail {
 
+/// The options of one socket. Thread: one.
 class sim_options {
  public:
   sim_options(std::uint32_t send_buffer, std::uint32_t receive_buffer) noexcept

@@ -14,6 +14,7 @@ namespace beck::detail {
 class sim_host;
 struct sim_socket;
 
+/// A datagram in flight, or in the queue of a socket. Plain data.
 struct sim_datagram {
   sim_name from;
   sim_name to;
@@ -25,9 +26,8 @@ struct sim_datagram {
   std::uint32_t sender_generation = 0;
 };
 
-// One direction of a connection: a ring of bytes that are in flight or wait to be read. Four
-// positions in the stream tell them apart: acknowledged <= read <= arrived <= sent.
-
+/// One direction of a connection: a ring of bytes that are in flight or wait to be read. Four
+/// positions in the stream tell them apart: acknowledged <= read <= arrived <= sent.
 class sim_pipe {
  public:
   std::uint64_t sent() const noexcept { return sent_; }

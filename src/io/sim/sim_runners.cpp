@@ -223,8 +223,7 @@ bool sim_runners::wait_in_call(bool (*may_go_on)(const void* data), const void* 
   return true;
 }
 
-// --- which thread continues
-// -----------------------------------------------------------------------
+// --- which thread continues ---------------------------------------------------------------------
 
 bool sim_runners::is_ready(const virtual_runner& one) const noexcept {
   switch (one.does) {

@@ -60,7 +60,8 @@ class sim_runners final : public virtual_threads {
   /// Returns whether any virtual thread could continue, or has thrown an exception that has not
   /// been rethrown yet.
   bool is_ready() const noexcept;
-  /// Returns whether any virtual thread is inside a handler or a call, and not waiting for work.
+  /// Returns whether any virtual thread is inside a handler or a call, and not waiting for work, or
+  /// has thrown an exception that has not been rethrown yet.
   bool is_busy() const noexcept;
   /// Returns the first deadline of the virtual threads that wait; INT64_MAX if there is none.
   std::int64_t next_deadline() const noexcept;

@@ -15,7 +15,7 @@ class sim_driver;
 class sim_host;
 class sim_world;
 
-/// Thread: the one of the world.
+/// The scheduler of a world. Thread: the thread of the world.
 class sim_scheduler {
  public:
   /// How long contexts that are still busy may run after the end of run_until().

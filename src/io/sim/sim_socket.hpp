@@ -36,9 +36,9 @@ enum class sim_phase : std::uint8_t {
 /// A pipe is a UNIX pair of which each end has one direction.
 enum class sim_pipe_end : std::uint8_t { none, reading, writing };
 
-/// The bytes that one write to a pipe transfers either completely or not at all, and the capacity
-/// of a pipe (fifo(7), pipe(7)).
+/// The most bytes that one write to a pipe transfers completely or not at all (pipe(7), PIPE_BUF).
 inline constexpr std::size_t pipe_atomic_bytes = 4096;
+/// The capacity of a pipe (pipe(7)).
 inline constexpr std::uint32_t pipe_bytes = 65'536;
 
 struct sim_socket {
@@ -55,7 +55,7 @@ struct sim_socket {
   sim_pipe_end pipe_end = sim_pipe_end::none;
 
   int error = 0;                ///< pending (SO_ERROR), positive
-  bool receive_ended = false;   ///< no more bytes will arrive
+  bool receive_ended = false;   ///< after the bytes in `in`, a read returns the end
   bool send_ended = false;      ///< nothing more can be sent
   bool fin_received = false;    ///< the peer has ended the stream
   bool connect_failed = false;  ///< the next connect(2) only reports the failure

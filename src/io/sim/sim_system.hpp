@@ -11,6 +11,7 @@ namespace beck::detail {
 
 class sim_runners;
 
+/// One per context. Thread: the thread of the world.
 class sim_system final : public system {
  public:
   /// The system of a context on `host`, whose world has other contexts.

@@ -86,8 +86,7 @@ int sim_system::examine_file(int fd, file_facts& facts) noexcept {
   return is_alive() ? host_->files().examine(fd, facts) : -EIO;
 }
 
-// --- moving bytes inside the system: not supported, as on a system that has none of these calls
-// ----
+// --- moving bytes inside the system: not supported, as on systems that have none of these calls ---
 
 std::ptrdiff_t sim_system::copy_range(int, std::uint64_t, int, std::uint64_t,
                                       std::size_t) noexcept {

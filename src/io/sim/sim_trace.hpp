@@ -42,6 +42,7 @@ enum class sim_note : std::uint32_t {
   look_up,
 };
 
+/// Writes the trace of a world to a sink.
 class sim_trace {
  public:
   using sink = void (*)(const char* line, void* data);
