@@ -59,6 +59,7 @@ void print_scene() noexcept {
   write_text("\n");
 }
 
+/// Sends the world's seed, hash and draws to the parent process.
 void send_scene() noexcept {
   attempt_header header;
   header.how = static_cast<std::uint64_t>(attempt::ending::died);

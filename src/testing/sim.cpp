@@ -208,8 +208,7 @@ std::uint64_t sim_hash(io_context& context) noexcept {
 
 }  // namespace beck
 
-// --- faults, with the default profile
-// --------------------------------------------------------------
+// --- faults, with the default profile ------------------------------------------------------------
 namespace beck::testing::sim {
 using namespace detail;
 

@@ -42,6 +42,7 @@ blocking_pool::~blocking_pool() {
   for (unsigned i = 0; i < threads_made_; ++i) threads_[i].join();
 }
 
+/// Starts one more thread. The caller holds the lock.
 bool blocking_pool::add_thread() noexcept {
   const signals_blocked for_the_new_one;
   try {

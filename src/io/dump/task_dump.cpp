@@ -156,6 +156,8 @@ void task_dump::collect_tree(const owned_tree& tree) noexcept {
   }
 }
 
+/// Counts a task in the group of all tasks at the same places that wait for the same kind of
+/// operation.
 void task_dump::add(const task_view& task, const path& where) noexcept {
   ++tasks_;
   const wait_view wait = wait_of(task);
@@ -205,6 +207,7 @@ task_dump::group* task_dump::find(std::uint64_t hash) noexcept {
   return &table_[at];
 }
 
+/// Stores number and details of a task as an example of its group.
 void task_dump::note_example(group& g, const task_view& task, const path& where) const noexcept {
   example& e = g.example_of[g.examples++];
   e.name.put("#");

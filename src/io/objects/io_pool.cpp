@@ -87,6 +87,8 @@ class detail::io_pool_state {
 
 // --- the beginning -------------------------------------------------------------------------------
 
+/// Starts the threads, and waits until all contexts are made. If one fails, ends all threads and
+/// throws its exception.
 io_pool_state::io_pool_state(std::size_t contexts, const io_context::options& how) {
   if (contexts == 0) throw std::invalid_argument("beck::io_pool: at least one context");
   for (std::size_t i = 0; i < contexts; ++i) seats_.emplace_back().index = i;

@@ -99,6 +99,8 @@ bool read_until_operation::search() noexcept {
   return outcome.matched();
 }
 
+/// Completes at once if the delimiter is in the data already and the budget allows it. A short
+/// delimiter nearby, the common case, is found without a call.
 bool read_until_operation::await_ready() noexcept {
   runner* const where = runner::current();
   if (where == nullptr || !where->spend(runner::memory_weight)) return false;

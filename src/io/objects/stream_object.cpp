@@ -47,6 +47,8 @@ struct expiry_order : loop_order {
   std::int64_t when;
 };
 
+/// Sets the deadline of a stream: at once if the caller may run the loop, else by a command. Throws
+/// std::bad_alloc if there is no room in the timer queue.
 void set_limit(descriptor& d, std::int64_t when) {
   io_loop& loop = *d.loop;
   if (&d == &loop.no_descriptor()) return;

@@ -137,6 +137,7 @@ bool write_queue_state::reserve(std::size_t bytes) noexcept {
   return true;
 }
 
+/// Copies `data` to the end of the queue. Requires reserve().
 void write_queue_state::append(const_buffer data) noexcept {
   const char* from = static_cast<const char*>(data.data());
   for (std::size_t left = data.size(); left != 0;) {
@@ -309,6 +310,8 @@ void write_queue_state::settle() noexcept {
 write_queue::write_queue(stream_object& stream, std::size_t bytes_max)
     : state_(new write_queue_state(stream, bytes_max)) {}
 
+/// Frees the state, or leaves it to the write under way, which is cancelled. Waiters are dropped
+/// without a result.
 write_queue::~write_queue() {
   write_queue_state& state = *state_;
   if (!state.active) {

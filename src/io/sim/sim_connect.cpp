@@ -156,6 +156,8 @@ int sim_network::listen(sim_socket& s, int backlog) {
   return 0;
 }
 
+/// Starts a TCP connect, or reports the outcome of the last one, as repeated calls of connect(2)
+/// do.
 int sim_network::connect(sim_socket& s, const void* address, std::size_t bytes) {
   sim_name name;
   if (const int refused = parse_name(s.family, address, bytes, name); refused != 0) return refused;
@@ -207,6 +209,7 @@ int sim_network::connect(sim_socket& s, const void* address, std::size_t bytes) 
   return -EINPROGRESS;
 }
 
+/// Connects a UNIX socket at once, or fails.
 int sim_network::connect_path(sim_socket& s, const sim_name& name) {
   if (name.path.empty()) return -EINVAL;
   const auto found = s.host->paths.find(name.path);

@@ -200,6 +200,7 @@ void sim_network::fly(sim_datagram d, std::int64_t time) {
   schedule(event_kind::datagram, nowhere_, number, time);
 }
 
+/// Puts a UNIX datagram into the queue of its receiver; fails with -EAGAIN if that is full.
 std::ptrdiff_t sim_network::send_unix(sim_socket& s, const message_header& message) {
   sim_socket* to = target_of(s);
   if (message.address_bytes != 0) {

@@ -195,6 +195,7 @@ std::uint64_t sim_files::used() const noexcept {
   return bytes;
 }
 
+/// Decides for each unsynced change, and for each unsynced name, how much of it the device has.
 void sim_files::crash(sim_random& fate) {
   open_.clear();
   for (auto at = files_.begin(); at != files_.end();) {

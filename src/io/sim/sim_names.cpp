@@ -82,6 +82,7 @@ class answer {
 
 constexpr sim_address loopback_v6{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
 
+/// Adds a numeric address; returns false if `host` is none.
 bool add_numeric(answer& to, const char* host) {
   sim_address address{};
   in_addr v4;
@@ -97,6 +98,7 @@ bool add_numeric(answer& to, const char* host) {
   return true;
 }
 
+/// Adds the addresses of localhost or of a host of the world.
 void add_named(answer& to, sim_host& asking, const char* host) {
   if (same_name(host, "localhost")) {
     to.call("localhost");

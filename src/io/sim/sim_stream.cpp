@@ -23,6 +23,8 @@ std::uint64_t capacity_of(const sim_socket& s) noexcept {
 
 // --- sending -----------------------------------------------------------------------------------
 
+/// Returns how many of `bytes` bytes may be sent now, or a negative errno. A pipe takes a small
+/// write completely or not at all; a fault may shorten a write.
 std::ptrdiff_t sim_network::room(sim_socket& s, std::size_t bytes) noexcept {
   const bool tcp = s.family != AF_UNIX;
   if (s.pipe_end == sim_pipe_end::reading) return -EBADF;
@@ -114,6 +116,8 @@ void sim_network::window(sim_socket& s) {
 
 // --- receiving ---------------------------------------------------------------------------------
 
+/// Returns how many of `bytes` bytes may be read now, at most up to the next boundary; 0 at the end
+/// of the stream; a negative errno. A read may be shortened by chance or by a fault.
 std::ptrdiff_t sim_network::waiting(sim_socket& s, std::size_t bytes) noexcept {
   const bool tcp = s.family != AF_UNIX;
   if (s.pipe_end == sim_pipe_end::writing) return -EBADF;
@@ -246,6 +250,8 @@ int sim_network::shutdown_early(sim_socket& s, bool reading) {
   return 0;
 }
 
+/// Ends the connection of a socket that is closed: unread data or SO_LINGER reset it, otherwise a
+/// FIN ends it.
 void sim_network::close_stream(sim_socket& s) {
   sim_socket* peer = s.peer;
   if (peer == nullptr || peer->gone) return;

@@ -298,6 +298,8 @@ std::ptrdiff_t sim_system::send_messages(int fd, message_header* messages,
   return static_cast<std::ptrdiff_t>(done);
 }
 
+/// Moves bytes between two sockets of which one is a pipe end, as splice(2); both ends are updated
+/// in one step.
 std::ptrdiff_t sim_system::splice(int from, int to, std::size_t bytes, bool) noexcept {
   sim_socket* const target = find(to);
   if (target == nullptr) return -EBADF;

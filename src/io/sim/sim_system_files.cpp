@@ -86,7 +86,7 @@ int sim_system::examine_file(int fd, file_facts& facts) noexcept {
   return is_alive() ? host_->files().examine(fd, facts) : -EIO;
 }
 
-// --- moving bytes inside the system: not supported, as on systems that have none of these calls ---
+// --- moving bytes inside the system: not supported, as on systems without these calls -------
 
 std::ptrdiff_t sim_system::copy_range(int, std::uint64_t, int, std::uint64_t,
                                       std::size_t) noexcept {
