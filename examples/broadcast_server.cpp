@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What any client sends goes to all others. A client that says nothing holds no buffer: the context
-// lends one when there is data. What a client has still to get waits in a queue of 64 KiB; one that
-// does not keep up is thrown out, and nobody waits for it.
+// Sends the data of each client to all others. A silent client needs no buffer: the context lends
+// one when data arrives. Data for a client waits in a queue of 64 KiB; a client that does not keep
+// up is disconnected, so that it does not slow the others down.
 //   broadcast_server [PORT]        no port: any free one; it is printed
 #include <beck/beck.hpp>
 #include <beck/io/buffer_lease.hpp>
@@ -28,7 +28,7 @@ class broadcast {
     const auto here = clients_.emplace(clients_.end(), std::move(socket));
     for (;;) {
       auto heard = co_await beck::async_receive(here->socket);
-      if (!heard) break;  // gone, or thrown out
+      if (!heard) break;  // it has disconnected, or was too slow
       for (client& other : clients_) {
         if (&other != &*here && other.out.push(heard->buffer())) other.socket.close();
       }

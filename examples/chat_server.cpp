@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A chat room: every line that a client sends goes to all others. What a client has still to get
-// waits in a channel of its own; one that does not keep up is thrown out, and nobody waits for it.
+// A chat room: every line that a client sends goes to all others. Lines for a client
+// wait in a channel of its own; a client that does not keep up is disconnected, so that it does not
+// slow the others down.
 //   chat_server [PORT]        no port: any free one; it is printed
 #include <beck/beck.hpp>
 #include <cstdio>
@@ -27,7 +28,7 @@ class room {
  public:
   beck::task<> join(tcp::socket socket) {
     const auto here = members_.emplace(members_.end(), std::move(socket));
-    auto both = beck::when_any(listen(*here), speak(*here));  // the end of one stops the other
+    auto both = beck::when_any(listen(*here), speak(*here));  // the first that ends stops the other
     beck::ignore(co_await std::move(both));
     members_.erase(here);
   }
@@ -38,7 +39,7 @@ class room {
     for (;;) {
       auto read = beck::async_read_until(from.socket, beck::dynamic_buffer(buffer, 4096), '\n');
       const auto [error, size] = co_await std::move(read);
-      if (error) co_return;  // gone, or a line without end
+      if (error) co_return;  // disconnected, or the line is too long
       const auto said = std::make_shared<const std::string>(buffer.substr(0, size));
       buffer.erase(0, size);
       for (member& other : members_) {
@@ -50,7 +51,7 @@ class room {
   static beck::task<> speak(member& to) {
     for (;;) {
       const auto next = co_await to.outbox.async_receive();
-      if (!next) co_return;  // closed: it did not keep up
+      if (!next) co_return;  // closed: the client did not keep up
       if (const auto s = co_await beck::async_write(to.socket, beck::buffer(**next)); !s) co_return;
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The sum of all bytes of some files: checksum FILE... Eight reads of each file are under way at a
-// time, and all files are read side by side.
+// Prints the sum of all bytes of the given files: checksum FILE... Eight reads of each file are in
+// flight at a time, and all files are read in parallel.
 #include <beck/beck.hpp>
 #include <beck/file/random_access_file.hpp>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // A bank with one account, and its customer, who repeats a deposit under the same number until the
-// bank has confirmed it. There is a bug in how the bank knows repeated ones: docs/checking.md.
+// bank has confirmed it. The bank has a bug in how it recognises repeated ones: docs/checking.md.
 #pragma once
 
 #include <beck/coro/co_spawn.hpp>
@@ -19,7 +19,7 @@ namespace example {
 using beck::ip::tcp;
 using namespace std::chrono_literals;
 
-// A message is a byte with its length, and then so much text.
+// A message is one byte, the length of its text, and then the text.
 inline beck::awaitable<> send(tcp::socket& socket, const std::string& text) {
   const std::string message = static_cast<char>(text.size()) + text;
   co_await beck::async_write(socket, beck::buffer(message));
@@ -51,11 +51,11 @@ struct bank {
       bool is_new = number > done;  // else it is repeated: its confirmation was lost
       beck::steady_timer journal(context, 2ms);
       if (is_new) co_await journal.async_wait();  // until it is on a disk
-      if (fixed) is_new = number > done;  // what is true before a co_await may not be so after it
+      if (fixed) is_new = number > done;  // a fact checked before a co_await may be false after it
       if (is_new) balance += amount, done = number;
       co_await send(socket, text);
     }
-  } catch (const beck::io_error&) {  // the connection is lost; the customer makes another one
+  } catch (const beck::io_error&) {  // the connection is lost; the customer connects again
   }
 };
 
@@ -72,7 +72,7 @@ inline beck::awaitable<> deposit(beck::io_context& context, tcp::endpoint bank,
     } catch (const beck::io_error&) {
       socket.close();
     }
-    beck::steady_timer pause(context, 1ms);  // and once more, over a new connection
+    beck::steady_timer pause(context, 1ms);  // before it repeats over a new connection
     if (!socket.is_open()) co_await pause.async_wait();
   }
 }

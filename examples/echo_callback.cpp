@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A TCP server that sends back what it receives, with callbacks.
+// A TCP server that sends back the data that it receives, with callbacks.
 //   echo_callback [PORT]        no port, or 0: any free one; it is printed
 //   BECK_BACKEND=epoll echo_callback 7000
 #include <beck/io/read_write.hpp>
@@ -13,9 +13,9 @@ using beck::ip::tcp;
 
 namespace {
 
-// One connection. Its handlers hand it on from one to the next through an owner: whichever is
-// destroyed last, called or not, closes it. (std::unique_ptr does the same, but its header alone
-// is as long as all that this program includes.)
+// One connection. Each handler passes it to the next through an owner: when the last handler is
+// destroyed, called or not, the connection is closed. (std::unique_ptr does the same, but its
+// header alone is as long as all that this program includes.)
 struct session {
   class owner {
    public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Sends lines to an echo server, one at a time, and checks what comes back. A coroutine in the
-// throwing style: inside an awaitable an operation gives its value or throws.
+// Sends lines to an echo server, one at a time, and checks the answers. A coroutine in the
+// throwing style: inside an awaitable an operation returns its value or throws.
 //   echo_client ADDRESS PORT [COUNT]
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/read_write.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Sends lines to an echo server, one at a time, and checks what comes back, with callbacks.
+// Sends lines to an echo server, one at a time, and checks the answers, with callbacks.
 //   echo_client_callback ADDRESS PORT [COUNT]
 #include <beck/io/read_write.hpp>
 #include <beck/net/tcp.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A TCP server that sends back what it receives; a coroutine for each connection.
+// A TCP server that sends back the data that it receives; a coroutine for each connection.
 //   echo_server [PORT]        no port, or 0: any free one; it is printed
 //   BECK_BACKEND=epoll echo_server 7000
 #include <beck/coro/co_spawn.hpp>

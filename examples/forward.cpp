@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Forwards TCP connections to another port of this machine, inside the kernel where it can, and
-// says for each what went through and how. SIGINT ends it.
+// Forwards TCP connections to another port of this machine, inside the kernel where that is
+// possible, and prints for each the number of bytes and the way they took. SIGINT ends it.
 //
 //   forward PORT UPSTREAM_PORT         port 0: any free one; it is printed
 #include <beck/beck.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Connects to a host by its name, sends one line and prints what comes back up to the end of a
-// line. Names are looked up without blocking anything; if the host has several addresses they are
-// tried as RFC 8305 says (Happy Eyeballs), and all of it has a limit of ten seconds.
+// Connects to a host by its name, sends one line and prints the answer up to the end of a line.
+// The lookup blocks no thread of the context; several addresses are tried as RFC 8305 says (Happy
+// Eyeballs), and everything together has a limit of ten seconds.
 //   name_client HOST SERVICE [LINE]
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // A TCP proxy with deadlines: connecting may take 2 seconds, silence 30. SIGTERM or SIGINT ends it
-// gracefully: it accepts no more, what is under way has 5 seconds to finish.
+// gracefully: it accepts no more, and connections have 5 seconds to finish.
 //   proxy PORT UPSTREAM_PORT        of this machine; port 0: any free one; it is printed
 #include <beck/beck.hpp>
 #include <chrono>
@@ -15,7 +15,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Until one side has said all; the other one is told so.
+/// Copies until `from` has sent everything or nothing moves for 30 seconds; then ends the stream to
+/// `to`.
 beck::task<> relay(tcp::socket& from, tcp::socket& to) {
   char data[16384];
   for (;;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Runs a program for at most so many seconds and numbers the lines of its output; its exit code is
-// this program's, and 124 means that its time was over.
+// Runs a program for at most the given number of seconds and numbers the lines of its output.
+// Returns the exit code of that program, or 124 if the time has run out.
 //
 //   run_limited 5 make -j2
 #include <beck/beck.hpp>
@@ -25,7 +25,7 @@ beck::task<beck::exit_status> watch(process& child, readable_pipe& output) {
   std::string text;
   for (int number = 1;; ++number) {
     auto [ec, n] = co_await beck::async_read_until(output, beck::dynamic_buffer(text), '\n');
-    const std::size_t line = ec ? text.size() : n;  // the last line may have no end
+    const std::size_t line = ec ? text.size() : n;  // the last line may lack its newline
     if (line != 0) std::printf("%4d  %.*s", number, static_cast<int>(line), text.data());
     if (ec) break;
     text.erase(0, line);

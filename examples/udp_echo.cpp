@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A UDP server that sends every datagram back: up to 64 of them by one system call in, one out.
+// A UDP server that sends every datagram back: one system call receives up to 64 of
+// them, and one sends the answers.
 //   udp_echo [PORT]        no port, or 0: any free one; it is printed
 #include <beck/coro/co_spawn.hpp>
 #include <beck/net/datagram_batch.hpp>
@@ -17,7 +18,7 @@ namespace {
 constexpr std::size_t batch_size = 64;
 constexpr std::size_t datagram_bytes_max = 2048;
 
-// What a batch needs is made once, and lives in the frame of this coroutine.
+// The memory of the batches is allocated once, in the frame of this coroutine.
 beck::task<> serve(udp::socket socket) {
   std::vector<char> memory(batch_size * datagram_bytes_max);
   udp::receive_batch<batch_size> requests(beck::buffer(memory), datagram_bytes_max);
@@ -25,18 +26,18 @@ beck::task<> serve(udp::socket socket) {
   for (;;) {
     const auto [error, count] = co_await socket.async_receive_many(requests);
     if (error == beck::error::operation_aborted) co_return;
-    if (error) continue;  // of one datagram; the socket goes on
+    if (error) continue;  // it concerns one datagram; the socket is still usable
     answers.clear();
     for (std::size_t i = 0; i < count; ++i) {
       const auto request = requests[i];
       if (request.truncated()) continue;
-      // From the address that it was sent to: a host may have several.
+      // The answer comes from the address that was asked: a host may have several.
       answers.add(request.data(), request.sender()).source(request.destination());
     }
     while (answers.size() != 0) {
       const auto [send_error, sent] = co_await socket.async_send_many(answers);
       if (send_error == beck::error::operation_aborted) co_return;
-      answers.discard(send_error ? sent + 1 : sent);  // without the one that could not be sent
+      answers.discard(send_error ? sent + 1 : sent);  // drops an answer that failed
     }
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A filter: what comes in on standard input goes out in capitals, from a terminal or a pipe.
+// A filter: copies standard input, a terminal or a pipe, to standard output in capitals.
 //
 //   echo hello | upper_case
 #include <beck/beck.hpp>
@@ -22,7 +22,7 @@ beck::task<> filter(stream_descriptor& input, stream_descriptor& output) {
       data[i] = static_cast<char>(std::toupper(static_cast<unsigned char>(data[i])));
     }
     auto written = co_await beck::async_write(output, beck::buffer(data, n));
-    if (written.error()) break;  // nobody reads any more: broken_pipe, and no SIGPIPE
+    if (written.error()) break;  // no reader is left: broken_pipe, and no SIGPIPE
   }
 }
 

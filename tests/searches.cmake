@@ -58,7 +58,7 @@ add_dependencies(walk_tests simulate_walks)
 
 # The lock-free parts in every order that the memory model allows.
 beck_test(interleaving_tests SOURCES
-  interleavings/baton_test.cpp
+  interleavings/idle_threads_test.cpp
   interleavings/explore.cpp
   interleavings/fiber.cpp
   interleavings/litmus_test.cpp

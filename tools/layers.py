@@ -26,17 +26,19 @@ LEVEL = {folder: level for level, row in enumerate(LAYERS) for folder in row}
 # The layers of the headers in include/beck/detail.
 DETAIL = {
     "base": """
-        checked_result fixed_text intrusive_list late ref_count text_sink text_view unfused
+        checked_result fixed_text intrusive_list deferred_init ref_count text_sink text_view
+        opaque_value
     """,
     "run": """
-        awaited_result block deadline_scope frame_end hop initiating_call inner_scope launch
-        loop_order queue_entry result_slot runner scope timer_entry token_adapter token_scope
+        awaited_result block deadline_scope frame_end schedule_operation initiating_call inner_scope
+        launch loop_command queue_entry result_slot runner scope timer_entry token_adapter
+        token_scope
     """,
     "coro": """
         channel_buffer join waiter
     """,
     "io": """
-        alarmed_operation callback_operation composed_operation descriptor_stream file_operation
+        timed_operation callback_operation composed_operation descriptor_stream file_operation
         io_object job_operation message_operation operation stream_object typed_executor
         vector_operation
     """,

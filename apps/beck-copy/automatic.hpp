@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What --engine auto tries, in which order.
+// The engines that --engine auto tries, and their order.
 #pragma once
 
 #include <string>
@@ -13,17 +13,19 @@
 
 namespace beck_copy {
 
-/// The engines for these two, the best one first; the last one is never refused.
+/// Returns the engines for `from` and `to`, the best first; the last is never refused.
 std::vector<std::string_view> candidates(const settings& asked, const source& from,
                                          const target& to);
 
-/// A reflink is possible: all of a file to a new file.
+/// Returns whether a reflink is possible: a whole file is copied to a new file.
 bool may_share(const settings& asked, const source& from, const target& to);
 
-/// Shares the source's blocks with the target, ioctl_ficlone(2). Gives "" or why that is refused.
+/// Shares the source's blocks with the target, ioctl_ficlone(2). Returns "", or the
+/// reason for which that is refused.
 std::string share(const source& from, const target& to);
 
-/// The target's blocks are shared: the file system made copy_file_range a reflink. ioctl_fiemap.
+/// Returns whether the target's blocks are shared because the file system made copy_file_range a
+/// reflink. ioctl_fiemap.
 bool is_shared(const target& to);
 
 }  // namespace beck_copy

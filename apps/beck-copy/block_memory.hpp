@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The blocks of the engines that have buffers: depth times block, and no byte more.
+// The blocks of the engines that have buffers: depth times block bytes in all.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 
 namespace beck_copy {
 
-/// Aligned to pages, which is enough for direct I/O on every disk. Throws failure.
+/// Memory that is aligned to pages, which is enough for direct I/O on every disk. Throws failure.
 class block_memory {
  public:
   block_memory(std::size_t block, std::size_t count) : block_(block), bytes_(block * count) {

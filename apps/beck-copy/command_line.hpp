@@ -9,8 +9,9 @@
 
 namespace beck_copy {
 
-/// Nothing if the program is to end with `status` at once: help and version were printed, or what
-/// is wrong with the command line. Throws failure for a value out of its limits.
+/// Returns the settings; nothing if the program is to end with `status` at once, because help, the
+/// version or an error in the command line was printed. Throws failure for a value out of its
+/// limits.
 std::optional<settings> parse_command_line(int argc, char** argv, int& status);
 
 }  // namespace beck_copy

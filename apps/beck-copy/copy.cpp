@@ -110,7 +110,8 @@ class one_copy {
   }
 
   void run_engine(const engine& one) {
-    // What was not opened by us, or is not new, may have no room for holes.
+    // A target that is not new may have data in the place of holes; a source that was not opened
+    // here is not searched for them.
     const bool sparse = from_.is_regular() && from_.is_ours() && to_.is_fresh();
     plan pieces(from_, length_, sparse, alignment());
     std::size_t block = asked_.block.value_or(asked_.direct ? block_direct : one.block_default);

@@ -12,19 +12,19 @@
 
 namespace beck_copy {
 
-/// An engine that auto tried, and what the kernel said.
+/// An engine that auto tried, and the reason for which the kernel refused it.
 struct refused_engine {
   std::string name;
   std::string reason;
 };
 
-/// What has happened; filled as far as it came, also if copy() throws.
+/// The outcome of a copy; if copy() throws, filled as far as it is known.
 struct outcome {
-  std::string engine;  // that copied; reflink too
+  std::string engine;  // the engine that copied; may be reflink
   std::vector<refused_engine> refused;
   std::vector<std::string> notes;  // a source that changed meanwhile
-  std::uint64_t bytes = 0;         // of the copy, with holes; of a failed one: written
-  std::uint64_t holes = 0;         // of those, not written
+  std::uint64_t bytes = 0;         // size of the copy with holes; bytes written if it failed
+  std::uint64_t holes = 0;         // those of them that are in holes and were not written
   std::size_t block = 0;           // 0: the engine had none
   std::size_t depth = 0;
   double seconds = 0;  // of the copying alone
@@ -33,7 +33,7 @@ struct outcome {
   bool synced = false;
 };
 
-/// Copies. Throws failure.
+/// Copies as `asked`, and fills `done`. Throws failure.
 void copy(const settings& asked, outcome& done);
 
 }  // namespace beck_copy

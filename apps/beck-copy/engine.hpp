@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What moves the bytes: a table of functions over a source, a target and a plan.
+// The engines, which move the bytes: a table of functions over a source, a target and a plan.
 #pragma once
 
 #include <cstddef>
@@ -24,18 +24,18 @@ struct transfer {
   std::size_t depth;      // blocks in flight
   std::size_t alignment;  // of direct transfers; 1 without
 
-  /// Bytes go and come in order, one block at a time: an end has no offsets, or the source tells
-  /// its end only by itself.
+  /// Returns whether bytes are read and written in order, one block at a time: source or target has
+  /// no offsets, or only reading finds the end of the source.
   bool is_stream() const {
     return !from.is_seekable() || !to.is_seekable() || !pieces.length().has_value();
   }
-  /// What a direct transfer of so many bytes has to ask for.
+  /// Returns the size of the direct transfer that is needed for `bytes` bytes.
   std::size_t padded(std::size_t bytes) const {
     return (bytes + alignment - 1) / alignment * alignment;
   }
 };
 
-/// The block of direct transfers, which a disk is asked for one by one.
+/// The block size of direct transfers, each of which is a request to the disk.
 inline constexpr std::size_t block_direct = std::size_t{1} << 20;
 
 /// A mechanism. run() copies all pieces, or throws failure or refusal.
@@ -43,13 +43,13 @@ struct engine {
   std::string_view name;
   void (*run)(transfer& work);
   std::size_t block_default;
-  bool has_buffers;           // so that direct transfers work
-  std::size_t depth_default;  // 1: one block at a time, whatever is asked for
+  bool has_buffers;           // direct transfers need them
+  std::size_t depth_default;  // 1: one block at a time, whatever the settings are
 };
 
-/// All of them, in the order of --help.
+/// Returns all engines, in the order of --help.
 std::span<const engine> engines();
-/// Requires that there is one of that name.
+/// Returns the engine `name`. Requires that there is one.
 const engine& find_engine(std::string_view name);
 
 void copy_sync(transfer& work);

@@ -171,7 +171,8 @@ class aio_copy {
     one.written < one.have ? write(one) : begin(one);
   }
 
-  /// The first problem is told; what is in flight ends first, since it uses the buffers.
+  /// Keeps the first problem, which is thrown after the transfers in flight have ended, since they
+  /// use the buffers.
   void fail(const std::string& what, int error) {
     if (!problem_) problem_ = std::make_exception_ptr(failure(errno_text(what, error)));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The engine sync: one read, one write, and again. What every other one is compared with.
+// The engine sync: one read, one write, and again. The other engines are compared with it.
 #include <unistd.h>
 
 #include <algorithm>

@@ -29,7 +29,7 @@ ring_context::ring_context() try : context_(on_ring()) {
 
 namespace {
 
-/// A descriptor of our own for a file object, which closes what it is given.
+/// Returns a duplicate for a file object, which closes its descriptor.
 int own_descriptor(int fd, const std::string& name) {
   const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
   if (copy < 0) throw failure(errno_text(name, errno));
@@ -58,8 +58,8 @@ class ring_copy {
  private:
   beck::io_context& ring() { return context_.get(); }
 
-  /// Both ends have offsets: pieces go their ways by themselves. What does not go smoothly, by
-  /// whole pieces, is done again by fill() and empty(), which know all that may happen.
+  /// Copies pieces independently of each other: source and target have offsets. A piece that was
+  /// not read or written whole is completed by fill() and empty(), which handle all errors.
   beck::task<> copy_pieces(std::byte* buffer) {
     piece part;
     while (!problem_ && work_.pieces.next(work_.block, part)) {
@@ -79,8 +79,8 @@ class ring_copy {
     }
   }
 
-  /// A pipe, or something else that is read or written in order. Reads take turns, and so do
-  /// writes; reading goes on while others write.
+  /// Copies a pipe, or another descriptor that is read or written in order. Reads take turns, and
+  /// so do writes; one coroutine reads while another writes.
   beck::task<> copy_in_order(std::byte* buffer) {
     for (;;) {
       beck::ignore(co_await reading_.lock());
@@ -106,7 +106,7 @@ class ring_copy {
     }
   }
 
-  /// Reads a piece until it is whole or the source ends; gives the bytes that there are.
+  /// Reads a piece until it is whole or the source ends. Returns the number of bytes.
   beck::task<std::size_t> fill(std::byte* buffer, piece part) {
     std::size_t have = 0;
     while (!problem_ && have < part.length) {
@@ -120,7 +120,7 @@ class ring_copy {
     co_return have;
   }
 
-  /// One read; 0 at the end.
+  /// Reads once. Returns the number of bytes; 0 at the end.
   beck::task<std::size_t> read_once(std::byte* to, std::size_t bytes, std::uint64_t offset) {
     const source& from = work_.from;
     for (;;) {
@@ -143,7 +143,7 @@ class ring_copy {
     }
   }
 
-  /// One write; what it gives is more than 0, or there is a problem.
+  /// Writes once. Returns the number of bytes, which is more than 0 unless `problem_` is set.
   beck::task<std::size_t> write_once(const std::byte* data, std::size_t bytes,
                                      std::uint64_t offset) {
     const target& to = work_.to;
@@ -169,7 +169,7 @@ class ring_copy {
     }
   }
 
-  /// Writes all of it.
+  /// Writes all `bytes` bytes.
   beck::task<> empty(std::byte* data, std::size_t bytes, std::uint64_t offset) {
     std::memset(data + bytes, 0, work_.padded(bytes) - bytes);
     for (std::size_t written = 0; !problem_ && written < bytes;) {
@@ -181,15 +181,15 @@ class ring_copy {
     }
   }
 
-  /// The call is to be made again: it was interrupted, or somebody has made the descriptor
-  /// non-blocking and there was nothing to do.
+  /// Returns whether the call is to be made again: it was interrupted, or another process has made
+  /// the descriptor non-blocking and it was not ready; in that case, waits until it is.
   static bool may_go_on(const beck::error_code& error, int fd, short events) {
     if (error == beck::error::try_again) wait_ready(fd, events);
     return error == beck::error::try_again || error == beck::error::interrupted;
   }
 
-  /// The first problem is told, and nothing new begins: the end of the context takes back what is
-  /// in flight, such as the read of a pipe that nobody writes to.
+  /// Keeps the first problem, which run() throws, and stops the context: its destructor cancels the
+  /// operations in flight, such as the read of a pipe without writers.
   void fail(const std::string& what, const beck::error_code& error) {
     if (!problem_) {
       const bool system = error.category() == std::system_category();
@@ -208,7 +208,7 @@ class ring_copy {
   std::uint64_t turns_ = 0;     // handed out to readers
   std::uint64_t turn_now_ = 0;  // that may write
   bool ended_ = false;
-  ring_context context_;  // goes before the rest: it takes back what uses that
+  ring_context context_;  // destroyed before those above: cancels their operations
   beck::random_access_file input_{context_.get()};
   beck::random_access_file output_{context_.get()};
 };

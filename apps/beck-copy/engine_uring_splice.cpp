@@ -28,8 +28,8 @@ struct page_pipe {
 /// As much as fcntl(2) can be asked for.
 constexpr std::size_t pipe_max = std::size_t{1} << 30;
 
-/// Large enough for a block where the kernel allows it (pipe(7), pipe-max-size); else it is filled
-/// more than once.
+/// Opens a pipe that is large enough for a block where the kernel allows it (pipe(7),
+/// pipe-max-size); otherwise filled more than once.
 page_pipe open_pipe(std::size_t block) {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) throw failure(errno_text("pipe", errno));
@@ -67,7 +67,7 @@ class splice_copy {
     return work_.to.is_seekable() ? work_.to.base() + offset : no_offset;
   }
 
-  /// One end is a pipe.
+  /// Copies where the source or the target is a pipe.
   beck::task<> pass_on() {
     piece part;
     while (!problem_ && work_.pieces.next(work_.block, part)) {

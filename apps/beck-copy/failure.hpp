@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// How the tool ends when it cannot do what it was asked: one sentence for the user.
+// The errors that end the tool: one sentence for the user.
 #pragma once
 
 #include <stdexcept>
@@ -21,11 +21,11 @@ class refusal : public failure {
   using failure::failure;
 };
 
-/// "what: No space left on device (ENOSPC)"
+/// Returns a text such as "WHAT: No space left on device (ENOSPC)".
 std::string errno_text(const std::string& what, int error);
 
-/// A failed system call as a failure, or as a refusal if its errno says that the mechanism does
-/// not exist here and `copied` is 0.
+/// Throws a failure for a failed system call, or a refusal if its errno says that the mechanism
+/// does not exist here and `copied` is 0.
 [[noreturn]] void fail_call(const std::string& call, int error, unsigned long long copied);
 
 }  // namespace beck_copy

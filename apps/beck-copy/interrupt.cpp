@@ -37,7 +37,7 @@ void end_by(int number) {
   if (armed) {
     if (temporary_path[0] != '\0') ::unlink(temporary_path);
     const ssize_t written = ::write(STDERR_FILENO, last_words, std::strlen(last_words));
-    static_cast<void>(written);  // there is nobody to tell
+    static_cast<void>(written);  // an error cannot be reported here
   }
   ::signal(number, SIG_DFL);
   ::raise(number);  // arrives when this handler returns
@@ -51,7 +51,7 @@ void install_interrupt() {
   action.sa_mask = interrupts();
   for (const int one : signals) {
     struct sigaction before = {};
-    // Who was told to ignore it, by nohup, keeps ignoring it.
+    // A process that ignores the signal, by nohup, keeps ignoring it.
     if (::sigaction(one, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
       ::sigaction(one, &action, nullptr);
   }

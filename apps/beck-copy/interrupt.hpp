@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Ctrl-C: says what has become of the target, removes a temporary, and ends the process by the
-// signal that it got, as its parent expects.
+// Ctrl-C: prints the state of the target, removes a temporary file, and ends the process by the
+// signal that it received, as its parent expects.
 #pragma once
 
 #include <csignal>
@@ -9,15 +9,16 @@
 
 namespace beck_copy {
 
-/// Takes SIGINT, SIGTERM and SIGHUP; ignores SIGPIPE and SIGXFSZ, which write() tells of.
+/// Handles SIGINT, SIGTERM and SIGHUP; ignores SIGPIPE and SIGXFSZ, which write() reports as
+/// errors.
 void install_interrupt();
 
-/// From now on an interrupt removes the file `temporary`, if it is not empty, and says `state`.
-/// One at a time. Main thread.
+/// Makes an interrupt remove the file `temporary`, unless that name is empty, and print `state`.
+/// At most one is armed at a time. Main thread.
 void arm_interrupt(const std::string& state, const std::string& temporary);
 void disarm_interrupt();
 
-/// No interrupt while it lives. Main thread.
+/// Blocks interrupts while it lives. Main thread.
 class interrupt_pause {
  public:
   interrupt_pause();

@@ -8,7 +8,8 @@
 
 namespace beck_copy {
 
-/// In quotes, with escapes. Bytes that are no UTF-8, which names of files may have, become U+FFFD.
+/// Returns `text` in quotes, with escapes. Bytes that are no UTF-8, which file names may contain,
+/// become U+FFFD.
 std::string json_text(std::string_view text);
 
 }  // namespace beck_copy

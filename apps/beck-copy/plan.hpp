@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Which bytes are to be copied next: the pieces of a source in order, without its holes.
+// The order of the bytes to be copied: the pieces of a source in order, without its holes.
 #pragma once
 
 #include <cstddef>
@@ -17,23 +17,24 @@ struct piece {
   std::size_t length = 0;
 };
 
-/// One thread.
+/// The pieces that have not been copied yet. Used by one thread.
 class plan {
  public:
-  /// `length`: how much to copy; nothing: until the end. `sparse`: leave out holes. `alignment`: of
-  /// the begin of each piece and, but for the last one, its length.
+  /// `length`: the number of bytes to copy; nothing: until the end. `sparse`: leave out holes.
+  /// `alignment`: that of the begin of each piece and of its length, except for the last piece.
   plan(const source& from, std::optional<std::uint64_t> length, bool sparse, std::size_t alignment);
 
-  /// The next piece, of at most `most` bytes. False: that was all.
+  /// Sets `out` to the next piece, of at most `most` bytes. Returns false if there is none.
   bool next(std::size_t most, piece& out);
-  /// The end of the last piece was not read: it comes again. Requires no next() in between.
+  /// Puts back the last `bytes` bytes of the last piece, which were not read: they will be in the
+  /// next piece. Requires no next() in between.
   void give_back(std::size_t bytes) { position_ -= bytes; }
-  /// The source has no bytes from `offset` on.
+  /// Ends the plan at `offset`: the source has no bytes from there on.
   void end_at(std::uint64_t offset);
 
-  /// How much there is to copy, with holes; after end_at() how much there was.
+  /// Returns the number of bytes to copy, with holes; after end_at() the number that there was.
   std::optional<std::uint64_t> length() const { return length_; }
-  /// Bytes in holes that were left out.
+  /// Returns the number of bytes in holes that were left out.
   std::uint64_t holes() const { return holes_; }
   std::uint64_t position() const { return position_; }
 

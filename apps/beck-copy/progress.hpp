@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// How far the copy is: the count, and a bar for people who look at a terminal.
+// The progress of the copy: the count of bytes, and a bar on a terminal.
 #pragma once
 
 #include <chrono>
@@ -10,23 +10,23 @@
 
 namespace beck_copy {
 
-/// One thread.
+/// Counts the bytes written and draws the bar. Used by one thread.
 class progress {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// `shown`: draw on standard error. `total`: how much there will be, if that is known.
+  /// `shown`: draw on standard error. `total`: the size of the copy, if it is known.
   progress(std::optional<std::uint64_t> total, bool shown) : total_(total), shown_(shown) {}
 
-  /// So many bytes more have been written.
+  /// Adds `bytes` bytes that have been written.
   void add(std::uint64_t bytes) {
     bytes_ += bytes;
     if (shown_) look();
   }
-  /// Begins from nothing, with another engine.
+  /// Sets the count to 0, for another engine.
   void restart() { bytes_ = 0; }
   std::uint64_t bytes() const { return bytes_; }
-  /// Says what goes on after the copying.
+  /// Shows `what`, the step that follows the copying.
   void stage(const std::string& what);
   /// Wipes the bar.
   void finish();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What the tool says in the end.
+// The report at the end of the tool.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace beck_copy {
 
-/// One object; `problem` is what went wrong, or empty.
+/// Returns the report as one object; `problem` is the error message, or empty.
 std::string json_report(const settings& asked, const outcome& done, const std::string& problem);
 
-/// For people, on standard error: nothing unless there is something to know, they look at a
-/// terminal, or asked for it.
+/// Prints the report for people on standard error: nothing unless there is a note, standard error
+/// is a terminal, or the settings ask for it.
 void print_report(const settings& asked, const outcome& done);
 
 }  // namespace beck_copy

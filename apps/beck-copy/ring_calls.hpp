@@ -24,10 +24,10 @@ class ring_context {
   beck::io_context context_;
 };
 
-/// What a descriptor without offsets takes as one.
+/// The offset in calls on a descriptor without offsets.
 inline constexpr std::uint64_t no_offset = ~std::uint64_t{0};
 
-/// co_await read_entry(...) gives (error_code, bytes); read(2) of a pipe, say, on the ring.
+/// read(2) on the ring, for example of a pipe. Completes with (error_code, bytes).
 inline auto read_entry(beck::io_context& context, int fd, std::byte* to, std::size_t bytes) {
   return beck::uring::async_submit(context, [=](io_uring_sqe& entry) {
     entry.opcode = IORING_OP_READ;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What the command line asked for.
+// The settings of the command line.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ struct settings {
   std::string source;
   std::string target;
   std::string engine = "auto";
-  std::optional<std::size_t> depth;   // without: what suits the engine
-  std::optional<std::size_t> block;   // the same
-  std::optional<std::uint64_t> size;  // without: all that the source has
+  std::optional<std::size_t> depth;   // nothing: the engine's default
+  std::optional<std::size_t> block;   // nothing: the engine's default
+  std::optional<std::uint64_t> size;  // nothing: the whole source
   bool direct = false;
   bool sync = false;
   bool verify = false;

@@ -20,7 +20,7 @@ constexpr std::string_view letters = "KMGTPE";
 
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
-/// What the unit multiplies by, or 0 if it is none.
+/// Returns the factor of the unit, or 0 if it is none.
 std::uint64_t unit_bytes(std::string_view unit) {
   if (unit.empty()) return 1;
   if (unit.size() == 1 && upper(unit[0]) == 'B') return 1;

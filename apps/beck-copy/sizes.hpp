@@ -14,10 +14,10 @@ namespace beck_copy {
 /// says what is allowed.
 std::uint64_t parse_size(std::string_view option, std::string_view text);
 
-/// For people: 1.50 GiB; below 1 KiB: 12 bytes.
+/// Returns a text for people: 1.50 GiB; below 1 KiB: 12 bytes.
 std::string size_text(std::uint64_t bytes);
 
-/// The same, and the exact number where that says more: "1.50 GiB (1610612737 bytes)".
+/// Returns size_text(), and the exact number where that is rounded: "1.50 GiB (1610612737 bytes)".
 std::string exact_size_text(std::uint64_t bytes);
 
 }  // namespace beck_copy

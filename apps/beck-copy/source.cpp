@@ -42,7 +42,7 @@ std::size_t direct_alignment(int fd, const struct stat& status, const std::strin
   struct statx more = {};
   if (::statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &more) != 0 ||
       (more.stx_mask & STATX_DIOALIGN) == 0)
-    return 4096;  // before Linux 6.1: what every disk is content with
+    return 4096;  // before Linux 6.1: every disk accepts that alignment
   if (more.stx_dio_offset_align == 0)
     throw failure(fmt::format("--direct: the file system of {} has no direct I/O", name));
   return std::max<std::size_t>(more.stx_dio_offset_align, more.stx_dio_mem_align);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Where the bytes come from.
+// The source of a copy.
 #pragma once
 
 #include <sys/stat.h>
@@ -18,7 +18,8 @@ namespace beck_copy {
 /// An opened source.
 class source {
  public:
-  /// Throws failure: not there, not readable, a directory, not what --direct needs.
+  /// Opens the source. Throws failure if it does not exist, is not readable, is a directory, or
+  /// does not support --direct when that is asked for.
   explicit source(const settings& asked);
 
   int fd() const { return fd_.get(); }
@@ -26,19 +27,20 @@ class source {
   const struct stat& status() const { return status_; }
   bool is_regular() const { return S_ISREG(status_.st_mode); }
   bool is_pipe() const { return S_ISFIFO(status_.st_mode); }
-  /// /dev/zero and its like: read() never says that it is the end.
+  /// Returns whether read() never reports an end, as of /dev/zero.
   bool is_endless() const;
   bool is_zero() const;
-  /// Opened by its path, so that its offset is nobody else's.
+  /// Returns whether it was opened by its path, so that no other process shares its offset.
   bool is_ours() const { return ours_; }
 
-  /// Reads may name an offset.
+  /// Returns whether reads may name an offset.
   bool is_seekable() const { return seekable_; }
-  /// Where the copy begins: 0 but for standard input.
+  /// Returns the offset at which the copy begins: 0 except for standard input.
   std::uint64_t base() const { return base_; }
-  /// How many bytes there were from base() on when it was opened; nothing if only read() can tell.
+  /// Returns the number of bytes from base() on when it was opened; nothing if only read() finds
+  /// it.
   std::optional<std::uint64_t> size() const { return size_; }
-  /// What direct reads must be aligned to; 1 without --direct.
+  /// Returns the alignment of direct reads; 1 without --direct.
   std::size_t alignment() const { return alignment_; }
 
  private:
@@ -52,7 +54,7 @@ class source {
   std::size_t alignment_ = 1;
 };
 
-/// What direct transfers of an open file must be aligned to, in memory and in the file. Throws
+/// Returns the alignment of direct transfers of an open file, in memory and in the file. Throws
 /// failure if its file system has none, or it is neither a file nor a block device. statx(2).
 std::size_t direct_alignment(int fd, const struct stat& status, const std::string& name);
 

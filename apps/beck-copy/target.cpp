@@ -58,8 +58,8 @@ target::~target() {
   disarm_interrupt();  // afterwards: an interrupt just before it unlinks too
 }
 
-/// It may be a file that somebody else writes to as well, or one opened for appending, where
-/// offsets mean nothing.
+/// Opens standard output. It may be a file that other processes write to as well, or one opened for
+/// appending, where offsets mean nothing.
 void target::open_standard_output() {
   fd_.reset(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
   if (!fd_ || ::fstat(fd(), &status_) != 0) throw failure(errno_text(name_, errno));
@@ -71,7 +71,7 @@ void target::open_standard_output() {
   arm_interrupt(fmt::format("{} has a part of the copy", name_), {});
 }
 
-/// Fills path_, folder_ and status_. False: there is nothing yet.
+/// Fills path_, folder_ and status_. Returns false if the file does not exist.
 bool target::find_existing() {
   follow_links();
   const std::filesystem::path parent = std::filesystem::path(path_).parent_path();
@@ -87,7 +87,7 @@ bool target::find_existing() {
   return false;
 }
 
-/// A link stays a link: what it points to is replaced.
+/// Follows a symbolic link: the link stays, and the file that it points to is replaced.
 void target::follow_links() {
   struct stat link = {};
   if (::lstat(path_.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) return;

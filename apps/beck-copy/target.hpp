@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Where the bytes go. A file is written without a name, or under a temporary one, and gets its own
-// when it is complete: whoever looks sees the file of before or all of the copy, also after kill
+// The target of a copy. A file is written without a name, or under a temporary one, and gets its
+// own when it is complete: other processes see the previous file or the whole copy, also after kill
 // -9.
 #pragma once
 
@@ -20,7 +20,8 @@ namespace beck_copy {
 /// An opened target.
 class target {
  public:
-  /// Throws failure: a directory, the same file as the source, read-only, no room for a name.
+  /// Opens the target. Throws failure if it is a directory, the same file as the source, read-only,
+  /// or its directory takes no new name.
   target(const settings& asked, const source& from);
   /// Removes a temporary that was not published.
   ~target();
@@ -32,28 +33,28 @@ class target {
   bool is_regular() const { return S_ISREG(status_.st_mode); }
   bool is_pipe() const { return S_ISFIFO(status_.st_mode); }
   bool is_device() const { return S_ISBLK(status_.st_mode); }
-  /// Writes may name an offset.
+  /// Returns whether writes may name an offset.
   bool is_seekable() const { return seekable_; }
   std::uint64_t base() const { return base_; }
-  /// It was empty when the copy began: what is not written reads as zeros.
+  /// Returns whether it was empty when the copy began: bytes that are not written read as zeros.
   bool is_fresh() const { return fresh_; }
-  /// Nobody sees it before publish().
+  /// Returns whether no other process sees it before publish().
   bool is_hidden() const { return hidden_; }
-  /// publish() has given it its name.
+  /// Returns whether publish() has given it its name.
   bool is_published() const { return published_; }
-  /// What direct writes must be aligned to; 1 without --direct.
+  /// Returns the alignment of direct writes; 1 without --direct.
   std::size_t alignment() const { return alignment_; }
 
-  /// A sentence about a target that nothing has been done to.
+  /// Returns a sentence which says that the target was not changed.
   std::string untouched() const;
 
-  /// Drops what a refused engine may have written. Requires is_fresh().
+  /// Removes bytes that a refused engine may have written. Requires is_fresh().
   void clear();
   /// Sets the length, and the source's permissions if it is new. After the last write.
   void finish(std::uint64_t length, const source& from);
   /// Waits until the data is on the disk. Requires a file or a block device.
   void synchronize();
-  /// Gives a hidden file its name. With `durable` the name is on the disk too.
+  /// Links a hidden file to its name. With `durable` the name is on the disk too.
   void publish(bool durable);
 
  private:
@@ -71,7 +72,7 @@ class target {
   std::string folder_;     // that path_ is in
   std::string temporary_;  // a name to be removed; empty: none
   beck::unique_fd fd_;
-  struct stat status_ = {};  // of what is written
+  struct stat status_ = {};  // of the file that is written
   bool existed_ = false;
   bool seekable_ = false;
   bool fresh_ = false;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t block = std::size_t{1} << 18;
 
-/// Reads all of `bytes`; gives less only at the end.
+/// Reads `bytes` bytes. Returns their number, which is less only at the end.
 std::size_t read_back(int fd, const std::string& name, std::byte* to, std::size_t bytes,
                       std::uint64_t offset) {
   std::size_t have = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// --verify: both are read again and compared, byte by byte.
+// --verify: reads source and target again and compares them byte by byte.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace beck_copy {
 
-/// Before the copy. Throws failure if one of the two cannot be read twice.
+/// Checks before the copy that both can be read again. Throws failure if not.
 void check_verifiable(const source& from, const target& to);
 
-/// Throws failure, which names the first byte that differs, or that is missing.
+/// Compares `length` bytes. Throws failure, which names the first byte that differs or is missing.
 void verify(const source& from, const target& to, std::uint64_t length, progress& shown);
 
 }  // namespace beck_copy

@@ -15,9 +15,9 @@ enum class planted_bug : unsigned char {
   lost_bytes,       ///< a write that is cancelled after a part of it reports nothing
   early_timer,      ///< a timer ends before its time
   // of shared loops
-  late_event,   ///< an event that comes during another thread's attempt is forgotten
-  kept_baton,   ///< who leaves the kernel to run a handler wakes nobody to wait there
-  hasty_close,  ///< a descriptor is closed while another thread makes a call on it
+  late_event,       ///< an event that comes during another thread's attempt is forgotten
+  kept_leadership,  ///< who leaves the kernel to run a handler wakes nobody to wait there
+  hasty_close,      ///< a descriptor is closed while another thread makes a call on it
 };
 inline constexpr unsigned planted_bugs = 8;
 

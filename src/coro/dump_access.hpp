@@ -8,8 +8,8 @@
 
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/via.hpp>
-#include <beck/detail/hop.hpp>
 #include <beck/detail/join.hpp>
+#include <beck/detail/schedule_operation.hpp>
 
 namespace beck::detail {
 
@@ -52,11 +52,11 @@ struct dump_access {
     return entry.run == &task_root::begin ? static_cast<const task_root*>(&entry) : nullptr;
   }
   /// Lets a scope that goes through this queue say so; a hop does not, it would be too dear.
-  static void note_hop(queue_entry& entry) noexcept {
+  static void note_scheduled(queue_entry& entry) noexcept {
     static constexpr wait_kind waits_for_turn{
         [](void*, scope&) noexcept -> scope* { return nullptr; }, "its turn in the queue"};
-    if (entry.run != &hop_operation::resume) return;
-    scope& home = *static_cast<hop_operation&>(entry).home_;
+    if (entry.run != &schedule_operation::resume) return;
+    scope& home = *static_cast<schedule_operation&>(entry).home_;
     if (home.leaf_ == nullptr && home.wait_at(&entry, waits_for_turn)) home.since_ = 0;
   }
 

@@ -33,7 +33,7 @@ void via_step::suspend(std::coroutine_handle<> coroutine, scope& home,
 
 scope* via_step::cancel(void* leaf, scope& from) noexcept {
   auto& self = *static_cast<via_step*>(leaf);
-  from.visit(
+  from.act_on(
       self.where_,
       [](void* there) noexcept {
         auto& arrived = *static_cast<via_step*>(there);

@@ -24,12 +24,13 @@ const executor_table& clock_of(const any_io_executor& executor) {
 }  // namespace
 
 void check_clock(const any_io_executor& executor) { static_cast<void>(clock_of(executor)); }
-/// Where timers expire beside the executor's entries, the end of an alarm and its ring may meet. So
-/// a block of its own waits, goes through the executor, and sees whether the alarm is still there.
-class alarm::courier final : private timer_entry, private queue_entry {
+/// Where timers expire beside the executor's entries, the end of a timer and its expiry may meet.
+/// So a block of its own waits, goes through the executor, and sees whether the timer is still
+/// there.
+class deadline_timer::expiry_message final : private timer_entry, private queue_entry {
  public:
-  static courier* arm(alarm& owner) {
-    auto* made = ::new (allocate_block(sizeof(courier))) courier(owner);
+  static expiry_message* arm(deadline_timer& owner) {
+    auto* made = ::new (allocate_block(sizeof(expiry_message))) expiry_message(owner);
     if (made->home_.table()->arm(made->home_.target(), *made)) return made;
     free(made);
     throw std::bad_alloc();
@@ -47,13 +48,14 @@ class alarm::courier final : private timer_entry, private queue_entry {
   }
 
  private:
-  explicit courier(alarm& owner) noexcept : owner_(&owner), home_(*owner.executor_) {
+  explicit expiry_message(deadline_timer& owner) noexcept
+      : owner_(&owner), home_(*owner.executor_) {
     deadline = owner.deadline;
     expired = &send;
   }
 
   static void send(timer_entry& entry, io_loop&, bool shutting_down) noexcept {
-    auto& self = static_cast<courier&>(entry);
+    auto& self = static_cast<expiry_message&>(entry);
     if (shutting_down) return;
     self.sent_ = true;
     self.run = &arrive;
@@ -61,65 +63,67 @@ class alarm::courier final : private timer_entry, private queue_entry {
   }
 
   static void arrive(queue_entry* entry, runner* where) {
-    auto* self = static_cast<courier*>(entry);
+    auto* self = static_cast<expiry_message*>(entry);
     bool last = false;
     stop_walk stops;
     {
       const state_guard guard(self->lock_);
       self->arrived_ = true;
       last = self->owner_ == nullptr;
-      if (!last && where != nullptr) self->owner_->ring_(self->owner_->data_, stops);
+      if (!last && where != nullptr) self->owner_->on_expired_(self->owner_->data_, stops);
     }
     if (last) free(self);
   }
 
-  static void free(courier* self) noexcept {
-    self->~courier();
+  static void free(expiry_message* self) noexcept {
+    self->~expiry_message();
     free_block(self);
   }
 
-  alarm* owner_;
+  deadline_timer* owner_;
   any_io_executor home_;
   state_lock lock_{concurrent};
   bool sent_ = false;
   bool arrived_ = false;
 };
 
-void alarm::arm(const any_io_executor& executor, time_point when, ring_function ring, void* data) {
+void deadline_timer::arm(const any_io_executor& executor, time_point when,
+                         expiry_function on_expired, void* data) {
   const executor_table& clock = clock_of(executor);
   if (when == time_point::max()) return;
   executor_ = &executor;
-  ring_ = ring;
+  on_expired_ = on_expired;
   data_ = data;
   deadline = when.nanoseconds();
   if (clock.expires_beside) {
-    courier_ = courier::arm(*this);
+    message_ = expiry_message::arm(*this);
     return;
   }
-  expired = &ring_now;
+  expired = &expire;
   if (!clock.arm(executor.target(), *this)) throw std::bad_alloc();
 }
 
-void alarm::arm(const any_io_executor& executor, duration after, ring_function ring, void* data) {
+void deadline_timer::arm(const any_io_executor& executor, duration after,
+                         expiry_function on_expired, void* data) {
   const std::int64_t now = clock_of(executor).now(executor.target());
-  arm(executor, time_point(duration(now)) + after, ring, data);
+  arm(executor, time_point(duration(now)) + after, on_expired, data);
 }
 
-void alarm::disarm() noexcept {
-  if (courier_ != nullptr) {
-    std::exchange(courier_, nullptr)->disarm();
+void deadline_timer::disarm() noexcept {
+  if (message_ != nullptr) {
+    std::exchange(message_, nullptr)->disarm();
   } else if (timer_entry::is_armed()) {
     executor_->table()->disarm(executor_->target(), *this);
   }
 }
 
-void alarm::ring_now(timer_entry& entry, io_loop&, bool shutting_down) noexcept {
-  auto& self = static_cast<alarm&>(entry);
+void deadline_timer::expire(timer_entry& entry, io_loop&, bool shutting_down) noexcept {
+  auto& self = static_cast<deadline_timer&>(entry);
   stop_walk stops;
-  if (!shutting_down) self.ring_(self.data_, stops);
+  if (!shutting_down) self.on_expired_(self.data_, stops);
 }
 
-void deadline_scope::ring(void* self, stop_walk& stops) noexcept {
+void deadline_scope::on_expired(void* self, stop_walk& stops) noexcept {
   auto& ended = *static_cast<deadline_scope*>(self);
   stops.tell(ended, ended.why_);
 }

@@ -42,7 +42,7 @@ class pool_state {
   void unhandled(std::exception_ptr error, const std::source_location* spawned_at = nullptr);
   thread_pool& owner() const noexcept { return owner_; }
   /// Whether this is a child of fork, which has none of the threads.
-  bool inherited() const noexcept { return forks_ != known_fork_count(); }
+  bool is_forked_copy() const noexcept { return forks_ != known_fork_count(); }
   thread_pool_stats stats() const;
 
   void (*unhandled_handler)(std::exception_ptr, void*) = nullptr;

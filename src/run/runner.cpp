@@ -2,9 +2,9 @@
 // The runner's delivery of entries, the hop of a coroutine to another executor, and the mark of a
 // call that starts an operation.
 #include <beck/base/error.hpp>
-#include <beck/detail/hop.hpp>
 #include <beck/detail/initiating_call.hpp>
 #include <beck/detail/runner.hpp>
+#include <beck/detail/schedule_operation.hpp>
 
 // The thread's current runner, and the rare half of resume().
 namespace beck::detail {
@@ -32,26 +32,26 @@ constexpr wait_kind waits_elsewhere{[](void*, scope&) noexcept -> scope* { retur
 }  // namespace
 
 /// It ends behind what is queued at home.
-void hop_operation::refuse() noexcept { refused_ = home_->stop_result(); }
+void schedule_operation::refuse() noexcept { refused_ = home_->stop_result(); }
 
-void hop_operation::throw_refused() const { throw_error(make_error(refused_), "post"); }
+void schedule_operation::throw_refused() const { throw_error(make_error(refused_), "post"); }
 
-void hop_operation::take_detour() {
+void schedule_operation::take_detour() {
   run = &go_home;
   home_->executor().on_work_started();
   static_cast<void>(home_->wait_at(this, waits_elsewhere));  // a stop changes nothing
   through_.post(this);
 }
 
-void hop_operation::resume(queue_entry* entry, runner* where) {
+void schedule_operation::resume(queue_entry* entry, runner* where) {
   if (where == nullptr) return;  // the frame belongs to its tree, which destroys it
   ++where->counters.delivered;
-  auto* self = static_cast<hop_operation*>(entry);
+  auto* self = static_cast<schedule_operation*>(entry);
   self->home_->resume(self->coroutine_, *where);
 }
 
-void hop_operation::go_home(queue_entry* entry, runner* where) {
-  auto* self = static_cast<hop_operation*>(entry);
+void schedule_operation::go_home(queue_entry* entry, runner* where) {
+  auto* self = static_cast<schedule_operation*>(entry);
   const outstanding_work home(self->home_->executor(), true);
   if (where == nullptr) return;
   self->run = &resume;

@@ -159,8 +159,8 @@ int scope::explain(int result) noexcept {
 
 // --- what belongs to another context -------------------------------------------------------------
 
-void scope::visit(const any_io_executor& other, void (*there)(void* leaf) noexcept,
-                  void* leaf) noexcept {
+void scope::act_on(const any_io_executor& other, void (*there)(void* leaf) noexcept,
+                   void* leaf) noexcept {
   {
     const state_guard guard(lock_);
     BECK_ASSERT(!message_, "a stop visits two executors at once");
@@ -173,7 +173,7 @@ void scope::visit(const any_io_executor& other, void (*there)(void* leaf) noexce
 }
 
 void scope::act_there(void* subject) noexcept {
-  auto& message = *static_cast<visit_message*>(subject);
+  auto& message = *static_cast<remote_action*>(subject);
   message.there(message.leaf);
   message.run = &come_home;
   const any_io_executor home = message.owner->executor_;
@@ -182,7 +182,7 @@ void scope::act_there(void* subject) noexcept {
 }
 
 void scope::come_home(queue_entry* entry, runner* where) {
-  scope& self = *static_cast<visit_message*>(entry)->owner;
+  scope& self = *static_cast<remote_action*>(entry)->owner;
   std::coroutine_handle<> pending;
   {
     const state_guard guard(self.lock_);

@@ -74,7 +74,7 @@ class strand_state final : public queue_entry {
   }
 
   void run_handlers(runner& where) {
-    const runner::enclosure inside(where, this);
+    const runner::executor_frame inside(where, this);
     for (unsigned n = 0; n < handlers_max; ++n) {
       queue_entry* const oldest = queue_.pop();
       if (oldest == nullptr) return;

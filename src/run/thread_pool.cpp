@@ -38,7 +38,7 @@ void pool_state::attach(const any_io_executor& executor) {
 
 void pool_state::serve(worker& me) {
   const runner::binding bound(me.run);
-  const runner::enclosure inside(me.run, this);
+  const runner::executor_frame inside(me.run, this);
   std::unique_lock lock(mutex_);
   while (!stopped_) {
     if (!queue_.empty()) {
@@ -98,14 +98,14 @@ void pool_state::finish() noexcept {
 }
 
 void pool_state::stop() noexcept {
-  if (inherited()) return;
+  if (is_forked_copy()) return;
   const std::lock_guard lock(mutex_);
   finish();
 }
 
 void pool_state::join() {
   BECK_ASSERT(!running_here(), "a thread_pool was joined by a thread of its own");
-  BECK_ASSERT(!inherited(),
+  BECK_ASSERT(!is_forked_copy(),
               "a thread_pool was joined in a child of fork; it belongs to the parent");
   {
     const std::lock_guard lock(mutex_);
@@ -232,7 +232,7 @@ thread_pool::thread_pool(std::size_t threads) : state_(new pool_state(*this)) {
 
 thread_pool::~thread_pool() {
   // Any of the threads may have been in the middle of something at the fork: nothing is touched.
-  if (state_->inherited()) return;
+  if (state_->is_forked_copy()) return;
   stop();
   join();
   delete state_;

@@ -238,7 +238,7 @@ task<transfer_end> run_copy(descriptor* from, std::uint32_t from_generation, des
   copy_work work(*from, *to, how);
   const open_hold target(*to, to_generation);
   int result = target.result();
-  late<open_hold> source;
+  deferred_init<open_hold> source;
   if (result == 0 && from->loop == to->loop) {
     result = source.emplace(*from, from_generation).result();
   }

@@ -9,8 +9,8 @@
 #include <new>
 
 #include <beck/coro/co_spawn.hpp>
+#include <beck/detail/deferred_init.hpp>
 #include <beck/detail/job_operation.hpp>
-#include <beck/detail/late.hpp>
 #include <beck/run/strand.hpp>
 #include <beck/transfer/copy.hpp>
 #include <beck/transfer/transfer_report.hpp>
@@ -143,7 +143,7 @@ struct copy_work {
   transfer_mechanism mechanism;  ///< that is being tried
   transfer_report report;
   error_code error;
-  late<aligned_memory> memory;  ///< of the blocks
+  deferred_init<aligned_memory> memory;  ///< of the blocks
 };
 
 /// Copies up to `end` by reads and writes, and sets the position.

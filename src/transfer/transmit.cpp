@@ -11,7 +11,7 @@
 #include <beck/coro/task_group.hpp>
 #include <beck/coro/this_coro.hpp>
 #include <beck/coro/within.hpp>
-#include <beck/detail/late.hpp>
+#include <beck/detail/deferred_init.hpp>
 
 #include "transfer/transfer_work.hpp"
 
@@ -82,7 +82,7 @@ class stream_hold {
   int refused() const noexcept { return refused_; }
 
  private:
-  late<open_hold> hold_;
+  deferred_init<open_hold> hold_;
   int refused_;
 };
 
@@ -265,7 +265,7 @@ task<transfer_end> run_transmission(descriptor* to, std::uint32_t to_life, descr
                                     std::uint32_t from_life, std::uint64_t offset,
                                     std::uint64_t bytes, transmit_options how) {
   transmission work(*to, to_life, *from, offset, bytes, how);
-  late<open_hold> file;
+  deferred_init<open_hold> file;
   int result = -EINVAL;
   if (from->loop == to->loop) result = file.emplace(*from, from_life).result();
   work.while_open([&] {

@@ -106,7 +106,7 @@ struct mailbox_life : scenario {
       mail->awake();
     }
     take_mail();  // as the destructor of a loop does
-    mail->settle();
+    mail->drain_owed_wakeups();
     descriptor.close();
     mail.reset();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The private queue of a thread of a shared context (src/io/shared/private_queue.hpp), and how the
-// thread learns without a lock which other to wake (src/io/shared/baton.hpp): others steal
+// thread learns without a lock which other to wake (src/io/shared/idle_threads.hpp): others steal
 // while the owner pushes and pops; and a handler queues an entry and then waits for it, while the
 // other thread is about to sleep. With them the mailbox of a shared context, which one thread
 // empties while another sleeps.
@@ -13,7 +13,7 @@
 #include "interleavings/mailbox_parts.hpp"
 #include "interleavings/report_outcome.hpp"
 #include "io/loop/mailbox.hpp"
-#include "io/shared/baton.hpp"
+#include "io/shared/idle_threads.hpp"
 
 using beck::interleavings::bounds;
 using beck::interleavings::check;
@@ -67,8 +67,8 @@ struct queue_model : modelled_atomics {
   using queue = jobs;
 };
 using modelled_queue = beck::detail::basic_private_queue<queue_model>;
-using modelled_notice = beck::detail::basic_sleep_notice<modelled_atomics>;
-using level = modelled_notice::level;
+using modelled_sleep_state = beck::detail::basic_sleep_state<modelled_atomics>;
+using level = modelled_sleep_state::level;
 
 // The owner queues three and runs what is left to it; another thread steals twice.
 struct theft : scenario {
@@ -122,12 +122,12 @@ struct theft : scenario {
 struct waiting_handler : scenario {
   explicit waiting_handler(level at_first) {
     world::now().name_locations({"lock", "count", "level"});
-    notice.set(at_first);
+    sleep_state.set(at_first);
   }
 
   job made;
   modelled_queue queue;
-  modelled_notice notice;
+  modelled_sleep_state sleep_state;
   mutex lock;
   wake_counter bed;
   bool asleep = false;
@@ -142,7 +142,7 @@ struct waiting_handler : scenario {
   void handle() {
     made.content = 1;
     queue.push(&made);
-    if (notice.get() == level::unwatched) {
+    if (sleep_state.get() == level::unwatched) {
       lock.lock();
       const bool wakes = asleep;
       asleep = false;
@@ -165,7 +165,7 @@ struct waiting_handler : scenario {
   void help() {
     while (!ran) {
       lock.lock();
-      notice.set(level::unwatched);
+      sleep_state.set(level::unwatched);
       const bool found = !world::now().planted("no last look") && steal();
       if (!found) asleep = true;
       lock.unlock();
@@ -235,7 +235,7 @@ struct shared_mail : scenario {
     }
     lock.unlock();
     world::now().wait_until([this] { return left; }, "the other thread", place::current());
-    mail->settle(others);
+    mail->drain_owed_wakeups(others);
     descriptor.close();
   }
   void look_twice() {
@@ -260,8 +260,8 @@ TEST_CASE("interleavings: a private queue loses and doubles nothing while others
 }
 
 TEST_CASE("interleavings: an entry behind a handler that waits for it is run") {
-  expect_sound<before_anybody_sleeps>("sleep notice, a thread goes to sleep");
-  expect_sound<when_a_watch_ends>("sleep notice, a watch ends");
+  expect_sound<before_anybody_sleeps>("sleep state, a thread goes to sleep");
+  expect_sound<when_a_watch_ends>("sleep state, a watch ends");
 }
 
 TEST_CASE("interleavings: who looks into the mail of a shared context leaves a sleeper its mark") {
@@ -271,20 +271,20 @@ TEST_CASE("interleavings: who looks into the mail of a shared context leaves a s
 TEST_CASE(
     "interleavings: no memory order of private queues is weaker or stronger than it must be") {
   CHECK(needless_orders<theft>("spin_lock.hpp").empty());
-  CHECK(needless_orders<before_anybody_sleeps, when_a_watch_ends>("baton.hpp").empty());
+  CHECK(needless_orders<before_anybody_sleeps, when_a_watch_ends>("idle_threads.hpp").empty());
 }
 
-TEST_CASE("interleavings: planted in the sleep notice: the fence of whoever queues is missing") {
+TEST_CASE("interleavings: planted in the sleep state: the fence of whoever queues is missing") {
   const outcome o =
       expect_found<before_anybody_sleeps>("no fence in get", {defect::kind::weaken, "get"});
   CHECK(o.failure.find("what it has queued") != std::string::npos);
 }
 
-TEST_CASE("interleavings: planted in the sleep notice: the fence of whoever sleeps is missing") {
+TEST_CASE("interleavings: planted in the sleep state: the fence of whoever sleeps is missing") {
   expect_found<when_a_watch_ends>("no fence in set", {defect::kind::weaken, "set"});
 }
 
-TEST_CASE("interleavings: planted beside the sleep notice: nobody looks before it sleeps") {
+TEST_CASE("interleavings: planted beside the sleep state: nobody looks before it sleeps") {
   expect_found<before_anybody_sleeps>("no last look", {defect::kind::disobey, "no last look"});
 }
 

@@ -35,24 +35,24 @@ struct small_loop {
   wake_counter descriptor;
   modelled_slot slot;
   beck::detail::basic_run_end<modelled_atomics> end;
-  letter nudge;
+  letter wake_runner;
   beck::detail::basic_mailbox<mailbox_model> mail;
 
   small_loop() {
     mailbox_model::descriptor = &descriptor;
     mail.open(0);
-    nudge.next.called("the shared entry's link");
+    wake_runner.next.called("the shared entry's link");
     world& w = world::now();
     w.name_locations({"slot", "stopped", "pushed", "work", "busy", "mail", "running_thread"});
-    w.name_value(&nudge, "NUDGE");
+    w.name_value(&wake_runner, "NUDGE");
     w.name_value(mailbox_model::asleep(), "ASLEEP");
   }
 
   void finish() {  // as the destructor of io_loop does
     check(slot.take(modelled_slot::holder::runner), "nobody runs it");
-    if (!world::now().planted("no waiting for the busy")) end.settle();
+    if (!world::now().planted("no waiting for the busy")) end.wait_for_stragglers();
     take_mail();
-    mail.settle();
+    mail.drain_owed_wakeups();
     descriptor.close();
   }
 
@@ -81,10 +81,10 @@ struct small_loop {
   }
 
   void stop() {
-    end.stop([this] { mail.push(&nudge); });
+    end.stop([this] { mail.push(&wake_runner); });
   }
   void end_work() {
-    end.end_work(-1, [this] { mail.push(&nudge); });
+    end.end_work(-1, [this] { mail.push(&wake_runner); });
   }
 };
 
@@ -129,8 +129,8 @@ struct end_by_work : loop_end {
   }
 };
 
-// Work that ends, begins again and ends: the second end spares its nudge while the first is under
-// way. Wherever the loop is meanwhile, it must not sleep for ever.
+// Work that ends, begins again and ends: the second end spares its wake_runner while the first is
+// under way. Wherever the loop is meanwhile, it must not sleep for ever.
 struct end_by_spared_nudge : loop_end {
   end_by_spared_nudge() { loop->end.count_work(1); }
   unsigned threads() const override { return 2; }

@@ -79,7 +79,7 @@ BECK_TEST_NAME(throw_error);
 BECK_TEST_NAME(throw_if);
 BECK_TEST_NAME(timeout);
 BECK_TEST_NAME(transfer_steps_now);
-BECK_TEST_NAME(unfused);
+BECK_TEST_NAME(opaque_value);
 BECK_TEST_NAME(value_at);
 BECK_TEST_NAME(when_all);
 BECK_TEST_NAME(when_any);

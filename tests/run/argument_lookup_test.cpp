@@ -73,13 +73,13 @@ concept finds_executor_of = requires(T&... object) { executor_of(object...); };
 template <class... T>
 concept finds_as_task = requires(T&... object) { as_task(object...); };
 template <class... T>
-concept finds_unfused = requires(T&... object) { unfused(object...); };
+concept finds_opaque_value = requires(T&... object) { opaque_value(object...); };
 
 template <class Object>
 constexpr bool finds_none =
     !finds_launch<Object, int> && !finds_within<Object, int> && !finds_within<int, Object> &&
     !finds_start_callback<Object, int> && !finds_call_or_post<Object, void()> &&
-    !finds_executor_of<Object> && !finds_as_task<Object> && !finds_unfused<Object*>;
+    !finds_executor_of<Object> && !finds_as_task<Object> && !finds_opaque_value<Object*>;
 
 static_assert(finds_none<beck::ip::tcp::socket>);
 static_assert(finds_none<beck::ip::tcp::acceptor>);

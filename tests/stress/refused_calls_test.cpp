@@ -187,7 +187,7 @@ void run_filtered(const trial& t, const std::string& folder, verdict& v) {
   v.wrong = work.wrong();
   v.lost = work.started() - work.ended();
   // A thread of a shared context may look round often while another one asks the kernel.
-  v.turns = t.how == mode::shared ? ctx.stats().kernel_entries : ctx.stats().turns;
+  v.turns = t.how == mode::shared ? ctx.stats().kernel_entries : ctx.stats().iterations;
   std::snprintf(v.errors, sizeof v.errors, "%s", work.errors().c_str());
 }
 

@@ -58,8 +58,8 @@ std::size_t counters::collect(std::uint64_t operations, figure* figures) const {
   add("kernel_entries_per_op", &beck::context_stats::kernel_entries);
   add("ring_entries_per_op", &beck::context_stats::entries_submitted);
   add("completions_per_op", &beck::context_stats::completions);
-  add("turns_per_op", &beck::context_stats::turns);
-  add("hops_per_op", &beck::context_stats::hops);
+  add("iterations_per_op", &beck::context_stats::iterations);
+  add("entries_run_per_op", &beck::context_stats::entries_run);
   add("inline_per_op", &beck::context_stats::inline_completions);
   add("budget_stops_per_op", &beck::context_stats::budget_stops);
   add("attempts_per_op", &beck::context_stats::attempts);

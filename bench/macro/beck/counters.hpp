@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // What the peers of this library share: the choice of the backend, and the figures that a time
-// cannot show. A run reports what its context did per operation: kernel entries, queue hops, direct
-// system calls and those made in vain, and every call of operator new in the process.
+// cannot show. A run reports what its context did per operation: kernel entries, queue entries,
+// direct system calls and those made in vain, and every call of operator new in the process.
 #pragma once
 
 #include <beck/io/io_context.hpp>

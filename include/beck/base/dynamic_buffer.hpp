@@ -5,8 +5,8 @@
 #pragma once
 
 #include <beck/base/buffer.hpp>
+#include <beck/detail/opaque_value.hpp>
 #include <beck/detail/text_view.hpp>
-#include <beck/detail/unfused.hpp>
 #include <concepts>
 #include <cstddef>
 
@@ -38,8 +38,8 @@ class dynamic_buffer_ref {
                                std::size_t size_max) noexcept
       : container_(container), table_(&table), size_max_(size_max) {}
   dynamic_buffer_ref(const dynamic_buffer_ref& other) noexcept
-      : container_(detail::unfused(other.container_)),
-        table_(detail::unfused(other.table_)),
+      : container_(detail::opaque_value(other.container_)),
+        table_(detail::opaque_value(other.table_)),
         size_max_(other.size_max_) {}
   dynamic_buffer_ref& operator=(const dynamic_buffer_ref&) noexcept = default;
 

@@ -76,7 +76,7 @@ template <class... T>
 class channel : public detail::channel_base {
   static_assert(sizeof...(T) <= 2, "a channel carries at most two values: put more into a class");
   static_assert((std::is_default_constructible_v<T> && ...),
-                "a failed receive gives default-constructed values: put others, such as sockets, "
+                "a failed receive returns default-constructed values: put others, such as sockets, "
                 "into a std::optional");
 
  public:

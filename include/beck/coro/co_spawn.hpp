@@ -149,7 +149,7 @@ class spawn_result {
   }
 
   std::exception_ptr error_;
-  late<T> value_;
+  deferred_init<T> value_;
 };
 template <>
 class spawn_result<void> {
@@ -175,7 +175,7 @@ struct travelling_handler {
     target.executor().on_work_started();
   }
   outstanding_work target;
-  late<spawn_result<T>> result;
+  deferred_init<spawn_result<T>> result;
 };
 struct settled_handler {
   explicit settled_handler(const any_io_executor&) noexcept {}

@@ -12,8 +12,8 @@
 
 #include <beck/base/error.hpp>
 #include <beck/detail/block.hpp>
+#include <beck/detail/deferred_init.hpp>
 #include <beck/detail/join.hpp>
-#include <beck/detail/late.hpp>
 
 namespace beck {
 
@@ -74,8 +74,8 @@ class window_slot {
     window_slot* slot;
   };
 
-  late<running> branch_;  // outlives the frame, whose own scopes know it
-  late<Task> work_;
+  deferred_init<running> branch_;  // outlives the frame, whose own scopes know it
+  deferred_init<Task> work_;
   std::size_t index_ = 0;
   window_slot* next_ = nullptr;  // that is free
 };
@@ -374,7 +374,7 @@ class element_source {
  public:
   using task_type = std::decay_t<decltype(std::declval<F&>()(*std::declval<Range&>().begin()))>;
   static_assert(is_task<task_type> && std::is_void_v<typename task_type::value_type>,
-                "for_each_limited needs a function that gives a task<> for each element");
+                "for_each_limited needs a function that returns a task<> for each element");
 
   element_source(Range& elements, F& function)
       : at_(elements.begin()), end_(elements.end()), function_(function) {}

@@ -49,7 +49,9 @@ class local_limit {
 
   local_limit(const void* key, T&& value) : key_(key), value_(static_cast<T&&>(value)) {}
 
-  static void enter(late<local_scope>& place, scope& outer) noexcept { place.emplace(outer); }
+  static void enter(deferred_init<local_scope>& place, scope& outer) noexcept {
+    place.emplace(outer);
+  }
   void set_on(local_scope& inner) const noexcept { inner.show_value(key_, &value_); }
 
  private:

@@ -8,8 +8,8 @@
 
 #include <beck/coro/co_spawn.hpp>
 #include <beck/detail/deadline_scope.hpp>
+#include <beck/detail/deferred_init.hpp>
 #include <beck/detail/join.hpp>
-#include <beck/detail/late.hpp>
 #include <beck/detail/waiter.hpp>
 
 namespace beck {
@@ -178,13 +178,13 @@ class task_group : private detail::join_point {
   static detail::scope* tell_next(void* join, detail::scope& told) noexcept;
 
   group_options how_;
-  detail::late<detail::branch> body_;  // outlives the frame, whose own scopes know it
-  detail::late<task<>> work_;
+  detail::deferred_init<detail::branch> body_;  // outlives the frame, whose own scopes know it
+  detail::deferred_init<task<>> work_;
   detail::group_child* newest_ = nullptr;
   std::size_t children_ = 0;  // atomic; changes under the lock
   std::exception_ptr error_;
   detail::waiter_list waiters_;
-  detail::alarm drained_;
+  detail::deadline_timer drained_;
 };
 
 /// A child and the objects that keep its coroutine alive.

@@ -19,7 +19,7 @@ class time_limit {
   time_limit(duration after, stop_reason why) noexcept : after_(after), why_(why) {}
   time_limit(time_point at, stop_reason why) noexcept : at_(at), why_(why), absolute_(true) {}
 
-  void enter(late<deadline_scope>& place, scope& outer) const noexcept {
+  void enter(deferred_init<deadline_scope>& place, scope& outer) const noexcept {
     place.emplace(outer, why_);
   }
   void set_on(deadline_scope& inner) const {
@@ -31,12 +31,12 @@ class time_limit {
   }
   /// Returns the end of the limit, for operations without a scope.
   time_point from(time_point now) const noexcept { return absolute_ ? at_ : now + after_; }
-  void arm(alarm& clock, const any_io_executor& executor, alarm::ring_function ring,
-           void* data) const {
+  void arm(deadline_timer& clock, const any_io_executor& executor,
+           deadline_timer::expiry_function on_expired, void* data) const {
     if (absolute_) {
-      clock.arm(executor, at_, ring, data);
+      clock.arm(executor, at_, on_expired, data);
     } else {
-      clock.arm(executor, after_, ring, data);
+      clock.arm(executor, after_, on_expired, data);
     }
   }
 

@@ -7,7 +7,7 @@
 #include <source_location>
 
 #include <beck/coro/task.hpp>
-#include <beck/detail/late.hpp>
+#include <beck/detail/deferred_init.hpp>
 #include <beck/run/post.hpp>
 
 namespace beck {
@@ -54,7 +54,7 @@ class via_step : public queue_entry, private owned_tree {
   void go_home(queue_entry::run_function then);
 
   any_io_executor where_;
-  late<scope> scope_;
+  deferred_init<scope> scope_;
   std::coroutine_handle<> coroutine_;
   scope* home_ = nullptr;
   std::coroutine_handle<> frame_;

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include <beck/coro/within.hpp>
+#include <beck/detail/deferred_init.hpp>
 #include <beck/detail/join.hpp>
-#include <beck/detail/late.hpp>
 
 namespace beck {
 
@@ -96,7 +96,7 @@ class branch_outcome {
   }
 
  private:
-  late<value_or_void_result<T>> value_;
+  deferred_init<value_or_void_result<T>> value_;
   std::exception_ptr error_;
   bool interrupted_;
 };
@@ -155,7 +155,7 @@ class branch_list<task<T, Throwing>, Rest...> {
     return {static_cast<First&&>(first), static_cast<result_pack<More...>&&>(more)};
   }
 
-  late<branch> branch_;  // outlives the frame, whose own scopes know it
+  deferred_init<branch> branch_;  // outlives the frame, whose own scopes know it
   task<T, Throwing> work_;
   [[no_unique_address]] branch_list<Rest...> rest_;
 };

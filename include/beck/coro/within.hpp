@@ -9,7 +9,7 @@
 
 #include <beck/base/io_result.hpp>
 #include <beck/coro/task.hpp>
-#include <beck/detail/late.hpp>
+#include <beck/detail/deferred_init.hpp>
 #include <beck/detail/token_scope.hpp>
 
 namespace beck {
@@ -84,7 +84,7 @@ class [[nodiscard]] scoped_operation {
  private:
   // Both outlive the awaited operation: its frames see the limit's value, its own scopes the scope.
   Limit limit_;
-  late<typename Limit::scope_type> scope_;
+  deferred_init<typename Limit::scope_type> scope_;
 
  protected:
   Op op_;
@@ -175,7 +175,9 @@ class token_limit {
  public:
   using scope_type = token_scope;
   explicit token_limit(stop_token token) noexcept : token_(static_cast<stop_token&&>(token)) {}
-  static void enter(late<token_scope>& place, scope& outer) noexcept { place.emplace(outer); }
+  static void enter(deferred_init<token_scope>& place, scope& outer) noexcept {
+    place.emplace(outer);
+  }
   void set_on(token_scope& inner) const { inner.stop_with(token_); }
 
  private:
@@ -186,7 +188,9 @@ class token_limit {
 class no_limit {
  public:
   using scope_type = shielding_scope;
-  static void enter(late<shielding_scope>& place, scope& outer) noexcept { place.emplace(outer); }
+  static void enter(deferred_init<shielding_scope>& place, scope& outer) noexcept {
+    place.emplace(outer);
+  }
   static void set_on(scope&) noexcept {}
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What an operation's signature becomes where it is awaited: the type that keeps the arguments of
-// the completion, what co_await makes of it, and how it is spread over a handler's parameters
-// again.
+// The results of operations where they are awaited: the type that keeps the arguments of a
+// completion, the value that co_await makes of it, and the call that spreads it over the parameters
+// of a handler again.
 #pragma once
 
 #include <beck/base/io_result.hpp>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Recycled memory for what lives as long as one operation: callback blocks, coroutine frames,
-// roots. Each thread keeps free lists in steps of 64 bytes up to 4 KiB; a block freed by another
-// thread goes back to its owner in batches. In steady state nothing reaches the general allocator.
+// Recycled memory for objects that live as long as one operation: callback blocks, coroutine
+// frames, roots. Each thread keeps free lists in steps of 64 bytes up to 4 KiB; a block freed by
+// another thread goes back to its owner in batches. In steady state nothing reaches the general
+// allocator.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +10,15 @@
 
 namespace beck::detail {
 
-/// Returns at least `bytes` bytes, aligned to 16. Throws std::bad_alloc; nothing has happened then.
-/// Any thread.
+/// Returns at least `bytes` bytes, aligned to 16. Throws std::bad_alloc; then nothing has changed.
+/// Thread: any.
 void* allocate_block(std::size_t bytes);
 
-/// Gives a block back. Any thread, also another one than the one that allocated it.
+/// Frees a block. Thread: any, also another than the thread that allocated it.
 void free_block(void* block) noexcept;
 
-/// How often allocate_block() of the calling thread had to ask the general allocator.
+/// Returns the number of times that allocate_block() on the calling thread had to ask the general
+/// allocator.
 std::uint64_t block_misses() noexcept;
 
 }  // namespace beck::detail

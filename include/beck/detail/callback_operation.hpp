@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The library's own operations with a handler: the block that holds both, and how it is started and
-// delivered. detail/launch.hpp is the door that leads here.
+// delivered. Operations reach it through detail/launch.hpp.
 #pragma once
 
 #include <beck/detail/launch.hpp>
@@ -11,8 +11,8 @@
 
 namespace beck::detail {
 
-/// An operation with a handler: one block from the handler's allocator, free again before the
-/// upcall.
+/// An operation with a handler: one block from the handler's allocator, which is freed before the
+/// handler is called.
 template <class Op, class Handler>
 class callback_operation final : public Op {
  public:
@@ -25,8 +25,8 @@ class callback_operation final : public Op {
     this->complete = &completed;
   }
 
-  /// Starts it; if it finishes at once and the handler has an immediate executor, calls the handler
-  /// inside this call (the runner bounds how deep).
+  /// Starts the operation. If it finishes at once and the handler has an immediate executor, calls
+  /// the handler inside this call (the runner bounds the depth).
   static void launch(callback_operation* self) {
     if (self->foreign_) self->executor_.on_work_started();
     self->listening_.start(self->handler_);
@@ -43,7 +43,8 @@ class callback_operation final : public Op {
   }
 
  private:
-  /// On the runner of the operation's context.
+  /// Passes the result on to the handler's executor. Called on the runner of the operation's
+  /// context.
   static void completed(queue_entry* entry, runner* where) {
     auto* self = static_cast<callback_operation*>(static_cast<io_op*>(entry));
     if (where == nullptr || !self->foreign_) {
@@ -54,7 +55,7 @@ class callback_operation final : public Op {
     }
   }
 
-  /// On the handler's executor.
+  /// Frees the block and calls the handler. Called on the handler's executor.
   static void upcall(queue_entry* entry, runner* where) {
     auto* self = static_cast<callback_operation*>(static_cast<io_op*>(entry));
     if (self->listening_.keep_back(entry)) return;
@@ -84,8 +85,8 @@ class callback_operation final : public Op {
     });
   }
 
-  /// Requests through the handler's slot. Of a composed operation the bytes so far cannot be
-  /// undone.
+  /// Requests cancellation when the handler's slot is signalled. A composed operation ignores a
+  /// request for cancellation_type::total alone: the bytes that it has moved cannot be undone.
   class cancel_hook : public cancellation_hook {
    public:
     cancel_hook() noexcept
@@ -105,14 +106,15 @@ class callback_operation final : public Op {
 
   Handler handler_;
   any_io_executor executor_;
-  bool foreign_;  // the handler runs elsewhere than on the operation's own context
+  bool foreign_;  // the handler's executor is not that of the operation's own context
   [[no_unique_address]] handler_listening<Handler, cancel_hook> listening_{this};
 };
 
 template <class Op>
   requires std::is_base_of_v<io_op, Op>
 struct callback_start<Op> {
-  /// Inline always: the operation goes from registers into its block (see detail/unfused.hpp).
+  /// Starts `op` in a block of its own. Always inline: the operation goes from registers into its
+  /// block (see detail/opaque_value.hpp).
   template <class H>
   [[gnu::always_inline]] static inline void start(Op&& op, H&& handler) {
     using entry = callback_operation<Op, std::decay_t<H>>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a channel keeps: the values of one send together, and a ring of those. The ring grows to the
-// most that was ever in it, so in steady state nothing is allocated.
+// The storage of a channel: the values of one send together, and a ring of those. The ring grows to
+// the largest number of items that was ever in it, so in steady state nothing is allocated.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace beck::detail {
 
-/// Some values, for a function that takes them apart.
+/// Several values, which are passed to a function as its arguments.
 template <class... T>
 class value_pack;
 
@@ -31,7 +31,7 @@ class value_pack<T, Rest...> {
   explicit value_pack(U&& first, V&&... rest)
       : first_(static_cast<U&&>(first)), rest_(static_cast<V&&>(rest)...) {}
 
-  /// Calls f with all values, as rvalues.
+  /// Calls `f` with all values, as rvalues.
   template <class F, class... Before>
   decltype(auto) give(F&& f, Before&&... before) {
     return rest_.give(static_cast<F&&>(f), static_cast<Before&&>(before)...,
@@ -43,7 +43,7 @@ class value_pack<T, Rest...> {
   [[no_unique_address]] value_pack<Rest...> rest_;
 };
 
-/// Values that were taken out of a channel and not yet handed on.
+/// An item that was taken out of a channel and not yet passed on.
 template <class Item>
 class kept_item {
  public:
@@ -67,7 +67,7 @@ class kept_item {
   bool full_ = false;
 };
 
-/// First in, first out. One thread at a time.
+/// A queue, first in, first out. One thread at a time.
 template <class Item>
 class item_ring {
   static_assert(std::is_nothrow_move_constructible_v<Item>,
@@ -86,11 +86,11 @@ class item_ring {
   std::size_t size() const noexcept { return count_; }
   Item& front() noexcept { return *place(first_); }
 
-  /// Makes room for `items`. Throws std::bad_alloc; nothing has changed then.
+  /// Makes room for `items` items. Throws std::bad_alloc; nothing has changed then.
   void reserve(std::size_t items) {
     if (items > places_) grow(items);
   }
-  /// False: there is no memory.
+  /// Makes room for `items` items. Returns false if there is no memory.
   bool try_reserve(std::size_t items) noexcept {
     try {
       reserve(items);
@@ -138,7 +138,7 @@ class item_ring {
 
   Item* items_ = nullptr;
   std::size_t places_ = 0;  // a power of two, or none
-  std::size_t first_ = 0;   // counts on; its low bits are the place
+  std::size_t first_ = 0;   // counts up; its low bits are the index
   std::size_t count_ = 0;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// What promises of tasks do with results. Nothing; but in programs that are compiled with
-// BECK_CHECK_RESULTS a failed result that a task awaited and dropped ends the program, with the
-// place of the await. Only the expression `co_await ...` has another type then: the library is the
-// same for both.
+// The treatment of results in the promises of tasks. By default there is none. In programs that are
+// compiled with BECK_CHECK_RESULTS, a failed result that a task awaited and dropped ends the
+// program, with the place of the await. Only the expression `co_await ...` has another type then:
+// the library is the same for both.
 #pragma once
 
 #include <beck/base/io_result.hpp>
@@ -13,16 +13,16 @@
 namespace beck::detail {
 
 /// Ends the program: "FILE:LINE: the result of connect was dropped: Connection refused ...". Does
-/// nothing while an exception is on its way, nor where a context is being destroyed, and with it
-/// what its tasks would have looked at later.
+/// nothing while an exception is in flight, nor where a context is being destroyed, because its
+/// tasks might have examined the result later.
 [[gnu::cold]] void report_dropped(const result_error& error,
                                   const std::source_location& at) noexcept;
 
 #ifdef BECK_CHECK_RESULTS
 
-/// What co_await gives in a task instead of an io_result; converts to it. Examined by everything
-/// that asks for a part of it, structured bindings among it; a copy, and what it is moved to, have
-/// to be examined instead of it.
+/// The value of co_await in a task, instead of an io_result; converts to it. Every access to a part
+/// of it examines it, also structured bindings. A copy, and an object that it is moved to, have to
+/// be examined in its place.
 template <class... Values>
 class [[nodiscard]] checked_result {
   using result_type = io_result<Values...>;
@@ -40,7 +40,7 @@ class [[nodiscard]] checked_result {
   checked_result(const checked_result& other)
     requires std::copy_constructible<result_type>
       : result_(other.result_), at_(other.at_), due_(std::exchange(other.due_, false)) {}
-  /// A result that is replaced has to be examined before.
+  /// Replaces the result, which has to be examined before.
   checked_result& operator=(checked_result&& other) {
     report_if_due();
     result_ = static_cast<result_type&&>(other.result_);
@@ -48,6 +48,7 @@ class [[nodiscard]] checked_result {
     due_ = std::exchange(other.due_, false);
     return *this;
   }
+  /// Replaces the result, which has to be examined before, by a copy.
   checked_result& operator=(const checked_result& other)
     requires std::copyable<result_type>
   {
@@ -58,6 +59,7 @@ class [[nodiscard]] checked_result {
     due_ = std::exchange(other.due_, false);
     return *this;
   }
+  /// Replaces the result, which has to be examined before. The new one counts as examined.
   checked_result& operator=(result_type result) {
     report_if_due();
     result_ = static_cast<result_type&&>(result);
@@ -66,13 +68,17 @@ class [[nodiscard]] checked_result {
   }
   ~checked_result() { report_if_due(); }
 
+  /// Returns whether the operation succeeded.
   explicit operator bool() const noexcept { return static_cast<bool>(examined()); }
+  /// Returns the error.
   error_code error() const noexcept { return examined().error(); }
+  /// Returns the value. Throws io_error if the operation failed.
   decltype(auto) value() const&
     requires std::copy_constructible<result_type>
   {
     return examined().value();
   }
+  /// Moves the value out. Throws io_error if the operation failed.
   decltype(auto) value() && { return static_cast<result_type&&>(examined()).value(); }
   decltype(auto) operator*() & noexcept { return *examined(); }
   decltype(auto) operator*() const& noexcept { return *examined(); }
@@ -86,10 +92,10 @@ class [[nodiscard]] checked_result {
     return examined();
   }
 
-  /// For beck::ignore().
+  /// Marks the result as examined. For beck::ignore().
   void ignore() const noexcept { due_ = false; }
 
-  /// For structured bindings.
+  /// Returns part I of the result. For structured bindings.
   template <std::size_t I>
   auto& get() & noexcept {
     return part<I>(examined());
@@ -134,12 +140,12 @@ class [[nodiscard]] checked_result {
   mutable bool due_;
 };
 
-/// Whether awaiting A directly gives an io_result.
+/// Whether awaiting A directly returns an io_result.
 template <class A>
 concept gives_checkable_result =
     requires(A& a, const std::source_location& at) { checked_result(a.await_resume(), at); };
 
-/// Awaits an operation of a task, and remembers where.
+/// Awaits an operation of a task, and remembers the place of the await.
 template <class Op>
 class checking_awaiter {
  public:
@@ -160,6 +166,7 @@ class checking_awaiter {
   std::source_location at_;
 };
 
+/// The base of promises that makes results checked.
 struct result_watch {
   template <class A>
   decltype(auto) await_transform(A&& a,

@@ -8,20 +8,26 @@
 
 namespace beck::detail {
 
-/// A sequence of transfers until a condition is met. The buffers and the condition live in the
-/// derived class; this part is not a template.
+/// A sequence of transfers that ends when a condition is met. The buffers and the condition are
+/// stored in the derived class; this part is not a template.
 class [[nodiscard]] composed_transfer : public begun_by<composed_transfer, vector_operation> {
  public:
+  /// Attempts the steps. Returns true if all of them have finished without suspending.
   bool await_ready() noexcept;
+  /// Starts the first step; `complete` is set, and is called after the last step.
   void begin() noexcept;
+  /// Starts the first step. Returns true if all steps finished within the call and nothing was
+  /// queued.
   bool begin_immediate() noexcept;
 
+  /// Returns the error and the number of bytes that all steps have moved.
   io_result<std::size_t> await_resume() const noexcept {
     return {result_error(error(), kind == op_kind::receive_vector ? "read" : "write"), total_};
   }
 
  protected:
-  /// Fills the parts for the next step; false: the condition says that it is done.
+  /// Fills the parts for the next step. Returns false if the condition says that the transfer is
+  /// complete.
   using prepare_function = bool (*)(composed_transfer& self);
 
   template <class S>
@@ -31,11 +37,13 @@ class [[nodiscard]] composed_transfer : public begun_by<composed_transfer, vecto
 
   std::size_t total_ = 0;
 
-  /// Also for errors: the condition sees what happened so far.
+  /// Returns the error of the last step, which is passed to the condition.
   error_code error_so_far() const noexcept { return failed_ ? error() : error_code(); }
 
  private:
+  /// Ends a step on the runner and starts the next one; after the last step, delivers the result.
   static void step(queue_entry* entry, runner* where);
+  /// Returns whether no step is left, else prepares the next one.
   bool finished() noexcept;
 
   prepare_function prepare_;
@@ -46,8 +54,8 @@ class [[nodiscard]] composed_transfer : public begun_by<composed_transfer, vecto
 
 namespace functions {
 
-/// The buffer of a sequence that byte `skip` lies in, at most `bytes_max` of it; empty behind the
-/// end.
+/// Returns at most `bytes_max` bytes, from byte `skip` of the sequence on, of the buffer that this
+/// byte is in; an empty buffer behind the end.
 template <class Buffer, const_buffer_sequence B>
 Buffer part_of(const B& buffers, std::size_t skip, std::size_t bytes_max) noexcept {
   const auto end = beck::buffer_sequence_end(buffers);
@@ -59,9 +67,9 @@ Buffer part_of(const B& buffers, std::size_t skip, std::size_t bytes_max) noexce
   return Buffer();
 }
 
-/// A composed transfer that is synchronous: calls `step(buffers, bytes so far)` until the condition
-/// has enough, the buffers are used up, or a step reports an error or moves nothing. A step gets up
-/// to 16 buffers, or one if it takes no sequences.
+/// Performs a composed transfer synchronously: calls `step(buffers, bytes so far)` until the
+/// condition is met, the buffers are used up, or a step reports an error or moves nothing. A step
+/// receives up to 16 buffers, or one if it takes no sequences. Returns the number of bytes moved.
 template <class Buffer, const_buffer_sequence B, completion_condition C, class Step>
 std::size_t transfer_steps_now(const B& buffers, C& condition, error_code& ec, Step step) {
   ec = error_code();
@@ -107,6 +115,7 @@ class kept_sequence<Buffer[N]> {
   Buffer buffers_[N];
 };
 
+/// A composed transfer over a buffer sequence, until `Condition` is met.
 template <class Sequence, class Condition>
 class [[nodiscard]] sequence_transfer : public composed_transfer {
  public:

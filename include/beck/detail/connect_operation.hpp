@@ -7,7 +7,7 @@
 
 namespace beck::detail {
 
-/// A connect; the endpoint is part of the operation, so the caller's may go.
+/// A connect. The endpoint is copied into the operation, so the caller's may go.
 class [[nodiscard]] connect_operation : public begun_by<connect_operation, void_operation> {
  public:
   connect_operation(descriptor* d, const endpoint_data& endpoint, int family, int type,
@@ -18,11 +18,13 @@ class [[nodiscard]] connect_operation : public begun_by<connect_operation, void_
         type_(type),
         protocol_(protocol) {}
 
+  /// Attempts to connect. Returns true if that has ended without suspending.
   bool await_ready() noexcept {
     if (prepare() >= 0) return void_operation::await_ready();
     runner* const where = runner::current();
     return where != nullptr && where->spend(runner::memory_weight);
   }
+  /// Opens the socket if it is closed, and starts to connect.
   void begin() noexcept {
     if (const int refused = prepare(); refused < 0) {
       complete_later(*this, refused);
@@ -30,6 +32,8 @@ class [[nodiscard]] connect_operation : public begun_by<connect_operation, void_
       start_operation(*this);
     }
   }
+  /// Opens the socket if it is closed, and starts to connect. Returns true if that ended within the
+  /// call and nothing was queued.
   bool begin_immediate() noexcept { return prepare() < 0 || start_operation_immediate(*this); }
 
   template <class Token>
@@ -38,7 +42,8 @@ class [[nodiscard]] connect_operation : public begun_by<connect_operation, void_
   }
 
  private:
-  /// Opens the socket if it is closed, and points into this object, which does not move any more.
+  /// Opens the socket if it is closed, and sets the pointers into this object, which does not move
+  /// any more. Returns 0 or a negative result.
   int prepare() noexcept {
     address = endpoint_.data();
     length = endpoint_.size();

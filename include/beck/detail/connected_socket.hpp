@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What sockets with a peer share, streams and datagrams: how they are made, connect and shutdown.
+// The part that sockets with a peer share, streams and datagrams: constructors, connect and
+// shutdown.
 #pragma once
 
 #include <beck/detail/connect_operation.hpp>
@@ -7,47 +8,63 @@
 
 namespace beck::detail {
 
-/// Base is stream_object for streams and io_object for datagrams.
+/// The base of stream and datagram sockets. Base is stream_object for streams and io_object for
+/// datagrams. Thread, cancellation, lifetime: as basic_socket.
 template <class Base, class Protocol, class Executor>
 class basic_connected_socket : public basic_socket<Base, Protocol, Executor> {
   using base = basic_socket<Base, Protocol, Executor>;
 
  public:
+  /// The type of the endpoints.
   using endpoint_type = typename Protocol::endpoint;
 
+  /// Makes a closed socket on `context`.
   explicit basic_connected_socket(io_context& context)
     requires std::is_constructible_v<Executor, io_context::executor_type>
       : base(Executor(context.get_executor())) {}
-  /// Requires an executor whose context is an io_context.
+  /// Makes a closed socket on `executor`, whose context must be an io_context.
   explicit basic_connected_socket(const Executor& executor) : base(executor) {}
-  /// Driven by `context`, completing on any executor (a strand, a pool, a user's own).
+  /// Makes a closed socket that `context` drives and whose operations complete on `executor`, which
+  /// may be any (a strand, a pool, a user's own).
   basic_connected_socket(io_context& context, const Executor& executor) : base(context, executor) {}
+  /// Makes an open socket. Throws io_error, as open().
   basic_connected_socket(io_context& context, const Protocol& protocol)
       : basic_connected_socket(context) {
     this->open(protocol);
   }
+  /// Makes an open socket that is bound to `endpoint`. Throws io_error, as open() and bind().
   basic_connected_socket(io_context& context, const endpoint_type& endpoint)
       : basic_connected_socket(context) {
     this->open(endpoint.protocol());
     this->bind(endpoint);
   }
+  /// Makes a socket from a descriptor that was made elsewhere. Throws io_error, as assign(); the
+  /// caller then still owns `handle`.
   basic_connected_socket(io_context& context, const Protocol& protocol, int handle)
       : basic_connected_socket(context) {
     this->assign(protocol, handle);
   }
 
-  /// Connects; opens the socket first if it is closed. Of datagrams: chooses the only peer, whom
-  /// send() sends to and who receive() hears; again: another one; sends nothing and never waits.
-  /// Errors: connect(2)'s.
+  /// Connects to `endpoint`, and opens the socket first if it is closed. Completes with
+  /// (error_code): the errors of socket(2) and connect(2), such as connection_refused,
+  /// host_unreachable and timed_out. The endpoint is copied.
+  /// On a datagram socket: sets the peer for send() and the only sender that receive() accepts. May
+  /// be called again to change it. Sends nothing and completes immediately.
+  /// Cancellation: ends with operation_aborted, or with the result if that is already known. The
+  /// socket stays open. Source: connect(2).
   connect_operation async_connect(const endpoint_type& endpoint) noexcept {
     const Protocol protocol = endpoint.protocol();
     return connect_operation(this->slot_to_open(), endpoint, protocol.family(), protocol.type(),
                              protocol.protocol());
   }
+  /// Connects as async_connect(endpoint). `token` takes (error_code).
   template <class Token>
   auto async_connect(const endpoint_type& endpoint, Token&& token) {
     return detail::launch(async_connect(endpoint), static_cast<Token&&>(token));
   }
+  /// Connects on the calling thread, and opens the socket first if it is closed. Blocks until the
+  /// connection is there or refused; if non_blocking(), fails with would_block instead and the
+  /// connection goes on. Errors: as async_connect().
   void connect(const endpoint_type& endpoint, error_code& ec) {
     ec = error_code();
     if (!this->is_open()) this->open(endpoint.protocol(), ec);
@@ -56,23 +73,28 @@ class basic_connected_socket : public basic_socket<Base, Protocol, Executor> {
     io_op op(op_kind::connect, this->descriptor_, copy.data(), copy.size());
     ec = detail::make_error(this->perform_now(op));
   }
+  /// Connects as connect(endpoint, ec). Throws io_error on failure.
   void connect(const endpoint_type& endpoint) {
     error_code ec;
     connect(endpoint, ec);
     throw_if(ec, "connect");
   }
 
-  /// Ends one or both directions; the peer of a stream reads eof. Source: shutdown(2).
+  /// Shuts down one or both directions: `what` is shutdown_receive, shutdown_send or shutdown_both.
+  /// The peer of a stream whose sending was shut down reads eof after the data that was sent.
+  /// Errors: not_connected; bad_descriptor if closed. Source: shutdown(2).
   void shutdown(int what, error_code& ec) noexcept {
     socket_calls::shutdown(*this->descriptor_, what, ec);
   }
+  /// Shuts down as shutdown(what, ec). Throws io_error on failure.
   void shutdown(int what) {
     error_code ec;
     shutdown(what, ec);
     throw_if(ec, "shutdown");
   }
 
-  /// Errors: not_connected.
+  /// Returns the endpoint of the peer; a default one on failure. Errors: not_connected;
+  /// bad_descriptor if closed. Source: getpeername(2).
   endpoint_type remote_endpoint(error_code& ec) const {
     endpoint_type endpoint;
     std::size_t bytes = endpoint.capacity();
@@ -80,6 +102,7 @@ class basic_connected_socket : public basic_socket<Base, Protocol, Executor> {
     if (!ec) endpoint.resize(bytes);
     return endpoint;
   }
+  /// Returns the endpoint of the peer. Throws io_error on failure.
   endpoint_type remote_endpoint() const {
     error_code ec;
     const endpoint_type endpoint = remote_endpoint(ec);

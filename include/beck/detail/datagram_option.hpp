@@ -9,22 +9,23 @@
 
 namespace beck::detail {
 
-/// An option whose level and name depend on the version of IP: 2 or 10, as socket(2) takes it.
+/// An option whose level and name depend on the version of IP: 2 or 10, as in socket(2).
 template <class Option>
 concept family_option = requires(const Option& option, int family) {
   option.level(family);
   option.name(family);
 };
 
-/// Options of UDP sockets; ip::udp inherits the names. Source: udp(7). A kernel without them
-/// (before Linux 4.18 and 5.0) and a simulated one give error::no_protocol_option.
+/// Options of UDP sockets; ip::udp inherits the names. Source: udp(7). Kernels without them (before
+/// Linux 4.18 and 5.0) and simulated ones fail with error::no_protocol_option.
 struct udp_options {
-  /// What is sent is cut into datagrams of so many bytes, the last of which may be shorter, below
-  /// the socket and all at once: at most 64 of them and 64 KiB. 0: no more. Of one send:
-  /// send_batch. error::invalid_argument from the send if a segment does not fit into the path.
+  /// UDP_SEGMENT: the kernel splits each send into datagrams of this size in bytes; the last may be
+  /// shorter. At most 64 datagrams and 64 KiB per send. 0 turns it off. To set it for one send, use
+  /// send_batch. The send fails with error::invalid_argument if a segment does not fit into the
+  /// path.
   using send_segment_size = integer_option<17, 103>;
-  /// Datagrams of one size that come together from one sender may be received as one, whose
-  /// segment_size() a receive_batch tells: for buffers of 64 KiB.
+  /// UDP_GRO: datagrams of one size that arrive together from one sender may be received as one,
+  /// whose segment_size() a receive_batch returns. For buffers of 64 KiB.
   using receive_coalesced = boolean_option<17, 104>;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What pipes and posix::stream_descriptor share: byte streams over descriptors that are no sockets.
+// The part that pipes and posix::stream_descriptor share: byte streams over descriptors that are no
+// sockets.
 #pragma once
 
 #include <beck/detail/stream_object.hpp>
@@ -7,55 +8,67 @@
 
 namespace beck::detail {
 
-/// What they do with system calls alone.
+/// Their functions that need nothing but system calls.
 struct descriptor_calls {
+  /// Opens a new pipe in two slots. Errors: already_open; no_memory; those of pipe2(2). With an
+  /// error both stay closed.
   static void open_pipe(descriptor& reading, descriptor& writing, error_code& ec) noexcept;
+  /// Takes over `fd`, as basic_descriptor_stream::assign().
   static void adopt(descriptor& d, int fd, error_code& ec) noexcept;
-  /// As adopt(), but throws io_error, which names the number.
+  /// Takes over `fd`, as basic_descriptor_stream::assign(). Throws io_error, which names the
+  /// number.
   static void adopt(descriptor& d, int fd);
 };
 
 /// Their base: constructors, executor and assign(). Thread, lifetime, closing, cancellation: as
-/// io_object, so as sockets.
+/// io_object, hence as sockets.
 template <class Executor>
 class basic_descriptor_stream : public stream_object {
  public:
+  /// The type of the executor.
   using executor_type = Executor;
 
+  /// Makes a closed object on `context`.
   explicit basic_descriptor_stream(io_context& context)
     requires std::is_constructible_v<Executor, io_context::executor_type>
       : basic_descriptor_stream(Executor(context.get_executor())) {}
-  /// Requires an executor whose context is an io_context.
+  /// Makes a closed object on `executor`, whose context must be an io_context.
   explicit basic_descriptor_stream(const Executor& executor)
       : stream_object(any_io_executor(executor)), typed_(executor) {}
-  /// Driven by `context`, completing on any executor (a strand, a pool, a user's own).
+  /// Makes a closed object that `context` drives and whose operations complete on `executor`, which
+  /// may be any (a strand, a pool, a user's own).
   basic_descriptor_stream(io_context& context, const Executor& executor)
       : stream_object(context, any_io_executor(executor)), typed_(executor) {}
-  /// With a handle that was made elsewhere; see assign(). Throws io_error.
+  /// Makes an object from a descriptor that was made elsewhere, as assign(). Throws io_error; the
+  /// caller then still owns `handle`.
   basic_descriptor_stream(io_context& context, int handle)
     requires std::is_constructible_v<Executor, io_context::executor_type>
       : basic_descriptor_stream(context) {
     assign(handle);
   }
+  /// Makes an object on `executor` from a descriptor that was made elsewhere, as assign(). Throws
+  /// io_error; the caller then still owns `handle`.
   basic_descriptor_stream(const Executor& executor, int handle)
       : basic_descriptor_stream(executor) {
     assign(handle);
   }
 
+  /// Returns the executor that operations complete on.
   executor_type get_executor() const noexcept { return typed_.get(object_executor()); }
 
   /// Takes over a descriptor that was made elsewhere, and makes it non-blocking and close-on-exec.
-  /// Non-blocking belongs to what is open, not to its number: other processes that have inherited
-  /// it, or duplicates of it, find it so too (a shell's terminal, a pipe's other writers); give it
-  /// back with release() and fcntl(2) where that matters. If another process makes it blocking
-  /// again, an operation can hold up its context.
+  /// O_NONBLOCK belongs to the open file description: duplicates of the descriptor, and processes
+  /// that inherited it, become non-blocking too (a shell's terminal, the other writers of a pipe).
+  /// Where that matters, release() it in the end and restore the flag with fcntl(2). If another
+  /// process makes it blocking again, an operation can block the thread of its context.
   /// A socket is used as a socket.
-  /// Errors: already_open; bad_descriptor; no_permission for what cannot be waited for (regular
-  /// files, directories, block devices). With an error the caller still owns the handle.
-  /// Simulated contexts take only what was released there.
+  /// Errors: already_open; bad_descriptor; no_memory; no_permission for descriptors that cannot be
+  /// waited for (regular files, directories, block devices). With an error the caller still owns
+  /// `handle`. Simulated contexts take only descriptors that were released there.
   void assign(int handle, error_code& ec) noexcept {
     descriptor_calls::adopt(*slot_to_open(), handle, ec);
   }
+  /// Takes over a descriptor as assign(handle, ec). Throws io_error, which names the number.
   void assign(int handle) { descriptor_calls::adopt(*slot_to_open(), handle); }
 
  protected:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A call on a file: it names its offset and never waits for readiness. io_uring makes it in the
-// kernel, epoll on a thread that may block. Positional calls of one file run beside each other;
-// those of a stream_file run one after the other.
+// kernel, epoll on a thread that may block. Positional calls on one file run in parallel; those of
+// a stream_file run one after the other.
 #pragma once
 
 #include <beck/detail/callback_operation.hpp>
@@ -9,7 +9,7 @@
 
 namespace beck::detail {
 
-/// Which call; sources: pread(2), pwrite(2), preadv(2), pwritev(2), fsync(2), fdatasync(2),
+/// The call; sources: pread(2), pwrite(2), preadv(2), pwritev(2), fsync(2), fdatasync(2),
 /// ftruncate(2), open(2).
 enum class file_call : std::uint8_t {
   read,          ///< into one buffer
@@ -24,7 +24,8 @@ enum class file_call : std::uint8_t {
 
 class [[nodiscard]] file_operation : public operation {
  public:
-  /// `order`: op_kind::file or op_kind::file_in_order (the offset is the descriptor's position).
+  /// Makes an operation that was not started. `order`: op_kind::file or op_kind::file_in_order (the
+  /// offset is the descriptor's position).
   file_operation(op_kind order, file_call what, descriptor* d, std::uint64_t from, void* data,
                  std::size_t bytes) noexcept
       : operation(order, d, data, bytes), offset(from), call(what) {}
@@ -35,16 +36,17 @@ class [[nodiscard]] file_operation : public operation {
         registered(other.registered),
         call(other.call) {}
 
-  /// A file has no readiness that could be known: what is in memory is found by the call itself.
+  /// Returns false: a file has no readiness that could be known; whether the data is in memory only
+  /// the call itself finds out.
   bool await_ready() const noexcept { return false; }
 
-  std::uint64_t offset;             ///< where it began; what has moved comes on top
-  file_operation* newer = nullptr;  ///< the list of its descriptor
+  std::uint64_t offset;             ///< its start; the bytes moved are added to it
+  file_operation* newer = nullptr;  ///< the links of its descriptor's list
   file_operation* older = nullptr;
   std::uint32_t creation_mode = 0;  ///< open: the permissions of a new file
-  std::uint16_t registered = 0;     ///< the number of its registered buffer; 0: it has none
+  std::uint16_t registered = 0;     ///< the number of its registered buffer; 0: none
   file_call call;
-  bool on_thread = false;  ///< a blocking thread has it, not the ring
+  bool on_thread = false;  ///< a blocking thread makes the call, not the ring
 };
 
 /// A read or write of a file.
@@ -60,8 +62,8 @@ class [[nodiscard]] file_transfer : public file_operation {
   }
 };
 
-/// The same with several buffers. A sequence with more parts than fit is cut, as by
-/// vector_operation.
+/// A read or write of a file with several buffers. A sequence with more parts than fit is cut, as
+/// by vector_operation.
 class [[nodiscard]] file_vector_transfer : public file_transfer {
  public:
   static constexpr std::size_t parts_max = vector_operation::parts_max;
@@ -80,14 +82,14 @@ class [[nodiscard]] file_vector_transfer : public file_transfer {
 
   io_vector* parts() noexcept { return parts_; }
   const io_vector* parts() const noexcept { return parts_; }
-  /// Takes so many bytes off the front.
+  /// Removes the first `bytes` bytes from the parts.
   void drop(std::size_t bytes) noexcept;
 
  private:
   io_vector parts_[parts_max];
 };
 
-/// A call on a file that gives nothing but success or an error.
+/// A call on a file that completes with success or an error and nothing else.
 class [[nodiscard]] file_action : public file_operation {
  public:
   using signature = void(error_code);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A short text that holds its own characters: what to_string() gives where a std::string would
-// bring <string> and an allocation. It converts to any string type by itself.
+// A short text that contains its own characters: the result of to_string() where a std::string
+// would need <string> and an allocation. It converts implicitly to any string type.
 #pragma once
 
 #include <beck/detail/text_view.hpp>
@@ -18,7 +18,7 @@ class fixed_text {
 
  public:
   constexpr fixed_text() noexcept = default;
-  /// The first Capacity characters of `text`.
+  /// Copies the first Capacity characters of `text`.
   constexpr explicit fixed_text(text_view text) noexcept { append(text); }
 
   constexpr const char* c_str() const noexcept { return text_; }
@@ -27,26 +27,27 @@ class fixed_text {
   constexpr bool empty() const noexcept { return size_ == 0; }
   static constexpr std::size_t capacity() noexcept { return Capacity; }
 
-  /// Appends as many characters as fit.
+  /// Appends as many characters of `text` as fit.
   constexpr void append(text_view text) noexcept {
     for (std::size_t i = 0; i < text.size() && size_ < Capacity; ++i) text_[size_++] = text[i];
     text_[size_] = '\0';
   }
 
-  /// To std::string, std::string_view and whatever else is made from (const char*, size).
+  /// Converts to std::string, std::string_view and every other type that is made from (const char*,
+  /// size).
   template <text_target S>
     requires(!std::same_as<S, text_view>)
   constexpr operator S() const {
     return S(data(), size());
   }
 
-  /// Equal to any text of the same characters.
+  /// Returns whether `b` has the same characters.
   template <std::convertible_to<text_view> T>
   friend constexpr bool operator==(const fixed_text& a, const T& b) noexcept {
     return text_view(a.data(), a.size()) == text_view(b);
   }
 
-  /// string + text.
+  /// Returns `s` with the text appended.
   template <text_target S>
     requires requires(S& s, const char* p, std::size_t n) { s.append(p, n); }
   friend S operator+(S s, const fixed_text& text) {
@@ -54,7 +55,7 @@ class fixed_text {
     return s;
   }
 
-  /// To a std::ostream, if the program has included <ostream>.
+  /// Writes to a std::ostream, if the program has included <ostream>.
   template <class Stream>
     requires requires(Stream& s) {
       typename Stream::traits_type;

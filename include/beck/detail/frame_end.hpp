@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The end of a coroutine frame. A frame destroys what it holds, and that may be other frames, to
-// any depth: tasks in parameters, branches, generators. So each end looks at the room that is left
-// on the stack, and goes on elsewhere where that is little.
+// The end of a coroutine frame. A frame destroys the objects in it, and those may be other frames,
+// to any depth: tasks in parameters, branches, generators. So each end looks at the room that is
+// left on the stack, and continues on another stack where there is little.
 #pragma once
 
 #include <coroutine>
@@ -9,10 +9,11 @@
 
 namespace beck::detail {
 
-/// The part of the stack that this thread runs on in which frames may be destroyed inside one
-/// another: all but its lowest part.
+/// The part of the current stack in which frames may be destroyed inside one another: all but its
+/// lowest part.
 class stack_room {
  public:
+  /// Returns whether the caller's frame is in that part.
   static bool is_left() noexcept {
     const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     return here - floor_ < bytes_;  // below the floor this wraps
@@ -26,10 +27,10 @@ class stack_room {
   static thread_local constinit std::uintptr_t bytes_ [[gnu::tls_model("initial-exec")]];
 };
 
-/// Destroys a frame where there is little room left.
+/// Destroys a frame where there is little room left on the stack.
 [[gnu::cold]] void destroy_with_more_stack(std::coroutine_handle<> frame) noexcept;
 
-/// Destroys a suspended coroutine. What its objects throw ends the program.
+/// Destroys a suspended coroutine. An exception from a destructor ends the program.
 inline void destroy_frame(std::coroutine_handle<> frame) noexcept {
   if (stack_room::is_left()) [[likely]] {
     frame.destroy();

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// Knows which initiating functions are on this thread's stack, so that a completion that comes up
-// inside its own initiating function can be told from others: a callback never runs inside the
-// function that started it, and a coroutine need not suspend at all.
+// Records which initiating functions are on this thread's stack, so that a completion inside its
+// own initiating function can be told from others: a callback never runs inside the function that
+// started it, and a coroutine need not suspend at all.
 #pragma once
 
 namespace beck::detail {
 
-/// Marks an initiating function for as long as it is on the stack. It is the only thing that such a
-/// function may still touch when it has handed its handler out: the operation may be over and gone,
-/// on another thread.
+/// Marks an initiating function while it is on the stack. Once such a function has passed its
+/// handler on, this is the only object that it may still access: the operation may have ended and
+/// been destroyed, on another thread.
 class initiating_call {
  public:
-  /// What has become of the operation, as far as it happened inside the call.
+  /// The outcome of the operation, as far as it came about inside the call.
   enum class outcome : unsigned char { pending, completed, dropped };
 
-  /// `owner`: the slot that the operation will fill, if it has one.
+  /// Marks the calling function. `owner`: the slot that the operation will fill, if it has one.
   explicit initiating_call(const void* owner = nullptr) noexcept
       : outer_(innermost_), owner_(owner) {
     innermost_ = this;
@@ -23,15 +23,15 @@ class initiating_call {
   initiating_call(const initiating_call&) = delete;
   initiating_call& operator=(const initiating_call&) = delete;
 
-  /// The call on this thread's stack that initiates for `owner`, or nullptr.
+  /// Returns the call on this thread's stack that initiates for `owner`, or nullptr.
   static initiating_call* of(const void* owner) noexcept {
     initiating_call* at = innermost_;
     while (at != nullptr && at->owner_ != owner) at = at->outer_;
     return at;
   }
 
-  /// Whether the caller is inside `call`, which may be gone. A later one at the same address is
-  /// taken for it; then a completion is queued that could have been called.
+  /// Returns whether the caller is inside `call`, which may be gone. A later call at the same
+  /// address is mistaken for it; then a completion is queued that could have been called.
   static bool encloses(const initiating_call* call) noexcept {
     const initiating_call* at = innermost_;
     while (at != nullptr && at != call) at = at->outer_;

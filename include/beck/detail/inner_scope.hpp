@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// A scope inside another one, in the frame of a coroutine: what timeouts, stop tokens and branches
-// are made of.
+// A scope inside another one, in the frame of a coroutine. Timeouts, stop tokens and branches are
+// built on it.
 #pragma once
 
 #include <beck/detail/scope.hpp>
 
 namespace beck::detail {
 
-/// Stopped with the outer scope, which waits for this one as long as it lives.
+/// A scope that is stopped with the outer scope, for which the outer scope waits as long as it
+/// lives.
 class inner_scope : public scope {
  public:
   explicit inner_scope(scope& outer) noexcept;
@@ -17,7 +18,8 @@ class inner_scope : public scope {
   scope& outer_;
 };
 
-/// Not stopped with the outer scope, which still knows what its coroutine waits for.
+/// A scope that is not stopped with the outer scope; the outer scope still knows the wait of its
+/// coroutine.
 class shielding_scope : public scope {
  public:
   explicit shielding_scope(scope& outer) noexcept;

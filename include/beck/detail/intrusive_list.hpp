@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Lists that allocate nothing, because the element brings its links: operations, tasks and waiters
-// wait in these. intrusive_list is doubly linked and an element can leave from the middle;
-// intrusive_queue is a FIFO over one pointer. Neither owns its elements.
+// Lists that allocate nothing, because each element contains its links: operations, tasks and
+// waiters are queued in these. intrusive_list is doubly linked and an element can leave from the
+// middle; intrusive_queue is a FIFO over one pointer. Neither owns its elements.
 #pragma once
 
 #include <beck/base/assert.hpp>
@@ -13,8 +13,8 @@ namespace beck::detail {
 template <class T, auto Hook>
 class intrusive_list;
 
-/// What an element of an intrusive_list holds as a member. It leaves its list when it is destroyed.
-/// Not movable: the neighbours point at it.
+/// The member through which an intrusive_list links an element. Its destructor takes the element
+/// out of the list. Not movable: the neighbours point at it.
 class list_hook {
  public:
   constexpr list_hook() noexcept = default;
@@ -22,9 +22,10 @@ class list_hook {
   list_hook& operator=(const list_hook&) = delete;
   ~list_hook() { unlink(); }
 
+  /// Returns whether the element is in a list.
   constexpr bool is_linked() const noexcept { return next_ != nullptr; }
 
-  /// Leaves the list, in constant time; nothing happens outside of one.
+  /// Takes the element out of its list, in constant time; does nothing outside of a list.
   void unlink() noexcept {
     if (next_ == nullptr) return;
     previous_->next_ = next_;
@@ -48,12 +49,12 @@ class list_hook {
 };
 
 /// A list of T over its member `Hook` (`intrusive_list<waiter, &waiter::hook>`). Every operation
-/// takes constant time, but clear() and iteration. An element is in at most one list per hook. Must
-/// be empty when destroyed. One thread at a time.
+/// takes constant time, except clear() and iteration. An element is in at most one list per hook.
+/// Must be empty when destroyed. One thread at a time.
 template <class T, auto Hook>
 class intrusive_list {
  public:
-  /// Stays valid while its element stays in the list.
+  /// A forward iterator, which stays valid while its element stays in the list.
   class iterator {
    public:
     iterator() noexcept : at_(nullptr) {}  // of no list
@@ -78,11 +79,13 @@ class intrusive_list {
   }
 
   bool empty() const noexcept { return root_.next_ == &root_; }
-  /// Null if the list is empty.
+  /// Returns the first element, or nullptr if the list is empty.
   T* front() noexcept { return empty() ? nullptr : owner(root_.next_); }
+  /// Returns the last element, or nullptr if the list is empty.
   T* back() noexcept { return empty() ? nullptr : owner(root_.previous_); }
 
-  /// Null behind the last one. Requires an element that is in this list.
+  /// Returns the element behind `element`, or nullptr if that is the last one. Requires an element
+  /// that is in this list.
   T* after(T& element) noexcept {
     list_hook* const next = (element.*Hook).next_;
     return next == &root_ ? nullptr : owner(next);
@@ -91,18 +94,20 @@ class intrusive_list {
   iterator begin() noexcept { return iterator(root_.next_); }
   iterator end() noexcept { return iterator(&root_); }
 
-  /// Requires an element that is in no list through this hook.
+  /// Appends an element. Requires that it is in no list through this hook.
   void push_back(T& element) noexcept { insert(root_, element); }
+  /// Inserts an element at the front. Requires that it is in no list through this hook.
   void push_front(T& element) noexcept { insert(*root_.next_, element); }
 
-  /// Takes the first element out; null if there is none.
+  /// Takes the first element out and returns it; nullptr if there is none.
   T* pop_front() noexcept {
     T* const first = front();
     if (first != nullptr) (first->*Hook).unlink();
     return first;
   }
 
-  /// Takes an element out. Requires that it is in this list; that it is in one is checked.
+  /// Takes an element out. Requires that it is in this list; only that it is in some list is
+  /// checked.
   void erase(T& element) noexcept {
     BECK_ASSERT((element.*Hook).is_linked(), "an element was erased that is in no list");
     (element.*Hook).unlink();
@@ -161,11 +166,11 @@ class intrusive_queue {
   }
 
   bool empty() const noexcept { return head_ == nullptr; }
-  /// Null if the queue is empty.
+  /// Returns the first element, or nullptr if the queue is empty.
   T* front() const noexcept { return head_; }
 
-  /// Requires an element that is in no queue through this member. Checked, but for the last element
-  /// of another queue.
+  /// Appends an element. Requires that it is in no queue through this member; that is checked,
+  /// except for the last element of another queue.
   void push_back(T& element) noexcept {
     check_free(element);
     if (head_ == nullptr) {
@@ -175,6 +180,7 @@ class intrusive_queue {
     }
     tail_ = &element;
   }
+  /// Inserts an element at the front. Requires that it is in no queue through this member.
   void push_front(T& element) noexcept {
     check_free(element);
     if (head_ == nullptr) tail_ = &element;
@@ -182,7 +188,7 @@ class intrusive_queue {
     head_ = &element;
   }
 
-  /// Takes the first element out; null if there is none.
+  /// Takes the first element out and returns it; nullptr if there is none.
   T* pop_front() noexcept {
     T* const first = head_;
     if (first == nullptr) return nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What every object over a file descriptor shares: its slot in the loop's table, its executor,
+// The base of every object over a file descriptor: its slot in the loop's table, its executor,
 // closing and cancelling. Nothing here depends on a protocol.
 #pragma once
 
@@ -8,63 +8,86 @@
 
 namespace beck::detail {
 
-/// Base of sockets and acceptors. Move-only; a moved-from object is closed, and as a new one on the
-/// same executor: it may be opened, connected, accepted into and assigned to.
-/// Thread: one object from one thread at a time; distinct objects from distinct threads. close(),
-/// cancel() and destruction work off the runner: at once if nobody runs the context, else the
-/// runner carries them out.
+/// The base of sockets, acceptors, pipes and the other objects over descriptors. Move-only. A
+/// moved-from object is closed and equals a new one on the same executor: it may be opened,
+/// connected, accepted into and assigned to. Thread: one thread at a time for one object; distinct
+/// objects from distinct threads. close(), cancel() and destruction may be called by threads that
+/// do not run the context: they take effect at once if no thread runs it, else the running thread
+/// carries them out.
 class io_object {
  public:
+  /// The type of native_handle().
   using native_handle_type = int;
+  /// The class that closes and cancels, for templates that expect Asio's name.
   using lowest_layer_type = io_object;
 
-  /// Closes; never blocks, never throws. Operations in flight end with operation_aborted.
+  /// Closes the descriptor; never blocks, never throws. Operations in flight end with
+  /// operation_aborted.
   ~io_object();
 
+  /// Returns whether the object has a descriptor.
   bool is_open() const noexcept;
-  /// The descriptor number, or -1. It stays the object's.
+  /// Returns the number of the descriptor, or -1 if closed. The object keeps owning it.
   int native_handle() const noexcept;
 
-  /// Ends pending operations with operation_aborted, posted, and closes. When it returns on the
-  /// runner the descriptor and its port are free, unless the kernel still works for an operation.
-  /// Idempotent.
+  /// Closes the descriptor. Operations in flight end with operation_aborted; their completions are
+  /// queued, never run inside this call. If the caller runs the context, or no thread does, the
+  /// descriptor and its port are free when the call returns, unless the kernel is still working on
+  /// an operation; then they are freed when that has ended. Idempotent. Never fails.
   void close();
+  /// Closes as close(), and clears `ec`.
   void close(error_code& ec) noexcept;
 
-  /// Asks all pending operations to end with operation_aborted; a result that is there already wins
-  /// and no byte is lost. error::bad_descriptor if closed.
+  /// Requests cancellation as cancel(ec). Throws io_error on failure.
   void cancel();
+  /// Requests cancellation of all operations in flight: they end with operation_aborted. If the
+  /// result of an operation is already known, that result is delivered; no byte is lost. Errors:
+  /// bad_descriptor if closed; no_memory if another thread runs the context and could not be told.
   void cancel(error_code& ec) noexcept;
 
-  /// Gives the descriptor up without closing it; pending operations end with operation_aborted. The
-  /// caller owns it; it is non-blocking.
+  /// Releases the descriptor as release(ec). Throws io_error on failure.
   int release();
+  /// Returns the descriptor without closing it; the caller owns it from then on, and it is
+  /// non-blocking. Operations in flight end with operation_aborted. Returns -1 on failure. Errors:
+  /// bad_descriptor if closed; std::errc::device_or_resource_busy if another thread runs the
+  /// context, or while the kernel is still working on an operation. The object then keeps its
+  /// descriptor.
   int release(error_code& ec);
 
-  /// Whether synchronous calls give would_block instead of waiting. (Asynchronous ones never wait.)
+  /// Returns whether synchronous calls fail with would_block instead of blocking. Asynchronous
+  /// operations never block, in either mode.
   bool non_blocking() const noexcept;
+  /// Sets the mode as non_blocking(mode, ec). Throws io_error on failure.
   void non_blocking(bool mode);
+  /// Sets whether synchronous calls fail with would_block instead of blocking. A new object blocks.
+  /// Errors: bad_descriptor if closed.
   void non_blocking(bool mode, error_code& ec) noexcept;
 
-  /// For the library: the slot, to open something in; after a move from this object a fresh one.
-  /// openable() says whether it can be.
+  /// Returns the slot to open a descriptor in; after a move from this object that is a fresh slot.
+  /// socket_calls::openable() tells whether the slot may be opened. For the library.
   descriptor* slot_to_open() noexcept;
 
  protected:
+  /// Makes a closed object on `executor`, whose context must be an io_context. Throws
+  /// std::bad_alloc.
   explicit io_object(const any_io_executor& executor);
+  /// Makes a closed object that `context` drives and whose operations complete on `executor`.
   io_object(io_context& context, const any_io_executor& executor);
+  /// Takes over the descriptor of `other`, with its operations in flight.
   io_object(io_object&& other) noexcept;
+  /// Closes this object's descriptor and takes over that of `other`, with its operations in flight.
   io_object& operator=(io_object&& other) noexcept;
 
+  /// Returns the executor that completions use when the handler names none.
   const any_io_executor& object_executor() const noexcept;
-  /// Takes an open descriptor over. error::already_open if this object is open.
+  /// Takes over the open descriptor `fd`. Errors: already_open if this object is open; no_memory.
   void assign_handle(int fd, error_code& ec) noexcept;
-  /// As basic_socket::move_to().
+  /// Moves the object to another context, as basic_socket::move_to().
   void move_to_executor(const any_io_executor& executor, error_code& ec);
-  /// A synchronous operation: attempted until it has a result; waits in between unless
-  /// non_blocking(). The result as in io_op.
+  /// Performs a synchronous operation: makes its system call until that has a result, and blocks in
+  /// between unless non_blocking(). Returns a result as in io_op.
   int perform_now(io_op& op) const noexcept;
-  /// The bytes that a read would find now (FIONREAD); 0 with an error.
+  /// Returns the number of bytes that a read would return now (FIONREAD); 0 with an error.
   std::size_t readable_bytes(error_code& ec) const noexcept;
 
   descriptor* descriptor_;
@@ -72,7 +95,7 @@ class io_object {
  private:
   void become_vacant() noexcept;
 
-  any_io_executor vacated_;  // its executor, while it has no slot of its own
+  any_io_executor vacated_;  // the object's executor while it has no slot of its own
 };
 
 /// Throws io_error if `ec` is set; `what` names the operation.

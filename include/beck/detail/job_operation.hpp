@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A blocking call as an operation: a thread of the context's blocking pool makes it. For the
-// library's own calls that the kernel has no better form for, such as name lookups; programs have
+// A blocking call as an operation, made by a thread of the context's blocking pool. For calls of
+// the library that the kernel has no better form for, such as name lookups; programs have
 // thread_pool.
 #pragma once
 
@@ -11,22 +11,21 @@ namespace beck::detail {
 
 class system;
 
-/// Gives what its function gives: a value, or -errno. At most 4 are performed at once, the others
-/// wait in the order of their start. In a simulation there are no threads: a job is performed at
-/// one point in time, after a drawn delay.
-/// Cancellation: one that no thread has begun to perform ends at once; another ends when its
-/// function returns, with what that gave. Destruction of the context waits for it (30 s at most).
-/// Thread: any may start one.
+/// Completes with the result of its function: a value, or -errno. At most 4 jobs are performed at
+/// once; the others wait in the order of their start. In a simulation there are no threads: a job
+/// is performed at one point in time, after a drawn delay. Cancellation: a job that no thread has
+/// begun to perform ends at once; another ends when its function returns, with the function's
+/// result. Destruction of the context waits for it (30 s at most). Thread: any may start one.
 class [[nodiscard]] job_operation : public operation {
  public:
   using signature = void(error_code, std::size_t);
-  /// Called on any thread, once. What it needs is in the derived object, or is op.address and
-  /// op.length.
+  /// The function that makes the call; called once, on any thread. Its arguments are in the derived
+  /// object, or are op.address and op.length.
   using function = std::ptrdiff_t (*)(system& sys, io_op& op) noexcept;
 
   job_operation(io_context& context, function what) noexcept;
   job_operation(io_context& context, function what, void* data, std::size_t bytes) noexcept;
-  /// Moves an inert one.
+  /// Moves a job that was not started.
   job_operation(job_operation&& other) noexcept
       : operation(static_cast<operation&&>(other)),
         function_(other.function_),
@@ -41,9 +40,11 @@ class [[nodiscard]] job_operation : public operation {
     return detail::launch(static_cast<job_operation&&>(*this), static_cast<Token&&>(token));
   }
 
-  /// Before it starts: run() will not wait for its end.
+  /// Makes run() not wait for the end of the job. Called before it starts.
   void detach() noexcept { detached_ = true; }
+  /// Returns whether run() does not wait for the end of the job.
   bool is_detached() const noexcept { return detached_; }
+  /// Makes the call.
   std::ptrdiff_t perform(system& sys) noexcept { return function_(sys, *this); }
 
  private:

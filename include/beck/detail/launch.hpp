@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// The one door for operations that are objects (the library's own, and those that derive from
-// beck::op): an inert operation and a token. Deferred returns the operation, use_awaitable one that
-// throws, a callable starts it in a recycled block; every other token goes through async_initiate.
+// The only way in for operations that are objects (the library's own, and those that derive from
+// beck::op): an operation that was not started, and a token. Deferred returns the operation,
+// use_awaitable one that throws, a callable starts it in a recycled block; every other token goes
+// through async_initiate.
 #pragma once
 
 #include <beck/run/async_result.hpp>
 
 namespace beck::detail {
 
-/// An operation whose awaited result is the value or an exception; still nothing is allocated.
+/// An operation whose awaited result is the value or an exception; it allocates nothing either.
 template <class Op>
 class [[nodiscard]] throwing_operation : public Op {
  public:
@@ -22,10 +23,10 @@ class [[nodiscard]] throwing_operation : public Op {
   }
 };
 
-/// Specialised for each kind of operation:
+/// Starts an operation with a handler. Specialised for each kind of operation:
 ///   static void start(Op&&, Handler&&)              starts it in a block of its own
-///   static any_io_executor executor(const Op&)      where its completion goes if the handler does
-///                                                   not say
+///   static any_io_executor executor(const Op&)      returns the executor of its completion if the
+///                                                   handler names none
 template <class Op>
 struct callback_start;
 
@@ -39,7 +40,7 @@ template <class Op, class H>
 }  // namespace functions
 using namespace functions;
 
-/// The initiation that async_initiate gets for an operation that is an object.
+/// The initiation that async_initiate receives for an operation that is an object.
 template <class Op>
 class operation_launcher {
  public:
@@ -50,14 +51,16 @@ class operation_launcher {
   void operator()(H&& handler) {
     detail::start_callback(static_cast<Op&&>(op_), static_cast<H&&>(handler));
   }
-  /// For tokens that map an awaited result without a handler (as_tuple, redirect_error).
+  /// Returns the operation. For tokens that map an awaited result without a handler (as_tuple,
+  /// redirect_error).
   Op&& operation() && { return static_cast<Op&&>(op_); }
 
  private:
   Op op_;
 };
 
-/// Behind an error: what else is done with the operation shall not be one more.
+/// The result of launch() after refuse_token() has reported an error: uses of the operation shall
+/// not cause a second error.
 template <class Op>
 class refused_operation : public Op {
  public:
@@ -67,7 +70,7 @@ class refused_operation : public Op {
 namespace functions {
 
 /// Starts or packages `op` as `token` says. Always inline, so that `op` goes from registers into
-/// its block or frame; see start_callback() in detail/callback_operation.hpp.
+/// its block or frame; see callback_start in detail/callback_operation.hpp.
 template <class Op, class Token>
 [[gnu::always_inline]] inline auto launch(Op&& op, Token&& token) {
   using token_type = std::decay_t<Token>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Operations on messages: a datagram with its address, or several of them at once. The header that
-// the kernel takes lives in the operation, or, of a batch, in memory that the caller keeps.
+// the kernel takes is stored in the operation, or, for a batch, in memory that the caller keeps.
 #pragma once
 
 #include <beck/base/buffer.hpp>
@@ -12,14 +12,14 @@ namespace beck::detail {
 /// One message as recvmsg(2) and recvmmsg(2) take it; laid out as struct mmsghdr.
 struct message_header {
   void* address = nullptr;
-  std::uint32_t address_bytes = 0;  ///< the room; then what was written
+  std::uint32_t address_bytes = 0;  ///< before the call the room, after it the bytes written
   io_vector* parts = nullptr;
   std::size_t part_count = 0;
   void* control = nullptr;
-  std::size_t control_bytes = 0;  ///< the room; then what was written
-  int flags = 0;                  ///< what came back (MSG_TRUNC, ...)
+  std::size_t control_bytes = 0;  ///< before the call the room, after it the bytes written
+  int flags = 0;                  ///< the flags that were returned (MSG_TRUNC, ...)
   std::uint32_t reserved = 0;
-  std::uint32_t bytes = 0;  ///< of a batch: how many moved
+  std::uint32_t bytes = 0;  ///< in a batch: the number of bytes moved
 };
 
 /// Room for the control data of one message: a segment size and packet information, or descriptors.
@@ -28,46 +28,52 @@ struct alignas(8) message_control {
   unsigned char bytes[capacity];
 };
 
-/// What came as control data into memory that the caller keeps.
+/// The control data that arrived in memory that the caller keeps: its size, and the flags of the
+/// message.
 struct control_outcome {
   std::size_t bytes = 0;
   int flags = 0;
 };
 
-/// A receive_message or send_message. `address` is nullptr: of the header inside; else an array of
-/// `length` headers, and `transferred` counts those that moved.
+/// A receive_message or send_message. If `address` is nullptr, it uses the header inside the
+/// operation; otherwise `address` is an array of `length` headers, and `transferred` counts those
+/// that moved.
 class [[nodiscard]] message_operation : public operation {
  public:
   using signature = void(error_code, std::size_t);
 
-  /// A sequence of more buffers ends with error::message_size, as of sendmsg(2): half a datagram is
-  /// none.
+  /// The most buffers of one message. A sequence of more ends with error::message_size, as in
+  /// sendmsg(2): a datagram is never cut into halves.
   static constexpr std::size_t parts_max = 16;
 
+  /// Returns the error and the number of bytes, or of messages for a batch.
   io_result<std::size_t> await_resume() const noexcept { return {error(), transferred}; }
 
-  /// The header inside, pointing at what belongs to it. Not before the operation has its place.
+  /// Returns the header inside, with pointers to the parts, the address and the control data. Not
+  /// before the operation has reached its final address.
   message_header& prepared_header() noexcept;
 
+  /// Returns the flags of the system call.
   int call_flags() const noexcept { return call_flags_; }
+  /// Returns whether a message of no bytes is the end of a stream.
   bool is_of_stream() const noexcept { return of_stream_; }
-  /// A message came, whole or cut: the header says from whom.
+  /// Notes that a message has arrived, whole or cut: the header then holds its sender.
   void note_received() noexcept {
     received_ = true;
     if (outcome_ != nullptr) *outcome_ = {header_.control_bytes, header_.flags};
   }
 
  protected:
-  /// A batch.
+  /// Makes an operation on a batch of messages.
   message_operation(op_kind kind_of_message, descriptor* d, message_header* headers,
                     std::size_t count) noexcept
       : operation(kind_of_message, d, headers, count), call_flags_(0) {}
-  /// One message.
+  /// Makes an operation on one message.
   message_operation(op_kind kind_of_message, descriptor* d, int flags_of_call) noexcept
       : operation(kind_of_message, d, nullptr, 0), call_flags_(flags_of_call) {}
   message_operation(message_operation&&) noexcept = default;
 
-  /// Fills `parts`, an array of `room` inside this object, from a sequence.
+  /// Fills `parts`, an array of `room` elements inside this object, from a sequence.
   template <class S>
   void gather(const S& buffers, io_vector* parts, std::size_t room) noexcept {
     parts_offset_ = offset_of(parts);
@@ -86,27 +92,30 @@ class [[nodiscard]] message_operation : public operation {
     }
     header_.part_count = count;
   }
-  /// An address inside this object.
+  /// Sets an address that is stored inside this object.
   void name_inside(void* at, std::size_t bytes) noexcept {
     address_offset_ = offset_of(at);
     address_room_ = static_cast<std::uint32_t>(bytes);
   }
-  /// An address that the caller keeps.
+  /// Sets an address that the caller keeps.
   void name_outside(void* at, std::size_t bytes) noexcept {
     header_.address = at;
     address_room_ = static_cast<std::uint32_t>(bytes);
   }
-  /// Control data inside this object, or that the caller keeps and is told about.
+  /// Sets control data that is stored inside this object.
   void control_inside(void* at, std::size_t bytes) noexcept {
     control_offset_ = offset_of(at);
     control_room_ = static_cast<std::uint32_t>(bytes);
   }
+  /// Sets control data that the caller keeps. A receive writes its size and flags to `outcome`.
   void control_outside(void* at, std::size_t bytes, control_outcome& outcome) noexcept {
     header_.control = at;
     control_room_ = static_cast<std::uint32_t>(bytes);
     outcome_ = &outcome;
   }
+  /// Makes a message of no bytes mean the end of a stream.
   void of_stream() noexcept { of_stream_ = true; }
+  /// Returns whether a message has arrived.
   bool received() const noexcept { return received_; }
   const message_header& header() const noexcept { return header_; }
 
@@ -124,15 +133,16 @@ class [[nodiscard]] message_operation : public operation {
   std::uint16_t control_offset_ = 0;
   control_outcome* outcome_ = nullptr;
   int call_flags_;
-  bool of_stream_ = false;  // nothing is the end of it, not an empty message
+  bool of_stream_ = false;  // no bytes mean the end of the stream, not an empty message
   bool received_ = false;
 };
 
-/// How many parts an operation on these buffers has room for.
+/// The number of parts that an operation on these buffers has room for.
 template <class S>
 inline constexpr std::size_t message_parts = single_buffer<S> ? 1 : message_operation::parts_max;
 
-/// Of a connected socket, or without wanting to know from whom. Gives its bytes.
+/// A message on a connected socket, or one whose sender is not asked for. Completes with the number
+/// of bytes.
 template <std::size_t Parts>
 class [[nodiscard]] plain_message_operation : public message_operation {
  public:
@@ -152,7 +162,7 @@ class [[nodiscard]] plain_message_operation : public message_operation {
   io_vector parts_[Parts];
 };
 
-/// Receives a datagram and writes to the caller's endpoint from whom it is.
+/// Receives a datagram and writes its sender to the caller's endpoint.
 template <class Endpoint, std::size_t Parts>
 class [[nodiscard]] receive_from_operation : public message_operation {
  public:
@@ -163,6 +173,8 @@ class [[nodiscard]] receive_from_operation : public message_operation {
     this->gather(buffers, parts_, Parts);
     this->name_outside(sender.data(), Endpoint::capacity());
   }
+  /// Sets the size of the sender's endpoint if a datagram has arrived. Returns the error and the
+  /// number of bytes.
   io_result<std::size_t> await_resume() const noexcept {
     if (this->received()) sender_->resize(this->header().address_bytes);
     return message_operation::await_resume();
@@ -178,7 +190,7 @@ class [[nodiscard]] receive_from_operation : public message_operation {
   io_vector parts_[Parts];
 };
 
-/// Sends a datagram; the destination is part of the operation, so the caller's may go.
+/// Sends a datagram. The destination is copied into the operation, so the caller's may go.
 template <class Endpoint, std::size_t Parts>
 class [[nodiscard]] send_to_operation : public message_operation {
  public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The operation: plain data that describes one asynchronous request, is queued through itself and
-// receives its own result. It lives where the one who waits lives (a coroutine's frame, a
-// callback's block) and does not move while it is in flight. Drivers know nothing else.
+// receives its own result. It is stored in its waiter, the coroutine frame or the callback's block,
+// and does not move while it is in flight. Drivers know nothing else.
 #pragma once
 
 #include <coroutine>
@@ -9,16 +9,16 @@
 #include <cstdint>
 
 #include <beck/base/io_result.hpp>
+#include <beck/detail/opaque_value.hpp>
 #include <beck/detail/queue_entry.hpp>
 #include <beck/detail/scope.hpp>
-#include <beck/detail/unfused.hpp>
 
 namespace beck::detail {
 
 struct descriptor;
 struct timer_state;
 
-/// What an operation asks for. Drivers switch over it without a default.
+/// The kind of request. Drivers switch over it without a default.
 enum class op_kind : std::uint8_t {
   receive,          ///< recv(2) into one buffer
   send,             ///< send(2) from one buffer
@@ -33,45 +33,49 @@ enum class op_kind : std::uint8_t {
   wait_write,       ///< readiness to write
   wait_error,       ///< a pending error or hang-up
   file_in_order,    ///< a call on a file, one after the other (detail/file_operation.hpp)
-  wait_timer,       ///< a point in time
-  wait_signal,      ///< a signal
+  wait_timer,       ///< a wait for a point in time
+  wait_signal,      ///< a wait for a signal
   file,             ///< a call on a file, beside others
   raw,              ///< a ring entry that the user fills
   job,              ///< a call that blocks, by a thread of the context's pool
 };
 
-/// Where an operation is in its life; io/op/transitions.hpp has the table of what may follow what.
+/// The state of an operation; io/op/transitions.hpp has the table of the transitions that are
+/// allowed.
 enum class op_state : std::uint8_t {
   inert,      ///< not started, or delivered
   mailed,     ///< on its way to the runner
   waiting,    ///< behind another operation of its direction
-  listed,     ///< to be attempted or submitted one turn later
-  parked,     ///< waiting for readiness (or for its time)
+  listed,     ///< to be attempted or submitted one poll later
+  parked,     ///< waiting for readiness (or for a point in time)
   in_kernel,  ///< the kernel has it
   ready,      ///< in the run queue, to be attempted
   finished,   ///< in the run queue, to be delivered
 };
 
+/// The request, the state and the result of an operation.
 struct io_op : queue_entry {
-  /// Goes on until `length` bytes have moved.
+  /// The operation continues until `length` bytes have moved.
   static constexpr std::uint8_t flag_all = 1;
-  /// A cancel was asked for while the operation could not be undone.
+  /// Cancellation was requested while the operation could not be undone.
   static constexpr std::uint8_t flag_cancelled = 2;
-  /// connect: the kernel was asked and the connection is in progress; accept: nothing was found.
+  /// connect: connect(2) was called and the connection is in progress; accept: no connection was
+  /// found.
   static constexpr std::uint8_t flag_tried = 4;
   /// accept: there was no descriptor or memory for a new socket.
   static constexpr std::uint8_t flag_exhausted = 8;
-  /// The driver has still to ask the kernel to cancel it.
+  /// The driver still has to ask the kernel to cancel the operation.
   static constexpr std::uint8_t flag_cancel_queued = 16;
-  /// One step of a composed operation: it keeps its direction between two steps.
+  /// The operation is one step of a composed operation: it keeps its direction between two steps.
   static constexpr std::uint8_t flag_steps = 32;
-  /// Its deadline has passed: if the queued attempt finds nothing, the operation ends.
+  /// The operation's deadline has passed: if the queued attempt finds nothing, the operation ends.
   static constexpr std::uint8_t flag_last_attempt = 64;
-  /// The deadline of its object has passed: a cancelled operation then reports error::timeout.
+  /// The deadline of the operation's object has passed: a cancelled operation then reports
+  /// error::timeout.
   static constexpr std::uint8_t flag_timed_out = 128;
 
-  /// Leaves everything but the request uninitialised: an awaiter that finishes in await_ready()
-  /// never touches the rest.
+  /// Sets the request and leaves everything else uninitialised: an awaiter that finishes in
+  /// await_ready() never touches the rest.
   io_op(op_kind k, descriptor* d, void* data, std::size_t bytes) noexcept
       : target(d),
         address(data),
@@ -81,18 +85,19 @@ struct io_op : queue_entry {
         state(op_state::inert),
         flags(0) {}
 
-  /// Moves an inert operation: only the request, field by field (see detail/unfused.hpp).
+  /// Moves an inert operation: copies only the request, field by field (see
+  /// detail/opaque_value.hpp).
   io_op(io_op&& other) noexcept
-      : target(unfused(other.target)),
-        address(unfused(other.address)),
-        length(unfused(other.length)),
+      : target(opaque_value(other.target)),
+        address(opaque_value(other.address)),
+        length(opaque_value(other.length)),
         transferred(0),
         kind(other.kind),
         state(op_state::inert),
         flags(other.flags) {}
   io_op& operator=(const io_op&) = delete;
 
-  run_function complete;  ///< called with the result in place, on the runner (nullptr: destroy)
+  run_function complete;  ///< called on the runner when the result is set (nullptr: destroy)
   union {
     descriptor* target;
     timer_state* timer;
@@ -107,31 +112,35 @@ struct io_op : queue_entry {
 };
 static_assert(sizeof(io_op) <= 64, "the hot fields share one cache line");
 
-/// The awaitable face of an operation, the same for every kind: it belongs to a frame, is tried
-/// before it suspends the coroutine, and resumes it where its scope says.
+/// The awaitable form of an operation, the same for every kind: it is stored in a coroutine frame,
+/// is attempted before it suspends the coroutine, and resumes it on the executor of its scope.
 class operation : public io_op {
  public:
   using io_op::io_op;
   operation(operation&& other) noexcept : io_op(static_cast<io_op&&>(other)) {}
 
-  /// True: it has finished without suspending (the caller is on the context's runner, the
-  /// descriptor is known to be ready and the budget allows it).
+  /// Attempts the operation. Returns true if it has finished without suspending: the caller is on
+  /// the context's runner, the descriptor is known to be ready and the budget allows the attempt.
   bool await_ready() noexcept;
+  /// Starts the operation; its completion resumes `coroutine`. `at`: the place of the co_await, for
+  /// dumps.
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
     suspend_in(coroutine, detail::scope_of(coroutine, at));
   }
+  /// Starts the operation for a coroutine whose scope is `environment`.
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     suspend_and_begin(*this, coroutine, environment);
   }
 
-  /// Starts it; `complete` is set. Composed operations have their own.
+  /// Starts the operation, whose `complete` is set. Composed operations have a begin() of their
+  /// own.
   void begin() noexcept;
-  /// As begin(), but true if it finished within the call and nothing was queued.
+  /// Starts the operation. Returns true if it finished within the call and nothing was queued.
   bool begin_immediate() noexcept;
 
-  /// With the name of the operation, if it failed.
+  /// Returns the error with the name of the operation if it failed, else no error.
   result_error error() const noexcept {
     if (result >= 0) [[likely]]
       return result_error();
@@ -139,11 +148,11 @@ class operation : public io_op {
   }
 
  protected:
-  /// Completion resumes `coroutine` on its scope's executor, and a stop of the scope cancels the
-  /// operation, from environment.started() on. False: the scope was stopped before; the operation
-  /// must not start, and ends with the scope's reason.
+  /// Makes the completion resume `coroutine` on the executor of `environment`, and, from
+  /// environment.started() on, a stop of that scope cancel the operation. Returns false if the
+  /// scope has been stopped before: the operation must not start, and ends with the scope's reason.
   [[nodiscard]] bool wait_in(std::coroutine_handle<> coroutine, scope& environment) noexcept;
-  /// As suspend_in(), for an operation whose class may have a begin() of its own.
+  /// Starts `op`, whose class may have a begin() of its own, as suspend_in() does.
   template <class Operation>
   static void suspend_and_begin(Operation& op, std::coroutine_handle<> coroutine,
                                 scope& environment) {
@@ -165,18 +174,20 @@ class operation : public io_op {
   scope* scope_;
 };
 
-/// The base of an operation whose class `Derived` has a begin() of its own: coroutines start it by
-/// that.
+/// The base of an operation whose class `Derived` has a begin() of its own, through which
+/// coroutines start it.
 template <class Derived, class Base>
 class begun_by : public Base {
  public:
   using Base::Base;
 
+  /// Starts the operation by Derived::begin(); its completion resumes `coroutine`.
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> coroutine,
                      std::source_location at = std::source_location::current()) {
     suspend_in(coroutine, detail::scope_of(coroutine, at));
   }
+  /// Starts the operation by Derived::begin() for a coroutine whose scope is `environment`.
   void suspend_in(std::coroutine_handle<> coroutine, scope& environment) {
     Base::suspend_and_begin(static_cast<Derived&>(*this), coroutine, environment);
   }
@@ -187,29 +198,33 @@ class begun_by : public Base {
   explicit begun_by(Base&& inert) noexcept : Base(static_cast<Base&&>(inert)) {}
 };
 
-/// Starts `op`, whose `complete` is set, from any thread. Its completion is queued, never run
-/// inside the call. Requires: `op` stays where it is until it has been delivered.
+/// Starts `op`, whose `complete` is set. Its completion is queued, never run inside the call.
+/// Requires: `op` does not move until it has been delivered. Thread: any.
 void start_operation(io_op& op) noexcept;
 
-/// The same, but true if it finished within the call, its result is in place and nothing was
-/// queued: the caller delivers it. Only for callers that are on the runner and may continue inline.
+/// Starts `op` as start_operation(). Returns true if it finished within the call: its result is
+/// set, nothing was queued, and the caller delivers it. Only for callers that are on the runner and
+/// may continue inline.
 bool start_operation_immediate(io_op& op) noexcept;
 
-/// Calls `begin(op)`, which starts it and gives true if it finished within the call; as the runner
-/// if there is none now.
+/// Returns `begin(op)`, which starts `op` and returns true if it finished within the call. If no
+/// thread runs the context, the calling thread is its runner during the call.
 bool begin_immediate_anywhere(io_op& op, bool (*begin)(io_op& op) noexcept) noexcept;
 
-/// Asks for the end of `op`, which was started and not delivered; a result that is there wins.
-/// False: another thread runs its context.
+/// Requests cancellation. Requires that `op` has been started and not yet delivered. If its result
+/// is already known, that result is delivered. Returns false, and does nothing, if another thread
+/// is running the context.
 bool cancel_operation(io_op& op) noexcept;
 
-/// Requests to cancel an operation, from inside the executor of its handler. If another thread runs
-/// the operation's context a message goes there and back, and what it knows stays that long.
+/// Requests the cancellation of an operation from inside the executor of its handler. If another
+/// thread runs the operation's context, a message travels there and back, and the operation, its
+/// handler and their executor must stay until it has returned.
 class remote_cancel {
  public:
-  /// Requires that the handler, whose executor is `home`, was not delivered.
+  /// Requests cancellation of `op`, whose handler runs on `home`. Requires that the handler has not
+  /// been called.
   void request(io_op& op, const any_io_executor& home) noexcept;
-  /// True: the message is out, and `delivery` is run when it has come home.
+  /// Returns whether the message is on its way; if so, `delivery` is run when it has returned.
   bool keep_back(queue_entry* delivery) noexcept {
     if (message_) delivery_ = delivery;
     return static_cast<bool>(message_);
@@ -219,26 +234,26 @@ class remote_cancel {
   static void act_there(void* self) noexcept;
   static void come_home(queue_entry* entry, runner* where);
 
-  late<loop_order> message_;
+  deferred_init<loop_command> message_;
   io_op* op_;
   const any_io_executor* home_;
   queue_entry* delivery_ = nullptr;
 };
 
-/// Queues the completion of an operation whose result is known without any I/O. Any thread.
+/// Queues the completion of an operation whose result is known without any I/O. Thread: any.
 void complete_later(io_op& op, int result) noexcept;
 
-/// The executor that completions of the operation's object use when the handler names none.
+/// Returns the executor that completions of the operation's object use when the handler names none.
 const any_io_executor& default_executor(const io_op& op) noexcept;
 
 inline void operation::begin() noexcept { start_operation(*this); }
 inline bool operation::begin_immediate() noexcept { return start_operation_immediate(*this); }
 
-/// True if `executor` is the one of the context that runs `op`: its completion may be called
-/// directly.
+/// Returns whether `executor` is that of the context that runs `op`; the completion may then be
+/// called directly.
 bool runs_operations_of(const any_io_executor& executor, const io_op& op) noexcept;
 
-/// An operation that gives a number of bytes.
+/// An operation that completes with a number of bytes.
 class [[nodiscard]] transfer_operation : public operation {
  public:
   using signature = void(error_code, std::size_t);
@@ -249,7 +264,7 @@ class [[nodiscard]] transfer_operation : public operation {
   auto operator()(Token&& token) &&;
 };
 
-/// An operation that gives nothing but success or an error.
+/// An operation that completes with success or an error and nothing else.
 class [[nodiscard]] void_operation : public operation {
  public:
   using signature = void(error_code);

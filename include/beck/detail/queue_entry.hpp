@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The unit of scheduling: everything that a run queue, a mailbox or an executor carries is a
-// queue_entry embedded in the thing that waits (an operation, a posted function, a coroutine's
+// queue_entry embedded in the object that waits (an operation, a posted function, a coroutine's
 // root). Queues link entries through themselves, so scheduling never allocates.
 #pragma once
 
@@ -8,9 +8,9 @@ namespace beck::detail {
 
 class runner;
 
-/// An intrusive unit of work. `run` is called exactly once for each time the entry was queued:
-/// with the runner that executes it, or with nullptr when the queue dies first; then the entry must
-/// release what it owns without running user code. The entry may free itself inside `run`.
+/// An intrusive unit of work. `run` is called exactly once for each time the entry was queued: with
+/// the runner that executes it, or with nullptr when the queue is destroyed first; then the entry
+/// must release what it owns without running user code. The entry may free itself inside `run`.
 struct queue_entry {
   using run_function = void (*)(queue_entry* self, runner* where);
 
@@ -22,9 +22,10 @@ struct queue_entry {
 class entry_queue {
  public:
   bool empty() const noexcept { return head_ == nullptr; }
-  /// The next to be popped, or nullptr; entries are linked by `next`.
+  /// Returns the entry that pop() would take, or nullptr; entries are linked by `next`.
   queue_entry* front() const noexcept { return head_; }
 
+  /// Appends an entry.
   void push(queue_entry* entry) noexcept {
     entry->next = nullptr;
     if (head_ != nullptr) {
@@ -35,15 +36,15 @@ class entry_queue {
     tail_ = entry;
   }
 
-  /// Requires that the queue is not empty.
+  /// Takes the first entry out and returns it. Requires that the queue is not empty.
   queue_entry* pop() noexcept {
     queue_entry* entry = head_;
     head_ = entry->next;
     return entry;
   }
 
-  /// Takes an entry out from anywhere; the cost grows with what is before it. Requires that it is
-  /// here.
+  /// Takes an entry out from any place; the cost grows with the number of entries before it.
+  /// Requires that it is in this queue.
   void remove(queue_entry* entry) noexcept {
     queue_entry* before = nullptr;
     for (queue_entry* at = head_; at != entry; at = at->next) before = at;
@@ -51,7 +52,7 @@ class entry_queue {
     if (entry == tail_) tail_ = before;
   }
 
-  /// Moves all of `other` behind what is here.
+  /// Moves all entries of `other` to the end of this queue.
   void append(entry_queue& other) noexcept {
     if (other.empty()) return;
     if (head_ != nullptr) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// How many hold something. The standard header of atomics is too heavy for public headers, so the
-// word is made of the compilers' builtins; it is a parameter because tests put a model in its
-// place and count in every order that threads may come in.
+// A count of the holders of an object. The standard header of atomics is too heavy for public
+// headers, so the word is made of the compilers' builtins; it is a parameter because tests put a
+// model in its place and count in every order in which threads may come.
 #pragma once
 
 namespace beck::detail {
@@ -15,7 +15,7 @@ class builtin_count {
   builtin_count& operator=(const builtin_count&) = delete;
 
   void add_relaxed(long change) noexcept { __atomic_fetch_add(&value_, change, __ATOMIC_RELAXED); }
-  /// The value after it.
+  /// Adds `change` and returns the new value.
   long add_acq_rel(long change) noexcept {
     return __atomic_add_fetch(&value_, change, __ATOMIC_ACQ_REL);
   }
@@ -24,13 +24,14 @@ class builtin_count {
   long value_;
 };
 
-/// Begins with one holder. Thread: any holder.
+/// A count that begins with one holder. Thread: any holder.
 template <class Count>
 class basic_ref_count {
  public:
-  /// One more. Relaxed: whoever adds holds one already.
+  /// Adds a holder. Relaxed: the caller is a holder already.
   void add() noexcept { count_.add_relaxed(1); }
-  /// One less. True: that was the last, and everything that any of them did happened before.
+  /// Removes a holder. Returns true if that was the last; everything that any holder did happened
+  /// before.
   [[nodiscard]] bool drop() noexcept { return count_.add_acq_rel(-1) == 0; }
 
  private:

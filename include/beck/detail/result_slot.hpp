@@ -1,57 +1,59 @@
 // SPDX-License-Identifier: BSL-1.0
-// Where a handler leaves its result for somebody who waits: a coroutine's frame, or the block of an
-// operation that a user wrote. The handler may be called on any thread, even inside the initiation;
-// delivering never allocates, because the slot is its own queue entry.
+// The slot in which a handler leaves its result for a waiter: a coroutine's frame, or the block of
+// an operation that a user wrote. The handler may be called on any thread, even inside the
+// initiation; delivering never allocates, because the slot is its own queue entry.
 #pragma once
 
 #include <beck/base/error.hpp>
 #include <beck/detail/awaited_result.hpp>
 #include <beck/detail/initiating_call.hpp>
+#include <beck/detail/opaque_value.hpp>
 #include <beck/detail/scope.hpp>
-#include <beck/detail/unfused.hpp>
 #include <beck/run/cancellation.hpp>
 #include <coroutine>
 #include <new>
 
 namespace beck::detail {
 
-/// The part of a slot that does not depend on the result. `run` is set by what derives: it delivers
+/// The part of a slot that does not depend on the result. The derived class sets `run`: it delivers
 /// the result (with a runner), or gives up what the slot owns (with nullptr: the handler was
-/// dropped, or the queue died).
+/// dropped, or the queue was destroyed).
 class completion_slot : public queue_entry {
  public:
   completion_slot() noexcept = default;
   completion_slot(const completion_slot&) = delete;
   completion_slot& operator=(const completion_slot&) = delete;
 
-  /// Where the result is delivered.
+  /// Returns the executor on which the result is delivered.
   const any_io_executor& executor() const noexcept { return *executor_; }
-  /// Through which the operations that the handler was given to can be cancelled.
+  /// Returns the slot through which the operations that were given the handler can be cancelled.
   cancellation_slot cancellation() const noexcept { return cancellation_; }
 
  protected:
-  /// Before the initiation: counts outstanding work on `executor`, which must live as long as the
-  /// slot. The initiation runs inside an initiating_call of the slot; if that is still pending
-  /// afterwards, the slot belongs to the handler and may be gone already. Else it is the
-  /// initiation's again, and settle() ends the work.
+  /// Prepares the slot for an initiation: counts outstanding work on `executor`, which must live as
+  /// long as the slot. The initiation runs inside an initiating_call of the slot; if that is still
+  /// pending afterwards, the slot belongs to the handler and may be gone already. Otherwise it
+  /// belongs to the caller again, and settle() ends the work.
   void begin(const any_io_executor& executor, run_function deliver,
              cancellation_slot cancellation) noexcept {
     run = deliver;
     executor_ = &executor;
-    // Where entries run side by side a request would race with what ends the operation.
+    // Where entries run in parallel a request would race with the end of the operation.
     if (!executor.table()->concurrent) cancellation_ = cancellation;
     executor.on_work_started();
   }
-  void settle() noexcept { executor_->on_work_finished(); }
+  /// Ends the outstanding work that begin() has counted.
+  void end_work() noexcept { executor_->on_work_finished(); }
 
-  /// For a coroutine, after the initiation: a result that is there is used at once if the budget
-  /// allows it, and queued else. True: the coroutine stays suspended.
+  /// Returns whether a coroutine stays suspended after the initiation. A result that is already
+  /// there is used at once if the budget allows it, and queued otherwise.
   bool stay_suspended(const initiating_call& call) {
     return call.result() == initiating_call::outcome::pending || !continue_at_once(call);
   }
 
-  /// From the handler: the result is in place, or there will never be one.
+  /// Tells the waiter that the result is set. Called by the handler.
   void filled();
+  /// Tells the waiter that there will never be a result. Called by the handler.
   void abandoned() noexcept;
 
  private:
@@ -77,12 +79,15 @@ class result_slot : public completion_slot {
   }
 
  protected:
+  /// Stores the result.
   void set(A... a) {
     ::new (static_cast<void*>(&result_)) result_type(static_cast<A&&>(a)...);
     full_ = true;
   }
+  /// Returns the result. Requires that it is set.
   result_type&& get() noexcept { return static_cast<result_type&&>(result_); }
-  /// A result that a stop of `environment` has cancelled says why.
+  /// Sets the error of a result that a stop of `environment` has cancelled to the reason of the
+  /// stop.
   void explain(scope& environment) noexcept {
     if constexpr (is_io_result<result_type>) {
       if (environment.stop_requested() && result_.error_ == make_error(cancelled_result)) {
@@ -91,8 +96,9 @@ class result_slot : public completion_slot {
     }
   }
 
-  /// Runs the initiation of a coroutine's operation, after begin(). True: the coroutine stays
-  /// suspended. What the initiation throws passes through, and the handler forgets the slot.
+  /// Runs the initiation of a coroutine's operation, after begin(). Returns whether the coroutine
+  /// stays suspended. Exceptions of the initiation pass through, and the handler then forgets the
+  /// slot.
   template <class Initiation>
   bool initiate_suspended(Initiation&& initiation) {
     const initiating_call call(static_cast<completion_slot*>(this));
@@ -100,13 +106,13 @@ class result_slot : public completion_slot {
       static_cast<Initiation&&>(initiation)(result_handler<A...>(*this));
     } catch (...) {
       sever();
-      this->settle();
+      this->end_work();
       throw;
     }
     return this->stay_suspended(call);
   }
 
-  /// What co_await gives for this slot.
+  /// Returns the value of the co_await expression for this slot.
   template <bool Throwing>
   auto resume_with() {
     if constexpr (!Throwing && is_io_result<result_type>) {
@@ -116,7 +122,7 @@ class result_slot : public completion_slot {
     }
   }
 
-  /// Makes the handler forget the slot, which is about to go.
+  /// Makes the handler forget the slot, which is about to be destroyed.
   void sever() noexcept {
     if (handler_ != nullptr) std::exchange(handler_, nullptr)->slot_ = nullptr;
   }
@@ -133,44 +139,46 @@ class result_slot : public completion_slot {
 };
 
 /// The handler that fills a slot: move-only, one pointer; called at most once, from any thread,
-/// also inside the initiation. Called or destroyed: what waits is told through its own executor,
-/// never inside the call.
+/// also inside the initiation. When it is called or destroyed, the waiter is told through its own
+/// executor, never inside the call.
 template <class... A>
 class result_handler {
  public:
   using executor_type = any_io_executor;
   static constexpr bool only_keeps_result = true;
 
-  /// Empty: calling it does nothing. For operations that keep the handler they are started with.
+  /// Makes an empty handler, which does nothing when it is called. For operations that keep the
+  /// handler that they are started with.
   result_handler() noexcept : slot_(nullptr) {}
   explicit result_handler(result_slot<A...>& slot) noexcept : slot_(&slot) {
-    // Behind unfused(): g++ 12 takes the back link, which the destructor clears, for a dangling
-    // one.
-    slot_->handler_ = detail::unfused(this);
+    // Behind opaque_value(): g++ 12 takes the back link, which the destructor clears, for a
+    // dangling one.
+    slot_->handler_ = detail::opaque_value(this);
   }
   result_handler(result_handler&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {
-    if (slot_ != nullptr) slot_->handler_ = detail::unfused(this);
+    if (slot_ != nullptr) slot_->handler_ = detail::opaque_value(this);
   }
   result_handler& operator=(result_handler&& other) noexcept {
     result_handler previous(static_cast<result_handler&&>(*this));
     slot_ = std::exchange(other.slot_, nullptr);
-    if (slot_ != nullptr) slot_->handler_ = detail::unfused(this);
+    if (slot_ != nullptr) slot_->handler_ = detail::opaque_value(this);
     return *this;
   }
   ~result_handler() {
     if (slot_ != nullptr) take()->abandoned();
   }
 
-  /// Where the result is delivered: operations below use it for their own completions.
+  /// Returns the executor on which the result is delivered: operations below use it for their own
+  /// completions.
   executor_type get_executor() const noexcept {
     return slot_ != nullptr ? slot_->executor() : executor_type();
   }
-  /// And how they can be cancelled.
+  /// Returns the slot through which the operations below can be cancelled.
   cancellation_slot get_cancellation_slot() const noexcept {
     return slot_ != nullptr ? slot_->cancellation() : cancellation_slot();
   }
 
-  /// Does nothing if what waited is gone (its context was destroyed).
+  /// Fills the slot. Does nothing if the waiter is gone (its context was destroyed).
   void operator()(A... a) {
     if (slot_ == nullptr) return;
     slot_->set(static_cast<A&&>(a)...);
@@ -188,8 +196,9 @@ class result_handler {
   result_slot<A...>* slot_;
 };
 
-/// While an operation is being initiated: the scope waits for it, unless it does not suspend, or
-/// does not begin. If the scope was stopped before, it is cancelled as soon as it has begun.
+/// Registers `leaf` with the scope while an operation is being initiated; the destructor
+/// unregisters it again unless the operation has begun and suspends the coroutine. If the scope was
+/// stopped before, the operation is cancelled as soon as it has begun.
 class scope_wait {
  public:
   scope_wait(scope& environment, void* leaf, const wait_kind& kind) noexcept
@@ -202,6 +211,7 @@ class scope_wait {
   scope_wait(const scope_wait&) = delete;
   scope_wait& operator=(const scope_wait&) = delete;
 
+  /// Ends the initiation: keeps the wait if the coroutine is suspended. Returns `suspended`.
   bool keep(bool suspended) noexcept {
     if (suspended) std::exchange(environment_, nullptr)->started();
     return suspended;
@@ -211,11 +221,11 @@ class scope_wait {
   scope* environment_;
 };
 
-/// The slot in the frame of a coroutine that awaits.
+/// The slot in the frame of an awaiting coroutine.
 template <class... A>
 class awaiting_slot : public result_slot<A...> {
  public:
-  /// Awaits what `initiation` starts; true: the coroutine stays suspended.
+  /// Awaits the operation that `initiation` starts. Returns whether the coroutine stays suspended.
   template <class Initiation>
   bool suspend(std::coroutine_handle<> coroutine, scope& environment, Initiation&& initiation) {
     coroutine_ = coroutine;
@@ -225,6 +235,7 @@ class awaiting_slot : public result_slot<A...> {
     scope_wait waiting(environment, this, kind);
     return waiting.keep(this->initiate_suspended(static_cast<Initiation&&>(initiation)));
   }
+  /// Returns the value of the co_await expression.
   template <bool Throwing>
   auto take() {
     return this->template resume_with<Throwing>();

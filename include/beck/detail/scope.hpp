@@ -1,59 +1,63 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a coroutine inherits from the one that awaits it: one pointer to a scope in each frame. A
-// scope knows where its coroutines run, what they wait for, and whether they were asked to stop. It
-// belongs to the root of a tree of tasks, or to a timeout or a branch inside the tree, and outlives
-// every frame below it. Cancellation goes through scopes: an await only stores a pointer here.
+// The environment that a coroutine inherits from the coroutine that awaits it: one pointer to a
+// scope in each frame. A scope knows where its coroutines run, which wait they are in, and whether
+// they were asked to stop. It belongs to the root of a tree of tasks, or to a timeout or a branch
+// inside the tree, and outlives every frame below it. Cancellation goes through scopes: an await
+// only stores a pointer here.
 #pragma once
 
 #include <coroutine>
 #include <cstdint>
 #include <source_location>
 
-#include <beck/detail/late.hpp>
-#include <beck/detail/loop_order.hpp>
+#include <beck/detail/deferred_init.hpp>
+#include <beck/detail/loop_command.hpp>
 #include <beck/run/any_io_executor.hpp>
 #include <beck/run/concurrency.hpp>
 #include <beck/run/stop_token.hpp>
 
 namespace beck::detail {
 
-/// Why a scope was asked to stop.
+/// The reason for which a scope was asked to stop.
 enum class stop_reason : unsigned char {
   none,
-  stop,      ///< somebody asked: awaited operations end with operation_aborted
-  deadline,  ///< its time has passed: they end with error::timeout
+  stop,      ///< a stop was requested: awaited operations end with operation_aborted
+  deadline,  ///< a deadline has passed: awaited operations end with error::timeout
 };
 
 class local_value;
 class scope;
 class stop_walk;
 
-/// What a coroutine can wait for: how that is ended, and what io_context::dump() says of it. One
-/// constant for each kind.
+/// Describes a kind of wait: how it is cancelled, and the text that io_context::dump() prints.
+/// There is one constant for each kind.
 struct wait_kind {
   enum class leaf : unsigned char {
-    other,                ///< something that has only its name
+    other,                ///< a leaf of which only the name is known
     operation,            ///< an operation of the context where the coroutine runs
-    operation_elsewhere,  ///< of another one: only that may look at it
+    operation_elsewhere,  ///< an operation of another context: only that may read it
     inner_scope,          ///< a scope
     join,                 ///< a join_point
   };
-  /// Cancels what is waited for. Called at most once for each wait, under no lock; resumes nobody.
-  /// Of an inner scope and a join point: gives the first scope below, which is stopped next, so
-  /// that structures of any depth need no stack. A join point that gives one stays locked.
+  /// Cancels `leaf`, for which the coroutine waits. Called at most once for each wait, with no lock
+  /// held; resumes no coroutine. For an inner scope and a join point: returns the first scope
+  /// below, which is stopped next, so that structures of any depth need no stack; a join point that
+  /// returns a scope stays locked. Otherwise returns nullptr.
   scope* (*cancel)(void* leaf, scope& from) noexcept;
   const char* name;  ///< "mutex"; or a function's signature that names the type (see op.hpp)
   leaf what = leaf::other;
-  /// Of a join point: the scope to be stopped after `told`; nullptr: there is none, and the join
-  /// point is unlocked.
+  /// For a join point: returns the scope that is stopped after `told`; nullptr if there is none,
+  /// and the join point is then unlocked.
   scope* (*next)(void* leaf, scope& told) noexcept = nullptr;
 };
 
-/// The environment of a tree of tasks. Never copied and never moved; frames point to it.
-/// Thread: everything by who runs inside executor(); stop_source is the door for other threads.
-/// Where that executor runs entries side by side (a thread_pool) a spin lock guards the scope.
+/// The environment of a tree of tasks. Never copied and never moved; frames point to it. Thread:
+/// every function is called from inside executor(); other threads stop a scope through its
+/// stop_source. Where that executor runs entries in parallel (a thread_pool) a spin lock guards the
+/// scope.
 class scope {
  public:
+  /// Makes a scope whose coroutines run on `executor` and see the values `locals`.
   explicit scope(any_io_executor executor, const local_value* locals = nullptr) noexcept
       : executor_(std::move(executor)),
         locals_(locals),
@@ -61,29 +65,35 @@ class scope {
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
 
-  /// Where the coroutines below this scope run.
+  /// Returns the executor on which the coroutines below this scope run.
   const any_io_executor& executor() const noexcept { return executor_; }
 
-  /// The innermost of the values that everything below sees (coro/local_key.hpp), or nullptr.
+  /// Returns the innermost of the values that the coroutines below see (coro/local_key.hpp), or
+  /// nullptr.
   const local_value* locals() const noexcept { return locals_; }
 
+  /// Returns the reason of the stop, or stop_reason::none.
   stop_reason reason() const noexcept {
-    // Relaxed: a request that is seen late is late.
+    // Relaxed: a stop request may be seen late.
     return static_cast<stop_reason>(__atomic_load_n(&reason_, __ATOMIC_RELAXED));
   }
+  /// Returns whether the scope was asked to stop.
   bool stop_requested() const noexcept { return reason() != stop_reason::none; }
 
-  /// A token that hears of a stop of this scope, for its whole life. Throws std::bad_alloc.
+  /// Returns a token through which callbacks learn of a stop of this scope, for its whole life.
+  /// Throws std::bad_alloc.
   stop_token token();
 
-  /// Asks everything below to end: what is awaited is cancelled, later awaits end at once. Runs no
-  /// user code but callbacks of tokens that were taken from the scopes it stops. The first request
-  /// decides the reason; false: there was one before.
+  /// Requests a stop of everything below: the operations that are awaited are cancelled, and later
+  /// awaits end at once. Runs no user code except callbacks of tokens that were taken from the
+  /// scopes that it stops. The first request decides the reason; returns false if there was one
+  /// before.
   bool stop(stop_reason why = stop_reason::stop) noexcept;
 
-  // --- for what suspends coroutines --------------------------------------------------------------
+  // --- for awaitables that suspend coroutines ----------------------------------------------------
 
-  /// A coroutine waits from here on. False: the scope was stopped before, and will not tell.
+  /// Registers `leaf` as the operation or structure that the coroutine waits for. Returns false if
+  /// the scope has already been stopped; `leaf` will then never be cancelled.
   [[nodiscard]] bool wait_at(void* leaf, const wait_kind& kind) noexcept {
     const state_guard guard(lock_);
     if (stop_requested()) [[unlikely]]
@@ -91,16 +101,16 @@ class scope {
     wait_for(leaf, kind);
     return true;
   }
-  /// The same for a leaf that has yet to be started, also in a scope that was stopped. Until
-  /// started() a stop leaves it alone and the coroutine is not resumed; both are made up for then.
-  /// stop_waiting() if it does not start.
+  /// Registers `leaf`, which has yet to be started, as wait_at(), also in a scope that was stopped.
+  /// Until started(), a stop does not cancel it and resume() does not resume the coroutine;
+  /// started() then does both. If `leaf` does not start, stop_waiting() must be called.
   void wait_at_start(void* leaf, const wait_kind& kind) noexcept {
     const state_guard guard(lock_);
     wait_for(leaf, kind);
     starting_ = true;
   }
-  /// Afterwards this may be gone, if entries run side by side. Requires a call from inside
-  /// executor(), and that the coroutine suspends.
+  /// Ends the start of the leaf. If entries run in parallel, the scope may be gone afterwards.
+  /// Requires a call from inside executor(), and that the coroutine suspends.
   void started() noexcept {
     if (lock_.is_concurrent() || stop_requested()) [[unlikely]] {
       make_up_for_start();
@@ -108,14 +118,15 @@ class scope {
       starting_ = false;
     }
   }
+  /// Unregisters the leaf: the coroutine waits for nothing any more.
   void stop_waiting() noexcept {
     const state_guard guard(lock_);
     if (!cancelling_) leaf_ = nullptr;
     starting_ = false;
   }
 
-  /// The wait is over: resumes the coroutine, as soon as those who started and who stop what it
-  /// waited for have left that alone.
+  /// Resumes the coroutine, once a concurrent start or cancellation of the awaited operation has
+  /// finished.
   void resume(std::coroutine_handle<> coroutine, runner& where) {
     if (lock_.is_concurrent() || stop_requested()) [[unlikely]] {
       resume_carefully(coroutine, where);
@@ -125,30 +136,36 @@ class scope {
     }
   }
 
-  /// As resume(), when the coroutine that runs now has unwound; for a wait that has no leaf
-  /// elsewhere. Requires a call from inside runner::resume().
+  /// Resumes the coroutine when the coroutine that is running now has unwound; else as resume().
+  /// For a wait that has no leaf on another loop. Requires a call from inside runner::resume().
   void resume_next(std::coroutine_handle<> coroutine, runner& where) noexcept;
 
-  /// The result of an operation that this scope has refused or cancelled.
+  /// Returns the result of an operation that this scope has refused or cancelled, and notes the
+  /// interruption.
   int stop_result() noexcept;
-  /// `result`, but a cancelled one says why.
+  /// Returns stop_result() if `result` is a cancellation, else `result`.
   int explain(int result) noexcept;
-  /// Whether something below has ended because of the stop; else it came too late to matter.
+  /// Returns whether something below has ended because of the stop; false if the stop came too late
+  /// to have an effect.
   bool interrupted() const noexcept { return __atomic_load_n(&interrupted_, __ATOMIC_RELAXED); }
+  /// Notes that something below has ended because of the stop.
   void note_interrupted() noexcept { __atomic_store_n(&interrupted_, true, __ATOMIC_RELAXED); }
 
   /// Calls `there(leaf)` inside the loop `other`. For a wait_kind::cancel whose leaf belongs to
-  /// another loop than this scope's executor. resume() waits for that call, so the leaf stays.
-  void visit(const any_io_executor& other, void (*there)(void* leaf) noexcept, void* leaf) noexcept;
+  /// another loop than this scope's executor. resume() waits for that call, so the leaf stays until
+  /// then.
+  void act_on(const any_io_executor& other, void (*there)(void* leaf) noexcept,
+              void* leaf) noexcept;
 
  protected:
+  /// Sets the innermost of the values that the coroutines below see.
   void show(const local_value& innermost) noexcept { locals_ = &innermost; }
 
  private:
   friend struct dump_access;
   friend class stop_walk;
-  struct visit_message : loop_order {
-    visit_message(scope& from, function act) noexcept : loop_order(act, this), owner(&from) {}
+  struct remote_action : loop_command {
+    remote_action(scope& from, function act) noexcept : loop_command(act, this), owner(&from) {}
     scope* owner;
     void* leaf;
     void (*there)(void* leaf) noexcept;
@@ -174,25 +191,26 @@ class scope {
   state_lock lock_;
   unsigned char reason_ = 0;  // atomic; a stop_reason
   bool interrupted_ = false;  // atomic
-  bool starting_ = false;     // what is waited for
-  bool cancelling_ = false;   // it is told to end, so it stays, and its coroutine too
+  bool starting_ = false;     // the leaf is being started
+  bool cancelling_ = false;   // the leaf is being cancelled: it stays, and its coroutine too
   union {
-    std::int64_t since_;  // while there is a leaf: when the wait began, as far as the runner knew
+    std::int64_t since_;  // while there is a leaf: the start of the wait, by runner::read_at
     scope* held_;         // for stop_walk: the scope around this one, then the next in its list
   };
-  std::coroutine_handle<> pending_;  // what resume() had to keep meanwhile
-  late<visit_message> message_;      // while it is out
-  stop_source told_{nostopstate};    // what token() has given tokens of
+  std::coroutine_handle<> pending_;       // the coroutine that resume() has put off
+  deferred_init<remote_action> message_;  // while it is on its way
+  stop_source told_{nostopstate};         // the source of token()'s tokens
 };
 
-/// The scope of what runs on this thread when no task of ours surrounds it (a foreign coroutine
-/// inside a handler): that of the context whose runner this is. Asserts outside of every run().
+/// Returns the scope for code that runs on this thread outside of every task of this library (a
+/// foreign coroutine inside a handler): that of the context whose runner this is. Asserts outside
+/// of every run().
 scope& ambient_scope() noexcept;
 
 namespace functions {
 
-/// The scope of a suspended coroutine: its promise's, or the ambient one for foreign coroutine
-/// types.
+/// Returns the scope of a suspended coroutine: that of its promise, or the ambient one for foreign
+/// coroutine types.
 template <class Promise>
 scope& scope_of(std::coroutine_handle<Promise> coroutine) noexcept {
   if constexpr (requires { coroutine.promise().current_scope(); }) {
@@ -202,9 +220,9 @@ scope& scope_of(std::coroutine_handle<Promise> coroutine) noexcept {
   }
 }
 
-/// The same, of one that is being suspended in a co_await at `at`: where it stands, in a dump. What
-/// can be awaited takes `at` as a default argument of await_suspend(), so noting it costs one store
-/// and only where a coroutine suspends.
+/// Returns the scope of a coroutine that is being suspended in a co_await at `at`, and notes that
+/// place for dumps. Awaitables take `at` as a default argument of await_suspend(), so noting it
+/// costs one store, and only where a coroutine suspends.
 template <class Promise>
 scope& scope_of(std::coroutine_handle<Promise> coroutine, const std::source_location& at) noexcept {
   if constexpr (requires { coroutine.promise().note_await(at); })

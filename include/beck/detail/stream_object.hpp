@@ -10,46 +10,67 @@
 
 namespace beck::detail {
 
+/// The base of stream sockets, pipes and posix::stream_descriptor. Thread, closing, lifetime: as
+/// io_object. Started operations complete on the object's executor, or on that of the handler.
+/// Cancellation: cancel() and close() end them with operation_aborted, expires_after() with
+/// error::timeout.
 class stream_object : public io_object {
  public:
-  /// Receives at least one byte, or reports: eof at the end of the stream, 0 at once for an empty
-  /// buffer. Several receives on one stream complete in the order of their start. Cancellation:
-  /// cancel(), close(); either success with n bytes, or operation_aborted with the bytes still
-  /// there. Source: recv(2), recvmsg(2).
+  /// Receives at least one byte. Completes with (error_code, bytes received): error::eof at the end
+  /// of the stream; 0 bytes at once for an empty buffer; bad_descriptor if closed; else the errors
+  /// of recv(2), such as connection_reset. Several receives on one stream complete in the order of
+  /// their start. The memory must stay valid until the completion.
+  /// Cancellation: either success with n bytes, or operation_aborted, and then no byte is lost: the
+  /// data is still in the stream. Source: recv(2), recvmsg(2).
   transfer_operation async_read_some(mutable_buffer buffer) noexcept {
     return {op_kind::receive, descriptor_, buffer.data(), buffer.size()};
   }
+  /// Receives at least one byte into a sequence of buffers, of which the first 16 that are not
+  /// empty are used. Completes as the read into one buffer does.
   template <mutable_buffer_sequence S>
     requires(!single_mutable_buffer<S>)
   vector_operation async_read_some(const S& buffers) noexcept {
     return {op_kind::receive_vector, descriptor_, buffers};
   }
+  /// Receives at least one byte. `token` takes (error_code, std::size_t); completes as the read
+  /// into one buffer does.
   template <mutable_buffer_sequence B, class Token>
   auto async_read_some(const B& buffers, Token&& token) {
     return detail::launch(async_read_some(buffers), static_cast<Token&&>(token));
   }
 
-  /// Sends at least one byte, or reports; broken_pipe if the peer is gone (never SIGPIPE).
+  /// Sends at least one byte. Completes with (error_code, bytes sent): broken_pipe if the peer is
+  /// gone (never SIGPIPE); 0 bytes at once for an empty buffer; bad_descriptor if closed; else the
+  /// errors of send(2), such as connection_reset. Several sends on one stream complete in the order
+  /// of their start. The memory must stay valid until the completion.
+  /// Cancellation: either success with n bytes, or operation_aborted, and then nothing was sent.
   /// Source: send(2), sendmsg(2).
   transfer_operation async_write_some(const_buffer buffer) noexcept {
     return {op_kind::send, descriptor_, const_cast<void*>(buffer.data()), buffer.size()};
   }
+  /// Sends at least one byte of a sequence of buffers, of which the first 16 that are not empty are
+  /// used. Completes as the write from one buffer does.
   template <const_buffer_sequence S>
     requires(!single_buffer<S>)
   vector_operation async_write_some(const S& buffers) noexcept {
     return {op_kind::send_vector, descriptor_, buffers};
   }
+  /// Sends at least one byte. `token` takes (error_code, std::size_t); completes as the write from
+  /// one buffer does.
   template <const_buffer_sequence B, class Token>
   auto async_write_some(const B& buffers, Token&& token) {
     return detail::launch(async_write_some(buffers), static_cast<Token&&>(token));
   }
 
-  /// The synchronous forms wait, unless non_blocking(): then would_block.
+  /// Receives at least one byte on the calling thread and returns the number of bytes. Blocks until
+  /// data arrives; if non_blocking(), fails with would_block instead. Other errors: those of
+  /// async_read_some(). cancel() and expires_after() have no effect on it.
   template <mutable_buffer_sequence B>
   std::size_t read_some(const B& buffers, error_code& ec) {
     auto op = async_read_some(buffers);
     return transfer_now(op, ec);
   }
+  /// Receives as read_some(buffers, ec). Throws io_error on failure.
   template <mutable_buffer_sequence B>
   std::size_t read_some(const B& buffers) {
     error_code ec;
@@ -57,11 +78,15 @@ class stream_object : public io_object {
     throw_if(ec, "read_some");
     return bytes;
   }
+  /// Sends at least one byte on the calling thread and returns the number of bytes. Blocks until
+  /// there is room; if non_blocking(), fails with would_block instead. Other errors: those of
+  /// async_write_some(). cancel() and expires_after() have no effect on it.
   template <const_buffer_sequence B>
   std::size_t write_some(const B& buffers, error_code& ec) {
     auto op = async_write_some(buffers);
     return transfer_now(op, ec);
   }
+  /// Sends as write_some(buffers, ec). Throws io_error on failure.
   template <const_buffer_sequence B>
   std::size_t write_some(const B& buffers) {
     error_code ec;
@@ -70,27 +95,36 @@ class stream_object : public io_object {
     return bytes;
   }
 
-  /// The operations on this stream have to end by then: what is under way when the time has passed
-  /// ends with error::timeout, and what is started afterwards does at once, until there is a new
-  /// limit. It holds for all of them together, reads, writes, waits and connects, and for whole
-  /// composed ones. The completion is the truth: bytes that were not delivered are still there, and
-  /// the stream stays open. A new limit replaces the old one; close(), release() and move_to()
-  /// forget it. Not for synchronous calls. Keeps no run() from returning.
-  /// Memory: none by the runner. Throws std::bad_alloc; then there is no limit.
+  /// Sets a deadline for the asynchronous operations on this stream, `after` from now. Operations
+  /// that are in flight when it passes end with error::timeout; those that are started afterwards
+  /// end so at once, until there is a new deadline. One deadline holds for all of them together:
+  /// reads, writes, waits and connects, and whole composed operations. A result that is already
+  /// known is delivered, bytes that were not delivered stay in the stream, and the stream stays
+  /// open. A new deadline replaces the old one; close(), release() and move_to() remove it.
+  /// Synchronous calls ignore it. It does not keep run() from returning.
+  /// Memory: none if the caller runs the context or no thread does, else one small block. Throws
+  /// std::bad_alloc; then there is no deadline. Thread: as io_object.
   void expires_after(duration after);
+  /// Sets the deadline to the point in time `at`; everything else as expires_after().
   void expires_at(time_point at);
+  /// Removes the deadline. Operations that are started later are not limited any more. Throws as
+  /// expires_after().
   void expires_never();
 
-  /// Bytes that can be read without waiting.
+  /// Returns the number of bytes that a read would return now without waiting (FIONREAD); 0 on
+  /// failure. Errors: bad_descriptor if closed; those of ioctl(2).
   std::size_t available(error_code& ec) const noexcept;
+  /// Returns the number of bytes that a read would return now without waiting. Throws io_error on
+  /// failure.
   std::size_t available() const;
 
-  /// The slot, for the library's own composed operations.
+  /// Returns the slot. For the library's own composed operations.
   descriptor* slot() noexcept { return descriptor_; }
 
  protected:
   using io_object::io_object;
 
+  /// Performs `op` on the calling thread, as perform_now(). Returns the number of bytes moved.
   std::size_t transfer_now(transfer_operation& op, error_code& ec) const noexcept {
     const int result = perform_now(op);
     ec = make_error(result);

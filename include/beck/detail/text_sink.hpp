@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: BSL-1.0
-// Where the library writes text for people, piece by piece: a string, a stream, a file descriptor
-// or a function, without a header of any of them.
+// The destination of text that the library writes for people, piece by piece: a string, a stream, a
+// file descriptor or a function, without a header of any of them.
 #pragma once
 
 #include <beck/detail/text_view.hpp>
 
 namespace beck::detail {
 
-/// What takes text. It refers to what it was made of, which must outlive its uses. A value.
+/// A destination of text. It refers to the object that it was made from, which must outlive its
+/// uses. A value.
 class text_sink {
  public:
   using function = void (*)(void* to, text_view piece);
 
+  /// Passes each piece to `call(to, piece)`.
   constexpr text_sink(function call, void* to) noexcept : write_(call), to_(to) {}
-  /// Writes to a file descriptor, and drops what that does not take (a full pipe that does not
-  /// block).
+  /// Writes to the file descriptor `fd`, and drops text that it does not take (a full pipe that
+  /// does not block).
   text_sink(int fd) noexcept  // implicit: `ctx.dump(2)` reads well
       : write_(&write_to_descriptor), fd_(fd) {}
-  /// Anything with append(data, bytes) or write(data, bytes): std::string, std::ostream; or that
-  /// can be called with a text_view.
+  /// Writes to an object with append(data, bytes) or write(data, bytes), such as std::string and
+  /// std::ostream, or to one that can be called with a text_view.
   template <class Out>
     requires(!std::is_arithmetic_v<std::remove_cvref_t<Out>> &&
              !std::same_as<std::remove_cvref_t<Out>, text_sink>)
@@ -26,6 +28,7 @@ class text_sink {
       : write_(&write_to<std::remove_reference_t<Out>>),
         to_(const_cast<void*>(static_cast<const void*>(__builtin_addressof(out)))) {}
 
+  /// Writes `piece`.
   void write(text_view piece) { write_(write_ == &write_to_descriptor ? this : to_, piece); }
 
  private:

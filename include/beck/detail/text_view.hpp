@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A view of characters for names and delimiters, without <string_view>. It takes what
-// std::string_view takes, by shape, and converts explicitly to any string type.
+// A view of characters for names and delimiters, without <string_view>. It converts from every type
+// that std::string_view converts from, by shape, and converts explicitly to any string type.
 #pragma once
 
 #include <compare>
@@ -22,16 +22,18 @@ concept text_container = requires(const C& c) {
 template <class S>
 concept text_target = text_container<S> && std::constructible_from<S, const char*, std::size_t>;
 
-/// Pointer and size; does not own, need not end in NUL. The characters must outlive the view. A
-/// value; any thread.
+/// A pointer and a size; does not own the characters and need not end in NUL. The characters must
+/// outlive the view. A value; any thread.
 class text_view {
  public:
   constexpr text_view() noexcept = default;
-  /// Up to the first NUL. Requires a pointer that is not null.
+  /// Refers to the characters up to the first NUL. Requires a pointer that is not null.
   constexpr text_view(const char* text) noexcept : data_(text), size_(__builtin_strlen(text)) {}
+  /// Refers to `size` characters at `data`.
   constexpr text_view(const char* data, std::size_t size) noexcept : data_(data), size_(size) {}
   text_view(std::nullptr_t) = delete;
 
+  /// Refers to the characters of a string or string view.
   template <text_container C>
     requires(!std::same_as<std::remove_cvref_t<C>, text_view>)
   constexpr text_view(const C& c) noexcept : data_(c.data()), size_(c.size()) {}
@@ -41,18 +43,18 @@ class text_view {
   constexpr bool empty() const noexcept { return size_ == 0; }
   constexpr const char* begin() const noexcept { return data_; }
   constexpr const char* end() const noexcept { return data_ + size_; }
-  /// Requires i < size(); not checked.
+  /// Returns character `i`. Requires i < size(); not checked.
   constexpr char operator[](std::size_t i) const noexcept { return data_[i]; }
 
-  /// Drops the first n characters, at most all of them.
+  /// Drops the first `n` characters, at most all of them.
   constexpr void remove_prefix(std::size_t n) noexcept {
     const auto step = n < size_ ? n : size_;
     data_ += step;
     size_ -= step;
   }
 
-  /// Explicit, because the target may allocate and because two implicit ways would make `==`
-  /// ambiguous.
+  /// Converts to a string type. Explicit, because the target may allocate and because two implicit
+  /// conversions would make `==` ambiguous.
   template <text_target S>
     requires(!std::same_as<S, text_view>)
   constexpr explicit operator S() const {
@@ -63,10 +65,10 @@ class text_view {
     if (a.size_ != b.size_) return false;
     return (a <=> b) == 0;
   }
-  /// By the values of the bytes, as unsigned.
+  /// Compares the values of the bytes, as unsigned.
   friend constexpr std::strong_ordering operator<=>(text_view a, text_view b) noexcept {
     const auto common = a.size_ < b.size_ ? a.size_ : b.size_;
-    if (common != 0) {  // a default view has a null pointer, which memcmp may not get
+    if (common != 0) {  // a default view has a null pointer, which memcmp must not receive
       if (const int order = __builtin_memcmp(a.data_, b.data_, common); order != 0)
         return order <=> 0;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What bind_executor, as_tuple, redirect_error and their like have in common: a token inside
-// another one. An adapter changes the handler on its way to the operation or, where the operation
-// is an object and is awaited, only its result; then there is no handler and no memory.
+// The common part of bind_executor, as_tuple, redirect_error and similar tokens: a token inside
+// another one. An adapter changes the handler on its way to the operation. Where the operation is
+// an object and is awaited, it changes only the result; then there is no handler and no memory.
 #pragma once
 
 #include <beck/run/deferred.hpp>
@@ -10,12 +10,13 @@ namespace beck {
 
 namespace detail {
 
-/// Base of adapters that only answer a query (bind.hpp): the signature stays, the handler gets a
-/// binder.
+/// The base of adapters that only answer a query (bind.hpp): the signature stays, and the handler
+/// is wrapped in a binder.
 class association_adapter {};
 
-/// Other adapters have these members:
-///   template <class Signature> using signature   the signature that the inner token gets
+/// Maps the signature of an operation to the signature of the inner token. An association_adapter
+/// does not change it. Other adapters have these members:
+///   template <class Signature> using signature   the signature for the inner token
 ///   adapt<Signature>(handler)                     makes a handler of `Signature` from the handler
 ///                                                 of the inner token
 ///   template <class Signature> maps_result        true: an await calls map() instead
@@ -33,8 +34,8 @@ struct adapted_signature<Adapter, Signature> {
 template <class Adapter, class Signature>
 using adapted_signature_t = typename adapted_signature<Adapter, Signature>::type;
 
-/// A token and what to change for it. With an association_adapter it is a handler too, if the token
-/// is one.
+/// A token and the adapter that changes it. With an association_adapter it is a handler, too, if
+/// the token is one.
 template <class Adapter, class Token>
 class token_adapter : public Adapter {
  public:
@@ -48,7 +49,7 @@ class token_adapter : public Adapter {
   Token&& get() && noexcept { return static_cast<Token&&>(token_); }
   const Token& get() const& noexcept { return token_; }
 
-  /// Associations that the adapter does not answer are the token's.
+  /// Returns the token, which answers the queries that the adapter does not answer.
   const Token& wrapped_handler() const noexcept { return token_; }
 
   template <class... A>
@@ -68,6 +69,7 @@ class token_adapter : public Adapter {
 
 namespace functions {
 
+/// Returns the handler for the operation, made from the handler of the inner token.
 template <class Signature, class Adapter, class Handler>
 auto adapt_handler(const Adapter& adapter, Handler&& handler) {
   if constexpr (std::is_base_of_v<association_adapter, Adapter>) {
@@ -80,8 +82,8 @@ auto adapt_handler(const Adapter& adapter, Handler&& handler) {
 }  // namespace functions
 using namespace functions;
 
-/// An operation whose awaited result is mapped; it lives in the awaiting frame as the operation
-/// itself would.
+/// An operation whose awaited result is mapped; like the operation itself, it is stored in the
+/// awaiting frame.
 template <class Adapter, class Op>
 class [[nodiscard]] mapped_operation : public Op {
  public:
@@ -109,7 +111,7 @@ class [[nodiscard]] mapped_operation : public Op {
   [[no_unique_address]] Adapter adapter_;
 };
 
-/// The initiation that the inner token gets.
+/// The initiation that the inner token receives.
 template <class Adapter, class Signature, class Initiation>
 class adapted_initiation {
  public:

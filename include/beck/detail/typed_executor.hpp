@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// What an I/O object keeps of its executor when the type is the user's own: the slot in the loop
-// holds only an any_io_executor.
+// The executor that an I/O object stores when its type is the user's own: the slot in the loop has
+// only an any_io_executor.
 #pragma once
 
 #include <beck/run/any_io_executor.hpp>
 
 namespace beck::detail {
 
-/// The executor of an object whose type is not any_io_executor; any_io_executor lives in the slot
+/// The executor of an object whose type is not any_io_executor; an any_io_executor is in the slot
 /// already.
 template <class Executor>
 class typed_executor {

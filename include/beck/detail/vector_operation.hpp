@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Transfers of several buffers: readv/writev semantics. The array of parts lives in the operation.
+// Transfers of several buffers: readv/writev semantics. The array of parts is stored in the
+// operation.
 #pragma once
 
 #include <beck/base/buffer.hpp>
@@ -16,7 +17,7 @@ struct io_vector {
 namespace functions {
 
 /// Fills `parts` with the parts of `buffers` from byte `skip` on, at most `bytes_max` bytes; empty
-/// parts are left out. Gives how many parts there are, at most `parts_max`.
+/// parts are left out. Returns the number of parts, at most `parts_max`.
 template <class Part, class S>
 std::size_t gather_parts(Part* parts, std::size_t parts_max, const S& buffers, std::size_t skip,
                          std::size_t bytes_max) noexcept {
@@ -42,7 +43,7 @@ std::size_t gather_parts(Part* parts, std::size_t parts_max, const S& buffers, s
 using namespace functions;
 
 /// A receive_vector or send_vector. A sequence with more parts than fit is cut: "some" moves at
-/// least one byte, never promises all.
+/// least one byte and never promises all.
 class [[nodiscard]] vector_operation : public transfer_operation {
  public:
   static constexpr std::size_t parts_max = 16;
@@ -62,7 +63,7 @@ class [[nodiscard]] vector_operation : public transfer_operation {
   const io_vector* parts() const noexcept { return parts_; }
 
  protected:
-  /// As gather_parts().
+  /// Fills the parts of this operation as gather_parts().
   template <class S>
   void gather(const S& buffers, std::size_t skip, std::size_t bytes_max) noexcept {
     length = detail::gather_parts(parts_, parts_max, buffers, skip, bytes_max);
@@ -72,8 +73,8 @@ class [[nodiscard]] vector_operation : public transfer_operation {
   io_vector parts_[parts_max];
 };
 
-/// Buffers of a sequence from byte `skip` on, at most `bytes_max` bytes and as many buffers as one
-/// call takes: what a step of a composed transfer hands to a stream. Copied whole.
+/// The buffers of a sequence from byte `skip` on, at most `bytes_max` bytes and as many buffers as
+/// one call takes: the argument of a stream in a step of a composed transfer. Copied whole.
 template <class Buffer>
 class buffer_parts {
  public:
@@ -90,7 +91,7 @@ class buffer_parts {
   std::size_t count_;
 };
 
-/// The parts of an operation whose kind is receive_vector or send_vector.
+/// Returns the parts of an operation whose kind is receive_vector or send_vector.
 inline io_vector* parts_of(io_op& op) noexcept {
   return static_cast<vector_operation&>(op).parts();
 }

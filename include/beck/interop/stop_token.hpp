@@ -72,7 +72,7 @@ class std_token_scope : public token_scope {
   }
 
  private:
-  late<from_std_stop_token> bridge_;
+  deferred_init<from_std_stop_token> bridge_;
 };
 
 class std_token_limit {
@@ -80,7 +80,9 @@ class std_token_limit {
   using scope_type = std_token_scope;
   explicit std_token_limit(std::stop_token token) noexcept
       : token_(static_cast<std::stop_token&&>(token)) {}
-  static void enter(late<std_token_scope>& place, scope& outer) noexcept { place.emplace(outer); }
+  static void enter(deferred_init<std_token_scope>& place, scope& outer) noexcept {
+    place.emplace(outer);
+  }
   void set_on(std_token_scope& inner) const { inner.stop_with(token_); }
 
  private:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // cancel_after and cancel_at: Asio's tokens for an operation that is cancelled when its time is
-// over. Awaited, the limit is a scope in the awaiting frame; with a handler it is an alarm in the
+// over. Awaited, the limit is a scope in the awaiting frame; with a handler it is a timer in the
 // handler's block. There is no timer object, and nothing races.
 #pragma once
 
-#include <beck/detail/alarmed_operation.hpp>
+#include <beck/detail/timed_operation.hpp>
 #include <beck/run/op.hpp>
 
 namespace beck {
@@ -79,7 +79,7 @@ class [[nodiscard]] limited_operation : public scoped_operation<Op, time_limit> 
   cancel_limit limit_;
 };
 
-/// Any initiation with a limit, as an operation whose block contains the alarm.
+/// Any initiation with a limit, as an operation whose block contains the deadline_timer.
 template <class Signature, class Launch>
 class limited_start;
 template <class... A, class Launch>
@@ -100,12 +100,12 @@ class limited_start<void(A...), Launch> : public op<limited_start<void(A...), La
   const any_io_executor& get_executor() const noexcept { return where_; }
 
   void initiate(handler done) {
-    limit_.limit().arm(alarm_, where_, &ring, this);
+    limit_.limit().arm(timer_, where_, &on_expired, this);
     static_cast<Launch&&>(launch_)(static_cast<handler&&>(done));
   }
 
  private:
-  static void ring(void* self, stop_walk&) noexcept {
+  static void on_expired(void* self, stop_walk&) noexcept {
     auto& late = *static_cast<limited_start*>(self);
     late.cancel_this(late.limit_.type());
   }
@@ -113,10 +113,10 @@ class limited_start<void(A...), Launch> : public op<limited_start<void(A...), La
   Launch launch_;
   cancel_limit limit_;
   any_io_executor where_;
-  alarm alarm_;  // before the executor it goes
+  deadline_timer timer_;  // before the executor it goes
 };
 
-/// A start that has to go to where the alarm is.
+/// A start that has to go to where the deadline_timer is.
 template <class Start, class Handler>
 class travelling_start {
  public:
@@ -154,7 +154,7 @@ class limited_initiation {
     if constexpr (launches_io<Launch>) {
       using op = std::decay_t<decltype(static_cast<Launch&&>(launch_).operation())>;
       detail::start_callback(
-          alarmed_operation<op>(static_cast<Launch&&>(launch_).operation(), limit_),
+          timed_operation<op>(static_cast<Launch&&>(launch_).operation(), limit_),
           static_cast<H&&>(handler));
     } else {
       using handler_type = std::decay_t<H>;
@@ -232,7 +232,7 @@ class async_result<cancel_after_t<Token>, Signature> {
 /// composed operations ignore `total`. Goes around every token. A cancellation slot of the handler
 /// stays connected.
 /// Thread: any that may start the operation. Memory: none beyond the operation's; operations that
-/// are not of the library's objects are started in a block with the alarm, and, if that is called
+/// are not of the library's objects are started in a block with the timer, and, if that is called
 /// off their executor, on it.
 /// Errors: the start throws std::logic_error if the executor of the operation has no clock (only
 /// io_contexts and strands over them have one). Not guaranteed: how late.

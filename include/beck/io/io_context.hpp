@@ -61,11 +61,11 @@ backend parse_backend(text_view name);
 
 /// Counters of a context since it was made. They only grow.
 struct context_stats {
-  std::uint64_t turns = 0;               ///< rounds of the loop
+  std::uint64_t iterations = 0;          ///< iterations of the loop
   std::uint64_t kernel_entries = 0;      ///< io_uring_enter or epoll_wait calls
   std::uint64_t entries_submitted = 0;   ///< ring entries handed to the kernel
   std::uint64_t completions = 0;         ///< completions or events taken from the kernel
-  std::uint64_t hops = 0;                ///< queue entries run
+  std::uint64_t entries_run = 0;         ///< queue entries run
   std::uint64_t delivered = 0;           ///< user handlers and resumptions among them
   std::uint64_t inline_completions = 0;  ///< operations that finished without suspending
   std::uint64_t budget_stops = 0;        ///< attempts refused because an entry had spent its budget

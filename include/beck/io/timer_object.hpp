@@ -8,8 +8,8 @@
 
 #include <beck/base/duration.hpp>
 #include <beck/detail/callback_operation.hpp>
+#include <beck/detail/opaque_value.hpp>
 #include <beck/detail/timer_entry.hpp>
-#include <beck/detail/unfused.hpp>
 #include <beck/io/io_context.hpp>
 
 namespace beck {
@@ -26,9 +26,9 @@ class [[nodiscard]] timer_operation : public begun_by<timer_operation, void_oper
     timer = owner;
     deadline = when;
   }
-  /// Moves an inert one: only what it asks for (see detail/unfused.hpp).
+  /// Moves an inert one: only what it asks for (see detail/opaque_value.hpp).
   timer_operation(timer_operation&& other) noexcept : begun_by(static_cast<begun_by&&>(other)) {
-    deadline = unfused(other.deadline);
+    deadline = opaque_value(other.deadline);
   }
 
   /// A wait whose point in time has come is no reason to continue without suspension: one batch a

@@ -13,11 +13,11 @@
 #include <utility>
 
 #include <beck/detail/block.hpp>
-#include <beck/detail/late.hpp>
+#include <beck/detail/deferred_init.hpp>
+#include <beck/detail/opaque_value.hpp>
 #include <beck/detail/queue_entry.hpp>
 #include <beck/detail/ref_count.hpp>
 #include <beck/detail/runner.hpp>
-#include <beck/detail/unfused.hpp>
 
 namespace beck {
 
@@ -90,29 +90,29 @@ struct executor_table {
 };
 
 /// The caller inside an executor, if it is or may be at once, for as long as this lives.
-class executor_visit {
+class executor_entry {
  public:
-  executor_visit(const executor_table* table, void* self) noexcept
+  executor_entry(const executor_table* table, void* self) noexcept
       : inside_(table->running_here(self)) {
     if (inside_ || table->enter == nullptr || !table->enter(self)) return;
     inside_ = true;
     table_ = table;
     self_ = self;
-    enclosure_.emplace(*runner::current(), self);
+    frame_.emplace(*runner::current(), self);
   }
-  ~executor_visit() {
-    if (!enclosure_) return;
-    enclosure_.reset();
+  ~executor_entry() {
+    if (!frame_) return;
+    frame_.reset();
     table_->leave(self_);
   }
-  executor_visit(const executor_visit&) = delete;
-  executor_visit& operator=(const executor_visit&) = delete;
+  executor_entry(const executor_entry&) = delete;
+  executor_entry& operator=(const executor_entry&) = delete;
 
   explicit operator bool() const noexcept { return inside_; }
 
  private:
   bool inside_;
-  late<runner::enclosure> enclosure_;  // of what enter() was called for
+  deferred_init<runner::executor_frame> frame_;  // of what enter() was called for
   const executor_table* table_;
   void* self_;
 };
@@ -167,7 +167,7 @@ class any_io_executor {
   any_io_executor(E executor);
 
   any_io_executor(const any_io_executor& other) noexcept
-      : table_(detail::unfused(other.table_)), self_(detail::unfused(other.self_)) {
+      : table_(detail::opaque_value(other.table_)), self_(detail::opaque_value(other.self_)) {
     retain();
   }
   any_io_executor(any_io_executor&& other) noexcept

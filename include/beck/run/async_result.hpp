@@ -104,7 +104,7 @@ template <class ExpectedSignature, class GivenToken>
 void refuse_token() {
   static_assert(is_possible<ExpectedSignature, GivenToken>,
                 "the last argument must be a completion token, or a handler that can be moved and "
-                "be called with what the operation gives: the ExpectedSignature of refuse_token");
+                "called with the operation's results: the ExpectedSignature of refuse_token");
 }
 
 }  // namespace functions

@@ -3,7 +3,7 @@
 // result is stored in the awaiting frame; nothing is allocated for it.
 #pragma once
 
-#include <beck/detail/late.hpp>
+#include <beck/detail/deferred_init.hpp>
 #include <beck/detail/launch.hpp>
 #include <beck/detail/result_slot.hpp>
 #include <beck/run/async_result.hpp>
@@ -52,7 +52,7 @@ class [[nodiscard]] deferred_operation<void(A...), Throwing, Launch> {
   friend class deferred_operation;
 
   Launch launch_;
-  late<awaiting_slot<A...>> slot_;
+  deferred_init<awaiting_slot<A...>> slot_;
 };
 
 namespace functions {

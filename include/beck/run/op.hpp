@@ -143,7 +143,7 @@ class op<Derived, void(A...)> : public detail::result_slot<A...> {
   static constexpr bool has_cancel() noexcept {
     constexpr bool declared = requires(Derived& d) { d.cancel(); };
     static_assert(!declared || carries_error,
-                  "an operation with cancel() gives an error_code first");
+                  "an operation with cancel() completes with an error_code first");
     return declared;
   }
 
@@ -230,7 +230,7 @@ class op_callback final : public Op {
       }
     } catch (...) {
       self->sever();
-      if (counted) self->settle();
+      if (counted) self->end_work();
       discard(self);
       throw;
     }

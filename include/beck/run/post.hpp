@@ -5,7 +5,7 @@
 #pragma once
 
 #include <beck/base/assert.hpp>
-#include <beck/detail/hop.hpp>
+#include <beck/detail/schedule_operation.hpp>
 
 namespace beck {
 
@@ -47,7 +47,7 @@ template <native_executor E, class F>
 /// Calls `function` now if that may be inside `executor`, else queues it there.
 template <native_executor E, class F>
 void call_or_post(const E& executor, F&& function) {
-  const executor_visit inside(executor.table(), executor.target());
+  const executor_entry inside(executor.table(), executor.target());
   if (inside) {
     static_cast<void>(static_cast<F&&>(function)());
   } else {
@@ -92,9 +92,9 @@ class to_associated {
 
 /// Starts a hop with a handler instead of a coroutine.
 template <>
-struct callback_start<hop_operation> {
+struct callback_start<schedule_operation> {
   template <class F>
-  static void start(hop_operation&& op, F&& function) {
+  static void start(schedule_operation&& op, F&& function) {
     using callable = std::decay_t<F>;
     if constexpr (has_associated_executor<callable>) {
       const any_io_executor through =
@@ -107,7 +107,9 @@ struct callback_start<hop_operation> {
       go(op.through(), op.may_skip(), static_cast<F&&>(function));
     }
   }
-  static const any_io_executor& executor(const hop_operation& op) noexcept { return op.through(); }
+  static const any_io_executor& executor(const schedule_operation& op) noexcept {
+    return op.through();
+  }
 
  private:
   template <class F>
@@ -166,7 +168,7 @@ template <detail::execution_place P, detail::nullary_token T>
   if constexpr (detail::plain_handler<std::decay_t<T>, void()>) {
     detail::post_function(detail::native_executor_at(where), static_cast<T&&>(token));
   } else {
-    return detail::launch(detail::hop_operation(detail::executor_at(where), false),
+    return detail::launch(detail::schedule_operation(detail::executor_at(where), false),
                           static_cast<T&&>(token));
   }
 }
@@ -174,8 +176,8 @@ template <detail::execution_place P, detail::nullary_token T>
 /// Afterwards the coroutine continues on its own executor. In a scope that was stopped before, the
 /// await throws io_error (operation_aborted, timeout).
 template <detail::execution_place P>
-detail::hop_operation post(P&& where) {
-  return detail::hop_operation(detail::executor_at(where), false);
+detail::schedule_operation post(P&& where) {
+  return detail::schedule_operation(detail::executor_at(where), false);
 }
 
 /// Refuses, at compile time, an argument that is no token.
@@ -191,8 +193,8 @@ auto defer(P&& where, T&& token) {
 }
 /// As post(where).
 template <detail::execution_place P>
-detail::hop_operation defer(P&& where) {
-  return detail::hop_operation(detail::executor_at(where), false);
+detail::schedule_operation defer(P&& where) {
+  return detail::schedule_operation(detail::executor_at(where), false);
 }
 
 /// Runs the callable inside this call if the caller already is inside `where`, or `where` is an
@@ -202,15 +204,15 @@ auto dispatch(P&& where, T&& token) {
   if constexpr (detail::plain_handler<std::decay_t<T>, void()>) {
     detail::call_or_post(detail::native_executor_at(where), static_cast<T&&>(token));
   } else {
-    return detail::launch(detail::hop_operation(detail::executor_at(where), true),
+    return detail::launch(detail::schedule_operation(detail::executor_at(where), true),
                           static_cast<T&&>(token));
   }
 }
 /// Waits as post(where), but not if the caller already is inside `where` and the budget allows to
 /// go on.
 template <detail::execution_place P>
-detail::hop_operation dispatch(P&& where) {
-  return detail::hop_operation(detail::executor_at(where), true);
+detail::schedule_operation dispatch(P&& where) {
+  return detail::schedule_operation(detail::executor_at(where), true);
 }
 
 namespace detail {
@@ -261,7 +263,7 @@ auto dispatch(T&& token) {
 /// Runs `function` as dispatch().
 template <class F>
 void any_io_executor::execute(F&& function) const {
-  detail::start_callback(detail::hop_operation(*this, true), static_cast<F&&>(function));
+  detail::start_callback(detail::schedule_operation(*this, true), static_cast<F&&>(function));
 }
 
 }  // namespace beck

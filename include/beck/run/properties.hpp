@@ -94,7 +94,7 @@ class configured_executor {
 
   template <class F>
   void execute(F&& function) const {
-    detail::start_callback(hop_operation(inner_, !NeverBlocks), static_cast<F&&>(function));
+    detail::start_callback(schedule_operation(inner_, !NeverBlocks), static_cast<F&&>(function));
   }
 
   void on_work_started() const noexcept { inner_.on_work_started(); }

@@ -79,10 +79,10 @@ io_op* blocking_pool::withdraw_any() noexcept {
   return line_.remove_any();
 }
 
-bool blocking_pool::settle(std::int64_t deadline) noexcept {
+bool blocking_pool::wait_until_idle(std::int64_t deadline) noexcept {
   const std::chrono::steady_clock::time_point until{std::chrono::nanoseconds(deadline)};
   std::unique_lock lock(mutex_);
-  abandoned_ = !settled_.wait_until(lock, until, [this] { return line_.performed() == 0; });
+  abandoned_ = !all_ended_.wait_until(lock, until, [this] { return line_.performed() == 0; });
   return !abandoned_;
 }
 
@@ -104,7 +104,7 @@ void blocking_pool::serve(io_op*& mine) noexcept {
     line_.end(op);
     // With the lock held: a forked child finds the operation either here or in the mailbox.
     jobs_.performed(op, result);
-    if (line_.performed() == 0) settled_.notify_all();
+    if (line_.performed() == 0) all_ended_.notify_all();
   }
 }
 

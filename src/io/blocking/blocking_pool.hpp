@@ -28,14 +28,14 @@ class blocking_pool final : public blocking_jobs {
   int submit(io_op& op) noexcept override;
   bool withdraw(io_op& op) noexcept override;
   io_op* withdraw_any() noexcept override;
-  bool settle(std::int64_t deadline) noexcept override;
+  bool wait_until_idle(std::int64_t deadline) noexcept override;
 
   /// In a forked child, which has none of the threads: calls `end(io_op&)` for each operation that
   /// the parent's pool had at the time of the fork. If one of its threads held the lock at that
   /// moment, the state of the operations is unknown, and they are lost. The child must not destroy
   /// the pool.
   template <class End>
-  void leave_to_parent(End&& end) noexcept {
+  void after_fork_in_child(End&& end) noexcept {
     if (!mutex_.try_lock()) return;
     for (io_op* op : performed_) {
       if (op != nullptr) end(*op);
@@ -51,7 +51,7 @@ class blocking_pool final : public blocking_jobs {
   system& sys_;
   std::mutex mutex_;  // protects all members below
   std::condition_variable work_;
-  std::condition_variable settled_;
+  std::condition_variable all_ended_;
   job_line line_;
   unsigned idle_ = 0;  // threads that wait for work, or were woken and have not taken any yet
   bool ending_ = false;

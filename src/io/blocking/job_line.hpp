@@ -19,13 +19,13 @@ class job_line {
   static constexpr unsigned jobs_at_once_max = 4;
 
   void push(io_op& op) noexcept {
-    lane& mine = lane_of(op);
+    service_class& mine = class_of(op);
     mine.waiting.push(&op);
     ++mine.waits;
   }
   /// Removes a queued operation. Returns false if `op` is not queued here.
   bool remove(io_op& op) noexcept {
-    lane& mine = lane_of(op);
+    service_class& mine = class_of(op);
     const queue_entry* at = mine.waiting.front();
     while (at != nullptr && at != &op) at = at->next;
     if (at == nullptr) return false;
@@ -35,7 +35,7 @@ class job_line {
   }
   /// Removes any queued operation, and returns it; nullptr if none is queued.
   io_op* remove_any() noexcept {
-    lane& first = quick_.waits != 0 ? quick_ : jobs_;
+    service_class& first = quick_.waits != 0 ? quick_ : jobs_;
     return first.waits != 0 ? take(first) : nullptr;
   }
 
@@ -48,29 +48,31 @@ class job_line {
   io_op& begin() noexcept {
     const bool job_may = jobs_.waits != 0 && jobs_.performed < jobs_at_once_max;
     const bool job_next = job_may && (quick_.waits == 0 || jobs_.performed == 0);
-    lane& next = job_next ? jobs_ : quick_;
+    service_class& next = job_next ? jobs_ : quick_;
     ++next.performed;
     return *take(next);
   }
-  void end(const io_op& op) noexcept { --lane_of(op).performed; }
+  void end(const io_op& op) noexcept { --class_of(op).performed; }
   unsigned performed() const noexcept { return quick_.performed + jobs_.performed; }
 
  private:
-  /// One of the two queues.
-  struct lane {
+  /// One of the two queues, with the number of its operations that are performed.
+  struct service_class {
     entry_queue waiting;
     unsigned waits = 0;
     unsigned performed = 0;
   };
 
-  lane& lane_of(const io_op& op) noexcept { return op.kind == op_kind::job ? jobs_ : quick_; }
-  static io_op* take(lane& from) noexcept {
+  service_class& class_of(const io_op& op) noexcept {
+    return op.kind == op_kind::job ? jobs_ : quick_;
+  }
+  static io_op* take(service_class& from) noexcept {
     --from.waits;
     return static_cast<io_op*>(from.waiting.pop());
   }
 
-  lane quick_;
-  lane jobs_;
+  service_class quick_;
+  service_class jobs_;
 };
 
 }  // namespace beck::detail

@@ -115,7 +115,7 @@ void loop_jobs::cancel_all() noexcept {
 
 bool loop_jobs::reap(std::int64_t deadline) noexcept {
   if (taker_ == nullptr) return true;
-  if (!taker_->settle(deadline)) {
+  if (!taker_->wait_until_idle(deadline)) {
     static_cast<void>(pool_.release());
     taker_ = nullptr;
     return false;
@@ -129,9 +129,9 @@ void loop_jobs::end_threads() noexcept {
   pool_.reset();
 }
 
-void loop_jobs::leave_to_parent() noexcept {
+void loop_jobs::after_fork_in_child() noexcept {
   if (pool_ == nullptr) return;
-  pool_->leave_to_parent([this](io_op& op) {
+  pool_->after_fork_in_child([this](io_op& op) {
     op.result = -ECANCELED;
     finish(op);
   });

@@ -30,7 +30,7 @@ class blocking_jobs {
   /// Waits until no operation is being performed; then all results are in the mailbox. Returns
   /// false if `deadline` has passed; threads that are still inside a call do not touch the loop
   /// afterwards.
-  virtual bool settle(std::int64_t deadline) noexcept = 0;
+  virtual bool wait_until_idle(std::int64_t deadline) noexcept = 0;
 };
 
 // --- the call behind each kind of blocking operation ---------------------------------------------
@@ -78,7 +78,7 @@ class loop_jobs {
   void end_threads() noexcept;
   /// In a forked child, in which the pool's threads do not exist: cancels the operations that the
   /// parent's pool had.
-  void leave_to_parent() noexcept;
+  void after_fork_in_child() noexcept;
 
  private:
   blocking_jobs* taker() noexcept;

@@ -20,7 +20,7 @@ struct descriptor;
 class virtual_threads;
 
 /// How a turn of the driver may wait.
-enum class turn_mode : std::uint8_t {
+enum class poll_mode : std::uint8_t {
   busy,   ///< work is queued: enter the kernel only if there is a reason
   drain,  ///< nothing is queued, do not wait: find everything that is ready now
   wait,   ///< nothing is queued: wait for the first event or the deadline
@@ -67,7 +67,7 @@ class driver {
 
   /// One visit to the kernel: hands over what is prepared, collects what has happened. `deadline`
   /// (steady clock, nanoseconds; INT64_MAX: none) bounds waiting.
-  virtual void turn(turn_mode mode, std::int64_t deadline) noexcept = 0;
+  virtual void poll(poll_mode mode, std::int64_t deadline) noexcept = 0;
 
   /// Asks the kernel to end whatever it has, for shutting down.
   virtual void cancel_everything() noexcept = 0;
@@ -75,7 +75,7 @@ class driver {
   /// This process is a child of fork: what the kernel has is the parent's. Ends what is listed with
   /// ECANCELED; from now on nothing is in flight, and only attach() and detach() are called, which
   /// do nothing.
-  virtual void leave_to_parent() noexcept {}
+  virtual void after_fork_in_child() noexcept {}
   /// The same, but nothing of the driver may be in order: closes what it has open, and does nothing
   /// else. It is never destroyed.
   virtual void close_handles() noexcept {}

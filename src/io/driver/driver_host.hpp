@@ -61,7 +61,7 @@ class driver_host {
   const readiness_rules& rules() const noexcept { return rules_; }
   bool is_shared() const noexcept { return is_shared_; }
   /// Whether this process forked off the one that made the loop.
-  bool inherited() const noexcept { return forks_ != known_fork_count(); }
+  bool is_forked_copy() const noexcept { return forks_ != known_fork_count(); }
 
  protected:
   driver_host(io_loop& loop, bool shared, bool learns) noexcept
@@ -93,7 +93,7 @@ class descriptor_lock {
   /// Waits for the lock; not in a child of fork, which has one thread: the owner is in the parent.
   static void acquire(const driver_host& host, descriptor& d) noexcept {
     while (!d.lock.try_lock()) {
-      if (host.inherited()) return;
+      if (host.is_forked_copy()) return;
       d.lock.wait();
     }
   }

@@ -53,16 +53,16 @@ void readiness_driver::cancel(io_op& op) noexcept {
   host_.finish(op, -ECANCELED);
 }
 
-void readiness_driver::leave_to_parent() noexcept {
+void readiness_driver::after_fork_in_child() noexcept {
   const auto end = [this](io_op& op) { host_.finish(op, -ECANCELED); };
   due_.take(end);
   fresh_.take(end);
 }
 
-void readiness_driver::begin_turn(turn_mode mode) noexcept {
+void readiness_driver::begin_poll(poll_mode mode) noexcept {
   attempt_due();
   due_.rotate(fresh_);
-  if (mode == turn_mode::drain) attempt_due();
+  if (mode == poll_mode::drain) attempt_due();
 }
 
 void readiness_driver::attempt_due() noexcept {

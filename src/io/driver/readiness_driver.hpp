@@ -17,7 +17,7 @@ class readiness_driver : public driver {
   void cancel(io_op& op) noexcept override;
   bool unlist(io_op& op) noexcept override { return due_.remove(op) || fresh_.remove(op); }
   void cancel_everything() noexcept override {}
-  void leave_to_parent() noexcept override;
+  void after_fork_in_child() noexcept override;
   unsigned in_flight() const noexcept override { return 0; }
 
  protected:
@@ -31,10 +31,10 @@ class readiness_driver : public driver {
 
   /// The first thing of a turn: queues late attempts of what was listed one turn ago; of everything
   /// that is listed if nothing else is going to happen.
-  void begin_turn(turn_mode mode) noexcept;
+  void begin_poll(poll_mode mode) noexcept;
   bool has_due() const noexcept { return !due_.empty(); }
   bool has_listed() const noexcept { return !due_.empty() || !fresh_.empty(); }
-  /// Queues late attempts of what begin_turn() has left for the next turn.
+  /// Queues late attempts of what begin_poll() has left for the next turn.
   void attempt_due() noexcept;
   /// The kernel has reported events of `d`.
   void note(descriptor& d, unsigned events) noexcept;

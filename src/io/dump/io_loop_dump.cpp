@@ -14,10 +14,10 @@ namespace beck::detail {
 namespace {
 
 /// The command to print, and the place where the requesting thread waits.
-class dump_order : public loop_order {
+class dump_order : public loop_command {
  public:
   dump_order(io_loop& loop, text_sink out, std::size_t groups_max) noexcept
-      : loop_order(&print, this), loop_(loop), out_(out), groups_max_(groups_max) {}
+      : loop_command(&print, this), loop_(loop), out_(out), groups_max_(groups_max) {}
 
   void wait() {
     std::unique_lock lock(mutex_);
@@ -62,7 +62,7 @@ void io_loop::dump_from_anywhere(text_sink out, std::size_t groups_max) {
   }
   dump_order order(*this, out, groups_max);
   mail_.push(&order);
-  carry_out_orders();
+  carry_out_commands();
   order.wait();
 }
 

@@ -111,7 +111,7 @@ task_dump::task_dump(io_loop& loop) noexcept
 // --- counting ------------------------------------------------------------------------------------
 
 void task_dump::collect() noexcept {
-  loop_.each_queued([](queue_entry& entry) noexcept { dump_access::note_hop(entry); });
+  loop_.each_queued([](queue_entry& entry) noexcept { dump_access::note_scheduled(entry); });
   loop_.trees().each([this](const owned_tree& tree) noexcept { collect_tree(tree); });
   loop_.each_queued([this](queue_entry& entry) noexcept {
     if (const task_root* const root = dump_access::starts(entry)) {

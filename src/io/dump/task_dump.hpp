@@ -17,7 +17,7 @@ namespace beck::detail {
 
 class io_loop;
 
-/// One dump. Thread: the runner of the loop.
+/// The dump of one loop. Thread: the runner of the loop.
 class task_dump {
  public:
   /// Most join points around a task. Tasks below more of them are left out, and the dump says so.

@@ -132,10 +132,10 @@ class op_engine : public driver_host {
   /// Disarms the deadline of `d`.
   virtual void disarm(descriptor& d) noexcept = 0;
   /// In a child of fork: gives up all that the kernel has.
-  virtual void give_up_what_the_kernel_has() noexcept = 0;
-  void leave_to_parent() noexcept {
-    if (inherited() && !left_to_parent_) [[unlikely]]
-      give_up_what_the_kernel_has();
+  virtual void give_up_kernel_state() noexcept = 0;
+  void after_fork_in_child() noexcept {
+    if (is_forked_copy() && !left_to_parent_) [[unlikely]]
+      give_up_kernel_state();
   }
 
   // --- what the engine does for its loop
@@ -154,7 +154,7 @@ class op_engine : public driver_host {
   std::unique_ptr<driver> driver_;
   // The threads of a shared loop read it all the time; what they write is in other lines.
   const std::unique_ptr<shared_runners> shared_;  // null: exclusive
-  std::unique_ptr<lease_pool, lease_pool::let_go> leases_;
+  std::unique_ptr<lease_pool, lease_pool::releaser> leases_;
   accept_pause accepts_;
   descriptor no_descriptor_;
   loop_jobs jobs_;
@@ -209,9 +209,9 @@ class op_engine : public driver_host {
   void open_locked(descriptor& d, int fd, descriptor_nature nature) noexcept;
   void open_file_locked(descriptor& d, int fd) noexcept;
   void close_now(descriptor& d) noexcept;
-  void expect_untried(descriptor& d) noexcept;
-  void let_go(descriptor& d) noexcept;
-  void take_again(descriptor& d) noexcept;
+  void wait_until_untried(descriptor& d) noexcept;
+  void unlock_all(descriptor& d) noexcept;
+  void relock_all(descriptor& d) noexcept;
 };
 
 /// The lock of a shared loop. Who has it is the runner.

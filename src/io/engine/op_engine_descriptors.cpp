@@ -34,10 +34,10 @@ void op_engine::open_locked(descriptor& d, int fd, descriptor_nature nature) noe
 }
 
 void op_engine::close(descriptor& d) noexcept {
-  leave_to_parent();
+  after_fork_in_child();
   const descriptor_lock held(*this, d);
   disarm(d);
-  expect_untried(d);
+  wait_until_untried(d);
   if (is_closing(d)) return;
   if (d.fd >= 0 || d.files != nullptr) {  // a file may be on its way into it
     advance(d, slot_event::detach);       // what ends at once may be the last of it
@@ -74,9 +74,9 @@ void op_engine::close_if_idle(descriptor& d) noexcept {
 }
 
 int op_engine::release(descriptor& d) noexcept {
-  leave_to_parent();
+  after_fork_in_child();
   const descriptor_lock held(*this, d);
-  expect_untried(d);
+  wait_until_untried(d);
   if (d.fd < 0 || is_closing(d)) return -EBADF;
   advance(d, slot_event::detach);  // before what ends now: nothing keeps its direction
   abandon_all(d);

@@ -27,12 +27,12 @@ bool moves_bytes(op_kind kind) noexcept { return is_transfer(kind) || is_message
 // --- locks ---------------------------------------------------------------------------------------
 
 /// Lets go of all locks that the caller has, by whoever goes on with the same thing.
-void op_engine::let_go(descriptor& d) noexcept {
+void op_engine::unlock_all(descriptor& d) noexcept {
   d.lock.unlock();
   if (on_runner()) shared_->pause_lock();
 }
 
-void op_engine::take_again(descriptor& d) noexcept {
+void op_engine::relock_all(descriptor& d) noexcept {
   if (on_runner()) shared_->lock();
   descriptor_lock::acquire(*this, d);
 }
@@ -62,11 +62,11 @@ std::ptrdiff_t op_engine::make_call_unlocked(io_op& op) noexcept {
     const readiness before = q.ready;
     note_not_ready(q);
     q.trying = true;
-    let_go(d);
-    shared_->meet_others();
+    unlock_all(d);
+    shared_->yield_point();
     const std::ptrdiff_t r = perform(*system_, op);
-    shared_->meet_others();
-    take_again(d);
+    shared_->yield_point();
+    relock_all(d);
     where.refill();  // others have spent it if it is the loop's
     where.charge(runner::budget_per_entry - budget_left);
     q.trying = false;
@@ -79,21 +79,21 @@ std::ptrdiff_t op_engine::make_call_unlocked(io_op& op) noexcept {
 }
 
 /// Until nobody tries anything on `d`. Requires both locks, and lets go of them meanwhile.
-void op_engine::expect_untried(descriptor& d) noexcept {
+void op_engine::wait_until_untried(descriptor& d) noexcept {
   const auto is_tried = [&d] {
     return d.queue[direction_in].trying || d.queue[direction_out].trying;
   };
-  while (is_tried() && !inherited() && !planted(planted_bug::hasty_close)) {
-    let_go(d);
+  while (is_tried() && !is_forked_copy() && !planted(planted_bug::hasty_close)) {
+    unlock_all(d);
     shared_->yield();
-    take_again(d);
+    relock_all(d);
   }
 }
 
 // --- starting ------------------------------------------------------------------------------------
 
 void op_engine::start_shared(io_op& op) noexcept {
-  if (!on_runner()) shared_->meet_others();  // others would wait for the lock for ever
+  if (!on_runner()) shared_->yield_point();  // others would wait for the lock for ever
   if (!has_direction(op.kind)) {
     start_locked(op);
     return;

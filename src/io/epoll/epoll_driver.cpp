@@ -100,22 +100,22 @@ void epoll_driver::count_parked(int change) noexcept {
   }
 }
 
-void epoll_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
-  begin_turn(mode);
-  if (mode != turn_mode::drain && host_.has_queued()) mode = turn_mode::busy;
+void epoll_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
+  begin_poll(mode);
+  if (mode != poll_mode::drain && host_.has_queued()) mode = poll_mode::busy;
 
-  if (mode == turn_mode::busy) {  // there is no flag to look at: ask now and then
+  if (mode == poll_mode::busy) {  // there is no flag to look at: ask now and then
     const std::int64_t now = host_.sys().now();
-    const std::int64_t busy_ns = host_.is_shared() ? shared_visit_ns : busy_visit_ns;
+    const std::int64_t busy_ns = host_.is_shared() ? shared_poll_ns : busy_visit_ns;
     // While nothing waits for an event, speculation finds the data, and edges coalesce until they
     // are asked for.
     const bool idle = parked_.load(std::memory_order_relaxed) == 0;
-    if (now - last_visit_ < (idle ? idle_visit_ns : busy_ns)) return;
-    last_visit_ = now;
+    if (now - last_poll_ < (idle ? idle_poll_ns : busy_ns)) return;
+    last_poll_ = now;
     collect(0, 0);
-  } else if (mode == turn_mode::drain || has_due()) {
+  } else if (mode == poll_mode::drain || has_due()) {
     collect(0, 0);
-    if (mode == turn_mode::wait && !host_.has_queued()) attempt_due();
+    if (mode == poll_mode::wait && !host_.has_queued()) attempt_due();
   } else if (host_.mail().sleep()) {
     collect(-1, deadline);
     host_.mail().awake();

@@ -24,7 +24,7 @@ class epoll_driver final : public readiness_driver {
   ~epoll_driver() override;
 
   bool detach(descriptor& d) noexcept override;
-  void turn(turn_mode mode, std::int64_t deadline) noexcept override;
+  void poll(poll_mode mode, std::int64_t deadline) noexcept override;
   void close_handles() noexcept override;
   int wake_handle() const noexcept override { return wake_fd_; }
   backend kind() const noexcept override { return backend::epoll; }
@@ -35,9 +35,9 @@ class epoll_driver final : public readiness_driver {
   /// Visits to the kernel while work is queued: not more often than this.
   static constexpr std::int64_t busy_visit_ns = 100'000;
   /// The same of a shared loop: what other processors' sockets have to say is dear.
-  static constexpr std::int64_t shared_visit_ns = 200'000;
+  static constexpr std::int64_t shared_poll_ns = 200'000;
   /// The same while no operation is parked: only speculated reads are outstanding.
-  static constexpr std::int64_t idle_visit_ns = 1'000'000;
+  static constexpr std::int64_t idle_poll_ns = 1'000'000;
   static constexpr std::size_t events_first = 256;
   static constexpr std::size_t events_max = 16384;
 
@@ -52,7 +52,7 @@ class epoll_driver final : public readiness_driver {
   int epoll_fd_ = -1;
   int wake_fd_ = -1;
   bool nanoseconds_ = true;  // epoll_pwait2 exists
-  std::int64_t last_visit_ = 0;
+  std::int64_t last_poll_ = 0;
   std::atomic<int> parked_{0};  // operations that only an event can wake
   std::vector<epoll_event> events_;
 };

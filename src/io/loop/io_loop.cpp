@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include <beck/detail/alarmed_operation.hpp>
-#include <beck/detail/late.hpp>
+#include <beck/detail/deferred_init.hpp>
+#include <beck/detail/timed_operation.hpp>
 
 #include "io/driver/driver.hpp"
 #include "io/shared/virtual_threads.hpp"
@@ -19,12 +19,12 @@ using namespace detail;
 
 /// Whoever runs the loop, one at a time. Construction throws std::logic_error if there is one
 /// already.
-class io_loop::slot {
+class io_loop::run_guard {
  public:
-  explicit slot(io_loop& loop);
-  ~slot();
-  slot(const slot&) = delete;
-  slot& operator=(const slot&) = delete;
+  explicit run_guard(io_loop& loop);
+  ~run_guard();
+  run_guard(const run_guard&) = delete;
+  run_guard& operator=(const run_guard&) = delete;
 
   bool nested() const noexcept { return nested_; }
 
@@ -32,10 +32,10 @@ class io_loop::slot {
   io_loop& loop_;
   bool nested_;  // a handler polls its own context
   std::uint64_t delivered_max_;
-  late<runner::binding> bound_;
+  deferred_init<runner::binding> bound_;
 };
 
-io_loop::slot::slot(io_loop& loop)
+io_loop::run_guard::run_guard(io_loop& loop)
     : loop_(loop), nested_(loop.on_runner()), delivered_max_(loop.runner_.delivered_max) {
   if (!nested_) loop.expect_own_process();
   bound_.emplace(loop.runner_);
@@ -47,45 +47,47 @@ io_loop::slot::slot(io_loop& loop)
   if (!nested_) loop_.mail_.run_by(mailbox_parts::this_thread());
 }
 
-io_loop::slot::~slot() {
+io_loop::run_guard::~run_guard() {
   // What was asked of the run() around this one, and stop() ends both.
   loop_.runner_.delivered_max = loop_.stopped() ? 0 : delivered_max_;
   if (nested_) return;
   loop_.mail_.run_by(nullptr);
   bound_.reset();  // it is not the runner any more
   loop_.slot_.leave();
-  loop_.carry_out_orders();
+  loop_.carry_out_commands();
 }
 
 std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool blocking) {
   if (shared_ != nullptr) return shared_->run(handlers, deadline, blocking);
-  const slot running(*this);
+  const run_guard running(*this);
   const std::uint64_t before = runner_.counters.delivered;
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
   runner_.delivered_max = most;
   runner_.read_at = system_->now();
-  std::uint64_t hops_max = UINT64_MAX;
+  std::uint64_t entries_run_max = UINT64_MAX;
   if (deadline != no_deadline && runner_.read_at >= deadline) {
-    hops_max = counters_.hops + generation_entries_max;  // it is poll(), but handlers may post more
+    entries_run_max =
+        counters_.entries_run + batch_entries_max;  // it is poll(), but handlers may post more
     blocking = false;
     deadline = no_deadline;
   }
   bool looked = false;
   while (!stopped()) {
-    ++counters_.turns;
+    ++counters_.iterations;
     take_mail();
-    const bool visit_due = generation_over_ && entries_since_visit_ >= generation_entries_min;
-    if (!visit_due) run_generation(most);
+    const bool poll_due = batch_over_ && entries_since_poll_ >= batch_entries_min;
+    if (!poll_due) run_batch(most);
     if (stopped() || runner_.counters.delivered >= most) break;
     expire_timers();
-    if (counters_.hops >= hops_max) break;
+    if (counters_.entries_run >= entries_run_max) break;
     if (deadline != no_deadline && system_->now() >= deadline) {
-      if (!looked) visit(turn_mode::drain, 0);  // else handlers that take all the time starve I/O
+      if (!looked)
+        poll_kernel(poll_mode::drain, 0);  // else handlers that take all the time starve I/O
       break;
     }
     if (!queue_.empty()) {
-      if (generation_over_) {
-        visit(turn_mode::busy, 0);
+      if (batch_over_) {
+        poll_kernel(poll_mode::busy, 0);
         looked = true;
       }
       continue;
@@ -98,9 +100,9 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
     looked = true;
     if (blocking) {
       const std::int64_t until = std::min(next_deadline(), deadline);
-      if (!busy_poll_.is_worth_it() || !poll_busily(until)) visit(turn_mode::wait, until);
+      if (!busy_poll_.is_worth_it() || !poll_busily(until)) poll_kernel(poll_mode::wait, until);
     } else {
-      visit(turn_mode::drain, 0);
+      poll_kernel(poll_mode::drain, 0);
       expire_timers();
       if (queue_.empty() && mail_.empty()) break;
     }
@@ -115,7 +117,7 @@ bool io_loop::poll_busily(std::int64_t deadline) noexcept {
   const std::int64_t end = std::min<std::int64_t>(
       (duration(begin) + duration(busy_poll_.ns_max())).nanoseconds(), deadline);
   for (std::int64_t now = begin; now < end; now = system_->now()) {
-    visit(turn_mode::drain, 0);
+    poll_kernel(poll_mode::drain, 0);
     if (queue_.empty() && mail_.empty() && !stopped()) continue;
     ++counters_.spin_hits;
     busy_poll_.hit();
@@ -128,60 +130,60 @@ bool io_loop::poll_busily(std::int64_t deadline) noexcept {
 std::size_t io_loop::step(std::size_t handlers) {
   if (virtual_threads* const threads = driver_->threads(); threads != nullptr)
     return threads->step();
-  const slot running(*this);
+  const run_guard running(*this);
   const std::uint64_t before = runner_.counters.delivered;
   runner_.delivered_max = before + handlers;
   runner_.read_at = system_->now();
-  ++counters_.turns;
+  ++counters_.iterations;
   take_mail();
   expire_timers();
-  const bool visit_due = generation_over_ && entries_since_visit_ >= generation_entries_min;
-  if (!visit_due) run_generation(before + handlers);
+  const bool poll_due = batch_over_ && entries_since_poll_ >= batch_entries_min;
+  if (!poll_due) run_batch(before + handlers);
   if (stopped()) return runner_.counters.delivered - before;
   if (queue_.empty() && mail_.empty()) {
-    visit(turn_mode::drain, 0);
-  } else if (generation_over_ && !queue_.empty()) {
-    visit(turn_mode::busy, 0);
+    poll_kernel(poll_mode::drain, 0);
+  } else if (batch_over_ && !queue_.empty()) {
+    poll_kernel(poll_mode::busy, 0);
   }
   return runner_.counters.delivered - before;
 }
 
-void io_loop::run_generation(std::uint64_t delivered_max) {
+void io_loop::run_batch(std::uint64_t delivered_max) {
   std::int64_t started = 0;
   for (unsigned n = 1; !queue_.empty(); ++n) {
-    if (n > generation_entries_max || (n > generation_entries_min && generation_over_)) break;
+    if (n > batch_entries_max || (n > batch_entries_min && batch_over_)) break;
     queue_entry* entry = queue_.pop();
-    ++counters_.hops;
-    ++entries_since_visit_;
+    ++counters_.entries_run;
+    ++entries_since_poll_;
     runner_.run(entry);
     if (stopped() || runner_.counters.delivered >= delivered_max) break;
-    if (n % generation_entries_min != 0) continue;
+    if (n % batch_entries_min != 0) continue;
     const std::int64_t now = system_->now();  // short generations never read the clock
     runner_.read_at = now;
     if (started == 0) started = now;
-    if (now - started > generation_ns_max) break;
+    if (now - started > batch_ns_max) break;
   }
 }
 
-void io_loop::visit(turn_mode mode, std::int64_t deadline) noexcept {
+void io_loop::poll_kernel(poll_mode mode, std::int64_t deadline) noexcept {
   expect_own_process();
-  driver_->turn(mode, deadline);
-  if (mode != turn_mode::busy) runner_.read_at = system_->now();  // it may have slept
-  entries_since_visit_ = 0;
-  if (!generation_over_ || queue_.empty()) return;
-  generation_over_ = false;
-  queue_.push(&generation_mark_);
+  driver_->poll(mode, deadline);
+  if (mode != poll_mode::busy) runner_.read_at = system_->now();  // it may have slept
+  entries_since_poll_ = 0;
+  if (!batch_over_ || queue_.empty()) return;
+  batch_over_ = false;
+  queue_.push(&batch_mark_);
 }
 
 void io_loop::take_mail() noexcept {
-  leave_to_parent();  // first: in a child of fork nothing of the mail may start
+  after_fork_in_child();  // first: in a child of fork nothing of the mail may start
   if (!mail_.has_mail()) return;
   entry_queue mail;
   counters_.mail += mail_.take(mail);
   while (!mail.empty()) {
     queue_entry* entry = mail.pop();
-    if (entry->run == &start_entry || entry->run == &operation_alarm::start_entry ||
-        entry->run == &loop_jobs::performed_entry || entry->run == &loop_order::run_order) {
+    if (entry->run == &start_entry || entry->run == &operation_deadline::start_entry ||
+        entry->run == &loop_jobs::performed_entry || entry->run == &loop_command::run_command) {
       // Runs no user code: at once, in the order of the mail.
       entry->run(entry, &runner_);
     } else {
@@ -190,7 +192,7 @@ void io_loop::take_mail() noexcept {
   }
 }
 
-void io_loop::carry_out_orders() noexcept {
+void io_loop::carry_out_commands() noexcept {
   // With the other side's: who sends mail and finds the slot taken, or who leaves the slot and
   // finds no mail, has come first.
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -202,8 +204,8 @@ bool io_loop::out_of_work() const noexcept {
 }
 
 /// Wakes whoever runs the loop, for what run_end says.
-void io_loop::nudge() noexcept {
-  if (!in_doubt()) mail_.push(&nudge_);  // else it would wake the parent's runner
+void io_loop::wake_runner() noexcept {
+  if (!in_doubt()) mail_.push(&wake_entry_);  // else it would wake the parent's runner
 }
 
 void io_loop::stop() noexcept {
@@ -213,14 +215,14 @@ void io_loop::stop() noexcept {
     return;
   }
   if (in_handler()) runner::current()->delivered_max = 0;
-  end_.stop([this] { nudge(); });
+  end_.stop([this] { wake_runner(); });
 }
 
 void io_loop::work(long change) noexcept {
   if (change > 0 || runs_here()) {
     end_.count_work(change);  // who is inside run() looks at it before it waits
   } else {
-    end_.end_work(change, [this] { nudge(); });
+    end_.end_work(change, [this] { wake_runner(); });
   }
 }
 

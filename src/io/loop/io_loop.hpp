@@ -29,9 +29,9 @@ class io_loop final : public op_engine {
  public:
   /// Entries of one generation that run although the kernel was asked in between, and bounds past
   /// which only timers and mail are looked at.
-  static constexpr unsigned generation_entries_min = 64;
-  static constexpr unsigned generation_entries_max = 1024;
-  static constexpr std::int64_t generation_ns_max = 100'000;
+  static constexpr unsigned batch_entries_min = 64;
+  static constexpr unsigned batch_entries_max = 1024;
+  static constexpr std::int64_t batch_ns_max = 100'000;
   static constexpr std::int64_t no_deadline = INT64_MAX;
 
   io_loop(io_context& context, const io_context::options& how);
@@ -97,20 +97,20 @@ class io_loop final : public op_engine {
   bool as_runner(Action&& action) noexcept;
   /// Orders in the mail do not wait for the next run(): if nobody runs the loop now, the caller
   /// carries them out.
-  void carry_out_orders() noexcept;
+  void carry_out_commands() noexcept;
   /// Puts an order into the mail, for the runner that kept the caller from carrying it out itself
   /// or, if that has left meanwhile, for the caller.
   void send_order(queue_entry* order) noexcept {
-    if (inherited()) [[unlikely]]
+    if (is_forked_copy()) [[unlikely]]
       return;  // nobody will ever carry it out
     mail_.push(order);
-    carry_out_orders();
+    carry_out_commands();
   }
 
   // --- a child of fork
   /// Whether another thread was inside the loop at the fork. Anything may be half changed then, for
   /// ever: as_runner() does nothing, and of what is destroyed only the descriptor is closed.
-  bool in_doubt() const noexcept { return inherited() && is_in_doubt(); }
+  bool in_doubt() const noexcept { return is_forked_copy() && is_in_doubt(); }
   void close_in_doubt(descriptor& d) noexcept;
   /// Ends a child of fork that is about to run the loop.
   void expect_own_process() const noexcept;
@@ -170,27 +170,27 @@ class io_loop final : public op_engine {
   void* log_data = nullptr;
 
  private:
-  class slot;
+  class run_guard;
   friend class shared_runners;
   friend class loop_jobs;
   friend class timer_operation;
   friend struct testing::context_seam;
 
   // --- running
-  void run_generation(std::uint64_t delivered_max);
+  void run_batch(std::uint64_t delivered_max);
   void take_mail() noexcept;
   void expire_timers() noexcept;
   bool out_of_work() const noexcept;
   bool poll_busily(std::int64_t deadline) noexcept;
-  void visit(turn_mode mode, std::int64_t deadline) noexcept;
-  void nudge() noexcept;
+  void poll_kernel(poll_mode mode, std::int64_t deadline) noexcept;
+  void wake_runner() noexcept;
 
   // --- for the engine
   void start_wait(io_op& op) noexcept override;
   void cancel_wait(io_op& op) noexcept override;
   void start_locked(io_op& op) noexcept override;
   void disarm(descriptor& d) noexcept override;
-  void give_up_what_the_kernel_has() noexcept override;
+  void give_up_kernel_state() noexcept override;
 
   // --- the end
   bool is_in_doubt() const noexcept;
@@ -216,13 +216,13 @@ class io_loop final : public op_engine {
     io_loop* loop;
   };
 
-  std::uint64_t entries_since_visit_ = 0;
-  bool generation_over_ = true;
+  std::uint64_t entries_since_poll_ = 0;
+  bool batch_over_ = true;
   timer_queue timers_;
   wall_timers wall_timers_;
   busy_poll busy_poll_;
-  loop_entry generation_mark_;
-  loop_entry nudge_;
+  loop_entry batch_mark_;
+  loop_entry wake_entry_;
   task_trees trees_;
   const executor_table& own_table_;
   io_context& context_;

@@ -34,12 +34,12 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
       no_timer_(*this, executor(), clock_kind::steady),
       no_signals_(std::make_unique<signal_state>(*this, executor())) {
   runner_.ambient = &ambient_;
-  generation_mark_.loop = this;
-  generation_mark_.run = [](queue_entry* entry, runner*) {
-    static_cast<loop_entry*>(entry)->loop->generation_over_ = true;
+  batch_mark_.loop = this;
+  batch_mark_.run = [](queue_entry* entry, runner*) {
+    static_cast<loop_entry*>(entry)->loop->batch_over_ = true;
   };
-  nudge_.loop = this;
-  nudge_.run = [](queue_entry* entry, runner*) {
+  wake_entry_.loop = this;
+  wake_entry_.run = [](queue_entry* entry, runner*) {
     static_cast<loop_entry*>(entry)->loop->end_.woken();
   };
   no_descriptor_.executor = executor();
@@ -53,8 +53,8 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
 io_loop::~io_loop() {
   if (virtual_threads* const threads = driver_->threads(); threads != nullptr) threads->recall();
   // In a child of fork nobody runs it: threads are not inherited.
-  const bool taken = inherited() || slot_.take(runner_slot::holder::runner);
-  BECK_ASSERT(taken && (inherited() || !has_threads_inside()),
+  const bool taken = is_forked_copy() || slot_.take(runner_slot::holder::runner);
+  BECK_ASSERT(taken && (is_forked_copy() || !has_threads_inside()),
               "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);
   const bool emptied = empty_out();
@@ -74,15 +74,15 @@ io_loop::~io_loop() {
   leases_.reset();
   jobs_.end_threads();
   if (!left_to_parent_) {  // else the writers are the parent's threads
-    end_.settle();
+    end_.wait_for_stragglers();
     take_mail();
-    mail_.settle(shared_ != nullptr ? shared_->owed() : 0);
+    mail_.drain_owed_wakeups(shared_ != nullptr ? shared_->owed() : 0);
   }
 }
 
 /// What outlives the context uses it after it was freed, and its users learn of it here.
 void io_loop::expect_no_objects() noexcept {
-  if (inherited()) return;  // they may be those of threads that are not here
+  if (is_forked_copy()) return;  // they may be those of threads that are not here
   const std::int64_t slots = descriptors_.in_use();
   const std::int64_t others = objects_here_ + objects_elsewhere_.load(std::memory_order_relaxed);
   if (slots == 0 && others == 0) [[likely]]
@@ -98,7 +98,7 @@ void io_loop::expect_no_objects() noexcept {
 
 bool io_loop::clear() noexcept {
   if (in_doubt()) return false;
-  const bool taken = inherited() || slot_.take(runner_slot::holder::runner);
+  const bool taken = is_forked_copy() || slot_.take(runner_slot::holder::runner);
   BECK_ASSERT(taken, "an io_context was destroyed while a thread runs it");
   const runner::binding bound(runner_);
   const bool something = !closing_ || !queue_.empty() || !mail_.empty() || !trees_.empty();
@@ -110,7 +110,7 @@ bool io_loop::clear() noexcept {
 bool io_loop::empty_out() noexcept {
   closing_ = true;
   runner_.destroys = true;
-  leave_to_parent();
+  after_fork_in_child();
   cancel_everything();
   if (!reap()) return false;
   do {
@@ -140,12 +140,12 @@ bool io_loop::reap() noexcept {
   if (left_to_parent_) return true;
   const std::int64_t give_up = (duration(system_->now()) + reap_time).nanoseconds();
   while (driver_->in_flight() != 0) {
-    driver_->turn(turn_mode::wait, give_up);
+    driver_->poll(poll_mode::wait, give_up);
     if (system_->now() >= give_up) break;
   }
   const bool performed = jobs_.reap(give_up);
   if (driver_->in_flight() != 0 || !performed) return false;
-  driver_->turn(turn_mode::drain, 0);  // what was listed has been marked as cancelled: it ends here
+  driver_->poll(poll_mode::drain, 0);  // what was listed has been marked as cancelled: it ends here
   return true;
 }
 
@@ -180,7 +180,7 @@ void io_loop::unhandled(std::exception_ptr error, const std::source_location* sp
 // change: then what is open is closed, and nothing else is touched.
 
 void io_loop::expect_own_process() const noexcept {
-  BECK_ASSERT(!inherited() || driver_->wake_handle() < 0,
+  BECK_ASSERT(!is_forked_copy() || driver_->wake_handle() < 0,
               "an io_context was run in a child of fork; it belongs to the parent");
 }
 
@@ -199,13 +199,13 @@ void io_loop::close_all_handles() noexcept {
   driver_->close_handles();
 }
 
-void io_loop::give_up_what_the_kernel_has() noexcept {
+void io_loop::give_up_kernel_state() noexcept {
   if (driver_->wake_handle() < 0) return;
   left_to_parent_ = true;
   closing_ = true;  // what the mail had at the fork, and what is started here, is cancelled
   descriptors_.each([this](descriptor& d) { give_up(d); });
-  driver_->leave_to_parent();
-  jobs_.leave_to_parent();
+  driver_->after_fork_in_child();
+  jobs_.after_fork_in_child();
 }
 
 }  // namespace beck::detail

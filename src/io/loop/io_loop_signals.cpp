@@ -11,12 +11,12 @@ namespace beck::detail {
 
 void signal_state::signalled(const signal_info& info) noexcept {
   inbox->put(info);
-  if (!noticed.exchange(true, std::memory_order_acq_rel)) loop->mail().push(&notice);
+  if (!notified.exchange(true, std::memory_order_acq_rel)) loop->mail().push(&notification);
 }
 
 void signal_state::look(void* self) noexcept {
   auto& set = *static_cast<signal_state*>(self);
-  set.noticed.exchange(false, std::memory_order_acq_rel);  // before the look: see signalled()
+  set.notified.exchange(false, std::memory_order_acq_rel);  // before the look: see signalled()
   if (set.dumps_to >= 0) [[unlikely]]
     return set.dump();
   set.deliver();

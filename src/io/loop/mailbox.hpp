@@ -14,7 +14,7 @@
 
 namespace beck::detail {
 
-/// What a mailbox is made of (base/atomics.hpp).
+/// What a mailbox is made of (base/spin_lock.hpp).
 struct mailbox_parts : real_atomics {
   using entry = queue_entry;
   using queue = entry_queue;
@@ -70,7 +70,7 @@ class basic_mailbox {
 
   /// Waits for wake-ups that posters still owe, and for those of `others` who write to the same
   /// descriptor; after it that may be closed.
-  void settle(std::uint64_t others = 0) noexcept;
+  void drain_owed_wakeups(std::uint64_t others = 0) noexcept;
 
   /// How many times a poster woke the loop.
   std::uint64_t wakeups() const noexcept { return owed_; }
@@ -142,7 +142,7 @@ void basic_mailbox<Parts>::awake() noexcept {
 }
 
 template <class Parts>
-void basic_mailbox<Parts>::settle(std::uint64_t others) noexcept {
+void basic_mailbox<Parts>::drain_owed_wakeups(std::uint64_t others) noexcept {
   if (owed_ + others != 0) Parts::drain(wake_fd_, owed_ + others);
   owed_ = 0;
 }

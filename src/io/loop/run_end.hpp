@@ -30,7 +30,7 @@ class basic_run_end {
   /// found it under way, and so did not wake anybody, is seen to have made its change.
   void woken() noexcept { pushed_.exchange(false, std::memory_order_acq_rel); }
   /// Waits for threads that are still inside stop() or end_work(); then nobody else touches it.
-  void settle() const noexcept {
+  void wait_for_stragglers() const noexcept {
     while (busy_.load(std::memory_order_acquire) != 0) Atomics::yield();
   }
 

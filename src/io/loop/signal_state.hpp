@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-#include <beck/detail/loop_order.hpp>
+#include <beck/detail/loop_command.hpp>
 #include <beck/io/signal_set.hpp>
 
 #include "base/use_check.hpp"
@@ -71,7 +71,7 @@ class io_loop;
 /// runner.
 struct signal_state final : signal_sink {
   signal_state(io_loop& where, any_io_executor how) noexcept
-      : loop(&where), executor(std::move(how)), notice(&look, this) {}
+      : loop(&where), executor(std::move(how)), notification(&look, this) {}
 
   void signalled(const signal_info& info) noexcept override;
   /// Gives signals to waits, as long as there are both.
@@ -89,9 +89,9 @@ struct signal_state final : signal_sink {
   signal_wait* last = nullptr;
   signal_state* next = nullptr;  ///< of the loop's sets with waits
   signal_state* previous = nullptr;
-  loop_order notice;                 ///< carries signals to the runner
-  std::atomic<bool> noticed{false};  ///< it is on its way; acq_rel: what was put before is seen
-  loop_order release_order{};        ///< carries the end of its object to the runner
+  loop_command notification;          ///< carries signals to the runner
+  std::atomic<bool> notified{false};  ///< it is on its way; acq_rel: what was put before is seen
+  loop_command release_order{};       ///< carries the end of its object to the runner
   use_mark used{};
 };
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <beck/base/assert.hpp>
-#include <beck/detail/loop_order.hpp>
+#include <beck/detail/loop_command.hpp>
 #include <beck/detail/timer_entry.hpp>
 #include <beck/io/timer_object.hpp>
 
@@ -34,7 +34,7 @@ struct timer_state {
   clock_kind clock;
   timer_operation* first = nullptr;  ///< oldest
   timer_operation* last = nullptr;
-  loop_order release_order{};  ///< carries the end of its object to the runner
+  loop_command release_order{};  ///< carries the end of its object to the runner
   use_mark used{};
 };
 

@@ -27,7 +27,7 @@ void drop(descriptor& d) noexcept {
   if (&d == &loop.no_descriptor()) return;
   if (loop.as_runner([&d](io_loop& l) { l.close_for_good(d); })) return;
   if (loop.in_doubt()) return loop.close_in_doubt(d);
-  d.close_order = loop_order(&close_slot, &d);
+  d.close_order = loop_command(&close_slot, &d);
   loop.send_order(&d.close_order);
 }
 
@@ -49,9 +49,9 @@ bool has_operations(io_loop& loop, descriptor& d) noexcept {
 
 /// Command that cancels the operations of a slot. It frees itself. It compares the generation
 /// because the slot may have a new owner by the time that it runs.
-struct cancel_order : loop_order {
+struct cancel_order : loop_command {
   explicit cancel_order(descriptor& slot) noexcept
-      : loop_order(&cancel_slot, this), d(&slot), generation(slot.generation) {}
+      : loop_command(&cancel_slot, this), d(&slot), generation(slot.generation) {}
 
   static void cancel_slot(void* self) noexcept {
     const cancel_order what = *static_cast<cancel_order*>(self);

@@ -35,20 +35,20 @@ class detail::io_pool_state {
 
   /// In a forked child, which has none of the threads: closes all handles and returns true. Returns
   /// false in the process that made the pool.
-  bool leave_to_parent() noexcept;
+  bool after_fork_in_child() noexcept;
 
-  std::size_t size() const noexcept { return seats_.size(); }
-  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the constructor has filled every seat
-  io_context& at(std::size_t index) noexcept { return *seats_[index].context; }
+  std::size_t size() const noexcept { return workers_.size(); }
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the constructor has filled every worker
+  io_context& at(std::size_t index) noexcept { return *workers_[index].context; }
   io_context& next() noexcept { return at(turn_.fetch_add(1, std::memory_order_relaxed) % size()); }
   void stop() noexcept;
   void join();
 
  private:
-  bool inherited() const noexcept { return forks_ != known_fork_count(); }
+  bool is_forked_copy() const noexcept { return forks_ != known_fork_count(); }
 
   /// A context of the pool and its thread.
-  struct seat {
+  struct worker {
     std::size_t index;
     std::optional<io_context> context;
     io_loop* loop = nullptr;
@@ -56,16 +56,16 @@ class detail::io_pool_state {
     std::thread thread;
   };
 
-  void live(seat& s, const io_context::options& how);
-  bool open(seat& s, const io_context::options& how);
-  void serve(seat& s);
-  bool go_on(seat& s);
-  void pass_on(seat& s);
+  void live(worker& w, const io_context::options& how);
+  bool open(worker& w, const io_context::options& how);
+  void serve(worker& w);
+  bool go_on(worker& w);
+  void pass_on(worker& w);
   void stop_all() noexcept;
   void clear_together(io_loop& loop);
   bool meet(bool vote);
 
-  std::deque<seat> seats_;
+  std::deque<worker> workers_;
   std::atomic<std::size_t> turn_{0};
   const unsigned forks_ = fork_count();
 
@@ -91,11 +91,11 @@ class detail::io_pool_state {
 /// throws its exception.
 io_pool_state::io_pool_state(std::size_t contexts, const io_context::options& how) {
   if (contexts == 0) throw std::invalid_argument("beck::io_pool: at least one context");
-  for (std::size_t i = 0; i < contexts; ++i) seats_.emplace_back().index = i;
+  for (std::size_t i = 0; i < contexts; ++i) workers_.emplace_back().index = i;
   serving_ = contexts;
-  for (seat& s : seats_) {
+  for (worker& w : workers_) {
     try {
-      s.thread = std::thread([this, &s, &how] { live(s, how); });
+      w.thread = std::thread([this, &w, &how] { live(w, how); });
     } catch (...) {
       const std::lock_guard lock(mutex_);
       failed_ = std::current_exception();
@@ -107,38 +107,38 @@ io_pool_state::io_pool_state(std::size_t contexts, const io_context::options& ho
   if (failed_ == nullptr) return;
   changed_.notify_all();
   lock.unlock();
-  for (seat& s : seats_) {
-    if (s.thread.joinable()) s.thread.join();
+  for (worker& w : workers_) {
+    if (w.thread.joinable()) w.thread.join();
   }
   std::rethrow_exception(failed_);
 }
 
 /// Body of a pool's thread. The context is made and destroyed on the thread that runs it.
-void io_pool_state::live(seat& s, const io_context::options& how) {
-  if (!open(s, how)) {
-    s.context.reset();
+void io_pool_state::live(worker& w, const io_context::options& how) {
+  if (!open(w, how)) {
+    w.context.reset();
     return;
   }
-  serve(s);
+  serve(w);
   {
     std::unique_lock lock(mutex_);
     --serving_;
     changed_.notify_all();
     changed_.wait(lock, [this] { return ending_; });
   }
-  clear_together(*s.loop);
-  s.context.reset();
+  clear_together(*w.loop);
+  w.context.reset();
 }
 
-/// Makes the context of `s` and waits for those of the other threads. Returns false if any of them
+/// Makes the context of `w` and waits for those of the other threads. Returns false if any of them
 /// could not be made; then all threads give up.
-bool io_pool_state::open(seat& s, const io_context::options& how) {
+bool io_pool_state::open(worker& w, const io_context::options& how) {
   std::exception_ptr error;
   try {
-    s.context.emplace(how);
-    s.loop = &loop_of(s.context->get_executor());
-    s.loop->work(1);
-    if (s.context->backend_in_use() == backend::sim) {
+    w.context.emplace(how);
+    w.loop = &loop_of(w.context->get_executor());
+    w.loop->work(1);
+    if (w.context->backend_in_use() == backend::sim) {
       throw std::invalid_argument("beck::io_pool: simulated contexts share one thread");
     }
   } catch (...) {
@@ -154,57 +154,58 @@ bool io_pool_state::open(seat& s, const io_context::options& how) {
 
 // --- running -------------------------------------------------------------------------------------
 
-void io_pool_state::serve(seat& s) {
+void io_pool_state::serve(worker& w) {
   do {
     try {
-      s.loop->run(SIZE_MAX, io_loop::no_deadline, true);
+      w.loop->run(SIZE_MAX, io_loop::no_deadline, true);
     } catch (...) {
-      s.loop->unhandled(std::current_exception());
+      w.loop->unhandled(std::current_exception());
     }
-  } while (go_on(s));
+  } while (go_on(w));
 }
 
 /// Returns whether the thread shall call run() again, after run() has run out of work or was
 /// stopped.
-bool io_pool_state::go_on(seat& s) {
+bool io_pool_state::go_on(worker& w) {
   const std::lock_guard lock(mutex_);
-  if (!stopping_ && joining_ && without_guard_ == s.index) pass_on(s);
+  if (!stopping_ && joining_ && without_guard_ == w.index) pass_on(w);
   if (stopping_) return false;
-  s.loop->restart();
+  w.loop->restart();
   return true;
 }
 
-/// Gives `s` its guard back and takes away the guard of the next context. Stops all contexts if
+/// Gives `w` its guard back and takes away the guard of the next context. Stops all contexts if
 /// none of them has delivered anything for a round. The caller holds the lock.
-void io_pool_state::pass_on(seat& s) {
-  const std::uint64_t delivered = s.loop->run_state().counters.delivered;
-  unchanged_ = std::exchange(s.delivered, delivered) == delivered ? unchanged_ + 1 : 0;
+void io_pool_state::pass_on(worker& w) {
+  const std::uint64_t delivered = w.loop->run_state().counters.delivered;
+  unchanged_ = std::exchange(w.delivered, delivered) == delivered ? unchanged_ + 1 : 0;
   if (unchanged_ >= size()) return stop_all();
-  s.loop->work(1);
-  without_guard_ = (s.index + 1) % size();
-  seats_[without_guard_].loop->work(-1);
+  w.loop->work(1);
+  without_guard_ = (w.index + 1) % size();
+  workers_[without_guard_].loop->work(-1);
 }
 
 void io_pool_state::stop_all() noexcept {
   stopping_ = true;
-  for (seat& s : seats_) s.loop->stop();
+  for (worker& w : workers_) w.loop->stop();
 }
 
 void io_pool_state::stop() noexcept {
-  if (inherited()) return;
+  if (is_forked_copy()) return;
   const std::lock_guard lock(mutex_);
   stop_all();
 }
 
 void io_pool_state::join() {
-  for (const seat& s : seats_) {
-    BECK_ASSERT(!s.loop->on_runner(), "an io_pool was joined by a thread of its own");
+  for (const worker& w : workers_) {
+    BECK_ASSERT(!w.loop->on_runner(), "an io_pool was joined by a thread of its own");
   }
-  BECK_ASSERT(!inherited(), "an io_pool was joined in a child of fork; it belongs to the parent");
+  BECK_ASSERT(!is_forked_copy(),
+              "an io_pool was joined in a child of fork; it belongs to the parent");
   std::unique_lock lock(mutex_);
   if (!joining_ && !stopping_) {
     joining_ = true;
-    seats_.front().loop->work(-1);
+    workers_.front().loop->work(-1);
   }
   changed_.wait(lock, [this] { return serving_ == 0; });
 }
@@ -218,12 +219,12 @@ io_pool_state::~io_pool_state() {
     ending_ = true;
     changed_.notify_all();
   }
-  for (seat& s : seats_) s.thread.join();
+  for (worker& w : workers_) w.thread.join();
 }
 
-bool io_pool_state::leave_to_parent() noexcept {
-  if (!inherited()) return false;
-  for (seat& s : seats_) s.loop->close_all_handles();
+bool io_pool_state::after_fork_in_child() noexcept {
+  if (!is_forked_copy()) return false;
+  for (worker& w : workers_) w.loop->close_all_handles();
   return true;
 }
 
@@ -254,7 +255,7 @@ io_pool::io_pool() : io_pool(std::max<std::size_t>(1, std::thread::hardware_conc
 io_pool::io_pool(std::size_t contexts, const io_context::options& how)
     : state_(new io_pool_state(contexts, how)) {}
 io_pool::~io_pool() {
-  if (!state_->leave_to_parent()) delete state_;
+  if (!state_->after_fork_in_child()) delete state_;
 }
 
 std::size_t io_pool::size() const noexcept { return state_->size(); }

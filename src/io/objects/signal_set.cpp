@@ -79,14 +79,14 @@ void drop(signal_state* state) noexcept {
     free_state(state);
     return;
   }
-  state->release_order = loop_order(&release_state, state);
+  state->release_order = loop_command(&release_state, state);
   state->loop->send_order(&state->release_order);
 }
 
 /// Command that cancels the waits of a set on the thread that runs the context. It frees itself.
-struct cancel_order : loop_order {
+struct cancel_order : loop_command {
   explicit cancel_order(signal_state& whose) noexcept
-      : loop_order(&cancel_waits, this), set(&whose) {}
+      : loop_command(&cancel_waits, this), set(&whose) {}
 
   static void cancel_waits(void* self) noexcept {
     signal_state& set = *static_cast<cancel_order*>(self)->set;

@@ -31,9 +31,9 @@ namespace {
 
 /// Command that sets the deadline of a stream on the thread that runs the context. It frees itself.
 /// It compares the generation because the slot may have a new owner by the time that it runs.
-struct expiry_order : loop_order {
+struct expiry_order : loop_command {
   expiry_order(descriptor& slot, std::int64_t at) noexcept
-      : loop_order(&set_limit, this), d(&slot), generation(slot.generation), when(at) {}
+      : loop_command(&set_limit, this), d(&slot), generation(slot.generation), when(at) {}
 
   static void set_limit(void* self) noexcept {
     const expiry_order what = *static_cast<expiry_order*>(self);

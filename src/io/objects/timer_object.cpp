@@ -56,7 +56,7 @@ void drop(timer_state* state) noexcept {
     free_state(state);
     return;
   }
-  state->release_order = loop_order(&release_state, state);
+  state->release_order = loop_command(&release_state, state);
   loop.send_order(&state->release_order);
 }
 
@@ -67,9 +67,9 @@ void expect_alone(timer_state& timer, const char* function) noexcept {
 }
 
 /// Command that cancels waits on the thread that runs the context. It frees itself.
-struct cancel_order : loop_order {
+struct cancel_order : loop_command {
   cancel_order(timer_state* state, std::size_t waits_max) noexcept
-      : loop_order(&cancel_waits, this), timer(state), most(waits_max) {}
+      : loop_command(&cancel_waits, this), timer(state), most(waits_max) {}
 
   static void cancel_waits(void* self) noexcept {
     const cancel_order what = *static_cast<cancel_order*>(self);

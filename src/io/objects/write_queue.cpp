@@ -69,7 +69,7 @@ struct detail::write_queue_state final : vector_operation {
   void prepare() noexcept;
   void note_sent() noexcept;
   void drop_all() noexcept;
-  void settle() noexcept;
+  void complete_if_done() noexcept;
   void end_drains() noexcept;
   void stop(int why, int told) noexcept;
   /// Cancels the write under way. Runs on the stream's executor.
@@ -189,7 +189,7 @@ void write_queue_state::schedule() noexcept {
 
 void write_queue_state::begin_entry(queue_entry* entry, runner* where) {
   write_queue_state& self = of(entry);
-  if (where == nullptr) return self.stop(-error::operation_aborted, 0), self.settle();
+  if (where == nullptr) return self.stop(-error::operation_aborted, 0), self.complete_if_done();
   self.send_all();
 }
 
@@ -203,7 +203,7 @@ void write_queue_state::send_all() noexcept {
     if (!start_operation_immediate(*this)) return;
     note_sent();
   }
-  settle();
+  complete_if_done();
 }
 
 /// Describes the next write: one block as a plain send of all its bytes, several as one vector.
@@ -243,7 +243,7 @@ void write_queue_state::sent_entry(queue_entry* entry, runner* where) {
   if (where == nullptr && self.failure == 0) self.failure = -error::operation_aborted;
   self.note_sent();
   if (where != nullptr) return self.send_all();
-  self.settle();
+  self.complete_if_done();
 }
 
 /// Frees the blocks that were sent, and wakes pushes and drains.
@@ -297,7 +297,7 @@ void write_queue_state::end_drains() noexcept {
 }
 
 /// Notes that no write is under way any more. May free the state.
-void write_queue_state::settle() noexcept {
+void write_queue_state::complete_if_done() noexcept {
   active = false;
   const any_io_executor last(static_cast<any_io_executor&&>(executor));
   executor = any_io_executor();

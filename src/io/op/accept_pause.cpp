@@ -44,8 +44,8 @@ bool is_exhaustion(std::ptrdiff_t result) noexcept {
 }  // namespace
 
 accept_pause::accept_pause(io_loop& loop) noexcept : loop_(loop) {
-  notice_.owner = this;
-  notice_.run = &log_entry;
+  log_entry_.owner = this;
+  log_entry_.run = &log_entry;
 }
 
 accept_pause::verdict accept_pause::judge(std::ptrdiff_t result) noexcept {
@@ -60,7 +60,7 @@ void accept_pause::add(io_op& op) noexcept {
   ++loop_.counters().retries;
   if (pause_ns_ == 0 && reason_.load(std::memory_order_acquire) == 0) {
     reason_.store(op.result, std::memory_order_relaxed);
-    loop_.enqueue(&notice_);  // the sink is the program's: it is called without any lock
+    loop_.enqueue(&log_entry_);  // the sink is the program's: it is called without any lock
   }
   pause_ns_ = std::clamp(pause_ns_ * 2, pause_ns_min, pause_ns_max);
   retry_at_ = (duration(loop_.sys().now()) + duration(pause_ns_)).nanoseconds();
@@ -69,7 +69,7 @@ void accept_pause::add(io_op& op) noexcept {
 }
 
 void accept_pause::log_entry(queue_entry* entry, runner* where) {
-  accept_pause& self = *static_cast<notice*>(entry)->owner;
+  accept_pause& self = *static_cast<log_message*>(entry)->owner;
   const int reason = self.reason_.exchange(0, std::memory_order_release);
   if (where == nullptr) return;
   char line[160];

@@ -43,7 +43,7 @@ class accept_pause {
   std::int64_t retry_at() const noexcept { return retry_at_; }
 
  private:
-  struct notice : queue_entry {
+  struct log_message : queue_entry {
     accept_pause* owner;
   };
 
@@ -54,8 +54,9 @@ class accept_pause {
   std::int64_t pause_ns_ = 0;
   std::int64_t retry_at_ = no_deadline;
   unsigned lost_connections_ = 0;  // in a row
-  notice notice_;
-  std::atomic<int> reason_{0};  // of the notice that is queued; its end releases the notice
+  log_message log_entry_;
+  std::atomic<int> reason_{
+      0};  // of the log_message that is queued; its end releases the log_message
 };
 
 }  // namespace beck::detail

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <beck/detail/loop_order.hpp>
+#include <beck/detail/loop_command.hpp>
 #include <beck/detail/operation.hpp>
 #include <beck/detail/timer_entry.hpp>
 
@@ -77,7 +77,7 @@ struct alignas(64) descriptor {
   int sync_error = 0;          ///< of a sync that has failed: those after it fail too
   use_mark used;               ///< by the thread that is inside one of its object's functions
   descriptor* next = nullptr;  ///< free list, or one of the driver's lists
-  loop_order close_order;      ///< carries a close to the runner
+  loop_command close_order;    ///< carries a close to the runner
   spin_lock lock;              ///< of shared loops only; guards all of the above but `next`
   descriptor_expiry expiry;    ///< belongs to the loop's timers
 };

@@ -41,8 +41,8 @@ class arming_record {
   /// Whether receives are to be armed.
   bool arms() const noexcept { return arms_; }
   /// The ring gets an armed receive by the visit to the kernel of this number.
-  void armed_by(std::uint8_t visit) noexcept { visit_ = visit; }
-  bool was_armed_by(std::uint8_t visit) const noexcept { return visit_ == visit; }
+  void armed_by(std::uint8_t number) noexcept { enter_number_ = number; }
+  bool was_armed_by(std::uint8_t number) const noexcept { return enter_number_ == number; }
   /// The outcome of an armed receive: whether it had its data within the visit that armed it.
   void note_armed(bool at_once) noexcept;
   /// The outcome of one that was not armed: whether its data was there one turn later.
@@ -59,7 +59,7 @@ class arming_record {
   static constexpr int at_once_enough = -16;   // arming is right: a return comes easily again
   static constexpr unsigned patience_max = 4;  // the hits before a return: 8 to 128
 
-  std::uint8_t visit_ = 0;
+  std::uint8_t enter_number_ = 0;
   std::int8_t balance_ = 0;  // of the present form: what speaks against it
   std::uint8_t patience_ : 4 = 0;
   bool arms_ : 1 = true;

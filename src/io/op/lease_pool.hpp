@@ -51,7 +51,7 @@ class lease_pool {
   /// the pool stays for ever if another thread was giving a buffer back at the fork.
   void close() noexcept;
   /// The loop is gone, and runs no entry of the pool. It goes with the last lease.
-  struct let_go {
+  struct releaser {
     void operator()(lease_pool* pool) const noexcept {
       pool->close();
       pool->release();

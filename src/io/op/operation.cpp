@@ -112,8 +112,8 @@ scope* operation::cancel_wait(void* leaf, scope& from) noexcept {
     auto& arrived = *static_cast<operation*>(there);
     loop_of(arrived).cancel(arrived, false);
   };
-  from.visit(loop.executor(), cancel_there, leaf);
-  loop.carry_out_orders();
+  from.act_on(loop.executor(), cancel_there, leaf);
+  loop.carry_out_commands();
   return nullptr;
 }
 
@@ -163,7 +163,7 @@ void remote_cancel::act_there(void* self) noexcept {
 }
 
 void remote_cancel::come_home(queue_entry* entry, runner* where) {
-  auto& request = *static_cast<remote_cancel*>(static_cast<loop_order*>(entry)->subject);
+  auto& request = *static_cast<remote_cancel*>(static_cast<loop_command*>(entry)->subject);
   request.message_.reset();
   if (request.delivery_ != nullptr) request.delivery_->run(request.delivery_, where);
 }

@@ -10,7 +10,7 @@
 
 namespace beck::detail {
 
-/// What a private queue is made of (base/atomics.hpp).
+/// What a private queue is made of (base/spin_lock.hpp).
 struct private_queue_parts : real_atomics {
   using entry = queue_entry;
   using queue = entry_queue;

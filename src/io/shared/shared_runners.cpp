@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Running a shared loop. A thread runs its own entries and now and then looks at what is shared.
-// One that finds nothing waits in the kernel or at a futex, as the baton says; while others are
+// One that finds nothing waits in the kernel or at a futex, as idle_threads says; while others are
 // active, who waits in the kernel looks at their queues from time to time, so that a thread with
 // few entries need not wake anybody.
 #include "io/shared/shared_runners.hpp"
@@ -16,7 +16,7 @@ namespace beck::detail {
 namespace {
 
 /// A thread looks at what is shared after so many of its entries,
-constexpr unsigned entries_between_looks = 32;
+constexpr unsigned entries_between_polls = 32;
 /// takes at most so many from there if others are inside too,
 constexpr unsigned batch_max = 32;
 /// tries reads that are due although it has more,
@@ -25,22 +25,22 @@ constexpr unsigned entries_between_rotations = 1024;
 constexpr unsigned few_entries = 8;
 constexpr unsigned many_entries = 32;
 /// While others are active a thread looks so often in vain, at most, before it sleeps.
-constexpr unsigned looks_in_vain_most = 16;
+constexpr unsigned idle_polls_most = 16;
 
 }  // namespace
 
 /// The lock for one look.
-class shared_runners::hold {
+class shared_runners::lock_guard {
  public:
-  explicit hold(shared_runners& all) noexcept
+  explicit lock_guard(shared_runners& all) noexcept
       : all_(all), bound_((all.lock(), all.loop_.runner_)) {}
-  ~hold() {
+  ~lock_guard() {
     virtual_threads* const threads = all_.virtual_;
     all_.loop_.slot_.leave();
     owed.deliver(threads);
   }
-  hold(const hold&) = delete;
-  hold& operator=(const hold&) = delete;
+  lock_guard(const lock_guard&) = delete;
+  lock_guard& operator=(const lock_guard&) = delete;
 
   wake_ups_owed owed;
 
@@ -50,8 +50,8 @@ class shared_runners::hold {
 };
 
 void shared_runners::call_everybody() noexcept {
-  hold held(*this);
-  held.owed.work = claim(baton::everybody);
+  lock_guard held(*this);
+  held.owed.work = claim(idle_threads::everybody);
 }
 
 // --- places --------------------------------------------------------------------------------------
@@ -93,12 +93,12 @@ class shared_runners::place {
 };
 
 /// A thread inside run().
-class shared_runners::presence {
+class shared_runners::run_guard {
  public:
-  presence(shared_runners& all, shared_thread& mine) noexcept
+  run_guard(shared_runners& all, shared_thread& mine) noexcept
       : all_(all), mine_(mine), delivered_max_(mine.delivered_max) {
-    const hold held(all_);
-    all_.settle_accounts(mine_);
+    const lock_guard held(all_);
+    all_.add_counters(mine_);
     if (mine_.depth++ == 0) {
       ++all_.inside_;
       mine_.next = all_.threads_;
@@ -110,11 +110,11 @@ class shared_runners::presence {
       --all_.active_;
     }
   }
-  ~presence() {
-    hold held(all_);
+  ~run_guard() {
+    lock_guard held(all_);
     io_loop& loop = all_.loop_;
     mine_.delivered_max = loop.stopped() ? 0 : delivered_max_;
-    all_.settle_accounts(mine_);
+    all_.add_counters(mine_);
     if (--mine_.depth == 0) {
       leave();
     } else {
@@ -122,14 +122,14 @@ class shared_runners::presence {
       all_.set_active(mine_);
     }
     if (loop.stopped()) {
-      held.owed.work = all_.claim(baton::everybody);
+      held.owed.work = all_.claim(idle_threads::everybody);
     } else {
-      held.owed.other = all_.counted(all_.baton_.hand_on());
+      held.owed.other = all_.counted(all_.idle_threads_.promote_follower());
       if (!loop.queue_.empty() || all_.out_of_work(mine_)) held.owed.work = all_.claim(1);
     }
   }
-  presence(const presence&) = delete;
-  presence& operator=(const presence&) = delete;
+  run_guard(const run_guard&) = delete;
+  run_guard& operator=(const run_guard&) = delete;
 
  private:
   void leave() noexcept {
@@ -171,40 +171,40 @@ std::size_t shared_runners::run_as_thread(std::size_t handlers, std::int64_t dea
   scope ambient(loop_.executor());
   shared_thread mine;
   mine.ambient = &ambient;
-  mine.looks_in_vain_max = looks_in_vain_most;
+  mine.idle_polls_max = idle_polls_most;
   const runner::binding bound(mine);
   return serve(mine, handlers, deadline, blocking);
 }
 
 std::size_t shared_runners::serve(shared_thread& mine, std::size_t handlers, std::int64_t deadline,
                                   bool blocking) {
-  const runner::enclosure inside(mine, this);
-  const presence here(*this, mine);
+  const runner::executor_frame inside(mine, this);
+  const run_guard here(*this, mine);
   const std::uint64_t before = mine.counters.delivered;
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
   mine.delivered_max = most;
-  mine.entries_to_look = 0;
+  mine.entries_to_poll = 0;
   // Without time: as poll(), but not for ever.
   const bool no_time = !in_time(deadline);
   const std::int64_t until = no_time ? io_loop::no_deadline : deadline;
-  unsigned turns_left = no_time ? io_loop::generation_entries_max : 0;
+  unsigned iterations_left = no_time ? io_loop::batch_entries_max : 0;
   while (!loop_.stopped() && mine.counters.delivered < most) {
     if (virtual_ != nullptr && !virtual_->may_stay()) break;
-    if (!turn(mine, until, blocking && !no_time)) break;
-    if (no_time && --turns_left == 0) break;
+    if (!iterate(mine, until, blocking && !no_time)) break;
+    if (no_time && --iterations_left == 0) break;
   }
   return mine.counters.delivered - before;
 }
 
 /// One entry, or one wait for some. False: run() returns.
-bool shared_runners::turn(shared_thread& mine, std::int64_t deadline, bool blocking) {
-  const bool looks = mine.entries_to_look == 0 || mine.queue.count() == 0;
-  if (looks && !look(mine, deadline, blocking)) return false;
+bool shared_runners::iterate(shared_thread& mine, std::int64_t deadline, bool blocking) {
+  const bool looks = mine.entries_to_poll == 0 || mine.queue.count() == 0;
+  if (looks && !find_work(mine, deadline, blocking)) return false;
   queue_entry* const entry = mine.queue.pop();
   if (entry == nullptr) return true;  // there was none, or others have taken it
-  if (mine.entries_to_look != 0) --mine.entries_to_look;
+  if (mine.entries_to_poll != 0) --mine.entries_to_poll;
   if (mine.entries_to_rotate != 0) --mine.entries_to_rotate;
-  ++mine.seen.hops;
+  ++mine.seen.entries_run;
   if (virtual_ == nullptr) {
     mine.run(entry);
   } else {
@@ -220,12 +220,12 @@ bool shared_runners::in_time(std::int64_t deadline) const noexcept {
 }
 
 /// What is shared: mail, timers, events, entries. False: run() returns.
-bool shared_runners::look(shared_thread& mine, std::int64_t deadline, bool blocking) {
-  hold held(*this);
-  settle_accounts(mine);
-  ++loop_.counters_.turns;
-  mine.entries_to_look = entries_between_looks;
-  if (find_entries(mine)) {
+bool shared_runners::find_work(shared_thread& mine, std::int64_t deadline, bool blocking) {
+  lock_guard held(*this);
+  add_counters(mine);
+  ++loop_.counters_.iterations;
+  mine.entries_to_poll = entries_between_polls;
+  if (collect_entries(mine)) {
     begin(mine, held.owed);
     return true;
   }
@@ -240,20 +240,20 @@ bool shared_runners::look(shared_thread& mine, std::int64_t deadline, bool block
   return true;
 }
 
-bool shared_runners::find_entries(shared_thread& mine) noexcept {
+bool shared_runners::collect_entries(shared_thread& mine) noexcept {
   loop_.take_mail();
   loop_.expire_timers();
   take_entries(mine);
   // What lies behind a handler that blocks must not wait until nothing else is left.
-  ++mine.looks;
+  ++mine.polls;
   if (inside_ > 1 && loop_.system_->now() >= help_at_) help_others(mine);
   if (mine.queue.count() == 0 || mine.entries_to_rotate == 0) rotate(mine);
   if (mine.count() != 0) set_active(mine);  // before a visit, which lets go of the lock
   if (mine.queue.count() != 0) {
-    if (!visiting_ && loop_.entries_since_visit_ >= io_loop::generation_entries_min)
-      visit(turn_mode::busy, 0);
+    if (!polling_ && loop_.entries_since_poll_ >= io_loop::batch_entries_min)
+      poll_kernel(poll_mode::busy, 0);
   } else if (mine.due.count() != 0) {  // they were listed just now: what has come is before them
-    if (!visiting_) visit(turn_mode::drain, 0);
+    if (!polling_) poll_kernel(poll_mode::drain, 0);
     take_entries(mine);
     if (mine.queue.count() == 0) rotate(mine);
   }
@@ -269,20 +269,20 @@ void shared_runners::rotate(shared_thread& mine) noexcept {
 /// There is nothing in the shared queue. False: there is nothing to wait for either.
 bool shared_runners::idle(shared_thread& mine, std::int64_t deadline, bool blocking) noexcept {
   if (active_ != 0 || !blocking) {  // else a wait finds the same with one system call less
-    if (!visiting_) {
-      visit(turn_mode::drain, 0);
+    if (!polling_) {
+      poll_kernel(poll_mode::drain, 0);
       loop_.expire_timers();
       take_entries(mine);
     }
     if (mine.queue.count() == 0) steal(mine, mine.woken || !blocking ? 1 : 2);
     if (mine.queue.count() != 0) return true;
     if (!blocking) return !loop_.queue_.empty() || loop_.mail_.has_mail();
-    if (mine.looks_in_vain < mine.looks_in_vain_max) {  // they may make some soon
-      ++mine.looks_in_vain;
+    if (mine.idle_polls < mine.idle_polls_max) {  // they may make some soon
+      ++mine.idle_polls;
       return true;
     }
   }
-  if (visiting_ && !in_kernel_) {  // somebody is just asking the kernel what is ready
+  if (polling_ && !in_kernel_) {  // somebody is just asking the kernel what is ready
     pause_lock();
     yield();
     lock();
@@ -321,10 +321,10 @@ void shared_runners::steal_from(shared_thread& other, shared_thread& mine,
 void shared_runners::help_others(shared_thread& mine) noexcept {
   help_at_ = loop_.system_->now() + watch_ns;
   for (shared_thread* other = threads_; other != nullptr; other = other->next) {
-    const bool stuck = other->looks == other->looks_before;
+    const bool stuck = other->polls == other->polls_before;
     const bool uneven = mine.count() < few_entries && other->count() > many_entries;
     if (other != &mine && (stuck || uneven)) steal_from(*other, mine, 1);
-    other->looks_before = other->looks;
+    other->polls_before = other->polls;
   }
 }
 
@@ -332,12 +332,13 @@ void shared_runners::help_others(shared_thread& mine) noexcept {
 void shared_runners::begin(shared_thread& mine, wake_ups_owed& owed) noexcept {
   set_active(mine);
   mine.woken = false;
-  if (mine.looks_in_vain != 0) mine.looks_in_vain_max = looks_in_vain_most;
-  mine.looks_in_vain = 0;
-  if (!planted(planted_bug::kept_baton)) owed.other = counted(baton_.hand_on());
-  const sleep_notice::level who = who_sleeps();
-  if (who == sleep_notice::level::nobody) return;
-  const unsigned least = who == sleep_notice::level::watched ? worth_a_wake_up : 2;
+  if (mine.idle_polls != 0) mine.idle_polls_max = idle_polls_most;
+  mine.idle_polls = 0;
+  if (!planted(planted_bug::kept_leadership))
+    owed.other = counted(idle_threads_.promote_follower());
+  const sleep_state::level who = who_sleeps();
+  if (who == sleep_state::level::nobody) return;
+  const unsigned least = who == sleep_state::level::watched ? worth_a_wake_up : 2;
   if (!loop_.queue_.empty() || mine.count() >= least) owed.work = claim(1);
 }
 
@@ -352,28 +353,28 @@ void shared_runners::rest(shared_thread& mine, wake_ups_owed& owed) noexcept {
   if (!mine.active) return;
   mine.active = false;
   // A run() inside a handler may wait for nothing but the end of the others.
-  if (--active_ == 0 && outer_ != 0) owed.outer = claim(baton::everybody);
+  if (--active_ == 0 && outer_ != 0) owed.outer = claim(idle_threads::everybody);
 }
 
-void shared_runners::settle_accounts(shared_thread& mine) noexcept {
+void shared_runners::add_counters(shared_thread& mine) noexcept {
   context_stats& all = loop_.counters_;
-  all.hops += mine.seen.hops;
+  all.entries_run += mine.seen.entries_run;
   all.attempts += mine.seen.attempts;
   all.wrong_attempts += mine.seen.wrong_attempts;
   all.speculations += mine.seen.speculations;
   all.retries += mine.seen.retries;
-  loop_.entries_since_visit_ += mine.seen.hops;
+  loop_.entries_since_poll_ += mine.seen.entries_run;
   loop_.outstanding_ += static_cast<std::uint64_t>(mine.outstanding);
   mine.seen = context_stats();
   mine.outstanding = 0;
 }
 
-void shared_runners::visit(turn_mode mode, std::int64_t deadline) noexcept {
+void shared_runners::poll_kernel(poll_mode mode, std::int64_t deadline) noexcept {
   loop_.expect_own_process();
-  visiting_ = true;
-  loop_.driver_->turn(mode, deadline);
-  visiting_ = false;
-  loop_.entries_since_visit_ = 0;
+  polling_ = true;
+  loop_.driver_->poll(mode, deadline);
+  polling_ = false;
+  loop_.entries_since_poll_ = 0;
 }
 
 bool shared_runners::out_of_work(const shared_thread& mine) const noexcept {

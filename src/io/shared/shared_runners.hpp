@@ -14,7 +14,7 @@
 #include <beck/io/io_context.hpp>
 
 #include "io/driver/driver.hpp"
-#include "io/shared/baton.hpp"
+#include "io/shared/idle_threads.hpp"
 #include "io/shared/private_queue.hpp"
 
 namespace beck::detail {
@@ -33,12 +33,12 @@ struct alignas(64) shared_thread : runner {
   bool active = false;             ///< it has entries, or is inside a handler
   bool woken = false;              ///< it has slept: a single entry is worth taking from others
   unsigned depth = 0;              ///< of run(), where handlers call it
-  unsigned entries_to_look = 0;    ///< until it looks at what is shared, although it has more
+  unsigned entries_to_poll = 0;    ///< until it looks at what is shared, although it has more
   unsigned entries_to_rotate = 0;  ///< until reads that are due are tried, although it has more
-  unsigned looks = 0;
-  unsigned looks_before = 0;  ///< when another thread last asked
-  unsigned looks_in_vain = 0;
-  unsigned looks_in_vain_max = 0;
+  unsigned polls = 0;
+  unsigned polls_before = 0;  ///< when another thread last asked
+  unsigned idle_polls = 0;
+  unsigned idle_polls_max = 0;
   shared_thread* next = nullptr;  ///< inside run() too
 
   unsigned count() const noexcept { return queue.count() + due.count() + fresh.count(); }
@@ -65,7 +65,7 @@ class shared_runners {
   /// Whether another thread than the caller is.
   bool others_inside() const noexcept { return inside_ > (running_here() ? 1u : 0u); }
   /// For the destructor: wake-ups that are still owed to the wake descriptor.
-  std::uint64_t owed() const noexcept { return virtual_ == nullptr ? baton_.owed() : 0; }
+  std::uint64_t owed() const noexcept { return virtual_ == nullptr ? idle_threads_.owed() : 0; }
   /// Wakes all who wait, as stop() does.
   void call_everybody() noexcept;
   /// How often a thread was woken: at the futex, or in the kernel for something that was queued.
@@ -96,8 +96,8 @@ class shared_runners {
     shared_thread& mine = here();
     if (!mine.unannounced) return;
     mine.unannounced = false;
-    const sleep_notice::level who = sleepers_.get();
-    if (who != sleep_notice::level::nobody) call_help(mine, who);
+    const sleep_state::level who = sleepers_.get();
+    if (who != sleep_state::level::nobody) call_help(mine, who);
   }
 
   // --- the lock
@@ -111,7 +111,7 @@ class shared_runners {
   /// Between two tries of something that another thread will do soon.
   void yield() noexcept;
   /// Where what other threads do makes a difference: virtual ones may do it here.
-  void meet_others() noexcept {
+  void yield_point() noexcept {
     if (virtual_ != nullptr) [[unlikely]]
       meet_virtual_others();
   }
@@ -126,26 +126,26 @@ class shared_runners {
   void meet_virtual_others() noexcept;
   /// Wake-ups to deliver without the lock; they name nothing that could be gone by then.
   struct wake_ups_owed {
-    baton::wake_up work;
-    baton::wake_up other;
-    baton::wake_up outer;
+    idle_threads::wake_up work;
+    idle_threads::wake_up other;
+    idle_threads::wake_up outer;
     void deliver(virtual_threads* threads) const noexcept {
       if (threads != nullptr) return deliver_to(*threads);
-      baton::deliver(work);
-      baton::deliver(other);
-      baton::deliver(outer);
+      idle_threads::deliver(work);
+      idle_threads::deliver(other);
+      idle_threads::deliver(outer);
     }
     void deliver_to(virtual_threads& threads) const noexcept;
   };
   class place;
-  class presence;
-  class hold;
+  class run_guard;
+  class lock_guard;
 
   std::size_t serve(shared_thread& mine, std::size_t handlers, std::int64_t deadline,
                     bool blocking);
-  bool turn(shared_thread& mine, std::int64_t deadline, bool blocking);
-  bool look(shared_thread& mine, std::int64_t deadline, bool blocking);
-  bool find_entries(shared_thread& mine) noexcept;
+  bool iterate(shared_thread& mine, std::int64_t deadline, bool blocking);
+  bool find_work(shared_thread& mine, std::int64_t deadline, bool blocking);
+  bool collect_entries(shared_thread& mine) noexcept;
   bool idle(shared_thread& mine, std::int64_t deadline, bool blocking) noexcept;
   void take_entries(shared_thread& mine) noexcept;
   void rotate(shared_thread& mine) noexcept;
@@ -155,24 +155,24 @@ class shared_runners {
   void begin(shared_thread& mine, wake_ups_owed& owed) noexcept;
   void set_active(shared_thread& mine) noexcept;
   void rest(shared_thread& mine, wake_ups_owed& owed) noexcept;
-  void settle_accounts(shared_thread& mine) noexcept;
+  void add_counters(shared_thread& mine) noexcept;
   bool in_time(std::int64_t deadline) const noexcept;
   void sleep(shared_thread& mine, std::int64_t deadline) noexcept;
   void wait_at_futex(std::int64_t deadline) noexcept;
   void wait_in_kernel(std::int64_t deadline) noexcept;
-  void visit(turn_mode mode, std::int64_t deadline) noexcept;
+  void poll_kernel(poll_mode mode, std::int64_t deadline) noexcept;
   bool out_of_work(const shared_thread& mine) const noexcept;
-  void call_help(shared_thread& mine, sleep_notice::level who) noexcept;
-  baton::wake_up claim(unsigned most) noexcept;
-  baton::wake_up counted(baton::wake_up owed) noexcept;
-  sleep_notice::level who_sleeps() const noexcept;
+  void call_help(shared_thread& mine, sleep_state::level who) noexcept;
+  idle_threads::wake_up claim(unsigned most) noexcept;
+  idle_threads::wake_up counted(idle_threads::wake_up owed) noexcept;
+  sleep_state::level who_sleeps() const noexcept;
   wake_ups_owed changes() noexcept;
 
   alignas(64) io_loop& loop_;  // read all the time, as sleepers_
-  sleep_notice sleepers_;
+  sleep_state sleepers_;
   virtual_threads* virtual_ = nullptr;
 
-  alignas(64) baton baton_;
+  alignas(64) idle_threads idle_threads_;
   shared_thread* threads_ = nullptr;     // inside run()
   std::int64_t wait_until_ = INT64_MIN;  // of who waits in the kernel
   std::int64_t help_at_ = 0;             // when somebody looks who is stuck
@@ -180,7 +180,7 @@ class shared_runners {
   unsigned inside_ = 0;     // threads in run()
   unsigned active_ = 0;     // with entries, or inside a handler
   unsigned outer_ = 0;      // handlers that have called run() and wait for it
-  bool visiting_ = false;   // somebody collects events
+  bool polling_ = false;    // somebody collects events
   bool in_kernel_ = false;  // and waits for them
   bool watched_ = false;    // for a short time only, because others are active
 

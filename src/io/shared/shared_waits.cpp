@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The waits of a shared loop's threads: for its lock, in the kernel or at a futex as the baton
+// The waits of a shared loop's threads: for its lock, in the kernel or at a futex as idle_threads
 // says, and whom a change wakes. Where the driver plays the threads, it plays their waits too.
 #include "io/shared/shared_runners.hpp"
 
@@ -20,7 +20,8 @@ constexpr std::int64_t nobody_waits = INT64_MIN;
 void shared_runners::lock() noexcept {
   unsigned spins = 0;
   while (!loop_.slot_.try_take(runner_slot::holder::borrower)) {
-    if (loop_.inherited()) return;  // a child of fork has one thread; who held it is in the parent
+    if (loop_.is_forked_copy())
+      return;  // a child of fork has one thread; who held it is in the parent
     while (!loop_.slot_.looks_free() && ++spins < real_atomics::spins_max) {}
     if (spins >= real_atomics::spins_max) {  // its holder has lost its processor
       real_atomics::yield();
@@ -47,27 +48,29 @@ shared_runners::wake_ups_owed shared_runners::changes() noexcept {
   if (!loop_.queue_.empty()) owed.work = claim(1);
   if (wait_until_ != nobody_waits && loop_.next_deadline() < wait_until_) {
     wait_until_ = nobody_waits;  // it is told once
-    owed.other = counted(baton_.claim_kernel());
+    owed.other = counted(idle_threads_.claim_leader());
   }
   return owed;
 }
 
-baton::wake_up shared_runners::claim(unsigned most) noexcept { return counted(baton_.claim(most)); }
+idle_threads::wake_up shared_runners::claim(unsigned most) noexcept {
+  return counted(idle_threads_.claim(most));
+}
 
-baton::wake_up shared_runners::counted(baton::wake_up owed) noexcept {
+idle_threads::wake_up shared_runners::counted(idle_threads::wake_up owed) noexcept {
   if (owed.sleepers == 0 && owed.wake_fd < 0) return owed;
   wake_ups_ += owed.sleepers + (owed.wake_fd >= 0 ? 1 : 0);
   sleepers_.set(who_sleeps());
   return owed;
 }
 
-sleep_notice::level shared_runners::who_sleeps() const noexcept {
-  if (!baton_.anybody_idle()) return sleep_notice::level::nobody;
-  return watched_ ? sleep_notice::level::watched : sleep_notice::level::unwatched;
+sleep_state::level shared_runners::who_sleeps() const noexcept {
+  if (!idle_threads_.anybody_idle()) return sleep_state::level::nobody;
+  return watched_ ? sleep_state::level::watched : sleep_state::level::unwatched;
 }
 
-void shared_runners::call_help(shared_thread& mine, sleep_notice::level who) noexcept {
-  if (who == sleep_notice::level::watched && mine.queue.count() < worth_a_wake_up) return;
+void shared_runners::call_help(shared_thread& mine, sleep_state::level who) noexcept {
+  if (who == sleep_state::level::watched && mine.queue.count() < worth_a_wake_up) return;
   lock();
   wake_ups_owed owed;
   owed.work = claim(1);
@@ -83,16 +86,16 @@ void shared_runners::sleep(shared_thread& mine, std::int64_t deadline) noexcept 
   if (loop_.stopped() || out_of_work(mine)) return;
   const bool kernel = !in_kernel_;
   if (kernel) watched_ = active_ != 0;
-  sleepers_.set(watched_ ? sleep_notice::level::watched : sleep_notice::level::unwatched);
+  sleepers_.set(watched_ ? sleep_state::level::watched : sleep_state::level::unwatched);
   if (!watched_ && active_ != 0) steal(mine, 1);  // what was queued before they could see that
   if (mine.queue.count() != 0) {
     sleepers_.set(who_sleeps());
     return;
   }
-  if (mine.looks_in_vain != 0) mine.looks_in_vain_max = std::max(mine.looks_in_vain_max / 2, 1u);
-  mine.looks_in_vain = 0;
+  if (mine.idle_polls != 0) mine.idle_polls_max = std::max(mine.idle_polls_max / 2, 1u);
+  mine.idle_polls = 0;
   mine.woken = true;
-  if (baton_.settle() == baton::seat::kernel) {
+  if (idle_threads_.begin_wait() == idle_threads::role::leader) {
     wait_in_kernel(watched_ ? std::min(deadline, loop_.system_->now() + watch_ns) : deadline);
   } else {
     pause_lock();
@@ -105,11 +108,11 @@ void shared_runners::sleep(shared_thread& mine, std::int64_t deadline) noexcept 
 void shared_runners::wait_in_kernel(std::int64_t deadline) noexcept {
   wait_until_ = std::min(loop_.next_deadline(), deadline);
   in_kernel_ = true;
-  visit(turn_mode::wait, wait_until_);
+  poll_kernel(poll_mode::wait, wait_until_);
   in_kernel_ = false;
   watched_ = false;
   wait_until_ = nobody_waits;
-  baton_.leave_kernel();
+  idle_threads_.step_down();
 }
 
 // --- real and virtual threads --------------------------------------------------------------------
@@ -117,11 +120,11 @@ void shared_runners::wait_in_kernel(std::int64_t deadline) noexcept {
 void shared_runners::open(int wake_fd, virtual_threads* threads) noexcept {
   constexpr int called_by_name = 0;  // virtual threads wait for no descriptor
   virtual_ = threads;
-  baton_.open(threads == nullptr ? wake_fd : called_by_name);
+  idle_threads_.open(threads == nullptr ? wake_fd : called_by_name);
 }
 
 void shared_runners::wake_ups_owed::deliver_to(virtual_threads& threads) const noexcept {
-  for (const baton::wake_up* owed : {&work, &other, &outer}) {
+  for (const idle_threads::wake_up* owed : {&work, &other, &outer}) {
     if (owed->sleepers != 0) threads.wake_sleepers(owed->word, owed->sleepers);
     if (owed->wake_fd >= 0) threads.wake_kernel();
   }
@@ -136,13 +139,14 @@ void shared_runners::yield() noexcept {
 
 void shared_runners::wait_at_futex(std::int64_t deadline) noexcept {
   if (virtual_ == nullptr) {
-    baton_.sleep(deadline);
+    idle_threads_.sleep(deadline);
     return;
   }
   virtual_->meet();
-  baton_.sleep(deadline, [this](const auto& word, std::uint32_t expected, std::int64_t until) {
-    return virtual_->sleep(word, expected, until);
-  });
+  idle_threads_.sleep(deadline,
+                      [this](const auto& word, std::uint32_t expected, std::int64_t until) {
+                        return virtual_->sleep(word, expected, until);
+                      });
 }
 
 }  // namespace beck::detail

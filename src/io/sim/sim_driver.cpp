@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Turns of the driver in virtual time.
+// Polls of the driver in virtual time.
 #include "io/sim/sim_driver.hpp"
 
 #include <algorithm>
@@ -54,14 +54,14 @@ bool sim_driver::watch(descriptor& d, io_op& op) noexcept {
   return true;
 }
 
-void sim_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
-  begin_turn(mode);
+void sim_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
+  begin_poll(mode);
   ++loop_.counters().kernel_entries;
 
-  if (mode != turn_mode::wait || loop_.has_queued()) {
-    pass_time(mode == turn_mode::drain ? 0 : visit_ns);
+  if (mode != poll_mode::wait || loop_.has_queued()) {
+    pass_time(mode == poll_mode::drain ? 0 : poll_ns);
     collect();
-    if (mode == turn_mode::drain && !loop_.has_queued()) pass_time(visit_ns);
+    if (mode == poll_mode::drain && !loop_.has_queued()) pass_time(poll_ns);
   } else if (has_due()) {
     pass_time(0);
     collect();

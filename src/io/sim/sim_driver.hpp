@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The driver of simulated contexts: readiness in memory, and virtual time instead of waiting. A
-// turn that would wait moves the clock to the next event.
+// poll that would wait moves the clock to the next event.
 #pragma once
 
 #include <memory>
@@ -18,15 +18,15 @@ class io_loop;
 /// One per context. Thread: the thread of the world.
 class sim_driver final : public readiness_driver {
  public:
-  /// The virtual time of a turn that does not wait. Without it, a program that always posts, or
-  /// always calls poll(), would stop time.
-  static constexpr std::int64_t visit_ns = 1'000;
+  /// The virtual time of a poll that does not wait. Without it, a program that always posts, or
+  /// always calls io_context::poll(), would stop time.
+  static constexpr std::int64_t poll_ns = 1'000;
 
   sim_driver(io_loop& loop, sim_system& sys);
   ~sim_driver() override;
 
   bool detach(descriptor& d) noexcept override;
-  void turn(turn_mode mode, std::int64_t deadline) noexcept override;
+  void poll(poll_mode mode, std::int64_t deadline) noexcept override;
   int wake_handle() const noexcept override { return -1; }
   virtual_threads* threads() noexcept override { return runners_.get(); }
   blocking_jobs* jobs() noexcept override { return &jobs_; }
@@ -37,7 +37,7 @@ class sim_driver final : public readiness_driver {
   // --- for the scheduler, which runs all contexts of a world ------------------------------------
   const sim_host& host() const noexcept { return sys_.host(); }
   io_loop& loop() const noexcept { return loop_; }
-  /// Returns whether a turn would find something to do now.
+  /// Returns whether a poll would find something to do now.
   bool is_ready() const noexcept;
   /// Returns whether run() would not return at once.
   bool has_work() const noexcept;

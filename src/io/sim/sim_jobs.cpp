@@ -39,7 +39,7 @@ int sim_jobs::submit(io_op& op) noexcept {
 bool sim_jobs::withdraw(io_op& op) noexcept { return line_.remove(op); }
 io_op* sim_jobs::withdraw_any() noexcept { return line_.remove_any(); }
 
-bool sim_jobs::settle(std::int64_t) noexcept {
+bool sim_jobs::wait_until_idle(std::int64_t) noexcept {
   while (!performed_.empty()) perform(next());
   return true;
 }

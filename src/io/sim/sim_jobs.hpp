@@ -25,7 +25,7 @@ class sim_jobs final : public blocking_jobs {
   bool withdraw(io_op& op) noexcept override;
   io_op* withdraw_any() noexcept override;
   /// Makes all calls that are being performed now; no virtual time passes.
-  bool settle(std::int64_t deadline) noexcept override;
+  bool wait_until_idle(std::int64_t deadline) noexcept override;
 
   /// Returns when the next call is made; INT64_MAX if there is none.
   std::int64_t next_end() const noexcept;

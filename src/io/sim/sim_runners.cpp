@@ -112,7 +112,7 @@ void sim_runners::enter(virtual_runner& one) {
   ++inside_;
 }
 
-// --- a virtual runner --------------------------------------------------------------------------
+// --- a virtual thread --------------------------------------------------------------------------
 
 void sim_runners::body(void* argument) noexcept {
   auto& self = *static_cast<virtual_runner*>(argument);
@@ -175,7 +175,7 @@ void sim_runners::end_step() noexcept {
 
 void sim_runners::spin() noexcept {
   // Lets virtual time pass: otherwise the thread that is waited for could stay paused for ever.
-  world_.clock().advance_to(sim_clock::later(world_.clock().now(), sim_driver::visit_ns));
+  world_.clock().advance_to(sim_clock::later(world_.clock().now(), sim_driver::poll_ns));
   world_.network().deliver_due();
   if (mine() != nullptr) {
     leave_for_others(activity::spinning);

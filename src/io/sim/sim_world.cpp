@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Hosts and their tables. Time moves only in advance() and in the turns of drivers.
+// Hosts and their tables. Time moves only in advance() and when a driver polls.
 #include "io/sim/sim_world.hpp"
 
 #include <cerrno>

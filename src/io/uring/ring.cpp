@@ -132,7 +132,7 @@ void ring::close() noexcept {
   absolute_deadlines_ = false;
 }
 
-void ring::leave_to_parent() noexcept {
+void ring::after_fork_in_child() noexcept {
   sqe_area_ = cq_area_ = sq_area_ = {};
   close();
 }

@@ -81,7 +81,7 @@ class ring {
 
   /// In a child of fork(2): closes the descriptor and forgets the queues, which are not mapped
   /// here; something else may be where they were.
-  void leave_to_parent() noexcept;
+  void after_fork_in_child() noexcept;
 
   /// Deadlines are handed to the kernel as points in time (one clock reading less in a wait). Set
   /// by the probe when the kernel has been seen to understand it.

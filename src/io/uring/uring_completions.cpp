@@ -155,7 +155,7 @@ void uring_driver::start_over(io_op& op, descriptor& d, int result) noexcept {
 /// Whether it pays to arm the receives of a direction: see arming_record.
 void uring_driver::learn_arming(direction& q) noexcept {
   if (!options_.lazy || !host_.rules().learns || !q.arming.arms()) return;
-  q.arming.note_armed(completes_at_once_ && q.arming.was_armed_by(visit_));
+  q.arming.note_armed(completes_at_once_ && q.arming.was_armed_by(enter_number_));
   if (!q.arming.arms()) ++arming_stops_;
 }
 

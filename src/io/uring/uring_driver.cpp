@@ -25,7 +25,7 @@ namespace {
 constexpr std::int64_t back_off_ns_min = 1'000'000;
 constexpr std::int64_t back_off_ns_max = 16'000'000;
 /// Visits in detach() until what was cancelled has come back; the kernel answers in the first one.
-constexpr int detach_visits_max = 4;
+constexpr int detach_polls_max = 4;
 
 }  // namespace
 
@@ -48,7 +48,7 @@ uring_driver::~uring_driver() {
 }
 
 void uring_driver::close_handles() noexcept {
-  ring_.leave_to_parent();
+  ring_.after_fork_in_child();
   ::close(wake_fd_);
 }
 
@@ -106,7 +106,7 @@ bool uring_driver::detach(descriptor& d) noexcept {
     advance(d, watch_event::end);
   }
   if (!is_watched(d) && d.in_kernel == 0) return true;
-  if (host_.inherited()) return false;  // the ring is the parent's
+  if (host_.is_forked_copy()) return false;  // the ring is the parent's
   for (direction& q : d.queue) {
     if (q.current == nullptr || q.current->state != op_state::in_kernel) continue;
     q.current->flags |= io_op::flag_cancelled;
@@ -116,7 +116,7 @@ bool uring_driver::detach(descriptor& d) noexcept {
   // close(2) cancels nothing and the kernel holds the file while an entry of ours does: so cancel,
   // enter once and reap before it. Then the peer sees the end, and the number is free, when close()
   // returns.
-  for (int visit = 0; visit < detach_visits_max && (is_watched(d) || d.in_kernel != 0); ++visit) {
+  for (int polls = 0; polls < detach_polls_max && (is_watched(d) || d.in_kernel != 0); ++polls) {
     write_prepared();
     enter(0, 0);
     collect();
@@ -144,7 +144,7 @@ void uring_driver::unregister_buffers() noexcept {
   static_cast<void>(ring_.kernel().control(ring_.fd(), IORING_UNREGISTER_BUFFERS, nullptr, 0));
 }
 
-void uring_driver::leave_to_parent() noexcept {
+void uring_driver::after_fork_in_child() noexcept {
   registered_ = nullptr;
   registered_in_flight_ = 0;
   cancels_ = entry_queue();  // what they name has ended
@@ -159,21 +159,21 @@ void uring_driver::leave_to_parent() noexcept {
     advance(d, watch_event::end);
   }
   in_flight_ = watched_ = 0;
-  ring_.leave_to_parent();
+  ring_.after_fork_in_child();
   const auto end = [this](io_op& op) { host_.finish(op, -ECANCELED); };
   now_.take(end);
   due_.take(end);
   fresh_.take(end);
 }
 
-void uring_driver::turn(turn_mode mode, std::int64_t deadline) noexcept {
+void uring_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
   write_prepared();
   write_or_keep(due_);
   due_.rotate(fresh_);
-  if (mode == turn_mode::drain || !options_.lazy) write_or_keep(due_);
+  if (mode == poll_mode::drain || !options_.lazy) write_or_keep(due_);
 
-  if (mode != turn_mode::wait || host_.has_queued()) {
-    if (mode == turn_mode::drain || ring_.prepared() != 0 || ring_.flagged()) enter(0, 0);
+  if (mode != poll_mode::wait || host_.has_queued()) {
+    if (mode == poll_mode::drain || ring_.prepared() != 0 || ring_.flagged()) enter(0, 0);
     collect();
     return;
   }
@@ -206,7 +206,7 @@ void uring_driver::sleep(std::int64_t deadline) noexcept {
   const unsigned marked = armed_in_next_ && write_marker() ? 1 : 0;
   const bool learns = !armed_in_next_ || marked != 0;
   const bool taken = enter(expired ? 0 : 1 + marked, timed ? deadline : uring::ring::no_deadline);
-  if (!learns) ++visit_;  // its receives are taken for ones that came later
+  if (!learns) ++enter_number_;  // its receives are taken for ones that came later
   host_.mail().awake();
   if (collect() == 0 && !taken) back_off();
 }
@@ -214,7 +214,7 @@ void uring_driver::sleep(std::int64_t deadline) noexcept {
 /// One visit to the kernel. False: it took no entries (U2, U3); they stay the ring's for the next
 /// visit.
 bool uring_driver::enter(unsigned wait_for, std::int64_t deadline) noexcept {
-  ++visit_;
+  ++enter_number_;
   armed_in_next_ = false;
   completes_at_once_ = true;
   const uring::submit_result result =

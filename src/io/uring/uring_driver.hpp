@@ -45,9 +45,9 @@ class uring_driver final : public driver {
   }
   int register_buffers(const io_vector* parts, unsigned count) noexcept override;
   void unregister_buffers() noexcept override;
-  void turn(turn_mode mode, std::int64_t deadline) noexcept override;
+  void poll(poll_mode mode, std::int64_t deadline) noexcept override;
   void cancel_everything() noexcept override;
-  void leave_to_parent() noexcept override;
+  void after_fork_in_child() noexcept override;
   void close_handles() noexcept override;
   int wake_handle() const noexcept override { return wake_fd_; }
   unsigned in_flight() const noexcept override { return in_flight_ + watched_; }
@@ -98,9 +98,9 @@ class uring_driver final : public driver {
   unsigned watched_ = 0;  // polls that the kernel has: each of them keeps its descriptor open
   std::uint64_t lazily_armed_ = 0;
   std::uint64_t arming_stops_ = 0;
-  std::uint8_t visit_ = 0;          // of the kernel; armed receives remember theirs
+  std::uint8_t enter_number_ = 0;   // of the kernel; armed receives remember theirs
   bool armed_in_next_ = false;      // the next visit takes armed receives
-  bool completes_at_once_ = false;  // what is being collected has completed within visit_
+  bool completes_at_once_ = false;  // what is being collected has completed within enter_number_
   std::int64_t back_off_ns_ = 0;
 
   const io_vector* registered_ = nullptr;  // memory that the kernel keeps hold of

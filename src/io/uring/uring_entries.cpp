@@ -169,7 +169,7 @@ void uring_driver::write_or_keep(lazy_list& list) noexcept {
       kept.add(op);
     } else if (armed && options_.lazy) {
       ++lazily_armed_;
-      op.target->queue[direction_in].arming.armed_by(static_cast<std::uint8_t>(visit_ + 1));
+      op.target->queue[direction_in].arming.armed_by(static_cast<std::uint8_t>(enter_number_ + 1));
       armed_in_next_ = true;
     }
   });

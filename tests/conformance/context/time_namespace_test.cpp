@@ -65,7 +65,7 @@ std::string try_timers(const beck::io_context::options& how) {
   co_spawn(ctx, read_in_vain(c.a, timed_out), beck::detached);
   ctx.run_for(5s);
   if (!waited.ok() || !dated.ok() || !timed_out) return "a timer did not end";
-  const std::uint64_t turns = ctx.stats().turns;
+  const std::uint64_t turns = ctx.stats().iterations;
   if (turns > turns_max) return std::to_string(turns) + " turns";
   return std::string("works|") + ctx.backend_report();
 }

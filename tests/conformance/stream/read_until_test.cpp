@@ -104,7 +104,7 @@ CONFORMANCE("a delimiter that is buffered already is found without suspension an
     const auto second = co_await async_read_until(pair.a, dynamic_buffer(text), "\n");
     CHECK(*second == 4);
     const auto after = ctx.stats();
-    CHECK(after.hops == before.hops);
+    CHECK(after.entries_run == before.entries_run);
     CHECK(after.attempts == before.attempts);
     CHECK(after.inline_completions == before.inline_completions + 2);
   };

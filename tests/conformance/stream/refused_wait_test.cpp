@@ -52,7 +52,7 @@ std::string try_wait(beck::io_context& ctx) {
   });
   ctx.run();
   if (!received.ok() || !waited.ok()) return "wrong result";
-  const std::uint64_t turns = ctx.stats().turns;
+  const std::uint64_t turns = ctx.stats().iterations;
   return turns <= turns_max ? "works" : std::to_string(turns) + " turns";
 }
 

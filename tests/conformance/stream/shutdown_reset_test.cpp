@@ -64,9 +64,9 @@ std::uint64_t idle_turns(beck::io_context& ctx) {
     beck::steady_timer timer(ctx, beck::duration(20'000'000));
     outcome waited;
     timer.async_wait(note(waited));
-    const std::uint64_t before = ctx.stats().turns;
+    const std::uint64_t before = ctx.stats().iterations;
     REQUIRE(beck::test::run_until(ctx, waited));
-    least = std::min(least, ctx.stats().turns - before);
+    least = std::min(least, ctx.stats().iterations - before);
   }
   return least;
 }

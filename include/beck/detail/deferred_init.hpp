@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A member that is constructed later than its owner: what an operation needs only once it has
-// started, so that an inert one can still move.
+// A member that is constructed later than its owner: state that an operation needs only once it has
+// started, so that an operation that was not started can still move.
 #pragma once
 
 #include <new>
@@ -8,26 +8,29 @@
 
 namespace beck::detail {
 
-/// Holds a T or nothing. Copying or moving an owner requires nothing inside, and gives nothing.
+/// Holds a T or nothing. Copying or moving an owner requires that it holds nothing, and the new
+/// owner holds nothing.
 template <class T>
-class late {
+class deferred_init {
  public:
-  late() noexcept : none_() {}
-  late(const late&) noexcept : none_() {}
-  late& operator=(const late&) = delete;
-  ~late() { reset(); }
+  deferred_init() noexcept : none_() {}
+  deferred_init(const deferred_init&) noexcept : none_() {}
+  deferred_init& operator=(const deferred_init&) = delete;
+  ~deferred_init() { reset(); }
 
-  /// Requires that it is empty.
+  /// Constructs the T. Requires that there is none.
   template <class... Args>
   T& emplace(Args&&... args) {
     T* made = ::new (static_cast<void*>(&value_)) T(static_cast<Args&&>(args)...);
     full_ = true;
     return *made;
   }
+  /// Destroys the T, if there is one.
   void reset() noexcept {
     if (std::exchange(full_, false)) value_.~T();
   }
 
+  /// Returns whether there is a T.
   explicit operator bool() const noexcept { return full_; }
   T& operator*() noexcept { return value_; }
   const T& operator*() const noexcept { return value_; }

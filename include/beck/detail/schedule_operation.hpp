@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Going through an executor's queue as an operation: what post, dispatch and defer give when they
-// get no callable. Awaited, it is one queue entry in the awaiting frame and allocates nothing.
+// Rescheduling through an executor's queue as an operation: the result of post, dispatch and defer
+// when they get no callable. Awaited, it is one queue entry in the awaiting frame and allocates
+// nothing.
 #pragma once
 
 #include <beck/detail/launch.hpp>
@@ -9,27 +10,31 @@
 
 namespace beck::detail {
 
-/// Continues behind what is queued on an executor; a coroutine continues on its own executor in the
-/// end. Cancellation: a turn that was waited for comes; awaited in a scope that was stopped before,
-/// in a task or an awaitable, it throws io_error (operation_aborted, timeout).
-class [[nodiscard]] hop_operation : public queue_entry {
+/// Continues behind the entries that are queued on an executor; a coroutine then continues on its
+/// own executor. Cancellation: a stop has no effect once the wait has begun. Awaited in a scope
+/// that was stopped before, in a task or an awaitable, it throws io_error (operation_aborted,
+/// timeout).
+class [[nodiscard]] schedule_operation : public queue_entry {
  public:
   using signature = void();
 
-  /// `through`: empty for the executor of what waits. `may_skip`: as dispatch, nothing is queued if
-  /// the caller already is inside the executor.
-  hop_operation(any_io_executor through, bool may_skip) noexcept
+  /// Makes the operation. `through`: the executor; empty for that of the waiter. `may_skip`:
+  /// nothing is queued if the caller is already inside the executor, as in dispatch.
+  schedule_operation(any_io_executor through, bool may_skip) noexcept
       : through_(static_cast<any_io_executor&&>(through)), may_skip_(may_skip) {}
 
-  /// Moves an inert one: only the request.
-  hop_operation(hop_operation&& other) noexcept
+  /// Moves an operation that was not started: only the request.
+  schedule_operation(schedule_operation&& other) noexcept
       : through_(static_cast<any_io_executor&&>(other.through_)), may_skip_(other.may_skip_) {}
-  hop_operation& operator=(const hop_operation&) = delete;
+  schedule_operation& operator=(const schedule_operation&) = delete;
 
+  /// Returns the executor that it goes through; empty for that of the waiter.
   const any_io_executor& through() const noexcept { return through_; }
+  /// Returns whether nothing is queued if the caller is already inside the executor.
   bool may_skip() const noexcept { return may_skip_; }
 
-  /// Skipping costs budget: a loop around it must not starve the others.
+  /// Returns whether nothing needs to be queued. That costs budget: a loop around it must not
+  /// starve others.
   bool await_ready() const noexcept {
     return may_skip_ && (!through_ || through_.running_in_this_thread()) &&
            runner::current()->spend(runner::memory_weight);
@@ -58,7 +63,7 @@ class [[nodiscard]] hop_operation : public queue_entry {
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return detail::launch(static_cast<hop_operation&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<schedule_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Alarms of single operations: armed in the timer queue of the operation's own loop.
-#include <beck/detail/alarmed_operation.hpp>
+#include <beck/detail/timed_operation.hpp>
 
 #include <cerrno>
 
@@ -8,9 +8,9 @@
 
 namespace beck::detail {
 
-bool operation_alarm::on_runner(const io_op& op) noexcept { return loop_of(op).on_runner(); }
+bool operation_deadline::on_runner(const io_op& op) noexcept { return loop_of(op).on_runner(); }
 
-void operation_alarm::mail(io_op& op, begin_function begin) noexcept {
+void operation_deadline::mail(io_op& op, begin_function begin) noexcept {
   io_loop& loop = loop_of(op);
   const object_use inside = use_for(op);
   if (loop.is_shared()) {  // the caller may be its runner for a moment
@@ -24,7 +24,7 @@ void operation_alarm::mail(io_op& op, begin_function begin) noexcept {
   loop.mail().push(&order_);
 }
 
-void operation_alarm::start_entry(queue_entry* entry, runner* where) {
+void operation_deadline::start_entry(queue_entry* entry, runner* where) {
   const start_order& order = *static_cast<start_order*>(entry);
   if (where == nullptr) {
     order.op->result = -ECANCELED;
@@ -36,24 +36,25 @@ void operation_alarm::start_entry(queue_entry* entry, runner* where) {
   }
 }
 
-bool operation_alarm::arm(io_op& op) noexcept {
+bool operation_deadline::arm(io_op& op) noexcept {
   io_loop& loop = loop_of(op);
   op_ = &op;
-  expired = &ring;
+  expired = &on_expired;
   deadline = limit_.limit().from(time_point(duration(loop.sys().now()))).nanoseconds();
   if (deadline == timer_queue::never || loop.timers().add(*this)) return true;
   complete_later(op, -ENOMEM);
   return false;
 }
 
-void operation_alarm::disarm() noexcept {
+void operation_deadline::disarm() noexcept {
   io_loop& loop = loop_of(*op_);
   if (!loop.on_runner()) return loop.disarm_elsewhere(*this);
   if (is_armed()) loop.timers().remove(*this);
 }
 
-void operation_alarm::ring(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {
-  auto& self = static_cast<operation_alarm&>(entry);
+void operation_deadline::on_expired(timer_entry& entry, io_loop& loop,
+                                    bool shutting_down) noexcept {
+  auto& self = static_cast<operation_deadline&>(entry);
   if (shutting_down) return;
   io_op& op = *self.op_;
   const bool composed = (op.flags & (io_op::flag_steps | io_op::flag_all)) != 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// futex(2), and the eventfd of wake.hpp, for the library's baton.
+// futex(2), and the eventfd of wake.hpp, for the library's idle_threads.
 #include <cerrno>
 #include <ctime>
 
@@ -8,17 +8,17 @@
 #include <unistd.h>
 
 #include "base/fatal_call.hpp"
-#include "io/shared/baton.hpp"
+#include "io/shared/idle_threads.hpp"
 #include "io/system/wake.hpp"
 
 namespace beck::detail {
 
-template class basic_baton<baton_parts>;
+template class basic_idle_threads<idle_threads_parts>;
 
 static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
 
-bool baton_parts::futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                             std::int64_t deadline) noexcept {
+bool idle_threads_parts::futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                                    std::int64_t deadline) noexcept {
   timespec until{};
   const timespec* limit = nullptr;
   if (deadline != INT64_MAX) {
@@ -42,14 +42,16 @@ bool baton_parts::futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t exp
   }
 }
 
-void baton_parts::futex_wake(const void* word, unsigned count) noexcept {
+void idle_threads_parts::futex_wake(const void* word, unsigned count) noexcept {
   // EFAULT: whoever slept there is awake and has gone with the word.
   if (::syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0) < 0 &&
       errno != EFAULT)
     end_without_call("futex", errno);
 }
 
-void baton_parts::wake(int wake_fd) noexcept { wake_write(wake_fd); }
-void baton_parts::drain(int wake_fd, std::uint64_t total) noexcept { wake_drain(wake_fd, total); }
+void idle_threads_parts::wake(int wake_fd) noexcept { wake_write(wake_fd); }
+void idle_threads_parts::drain(int wake_fd, std::uint64_t total) noexcept {
+  wake_drain(wake_fd, total);
+}
 
 }  // namespace beck::detail

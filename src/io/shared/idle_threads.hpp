@@ -15,7 +15,7 @@ namespace beck::detail {
 /// pushed onto its own then asks with get(). The fences make sure that one of the two sees the
 /// other.
 template <class Atomics>
-class basic_sleep_notice {
+class basic_sleep_state {
  public:
   enum class level : unsigned char {
     nobody,     ///< none that could be woken
@@ -38,15 +38,15 @@ class basic_sleep_notice {
   typename Atomics::template atomic<level> level_{level::nobody};
 };
 
-using sleep_notice = basic_sleep_notice<real_atomics>;
+using sleep_state = basic_sleep_state<real_atomics>;
 
 // Who of the idle runners of a shared context waits where: one in the kernel, for descriptors and
-// timers, the others on a futex. Whoever stops waiting in the kernel hands the baton on, so that
-// somebody is there while it runs handlers; new work wakes one of them, and costs no system call
+// timers, the others on a futex. A leader that stops waiting wakes a follower that takes its
+// place while it runs handlers; new work wakes one of them, and costs no system call
 // while nobody is idle.
 
-/// What a baton is made of (base/atomics.hpp).
-struct baton_parts : real_atomics {
+/// The parts that basic_idle_threads is made of (base/spin_lock.hpp).
+struct idle_threads_parts : real_atomics {
   /// Waits while `word` is `expected`; false: the deadline (steady clock, nanoseconds; INT64_MAX:
   /// none) has passed. May return true for no reason.
   static bool futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected,
@@ -58,17 +58,17 @@ struct baton_parts : real_atomics {
 };
 
 /// Requires a run queue with a lock. A runner takes the lock and finds the queue empty: it calls
-/// settle() before it unlocks, waits where that says, calls leave_kernel() if that was the kernel,
-/// and looks at the queue again. If it then finds work, or leaves run(), it calls hand_on() before
-/// it runs anything. Whoever pushes work calls claim() before it unlocks, for each entry but one
-/// that it will look for itself; whoever leaves run() while work is queued calls it as well. What
-/// all of these give is delivered after the unlock.
+/// begin_wait() before it unlocks, waits where that says, calls step_down() if that was the kernel,
+/// and looks at the queue again. If it then finds work, or leaves run(), it calls
+/// promote_follower() before it runs anything. Whoever pushes work calls claim() before it unlocks,
+/// for each entry but one that it will look for itself; whoever leaves run() while work is queued
+/// calls it as well. What all of these give is delivered after the unlock.
 template <class Parts>
-class basic_baton {
+class basic_idle_threads {
  public:
-  enum class seat : unsigned char { kernel, futex };
+  enum class role : unsigned char { leader, follower };
 
-  /// Wake-ups that a thread owes. Names no baton: that may be gone when they are delivered.
+  /// Wake-ups that a thread owes. Names no idle_threads: that may be gone when they are delivered.
   struct wake_up {
     const void* word = nullptr;
     unsigned sleepers = 0;  ///< to wake at the futex
@@ -79,7 +79,7 @@ class basic_baton {
 
   // --- a runner, idle
   /// Under the lock. Where to wait.
-  seat settle() noexcept;
+  role begin_wait() noexcept;
   /// At the futex, until claimed. False: the deadline passed before that, and it is not idle any
   /// more.
   bool sleep(std::int64_t deadline) noexcept { return sleep(deadline, &Parts::futex_wait); }
@@ -87,9 +87,9 @@ class basic_baton {
   template <class FutexWait>
   bool sleep(std::int64_t deadline, FutexWait&& futex_wait) noexcept;
   /// Has returned from the kernel, for whatever reason.
-  void leave_kernel() noexcept;
-  /// After sleep() or leave_kernel(): one who sleeps is claimed if nobody waits in the kernel.
-  wake_up hand_on() noexcept;
+  void step_down() noexcept;
+  /// After sleep() or step_down(): one who sleeps is claimed if nobody waits in the kernel.
+  wake_up promote_follower() noexcept;
 
   // --- any thread, under the lock
   /// For `most` entries of new work: as many sleepers, and the one in the kernel if there are
@@ -97,11 +97,11 @@ class basic_baton {
   wake_up claim(unsigned most) noexcept;
   static constexpr unsigned everybody = UINT32_MAX;
   /// For what only the one in the kernel must know: an earlier deadline.
-  wake_up claim_kernel() noexcept;
+  wake_up claim_leader() noexcept;
   /// Whether claim() would find somebody.
   bool anybody_idle() const noexcept {
     const std::uint32_t state = state_.load(std::memory_order_relaxed);
-    return state >= one_sleeper || (state & kernel_mask) == waiting;
+    return state >= one_sleeper || (state & leader_mask) == waiting;
   }
 
   // --- any thread
@@ -122,7 +122,7 @@ class basic_baton {
   // Both words are relaxed where nothing else is said: the lock of the run queue, which lies
   // between waiting and whatever a claim was for, orders the rest. state_: the lowest two bits say
   // who is in the kernel, the others count the sleepers that nobody has claimed.
-  static constexpr std::uint32_t kernel_mask = 3;
+  static constexpr std::uint32_t leader_mask = 3;
   static constexpr std::uint32_t nobody = 0;
   static constexpr std::uint32_t waiting = 1;
   static constexpr std::uint32_t called = 2;  // waiting, and a write to the wake descriptor is owed
@@ -137,21 +137,21 @@ class basic_baton {
 };
 
 template <class Parts>
-typename basic_baton<Parts>::seat basic_baton<Parts>::settle() noexcept {
+typename basic_idle_threads<Parts>::role basic_idle_threads<Parts>::begin_wait() noexcept {
   std::uint32_t state = state_.load(std::memory_order_relaxed);
   for (;;) {
-    const bool free = (state & kernel_mask) == nobody;
+    const bool free = (state & leader_mask) == nobody;
     // acquire: the last one in the kernel has counted what was owed to it
     if (state_.compare_exchange_weak(state, free ? state | waiting : state + one_sleeper,
                                      std::memory_order_acquire, std::memory_order_relaxed)) {
-      return free ? seat::kernel : seat::futex;
+      return free ? role::leader : role::follower;
     }
   }
 }
 
 template <class Parts>
 template <class FutexWait>
-bool basic_baton<Parts>::sleep(std::int64_t deadline, FutexWait&& futex_wait) noexcept {
+bool basic_idle_threads<Parts>::sleep(std::int64_t deadline, FutexWait&& futex_wait) noexcept {
   for (;;) {
     std::uint32_t permits = permits_.load(std::memory_order_relaxed);
     while (permits != 0) {
@@ -173,29 +173,30 @@ bool basic_baton<Parts>::sleep(std::int64_t deadline, FutexWait&& futex_wait) no
 }
 
 template <class Parts>
-void basic_baton<Parts>::leave_kernel() noexcept {
+void basic_idle_threads<Parts>::step_down() noexcept {
   std::uint32_t state = state_.load(std::memory_order_relaxed);
   bool counted = false;
   do {
-    if ((state & kernel_mask) == called && !counted) {
+    if ((state & leader_mask) == called && !counted) {
       owed_ = owed_ + 1;
       counted = true;
     }
-  } while (!state_.compare_exchange_weak(state, state & ~kernel_mask,
-                                         std::memory_order_release,  // pairs with settle()
+  } while (!state_.compare_exchange_weak(state, state & ~leader_mask,
+                                         std::memory_order_release,  // pairs with begin_wait()
                                          std::memory_order_relaxed));
 }
 
 template <class Parts>
-typename basic_baton<Parts>::wake_up basic_baton<Parts>::release_sleepers(unsigned count) noexcept {
+typename basic_idle_threads<Parts>::wake_up basic_idle_threads<Parts>::release_sleepers(
+    unsigned count) noexcept {
   permits_.fetch_add(count, std::memory_order_relaxed);
   return {&permits_, count, -1};
 }
 
 template <class Parts>
-typename basic_baton<Parts>::wake_up basic_baton<Parts>::hand_on() noexcept {
+typename basic_idle_threads<Parts>::wake_up basic_idle_threads<Parts>::promote_follower() noexcept {
   std::uint32_t state = state_.load(std::memory_order_relaxed);
-  while ((state & kernel_mask) == nobody && state >= one_sleeper) {
+  while ((state & leader_mask) == nobody && state >= one_sleeper) {
     if (state_.compare_exchange_weak(state, state - one_sleeper, std::memory_order_relaxed,
                                      std::memory_order_relaxed)) {
       return release_sleepers(1);
@@ -205,13 +206,14 @@ typename basic_baton<Parts>::wake_up basic_baton<Parts>::hand_on() noexcept {
 }
 
 template <class Parts>
-typename basic_baton<Parts>::wake_up basic_baton<Parts>::claim(unsigned most) noexcept {
+typename basic_idle_threads<Parts>::wake_up basic_idle_threads<Parts>::claim(
+    unsigned most) noexcept {
   std::uint32_t state = state_.load(std::memory_order_relaxed);  // the lock shows who has settled
   unsigned sleepers = 0;
   bool call = false;
   do {
     sleepers = state / one_sleeper < most ? state / one_sleeper : most;
-    call = sleepers < most && (state & kernel_mask) == waiting;
+    call = sleepers < most && (state & leader_mask) == waiting;
     if (sleepers == 0 && !call) return {};
   } while (!state_.compare_exchange_weak(
       state, state - sleepers * one_sleeper + (call ? called - waiting : 0),
@@ -222,9 +224,9 @@ typename basic_baton<Parts>::wake_up basic_baton<Parts>::claim(unsigned most) no
 }
 
 template <class Parts>
-typename basic_baton<Parts>::wake_up basic_baton<Parts>::claim_kernel() noexcept {
+typename basic_idle_threads<Parts>::wake_up basic_idle_threads<Parts>::claim_leader() noexcept {
   std::uint32_t state = state_.load(std::memory_order_relaxed);
-  while ((state & kernel_mask) == waiting) {
+  while ((state & leader_mask) == waiting) {
     if (state_.compare_exchange_weak(state, state - waiting + called, std::memory_order_relaxed,
                                      std::memory_order_relaxed)) {
       return {nullptr, 0, wake_fd_};
@@ -234,18 +236,18 @@ typename basic_baton<Parts>::wake_up basic_baton<Parts>::claim_kernel() noexcept
 }
 
 template <class Parts>
-void basic_baton<Parts>::deliver(const wake_up& owed) noexcept {
+void basic_idle_threads<Parts>::deliver(const wake_up& owed) noexcept {
   if (owed.sleepers != 0) Parts::futex_wake(owed.word, owed.sleepers);
   if (owed.wake_fd >= 0) Parts::wake(owed.wake_fd);
 }
 
 template <class Parts>
-void basic_baton<Parts>::finish() noexcept {
+void basic_idle_threads<Parts>::finish() noexcept {
   if (owed_ != 0) Parts::drain(wake_fd_, owed_);
   owed_ = 0;
 }
 
-extern template class basic_baton<baton_parts>;
-using baton = basic_baton<baton_parts>;
+extern template class basic_idle_threads<idle_threads_parts>;
+using idle_threads = basic_idle_threads<idle_threads_parts>;
 
 }  // namespace beck::detail

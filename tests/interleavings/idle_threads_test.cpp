@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// The baton of shared contexts (src/io/shared/baton.hpp): three runners with one locked queue, and
-// work and kernel events from a fourth thread. Each handler blocks until another runner is in the
-// other one, so the thread that takes the first must have seen to the second. No thread may sleep
-// for ever, whether work, an event or the stop was missed.
-#include "io/shared/baton.hpp"
+// The idle threads of shared contexts
+// (src/io/shared/idle_threads.hpp): three runners with one locked queue, and work and kernel events
+// from a fourth thread. Each handler blocks until another runner is in the other one, so the thread
+// that takes the first must have seen to the second. No thread may sleep for ever, whether work, an
+// event or the stop was missed.
+#include "io/shared/idle_threads.hpp"
 
 #include <optional>
 #include <vector>
@@ -43,7 +44,7 @@ struct modelled_baton_parts : modelled_atomics {
   static inline wake_counter* descriptor = nullptr;
 };
 
-using modelled_baton = beck::detail::basic_baton<modelled_baton_parts>;
+using modelled_idle_threads = beck::detail::basic_idle_threads<modelled_baton_parts>;
 constexpr std::int64_t no_deadline = INT64_MAX;
 
 // A shared context as far as its idle runners are concerned.
@@ -53,16 +54,16 @@ class small_context {
   explicit small_context(int together) : together_(together) {
     modelled_baton_parts::futex = &futex_;
     modelled_baton_parts::descriptor = &descriptor_;
-    baton_->open(0);
+    idle_threads_->open(0);
     world::now().name_locations({"state", "permits"});
   }
 
   void post() {
     lock_.lock();
     ++queued_;
-    const auto owed = baton_->claim(1);
+    const auto owed = idle_threads_->claim(1);
     lock_.unlock();
-    modelled_baton::deliver(owed);
+    modelled_idle_threads::deliver(owed);
   }
   void raise_event() { descriptor_.raise_event(); }
 
@@ -75,57 +76,57 @@ class small_context {
       if (queued_ != 0) {
         --queued_;
         lock_.unlock();
-        hand_on(was_idle);
+        promote_follower(was_idle);
         run_job();
         --most;
         lock_.lock();
         continue;
       }
-      const auto seat = baton_->settle();
+      const auto role = idle_threads_->begin_wait();
       lock_.unlock();
-      in_time = wait(seat, deadline);
+      in_time = wait(role, deadline);
       was_idle = true;
       lock_.lock();
     }
     const bool work_left = queued_ != 0 && !world::now().planted("leaves work behind");
-    const auto owed = work_left ? baton_->claim(1) : modelled_baton::wake_up{};
+    const auto owed = work_left ? idle_threads_->claim(1) : modelled_idle_threads::wake_up{};
     lock_.unlock();
-    modelled_baton::deliver(owed);
-    hand_on(was_idle);
+    modelled_idle_threads::deliver(owed);
+    promote_follower(was_idle);
   }
 
   // By the last one who leaves.
   void finish() {
-    baton_->finish();
+    idle_threads_->finish();
     descriptor_.close();
-    baton_.reset();
+    idle_threads_.reset();
   }
 
   bool done() const { return left_ == 0 && queued_ == 0; }
 
  private:
   // False: the time is up. That may be so although the runner has been claimed.
-  bool wait(modelled_baton::seat seat, std::int64_t deadline) {
-    if (seat == modelled_baton::seat::futex) {
-      baton_->sleep(deadline);
+  bool wait(modelled_idle_threads::role role, std::int64_t deadline) {
+    if (role == modelled_idle_threads::role::follower) {
+      idle_threads_->sleep(deadline);
       return deadline == no_deadline;
     }
     descriptor_.wait();
-    baton_->leave_kernel();
+    idle_threads_->step_down();
     if (const int events = descriptor_.take_events(); events != 0) {
       lock_.lock();
       queued_ += events;  // one of them this runner takes itself
       const bool alone = world::now().planted("claims nobody for further events");
-      const auto owed = baton_->claim(alone ? 0 : static_cast<unsigned>(events) - 1);
+      const auto owed = idle_threads_->claim(alone ? 0 : static_cast<unsigned>(events) - 1);
       lock_.unlock();
-      modelled_baton::deliver(owed);
+      modelled_idle_threads::deliver(owed);
     }
     return true;
   }
 
-  void hand_on(bool& was_idle) {
-    if (was_idle && !world::now().planted("keeps the baton")) {
-      modelled_baton::deliver(baton_->hand_on());
+  void promote_follower(bool& was_idle) {
+    if (was_idle && !world::now().planted("keeps the idle_threads")) {
+      modelled_idle_threads::deliver(idle_threads_->promote_follower());
     }
     was_idle = false;
   }
@@ -137,15 +138,15 @@ class small_context {
     lock_.lock();
     check(left_ > 0, "a job ran twice");
     if (--left_ == 0) stopped_ = true;
-    const auto owed =
-        stopped_ ? baton_->claim(modelled_baton::everybody) : modelled_baton::wake_up{};
+    const auto owed = stopped_ ? idle_threads_->claim(modelled_idle_threads::everybody)
+                               : modelled_idle_threads::wake_up{};
     lock_.unlock();
-    modelled_baton::deliver(owed);
+    modelled_idle_threads::deliver(owed);
   }
 
   futex_queue futex_;
   wake_counter descriptor_;
-  std::optional<modelled_baton> baton_{std::in_place};
+  std::optional<modelled_idle_threads> idle_threads_{std::in_place};
   mutex lock_;
   int queued_ = 0;  // handlers in the run queue
   int left_ = 2;    // handlers that have not ended; the last one stops
@@ -218,42 +219,45 @@ constexpr bounds one_switch{.preemptions_max = 1, .old_values_max = 1, .spurious
 
 }  // namespace
 
-TEST_CASE("interleavings: a baton of three runners misses no work and no stop") {
-  expect_sound<two_posts>("baton, 3 runners, 2 posts, stop", sequential);
+TEST_CASE("interleavings: a idle_threads of three runners misses no work and no stop") {
+  expect_sound<two_posts>("idle_threads, 3 runners, 2 posts, stop", sequential);
 }
 
-TEST_CASE("interleavings: a baton of three runners misses no event") {
-  expect_sound<two_events>("baton, 3 runners, 2 events, stop", sequential);
-  expect_sound<two_events>("baton, 3 runners, 2 events, stop, old values", one_switch);
+TEST_CASE("interleavings: a idle_threads of three runners misses no event") {
+  expect_sound<two_events>("idle_threads, 3 runners, 2 events, stop", sequential);
+  expect_sound<two_events>("idle_threads, 3 runners, 2 events, stop, old values", one_switch);
 }
 
 TEST_CASE(
     "interleavings: a runner that leaves in time or after one handler leaves no work unseen") {
-  expect_sound<runner_in_a_hurry>("baton, 2 runners of which one leaves");
+  expect_sound<runner_in_a_hurry>("idle_threads, 2 runners of which one leaves");
 }
 
-TEST_CASE("interleavings: no memory order of the baton is weaker or stronger than it must be") {
-  CHECK(needless_orders<runner_in_a_hurry>("baton.hpp").empty());
+TEST_CASE(
+    "interleavings: no memory order of the idle_threads is weaker or stronger than it must be") {
+  CHECK(needless_orders<runner_in_a_hurry>("idle_threads.hpp").empty());
 }
 
-TEST_CASE("interleavings: planted in the baton: whoever leaves the kernel keeps it") {
+TEST_CASE("interleavings: planted in the idle_threads: whoever leaves the kernel keeps it") {
   const outcome o = expect_found<two_events>(
-      "keeps the baton", {defect::kind::disobey, "keeps the baton"}, one_switch);
+      "keeps the idle_threads", {defect::kind::disobey, "keeps the idle_threads"}, one_switch);
   CHECK(o.failure.find("waits for another handler") != std::string::npos);
 }
 
-TEST_CASE("interleavings: planted in the baton: nobody is claimed for a second event") {
+TEST_CASE("interleavings: planted in the idle_threads: nobody is claimed for a second event") {
   const defect alone{defect::kind::disobey, "claims nobody for further events"};
   expect_found<two_events>("no claim for further events", alone, one_switch);
 }
 
-TEST_CASE("interleavings: planted in the baton: work is left behind by a runner that was claimed") {
+TEST_CASE(
+    "interleavings: planted in the idle_threads: work is left behind by a runner that was "
+    "claimed") {
   expect_found<runner_in_a_hurry>("leaves work behind",
                                   {defect::kind::disobey, "leaves work behind"});
 }
 
-TEST_CASE("interleavings: planted in the baton: settling is a load and a store") {
+TEST_CASE("interleavings: planted in the idle_threads: settling is a load and a store") {
   const outcome o =
-      expect_found<two_events>("settle torn", {defect::kind::tear, "settle"}, sequential);
+      expect_found<two_events>("begin_wait torn", {defect::kind::tear, "begin_wait"}, sequential);
   CHECK(o.failure.starts_with("nobody can go on"));
 }
