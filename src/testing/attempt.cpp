@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A run in this process. The crash scene knows the world while it lives.
+// Runs a program in this process. The crash scene knows its world during the run.
 #include "testing/shrinker.hpp"
 
 #include <exception>
@@ -13,7 +13,8 @@ namespace beck::testing::sim {
 using namespace detail;
 namespace {
 
-/// A report without what differs from run to run: its first line up to a list, no numbers.
+/// Returns the part of a report that is equal in each run: the text up to the first ";" or line
+/// break, without numbers.
 std::string shape_of(std::string_view report) {
   const std::size_t first = report.find_first_not_of("=\r\n ");
   if (first != std::string_view::npos) report.remove_prefix(first);

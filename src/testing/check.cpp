@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The loop over the seeds, and what is said of a failure.
+// Checks: the loop over the seeds, and the reports about a failure.
 #include <beck/testing/check.hpp>
 
 #include <cinttypes>
@@ -19,12 +19,12 @@ namespace {
 
 using options = check_access;
 
-// While a failure is shrunk, a run may take this much processor time at first, then this much and
-// so many times what the failure took.
+// Limits of processor time while a failure is shrunk: the first run may use cpu_us_first_max, each
+// later one cpu_us_base plus cpu_factor times the time of the failure.
 constexpr std::uint64_t cpu_us_first_max = 20'000'000;
 constexpr std::uint64_t cpu_us_base = 500'000;
 constexpr std::uint64_t cpu_factor = 20;
-constexpr unsigned endless_max = 40;  // runs that take more, before it is given up
+constexpr unsigned endless_max = 40;  // runs over the limit after which the search gives up
 constexpr std::size_t traced_lines_max = 1'000'000;
 constexpr std::size_t shown_tape_max = 1'000;  // longer texts go to a file
 
@@ -37,7 +37,7 @@ std::uint64_t fold(std::uint64_t digest, std::uint64_t hash) noexcept {
 
 void print_line(const char* line, void*) { std::fprintf(stderr, "%s\n", line); }
 
-/// The first line of the trace of a run that is not the same when it is run again; "" if there is
+/// Returns the first line of the trace that differs when the program runs again; "" if there is
 /// none.
 std::string first_difference(attempt_start start, program_ref program) {
   struct {
@@ -74,7 +74,7 @@ class checker {
 
   attempt_start start_of(std::uint64_t seed) const;
   attempt run_once(const attempt_start& start) const;
-  /// Until the first failure.
+  /// Runs all seeds until the first failure.
   attempt run_all() const;
   std::string replay_command(const attempt& failed) const;
   void tell(const attempt& failed) const;
@@ -85,7 +85,7 @@ class checker {
   program_ref program_;
 };
 
-/// Runs candidates in child processes and wants the same failure.
+/// Runs candidates in child processes and accepts those with the same failure.
 class checker::judge final : public shrink_judge {
  public:
   judge(const checker& owner, const attempt& failure)
@@ -105,7 +105,7 @@ class checker::judge final : public shrink_judge {
   }
   void found(std::size_t, const sim_tape&) override {}
 
-  /// What the smallest candidate has done.
+  /// Returns the run of the smallest candidate.
   const attempt& smallest() const noexcept { return smallest_; }
 
  private:
@@ -121,6 +121,7 @@ attempt_start checker::start_of(std::uint64_t seed) const {
   return start;
 }
 
+/// Runs the program once; if asked for, a second time, whose hash must be equal.
 attempt checker::run_once(const attempt_start& start) const {
   attempt first = run_here(start, program_);
   first.runs = 1;
@@ -198,6 +199,7 @@ void checker::tell(const attempt& failed) const {
   }
 }
 
+/// Runs the failed seed again in a child process, which records its draws, and shrinks that tape.
 void checker::shrink(const attempt& failed, check_outcome& outcome) const {
   attempt_start start = start_of(failed.seed);
   start.how.record();

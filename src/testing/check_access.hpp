@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The insides of public classes of this folder, for its sources.
+// Access to private members of public classes, for the sources of this folder.
 #pragma once
 
 #include <beck/testing/check.hpp>
@@ -7,7 +7,6 @@
 
 #include "io/sim/sim_draws.hpp"
 
-// What the runner reads of the options and worlds that users hold.
 namespace beck::detail {
 class sim_world;
 }
@@ -15,10 +14,12 @@ class sim_world;
 namespace beck::testing::sim {
 using namespace detail;
 
+/// Returns the simulator below a world.
 struct world_access {
   static sim_world& simulated(world& w) noexcept;
 };
 
+/// Reads the options of a check.
 struct check_access {
   static std::uint64_t first(const check_options& how) noexcept { return how.first_; }
   static std::uint64_t count(const check_options& how) noexcept { return how.count_; }
@@ -36,10 +37,10 @@ struct check_access {
 
 }  // namespace beck::testing::sim
 
-// Between the tapes that users hold and the simulator's.
 namespace beck::testing::sim {
 using namespace detail;
 
+/// Converts between the tapes that users hold and the simulator's.
 struct tape_access {
   static tape make(const sim_tape& draws);
   static const sim_tape& draws_of(const tape& from) noexcept;

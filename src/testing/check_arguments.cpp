@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The arguments of a program that is a check: check(argc, argv, ...).
+// The command-line arguments of a program that is a check: check(argc, argv, ...).
 #include <charconv>
 #include <cinttypes>
 #include <cstdio>
@@ -58,7 +58,7 @@ void take_seeds(arguments& parsed, std::string_view text) {
 }
 
 void take_tape(arguments& parsed, const char* text) {
-  constexpr std::string_view beginning = "QktUM";  // of every tape's text
+  constexpr std::string_view beginning = "QktUM";  // the text of every tape begins with it
   const bool is_text = std::string_view(text).substr(0, beginning.size()) == beginning;
   parsed.replayed = is_text ? tape::from_text(text) : tape::load(text);
   parsed.how.replay(parsed.replayed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is known when a program under test ends the process: the world that it was in. Handlers of
-// fatal signals, and of sanitizers, print it or hand it to the parent before the process ends.
+// Reports about a program under test that ends the process: the world in which it ran. Handlers of
+// fatal signals, and of sanitizers, print it or send it to the parent before the process ends.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@ class sim_world;
 namespace beck::testing::sim {
 using namespace detail;
 
-/// What a child process says of its run, followed by the values of the streams and by the report.
+/// The first part of the result that a child process sends; the values of the streams and the
+/// report follow.
 struct attempt_header {
   std::uint64_t how = 0;
   std::uint64_t seed = 0;
@@ -27,12 +28,13 @@ struct attempt_header {
   std::uint64_t draws[sim_tape::streams_max] = {};
 };
 
-/// write(2) until all is written or nobody reads. May be called in a signal handler.
+/// Calls write(2) until all bytes are written or the reading end is closed. May be called in a
+/// signal handler.
 void write_all(int fd, const void* data, std::size_t bytes) noexcept;
 
 class crash_scene {
  public:
-  /// Says that the program runs in this world now.
+  /// Registers `world` as the one in which the program runs, until it is destroyed.
   class visit {
    public:
     explicit visit(sim_world& world) noexcept;
@@ -41,15 +43,15 @@ class crash_scene {
     visit& operator=(const visit&) = delete;
   };
 
-  /// The handlers print the seed and the command that replays it, until this is destroyed. `replay`
-  /// is the command; if `with_seed`, it ends with the seed.
+  /// Installs the handlers until this is destroyed. They print the seed and the command that
+  /// replays it. `replay` is the command; if `with_seed`, the seed is appended to it.
   crash_scene(std::string replay, bool with_seed);
   ~crash_scene();
   crash_scene(const crash_scene&) = delete;
   crash_scene& operator=(const crash_scene&) = delete;
 
-  /// In a child process: what the handlers know goes to this descriptor instead. For the rest of
-  /// its life.
+  /// Makes the handlers send an attempt_header to `fd` instead of printing, for the rest of the
+  /// process. For child processes.
   static void report_to(int fd);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Links over the paths of the simulated network.
+// Links: settings of the simulated network's paths.
 #include <beck/testing/link.hpp>
 
 #include <algorithm>

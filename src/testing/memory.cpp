@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A watch on the thread's blocks, and what it says.
+// Watches the blocks that the calling thread allocates, and reads the counters.
 #include <beck/testing/memory.hpp>
 
 #include "run/block_watch.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// fork(2): a run in a child process. It sends an attempt_header, values and a report through a
-// pipe; its standard error goes to a file in memory.
+// Runs an attempt in a child process (fork(2)). The child sends an attempt_header, values and a
+// report through a pipe; its standard error goes to a file in memory.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -43,6 +43,7 @@ std::string read_all(int fd) {
   }
 }
 
+/// Runs `body` in the child process, sends the result and ends the process.
 [[noreturn]] void be_child(const std::function<attempt()>& body, std::uint64_t cpu_us_max,
                            int results, int errors) {
   ::dup2(errors, STDERR_FILENO);
@@ -69,7 +70,7 @@ std::string read_all(int fd) {
   ::_exit(0);
 }
 
-/// What the child has sent; false: not even a header.
+/// Reads the result that the child has sent. Returns false if not even the header is complete.
 bool parse(const std::string& sent, attempt& result) {
   attempt_header header;
   if (sent.size() < sizeof header) return false;
@@ -92,7 +93,7 @@ bool parse(const std::string& sent, attempt& result) {
   return true;
 }
 
-/// What a child has printed, without a sanitizer's line of "=".
+/// Returns the text that a child has printed, without a sanitizer's first line of "=".
 std::string errors_of(int fd) {
   ::lseek(fd, 0, SEEK_SET);
   std::string text = read_all(fd);
@@ -109,7 +110,7 @@ attempt run_apart(const std::function<attempt()>& body, std::uint64_t cpu_us_max
   if (errors.get() < 0 || ::pipe(ends) != 0) refuse("running a program in a child process");
   const unique_fd results(ends[0]);
   unique_fd child_end(ends[1]);
-  std::fflush(nullptr);  // what is buffered would be written twice
+  std::fflush(nullptr);  // buffered text would be written twice
   const pid_t child = ::fork();
   if (child < 0) refuse("fork");
   if (child == 0) be_child(body, cpu_us_max, child_end.get(), errors.get());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// sigaction(2). The handlers only call what signal-safety(7) allows: they write what stands ready
-// in the world. Afterwards the signal takes the way that it would have taken without them.
+// Handlers of fatal signals (sigaction(2)). They call only functions that signal-safety(7) allows:
+// they write data that is ready in the world. Afterwards the signal has the effect that it would
+// have had without them.
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -23,7 +24,7 @@ constexpr int fatal_signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGIN
 constexpr std::size_t signal_count = sizeof fatal_signals / sizeof *fatal_signals;
 constexpr std::size_t stack_bytes = 65'536;
 
-// A signal handler gets nothing else to work with. One check runs at a time.
+// Global because a signal handler has no argument for it. One check runs at a time.
 struct {
   sim_world* world = nullptr;
   const char* replay = "";
@@ -58,6 +59,7 @@ void print_scene() noexcept {
   write_text("\n");
 }
 
+/// Sends the world's seed, hash and draws to the parent process.
 void send_scene() noexcept {
   attempt_header header;
   header.how = static_cast<std::uint64_t>(attempt::ending::died);
@@ -86,11 +88,14 @@ void show_scene() noexcept {
   }
 }
 
+/// Reports, restores the previous handlers (in a child the default action) and raises the signal
+/// again.
 void on_signal(int number) {
   show_scene();
   struct sigaction by_default{};
   by_default.sa_handler = SIG_DFL;
-  // The handlers of a parent, such as a test framework, have nothing to say of its children.
+  // In a child process the default action is restored: the handlers of the parent, such as a test
+  // framework's, must not report about its children.
   for (std::size_t i = 0; i < signal_count; ++i) {
     ::sigaction(fatal_signals[i], scene.fd >= 0 ? &by_default : &scene.before[i], nullptr);
   }
@@ -104,7 +109,7 @@ void write_all(int fd, const void* data, std::size_t bytes) noexcept {
   while (bytes != 0) {
     const ssize_t written = ::write(fd, at, bytes);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // whoever reads is gone
+    if (written <= 0) return;  // the reading end is closed
     at += written;
     bytes -= static_cast<std::size_t>(written);
   }
@@ -123,7 +128,7 @@ crash_scene::crash_scene(std::string replay, bool with_seed)
   scene.replay = installed_->replay.c_str();
   scene.with_seed = with_seed;
   scene.watched = true;
-  stack_t stack{};  // a stack overflow needs another one
+  stack_t stack{};  // the handler of a stack overflow needs its own stack
   stack.ss_sp = installed_->stack;
   stack.ss_size = stack_bytes;
   ::sigaltstack(nullptr, &installed_->stack_before);
@@ -134,7 +139,8 @@ crash_scene::crash_scene(std::string replay, bool with_seed)
   const bool sanitized = __sanitizer_set_death_callback != nullptr;
   for (std::size_t i = 0; i < signal_count; ++i) {
     ::sigaction(fatal_signals[i], nullptr, &scene.before[i]);
-    // A sanitizer's own handlers know more of bad accesses; it calls show_scene() then.
+    // A sanitizer's own handlers report more about bad accesses, and call show_scene() as their
+    // death callback.
     const bool bad_access =
         fatal_signals[i] != SIGABRT && fatal_signals[i] != SIGINT && fatal_signals[i] != SIGTERM;
     if (!sanitized || !bad_access) ::sigaction(fatal_signals[i], &action, nullptr);

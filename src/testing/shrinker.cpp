@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The passes of the search. Each ends: a pass goes over a stream once for each length of span, and
-// every accepted candidate is smaller than the one before. And the public face of the search.
+// The passes of the search, and the public function that runs it. Each pass ends: it goes over a
+// stream once for each length of span, and every accepted candidate is smaller than the one before.
 #include "testing/shrinker.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::uint64_t fingerprint(const sim_tape& tape) noexcept {
   return sum;
 }
 
-/// How large the values are, by their bits, so that the sum cannot overflow.
+/// Returns the number of bits of all values: a measure of their size that cannot overflow.
 std::uint64_t bits_of(const sim_tape& tape) noexcept {
   std::uint64_t bits = 0;
   for (const values& stream : tape.streams) {
@@ -48,12 +48,13 @@ std::uint64_t bits_of(const sim_tape& tape) noexcept {
 }
 
 auto sum_of(const sim_tape& tape) noexcept {
-  unsigned long long low = 0;  // wraps; only compared between tapes of as many bits
+  unsigned long long low = 0;  // wraps; compared only between tapes with equally many bits
   for (const values& stream : tape.streams)
     low = std::accumulate(stream.begin(), stream.end(), low);
   return low;
 }
 
+/// Orders tapes: by the number of choices, then of draws, then by the size of the values.
 bool smaller(const sim_tape& a, const sim_tape& b) noexcept {
   return std::tuple(a.choices(), a.draws(), bits_of(a), sum_of(a)) <
          std::tuple(b.choices(), b.draws(), bits_of(b), sum_of(b));
@@ -72,7 +73,8 @@ const sim_tape& shrinker::run() {
   for (std::uint64_t before = 0; !exhausted() && before != fingerprint(best_);) {
     before = fingerprint(best_);
     calm_streams();
-    // From the last stream on: the first ones decide what the later ones are asked at all.
+    // From the last stream to the first: the first ones decide which draws of the later ones are
+    // made at all.
     for (std::size_t stream = sim_tape::streams_max; stream-- > 0;) cut_tails(stream);
     for (std::size_t stream = sim_tape::streams_max; stream-- > 0;) calm_spans(stream);
     for (std::size_t stream = sim_tape::streams_max; stream-- > 0;) delete_spans(stream);
@@ -93,6 +95,7 @@ bool shrinker::attempt(sim_tape candidate) {
   return true;
 }
 
+/// Sets all streams to zero, then single ones.
 void shrinker::calm_streams() {
   {
     sim_tape calm;
@@ -107,6 +110,7 @@ void shrinker::calm_streams() {
   }
 }
 
+/// Cuts off the end of a stream: half of it, then shorter ends.
 void shrinker::cut_tails(std::size_t stream) {
   for (std::size_t cut = best_.streams[stream].size() / 2; cut != 0 && !exhausted();) {
     sim_tape candidate = best_;
@@ -117,6 +121,7 @@ void shrinker::cut_tails(std::size_t stream) {
   }
 }
 
+/// Sets spans of a stream to zero, from long ones down to single draws.
 void shrinker::calm_spans(std::size_t stream) {
   for (std::size_t span = (best_.streams[stream].size() + 1) / 2; span != 0 && !exhausted();
        span /= 2) {
@@ -131,6 +136,7 @@ void shrinker::calm_spans(std::size_t stream) {
   }
 }
 
+/// Deletes spans of a stream, from long ones down to single draws.
 void shrinker::delete_spans(std::size_t stream) {
   for (std::size_t span = (best_.streams[stream].size() + 1) / 2; span != 0 && !exhausted();
        span /= 2) {
@@ -146,7 +152,7 @@ void shrinker::delete_spans(std::size_t stream) {
 
 void shrinker::lower_values(std::size_t stream) {
   for (std::size_t at = 0; at < best_.streams[stream].size() && !exhausted(); ++at) {
-    // The step from the value towards 0 that still fails: halved when it was too far.
+    // Lowers the value by a step; a step after which the program no longer fails is halved.
     const auto value = [&] {
       return at < best_.streams[stream].size() ? best_.streams[stream][at] : 0;
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// One run of a check in a process of its own, and the search for the shortest tape that still
-// fails.
+// One run of a check, here or in a process of its own, and the search for the smallest tape that
+// still fails.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 
 #include "io/sim/sim_draws.hpp"
 
-// One run of a program in a world, here or in a child process, and what became of it.
 namespace beck::testing::sim {
 using namespace detail;
 
+/// One run of a program in a world, here or in a child process, and its outcome.
 struct attempt {
   static constexpr std::uint64_t digest_basis = 0xcbf29ce484222325;
 
@@ -33,14 +33,14 @@ struct attempt {
   std::string report;
   std::uint64_t cpu_us = 0;  ///< processor time of a child process
   std::uint64_t runs = 0;
-  std::uint64_t digest = digest_basis;  ///< of their hashes, FNV-1a
-  sim_tape draws;                       ///< if they were recorded or replayed
+  std::uint64_t digest = digest_basis;  ///< FNV-1a hash of their hashes
+  sim_tape draws;                       ///< the draws, if they were recorded or replayed
 
-  /// Whether this is a failure, and by its report the same as another one but for its numbers.
+  /// Returns whether this is a failure whose report equals that of `other`, except for numbers.
   bool same_failure_as(const attempt& other) const;
 };
 
-/// How a run begins: with a tape, or with a seed.
+/// The beginning of a run: a tape, or a seed.
 struct attempt_start {
   const tape* replayed = nullptr;
   std::uint64_t seed = 0;
@@ -49,31 +49,32 @@ struct attempt_start {
   void* trace_data = nullptr;
 };
 
-/// Runs the program here.
+/// Runs the program in this process.
 attempt run_here(const attempt_start& start, program_ref program);
 
-/// Runs `body` in a child process, whose standard error becomes the report if it dies. It may use
-/// so much processor time; 0: as much as it takes.
+/// Runs `body` in a child process. If it dies, its standard error becomes the report. `cpu_us_max`:
+/// the most processor time that it may use; 0: unlimited.
 attempt run_apart(const std::function<attempt()>& body, std::uint64_t cpu_us_max);
 
 }  // namespace beck::testing::sim
 
-// The search for a smaller tape. First whole streams are calmed, then spans of them are cut off,
-// calmed and deleted, from long ones to single draws, then single values lowered; again from the
-// start as long as something was found.
 namespace beck::testing::sim {
 using namespace detail;
 
-/// What is asked about each candidate.
+/// Decides about each candidate.
 class shrink_judge {
  public:
   virtual ~shrink_judge() = default;
-  /// Whether the program fails with it. May replace it by what the run has really drawn.
+  /// Returns whether the program fails with `candidate`. May replace it by the draws that the run
+  /// has really made.
   virtual bool fails(sim_tape& candidate) = 0;
-  /// A smaller one has been found.
+  /// Called when a smaller failing tape has been found.
   virtual void found(std::size_t tries, const sim_tape& smallest) = 0;
 };
 
+/// The search for a smaller tape. First it sets whole streams to zero. Then it cuts off ends of
+/// each stream, sets spans to zero and deletes spans, from long ones down to single draws. Then it
+/// lowers single values. It starts again as long as a round has found a smaller tape.
 class shrinker {
  public:
   shrinker(const sim_tape& failing, shrink_judge& judge, std::size_t tries_max)
@@ -83,7 +84,8 @@ class shrinker {
   std::size_t tries() const noexcept { return tries_; }
 
  private:
-  /// True: it fails and is smaller, and is the best now.
+  /// Tries a candidate that is smaller than the best tape and was not tried before. If it fails,
+  /// makes it the best one and returns true.
   bool attempt(sim_tape candidate);
   bool exhausted() const noexcept { return tries_ >= tries_max_; }
 

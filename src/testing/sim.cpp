@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The public face of simulated worlds over the simulator in io/sim: hosts, links, faults and the
-// program's own draws.
+// The public classes of simulated worlds, over the simulator in io/sim: worlds, hosts, faults and
+// the program's own draws.
 #include <beck/testing/sim.hpp>
 
 #include <algorithm>
@@ -20,7 +20,6 @@
 #include "io/sim/sim_system.hpp"
 #include "testing/check_access.hpp"
 
-// The public face of simulated worlds over the simulator in io/sim.
 namespace beck {
 using namespace detail;
 
@@ -209,8 +208,7 @@ std::uint64_t sim_hash(io_context& context) noexcept {
 
 }  // namespace beck
 
-// The ordinary profile. Faults that end a connection are rare enough for most conversations to end
-// well, and common enough for a few hundred seeds to meet them.
+// --- faults, with the default profile ------------------------------------------------------------
 namespace beck::testing::sim {
 using namespace detail;
 
@@ -227,6 +225,8 @@ static_assert(static_cast<int>(fault::call_slow) == static_cast<int>(sim_fault::
 
 const char* to_string(fault which) noexcept { return to_text(static_cast<sim_fault>(which)); }
 
+/// Sets the default profile. Faults that end a connection are rare enough for most conversations to
+/// end well, and common enough for a few hundred seeds to meet them.
 faults::faults() noexcept {
   set(fault::loss, 0.01).set(fault::reordering, 0.05).set(fault::stall, 0.02);
   set(fault::reset, 0.001).set(fault::end, 0.001);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Tapes as bytes, as text (base64url of RFC 4648 over the bytes and their FNV-1a checksum) and as
-// files.
+// The public class tape: tapes as bytes, as text (base64url of RFC 4648 over the bytes and their
+// FNV-1a checksum) and as files.
 #include <beck/testing/tape.hpp>
 
 #include <cerrno>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// One queue under one lock: what is given to these threads takes far longer than that.
+// The pool of threads for blocking calls: one queue under one lock, because the calls of these
+// threads take far longer than the lock.
 #include "io/blocking/blocking_pool.hpp"
 
 #include <cerrno>
@@ -13,7 +14,8 @@
 namespace beck::detail {
 namespace {
 
-/// Threads that are made meanwhile have all signals blocked.
+/// Blocks all signals of the calling thread while it lives; threads that are created meanwhile
+/// inherit that.
 class signals_blocked {
  public:
   signals_blocked() noexcept {
@@ -40,6 +42,7 @@ blocking_pool::~blocking_pool() {
   for (unsigned i = 0; i < threads_made_; ++i) threads_[i].join();
 }
 
+/// Starts one more thread. The caller holds the lock.
 bool blocking_pool::add_thread() noexcept {
   const signals_blocked for_the_new_one;
   try {
@@ -68,7 +71,7 @@ int blocking_pool::submit(io_op& op) noexcept {
 
 bool blocking_pool::withdraw(io_op& op) noexcept {
   const std::lock_guard lock(mutex_);
-  return line_.remove(op);  // false: it is being performed, or in the mail
+  return line_.remove(op);  // false: it is being performed, or in the mailbox
 }
 
 io_op* blocking_pool::withdraw_any() noexcept {
@@ -83,6 +86,7 @@ bool blocking_pool::wait_until_idle(std::int64_t deadline) noexcept {
   return !abandoned_;
 }
 
+/// Body of a thread of the pool. `mine` points to the operation that it performs.
 void blocking_pool::serve(io_op*& mine) noexcept {
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -98,7 +102,7 @@ void blocking_pool::serve(io_op*& mine) noexcept {
     if (abandoned_) return;
     mine = nullptr;
     line_.end(op);
-    // With the lock held: a child of fork finds the operation either here or in the mail.
+    // With the lock held: a forked child finds the operation either here or in the mailbox.
     jobs_.performed(op, result);
     if (line_.performed() == 0) all_ended_.notify_all();
   }

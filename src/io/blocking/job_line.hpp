@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Who is next among operations that block. Jobs, which may wait for a name server for half a
-// minute, never take all the places: files must not wait behind them.
+// The order in which blocking operations are performed. There are two queues: jobs, which may wait
+// for a name server for half a minute, and file operations. Jobs never take all threads, so that
+// files do not wait behind them.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +10,12 @@
 
 namespace beck::detail {
 
+/// The queues of one loop's blocking operations. Not synchronised: the pool has a lock around it.
 class job_line {
  public:
-  /// Performed at once, in all; and of these, jobs.
+  /// The most operations performed at the same time.
   static constexpr unsigned at_once_max = 8;
+  /// The most jobs among them.
   static constexpr unsigned jobs_at_once_max = 4;
 
   void push(io_op& op) noexcept {
@@ -20,7 +23,7 @@ class job_line {
     mine.waiting.push(&op);
     ++mine.waits;
   }
-  /// False: it does not wait here.
+  /// Removes a queued operation. Returns false if `op` is not queued here.
   bool remove(io_op& op) noexcept {
     service_class& mine = class_of(op);
     const queue_entry* at = mine.waiting.front();
@@ -30,18 +33,18 @@ class job_line {
     --mine.waits;
     return true;
   }
-  /// Takes out any; nullptr: none waits.
+  /// Removes any queued operation, and returns it; nullptr if none is queued.
   io_op* remove_any() noexcept {
     service_class& first = quick_.waits != 0 ? quick_ : jobs_;
     return first.waits != 0 ? take(first) : nullptr;
   }
 
-  /// How many of those that wait may begin now.
+  /// Returns how many of the queued operations may begin now.
   unsigned may_begin() const noexcept {
     const unsigned jobs = std::min(jobs_.waits, jobs_at_once_max - jobs_.performed);
     return std::min(quick_.waits + jobs, at_once_max - performed());
   }
-  /// The next one begins. Requires may_begin() != 0.
+  /// Takes the next operation from its queue and counts it as performed. Requires may_begin() != 0.
   io_op& begin() noexcept {
     const bool job_may = jobs_.waits != 0 && jobs_.performed < jobs_at_once_max;
     const bool job_next = job_may && (quick_.waits == 0 || jobs_.performed == 0);
@@ -53,6 +56,7 @@ class job_line {
   unsigned performed() const noexcept { return quick_.performed + jobs_.performed; }
 
  private:
+  /// One of the two queues, with the number of its operations that are performed.
   struct service_class {
     entry_queue waiting;
     unsigned waits = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Blocking calls: the call behind each kind of operation, and the way between the loop and the
-// threads that make it.
+// Blocking calls: the system call behind each kind of operation, and the way of an operation from
+// the loop to the threads that make the call, and back.
 #include "io/blocking/loop_jobs.hpp"
 
 #include <cerrno>
@@ -15,7 +15,6 @@
 #include "io/op/perform.hpp"
 #include "io/op/transitions.hpp"
 
-// The kinds that may block: jobs and calls on files.
 namespace beck::detail {
 
 std::ptrdiff_t perform_blocking(system& sys, io_op& op) noexcept {
@@ -25,7 +24,7 @@ std::ptrdiff_t perform_blocking(system& sys, io_op& op) noexcept {
   return perform_file(sys, static_cast<file_operation&>(op));
 }
 
-// Between the loop and who makes its blocking calls.
+// --- operations on their way between the loop and the pool ---------------------------------------
 
 job_operation::job_operation(io_context& context, function what) noexcept
     : job_operation(context, what, nullptr, 0) {}
@@ -37,6 +36,7 @@ job_operation::job_operation(io_context& context, function what, void* data,
 }
 
 namespace {
+/// Returns whether the operation counts as outstanding work; a detached job does not.
 bool counts_as_work(const io_op& op) noexcept {
   return op.kind != op_kind::job || !static_cast<const job_operation&>(op).is_detached();
 }
@@ -45,7 +45,8 @@ bool counts_as_work(const io_op& op) noexcept {
 loop_jobs::loop_jobs(io_loop& loop) noexcept : loop_(loop) {}
 loop_jobs::~loop_jobs() = default;
 
-/// nullptr: there is no memory for the pool.
+/// Returns the driver's own blocking_jobs, or else the pool, which it makes at the first call;
+/// nullptr if there is no memory for the pool.
 blocking_jobs* loop_jobs::taker() noexcept {
   if (taker_ == nullptr) taker_ = loop_.drv().jobs();
   if (taker_ == nullptr) {
@@ -65,7 +66,7 @@ void loop_jobs::run(io_op& op) noexcept {
   advance(op, op_event::submit);
   blocking_jobs* const taking = taker();
   const int refused = taking != nullptr ? taking->submit(op) : -ENOMEM;
-  if (refused == 0) return;  // a thread may have it already
+  if (refused == 0) return;  // a thread may already perform it
   op.result = refused;
   finish(op);
 }
@@ -81,10 +82,11 @@ void loop_jobs::performed_entry(queue_entry* entry, runner* where) {
 }
 
 void loop_jobs::take_back(io_op& op) noexcept {
-  const descriptor_lock held(loop_, *op.target);  // others deliver what was before it
+  const descriptor_lock held(loop_, *op.target);
   finish(op);
 }
 
+/// Finishes an operation whose result is in place.
 void loop_jobs::finish(io_op& op) noexcept {
   if (is_file(op.kind)) {
     --op.target->in_kernel;
@@ -96,9 +98,9 @@ void loop_jobs::finish(io_op& op) noexcept {
 }
 
 void loop_jobs::cancel(io_op& op) noexcept {
-  if (op.state != op_state::in_kernel) return;  // its result is there
+  if (op.state != op_state::in_kernel) return;  // it has its result already
   op.flags |= io_op::flag_cancelled;
-  if (taker_ == nullptr || !taker_->withdraw(op)) return;  // null: a child of fork has none
+  if (taker_ == nullptr || !taker_->withdraw(op)) return;  // null: a forked child has no pool
   op.result = -ECANCELED;
   finish(op);
 }

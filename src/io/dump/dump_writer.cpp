@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Making compilers' names readable. g++ names the function that it makes of a coroutine, or the
-// coroutine itself, by turns; clang and g++ spell lambdas and unnamed namespaces in their own ways.
+// Makes compilers' names readable. g++ names sometimes the function that it generates for a
+// coroutine and sometimes the coroutine itself; clang and g++ spell lambdas and unnamed namespaces
+// differently.
 #include "io/dump/dump_writer.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ bool starts(std::string_view text, std::string_view with) noexcept {
 
 constexpr std::string_view unnamed[] = {"{anonymous}::", "(anonymous namespace)::"};
 
-/// Without unnamed namespaces.
+/// Returns `text` without the names of unnamed namespaces.
 short_text<512> without_unnamed(std::string_view text) noexcept {
   short_text<512> result;
   while (!text.empty()) {

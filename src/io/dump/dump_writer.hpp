@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The words of a dump: numbers, ages, and what compilers call functions and types, made readable
-// and equal on all of them. Nothing here allocates.
+// The text of a dump: numbers, ages, and compilers' names of functions and types, made readable and
+// equal for all compilers. Nothing here allocates.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace beck::detail {
 
-/// Text in a bounded place; what does not fit is cut.
+/// A text of at most `Bytes` bytes; the rest is cut.
 template <std::size_t Bytes>
 class short_text {
  public:
@@ -30,20 +30,23 @@ class short_text {
 using function_text = short_text<96>;
 using number_text = short_text<32>;
 
-/// "serve", "task_list::show", "main::lambda" of what std::source_location calls a function.
+/// Returns the short name of a function from its name in std::source_location: "serve",
+/// "task_list::show", "main::lambda".
 function_text readable_function(text_view signature) noexcept;
-/// The name of a kind of wait: itself, or the type that a function's signature has as `Derived`.
+/// Returns the name of a kind of wait: `name` itself or, if it is a function's signature, the type
+/// that `Derived` has there.
 function_text readable_wait(text_view name) noexcept;
-/// The last two parts of a path.
+/// Returns the last two parts of a path.
 text_view readable_file(text_view path) noexcept;
-/// "10,000"
+/// Returns `number` with separators: "10,000".
 number_text readable_number(std::uint64_t number) noexcept;
-/// "10000"
+/// Returns `number` without separators: "10000".
 number_text plain_number(std::uint64_t number) noexcept;
-/// "250 ms", "1.5 s", "12 min", "30 h"; less than nothing is "0 ms".
+/// Returns a duration as text: "250 ms", "1.5 s", "12 min", "30 h"; "0 ms" if it is negative.
 number_text readable_age(std::int64_t nanoseconds) noexcept;
 
-/// Collects text and hands it on in large pieces. What the sink throws ends the writing.
+/// Collects text and writes it to the sink in large pieces. Writes nothing more after the sink has
+/// thrown.
 class dump_writer {
  public:
   explicit dump_writer(text_sink out) noexcept : out_(out) {}
@@ -55,7 +58,7 @@ class dump_writer {
   void put(const Parts&... parts) noexcept {
     (put_one(parts), ...);
   }
-  /// "examples/echo.cpp:12 in serve"
+  /// Writes a position in the source: "examples/echo.cpp:12 in serve".
   void put_place(const std::source_location& at) noexcept;
 
  private:

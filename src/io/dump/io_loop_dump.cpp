@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A dump that is asked for from anywhere, or by a signal: printed by the thread that runs the loop,
-// or by the caller while no thread does.
+// Dumps that any thread, or a signal, requests: the thread that runs the loop prints them, or the
+// caller if no thread runs it.
 #include <condition_variable>
 #include <mutex>
 
@@ -13,7 +13,7 @@
 namespace beck::detail {
 namespace {
 
-/// What the runner is asked for, and where the asking thread waits.
+/// The command to print, and the place where the requesting thread waits.
 class dump_order : public loop_command {
  public:
   dump_order(io_loop& loop, text_sink out, std::size_t groups_max) noexcept
@@ -30,7 +30,7 @@ class dump_order : public loop_command {
     self.loop_.dump(self.out_, self.groups_max_);
     const std::lock_guard lock(self.mutex_);
     self.done_ = true;
-    self.changed_.notify_one();  // under the lock: the order may be gone right after it
+    self.changed_.notify_one();  // under the lock: the command may be destroyed right after it
   }
 
   io_loop& loop_;
@@ -68,12 +68,12 @@ void io_loop::dump_from_anywhere(text_sink out, std::size_t groups_max) {
 
 }  // namespace beck::detail
 
-// A signal set that prints instead of having waits, so nothing is outstanding.
+// --- a signal set that prints instead of completing waits, so no work is outstanding ------------
 namespace beck {
 using namespace detail;
 
 dump_on_signal::dump_on_signal(io_context& context, int number, int fd) : signals_(context) {
-  signals_.state_->dumps_to = fd;  // before there can be a signal
+  signals_.state_->dumps_to = fd;  // before a signal can arrive
   signals_.add(number);
 }
 

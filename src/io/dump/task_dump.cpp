@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Walking over tasks without recursion, grouping them, printing groups.
+// Walks over the tasks without recursion, groups them and prints the groups.
 #include "io/dump/task_dump.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace beck::detail {
 
 namespace {
 
-/// FNV-1a.
+/// Computes an FNV-1a hash.
 class hasher {
  public:
   void add(const void* data, std::size_t bytes) noexcept {
@@ -40,7 +40,8 @@ bool same_place(const std::source_location& a, const std::source_location& b) no
   return a.line() == b.line() && std::strcmp(a.file_name(), b.file_name()) == 0;
 }
 
-/// The next frame inwards that has awaited something; task_group::run never says so.
+/// Returns the next inner frame that has a known place of its co_await; task_group::run never
+/// records one.
 const task_promise_base* next_placed(const task_promise_base* frame) noexcept {
   while (frame != nullptr && dump_access::place(*frame).line() == 0) {
     frame = dump_access::child(*frame);
@@ -48,8 +49,8 @@ const task_promise_base* next_placed(const task_promise_base* frame) noexcept {
   return frame;
 }
 
-/// Calls `see(place, frames)` from the outermost frame on; those that follow one another at the
-/// same place (a recursion) are one.
+/// Calls `see(place, frames)` for each place, from the outermost frame inwards. Consecutive frames
+/// at the same place (a recursion) are passed as one.
 template <class See>
 void each_place(const task_promise_base& outermost, See&& see) noexcept {
   const task_promise_base* at = next_placed(&outermost);
@@ -64,7 +65,8 @@ void each_place(const task_promise_base& outermost, See&& see) noexcept {
   }
 }
 
-/// Where what a task awaits was started, as far as is known.
+/// Returns the innermost known place at which the task awaits; the place of its spawn if none is
+/// known.
 std::source_location innermost_place(const task_view& task) noexcept {
   std::source_location found = task.spawned_at;
   each_place(*task.promise,
@@ -87,13 +89,14 @@ join_point* join_of(const wait_view& wait) noexcept {
   return static_cast<join_point*>(wait.leaf);
 }
 
-/// A dump says more than the name of the function where that is only "wait".
+/// Returns the words for an awaited operation: more than the name of the public function if that is
+/// only "wait".
 const char* words_for(const io_op& op) noexcept {
   const char* const awaited = row_of(op.kind).awaited;
   return awaited != nullptr ? awaited : name_of(op);
 }
 
-/// It has its result, which is queued.
+/// Returns whether the operation has its result, which is queued.
 bool is_over(const io_op& op) noexcept { return op.state == op_state::finished; }
 
 }  // namespace
@@ -117,7 +120,7 @@ void task_dump::collect() noexcept {
   });
 }
 
-/// The task and all below it, in the order in which they were spawned.
+/// Counts the task and all below it, in the order in which they were spawned.
 void task_dump::collect_tree(const owned_tree& tree) noexcept {
   struct level {
     decltype(dump_access::branches(std::declval<join_point&>()).begin()) next, end;
@@ -153,6 +156,8 @@ void task_dump::collect_tree(const owned_tree& tree) noexcept {
   }
 }
 
+/// Counts a task in the group of all tasks at the same places that wait for the same kind of
+/// operation.
 void task_dump::add(const task_view& task, const path& where) noexcept {
   ++tasks_;
   const wait_view wait = wait_of(task);
@@ -190,7 +195,8 @@ void task_dump::add(const task_view& task, const path& where) noexcept {
   if (g->examples < examples_max && where.root != 0) note_example(*g, task, where);
 }
 
-/// An open-addressing table that is never more than three quarters full.
+/// Finds the group for `hash`, or adds it; nullptr if there is no room. The table uses open
+/// addressing and is never more than three quarters full.
 task_dump::group* task_dump::find(std::uint64_t hash) noexcept {
   std::size_t at = hash % size_;
   while (table_[at].tasks != 0 && table_[at].hash != hash) at = (at + 1) % size_;
@@ -201,6 +207,7 @@ task_dump::group* task_dump::find(std::uint64_t hash) noexcept {
   return &table_[at];
 }
 
+/// Stores number and details of a task as an example of its group.
 void task_dump::note_example(group& g, const task_view& task, const path& where) const noexcept {
   example& e = g.example_of[g.examples++];
   e.name.put("#");
@@ -295,7 +302,7 @@ void task_dump::print_group(dump_writer& out, const group& g) const noexcept {
   print_wait(out, g);
 }
 
-/// The outermost and the innermost ones of a long chain.
+/// Prints the frames of a task; of a long chain the outermost and the innermost ones.
 void task_dump::print_frames(dump_writer& out, const task_view& task) noexcept {
   constexpr std::size_t half = 12;
   std::size_t count = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The dump of a context's tasks: they are walked, those that stand at the same places are counted
-// together, and the largest groups are printed. Its memory is bounded, whatever there is to show.
+// The dump of a context's tasks: walks over them, counts those at the same places together as one
+// group, and prints the largest groups. Its memory is bounded, independent of the number of tasks.
 #pragma once
 
 #include <array>
@@ -17,14 +17,15 @@ namespace beck::detail {
 
 class io_loop;
 
-/// Thread: the runner of the loop.
+/// The dump of one loop. Thread: the runner of the loop.
 class task_dump {
  public:
-  /// Join points around a task; what is below more of them is left out, and said to be.
+  /// Most join points around a task. Tasks below more of them are left out, and the dump says so.
   static constexpr unsigned levels_max = 64;
   static constexpr std::size_t examples_max = 3;
-  /// Kinds of tasks that are told apart: a power of two, and how many there may be without memory.
+  /// The size of the table of groups, a power of two.
   static constexpr std::size_t slots = 512;
+  /// The size of the table if the allocation of the large one has failed.
   static constexpr std::size_t slots_without_memory = 16;
 
   explicit task_dump(io_loop& loop) noexcept;
@@ -38,18 +39,18 @@ class task_dump {
     short_text<24> name;
     short_text<24> detail;
   };
-  /// Tasks that stand at the same places.
+  /// The tasks at the same places.
   struct group {
     std::uint64_t hash;
     std::uint64_t tasks = 0;  // 0: the slot is free
-    std::size_t order;        // groups found before
-    std::int64_t age_min;     // -1: not known
+    std::size_t order;        // number of groups found before
+    std::int64_t age_min;     // -1: unknown
     std::int64_t age_max;
     task_view first;
     std::size_t examples = 0;
     std::array<example, examples_max> example_of;
   };
-  /// The way from a root down to a task.
+  /// The path from a root down to a task.
   struct path {
     std::uint64_t root = 0;  // 0: it has no number yet
     unsigned level = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Objects and their slots: who may touch what from which thread is decided here and nowhere else.
+// I/O objects and their slots in the descriptor table. Only this file decides which thread may
+// change a slot, and when.
 #include <beck/detail/io_object.hpp>
 
 #include <cerrno>
@@ -11,13 +12,16 @@
 namespace beck::detail {
 namespace {
 
-/// On the runner: closes a slot whose object is gone or has taken another one.
+/// Closes a slot whose object was destroyed or has taken another slot. Runs on the thread that runs
+/// the context.
 void close_slot(void* slot) noexcept {
   auto* d = static_cast<descriptor*>(slot);
   d->loop->close_for_good(*d);
 }
 
-/// Lets go of a slot for ever: closed now, or by the runner.
+/// Gives up a slot for good: closes it at once if the caller may run the loop, else sends a command
+/// to the thread that runs it. In a forked child whose loop is in doubt, only the descriptor is
+/// closed.
 void drop(descriptor& d) noexcept {
   io_loop& loop = *d.loop;
   if (&d == &loop.no_descriptor()) return;
@@ -27,12 +31,14 @@ void drop(descriptor& d) noexcept {
   loop.send_order(&d.close_order);
 }
 
-/// Nobody may be inside: checked now and not held, for the slot may have a new owner soon.
+/// Asserts that no other thread is inside a function of the object. This is checked once and not
+/// held, because the slot may soon have a new owner.
 void expect_alone(descriptor& d, const char* function) noexcept {
   const object_use inside = use_of(d, function);
 }
 
-/// Whether something is under way on it, or has its completion still in the run queue.
+/// Returns whether an operation is in flight on the slot, or has its completion still in the run
+/// queue.
 bool has_operations(io_loop& loop, descriptor& d) noexcept {
   const descriptor_lock held(loop, d);
   for (const direction& q : d.queue) {
@@ -41,7 +47,8 @@ bool has_operations(io_loop& loop, descriptor& d) noexcept {
   return d.files != nullptr;
 }
 
-/// Frees itself; the slot may have a new owner by then.
+/// Command that cancels the operations of a slot. It frees itself. It compares the generation
+/// because the slot may have a new owner by the time that it runs.
 struct cancel_order : loop_command {
   explicit cancel_order(descriptor& slot) noexcept
       : loop_command(&cancel_slot, this), d(&slot), generation(slot.generation) {}
@@ -87,17 +94,19 @@ io_object& io_object::operator=(io_object&& other) noexcept {
   return *this;
 }
 
+/// Keeps the executor, and refers to the loop's shared empty slot from now on.
 void io_object::become_vacant() noexcept {
   if (!vacated_) vacated_ = descriptor_->executor;
   descriptor_ = &descriptor_->loop->no_descriptor();
 }
 
+/// Returns the slot in which to open; first allocates one if the object is vacant.
 descriptor* io_object::slot_to_open() noexcept {
   if (!vacated_) return descriptor_;
   try {
     descriptor_ = descriptor_->loop->descriptors().allocate(vacated_);
     vacated_ = any_io_executor();
-  } catch (const std::exception&) {  // no slot: openable() says so
+  } catch (const std::exception&) {  // there is no free slot; openable() reports that
   }
   return descriptor_;
 }
@@ -131,7 +140,7 @@ void io_object::close(error_code& ec) noexcept {
   });
   if (closed) return;
   if (d.loop->in_doubt()) return d.loop->close_in_doubt(d);
-  try {  // the slot is busy closing: this object goes on with a fresh one
+  try {  // the slot is still closing, so this object continues with a fresh one
     descriptor_ = d.loop->descriptors().allocate(d.executor);
   } catch (const std::exception&) {
     become_vacant();
@@ -174,7 +183,8 @@ int io_object::release() {
 
 int io_object::release(error_code& ec) {
   const object_use inside = use_of(*descriptor_, "release");
-  // Stays EBUSY if another thread runs the context: operations in flight cannot be taken back here.
+  // Stays EBUSY if another thread runs the context: this thread cannot take back operations in
+  // flight.
   int result = -EBUSY;
   io_loop& loop = *descriptor_->loop;
   loop.as_runner([&](io_loop& l) { result = l.release(*descriptor_); });
@@ -193,7 +203,7 @@ void io_object::move_to_executor(const any_io_executor& executor, error_code& ec
   }
   descriptor* const to = loop.descriptors().allocate(executor);
   to->user_non_blocking = from.user_non_blocking;
-  int fd = -EBUSY;  // also if somebody else runs the context
+  int fd = -EBUSY;  // also if another thread runs the context
   const auto take_out = [&](io_loop& l) {
     if (from.fd < 0) {
       fd = -EBADF;
@@ -247,6 +257,8 @@ std::size_t io_object::readable_bytes(error_code& ec) const noexcept {
 
 // --- synchronous operations: the system calls of the attempts, on the caller's thread ------------
 
+/// Makes the system call of `op`, again until a composed transfer is complete. Waits with poll(2)
+/// where the descriptor is not ready, unless the user has asked for non-blocking calls.
 int io_object::perform_now(io_op& op) const noexcept {
   descriptor& d = *descriptor_;
   const object_use inside = use_of(d, name_of(op.kind), object_use::kind::beside_others);

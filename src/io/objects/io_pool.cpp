@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The threads of an io_pool, and two things that they can only do together: noticing that all work
-// has ended, and ending.
+// The threads of an io_pool, and the two steps that need all of them: finding out that all work has
+// ended, and ending.
 #include <beck/io/io_pool.hpp>
 
 #include <algorithm>
@@ -21,10 +21,11 @@
 namespace beck {
 using namespace detail;
 
-/// Work guards keep the contexts running. join() takes one guard away, and the lack of it goes
-/// round: a context without guard leaves run() when it is out of work, gets its guard back, and the
-/// next one loses its own. When it has gone round once and nobody has delivered anything since the
-/// round before, there was a moment in between at which nobody had work.
+/// State of an io_pool. Each context has a work guard that keeps it running. join() removes the
+/// guard of one context, and the missing guard then goes round: a context without a guard leaves
+/// run() when it is out of work, gets its guard back, and the next context loses its own. When the
+/// missing guard has gone round once and no context has delivered anything since the round before,
+/// there was a moment in between at which no context had work.
 class detail::io_pool_state {
  public:
   io_pool_state(std::size_t contexts, const io_context::options& how);
@@ -32,7 +33,8 @@ class detail::io_pool_state {
   io_pool_state(const io_pool_state&) = delete;
   io_pool_state& operator=(const io_pool_state&) = delete;
 
-  /// In a child of fork, which has none of the threads: closes what is open. False: it is no child.
+  /// In a forked child, which has none of the threads: closes all handles and returns true. Returns
+  /// false in the process that made the pool.
   bool after_fork_in_child() noexcept;
 
   std::size_t size() const noexcept { return workers_.size(); }
@@ -45,11 +47,12 @@ class detail::io_pool_state {
  private:
   bool is_forked_copy() const noexcept { return forks_ != known_fork_count(); }
 
+  /// A context of the pool and its thread.
   struct worker {
     std::size_t index;
     std::optional<io_context> context;
     io_loop* loop = nullptr;
-    std::uint64_t delivered = 0;  // when the lack of a guard was here last
+    std::uint64_t delivered = 0;  // counter of deliveries when the guard was last missing here
     std::thread thread;
   };
 
@@ -66,14 +69,14 @@ class detail::io_pool_state {
   std::atomic<std::size_t> turn_{0};
   const unsigned forks_ = fork_count();
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // protects all members below
   std::condition_variable changed_;
   std::size_t open_ = 0;
   std::exception_ptr failed_;
   bool stopping_ = false;
   bool joining_ = false;
-  std::size_t without_guard_ = 0;  // if joining
-  std::size_t unchanged_ = 0;      // contexts in a row that the lack found as it had left them
+  std::size_t without_guard_ = 0;  // index of the context without a guard, if joining_
+  std::size_t unchanged_ = 0;      // contexts in a row that have delivered nothing for a round
   std::size_t serving_ = 0;
   bool ending_ = false;
   std::size_t met_ = 0;
@@ -84,6 +87,8 @@ class detail::io_pool_state {
 
 // --- the beginning -------------------------------------------------------------------------------
 
+/// Starts the threads, and waits until all contexts are made. If one fails, ends all threads and
+/// throws its exception.
 io_pool_state::io_pool_state(std::size_t contexts, const io_context::options& how) {
   if (contexts == 0) throw std::invalid_argument("beck::io_pool: at least one context");
   for (std::size_t i = 0; i < contexts; ++i) workers_.emplace_back().index = i;
@@ -108,6 +113,7 @@ io_pool_state::io_pool_state(std::size_t contexts, const io_context::options& ho
   std::rethrow_exception(failed_);
 }
 
+/// Body of a pool's thread. The context is made and destroyed on the thread that runs it.
 void io_pool_state::live(worker& w, const io_context::options& how) {
   if (!open(w, how)) {
     w.context.reset();
@@ -124,7 +130,8 @@ void io_pool_state::live(worker& w, const io_context::options& how) {
   w.context.reset();
 }
 
-/// False: one of the contexts cannot be had, and all give up.
+/// Makes the context of `w` and waits for those of the other threads. Returns false if any of them
+/// could not be made; then all threads give up.
 bool io_pool_state::open(worker& w, const io_context::options& how) {
   std::exception_ptr error;
   try {
@@ -157,6 +164,8 @@ void io_pool_state::serve(worker& w) {
   } while (go_on(w));
 }
 
+/// Returns whether the thread shall call run() again, after run() has run out of work or was
+/// stopped.
 bool io_pool_state::go_on(worker& w) {
   const std::lock_guard lock(mutex_);
   if (!stopping_ && joining_ && without_guard_ == w.index) pass_on(w);
@@ -165,6 +174,8 @@ bool io_pool_state::go_on(worker& w) {
   return true;
 }
 
+/// Gives `w` its guard back and takes away the guard of the next context. Stops all contexts if
+/// none of them has delivered anything for a round. The caller holds the lock.
 void io_pool_state::pass_on(worker& w) {
   const std::uint64_t delivered = w.loop->run_state().counters.delivered;
   unchanged_ = std::exchange(w.delivered, delivered) == delivered ? unchanged_ + 1 : 0;
@@ -217,12 +228,13 @@ bool io_pool_state::after_fork_in_child() noexcept {
   return true;
 }
 
-/// Destroying a handler here may hand something to another context: until none has had anything.
+/// Destroys the handlers that `loop` has queued. Their destructors may hand work to other contexts,
+/// so all threads repeat this together until no context had any.
 void io_pool_state::clear_together(io_loop& loop) {
   while (meet(loop.clear())) {}
 }
 
-/// Waits until all threads are here; gives whether any of them said true.
+/// Waits until all threads have called this; returns whether any `vote` was true.
 bool io_pool_state::meet(bool vote) {
   std::unique_lock lock(mutex_);
   votes_ = votes_ || vote;

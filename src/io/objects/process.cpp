@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Processes: who owns a child, and who learns how it ended. Several waits of one child share what
-// the first of them has collected.
+// Processes: which object owns a child, and how its exit status is collected. Several waits for one
+// child share the status that the first of them has collected.
 #include <beck/io/process.hpp>
 
 #include <cerrno>
@@ -35,15 +35,18 @@ void process_texts::add(text_view text) {
   list_->texts.emplace_back(text.data(), text.size());
 }
 
-// --- what is known of a child ------------------------------------------------------------------
+// --- the state of a child -----------------------------------------------------------------------
 
+/// The state of a child, shared by its process object and the waits for it.
 struct detail::child_state {
   explicit child_state(system& of) noexcept : sys(of), forks(fork_count()) {}
 
-  /// Of this process; else it is the child of our parent, and its lock may never be free again.
+  /// Returns whether this process made the child. If not, this process was forked later: the child
+  /// belongs to our parent, and `mutex` may stay locked for ever.
   bool is_ours() const noexcept { return forks == known_fork_count(); }
 
-  /// 0 and the status, -EAGAIN while it runs, or another error. `known`: it has ended.
+  /// Returns 0 and sets `status` if the child has ended; returns -EAGAIN while it runs, or another
+  /// error. `known`: the caller knows that it has ended.
   int collect(bool known) noexcept {
     if (!is_ours()) return result == -EAGAIN ? -ECHILD : result;
     const std::lock_guard lock(mutex);
@@ -58,8 +61,8 @@ struct detail::child_state {
     if (handle < 0) return -EBADF;
     return result == -EAGAIN ? sys.signal_child(handle, number) : -ESRCH;
   }
-  /// The object that owns the handle lets go of it. Gives whether the child is still to be
-  /// collected.
+  /// Gives up the handle, and kills the child first if `end_it` is set. Returns whether the child
+  /// must still be collected.
   bool leave(bool end_it) noexcept {
     if (!is_ours()) {
       handle = -1;
@@ -73,7 +76,7 @@ struct detail::child_state {
   }
 
   ref_count holders;
-  system& sys;  // not used any more once the handle is gone
+  system& sys;  // not used once the handle is gone
   int pid = -1;
   const unsigned forks;
   std::mutex mutex;
@@ -97,11 +100,11 @@ io_result<exit_status> process_wait_operation::await_resume() noexcept {
   return {make_error(collected), collected < 0 ? exit_status() : child->status};
 }
 
-// --- making one --------------------------------------------------------------------------------
+// --- spawning -----------------------------------------------------------------------------------
 
 namespace {
 
-/// Texts as execve(2) takes them.
+/// A list of texts in the form that execve(2) takes.
 class text_vector {
  public:
   void add(std::string text) { texts_.push_back(std::move(text)); }
@@ -109,7 +112,8 @@ class text_vector {
     if (list == nullptr) return;
     for (const std::string& text : list->texts) add(text);
   }
-  /// Without those that `changed` sets, by the name before the '='.
+  /// Adds the variables of `from`, without those that `changed` sets. Compares the names before
+  /// '='.
   void add_unchanged(const char* const* from, const text_list& changed) {
     for (; *from != nullptr; ++from) {
       const std::string_view text = *from;
@@ -127,7 +131,7 @@ class text_vector {
     }
     return false;
   }
-  /// Valid until the next add().
+  /// Returns the texts as a null-terminated array, valid until the next add().
   char* const* pointers() {
     pointers_.clear();
     for (std::string& text : texts_) pointers_.push_back(text.data());
@@ -145,7 +149,7 @@ static_assert(static_cast<int>(process_stream::kind::inherited) ==
 static_assert(static_cast<int>(process_stream::kind::output) ==
               static_cast<int>(spawn_request::stream::output));
 
-/// All that a request points to.
+/// Owns all texts that a spawn_request points to.
 struct prepared_spawn {
   prepared_spawn(text_view name, const process_texts& given, const process_options& how)
       : program(name), directory(how.directory()) {
@@ -192,8 +196,8 @@ struct prepared_spawn {
   bool own_environment = false;
 };
 
-/// Spawns into the slot `d`; the state of the child, or the error and whether the directory was the
-/// reason.
+/// Spawns a child into the slot `d`. Returns its state; on failure nullptr, with `ec` set, and
+/// `bad_directory` if the working directory was the reason.
 child_state* spawn_into(descriptor& d, prepared_spawn& prepared, const process_options& how,
                         error_code& ec, bool& bad_directory) {
   ec = make_error(openable(d));
@@ -206,7 +210,7 @@ child_state* spawn_into(descriptor& d, prepared_spawn& prepared, const process_o
   if (!ec && !prepared.is_valid()) ec = error::invalid_argument;
   if (ec) return nullptr;
   spawned_child child;
-  // Made before there is a child that would have to be ended.
+  // Allocated before the child exists: a failure afterwards would have to end the child.
   auto made = std::make_unique<child_state>(d.loop->sys());
   ec = make_error(d.loop->sys().spawn(prepared.request(how), child));
   bad_directory = child.bad_directory;
@@ -271,7 +275,7 @@ void process::spawn(text_view program, const process_texts& arguments, const opt
   if (ec) throw_error(ec, "spawn", program);
 }
 
-// --- its life ----------------------------------------------------------------------------------
+// --- waiting, signals, end ----------------------------------------------------------------------
 
 int process::id() const noexcept { return is_open() ? child_.get()->pid : -1; }
 
@@ -342,7 +346,8 @@ void process::detach() noexcept { give_up(false); }
 
 void process::give_up(bool end_it) noexcept {
   if (!is_open()) return;
-  // The close hands the number over: where there are none left, none could be made for this.
+  // The close hands the handle over, because a new handle for the child could not be made where no
+  // descriptor number is left.
   descriptor_->leaves_child = child_.get()->leave(end_it);
   child_ = child_ref();
   error_code ignored;

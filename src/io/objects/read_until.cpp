@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Searching, growing, receiving, searching again from where the last search gave up.
+// Reads until a delimiter: searches the data, grows the buffer, receives, and searches again from
+// the position at which the last search ended.
 #include <beck/io/read_until.hpp>
 
 #include <algorithm>
@@ -17,11 +18,11 @@ namespace {
 constexpr std::size_t receive_bytes_min = 512;
 constexpr std::size_t receive_bytes_max = 65536;
 
-/// Bytes that are looked at one by one before memchr(3) is worth its call.
+/// Number of bytes that are compared one by one before memchr(3) is worth its call.
 constexpr std::size_t near_bytes = 16;
 
-/// A delimiter of one or two characters that lies near, without any call; 0 if it does not. Gives
-/// the bytes up to and including it.
+/// Searches the first positions for a delimiter of one or two characters, without any call. Returns
+/// the number of bytes up to and including it; 0 if it is not there.
 std::size_t find_near(const char* data, std::size_t size, std::size_t from, const char* delimiter,
                       std::size_t bytes) noexcept {
   if (bytes - 1 > 1 || size < from + bytes) return 0;
@@ -36,12 +37,12 @@ std::size_t find_near(const char* data, std::size_t size, std::size_t from, cons
   return 0;
 }
 
-/// The first place at or after `from` where the delimiter starts; data.size() if there is none.
-/// Requires: bytes is not 0.
+/// Returns the first position at or after `from` where the delimiter starts; data.size() if there
+/// is none. Requires that `bytes` is not 0.
 std::size_t find(text_view data, std::size_t from, const char* delimiter,
                  std::size_t bytes) noexcept {
   if (data.size() < from + bytes) return data.size();
-  // Past the last place where the delimiter can begin.
+  // One past the last position at which the delimiter can begin.
   const char* const end = data.data() + (data.size() - bytes + 1);
   for (const char* at = data.data() + from; at != end; ++at) {
     at =
@@ -59,7 +60,8 @@ match_outcome find_delimiter(text_view data, std::size_t from, text_view delimit
   if (delimiter.empty()) return match_outcome::found(0);
   const std::size_t at = find(data, from, delimiter.data(), delimiter.size());
   if (at != data.size()) return match_outcome::found(at + delimiter.size());
-  // A delimiter may have begun at the end: look again at all but one of its bytes.
+  // The data may end with the first part of a delimiter: the next search starts at the last bytes
+  // of the data, one fewer than the delimiter has.
   return match_outcome::more(data.size() < delimiter.size() ? 0
                                                             : data.size() - delimiter.size() + 1);
 }
@@ -97,6 +99,8 @@ bool read_until_operation::search() noexcept {
   return outcome.matched();
 }
 
+/// Completes at once if the delimiter is in the data already and the budget allows it. A short
+/// delimiter nearby, the common case, is found without a call.
 bool read_until_operation::await_ready() noexcept {
   runner* const where = runner::current();
   if (where == nullptr || !where->spend(runner::memory_weight)) return false;
@@ -120,7 +124,7 @@ bool read_until_operation::await_ready_far() noexcept {
   return true;
 }
 
-/// Makes room behind the data for a receive; a result below 0 says why there is none.
+/// Makes room behind the data for a receive. Returns 0, or a negative result if there is no room.
 int read_until_operation::grow() noexcept {
   mutable_buffer space;
   const int refused = make_receive_room(buffer_, space);
@@ -130,6 +134,8 @@ int read_until_operation::grow() noexcept {
   return refused;
 }
 
+/// Copies the delimiter into the operation, because the caller's text may end before the operation
+/// does.
 void read_until_operation::keep_delimiter() noexcept {
   if (match_ != nullptr || delimiter_ == kept_) return;
   std::memcpy(kept_, delimiter_, delimiter_bytes_);
@@ -161,6 +167,8 @@ bool read_until_operation::begin_immediate() noexcept {
   return false;
 }
 
+/// Handles the completion of one receive: searches, and starts the next receive unless the
+/// delimiter was found or an error occurred.
 void read_until_operation::step(queue_entry* entry, runner* where) {
   auto* self = static_cast<read_until_operation*>(static_cast<io_op*>(entry));
   if (where != nullptr) {

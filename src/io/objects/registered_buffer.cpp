@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The table of a registration, which the driver looks into for as long as it lasts.
+// Registrations of buffers. The driver reads the table of a registration as long as it lasts.
 #include <beck/io/registered_buffer.hpp>
 
 #include <vector>
@@ -20,7 +20,7 @@ struct registered_buffers::state {
 };
 
 namespace {
-constexpr std::size_t buffers_max = 16'384;  // of the kernel
+constexpr std::size_t buffers_max = 16'384;  // the limit of the kernel
 }
 
 registered_buffers::registered_buffers(const any_io_executor& where, std::size_t count) {

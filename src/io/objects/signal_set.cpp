@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A signal set's two halves: the object, which tells the system what to catch, and its state on the
-// runner.
+// The two halves of a signal set: the object, which tells the system which signals to catch, and
+// the state, which the thread that runs the context uses.
 #include <beck/io/signal_set.hpp>
 
 #include <bit>
@@ -25,8 +25,8 @@ signal_state* make_state(io_loop& loop, any_io_executor executor) {
   return state.release();
 }
 
-/// For a set that was moved from. Without memory: one that holds nothing and whose waits end with
-/// bad_descriptor.
+/// Returns the state of a set that was moved from. Without memory, returns the shared state that
+/// holds no signals, whose waits end with bad_descriptor.
 signal_state* make_successor(const signal_state& moved) noexcept {
   try {
     return make_state(*moved.loop, moved.executor);
@@ -35,6 +35,7 @@ signal_state* make_successor(const signal_state& moved) noexcept {
   }
 }
 
+/// Asserts that no other thread is inside a function of the set.
 void expect_alone(signal_state& set, const char* function) noexcept {
   const object_use inside = use_of(set, function);
 }
@@ -44,11 +45,12 @@ constexpr bool is_signal(int number) noexcept {
   return number >= 1 && number <= signal_sink::number_max;
 }
 
+/// Removes `number` from the set, with its notifications that no wait has taken.
 void drop_one(signal_state& set, int number) noexcept {
   set.held &= ~bit(number);
   set.loop->sys().unwatch_signal(number, set);
   set.inbox->forget(number);
-  // If another thread runs the context, the next take does it.
+  // If another thread runs the context, the next take() drops the forgotten notifications.
   static_cast<void>(set.loop->as_runner([&](io_loop&) { set.inbox->drop_forgotten(); }));
 }
 
@@ -61,14 +63,15 @@ void free_state(signal_state* state) noexcept {
   delete state;
 }
 
+/// Cancels the waits and frees the state. Runs as a command of the loop.
 void release_state(void* set) noexcept {
   auto* state = static_cast<signal_state*>(set);
   state->loop->cancel_signal_waits(*state);
   free_state(state);
 }
 
-/// Lets go of a set's state for ever. No notice of it is put into the mail from here on, and what
-/// is there is taken before it is freed.
+/// Gives up the state of a set for good. After drop_all() no notification for it enters the
+/// mailbox, and those already there are taken before the state is freed.
 void drop(signal_state* state) noexcept {
   if (state->inbox == nullptr) return;
   drop_all(*state);
@@ -80,7 +83,7 @@ void drop(signal_state* state) noexcept {
   state->loop->send_order(&state->release_order);
 }
 
-/// A cancel that another thread's runner carries out. Frees itself.
+/// Command that cancels the waits of a set on the thread that runs the context. It frees itself.
 struct cancel_order : loop_command {
   explicit cancel_order(signal_state& whose) noexcept
       : loop_command(&cancel_waits, this), set(&whose) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Streams over a descriptor, above all their deadline: one entry of the timer queue in the slot.
-// When it passes, operations in flight are cancelled with error::timeout; later ones find a flag
-// beside the one that they look at anyway.
+// Streams over a descriptor, above all their deadline, which is one entry of the timer queue,
+// stored in the slot. When it expires, operations in flight are cancelled with error::timeout.
+// Later operations test the flag that it sets, beside the one that they test anyway.
 #include <cstdio>
 #include <new>
 
@@ -29,7 +29,8 @@ void io_loop::expire_descriptor(timer_entry& entry, io_loop& loop, bool shutting
 
 namespace {
 
-/// A limit that another thread's runner sets. Frees itself; the slot may have a new owner by then.
+/// Command that sets the deadline of a stream on the thread that runs the context. It frees itself.
+/// It compares the generation because the slot may have a new owner by the time that it runs.
 struct expiry_order : loop_command {
   expiry_order(descriptor& slot, std::int64_t at) noexcept
       : loop_command(&set_limit, this), d(&slot), generation(slot.generation), when(at) {}
@@ -46,6 +47,8 @@ struct expiry_order : loop_command {
   std::int64_t when;
 };
 
+/// Sets the deadline of a stream: at once if the caller may run the loop, else by a command. Throws
+/// std::bad_alloc if there is no room in the timer queue.
 void set_limit(descriptor& d, std::int64_t when) {
   io_loop& loop = *d.loop;
   if (&d == &loop.no_descriptor()) return;
@@ -80,7 +83,7 @@ std::size_t stream_object::available() const {
   return bytes;
 }
 
-// Pipes and descriptors that were made elsewhere find their slots here.
+// --- opening pipes and adopting descriptors -----------------------------------------------------
 
 void descriptor_calls::open_pipe(descriptor& reading, descriptor& writing,
                                  error_code& ec) noexcept {

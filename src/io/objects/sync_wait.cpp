@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The meeting of a blocked thread and the end of its task.
+// sync_wait: the calling thread blocks until its task has ended.
 #include <beck/base/assert.hpp>
 #include <beck/io/sync_wait.hpp>
 #include <condition_variable>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A timer's two halves: the object with its expiry on the user's thread, the list of waits on the
-// runner.
+// The two halves of a timer: the object with its expiry, which the user's thread uses, and the list
+// of waits, which the thread that runs the context uses.
 #include <beck/io/timer_object.hpp>
 
 #include <utility>
@@ -22,7 +22,8 @@ timer_state* make_state(io_loop& loop, any_io_executor executor, clock_kind cloc
   return ::new (block) timer_state(loop, std::move(executor), clock);
 }
 
-/// For a timer that was moved from. Without memory: one whose waits end with bad_descriptor.
+/// Returns the state of a timer that was moved from. Without memory, returns the shared state whose
+/// waits end with bad_descriptor.
 timer_state* make_successor(const timer_state& moved) noexcept {
   try {
     return make_state(*moved.loop, moved.executor, moved.clock);
@@ -37,13 +38,15 @@ void free_state(timer_state* state) noexcept {
   free_block(state);
 }
 
+/// Cancels the waits and frees the state. Runs as a command of the loop.
 void release_state(void* timer) noexcept {
   auto* state = static_cast<timer_state*>(timer);
   state->loop->cancel_waits(*state, SIZE_MAX);
   free_state(state);
 }
 
-/// Lets go of a timer's half for ever: now, or by the runner.
+/// Gives up the state of a timer for good: frees it at once if the caller may run the loop, else
+/// sends a command to the thread that runs it.
 void drop(timer_state* state) noexcept {
   io_loop& loop = *state->loop;
   if (state == &loop.no_timer()) return;
@@ -57,12 +60,13 @@ void drop(timer_state* state) noexcept {
   loop.send_order(&state->release_order);
 }
 
-/// Nobody may be inside: checked now and not held, for the state may be gone soon.
+/// Asserts that no other thread is inside a function of the timer. This is checked once and not
+/// held, because the state may soon be freed.
 void expect_alone(timer_state& timer, const char* function) noexcept {
   const object_use inside = use_of(timer, function);
 }
 
-/// A cancel that another thread's runner carries out. Frees itself.
+/// Command that cancels waits on the thread that runs the context. It frees itself.
 struct cancel_order : loop_command {
   cancel_order(timer_state* state, std::size_t waits_max) noexcept
       : loop_command(&cancel_waits, this), timer(state), most(waits_max) {}
@@ -77,6 +81,8 @@ struct cancel_order : loop_command {
   std::size_t most;
 };
 
+/// Cancels at most `most` waits. Returns their number; 0 if another thread runs the context, which
+/// then cancels them.
 std::size_t cancel_some(timer_state* state, std::size_t most) {
   const object_use inside = use_of(*state, "cancel");
   std::size_t count = 0;
@@ -139,6 +145,8 @@ std::size_t timer_object::cancel_one() { return cancel_some(state_, 1); }
 
 namespace {
 
+/// Returns the time of `clock`: simulated time if the calling thread runs a handler of a context,
+/// else the time of the real system.
 std::int64_t now_here(std::int64_t (system::*clock)() noexcept) noexcept {
   const runner* const here = runner::current();
   io_loop* const loop = here != nullptr && here->ambient != nullptr

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Blocks of bytes and one operation that sends them, again and again. The state is apart from the
-// queue because the kernel may still read its bytes when the queue is gone: then the completion of
-// the last write frees it.
+// A write queue: blocks of bytes and one operation that sends them repeatedly. The state is
+// separate from the queue because the kernel may still read its bytes after the queue was
+// destroyed; then the completion of the last write frees it.
 #include <beck/io/write_queue.hpp>
 
 #include <cstring>
@@ -14,10 +14,11 @@ namespace beck {
 using namespace detail;
 namespace {
 
+/// A block of bytes; the bytes follow it in memory.
 struct chunk {
   chunk* next;
-  std::uint32_t begin;  // of the bytes that were not sent
-  std::uint32_t end;    // of the bytes that are there
+  std::uint32_t begin;  // first byte that was not sent
+  std::uint32_t end;    // end of the bytes that were pushed
 };
 
 constexpr std::size_t chunk_memory = 4096;
@@ -43,7 +44,8 @@ void free_chunks(chunk* first) noexcept {
 
 }  // namespace
 
-/// As an operation it is the write under way; as an entry it brings the queue to the loop before.
+/// The state of a queue. It is itself two things: the operation of the current write, and, before a
+/// write starts, the queue entry that runs begin_entry() on the loop.
 struct detail::write_queue_state final : vector_operation {
   write_queue_state(stream_object& s, std::size_t most) noexcept
       : vector_operation(op_kind::send_vector, nullptr, const_buffer()),
@@ -70,7 +72,7 @@ struct detail::write_queue_state final : vector_operation {
   void complete_if_done() noexcept;
   void end_drains() noexcept;
   void stop(int why, int told) noexcept;
-  /// On the stream's executor.
+  /// Cancels the write under way. Runs on the stream's executor.
   void cancel_write() noexcept {
     if (started) remote.request(*this, executor);
   }
@@ -86,16 +88,16 @@ struct detail::write_queue_state final : vector_operation {
   std::size_t bytes_max;
   std::uint64_t pushed = 0;
   std::uint64_t sent = 0;
-  std::uint64_t dropped = 0;  // after an error
+  std::uint64_t dropped = 0;  // bytes dropped after an error
   std::uint64_t writes = 0;
   chunk* head = nullptr;
   chunk* tail = nullptr;
   std::size_t chunks = 0;
-  int failure = 0;           // the queue's error
+  int failure = 0;           // the queue's error; 0 if none
   bool active = false;       // the entry is queued, or a write is under way
-  bool started = false;      // a write is: the kernel may read the bytes
-  bool orphaned = false;     // the queue is gone
-  any_io_executor executor;  // while active
+  bool started = false;      // a write is under way: the kernel may read the bytes
+  bool orphaned = false;     // the queue was destroyed
+  any_io_executor executor;  // set while `active`
   remote_cancel remote;
   waiter_list pushers;
   waiter_list drainers;
@@ -109,7 +111,7 @@ int write_queue_state::room_for(std::size_t bytes) const noexcept {
   return bytes <= bytes_max - held() ? 0 : -error::no_buffer_space;
 }
 
-/// Blocks for so many bytes more, or none.
+/// Allocates the blocks for `bytes` more bytes: all of them, or none and returns false.
 bool write_queue_state::reserve(std::size_t bytes) noexcept {
   const std::size_t room = tail != nullptr ? chunk_bytes - tail->end : 0;
   if (bytes <= room) return true;
@@ -135,6 +137,7 @@ bool write_queue_state::reserve(std::size_t bytes) noexcept {
   return true;
 }
 
+/// Copies `data` to the end of the queue. Requires reserve().
 void write_queue_state::append(const_buffer data) noexcept {
   const char* from = static_cast<const char*>(data.data());
   for (std::size_t left = data.size(); left != 0;) {
@@ -149,6 +152,7 @@ void write_queue_state::append(const_buffer data) noexcept {
   pushed += data.size();
 }
 
+/// Copies all parts into the queue, or none. Returns 0 or the error.
 int write_queue_state::take(const const_buffer* parts, std::size_t count) noexcept {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) bytes += parts[i].size();
@@ -160,7 +164,7 @@ int write_queue_state::take(const const_buffer* parts, std::size_t count) noexce
   return 0;
 }
 
-/// Takes over the bytes of those who wait, as far as there is room.
+/// Copies the bytes of waiting pushes into the queue, in their order, as far as there is room.
 void write_queue_state::admit_pushes() noexcept {
   while (waiter* const first = pushers.front()) {
     const int taken = take(&static_cast<write_queue_operation&>(*first).data_, 1);
@@ -171,7 +175,8 @@ void write_queue_state::admit_pushes() noexcept {
 
 // --- sending them -------------------------------------------------------------------------------
 
-/// Behind what is queued: what else is pushed until then goes with it.
+/// Posts the start of the next write behind the entries that are queued already: bytes that are
+/// pushed until then are sent by the same write.
 void write_queue_state::schedule() noexcept {
   if (active) return;
   active = true;
@@ -188,8 +193,8 @@ void write_queue_state::begin_entry(queue_entry* entry, runner* where) {
   self.send_all();
 }
 
-/// Writes until there is nothing left, or the loop says later. Runs no user code, so only the
-/// budget and what is queued can make it long.
+/// Writes until there is nothing left, or until a write does not complete at once. Runs no user
+/// code, so only the budget and the queued bytes limit its duration.
 void write_queue_state::send_all() noexcept {
   while (head != nullptr && failure == 0 && !orphaned) {
     prepare();
@@ -201,6 +206,7 @@ void write_queue_state::send_all() noexcept {
   complete_if_done();
 }
 
+/// Describes the next write: one block as a plain send of all its bytes, several as one vector.
 void write_queue_state::prepare() noexcept {
   target = stream->slot();
   transferred = 0;
@@ -221,7 +227,8 @@ void write_queue_state::prepare() noexcept {
   }
 }
 
-/// On the runner of the stream's context.
+/// Receives the completion of a write on the thread that runs the stream's context, and continues
+/// on the stream's executor.
 void write_queue_state::completed(queue_entry* entry, runner* where) {
   write_queue_state& self = of(entry);
   self.run = &sent_entry;
@@ -229,7 +236,7 @@ void write_queue_state::completed(queue_entry* entry, runner* where) {
   self.executor.post(entry);
 }
 
-/// On the stream's executor.
+/// Continues after a write, on the stream's executor.
 void write_queue_state::sent_entry(queue_entry* entry, runner* where) {
   write_queue_state& self = of(entry);
   if (self.remote.keep_back(entry)) return;
@@ -239,6 +246,7 @@ void write_queue_state::sent_entry(queue_entry* entry, runner* where) {
   self.complete_if_done();
 }
 
+/// Frees the blocks that were sent, and wakes pushes and drains.
 void write_queue_state::note_sent() noexcept {
   started = false;
   sent += transferred;
@@ -267,7 +275,8 @@ void write_queue_state::drop_all() noexcept {
   chunks = 0;
 }
 
-/// Nothing is sent any more. `told` for those who wait: 0, the queue's error.
+/// Ends the queue with the error `why`. Wakes the waiting pushes, and the waiting drains unless a
+/// write is under way, with `told` or, if that is 0, with the queue's error.
 void write_queue_state::stop(int why, int told) noexcept {
   if (failure == 0) failure = why;
   waiter_chain ended;
@@ -279,6 +288,7 @@ void write_queue_state::stop(int why, int told) noexcept {
   ended.wake_all(told != 0 ? told : failure);
 }
 
+/// Wakes the drains whose bytes have all been sent.
 void write_queue_state::end_drains() noexcept {
   while (waiter* const first = drainers.front()) {
     if (static_cast<write_queue_operation&>(*first).position_ > sent) return;
@@ -286,7 +296,7 @@ void write_queue_state::end_drains() noexcept {
   }
 }
 
-/// The write is over, or never came. Afterwards the state may be gone.
+/// Notes that no write is under way any more. May free the state.
 void write_queue_state::complete_if_done() noexcept {
   active = false;
   const any_io_executor last(static_cast<any_io_executor&&>(executor));
@@ -300,6 +310,8 @@ void write_queue_state::complete_if_done() noexcept {
 write_queue::write_queue(stream_object& stream, std::size_t bytes_max)
     : state_(new write_queue_state(stream, bytes_max)) {}
 
+/// Frees the state, or leaves it to the write under way, which is cancelled. Waiters are dropped
+/// without a result.
 write_queue::~write_queue() {
   write_queue_state& state = *state_;
   if (!state.active) {
@@ -333,7 +345,7 @@ std::uint64_t write_queue::writes() const noexcept { return state_->writes; }
 std::size_t write_queue::memory() const noexcept { return state_->chunks * chunk_memory; }
 error_code write_queue::error() const noexcept { return make_error(state_->failure); }
 
-// --- waiting for it -----------------------------------------------------------------------------
+// --- waiting for room, and for the end of the data -----------------------------------------------
 
 write_queue_operation::~write_queue_operation() {
   if (is_listed()) [[unlikely]] {
@@ -349,7 +361,7 @@ bool write_queue_operation::ready() {
     const int taken = state.take(&data_, 1);
     return taken != -error::no_buffer_space && finish(make_error(taken));
   }
-  if (state.started) return false;  // what is sent, or not, is not final
+  if (state.started) return false;  // the number of sent bytes is not final yet
   if (state.failure == 0 && state.sent != state.pushed) return false;
   return finish(make_error(state.failure));
 }

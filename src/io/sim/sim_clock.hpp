@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
-// The clock of a simulated world, and the digest of all that happens in it.
+// The clock of a simulated world, and the hash of everything that happens in it.
 #pragma once
 
 #include <cstdint>
 
-// Virtual steady time. It moves only when the simulation moves it.
 namespace beck::detail {
 
+/// Virtual steady time. Only the simulation moves it.
 class sim_clock {
  public:
-  /// Where a world begins if it is not told: not zero, because no real clock shows zero when a
-  /// program starts.
+  /// The default start of a world: not zero, because no real clock shows zero when a program
+  /// starts.
   static constexpr std::int64_t epoch_ns = 1'000'000'000'000;
 
-  /// The end of time; INT64_MAX itself means never.
+  /// The last time; INT64_MAX itself means never.
   static constexpr std::int64_t last_ns = INT64_MAX - 1;
 
-  /// `time` and `ns` nanoseconds, but not after the end of time. Requires ns >= 0.
+  /// Returns `time` plus `ns` nanoseconds, but at most last_ns. Requires ns >= 0.
   static constexpr std::int64_t later(std::int64_t time, std::int64_t ns) noexcept {
     return ns > last_ns - time ? last_ns : time + ns;
   }
@@ -24,7 +24,7 @@ class sim_clock {
   explicit sim_clock(std::int64_t start) noexcept : now_(start < last_ns ? start : last_ns) {}
 
   std::int64_t now() const noexcept { return now_; }
-  /// Never goes back, and stops at the end of time.
+  /// Moves the clock to `time`. Never moves it back, and stops at last_ns.
   void advance_to(std::int64_t time) noexcept {
     if (time > now_) now_ = time < last_ns ? time : last_ns;
   }
@@ -33,9 +33,8 @@ class sim_clock {
   std::int64_t now_;
 };
 
-// The hash of a run: what happened, when, with which result. Only numbers that mean the same on
-// every compiler may go in: no addresses, no sizes of types, no real time.
-
+/// The hash of a run: each event with its time and result. Only numbers that mean the same on every
+/// compiler may go in: no addresses, no sizes of types, no real time.
 class sim_digest {
  public:
   void fold(std::uint64_t word) noexcept {

@@ -23,6 +23,7 @@ namespace {
 constexpr std::uint16_t ephemeral_first = 32'768;  // net.ipv4.ip_local_port_range
 constexpr std::uint16_t ephemeral_count = 28'232;
 
+/// Returns whether some address belongs to both `a` and a socket like `b` at `b_address`.
 bool overlaps(const sim_socket& a, const sim_socket& b, const sim_address& b_address) noexcept {
   if (!is_any(b_address)) return covers(a, b_address);
   if (is_any(a.local.address)) {
@@ -37,6 +38,8 @@ bool overlaps(const sim_socket& a, const sim_socket& b, const sim_address& b_add
 
 // --- names -------------------------------------------------------------------------------------
 
+/// Returns whether another socket prevents `s` from taking `port`, after SO_REUSEADDR and
+/// SO_REUSEPORT.
 bool sim_network::port_taken(const sim_socket& s, const sim_address& address,
                              std::uint16_t port) noexcept {
   const auto [first, last] = s.host->ports.equal_range(port);
@@ -50,13 +53,15 @@ bool sim_network::port_taken(const sim_socket& s, const sim_address& address,
   });
 }
 
+/// Returns an ephemeral port that `s` may take, searching from a drawn one; 0 if there is none.
 std::uint16_t sim_network::free_port(const sim_socket& s, const sim_address& address) noexcept {
   const std::uint64_t start = port_.below(ephemeral_count);
   for (std::uint64_t i = 0; i < ephemeral_count; ++i) {
     const auto port = static_cast<std::uint16_t>(ephemeral_first + (start + i) % ephemeral_count);
     if (s.host->ports.find(port) == s.host->ports.end()) return port;
   }
-  for (std::uint64_t i = 0; i < ephemeral_count; ++i) {  // all are in use: one that may be shared
+  // All ports are in use: search for one that may be shared.
+  for (std::uint64_t i = 0; i < ephemeral_count; ++i) {
     const auto port = static_cast<std::uint16_t>(ephemeral_first + (start + i) % ephemeral_count);
     if (!port_taken(s, address, port)) return port;
   }
@@ -69,12 +74,13 @@ void sim_network::enter_port(sim_socket& s) {
   s.bound = true;
 }
 
+/// Removes a socket from the table of ports or paths.
 void sim_network::leave_names(sim_socket& s) noexcept {
   if (!s.bound) return;
   if (s.family == AF_UNIX) {
     const auto found = s.host->paths.find(s.local.path);
     if (found == s.host->paths.end() || found->second != &s)
-      return;  // accepted: its listener's name
+      return;  // an accepted socket: the name is its listener's
     if (s.local.path.front() == '\0') {
       s.host->paths.erase(found);
     } else {
@@ -150,12 +156,14 @@ int sim_network::listen(sim_socket& s, int backlog) {
   return 0;
 }
 
+/// Starts a TCP connect, or reports the outcome of the last one, as repeated calls of connect(2)
+/// do.
 int sim_network::connect(sim_socket& s, const void* address, std::size_t bytes) {
   sim_name name;
   if (const int refused = parse_name(s.family, address, bytes, name); refused != 0) return refused;
   if (s.datagram) return connect_datagram(s, name);
   if (s.family == AF_UNIX) return connect_path(s, name);
-  if (s.connect_failed) {  // the failed one has to be reported before the next may start
+  if (s.connect_failed) {  // the failure must be reported before the next connect may start
     s.connect_failed = false;
     s.receive_ended = s.send_ended = false;
     s.phase = sim_phase::fresh;
@@ -163,7 +171,7 @@ int sim_network::connect(sim_socket& s, const void* address, std::size_t bytes) 
     return error != 0 ? -error : -ECONNABORTED;
   }
   if (s.phase == sim_phase::connecting) return -EALREADY;
-  if (s.connect_untold) {  // whatever the address is
+  if (s.connect_untold) {  // for any address
     s.connect_untold = false;
     return 0;
   }
@@ -201,6 +209,7 @@ int sim_network::connect(sim_socket& s, const void* address, std::size_t bytes) 
   return -EINPROGRESS;
 }
 
+/// Connects a UNIX socket at once, or fails.
 int sim_network::connect_path(sim_socket& s, const sim_name& name) {
   if (name.path.empty()) return -EINVAL;
   const auto found = s.host->paths.find(name.path);
@@ -221,17 +230,20 @@ int sim_network::connect_path(sim_socket& s, const sim_name& name) {
   return 0;
 }
 
+/// Returns the listener for the connect of `from`, one at that address before one at any; nullptr
+/// if there is none.
 sim_socket* sim_network::find_listener(sim_host& host, const sim_socket& from) const noexcept {
   sim_socket* best = nullptr;
   const auto [first, last] = host.ports.equal_range(from.remote.port);
   for (auto at = first; at != last; ++at) {
     sim_socket& s = *at->second;
     if (s.phase != sim_phase::listening || !covers(s, from.remote.address)) continue;
-    if (best == nullptr || is_any(best->local.address)) best = &s;  // the most exact one
+    if (best == nullptr || is_any(best->local.address)) best = &s;  // the most specific address
   }
   return best;
 }
 
+/// Makes the listener's side of a connection and puts it into the backlog.
 sim_socket& sim_network::make_child(sim_socket& listener, sim_socket& client) {
   sim_socket& child = make(*listener.host, listener.family, SOCK_STREAM);
   listener.backlog.push_back(&child);
@@ -250,15 +262,18 @@ sim_socket& sim_network::make_child(sim_socket& listener, sim_socket& client) {
   return child;
 }
 
+/// Returns an event's value: the number of the connect in the upper half, `number` in the lower
+/// one.
 std::uint64_t sim_network::syn_value(const sim_socket& client, unsigned number) noexcept {
   return std::uint64_t{client.connects} << 32 | number;
 }
 
-/// Whether what such a value was made for is still the connect that the client waits for.
+/// Returns whether the client still waits for the connect that `value` names.
 bool sim_network::is_current(const sim_socket& client, std::uint64_t value) noexcept {
   return !client.gone && client.phase == sim_phase::connecting && client.connects == value >> 32;
 }
 
+/// Handles a SYN that arrives at the listener's host.
 void sim_network::syn(sim_socket& client, std::uint64_t value) {
   if (!is_current(client, value) || client.peer != nullptr) return;
   sim_socket* listener = nullptr;
@@ -277,7 +292,7 @@ void sim_network::syn(sim_socket& client, std::uint64_t value) {
   transmit(event_kind::syn_answer, client, syn_value(client, error));
 }
 
-/// Nobody has answered the SYN.
+/// Schedules the next SYN after one that the listener has dropped, or else the end of the connect.
 void sim_network::repeat_syn(sim_socket& client, unsigned attempt) {
   const std::int64_t now = world_.clock().now();
   if (attempt < syn_retries_max) {
@@ -288,11 +303,13 @@ void sim_network::repeat_syn(sim_socket& client, unsigned attempt) {
   }
 }
 
+/// Schedules the end of a connect that is not answered.
 void sim_network::limit_connect(sim_socket& client) {
   const std::int64_t end = sim_clock::later(client.connect_began_ns, connect_timeout_ns);
   schedule(event_kind::connect_timeout, client, syn_value(client, 0), end);
 }
 
+/// Handles the answer to a SYN, which ends the connect.
 void sim_network::syn_answer(sim_socket& client, std::uint64_t value) {
   if (!is_current(client, value)) return;
   if (const auto error = static_cast<std::uint32_t>(value); error != 0) {
@@ -312,7 +329,7 @@ void sim_network::fail_connect(sim_socket& client, int error) {
 void sim_network::connect_timeout(sim_socket& client, std::uint64_t value) {
   if (!is_current(client, value)) return;
   std::erase_if(parked_, [&client](const parked& p) { return p.what.socket == &client; });
-  if (client.peer != nullptr) {  // the answer was lost: the listener's side has nobody any more
+  if (client.peer != nullptr) {  // the answer was lost: the listener's side gets a closed peer
     sim_socket& nobody = make(*client.host, client.family, SOCK_STREAM);
     nobody.gone = nobody.forgotten = true;
     join(nobody, *client.peer);
@@ -334,6 +351,7 @@ int sim_network::accept(sim_socket& listener) {
   return fd;
 }
 
+/// Aborts the first connection of the backlog, for the fault accept_aborted.
 int sim_network::abort_first(sim_socket& listener) {
   sim_socket& child = *listener.backlog.front();
   listener.backlog.erase(listener.backlog.begin());
@@ -347,6 +365,7 @@ void sim_network::abort_backlog(sim_socket& listener) {
   for (sim_socket* child : left) abort_child(*child);
 }
 
+/// Resets a connection that was not accepted.
 void sim_network::abort_child(sim_socket& child) {
   leave_names(child);
   child.gone = true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Calls on datagram sockets that move no datagram: connect, shutdown, and their readiness.
+// Calls on datagram sockets that transfer no datagram: connect, shutdown, multicast groups, and
+// readiness.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>

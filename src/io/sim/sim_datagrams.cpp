@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Datagrams. Between hosts, and over loopback, each travels alone, with the faults that it may meet
-// there, and whoever has its port when it lands gets it, if there is room. UNIX datagrams are in
-// the queue of their receiver at once, in order, or not sent at all (net/unix/af_unix.c).
+// Datagrams. Between hosts, and over loopback, each datagram travels alone and may meet faults. The
+// socket that has the port when it arrives receives it, if there is room. A UNIX datagram is in the
+// queue of its receiver at once, in order, or is not sent at all (net/unix/af_unix.c).
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::size_t v4_bytes_max = 65'507;
 constexpr std::size_t v6_bytes_max = 65'527;
-constexpr std::size_t unix_bytes_min = 2304;   // what always fits (net.core.wmem_min)
-constexpr std::size_t queued_bytes_more = 64;  // what an empty one takes of a buffer
+constexpr std::size_t unix_bytes_min = 2304;   // always fits (net.core.wmem_min)
+constexpr std::size_t queued_bytes_more = 64;  // what an empty datagram takes of a buffer
 
 bool is_broadcast(const sim_address& address) noexcept {
   return address == mapped_v4(255, 255, 255, 255);
@@ -52,6 +52,7 @@ int option_of(const sim_socket& s, int level, int name) noexcept {
   return s.options.get(s.family, level, name, &value, bytes) == 0 ? value : 0;
 }
 
+/// Writes one control message, or sets MSG_CTRUNC if it does not fit.
 template <class Info>
 void put_info(message_header& message, int level, int type, const Info& info) noexcept {
   std::size_t& room = message.control_bytes;
@@ -70,7 +71,8 @@ void put_info(message_header& message, int level, int type, const Info& info) no
   room = CMSG_SPACE(sizeof info);
 }
 
-/// Interface 1 is the loopback, 2 the only other one.
+/// Adds the destination address and interface, if the program asked for them. Interface 1 is the
+/// loopback, 2 the only other one.
 void put_packet_info(const sim_socket& s, const sim_datagram& d, message_header& message) noexcept {
   const int interface = is_loopback(d.to.address) ? 1 : 2;
   if (s.family == AF_INET && option_of(s, IPPROTO_IP, IP_PKTINFO) != 0) {
@@ -147,7 +149,8 @@ sim_address sim_network::source_for(const sim_socket& s, const sim_address& to) 
   return is_v4(to) ? s.host->address_v4() : s.host->address_v6();
 }
 
-/// "Any" as a destination is this host. An errno, negative, if there is no way.
+/// Replaces the destination "any" by this host. Returns 0, or a negative errno if there is no
+/// route.
 int sim_network::choose_way(const sim_socket& s, sim_name& to) noexcept {
   if (is_any(to.address)) {
     to.address = is_v4(to.address) || s.family == AF_INET ? mapped_v4(127, 0, 0, 1) : sim_address{};
@@ -158,6 +161,7 @@ int sim_network::choose_way(const sim_socket& s, sim_name& to) noexcept {
   return world_.host_at(to.address, *s.host) == nullptr ? -ENETUNREACH : 0;
 }
 
+/// Sends a datagram to a host. Faults may lose, duplicate or reorder it.
 void sim_network::launch_datagram(sim_socket& s, sim_datagram d) {
   sim_faults& faults = world_.faults();
   if (faults.strikes(sim_fault::loss, s.host)) return;
@@ -174,7 +178,7 @@ void sim_network::launch_datagram(sim_socket& s, sim_datagram d) {
           sim_clock::later(time, faults.random().between(0, most > INT64_MAX / reordering_delays_max
                                                                 ? most
                                                                 : most * reordering_delays_max));
-    } else {  // what one socket sends stays in order
+    } else {  // datagrams of one socket stay in order
       time = std::max(time, sim_clock::later(s.last_arrival_ns, 1));
       s.last_arrival_ns = time;
     }
@@ -182,6 +186,7 @@ void sim_network::launch_datagram(sim_socket& s, sim_datagram d) {
   }
 }
 
+/// Stores a datagram in flight and schedules its arrival.
 void sim_network::fly(sim_datagram d, std::int64_t time) {
   std::uint64_t number = flying_.size();
   if (free_flights_.empty()) {
@@ -195,6 +200,7 @@ void sim_network::fly(sim_datagram d, std::int64_t time) {
   schedule(event_kind::datagram, nowhere_, number, time);
 }
 
+/// Puts a UNIX datagram into the queue of its receiver; fails with -EAGAIN if that is full.
 std::ptrdiff_t sim_network::send_unix(sim_socket& s, const message_header& message) {
   sim_socket* to = target_of(s);
   if (message.address_bytes != 0) {
@@ -204,7 +210,7 @@ std::ptrdiff_t sim_network::send_unix(sim_socket& s, const message_header& messa
     if (const int error = find_unix(s, name, to); error != 0) return error;
   } else if (to == nullptr) {
     const bool was_connected = s.target != nullptr;
-    s.target = nullptr;  // told once
+    s.target = nullptr;  // reported once
     return was_connected ? -ECONNREFUSED : -ENOTCONN;
   }
   std::vector<char> bytes = gathered(message);
@@ -224,6 +230,7 @@ std::ptrdiff_t sim_network::send_unix(sim_socket& s, const message_header& messa
   return static_cast<std::ptrdiff_t>(size);
 }
 
+/// Finds the UNIX datagram socket of that name. Returns 0, or the negative errno of sendto(2).
 int sim_network::find_unix(const sim_socket& s, const sim_name& name, sim_socket*& to) const {
   if (name.path.empty()) return -EINVAL;
   const auto found = s.host->paths.find(name.path);
@@ -236,6 +243,7 @@ int sim_network::find_unix(const sim_socket& s, const sim_name& name, sim_socket
 
 // --- landing -----------------------------------------------------------------------------------
 
+/// Delivers the datagram that has arrived, or answers that no socket has the port.
 void sim_network::land(std::uint64_t number) {
   sim_datagram d = std::move(flying_[number]);
   free_flights_.push_back(number);
@@ -257,6 +265,7 @@ void sim_network::land(std::uint64_t number) {
   }
 }
 
+/// Delivers a multicast or broadcast datagram to the sockets of one host.
 void sim_network::land_in_group(const sim_datagram& d) {
   const auto [first, last] = d.target->ports.equal_range(d.to.port);
   for (auto at = first; at != last; ++at) {
@@ -268,8 +277,8 @@ void sim_network::land_in_group(const sim_datagram& d) {
   }
 }
 
-/// The socket of that port: one that is connected to the sender before one that is not, then one
-/// that is bound to the address before one that takes any.
+/// Returns the socket that receives `d`: with its port, preferring a socket that is connected to
+/// the sender, then one that is bound to the address; nullptr if there is none.
 sim_socket* sim_network::find_receiver(const sim_datagram& d) const noexcept {
   sim_socket* best = nullptr;
   int best_score = -1;
@@ -300,7 +309,7 @@ void sim_network::unreachable(sim_socket& s, std::uint64_t port) {
   wake(s);
 }
 
-/// A link passes again what it held back.
+/// Sends the datagrams on that clogged links have held back.
 void sim_network::release_held() {
   std::vector<sim_datagram> all;
   all.swap(held_);
@@ -327,6 +336,7 @@ std::ptrdiff_t sim_network::receive_datagram(sim_socket& s, message_header& mess
   return static_cast<std::ptrdiff_t>(taken);
 }
 
+/// Removes the first datagram of the queue.
 void sim_network::drop_first(sim_socket& s) {
   if (s.family != AF_UNIX) s.inbox_bytes -= s.inbox.front().bytes.size() + queued_bytes_more;
   const bool was_full = is_full(s);
@@ -334,7 +344,7 @@ void sim_network::drop_first(sim_socket& s) {
   if (s.family == AF_UNIX && was_full) tell_room(s);
 }
 
-/// Everybody who is connected to `s` may send again, or find out that it is gone.
+/// Notifies all sockets that are connected to `s`: they may send again, or find that it was closed.
 void sim_network::tell_room(sim_socket& s) {
   if (!s.awaited) return;
   s.awaited = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reels for a world that records or replays; none for one that only generates.
+// The draws of a world: it has reels if it records or replays, and none if it only generates.
 #include "io/sim/sim_draws.hpp"
 
 #include <beck/base/assert.hpp>

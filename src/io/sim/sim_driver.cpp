@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Turns under virtual time.
+// Polls of the driver in virtual time.
 #include "io/sim/sim_driver.hpp"
 
 #include <algorithm>
@@ -92,7 +92,7 @@ void sim_driver::wait(std::int64_t deadline) noexcept {
   if (runners_ != nullptr) {
     loop_.pause_lock();
     runners_->meet();
-    runners_->wait_in_kernel(deadline);  // or until a job is over
+    runners_->wait_in_kernel(deadline);  // or until a job has ended
     loop_.resume_lock();
     return world.note(sys_.host(), sim_note::time, 0, 0);
   }
@@ -105,7 +105,8 @@ void sim_driver::wait(std::int64_t deadline) noexcept {
   world.note(sys_.host(), sim_note::time, 0, 0);
 }
 
-/// What a driver does that trusts a token without its generation: only for planted bugs.
+/// Ends the operation that waits in the slot of `token`, as a driver would that ignores the
+/// generation of a token. Only for planted bugs.
 void sim_driver::end_whatever_waits(std::uint64_t token) noexcept {
   direction& q = loop_.descriptor_at(static_cast<std::uint32_t>(token)).queue[direction_in];
   if (q.current != nullptr && q.current->state == op_state::parked) loop_.finish(*q.current, 0);
@@ -120,7 +121,8 @@ void sim_driver::collect() noexcept {
     const sim_ready_list::entry news = taken_.entries[at];
     taken_.entries[at] = taken_.entries[left - 1];
     sim_socket& s = *news.socket;
-    if (s.generation != news.generation || s.watcher != &ready_) {  // closed meanwhile
+    // The socket was closed meanwhile.
+    if (s.generation != news.generation || s.watcher != &ready_) {
       if (planted(planted_bug::stale_event)) end_whatever_waits(s.token);
       continue;
     }

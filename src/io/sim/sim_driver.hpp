@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The driver over simulated readiness, with virtual time instead of waiting. A turn that would wait
-// moves the clock to what happens next.
+// The driver of simulated contexts: readiness in memory, and virtual time instead of waiting. A
+// poll that would wait moves the clock to the next event.
 #pragma once
 
 #include <memory>
@@ -15,10 +15,11 @@ namespace beck::detail {
 
 class io_loop;
 
+/// One per context. Thread: the thread of the world.
 class sim_driver final : public readiness_driver {
  public:
-  /// What a visit costs while work is queued or nothing may be waited for: else a program that
-  /// never stops to post, or to poll(), would stop time.
+  /// The virtual time of a poll that does not wait. Without it, a program that always posts, or
+  /// always calls io_context::poll(), would stop time.
   static constexpr std::int64_t poll_ns = 1'000;
 
   sim_driver(io_loop& loop, sim_system& sys);
@@ -33,38 +34,41 @@ class sim_driver final : public readiness_driver {
   const char* report() const noexcept override { return "sim: in memory, virtual time"; }
   void add_stats(context_stats&) const noexcept override {}
 
-  // --- for whoever runs all contexts of a world --------------------------------------------------
+  // --- for the scheduler, which runs all contexts of a world ------------------------------------
   const sim_host& host() const noexcept { return sys_.host(); }
   io_loop& loop() const noexcept { return loop_; }
-  /// Whether a turn would find something to do now.
+  /// Returns whether a poll would find something to do now.
   bool is_ready() const noexcept;
-  /// Whether run() would not return at once.
+  /// Returns whether run() would not return at once.
   bool has_work() const noexcept;
-  /// Whether a virtual thread is in the middle of something.
+  /// Returns whether a virtual thread is inside a handler or a call, and not waiting for work, or
+  /// has thrown an exception that has not been rethrown yet.
   bool is_busy() const noexcept;
-  /// Whether a call that blocks is on its way, which takes time and then ends by itself.
+  /// Returns whether a blocking call is being performed, which takes time and then ends by itself.
   bool performs_jobs() const noexcept;
-  /// When the next one ends; INT64_MAX: there is none.
+  /// Returns when the next blocking call ends; INT64_MAX if there is none.
   std::int64_t next_job() const noexcept { return jobs_.next_end(); }
-  /// When waiting has to end at the latest; INT64_MAX: when something happens.
+  /// Returns when a wait has to end at the latest; INT64_MAX if only an event can end it.
   std::int64_t next_deadline() const noexcept;
-  /// A world that has run the context by steps leaves it.
+  /// Takes back the virtual threads after steps of the world; returns the number of handlers that
+  /// they have run.
   std::size_t end_steps();
-  /// Whether there are events or mail.
+  /// Returns whether there are events, mail, or blocking calls that have ended.
   bool has_news() const noexcept;
-  /// Says what it waits for, for people.
+  /// Appends to `text`, for people, the operations that wait.
   void describe_waiting(std::string& text) const;
   [[noreturn]] void stuck() const noexcept;
 
  private:
   bool watch(descriptor& d, io_op& op) noexcept override;
   void pass_time(std::int64_t ns) noexcept;
-  /// Lets virtual time pass until there is news for this context, or until the deadline.
+  /// Lets virtual time pass until there are events or mail for this context, or until the deadline.
   void wait(std::int64_t deadline) noexcept;
-  /// Turns news into readiness and queued attempts, in drawn order.
+  /// Turns changed readiness of sockets into readiness of descriptors and queued attempts, in drawn
+  /// order.
   void collect() noexcept;
   void end_whatever_waits(std::uint64_t token) noexcept;
-  /// Threads meet where they enter the kernel.
+  /// Gives other virtual threads a chance to run, as at each entry into the kernel.
   void enter_kernel() noexcept;
 
   io_loop& loop_;
@@ -72,10 +76,11 @@ class sim_driver final : public readiness_driver {
   sim_ready_list ready_;
   sim_ready_list taken_;
   sim_jobs jobs_;
-  std::unique_ptr<sim_runners> runners_;  // of a shared loop
+  std::unique_ptr<sim_runners> runners_;  // only of a shared loop
 };
 
-/// Makes the two halves of a simulated context: on `host`, or alone in a world with this seed.
+/// Makes the two halves of a simulated context: on `host` or, if that is nullptr, alone in a world
+/// with this seed.
 void open_simulation(io_loop& loop, sim_host* host, std::uint64_t seed,
                      std::unique_ptr<system>& sys, std::unique_ptr<driver>& drv);
 

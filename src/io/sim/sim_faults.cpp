@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// One draw for each occasion of a fault that is on.
+// Faults: one draw for each occasion of a fault that is on.
 #include "io/sim/sim_faults.hpp"
 
 #include "io/sim/sim_world.hpp"
@@ -7,7 +7,7 @@
 namespace beck::detail {
 namespace {
 
-// Apart, so that a fault that is taken back on a tape leaves the others what they were.
+// Streams of their own, so that a fault that is undone on a tape does not change the other faults.
 enum : std::uint64_t { decision_stream = 5, profile_stream = 7, severity_stream = 8 };
 constexpr sim_probability on_in_a_seed(2.0 / 3);
 

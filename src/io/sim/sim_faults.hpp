@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Decides which faults strike: by their probabilities, and where somebody has asked for one. What
-// cannot strike draws nothing, so a world without faults is as if there were none.
+// Decides which faults strike: by their probabilities, and where one was injected. A fault that
+// cannot strike draws nothing, so that a world without faults makes no draws for them.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ class sim_draws;
 class sim_host;
 class sim_world;
 
-/// testing::sim::fault, which says what each one is.
+/// The same values as testing::sim::fault, which documents each one.
 enum class sim_fault : std::uint8_t {
   loss,
   reordering,
@@ -51,31 +51,33 @@ using sim_fault_table = std::array<T, sim_fault_kinds>;
 
 const char* to_text(sim_fault which) noexcept;
 
-/// How probable each is; `varied`: a third of them is off in any seed.
+/// The probability of each fault. `varied`: each is off in about a third of the seeds.
 struct sim_fault_profile {
   sim_fault_table<sim_probability> probability{};
   bool varied = false;
 };
 
+/// Decides about the faults of a world. Thread: one.
 class sim_faults {
  public:
   sim_faults(sim_world& world, sim_draws& draws, const sim_fault_profile& profile) noexcept;
 
-  /// Draws anew which faults are on.
+  /// Takes new probabilities and, if they are varied, draws which faults are on.
   void configure(const sim_fault_profile& profile) noexcept;
 
-  /// An occasion for a fault, in something that the program of `host` does; nullptr: in no host's.
+  /// Returns whether the fault strikes at this occasion, a call of a program on `host`; nullptr if
+  /// the occasion belongs to no host.
   bool strikes(sim_fault which, sim_host* host) noexcept {
     return (possible_ & bit(which)) != 0 && decide(which, host);
   }
-  /// The next `times` occasions on `host` are struck.
+  /// Lets the fault strike at the next `times` occasions on `host`.
   void inject(sim_fault which, sim_host& host, unsigned times) noexcept;
 
   bool is_on(sim_fault which) const noexcept { return (drawn_ & bit(which)) != 0; }
   std::uint64_t count(sim_fault which) const noexcept {
     return count_[static_cast<std::size_t>(which)];
   }
-  /// For the size and place of what has struck: 0 is the mildest.
+  /// Returns the draws for the size and place of a fault that has struck: 0 is the mildest.
   sim_random& random() noexcept { return severity_; }
 
  private:
@@ -89,8 +91,8 @@ class sim_faults {
   sim_random severity_;
   sim_random chosen_;
   sim_fault_profile profile_;
-  std::uint32_t drawn_ = 0;     // may strike by their probability
-  std::uint32_t possible_ = 0;  // and those that were asked for somewhere
+  std::uint32_t drawn_ = 0;     // faults that are on by their probability
+  std::uint32_t possible_ = 0;  // those, and faults that were injected somewhere
   sim_fault_table<std::uint64_t> count_{};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The calls on simulated files, and what is left of them without power.
+// The calls on simulated files, and their state after a loss of power.
 #include "io/sim/sim_files.hpp"
 
 #include <algorithm>
@@ -24,7 +24,8 @@ std::size_t bytes_of(const io_vector* parts, std::size_t count) noexcept {
 bool may_read(unsigned flags) noexcept { return (flags & O_ACCMODE) != O_WRONLY; }
 bool may_write(unsigned flags) noexcept { return (flags & O_ACCMODE) != O_RDONLY; }
 
-/// What a direct transfer is refused for (EINVAL).
+/// Returns whether offset, addresses and sizes are aligned for a direct transfer; otherwise it
+/// fails with EINVAL.
 bool is_aligned(unsigned flags, const io_vector* parts, std::size_t count,
                 std::uint64_t offset) noexcept {
   if ((flags & O_DIRECT) == 0) return true;
@@ -139,7 +140,8 @@ int sim_files::sync(int fd) {
   for (const change& c : f.unsynced) {
     if (!failed) apply(f.stored, c, c.bytes.size());
   }
-  f.unsynced.clear();  // what could not be stored is forgotten, and the next sync knows nothing
+  // Changes that could not be stored are forgotten, and the next sync does not report them.
+  f.unsynced.clear();
   if (failed) return -EIO;
   f.is_stored = true;
   return 0;
@@ -193,12 +195,14 @@ std::uint64_t sim_files::used() const noexcept {
   return bytes;
 }
 
+/// Decides for each unsynced change, and for each unsynced name, how much of it the device has.
 void sim_files::crash(sim_random& fate) {
   open_.clear();
   for (auto at = files_.begin(); at != files_.end();) {
     file& f = *at->second;
     for (const change& c : f.unsynced) {
-      // 0, the mildest: the device has it. Sectors are written whole, and from front to back.
+      // The draw 0, the mildest: the device has all of it. Sectors are written whole, and from
+      // front to back.
       const std::size_t sectors = (c.bytes.size() + sector_bytes - 1) / sector_bytes;
       const auto lost = static_cast<std::size_t>(fate.below(c.resizes ? 2 : sectors + 1));
       if (c.resizes && lost != 0) continue;

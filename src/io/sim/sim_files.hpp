@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The disk of a simulated host: files by path in memory, with what the page cache holds and what
-// the device has. A host that loses its power keeps what was synced; of each later change the
-// device has nothing, all or the first sectors, as is drawn.
+// The disk of a simulated host: files by path in memory, each with the contents of the page cache
+// and of the device. A host that loses its power keeps everything that was synced. Of each later
+// change the device has nothing, all, or the first sectors, as drawn.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,11 @@ class sim_faults;
 class sim_host;
 class sim_random;
 
-/// Thread: one. Results as in system.hpp. There are no directories: a path is a name.
+/// The files of a host. Thread: one. Results as in system.hpp. There are no directories: a path is
+/// only a name.
 class sim_files {
  public:
-  /// Descriptor numbers from here on are files.
+  /// The first descriptor number of files.
   static constexpr int fd_first = 1'000'000;
   static constexpr std::size_t open_max = 65'536;
   static constexpr std::size_t sector_bytes = 512;
@@ -43,24 +44,25 @@ class sim_files {
   int resize(int fd, std::uint64_t bytes);
   std::int64_t size(int fd) const noexcept;
   int examine(int fd, file_facts& facts) const noexcept;
-  /// Whether it was opened for direct transfers.
+  /// Returns whether the file was opened for direct transfers.
   bool is_direct(int fd) const noexcept;
 
-  /// How many bytes the disk takes in all.
+  /// Sets the number of bytes that all files together may have.
   void set_capacity(std::uint64_t bytes) noexcept { capacity_ = bytes; }
-  /// The power is gone: open files too.
+  /// Cuts the power: closes all files and drops unsynced changes as `fate` decides.
   void crash(sim_random& fate);
 
  private:
-  /// A change that the device may not have yet: bytes at an offset, or a new size.
+  /// A change that the device may not have yet: bytes at an offset, or a new size, which is then
+  /// `offset`.
   struct change {
     std::uint64_t offset;
     std::vector<char> bytes;
     bool resizes;
   };
   struct file {
-    std::vector<char> data;    // what programs see
-    std::vector<char> stored;  // what the device has for sure
+    std::vector<char> data;    // the contents that programs see
+    std::vector<char> stored;  // the contents that the device certainly has
     std::vector<change> unsynced;
     bool is_stored = false;  // the name is on the device
   };

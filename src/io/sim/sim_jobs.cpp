@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// When calls that block are made, and in which order.
+// The times and the order of blocking calls.
 #include "io/sim/sim_jobs.hpp"
 
 #include <cerrno>
@@ -21,7 +21,8 @@ void sim_jobs::begin_next() noexcept {
       world.scheduler().job_delay().between(profile.delay_ns_min, profile.delay_ns_max);
   if (world.faults().strikes(sim_fault::call_slow, &sys_.host()))
     takes += static_cast<std::int64_t>(world.faults().random().below(slow_ns_max));
-  performed_.push_back({sim_clock::later(world.clock().now(), takes), &op});  // there is room
+  // submit() has reserved the room for it.
+  performed_.push_back({sim_clock::later(world.clock().now(), takes), &op});
 }
 
 int sim_jobs::submit(io_op& op) noexcept {
@@ -43,7 +44,7 @@ bool sim_jobs::wait_until_idle(std::int64_t) noexcept {
   return true;
 }
 
-/// The first of those that end first.
+/// Returns the index of the call that ends first; among equal ones the first that began.
 std::size_t sim_jobs::next() const noexcept {
   std::size_t first = 0;
   for (std::size_t i = 1; i < performed_.size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Blocking calls under virtual time: each takes a drawn time and is made at its end. As many as a
-// pool has threads are on their way at once.
+// Blocking calls in virtual time: each takes a drawn time and is made at its end. As many as a pool
+// has threads are performed at the same time.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@ namespace beck::detail {
 class io_loop;
 class sim_system;
 
+/// The blocking calls of one simulated context.
 class sim_jobs final : public blocking_jobs {
  public:
   static constexpr std::uint64_t slow_ns_max = 30'000'000'000;
@@ -23,10 +24,10 @@ class sim_jobs final : public blocking_jobs {
   int submit(io_op& op) noexcept override;
   bool withdraw(io_op& op) noexcept override;
   io_op* withdraw_any() noexcept override;
-  /// Time does not pass: what is on its way is made now.
+  /// Makes all calls that are being performed now; no virtual time passes.
   bool wait_until_idle(std::int64_t deadline) noexcept override;
 
-  /// When the next call is made; INT64_MAX: there is none.
+  /// Returns when the next call is made; INT64_MAX if there is none.
   std::int64_t next_end() const noexcept;
   /// Makes the calls whose time has come, and finishes their operations.
   void end_due() noexcept;
@@ -43,7 +44,7 @@ class sim_jobs final : public blocking_jobs {
 
   io_loop& loop_;
   sim_system& sys_;
-  std::vector<job> performed_;  // in the order of their beginning
+  std::vector<job> performed_;  // in the order in which they began
   job_line line_;
 };
 

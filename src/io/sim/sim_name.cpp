@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The layouts are ip(7)'s, ipv6(7)'s and unix(7)'s.
+// Reads and writes socket addresses in the layouts of ip(7), ipv6(7) and unix(7).
 #include "io/sim/sim_name.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Addresses of simulated sockets, and the answers of the simulated resolver.
+// Addresses of simulated sockets, and the simulated name resolver.
 #pragma once
 
 #include <array>
@@ -9,7 +9,6 @@
 
 #include "io/system/requests.hpp"
 
-// Socket names as the simulated network compares them, and their form as the kernel's sockaddr.
 namespace beck::detail {
 
 /// A v6 address; v4 addresses are mapped ones (::ffff:a.b.c.d), whatever the socket's family.
@@ -27,21 +26,19 @@ sim_address mapped_v4(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8
 bool is_v4(const sim_address& address) noexcept;
 bool is_any(const sim_address& address) noexcept;
 bool is_loopback(const sim_address& address) noexcept;
-/// The address that a socket of `family` has before it is bound.
+/// Returns the address of a socket of `family` before it is bound.
 sim_address any_address(int family) noexcept;
 
-/// Reads a sockaddr for a socket of `family`: 0 or the errno, negative, that bind(2) and connect(2)
-/// give.
+/// Reads a sockaddr for a socket of `family`. Returns 0, or the negative errno of bind(2) and
+/// connect(2).
 int parse_name(int family, const void* data, std::size_t bytes, sim_name& name);
-/// Writes as much of the sockaddr as fits into `bytes`, and its whole size there.
+/// Writes the sockaddr, cut to `bytes`, and sets `bytes` to its whole size.
 void write_name(int family, const sim_name& name, void* data, std::size_t& bytes) noexcept;
-
-// The names of a simulated world: its hosts are each other's only neighbours, and every host calls
-// itself localhost. A few services have the names that they have everywhere.
 
 class sim_host;
 
-/// As system::look_up() and name_of().
+/// Answer as system::look_up() and system::name_of() do, on the host `asking`. Each host knows all
+/// hosts of its world by name, and is itself localhost. A few services have their usual ports.
 int sim_look_up(sim_host& asking, const name_question& question, name_sink& sink) noexcept;
 int sim_name_of(sim_host& asking, const void* address, std::size_t bytes,
                 name_texts& names) noexcept;

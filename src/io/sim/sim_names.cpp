@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Looking up names in a world, with the answers that getaddrinfo(3) would give there.
+// Looks up names in a simulated world, with the answers that getaddrinfo(3) would return there.
 #include "io/sim/sim_name.hpp"
 
 #include <cerrno>
@@ -35,7 +35,7 @@ bool same_name(std::string_view a, std::string_view b) noexcept {
   return true;
 }
 
-/// 0, or the number of the error.
+/// Sets `port` to that of the question. Returns 0, or the number of an EAI error, positive.
 int port_of(const name_question& question, std::uint16_t& port) noexcept {
   port = 0;
   if (question.service == nullptr) return 0;
@@ -82,6 +82,7 @@ class answer {
 
 constexpr sim_address loopback_v6{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
 
+/// Adds a numeric address; returns false if `host` is none.
 bool add_numeric(answer& to, const char* host) {
   sim_address address{};
   in_addr v4;
@@ -97,6 +98,7 @@ bool add_numeric(answer& to, const char* host) {
   return true;
 }
 
+/// Adds the addresses of localhost or of a host of the world.
 void add_named(answer& to, sim_host& asking, const char* host) {
   if (same_name(host, "localhost")) {
     to.call("localhost");

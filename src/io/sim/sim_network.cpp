@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The life of sockets, the queue of what travels, the queues in front of slow paths, and readiness.
+// The life of sockets, the queue of events, the queues in front of slow paths, and readiness.
 // Events are ordered by time, then by a drawn number: never by an address.
 #include "io/sim/sim_network.hpp"
 
@@ -14,7 +14,6 @@
 #include "io/sim/sim_world.hpp"
 #include "io/system/system.hpp"
 
-// A table of paths by the numbers of their ends, and the queue in front of a slow one.
 namespace beck::detail {
 namespace {
 constexpr std::uint64_t ns_per_second = 1'000'000'000;
@@ -35,20 +34,18 @@ std::int64_t sim_links::departure(sim_path& path, std::int64_t now, std::uint64_
   const std::int64_t begin = std::max(now, path.busy_until_ns);
   if (path.bytes_per_second == 0) return begin;
   const std::uint64_t rate = path.bytes_per_second;
-  const std::uint64_t rest = bytes % rate * ns_per_second;  // both are below 2^33
+  const std::uint64_t rest = bytes % rate * ns_per_second;  // both factors are below 2^33
   const std::uint64_t time = bytes / rate * ns_per_second + (rest + rate - 1) / rate;
   path.busy_until_ns = sim_clock::later(begin, static_cast<std::int64_t>(time));
   return path.busy_until_ns;
 }
-
-// The life of sockets, the queue of what travels, and readiness. Events are ordered by time, then
-// by a drawn number: never by an address.
 
 namespace {
 
 // The streams of random numbers that belong to the network.
 enum : std::uint64_t { delay_stream = 1, split_stream, order_stream, port_stream };
 
+/// Returns 0, or the errno of socket(2) for a combination that is not supported, negative.
 int check_kind(int family, int type, int protocol) noexcept {
   if (family != AF_INET && family != AF_INET6 && family != AF_UNIX) return -EAFNOSUPPORT;
   if (type != SOCK_STREAM && type != SOCK_DGRAM) return -ESOCKTNOSUPPORT;
@@ -68,6 +65,7 @@ sim_network::sim_network(sim_world& world, sim_draws& draws) noexcept
 
 // --- sockets -----------------------------------------------------------------------------------
 
+/// Returns a fresh socket, in a free slot if there is one.
 sim_socket& sim_network::make(sim_host& host, int family, int type) {
   const sim_profile& profile = world_.profile();
   sim_socket* s = nullptr;
@@ -87,6 +85,7 @@ sim_socket& sim_network::make(sim_host& host, int family, int type) {
   return *s;
 }
 
+/// Resets a socket, with a new generation, and puts its slot on the free list.
 void sim_network::recycle(sim_socket& s) noexcept {
   const sim_profile& profile = world_.profile();
   const std::uint32_t generation = s.generation + 1;
@@ -221,6 +220,7 @@ bool sim_network::strikes(sim_fault which, const sim_socket& s) noexcept {
   return world_.faults().strikes(which, s.host);
 }
 
+/// Draws buffers of 1 to tiny_bytes_max bytes, for the fault tiny_buffers.
 void sim_network::shrink_buffers(sim_socket& s) {
   sim_random& random = world_.faults().random();
   const auto send = static_cast<std::uint32_t>(tiny_bytes_max - random.below(tiny_bytes_max));
@@ -237,7 +237,7 @@ bool sim_network::sever(sim_socket& s, sim_fault how) {
   }
   transmit(how == sim_fault::end ? event_kind::fin : event_kind::reset, to);
   transmit(event_kind::reset, s);
-  s.forgotten = true;  // the rest of what it sends goes nowhere, and what comes is answered
+  s.forgotten = true;  // its later messages are dropped, and messages to it are answered by a reset
   return true;
 }
 
@@ -245,7 +245,7 @@ bool sim_network::sever(sim_socket& s, sim_fault how) {
 
 namespace {
 
-/// fs/pipe.c: pipe_poll.
+/// Returns the events of a pipe end, as pipe_poll() of fs/pipe.c.
 unsigned pipe_levels(const sim_socket& s) noexcept {
   if (s.pipe_end == sim_pipe_end::reading) {
     return (s.in.readable() != 0 ? poll_in : 0u) | (s.receive_ended ? poll_hang_up : 0u);
@@ -266,12 +266,14 @@ unsigned sim_network::levels(const sim_socket& s) noexcept {
   if (closed || (s.receive_ended && s.send_ended)) seen |= poll_hang_up;
   if (s.receive_ended) seen |= poll_in | poll_read_hang_up;
   if (s.in.readable() != 0) seen |= poll_in;
-  const bool urgent = s.family != AF_UNIX && !s.boundaries.empty();  // a mark, once it is here
+  // An urgent mark counts once the byte behind it has arrived.
+  const bool urgent = s.family != AF_UNIX && !s.boundaries.empty();
   if (urgent && s.boundaries.front() < s.in.arrived()) seen |= poll_priority;
   if (s.send_ended || !s.blocked) seen |= poll_out;
   return seen;
 }
 
+/// Lists a socket for the driver that watches it.
 void sim_network::wake(sim_socket& s) {
   if (s.watcher == nullptr || s.listed) return;
   s.watcher->entries.push_back({&s, s.generation});
@@ -287,6 +289,7 @@ void sim_network::watch(sim_socket& s, sim_ready_list& list, std::uint64_t token
 
 // --- events ------------------------------------------------------------------------------------
 
+/// Adds an event at `time`, and draws its order among the events of that time.
 void sim_network::schedule(event_kind kind, sim_socket& s, std::uint64_t value, std::int64_t time) {
   const std::uint64_t place = order_.below(std::uint64_t{1} << order_bits);
   const std::uint64_t tie = place << (64 - order_bits) | scheduled_++;
@@ -310,6 +313,7 @@ void sim_network::deliver_due() {
   }
 }
 
+/// Applies an event to its socket.
 void sim_network::happen(const event& e) {
   sim_socket& s = *e.socket;
   if (world_.trace().is_on() && !is_timer(e.kind)) trace(e);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// The simulated network: stream sockets over TCP and UNIX names in memory. It does what Linux does
-// (the comments name the rule where it is not obvious), except that everything that travels takes a
-// drawn time and comes in drawn pieces, in order within a connection. Between UNIX sockets nothing
-// travels but news: what one end does the other can see at once, as programs on Linux may rely on.
+// The simulated network: TCP, UDP and UNIX sockets in memory. It behaves like Linux (comments name
+// the rule where it is not obvious), except that each message travels for a drawn time and in drawn
+// pieces, in order within a connection. Between UNIX sockets only notifications travel: the other
+// end can see the effect of a call at once, as programs on Linux may rely on.
 #pragma once
 
 #include <cstddef>
@@ -20,32 +20,35 @@ namespace beck::detail {
 class sim_world;
 struct message_header;
 
-/// Whether what is sent to `address` is for a socket with the name of `s`.
+/// Returns whether a message to `address` reaches a socket with the local name of `s`.
 bool covers(const sim_socket& s, const sim_address& address) noexcept;
 
-/// Thread: one. Results as in system.hpp: a value or -errno; nothing waits.
+/// All sockets of a world and the messages between them. Thread: one. Results as in system.hpp: a
+/// value or -errno; no call waits.
 class sim_network {
  public:
-  /// TCP: SYNs to a listener whose backlog is full are repeated, each time after twice as long,
-  /// this often (net.ipv4.tcp_syn_retries); 127 s after the first one the connect times out.
+  /// TCP: a SYN to a listener whose backlog is full is repeated at most this often, each time after
+  /// twice the wait (net.ipv4.tcp_syn_retries); 127 s after the first one the connect times out.
   static constexpr unsigned syn_retries_max = 6;
   static constexpr std::int64_t syn_retry_ns = 1'000'000'000;
   static constexpr std::int64_t connect_timeout_ns = 127'000'000'000;
-  /// What was lost is sent again, each time after twice as long (TCP_RTO_MIN and TCP_RTO_MAX),
+  /// A lost segment is sent again, each time after twice the wait (TCP_RTO_MIN and TCP_RTO_MAX),
   /// until the connection times out (net.ipv4.tcp_retries2 = 15).
   static constexpr std::int64_t retry_ns_min = 200'000'000;
   static constexpr std::int64_t retry_ns_max = 120'000'000'000;
   static constexpr std::int64_t send_timeout_ns = 924'600'000'000;
   static constexpr std::size_t backlog_limit = 4096;  // net.core.somaxconn
-  /// One send arrives in at most this many pieces.
+  /// Most pieces in which one send arrives.
   static constexpr unsigned pieces_max = 16;
-  /// Out of so many places the order of what happens at the same time is drawn.
+  /// Number of random bits that order events at the same time.
   static constexpr unsigned order_bits = 16;
 
   static constexpr std::uint64_t tiny_bytes_max = 16;
-  /// How much later than others a packet comes: to be sent again so often, so many delays, ...
+  /// The most losses of one packet, each of which doubles the wait for the next repetition.
   static constexpr std::uint64_t losses_max = 3;
+  /// The most delays of the profile by which reordering makes a packet late.
   static constexpr std::int64_t reordering_delays_max = 10;
+  /// The longest stall of a peer.
   static constexpr std::int64_t stall_ns_max = 30'000'000'000;
 
   sim_network(sim_world& world, sim_draws& draws) noexcept;
@@ -67,14 +70,16 @@ class sim_network {
   int set_option(sim_socket& s, int level, int name, const void* value, std::size_t bytes);
   int get_option(sim_socket& s, int level, int name, void* value, std::size_t& bytes) noexcept;
 
-  /// How much may be sent or received now, or -errno; then put() or take() moves it in parts.
+  /// Transfers in three steps: room() and waiting() return how many bytes may be sent or received
+  /// now, or -errno; put() and take() move them in parts; put_done() and take_done() end the
+  /// transfer.
   std::ptrdiff_t room(sim_socket& s, std::size_t bytes) noexcept;
   void put(sim_socket& s, const char* data, std::size_t bytes);
   void put_done(sim_socket& s, std::uint64_t first_byte, std::size_t asked);
   std::ptrdiff_t waiting(sim_socket& s, std::size_t bytes) noexcept;
   void take(sim_socket& s, char* data, std::size_t bytes) noexcept { s.in.receive(data, bytes); }
   void take_done(sim_socket& s, std::size_t asked, std::size_t taken);
-  /// Whether the last read stopped there, and not because nothing was left.
+  /// Returns whether the last read stopped at a boundary, and not because no byte was left.
   static bool stands_at_boundary(const sim_socket& s) noexcept;
   int shutdown(sim_socket& s, int how);
 
@@ -82,80 +87,83 @@ class sim_network {
   std::ptrdiff_t send_datagram(sim_socket& s, const message_header& message);
   std::ptrdiff_t receive_datagram(sim_socket& s, message_header& message, int flags);
 
-  /// The pending error, which is no longer pending then: 0 or more.
+  /// Returns the pending error, 0 or positive, and clears it.
   static int take_error(sim_socket& s) noexcept;
-  /// Everything that poll(2) would say.
+  /// Returns all events that poll(2) would report.
   static unsigned levels(const sim_socket& s) noexcept;
 
   // --- time ------------------------------------------------------------------------------------
-  /// INT64_MAX: nothing will happen.
+  /// Returns the time of the next event; INT64_MAX if there is none.
   std::int64_t next_event_ns() const noexcept;
-  /// How many messages are on their way. TCP's timers are none, nor is what a link holds back.
+  /// Returns the number of messages in flight. Timers of TCP and messages that a link holds back do
+  /// not count.
   std::size_t travelling() const noexcept { return travelling_; }
-  /// Lets everything happen whose time has come; what comes at the same time, in drawn order.
+  /// Delivers all events whose time has come; events of the same time in drawn order.
   void deliver_due();
 
   // --- links (sim_travel.cpp) ------------------------------------------------------------------
-  /// The path of what `from` sends to `to`.
+  /// Returns the path of messages from `from` to `to`.
   sim_path& path(const sim_host& from, const sim_host& to);
-  /// A path or a host has ceased to let messages through: what is on its way there stays behind.
+  /// Holds back the messages in flight that a path or a host does not let through any more. Called
+  /// after a change of paths or hosts.
   void intercept();
-  /// A path or a host lets messages through again.
+  /// Sends the messages again that were held back, where paths and hosts let them through now.
   void release_parked();
-  /// Makes every path whole.
+  /// Restores all cut paths and sends the messages that were held back.
   void heal();
-  /// Breaks a TCP connection now. Requires reset, end or silence. False: there is none.
+  /// Breaks a TCP connection now. Requires that `how` is reset, end or silence. Returns false if
+  /// `s` has no connection.
   bool sever(sim_socket& s, sim_fault how);
-  /// A host without power: its sockets are gone, and nobody is told.
+  /// Drops all sockets of `host`, which has lost its power, without a message to their peers.
   void vanish(sim_host& host);
 
   // --- readiness -------------------------------------------------------------------------------
-  /// Lists `s` in `list` now if anything holds, and whenever something changes.
+  /// Lists `s` in `list` now if any event holds, and from now on at every change.
   void watch(sim_socket& s, sim_ready_list& list, std::uint64_t token);
   static void unwatch(sim_socket& s) noexcept { s.watcher = nullptr; }
   sim_random& order() noexcept { return order_; }
 
  private:
   enum class event_kind : std::uint8_t {
-    // Messages. The values of the first two have the number of the connect in their upper half:
-    syn,         ///< of `socket`, at the host that it connects to; which repetition
-    syn_answer,  ///< the errno, or 0
-    arrival,     ///< of the bytes up to position `value`
+    // Messages. In the value of the first two, the upper half is the number of the connect:
+    syn,         ///< a SYN of `socket` arrives; lower half: the number of its repetitions
+    syn_answer,  ///< lower half: the errno, or 0
+    arrival,     ///< the bytes up to position `value`
     fin,
     reset,
-    window,       ///< the peer has read
-    news,         ///< of what has changed already
-    datagram,     ///< `value`: its number in flying_; it is nobody's yet
-    unreachable,  ///< nobody had the port `value`
+    window,       ///< the peer has read, so there may be room
+    news,         ///< a notification; the state has changed already
+    datagram,     ///< `value`: its number in flying_; it belongs to no socket yet
+    unreachable,  ///< no socket had the port `value`
     // TCP's timers:
-    syn_again,        ///< `value`: as that of syn
-    connect_timeout,  ///< `value`: as that of syn
-    send_timeout,     ///< `value`: since when what was sent has been lost
+    syn_again,        ///< `value`: as in syn
+    connect_timeout,  ///< `value`: as in syn
+    send_timeout,     ///< `value`: the time since which segments have been lost
   };
   struct event {
     std::int64_t time;
-    /// The order of what happens at the same time: drawn, then as it was scheduled.
+    /// Order of events at the same time: a drawn number, then the order of scheduling.
     std::uint64_t tie;
     std::uint64_t value;
     sim_socket* socket;
     std::uint32_t generation;
     event_kind kind;
 
-    bool operator<(const event& other) const noexcept {  // a heap gives the greatest first
+    bool operator<(const event& other) const noexcept {  // std::push_heap puts the greatest first
       return time != other.time ? time > other.time : tie > other.tie;
     }
   };
 
-  /// What a path or a host does not let through.
+  /// A message that a path or a host does not let through.
   struct parked {
-    event what;  ///< its time: when it was held back
+    event what;  ///< its time is when it was held back
     std::uint64_t bytes;
-    bool lost;  ///< and will be sent again; else it only waits
+    bool lost;  ///< it was lost and will be sent again; if false, it only waits
   };
   struct route {
     sim_host* from;
     sim_host* to;
-    sim_path* path;  ///< nullptr: nothing special
+    sim_path* path;  ///< nullptr: the ordinary path
   };
 
   bool strikes(sim_fault which, const sim_socket& s) noexcept;
@@ -165,7 +173,7 @@ class sim_network {
 
   sim_socket& make(sim_host& host, int family, int type);
   void recycle(sim_socket& s) noexcept;
-  /// Frees what no program has any more; also the peer, once both are gone.
+  /// Frees a closed socket, once its peer is closed too; frees both then.
   void release(sim_socket& s) noexcept;
   static void join(sim_socket& a, sim_socket& b) noexcept;
 
@@ -173,8 +181,8 @@ class sim_network {
   void happen(const event& e);
   static bool is_timer(event_kind kind) noexcept { return kind >= event_kind::syn_again; }
 
-  // What travels (sim_travel.cpp).
-  /// Sends a message to `s`, or its SYN; what carries data says how many bytes.
+  // Messages in flight (sim_travel.cpp).
+  /// Sends a message to `s`, or the SYN of `s`. `bytes`: the number of data bytes that it carries.
   void transmit(event_kind kind, sim_socket& s, std::uint64_t value = 0, std::uint64_t bytes = 0);
   void launch(const route& way, const event& e, std::uint64_t bytes, std::int64_t time);
   void park(const event& e, const route& way, std::uint64_t bytes);
@@ -254,12 +262,12 @@ class sim_network {
   std::uint64_t scheduled_ = 0;
   std::size_t travelling_ = 0;
   sim_links links_;
-  std::vector<parked> parked_;        // in the order of their sending
-  sim_socket nowhere_{0, 0, 0};       // what flies is no socket's yet
+  std::vector<parked> parked_;        // in the order in which they were sent
+  sim_socket nowhere_{0, 0, 0};       // stands for the socket in events of datagrams in flight
   std::vector<sim_datagram> flying_;  // by number
   std::vector<std::uint64_t> free_flights_;
-  std::vector<sim_datagram> held_;  // by links that are clogged
-  bool disturbed_ = false;          // a path was asked for, or a host has crashed
+  std::vector<sim_datagram> held_;  // datagrams that clogged links hold back
+  bool disturbed_ = false;          // a path has its own settings, or a host has crashed
 };
 
 }  // namespace beck::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// One table of what is checked, from socket(7), tcp(7) and ipv6(7).
+// Socket options: one table of the checks of socket(7), tcp(7), ip(7) and ipv6(7).
 #include "io/sim/sim_options.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct known_option {
   int initial;
   int lowest;
   int highest;
-  bool is_switch;  // any value but 0 is 1
+  bool is_switch;  // any value but 0 counts as 1
 };
 
 constexpr known_option known_options[] = {
@@ -50,7 +50,7 @@ constexpr known_option known_options[] = {
 constexpr int buffer_bytes_max = 212'992;
 constexpr int send_buffer_bytes_min = 2304;
 constexpr int receive_buffer_bytes_min = 1152;
-/// No level has more names than this; beyond it an option does not exist.
+/// The highest name of an option at any level; above it an option does not exist.
 constexpr int name_max = 128;
 
 const known_option* known(int level, int name) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The options of one simulated socket: those that the network obeys are checked as the kernel
-// checks them, all others are kept as bytes.
+// The options of one simulated socket. Options that the network obeys are checked as in the kernel;
+// all others are kept as bytes.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,18 @@
 
 namespace beck::detail {
 
+/// The options of one socket. Thread: one.
 class sim_options {
  public:
   sim_options(std::uint32_t send_buffer, std::uint32_t receive_buffer) noexcept
       : send_buffer_(send_buffer), receive_buffer_(receive_buffer) {}
 
-  /// 0 or -errno, as setsockopt(2) and getsockopt(2). SO_ERROR and what describes the socket itself
-  /// (SO_TYPE, SO_DOMAIN, ...) are the network's.
+  /// Set and get an option as setsockopt(2) and getsockopt(2) do; return 0 or -errno. SO_ERROR and
+  /// the options that describe the socket itself (SO_TYPE, SO_DOMAIN, ...) belong to sim_network.
   int set(int family, int level, int name, const void* value, std::size_t bytes);
   int get(int family, int level, int name, void* value, std::size_t& bytes) const noexcept;
 
-  /// Also to less than a program can ask for.
+  /// Sets the sizes of the buffers, which may be smaller than a program can set.
   void resize_buffers(std::uint32_t send_buffer, std::uint32_t receive_buffer) noexcept {
     send_buffer_ = send_buffer;
     receive_buffer_ = receive_buffer;
@@ -28,7 +29,7 @@ class sim_options {
   bool reuse_address() const noexcept;
   bool reuse_port() const noexcept;
   bool v6_only() const noexcept;
-  /// SO_LINGER is on with a time of 0: close() resets.
+  /// Returns whether SO_LINGER is on with a time of 0: then close() sends a reset.
   bool resets_on_close() const noexcept;
   std::uint32_t send_buffer() const noexcept { return send_buffer_; }
   std::uint32_t receive_buffer() const noexcept { return receive_buffer_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Copies in and out of the ring, in at most two pieces each.
+// Copies bytes into and out of the ring, in at most two pieces each.
 #include "io/sim/sim_pipe.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What lies in simulated sockets: datagrams with their senders, and the bytes of a pipe or a
+// The contents of simulated sockets: datagrams with their senders, and the bytes of a pipe or
 // stream.
 #pragma once
 
@@ -9,45 +9,44 @@
 
 #include "io/sim/sim_name.hpp"
 
-// One simulated datagram, on its way or in the queue of a socket. Plain data.
 namespace beck::detail {
 
 class sim_host;
 struct sim_socket;
 
+/// A datagram in flight, or in the queue of a socket. Plain data.
 struct sim_datagram {
   sim_name from;
   sim_name to;
   std::vector<char> bytes;
-  // Of what travels between hosts:
+  // Only for datagrams between hosts:
   sim_host* source = nullptr;
   sim_host* target = nullptr;
   sim_socket* sender = nullptr;
   std::uint32_t sender_generation = 0;
 };
 
-// One direction of a connection: a ring of bytes that are on their way or wait to be read. Four
-// positions in the stream tell them apart: acknowledged <= read <= arrived <= sent.
-
+/// One direction of a connection: a ring of bytes that are in flight or wait to be read. Four
+/// positions in the stream tell them apart: acknowledged <= read <= arrived <= sent.
 class sim_pipe {
  public:
   std::uint64_t sent() const noexcept { return sent_; }
   std::uint64_t arrived() const noexcept { return arrived_; }
   std::uint64_t read() const noexcept { return read_; }
   std::size_t readable() const noexcept { return static_cast<std::size_t>(arrived_ - read_); }
-  /// What the sender thinks is still on its way or unread.
+  /// Returns the number of bytes that, as far as the sender knows, are in flight or unread.
   std::uint64_t unacknowledged() const noexcept { return sent_ - acknowledged_; }
 
-  /// Puts bytes on their way. Throws std::bad_alloc; nothing has changed then.
+  /// Appends bytes that are in flight. Throws std::bad_alloc; then nothing has changed.
   void send(const char* data, std::size_t bytes);
-  /// The sender's count goes on although nobody will read: the receiver is gone.
+  /// Advances the sender's position only: the receiver is closed, and the bytes will never be read.
   void discard(std::size_t bytes) noexcept { sent_ += bytes; }
   void arrive(std::uint64_t position) noexcept {
     if (position > arrived_) arrived_ = position;
   }
-  /// What has not arrived never will.
+  /// Drops the bytes that have not arrived.
   void cut() noexcept { sent_ = arrived_; }
-  /// Takes bytes that have arrived. Requires bytes <= readable().
+  /// Reads bytes that have arrived. Requires bytes <= readable().
   void receive(char* data, std::size_t bytes) noexcept;
   void acknowledge() noexcept { acknowledged_ = read_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The generator's two steps, a reduction to a range by the high half of a product, and the way to
-// and from the tape.
+// The generator, the reduction of a number to a range (the high half of a product), and recording
+// and replaying.
 #include "io/sim/sim_random.hpp"
 
 #include <bit>
@@ -42,7 +42,8 @@ std::uint64_t sim_generator::next() noexcept {
 
 std::uint64_t sim_generator::below(std::uint64_t bound) noexcept {
   if (bound == 0) return next();
-  // Biased by less than bound / 2^64; always one draw, so that a recorded run replays draw by draw.
+  // Biased by less than bound / 2^64. It is always one draw, so that a recorded run replays draw by
+  // draw.
   return static_cast<std::uint64_t>((uint128{next()} * bound) >> 64);
 }
 

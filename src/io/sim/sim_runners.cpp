@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Who goes on, and what waiting is where time is virtual.
+// Virtual threads: which of them continues, and how they wait in virtual time.
 #include "io/sim/sim_runners.hpp"
 
 #include <algorithm>
@@ -14,12 +14,13 @@
 namespace beck::detail {
 namespace {
 
-/// At a place where others may go on.
+/// The probability that other threads run at a yield point.
 constexpr sim_probability meeting(0.25);
-/// Where others go on, it takes some time until this one does.
+/// The probability that the thread is then paused for some time.
 constexpr sim_probability pause(0.5);
 constexpr std::uint64_t pause_ns_max = 100'000;
-/// A thread that runs until work runs out, or one that leaves after some handlers and comes back.
+/// The probability that a thread leaves after some handlers and comes back, instead of running
+/// until it is out of work.
 constexpr sim_probability early_leave(0.125);
 constexpr std::uint64_t early_leave_handlers_max = 4;
 constexpr unsigned spins_max = 1'000'000;
@@ -44,7 +45,7 @@ std::size_t sim_runners::run(std::size_t handlers, std::int64_t deadline, bool b
   const void* const other = thread_.exchange(here, std::memory_order_relaxed);
   BECK_ASSERT(other == nullptr || other == here,
               "a simulated context is run by one thread; the others are virtual");
-  recall();  // a world's step has left them inside
+  recall();  // a step of the world has left threads inside
   BECK_ASSERT(inside_ == 0, "a simulated context was run by what one of its handlers runs");
   rethrow();
   loop_.mail().run_by(here);
@@ -93,7 +94,8 @@ void sim_runners::recall() noexcept {
   in_step_ = false;
 }
 
-/// What several have thrown leaves several calls of run(), as it would on threads.
+/// Rethrows one exception of a virtual thread. If several have thrown, each call of run() throws
+/// one of them, as real threads would each throw their own.
 void sim_runners::rethrow() {
   if (thrown_.empty()) return;
   ran_ = 0;
@@ -102,6 +104,7 @@ void sim_runners::rethrow() {
   std::rethrow_exception(first);
 }
 
+/// Starts a virtual thread.
 void sim_runners::enter(virtual_runner& one) {
   one.stack = fiber::take();
   one.does = activity::going;
@@ -109,7 +112,7 @@ void sim_runners::enter(virtual_runner& one) {
   ++inside_;
 }
 
-// --- a virtual runner --------------------------------------------------------------------------
+// --- a virtual thread --------------------------------------------------------------------------
 
 void sim_runners::body(void* argument) noexcept {
   auto& self = *static_cast<virtual_runner*>(argument);
@@ -118,6 +121,7 @@ void sim_runners::body(void* argument) noexcept {
   --self.all->inside_;
 }
 
+/// Runs the loop as one of its threads; sometimes leaves early and enters again.
 void sim_runners::live() noexcept {
   for (;;) {
     const bool leaves_early = handlers_ == SIZE_MAX && random_.chance(early_leave);
@@ -139,6 +143,7 @@ void sim_runners::live() noexcept {
   }
 }
 
+/// Returns the virtual thread that calls; nullptr if the caller is not one of this context.
 sim_runners::virtual_runner* sim_runners::mine() noexcept {
   const fiber* const here = fiber::current();
   if (here == nullptr) return nullptr;
@@ -148,6 +153,7 @@ sim_runners::virtual_runner* sim_runners::mine() noexcept {
   return nullptr;
 }
 
+/// Suspends the virtual thread that calls; `why` decides when it is ready again.
 void sim_runners::leave_for_others(activity why) noexcept {
   virtual_runner* const self = mine();
   self->does = why;
@@ -168,13 +174,13 @@ void sim_runners::end_step() noexcept {
 }
 
 void sim_runners::spin() noexcept {
-  // Takes time, or who is waited for would be paused for ever.
+  // Lets virtual time pass: otherwise the thread that is waited for could stay paused for ever.
   world_.clock().advance_to(sim_clock::later(world_.clock().now(), sim_driver::poll_ns));
   world_.network().deliver_due();
   if (mine() != nullptr) {
     leave_for_others(activity::spinning);
   } else {
-    go_on();  // whoever calls needs what one of them is in the middle of
+    go_on();  // the caller waits for a virtual thread to finish a short step
   }
 }
 
@@ -217,7 +223,7 @@ bool sim_runners::wait_in_call(bool (*may_go_on)(const void* data), const void* 
   return true;
 }
 
-// --- who goes on -------------------------------------------------------------------------------
+// --- which thread continues ---------------------------------------------------------------------
 
 bool sim_runners::is_ready(const virtual_runner& one) const noexcept {
   switch (one.does) {
@@ -262,7 +268,8 @@ std::int64_t sim_runners::next_deadline() const noexcept {
   return next;
 }
 
-/// The calmest choice is the one whose turn it is, so that none starves.
+/// Resumes a drawn thread among those that are ready. The draw 0 stands for the one after the last,
+/// so that no thread starves on a calm tape.
 bool sim_runners::go_on() noexcept {
   const std::size_t all = runners_.size();
   std::uint64_t ready = 0;
@@ -286,6 +293,7 @@ bool sim_runners::go_on() noexcept {
   }
 }
 
+/// Advances the clock to the next event or deadline; ends the program if there is none.
 void sim_runners::wait_for_anything() {
   const std::int64_t until = next_deadline();
   if (!world_.advance(until) && until == INT64_MAX) driver_.stuck();

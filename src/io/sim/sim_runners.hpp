@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// The threads of a simulated shared context. Each is a stack of its own on which the code of real
-// threads runs, with its waits and wake-ups played; the seed decides who goes on wherever the
-// loop's lock is free: between two handlers, around system calls, in every wait.
+// The threads of a simulated shared context. Each virtual thread is a stack of its own on which the
+// code of real threads runs; its waits and wake-ups are simulated. The seed decides which thread
+// continues wherever the loop's lock is free: between two handlers, around system calls, in every
+// wait.
 #pragma once
 
 #include <atomic>
@@ -22,6 +23,7 @@ class io_loop;
 class sim_driver;
 class sim_world;
 
+/// The virtual threads of one context. Thread: one real thread.
 class sim_runners final : public virtual_threads {
  public:
   sim_runners(sim_driver& driver, sim_world& world, unsigned count);
@@ -42,24 +44,26 @@ class sim_runners final : public virtual_threads {
   void wake_sleepers(const void* word, unsigned count) noexcept override;
   void wake_kernel() noexcept override { called_ = true; }
 
-  // --- the driver, without the loop's lock
-  /// Until there is news for it, mail or a call, or until the deadline.
+  // --- for the driver, without the loop's lock
+  /// Waits until there are events, mail or a wake-up for the driver, or until the deadline.
   void wait_in_kernel(std::int64_t deadline) noexcept;
-  /// Waits in a handler, until `may_go_on(data)` or the deadline. False: the caller is none of
-  /// these threads.
+  /// Waits in a handler until `may_go_on(data)` or the deadline. Returns false at once if the
+  /// caller is not a virtual thread of this context.
   bool wait_in_call(bool (*may_go_on)(const void* data), const void* data,
                     std::int64_t deadline) noexcept;
 
-  // --- whoever runs all contexts of a world
-  /// How many handlers have run since it was last asked.
+  // --- for the scheduler, which runs all contexts of a world
+  /// Returns the number of handlers that have run since the last call.
   std::size_t take_count() noexcept { return std::exchange(ran_, 0); }
-  /// Whether any is inside run().
+  /// Returns whether any virtual thread is inside run().
   bool are_inside() const noexcept { return inside_ != 0; }
-  /// Whether one of them could go on, or has thrown what nobody has got yet.
+  /// Returns whether any virtual thread could continue, or has thrown an exception that has not
+  /// been rethrown yet.
   bool is_ready() const noexcept;
-  /// Whether any is in the middle of something.
+  /// Returns whether any virtual thread is inside a handler or a call, and not waiting for work, or
+  /// has thrown an exception that has not been rethrown yet.
   bool is_busy() const noexcept;
-  /// Of those that wait; INT64_MAX: none has one.
+  /// Returns the first deadline of the virtual threads that wait; INT64_MAX if there is none.
   std::int64_t next_deadline() const noexcept;
 
  private:
@@ -68,10 +72,10 @@ class sim_runners final : public virtual_threads {
     running,
     going,
     spinning,
-    paused,  // by a machine that has other things to do
+    paused,  // by a machine that is busy with other work
     at_futex,
     in_kernel,
-    in_call,  // that blocks
+    in_call,  // in a call that blocks
   };
 
   struct virtual_runner {
@@ -79,7 +83,7 @@ class sim_runners final : public virtual_threads {
     fiber::handle stack;
     activity does = activity::away;
     const void* word = nullptr;                     // at the futex; null: it was woken
-    bool (*may_go_on)(const void* data) = nullptr;  // in a call
+    bool (*may_go_on)(const void* data) = nullptr;  // in a call: the condition of its end
     const void* data = nullptr;
     std::int64_t deadline = INT64_MAX;
   };
@@ -90,7 +94,7 @@ class sim_runners final : public virtual_threads {
   bool is_ready(const virtual_runner& one) const noexcept;
   virtual_runner* mine() noexcept;
   void leave_for_others(activity why) noexcept;
-  /// Somebody who is ready goes on for a moment. False: nobody is.
+  /// Resumes one thread that is ready until it waits. Returns false if none is ready.
   bool go_on() noexcept;
   void wait_for_anything();
   void rethrow();
@@ -101,18 +105,18 @@ class sim_runners final : public virtual_threads {
   sim_random& random_;
   std::vector<virtual_runner> runners_;
   unsigned inside_ = 0;
-  std::size_t next_ = 0;       // whose turn it is if nobody draws
-  std::size_t last_ = 0;       // who went on
-  unsigned spins_in_row_ = 0;  // of all of them, while nobody did anything else
-  // What those who enter are asked to do.
+  std::size_t next_ = 0;       // the thread that comes next if the draw is 0
+  std::size_t last_ = 0;       // the thread that ran last
+  unsigned spins_in_row_ = 0;  // consecutive spins, without any other step of any thread
+  // What the entering threads are asked to do.
   std::size_t handlers_ = 0;
   std::int64_t deadline_ = 0;
   bool blocking_ = false;
-  bool in_step_ = false;   // for a world, not for a run()
-  bool recalled_ = false;  // they leave
-  bool called_ = false;    // by a write to the wake descriptor
+  bool in_step_ = false;   // run by the scheduler, not by run()
+  bool recalled_ = false;  // all threads shall leave
+  bool called_ = false;    // woken by a write to the wake descriptor
   std::size_t ran_ = 0;
-  std::atomic<const void*> thread_{nullptr};  // that is inside run()
+  std::atomic<const void*> thread_{nullptr};  // the real thread that is inside run()
   std::deque<std::exception_ptr> thrown_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// One handler at a time: between any two handlers of a context all others may get their turn.
+// Steps of one handler: between any two handlers of a context, the other contexts may run.
 #include "io/sim/sim_scheduler.hpp"
 
 #include <algorithm>
@@ -26,7 +26,8 @@ void sim_scheduler::remove(sim_driver& context) noexcept {
   contexts_.erase(std::find(contexts_.begin(), contexts_.end(), &context));
 }
 
-/// Calls `steps(handlers)`, which takes steps and counts; then no context is inside run().
+/// Calls `steps(handlers)`, which makes steps and counts their handlers, and then takes all virtual
+/// threads out of run().
 template <class Steps>
 std::size_t sim_scheduler::visit(Steps&& steps) {
   std::size_t handlers = 0;
@@ -82,8 +83,8 @@ std::size_t sim_scheduler::run_until(std::int64_t time) {
   });
 }
 
-/// One of the contexts that are ready goes on for a moment; the calmest choice is the one whose
-/// turn it is, so that none starves.
+/// Runs one step of a drawn context among those that are ready. The draw 0 stands for the one after
+/// the last, so that no context starves on a calm tape.
 std::size_t sim_scheduler::step() {
   const std::size_t all = contexts_.size();
   std::uint64_t ready = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Runs all contexts of a simulated world by turns on one thread, in an order that the seed decides:
-// what threads of their own would do in any order.
+// Runs all contexts of a simulated world on one thread, step by step, in an order that the seed
+// decides. It stands for threads of their own, which would run them in any order.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,10 @@ class sim_driver;
 class sim_host;
 class sim_world;
 
+/// The scheduler of a world. Thread: the thread of the world.
 class sim_scheduler {
  public:
-  /// How long past the end of run_until() contexts that are still busy may go on.
+  /// How long contexts that are still busy may run after the end of run_until().
   static constexpr std::int64_t overtime_ns = 1'000'000;
 
   sim_scheduler(sim_world& world, sim_draws& draws) noexcept;
@@ -25,22 +26,22 @@ class sim_scheduler {
   void add(sim_driver& context) { contexts_.push_back(&context); }
   void remove(sim_driver& context) noexcept;
 
-  // All of them give how many handlers ran.
-  /// Until no context has work, or all are stopped.
+  // Each of them returns the number of handlers that ran.
+  /// Runs until no context has work, or all are stopped.
   std::size_t run();
-  /// Until no context is ready and no message travels.
+  /// Runs until no context is ready and no message is in flight.
   std::size_t run_until_idle();
-  /// Until everything has happened that is due at `time`.
+  /// Runs until everything has happened that is due at `time`.
   std::size_t run_until(std::int64_t time);
 
-  /// The draws of shared contexts: which of their virtual threads goes on.
+  /// Returns the draws of shared contexts: which of their virtual threads continues.
   sim_random& runner_order() noexcept { return runner_order_; }
-  /// How long calls take that block.
+  /// Returns the draws for the duration of blocking calls.
   sim_random& job_delay() noexcept { return job_delay_; }
 
   /// Stops the contexts of a host.
   void stop(const sim_host& host) noexcept;
-  /// Whether any context could go on now.
+  /// Returns whether any context could continue now.
   bool has_ready() const noexcept;
 
  private:
@@ -49,9 +50,11 @@ class sim_scheduler {
   std::size_t leave();
   std::size_t step();
   bool has_work() const noexcept;
-  /// Whether nothing is on its way.
+  /// Returns whether no message is in flight, no virtual thread is busy and no blocking call is
+  /// being performed.
   bool is_still() const noexcept;
-  /// Lets time pass until something happens, or until `limit`. False: nothing ever will.
+  /// Lets time pass until an event happens, or until `limit`. Returns false if no event will ever
+  /// happen.
   bool wait(std::int64_t limit);
   [[noreturn]] void stuck() const;
 
@@ -59,8 +62,8 @@ class sim_scheduler {
   sim_random order_;
   sim_random runner_order_;
   sim_random job_delay_;
-  std::vector<sim_driver*> contexts_;  // in the order of their making
-  std::size_t next_ = 0;               // whose turn it is if nobody draws
+  std::vector<sim_driver*> contexts_;  // in the order in which they were made
+  std::size_t next_ = 0;               // the context that comes next if the draw is 0
 };
 
 }  // namespace beck::detail

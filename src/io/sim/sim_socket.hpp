@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A simulated socket, as the kernel keeps it: it outlives its descriptor until the peer is
-// gone too. Plain data; sim_network owns all of them and is the only one to change them.
+// A simulated socket, as the kernel keeps it: it lives after its close until its peer is closed
+// too. Plain data; sim_network owns all sockets, and only it changes them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace beck::detail {
 class sim_host;
 struct sim_socket;
 
-/// Sockets with news for one driver, each at most once.
+/// The sockets with changed readiness for one driver, each at most once.
 struct sim_ready_list {
   struct entry {
     sim_socket* socket;
@@ -29,15 +29,16 @@ enum class sim_phase : std::uint8_t {
   fresh,  ///< made, perhaps bound
   listening,
   connecting,  ///< connect(2) has not been answered
-  connected,   ///< also half closed
+  connected,   ///< also if one direction is closed
   ended,       ///< refused, reset, or closed in both directions
 };
 
 /// A pipe is a UNIX pair of which each end has one direction.
 enum class sim_pipe_end : std::uint8_t { none, reading, writing };
 
-/// fifo(7): as much is whole in one write, or not at all; and what a pipe holds.
+/// The most bytes that one write to a pipe transfers completely or not at all (pipe(7), PIPE_BUF).
 inline constexpr std::size_t pipe_atomic_bytes = 4096;
+/// The capacity of a pipe (pipe(7)).
 inline constexpr std::uint32_t pipe_bytes = 65'536;
 
 struct sim_socket {
@@ -45,46 +46,47 @@ struct sim_socket {
       : slot(index), options(send_buffer, receive_buffer) {}
 
   std::uint32_t slot;
-  std::uint32_t generation = 0;  ///< counts the lives of the slot
+  std::uint32_t generation = 0;  ///< counts the sockets that have used the slot
   sim_host* host = nullptr;
   int family = 0;
   int fd = -1;        ///< -1: closed, or not accepted yet
-  bool gone = false;  ///< no program has it any more
+  bool gone = false;  ///< closed: no program has it any more
   sim_phase phase = sim_phase::fresh;
   sim_pipe_end pipe_end = sim_pipe_end::none;
 
   int error = 0;                ///< pending (SO_ERROR), positive
-  bool receive_ended = false;   ///< what can be read is all there will be
+  bool receive_ended = false;   ///< after the bytes in `in`, a read returns the end
   bool send_ended = false;      ///< nothing more can be sent
   bool fin_received = false;    ///< the peer has ended the stream
-  bool connect_failed = false;  ///< the next connect(2) only reports
-  bool connect_untold = false;  ///< the same of one that has succeeded
-  bool reset_answered = false;  ///< gone, and the peer has been told so
+  bool connect_failed = false;  ///< the next connect(2) only reports the failure
+  bool connect_untold = false;  ///< the next connect(2) only reports the success
+  bool reset_answered = false;  ///< closed, and the peer has been told so
   bool silent = false;          ///< nothing arrives here any more
-  bool forgotten = false;       ///< over, and the peer does not know: what it sends is answered
+  bool forgotten = false;       ///< over without the peer's knowledge: it is answered by a reset
 
   sim_socket* peer = nullptr;
-  sim_pipe in;                       ///< from the peer
-  std::int64_t last_arrival_ns = 0;  ///< of what is on its way here: the order of a connection
-  std::int64_t lost_since_ns = 0;    ///< what comes to here is lost and sent again; 0: no
+  sim_pipe in;                       ///< bytes from the peer
+  std::int64_t last_arrival_ns = 0;  ///< when the last message to it arrives: keeps the order
+  std::int64_t lost_since_ns = 0;    ///< since when segments to it have been lost; 0: none are lost
   std::int64_t connect_began_ns = 0;
-  std::uint32_t connects = 0;  ///< how often it was told to
-  /// Places in `in` where a read stops, in their order, from the one at which it stands on.
+  std::uint32_t connects = 0;  ///< number of connects that were started
+  /// Positions in `in` at which a read stops, in ascending order. The first may be the position at
+  /// which the last read has stopped.
   std::deque<std::uint64_t> boundaries;
   bool blocked = false;     ///< a send found no room and waits for the peer to read
-  bool window_due = false;  ///< news of room is on its way here
+  bool window_due = false;  ///< a notification of room is in flight to it
 
-  std::vector<sim_socket*> backlog;  ///< connections to be accepted
+  std::vector<sim_socket*> backlog;  ///< connections that wait to be accepted
   std::size_t backlog_max = 0;
 
-  // Of datagram sockets:
+  // Only for datagram sockets:
   bool datagram = false;
   std::deque<sim_datagram> inbox;
   std::size_t inbox_bytes = 0;
-  std::vector<sim_address> groups;  ///< that it has joined
-  sim_socket* target = nullptr;     ///< UNIX: whom it is connected to, if that still lives
+  std::vector<sim_address> groups;  ///< the groups that it has joined
+  sim_socket* target = nullptr;  ///< UNIX: the socket that it is connected to, if that still exists
   std::uint32_t target_generation = 0;
-  bool awaited = false;  ///< UNIX: somebody has found its queue full
+  bool awaited = false;  ///< UNIX: a sender has found its queue full
 
   bool bound = false;
   sim_name local;
@@ -92,17 +94,17 @@ struct sim_socket {
   sim_options options;
 
   sim_ready_list* watcher = nullptr;
-  std::uint64_t token = 0;  ///< the driver's
+  std::uint64_t token = 0;  ///< the driver's name for it
   bool listed = false;      ///< in the watcher's list
 };
 
-/// The socket that a datagram socket is connected to, while it is there.
+/// Returns the socket that a datagram socket is connected to; nullptr if that was closed.
 inline sim_socket* target_of(const sim_socket& s) noexcept {
   const bool there = s.target != nullptr && s.target->generation == s.target_generation;
   return there && !s.target->gone ? s.target : nullptr;
 }
 
-/// Whether the queue of a UNIX datagram socket takes no more (net.unix.max_dgram_qlen).
+/// Returns whether the queue of a UNIX datagram socket is full (net.unix.max_dgram_qlen).
 inline bool is_full(const sim_socket& receiver) noexcept {
   constexpr std::size_t unix_queue_max = 10;
   return receiver.inbox.size() > unix_queue_max;

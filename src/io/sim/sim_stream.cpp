@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Bytes, ends and resets. What TCP sends travels in pieces to the peer's pipe; the end of a stream
-// and a reset keep their place behind the bytes, and a closed peer shows by its answer. Between
-// UNIX sockets everything is there at once, as on Linux, for who looks; only the news of it
+// Bytes, ends and resets of streams. TCP data travels in pieces to the peer's pipe. The end of a
+// stream and a reset stay behind the bytes that were sent before, and a closed peer answers by a
+// reset. Between UNIX sockets the bytes are there at once, as on Linux; only the notification
 // travels.
 #include <algorithm>
 #include <cerrno>
@@ -14,7 +14,7 @@
 namespace beck::detail {
 namespace {
 
-/// How much may be on its way from `s` or unread.
+/// Returns the most bytes that may be in flight from `s` or unread.
 std::uint64_t capacity_of(const sim_socket& s) noexcept {
   return std::uint64_t{s.options.send_buffer()} + s.peer->options.receive_buffer();
 }
@@ -23,6 +23,8 @@ std::uint64_t capacity_of(const sim_socket& s) noexcept {
 
 // --- sending -----------------------------------------------------------------------------------
 
+/// Returns how many of `bytes` bytes may be sent now, or a negative errno. A pipe takes a small
+/// write completely or not at all; a fault may shorten a write.
 std::ptrdiff_t sim_network::room(sim_socket& s, std::size_t bytes) noexcept {
   const bool tcp = s.family != AF_UNIX;
   if (s.pipe_end == sim_pipe_end::reading) return -EBADF;
@@ -46,7 +48,8 @@ std::ptrdiff_t sim_network::room(sim_socket& s, std::size_t bytes) noexcept {
   const std::size_t taken = std::min(bytes, free);
   if (taken < 2 || whole || !strikes(sim_fault::short_write, s))
     return static_cast<std::ptrdiff_t>(taken);
-  // As a signal would: there is room for more, and epoll(7) wants news of it.
+  // A signal interrupts a write in the same way: there is room for more, and epoll(7) owes an
+  // event.
   schedule(event_kind::news, s, 0, sim_clock::later(world_.clock().now(), drawn_delay()));
   return static_cast<std::ptrdiff_t>(taken - 1 - world_.faults().random().below(taken - 1));
 }
@@ -59,6 +62,8 @@ void sim_network::put(sim_socket& s, const char* data, std::size_t bytes) {
   }
 }
 
+/// Ends a send of `asked` bytes: puts the bytes from `first_byte` on into flight; a fault may set a
+/// mark or break the connection.
 void sim_network::put_done(sim_socket& s, std::uint64_t first_byte, std::size_t asked) {
   sim_socket& to = *s.peer;
   const std::uint64_t end = to.in.sent();
@@ -74,13 +79,13 @@ void sim_network::put_done(sim_socket& s, std::uint64_t first_byte, std::size_t 
       const std::uint64_t left = world_.faults().random().below(end - first_byte + 1);
       send_pieces(to, first_byte, end - left);
       sever(s, how);
-      return send_pieces(to, end - left, end);  // which goes nowhere
+      return send_pieces(to, end - left, end);  // which is dropped
     }
   }
   send_pieces(to, first_byte, end);
 }
 
-/// Sends what is in the pipe of `to`, cut as the seed decides.
+/// Sends the bytes from `begin` to `end` of the pipe of `to`, in pieces that the seed decides.
 void sim_network::send_pieces(sim_socket& to, std::uint64_t begin, std::uint64_t end) {
   std::uint64_t at = begin;
   for (unsigned piece = 1; piece < pieces_max && end - at > 1; ++piece) {
@@ -93,8 +98,8 @@ void sim_network::send_pieces(sim_socket& to, std::uint64_t begin, std::uint64_t
   if (at != end) transmit(event_kind::arrival, to, end, end - at);
 }
 
-/// The peer of `s` has read. True: there is room again, a third as in the kernel, and not for every
-/// byte.
+/// Ends the wait of `s` for room if a third of the capacity is free, as in the kernel, and not at
+/// each byte. Called after the peer has read. Returns whether the wait has ended.
 bool sim_network::unblock(sim_socket& s) noexcept {
   if (s.gone || !s.blocked || s.peer == nullptr) return false;
   s.peer->in.acknowledge();
@@ -111,6 +116,8 @@ void sim_network::window(sim_socket& s) {
 
 // --- receiving ---------------------------------------------------------------------------------
 
+/// Returns how many of `bytes` bytes may be read now, at most up to the next boundary; 0 at the end
+/// of the stream; a negative errno. A read may be shortened by chance or by a fault.
 std::ptrdiff_t sim_network::waiting(sim_socket& s, std::size_t bytes) noexcept {
   const bool tcp = s.family != AF_UNIX;
   if (s.pipe_end == sim_pipe_end::writing) return -EBADF;
@@ -139,6 +146,7 @@ bool sim_network::stands_at_boundary(const sim_socket& s) noexcept {
   return !s.boundaries.empty() && s.boundaries.front() == s.in.read();
 }
 
+/// Ends a receive: notifies the sender if there is room again.
 void sim_network::take_done(sim_socket& s, std::size_t asked, std::size_t taken) {
   sim_socket* from = s.peer;
   if (s.family == AF_UNIX) {
@@ -148,7 +156,7 @@ void sim_network::take_done(sim_socket& s, std::size_t asked, std::size_t taken)
     transmit(event_kind::window, *from);
   }
   while (!s.boundaries.empty() && s.boundaries.front() < s.in.read()) s.boundaries.pop_front();
-  // After a short read nobody asks again before there is news (epoll(7)): so there has to be some.
+  // After a short read, a program may wait for the next event (epoll(7)), so one has to follow.
   if (taken < asked && s.in.readable() != 0 && !stands_at_boundary(s)) {
     schedule(event_kind::news, s, 0, sim_clock::later(world_.clock().now(), drawn_delay()));
   }
@@ -162,7 +170,7 @@ void sim_network::arrival(sim_socket& s, std::uint64_t position) {
   wake(s);
 }
 
-/// Something came for a socket that is over.
+/// Answers by a reset, once, to a message for a socket that is closed.
 void sim_network::answer_reset(sim_socket& s) {
   if (s.family == AF_UNIX || s.peer == nullptr || s.peer->gone || s.reset_answered) return;
   s.reset_answered = true;
@@ -174,7 +182,7 @@ void sim_network::fin(sim_socket& s) {
   if (s.phase == sim_phase::ended) return;
   s.fin_received = true;
   s.receive_ended = true;
-  if (s.send_ended && s.peer->fin_received) {  // both FINs are through
+  if (s.send_ended && s.peer->fin_received) {  // both FINs have arrived
     s.phase = sim_phase::ended;
     s.peer->phase = sim_phase::ended;
     wake(*s.peer);
@@ -188,6 +196,7 @@ void sim_network::reset(sim_socket& s) {
   wake(s);
 }
 
+/// Ends both directions of a socket, with `error` pending.
 void sim_network::end(sim_socket& s, int error) noexcept {
   s.error = error;
   s.phase = sim_phase::ended;
@@ -197,7 +206,8 @@ void sim_network::end(sim_socket& s, int error) noexcept {
 
 // --- ending ------------------------------------------------------------------------------------
 
-/// A UNIX socket's peer sends or reads no more, as the two flags say.
+/// Tells a UNIX socket, at once, that its peer sends (`receive_ended`) or reads (`send_ended`) no
+/// more; the notification travels.
 void sim_network::tell(sim_socket& to, bool receive_ended, bool send_ended, int error) {
   if (to.gone) return;
   to.receive_ended |= receive_ended;
@@ -223,7 +233,8 @@ int sim_network::shutdown(sim_socket& s, int how) {
   return 0;
 }
 
-/// inet_shutdown(): a listener stops to listen, a connect ends; nothing else can be shut down.
+/// Shuts a socket down that is not connected, as inet_shutdown() does: a listener stops to listen,
+/// a connect ends, and any other socket is refused.
 int sim_network::shutdown_early(sim_socket& s, bool reading) {
   if (s.phase == sim_phase::listening) {
     if (!reading) return 0;
@@ -239,6 +250,8 @@ int sim_network::shutdown_early(sim_socket& s, bool reading) {
   return 0;
 }
 
+/// Ends the connection of a socket that is closed: unread data or SO_LINGER reset it, otherwise a
+/// FIN ends it.
 void sim_network::close_stream(sim_socket& s) {
   sim_socket* peer = s.peer;
   if (peer == nullptr || peer->gone) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// From descriptor numbers to simulated sockets, one call each.
+// The calls on simulated sockets: each finds the socket by its number and calls the network.
 #include "io/sim/sim_system.hpp"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ sim_system::~sim_system() { --world().contexts; }
 // --- sockets -----------------------------------------------------------------------------------
 
 int sim_system::watch_signal(int number, signal_sink& sink) noexcept {
-  constexpr int kill_number = 9, stop_number = 19;  // nobody can catch these
+  constexpr int kill_number = 9, stop_number = 19;  // no program can catch these
   if (number == kill_number || number == stop_number) return -EINVAL;
   if (!is_alive()) return -EIO;
   try {
@@ -64,7 +64,7 @@ void sim_system::unwatch_signal(int number, signal_sink& sink) noexcept {
   });
 }
 
-// No program of another kind runs on a simulated host.
+// A simulated host runs no other programs.
 int sim_system::spawn(const spawn_request&, spawned_child&) noexcept { return -EOPNOTSUPP; }
 int sim_system::collect_child(int, bool, exit_status&) noexcept { return -EOPNOTSUPP; }
 int sim_system::signal_child(int, int) noexcept { return -EOPNOTSUPP; }
@@ -75,7 +75,7 @@ std::int64_t sim_system::wall_now() noexcept {
   if (faults.strikes(sim_fault::date_set, host_)) {
     const auto step = static_cast<std::int64_t>(
         faults.random().below(static_cast<std::uint64_t>(2 * sim_world::date_step_ns_max) + 1));
-    // 0, the mildest, is no change; then forward, then back.
+    // The draw 0, the mildest, changes nothing; lower draws set the date forward, higher ones back.
     host_->set_date(host_->date() + (step <= sim_world::date_step_ns_max
                                          ? step
                                          : sim_world::date_step_ns_max - step));
@@ -88,7 +88,7 @@ int sim_system::open_socket(int family, int type, int protocol) noexcept {
   if (!is_alive()) return -ENETDOWN;
   try {
     result = network().open(*host_, family, type, protocol);
-  } catch (const std::bad_alloc&) {  // the result says so already
+  } catch (const std::bad_alloc&) {  // `result` is the error already
   }
   world().note(*host_, sim_note::open, family, result);
   return result;
@@ -99,7 +99,7 @@ int sim_system::open_pair(int family, int type, int protocol, int (&pair)[2]) no
   if (!is_alive()) return -ENETDOWN;
   try {
     result = network().open_pair(*host_, family, type, protocol, pair);
-  } catch (const std::bad_alloc&) {  // the result says so already
+  } catch (const std::bad_alloc&) {  // `result` is the error already
   }
   world().note(*host_, sim_note::pair, family, result);
   return result;
@@ -122,7 +122,7 @@ int sim_system::open_pipe(int (&ends)[2]) noexcept {
   if (!is_alive()) return -EIO;
   try {
     result = network().open_pipe(*host_, ends);
-  } catch (const std::bad_alloc&) {  // the result says so already
+  } catch (const std::bad_alloc&) {  // `result` is the error already
   }
   world().note(*host_, sim_note::pipe, result < 0 ? -1 : ends[0], result);
   return result;
@@ -261,14 +261,15 @@ std::ptrdiff_t sim_system::receive_message(int fd, message_header& message, int 
 std::ptrdiff_t sim_system::send_message(int fd, const message_header& message, int) noexcept {
   const sim_socket* const socket = find(fd);
   const bool is_unix = socket != nullptr && socket->family == AF_UNIX;
-  if (is_unix && message.control_bytes != 0) return -EOPNOTSUPP;  // descriptors stay where they are
+  if (is_unix && message.control_bytes != 0) return -EOPNOTSUPP;  // descriptors are not passed on
   if (socket != nullptr && !socket->datagram) {
     return send_vector(fd, message.parts, message.part_count);
   }
   return on(sim_note::send, fd, [&](sim_socket& s) { return network().send_datagram(s, message); });
 }
 
-/// As recvmmsg(2): an error after the first one comes with the next call.
+/// Receives several messages as recvmmsg(2) does: an error after the first one is reported by the
+/// next call.
 std::ptrdiff_t sim_system::receive_messages(int fd, message_header* messages,
                                             std::size_t count) noexcept {
   std::size_t done = 0;
@@ -291,12 +292,14 @@ std::ptrdiff_t sim_system::send_messages(int fd, message_header* messages,
   for (; done < count; ++done) {
     const std::ptrdiff_t r = send_message(fd, messages[done], 0);
     if (r < 0 && done == 0) return r;
-    if (r < 0) break;  // it fails again if it is asked for again
+    if (r < 0) break;  // the next call reports the error
     messages[done].bytes = static_cast<std::uint32_t>(r);
   }
   return static_cast<std::ptrdiff_t>(done);
 }
 
+/// Moves bytes between two sockets of which one is a pipe end, as splice(2); both ends are updated
+/// in one step.
 std::ptrdiff_t sim_system::splice(int from, int to, std::size_t bytes, bool) noexcept {
   sim_socket* const target = find(to);
   if (target == nullptr) return -EBADF;
@@ -305,7 +308,7 @@ std::ptrdiff_t sim_system::splice(int from, int to, std::size_t bytes, bool) noe
         source.pipe_end != sim_pipe_end::none || target->pipe_end != sim_pipe_end::none;
     if (!has_pipe) return -EINVAL;
     const bool at_mark = source.family != AF_UNIX && sim_network::stands_at_boundary(source);
-    if (at_mark && source.in.readable() != 0) return -EAGAIN;  // only a read goes past it
+    if (at_mark && source.in.readable() != 0) return -EAGAIN;  // only a read goes past a mark
     const std::ptrdiff_t there = network().waiting(source, bytes);
     if (there <= 0) return there;
     const std::ptrdiff_t room = network().room(*target, static_cast<std::size_t>(there));
@@ -338,8 +341,8 @@ int sim_system::name_of(const void* address, std::size_t bytes, bool, name_texts
 
 // --- waiting -----------------------------------------------------------------------------------
 
-/// Lets a virtual thread of a shared context wait while the others go on. False: the caller is
-/// none.
+/// Lets a virtual thread of a shared context wait while the others run. Returns false if the caller
+/// is not a virtual thread.
 bool sim_system::await(int fd, unsigned events, std::int64_t deadline) noexcept {
   if (runners_ == nullptr) return false;
   struct wanted {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The system interface over a simulated host. Every call that does something goes into the hash.
+// The system calls of a simulated host. Each call that changes something goes into the hash.
 #pragma once
 
 #include <memory>
@@ -11,19 +11,21 @@ namespace beck::detail {
 
 class sim_runners;
 
+/// One per context. Thread: the thread of the world.
 class sim_system final : public system {
  public:
-  /// A context on a host of a world that others share.
+  /// The system of a context on `host`, whose world has other contexts.
   explicit sim_system(sim_host& host) noexcept;
-  /// A context that owns its world and is alone in it.
+  /// The system of a context that owns its world and is alone in it.
   explicit sim_system(std::unique_ptr<sim_world> world);
   ~sim_system() override;
 
   sim_host& host() const noexcept { return *host_; }
-  /// nullptr: no such descriptor, or of a host that has crashed since.
+  /// Returns the socket with this number; nullptr if there is none, or if the host has crashed
+  /// since this system was made.
   sim_socket* find(int fd) const noexcept { return is_alive() ? host_->find(fd) : nullptr; }
   sim_world& world() const noexcept { return host_->world(); }
-  /// Who may wait in synchronous calls of a shared context.
+  /// Sets the virtual threads that may wait in synchronous calls of a shared context.
   void run_by(sim_runners* runners) noexcept { runners_ = runners; }
 
   std::int64_t now() noexcept override { return world().clock().now(); }
@@ -101,8 +103,8 @@ class sim_system final : public system {
   int look_up(const name_question& question, name_sink& sink) noexcept override;
   int name_of(const void* address, std::size_t bytes, bool datagrams,
               name_texts& names) noexcept override;
-  /// Where it would have to wait, virtual time passes and the network goes on; if nothing can ever
-  /// happen, the program ends with a message.
+  /// Waits in virtual time while the network continues. If nothing can ever happen, the program
+  /// ends with a message.
   int poll(int fd, unsigned events, std::int64_t deadline) noexcept override;
 
  private:
@@ -118,7 +120,7 @@ class sim_system final : public system {
   std::unique_ptr<sim_world> own_;
   sim_host* host_;
   sim_runners* runners_ = nullptr;
-  std::uint32_t boot_;  // of the host, when this was made
+  std::uint32_t boot_;  // boot() of the host when this was made
 };
 
 }  // namespace beck::detail

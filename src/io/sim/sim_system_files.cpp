@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Calls on simulated files. They take no time by themselves: asynchronous ones wait before they are
-// made (sim_jobs).
+// Calls on simulated files. The calls themselves take no time; asynchronous operations wait before
+// the call is made (sim_jobs).
 #include <cerrno>
 #include <new>
 
@@ -60,7 +60,7 @@ std::ptrdiff_t sim_system::write_vector_at(int fd, const io_vector* parts, std::
 }
 
 std::ptrdiff_t sim_system::read_cached(int, const io_vector*, std::size_t, std::uint64_t) noexcept {
-  return -EAGAIN;  // every read takes its time
+  return -EAGAIN;  // every read takes time
 }
 
 int sim_system::sync_file(int fd, bool) noexcept {
@@ -86,7 +86,7 @@ int sim_system::examine_file(int fd, file_facts& facts) noexcept {
   return is_alive() ? host_->files().examine(fd, facts) : -EIO;
 }
 
-// --- moving bytes inside the system: a program meets the one that has none of it ---------------
+// --- moving bytes inside the system: not supported, as on systems without these calls -------
 
 std::ptrdiff_t sim_system::copy_range(int, std::uint64_t, int, std::uint64_t,
                                       std::size_t) noexcept {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A tape to bytes and back. The bytes may come from anywhere: each number is checked before it is
-// believed.
+// Tapes as bytes. The bytes may come from anywhere: each number is checked before it is used.
 #include "io/sim/sim_draws.hpp"
 
 #include <algorithm>
@@ -13,7 +12,8 @@ void put_number(std::string& bytes, std::uint64_t number) {
   bytes += static_cast<char>(number);
 }
 
-/// Takes a number off the front. False: it is cut short, or too large for 64 bits.
+/// Takes a number off the front of `bytes`. Returns false if it is cut short, or too large for 64
+/// bits.
 bool take_number(std::string_view& bytes, std::uint64_t& number) noexcept {
   number = 0;
   for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
@@ -26,6 +26,7 @@ bool take_number(std::string_view& bytes, std::uint64_t& number) noexcept {
   return false;
 }
 
+/// Appends a stream: its length and values; after a 0 the number of further zeros.
 void put_stream(std::string& bytes, const std::vector<std::uint64_t>& values) {
   put_number(bytes, values.size());
   for (std::size_t i = 0; i < values.size();) {
@@ -37,6 +38,7 @@ void put_stream(std::string& bytes, const std::vector<std::uint64_t>& values) {
   }
 }
 
+/// Takes a stream off the front of `bytes`. Returns nullptr, or the reason why it is malformed.
 const char* take_stream(std::string_view& bytes, std::size_t draws_left,
                         std::vector<std::uint64_t>& values) {
   std::uint64_t count = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// "seconds since the world began, host, call(descriptor) = result".
+// Lines of a trace: "seconds since the world began, host, call(descriptor) = result".
 #include "io/sim/sim_trace.hpp"
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What happens in a world, in lines for people: off unless somebody asked for them.
+// The trace of a world: its events as lines for people. It is off until a sink is set.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace beck::detail {
 
 struct sim_socket;
 
-/// What the hash knows a call or an event by: the numbers are part of every hash.
+/// The kinds of calls and events: their numbers are part of every hash.
 enum class sim_note : std::uint32_t {
   open = 1,
   pair,
@@ -42,11 +42,12 @@ enum class sim_note : std::uint32_t {
   look_up,
 };
 
+/// Writes the trace of a world to a sink.
 class sim_trace {
  public:
   using sink = void (*)(const char* line, void* data);
 
-  /// nullptr: none. `origin_ns`: the time that lines show as 0.
+  /// Sets the sink of the lines; nullptr: none. `origin_ns`: the time that lines show as 0.
   void send_to(sink to, void* data, std::int64_t origin_ns) noexcept {
     sink_ = to;
     data_ = data;
@@ -58,7 +59,7 @@ class sim_trace {
   void note(std::int64_t now, const sim_host& host, sim_note what, int fd,
             std::int64_t result) const;
   void fault(std::int64_t now, const sim_host* host, sim_fault which) const;
-  /// Something arrives at a host; `fd` is -1 where it has no descriptor there.
+  /// Writes the arrival of a message at a host; `fd` is -1 where it has no descriptor there.
   void message(std::int64_t now, const char* from, const char* to, const char* what, int fd,
                std::uint64_t value) const;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// What travels: how long, over which path, and what becomes of it where nothing passes. A clogged
-// path holds messages back; a cut one, or a host without power, loses them, and TCP sends again
-// what has to arrive until it gives up. The order of a connection holds whatever happens.
+// Messages in flight: how long they travel, over which path, and what happens where they cannot
+// pass. A clogged path holds messages back. A cut path, or a host without power, loses them, and
+// TCP sends lost segments again until it gives up. In each case the messages of a connection stay
+// in order.
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -14,13 +15,14 @@
 namespace beck::detail {
 namespace {
 
-/// The first time after `now` at which something is sent again that was lost at `lost_at`.
+/// Returns the first time, not before `now`, at which TCP sends a segment again that was lost at
+/// `lost_at`. The waits double, beginning with `first_wait`.
 std::int64_t next_try(std::int64_t lost_at, std::int64_t first_wait, std::int64_t now) noexcept {
   std::int64_t wait = first_wait;
   std::int64_t at = sim_clock::later(lost_at, wait);
   while (at < now) {
     wait = std::min(wait * 2, sim_network::retry_ns_max);
-    if (now - at > wait * 64) at += (now - at) / wait * wait;  // hours at once
+    if (now - at > wait * 64) at += (now - at) / wait * wait;  // skips hours in one step
     at = sim_clock::later(at, wait);
   }
   return at;
@@ -38,6 +40,8 @@ std::int64_t sim_network::drawn_delay(const sim_path& path) noexcept {
   return delay_.between(path.delay_ns_min, path.delay_ns_max);
 }
 
+/// Returns the hosts and the path of a message. Without disturbances, and between UNIX sockets,
+/// only the ordinary path exists.
 sim_network::route sim_network::route_of(event_kind kind, const sim_socket& s) noexcept {
   route way{nullptr, s.host, nullptr};
   if (!disturbed_ || s.family == AF_UNIX || is_timer(kind)) return way;
@@ -74,7 +78,7 @@ void sim_network::transmit(event_kind kind, sim_socket& s, std::uint64_t value,
   }
 }
 
-/// How much longer than others a packet travels.
+/// Returns the extra delay of a packet by faults: loss, reordering, a stalled peer.
 std::int64_t sim_network::misfortune(event_kind kind, const sim_socket& s) noexcept {
   if (s.family == AF_UNIX) return 0;
   sim_host* const sender = kind == event_kind::syn || s.peer == nullptr ? s.host : s.peer->host;
@@ -95,6 +99,7 @@ std::int64_t sim_network::misfortune(event_kind kind, const sim_socket& s) noexc
   return ns;
 }
 
+/// Schedules the arrival of a message that may pass. SYNs and window updates may overtake others.
 void sim_network::launch(const route& way, const event& e, std::uint64_t bytes, std::int64_t time) {
   sim_socket& s = *e.socket;
   if (way.path == nullptr) {
@@ -112,14 +117,16 @@ void sim_network::launch(const route& way, const event& e, std::uint64_t bytes, 
 
 // --- where nothing passes ----------------------------------------------------------------------
 
+/// Holds a message back that cannot pass now.
 void sim_network::park(const event& e, const route& way, std::uint64_t bytes) {
   const bool lost = loses(way, *e.socket);
   if (lost) lose(e);
-  if (lost && e.kind == event_kind::reset) return;  // nobody sends it again
+  if (lost && e.kind == event_kind::reset) return;  // TCP does not send a reset again
   parked_.push_back({e, bytes, lost});
   parked_.back().what.time = world_.clock().now();
 }
 
+/// Notes the loss of a message: starts the timer that ends the connect or the connection.
 void sim_network::lose(const event& e) {
   sim_socket& s = *e.socket;
   switch (e.kind) {
@@ -134,7 +141,7 @@ void sim_network::lose(const event& e) {
                       static_cast<std::uint64_t>(s.lost_since_ns),
                       sim_clock::later(s.lost_since_ns, send_timeout_ns));
     }
-    case event_kind::reset:  // what comes from here next is answered
+    case event_kind::reset:  // the next message of this socket is answered by a reset
       s.peer->reset_answered = false;
       s.peer->forgotten = true;
       return;
@@ -149,7 +156,8 @@ void sim_network::lose(const event& e) {
   }
 }
 
-/// tcp_write_timeout(): the peer is not told.
+/// Ends a connection whose segments have been lost too long, as tcp_write_timeout() does: the peer
+/// is not notified.
 void sim_network::send_timeout(sim_socket& sender, std::uint64_t lost_since) {
   sim_socket* to = sender.peer;
   if (sender.gone || sender.phase != sim_phase::connected || to == nullptr) return;
@@ -173,7 +181,7 @@ void sim_network::intercept() {
   std::sort(stopped.begin(), stopped.end(), [](const event& a, const event& b) { return b < a; });
   travelling_ -= stopped.size();
   for (const event& e : stopped) park(e, route_of(e.kind, *e.socket), 0);
-  for (parked& p : parked_) {  // what only waited until now
+  for (parked& p : parked_) {  // messages that only waited until now
     if (p.lost || p.what.generation != p.what.socket->generation) continue;
     if (!loses(route_of(p.what.kind, *p.what.socket), *p.what.socket)) continue;
     p.lost = true;
@@ -201,6 +209,7 @@ void sim_network::release_parked() {
   }
 }
 
+/// Writes a message that arrives to the trace.
 void sim_network::trace(const event& e) {
   const char* what = nullptr;
   std::uint64_t value = 0;
@@ -266,14 +275,14 @@ void sim_network::vanish(sim_host& host) {
     if (s.fd >= 0) host.remove(s);
     unwatch(s);
     leave_names(s);
-    s.backlog.clear();  // they are in this table too
+    s.backlog.clear();  // accepted connections are sockets of the same table
     s.gone = s.forgotten = true;
     s.reset_answered = false;
   }
   for (sim_socket& s : sockets_) {
     if (s.host == &host && s.gone) release(s);
   }
-  host.paths.clear();  // as /run, which begins empty
+  host.paths.clear();  // as /run, which is empty after a start
   intercept();
 }
 

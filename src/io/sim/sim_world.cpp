@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Hosts and their tables; time moves in advance() and in the driver's turns only.
+// Hosts and their tables. Time moves only in advance() and when a driver polls.
 #include "io/sim/sim_world.hpp"
 
 #include <cerrno>
@@ -116,6 +116,7 @@ sim_host* sim_world::host_at(const sim_address& address, sim_host& from) noexcep
   return nullptr;
 }
 
+/// Moves the clock forward by a drawn time, up to jump_ns_max, for the fault clock_jump.
 void sim_world::jump() {
   const auto ns = static_cast<std::int64_t>(faults_.random().below(jump_ns_max));
   clock_.advance_to(sim_clock::later(clock_.now(), ns));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A simulated world: one clock, one network and one hash, shared by its hosts. What happens in it
-// follows from its seed and from what the programs do, and from nothing else.
+// A simulated world: one clock, one network and one hash, shared by its hosts. Everything that
+// happens in it follows from its seed and from the programs, and from nothing else.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace beck::detail {
 
 class signal_sink;
 
-/// What the draws of a world range over.
+/// The ranges and probabilities of a world's draws.
 struct sim_profile {
   std::int64_t delay_ns_min = 1'000;
   std::int64_t delay_ns_max = 500'000;
@@ -35,7 +35,7 @@ struct sim_profile {
   sim_fault_profile faults;
 };
 
-/// One machine: descriptors, addresses, and the names that its sockets have taken.
+/// One simulated machine: descriptors, addresses, files, and the names that its sockets have taken.
 class sim_host {
  public:
   /// The first descriptor number, so that a simulated one is recognised in a log.
@@ -48,34 +48,36 @@ class sim_host {
 
   const std::string& name() const noexcept { return name_; }
   sim_world& world() const noexcept { return world_; }
-  /// From 1, in the order of their making.
+  /// Returns the number of the host: 1 for the first one that was made.
   std::uint32_t number() const noexcept { return number_; }
 
   bool is_up() const noexcept { return up_; }
-  /// Counts its starts: what was opened before the last one is no longer there.
+  /// Returns how often the host has been started. Descriptors that were opened before the last
+  /// start no longer exist.
   std::uint32_t boot() const noexcept { return boot_; }
-  /// Loses its power: stops its contexts, and drops all sockets without telling anybody.
+  /// Cuts the power: stops the contexts of the host, and drops all sockets without a message to
+  /// their peers.
   void crash();
-  /// Comes back without contexts and sockets. Requires !is_up().
+  /// Starts the host again, without contexts and sockets. Requires !is_up().
   void restart();
 
-  /// Gives a socket the lowest free number: that, or -EMFILE.
+  /// Assigns the lowest free descriptor number to `socket`. Returns it, or -EMFILE.
   int install(sim_socket& socket);
   void remove(sim_socket& socket) noexcept;
-  /// nullptr: no such descriptor.
+  /// Returns the socket with this number; nullptr if there is none.
   sim_socket* find(int fd) const noexcept;
-  /// By number; nullptr where none is open.
+  /// Returns all sockets by number, from fd_first on; nullptr where none is open.
   const std::vector<sim_socket*>& descriptors() const noexcept { return descriptors_; }
 
-  /// 10.0.0.n and fd00::n for the n-th host of a world.
+  /// Return the addresses of the host: 10.0.0.n and fd00::n for the n-th host of a world.
   const sim_address& address_v4() const noexcept { return v4_; }
   const sim_address& address_v6() const noexcept { return v6_; }
   bool owns(const sim_address& address) const noexcept {
     return address == v4_ || address == v6_ || is_loopback(address);
   }
 
-  /// What its calendar clock shows, in nanoseconds since 1970: the world's time, moved by as much
-  /// as it was set.
+  /// Returns the calendar time of the host in nanoseconds since 1970: the world's time plus the
+  /// offset that set_date() has chosen.
   std::int64_t date() const noexcept;
   void set_date(std::int64_t ns) noexcept;
 
@@ -85,16 +87,16 @@ class sim_host {
     signal_sink* sink;
   };
   std::vector<signal_watcher> signal_watchers;
-  /// Gives a signal to everybody who waits for it here; false: nobody does.
+  /// Delivers a signal to all programs of the host that wait for it; returns whether any did.
   bool raise_signal(int number, int value);
 
   sim_files& files() noexcept { return files_; }
 
-  /// Faults that somebody wants to strike here next.
+  /// How many of the next occasions of each fault on this host shall be struck.
   sim_fault_table<unsigned> injected{};
 
-  /// Sockets by port, and by UNIX path or abstract name; a path whose socket is gone stays, as its
-  /// file does.
+  /// Sockets by port, and by UNIX path or abstract name. The entry of a path stays after its socket
+  /// has been closed, as the file does.
   std::multimap<std::uint16_t, sim_socket*> ports;
   std::map<std::string, sim_socket*, std::less<>> paths;
 
@@ -113,7 +115,7 @@ class sim_host {
   std::size_t lowest_free_ = 0;  // no number below it is free
 };
 
-/// Thread: one.
+/// The world. Thread: one.
 class sim_world {
  public:
   sim_world(std::uint64_t seed, const sim_profile& profile);
@@ -137,30 +139,30 @@ class sim_world {
   sim_digest& digest() noexcept { return digest_; }
   std::deque<sim_host>& hosts() noexcept { return hosts_; }
 
-  /// The host of that name, made when it is first asked for.
+  /// Returns the host of that name; makes it at the first call.
   sim_host& host(std::string_view name);
-  /// Who receives what `from` sends to `address`; nullptr: nobody.
+  /// Returns the host that receives a message of `from` to `address`; nullptr if there is none.
   sim_host* host_at(const sim_address& address, sim_host& from) noexcept;
 
   static constexpr std::uint64_t jump_ns_max = 8 * 3'600'000'000'000;
   static constexpr std::int64_t date_step_ns_max = 3'600'000'000'000;
 
-  /// Moves the clock to the next event, if that is not after `limit`, and lets it happen. False:
-  /// there is none; the clock stands at `limit` then, unless that is INT64_MAX.
+  /// Moves the clock to the next event, if that is not after `limit`, and delivers it. Returns
+  /// false if there is none; then the clock shows `limit`, unless that is INT64_MAX.
   bool advance(std::int64_t limit);
 
-  /// What happened on `host`, for the hash and the trace.
+  /// Adds an event of `host` to the hash and, if it is on, to the trace.
   void note(const sim_host& host, sim_note what, int fd, std::int64_t result) noexcept {
     fold(what, fd, result);
     if (trace_.is_on()) trace_.note(clock_.now(), host, what, fd, result);
   }
-  /// A fault has struck a host; nullptr: none in particular.
+  /// Adds a fault to the hash and the trace; `host` is nullptr if it concerns no particular host.
   void note_fault(sim_fault which, const sim_host* host) noexcept {
     fold(sim_note::fault, static_cast<int>(which), host == nullptr ? 0 : host->number());
     if (trace_.is_on()) trace_.fault(clock_.now(), host, which);
   }
 
-  unsigned contexts = 0;  ///< that live in this world
+  unsigned contexts = 0;  ///< number of contexts that live in this world
 
  private:
   void jump();
