@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The life of operations: starting and finishing. State changes only through
-// transitions.hpp.
+// The life of an operation: its start, its attempts if it is a stream transfer, its result and its
+// steps. Its state changes only through transitions.hpp.
 #include <cerrno>
 
 #include <beck/detail/file_operation.hpp>
@@ -9,10 +9,23 @@
 #include "io/loop/loop_access.hpp"
 #include "io/loop/signal_state.hpp"
 #include "io/op/lent_buffers.hpp"
+#include "io/op/perform.hpp"
 #include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"
 
 namespace beck::detail {
+namespace {
+
+/// Returns whether an operation is tried although nothing says that its descriptor is ready: a
+/// connect needs no readiness, and no event reports that the first accept of a socket that is not
+/// watched yet would find nothing.
+bool is_untried(const io_op& op) noexcept {
+  if (op.kind != op_kind::connect && op.kind != op_kind::accept) return false;
+  if ((op.flags & io_op::flag_tried) != 0) return false;
+  return op.kind == op_kind::connect || !is_watched(*op.target);
+}
+
+}  // namespace
 
 // --- starting ------------------------------------------------------------------------------------
 
@@ -79,6 +92,16 @@ bool op_engine::start_immediate(io_op& op) noexcept {
   q.current = &op;
   if (!pause_if_exhausted(op)) hand_over(op);
   return false;
+}
+
+void op_engine::hand_over(io_op& op) noexcept {
+  lend_buffers(op);
+  if (op.kind == op_kind::file_in_order) {  // those before it have moved the position
+    static_cast<file_operation&>(op).offset = op.target->position;
+  } else if (is_untried(op)) {
+    note_ready(op.target->queue[direction_of(op.kind)]);
+  }
+  driver_->submit(op);
 }
 
 void op_engine::start_entry(queue_entry* entry, runner* where) {
@@ -162,6 +185,55 @@ bool op_engine::attempt_current(io_op& op) noexcept {
     return true;
   }
   if (!pause_if_exhausted(op)) hand_over(op);
+  return false;
+}
+
+// --- attempts ------------------------------------------------------------------------------------
+// A wrong attempt costs 200 ns, a missed one an entry into the kernel. worth_attempting() decides,
+// from readiness and the predictor (docs/mechanisms.md).
+
+bool op_engine::attempt(io_op& op) noexcept {
+  descriptor& d = *op.target;
+  direction& q = d.queue[direction_of(op.kind)];
+  const bool done = is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt_other(op, d, q);
+  if (q.woken_late) [[unlikely]] {
+    q.woken_late = false;
+    note_ready(q);
+  }
+  return done;
+}
+
+bool op_engine::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept {
+  const bool receiving = is_receive(op.kind);
+  runner& where = *runner::current();
+  const std::size_t wanted = wanted_bytes(op);
+  if (wanted == 0) {  // a stream moves nothing at once, and not even the kernel is asked
+    where.charge(runner::memory_weight);  // but a coroutine that does it for ever must yield
+    op.result = 0;
+    return true;
+  }
+  return_buffers(op);
+  context_stats& counters = counters_here();
+  while (worth_attempting(d, q, op.kind) && where.spend(runner::call_weight)) {
+    ++counters.attempts;
+    const std::ptrdiff_t r = is_shared_ ? make_call_unlocked(op) : perform_transfer(*system_, op);
+    if (r == -EAGAIN) {
+      ++counters.wrong_attempts;
+      note_not_ready(q);
+      return false;
+    }
+    if (r < 0 || (r == 0 && receiving)) {
+      op.result = r < 0 ? static_cast<int>(r) : eof_result;
+      return true;
+    }
+    const auto moved = static_cast<std::size_t>(r);
+    where.charge(static_cast<unsigned>(moved / runner::bytes_per_weight));
+    const std::size_t asked = wanted - op.transferred;
+    op.transferred += moved;
+    op.result = 0;
+    if (receiving) rules_.note_received(d, q, asked, moved);
+    if (op.transferred == wanted || (op.flags & io_op::flag_all) == 0) return true;
+  }
   return false;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Attempts: when a direct system call is worth making, and what its outcome says about readiness. A
-// wrong try costs 200 ns, a missed one a visit to the kernel; the three values of readiness and the
-// predictor decide (docs/mechanisms.md).
+// Attempts of operations that are no stream transfers: accepts, datagrams, reads into leased
+// buffers. They can lack something other than readiness, a descriptor number or a buffer, and then
+// they pause. Attempts of stream transfers are in op_engine.cpp.
 #include <cerrno>
 
 #include <beck/detail/file_operation.hpp>
@@ -16,14 +16,6 @@
 namespace beck::detail {
 namespace {
 
-/// A connect needs no readiness. Nor does the first accept of a socket that is not watched yet:
-/// that it cannot accept is told by no event.
-bool is_untried(const io_op& op) noexcept {
-  if (op.kind != op_kind::connect && op.kind != op_kind::accept) return false;
-  if ((op.flags & io_op::flag_tried) != 0) return false;
-  return op.kind == op_kind::connect || !is_watched(*op.target);
-}
-
 /// A batch costs as much as its datagrams, and one that was not filled has found the last of them:
 /// what comes after it is news.
 void note_messages(const io_op& op, direction& q, runner& where) noexcept {
@@ -36,64 +28,9 @@ void note_messages(const io_op& op, direction& q, runner& where) noexcept {
 
 }  // namespace
 
-void op_engine::hand_over(io_op& op) noexcept {
-  lend_buffers(op);
-  if (op.kind == op_kind::file_in_order) {  // those before it have moved the position
-    static_cast<file_operation&>(op).offset = op.target->position;
-  } else if (is_untried(op)) {
-    note_ready(op.target->queue[direction_of(op.kind)]);
-  }
-  driver_->submit(op);
-}
-
 /// Makes the system call of an attempt.
 inline std::ptrdiff_t op_engine::make_call(io_op& op) noexcept {
   return is_shared_ ? make_call_unlocked(op) : perform(*system_, op);
-}
-
-bool op_engine::attempt(io_op& op) noexcept {
-  descriptor& d = *op.target;
-  direction& q = d.queue[direction_of(op.kind)];
-  const bool done = is_transfer(op.kind) ? attempt_transfer(op, d, q) : attempt_other(op, d, q);
-  if (q.woken_late) [[unlikely]] {
-    q.woken_late = false;
-    note_ready(q);
-  }
-  return done;
-}
-
-bool op_engine::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcept {
-  const bool receiving = is_receive(op.kind);
-  runner& where = *runner::current();
-  const std::size_t wanted = wanted_bytes(op);
-  if (wanted == 0) {  // a stream moves nothing at once, and not even the kernel is asked
-    where.charge(runner::memory_weight);  // but a coroutine that does it for ever must yield
-    op.result = 0;
-    return true;
-  }
-  return_buffers(op);
-  context_stats& counters = counters_here();
-  while (worth_attempting(d, q, op.kind) && where.spend(runner::call_weight)) {
-    ++counters.attempts;
-    const std::ptrdiff_t r = is_shared_ ? make_call_unlocked(op) : perform_transfer(*system_, op);
-    if (r == -EAGAIN) {
-      ++counters.wrong_attempts;
-      note_not_ready(q);
-      return false;
-    }
-    if (r < 0 || (r == 0 && receiving)) {
-      op.result = r < 0 ? static_cast<int>(r) : eof_result;
-      return true;
-    }
-    const auto moved = static_cast<std::size_t>(r);
-    where.charge(static_cast<unsigned>(moved / runner::bytes_per_weight));
-    const std::size_t asked = wanted - op.transferred;
-    op.transferred += moved;
-    op.result = 0;
-    if (receiving) rules_.note_received(d, q, asked, moved);
-    if (op.transferred == wanted || (op.flags & io_op::flag_all) == 0) return true;
-  }
-  return false;
 }
 
 bool op_engine::attempt_other(io_op& op, descriptor& d, direction& q) noexcept {

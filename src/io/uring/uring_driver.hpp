@@ -71,7 +71,11 @@ class uring_driver final : public driver {
   void unwatch(descriptor& d) noexcept;
   static void unlink(descriptor*& list, descriptor& d) noexcept;
 
-  // Taking completions (uring_completions.cpp).
+  // One poll of the kernel (uring_poll.cpp).
+  bool enter(unsigned wait_for, std::int64_t deadline) noexcept;
+  bool has_unwritten() const noexcept;
+  void sleep(std::int64_t deadline) noexcept;
+  void back_off() noexcept;
   unsigned collect() noexcept;
   void take(const io_uring_cqe& completion) noexcept;
   void take_poll(const io_uring_cqe& completion) noexcept;
@@ -82,11 +86,6 @@ class uring_driver final : public driver {
   void received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept;
   void learn_arming(direction& q) noexcept;
   void sent(io_op& op, descriptor& d, int result) noexcept;
-
-  bool enter(unsigned wait_for, std::int64_t deadline) noexcept;
-  bool has_unwritten() const noexcept;
-  void sleep(std::int64_t deadline) noexcept;
-  void back_off() noexcept;
 
   driver_host& host_;
   uring_driver_options options_;

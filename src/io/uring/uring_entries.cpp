@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// From operations to ring entries. What finds no room stays on its list for the next turn (U1):
-// nothing is dropped, neither an operation nor a cancel.
+// From operations to ring entries. Operations and cancels that find no room in the submission queue
+// stay on their list for the next poll (U1).
 #include <algorithm>
 #include <cerrno>
 
@@ -107,6 +107,27 @@ void fill(io_uring_sqe& sqe, io_op& op) noexcept {
 bool has_entry(file_call call) noexcept { return call != file_call::resize; }
 
 }  // namespace
+
+void uring_driver::submit(io_op& op) noexcept {
+  switch (next_step_of(op)) {
+    case next_step::attempt:
+      return host_.queue_attempt(op);
+    case next_step::attempt_late:
+    case next_step::submit_late:
+      advance(op, op_event::list);
+      fresh_.add(op);
+      if (op.target->queue[direction_in].arming.take_return()) unwatch(*op.target);
+      return;
+    case next_step::submit:
+      advance(op, op_event::list);
+      return now_.add(op);
+    case next_step::await_event:
+      advance(op, op_event::park);
+      return watch(*op.target);
+    case next_step::on_thread:
+      return host_.run_blocking(op);
+  }
+}
 
 io_uring_sqe* uring_driver::entry() noexcept { return ring_.get_entry_or_flush(); }
 

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
-// From completions to results. Nothing here runs user code or does I/O: a completion becomes
-// readiness, a queued attempt, or a queued result.
+// One poll of the ring: the entries that are due are written, the kernel is entered, and its
+// completions are taken. Nothing here runs user code: a completion becomes readiness, a queued
+// attempt or a queued result.
 #include <cerrno>
 
 #include <beck/detail/file_operation.hpp>
 
+#include "base/fatal_call.hpp"
 #include "base/sanitizers.hpp"
 #include "io/driver/driver_host.hpp"
+#include "io/loop/mailbox.hpp"
 #include "io/op/transitions.hpp"
+#include "io/system/system.hpp"
 #include "io/uring/token.hpp"
 #include "io/uring/uring_driver.hpp"
 
 namespace beck::detail {
 namespace {
+
+constexpr std::int64_t back_off_ns_min = 1'000'000;
+constexpr std::int64_t back_off_ns_max = 16'000'000;
 
 /// Results that nobody asked for and that say nothing about the descriptor: of what the kernel held
 /// for a thread that has ended (U17, U18), and of a multishot that it gives up (U8).
@@ -28,6 +35,84 @@ bool is_orphaned(const io_op& op, int result) noexcept {
 }
 
 }  // namespace
+
+// --- one poll of the kernel
+
+void uring_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
+  write_prepared();
+  write_or_keep(due_);
+  due_.rotate(fresh_);
+  if (mode == poll_mode::drain || !options_.lazy) write_or_keep(due_);
+
+  if (mode != poll_mode::wait || host_.has_queued()) {
+    if (mode == poll_mode::drain || ring_.prepared() != 0 || ring_.flagged()) enter(0, 0);
+    collect();
+    return;
+  }
+  if (!due_.empty() && (ring_.prepared() != 0 || ring_.flagged())) enter(0, 0);
+  if (collect() != 0) return;
+  write_or_keep(due_);  // nothing came of the others: what was to wait longer is needed now
+  if (host_.has_queued()) {
+    if (ring_.prepared() != 0) enter(0, 0);
+    collect();
+    return;
+  }
+  sleep(deadline);
+}
+
+/// U2, U3: what found no room in the queue. Without it a sleep could have no end.
+bool uring_driver::has_unwritten() const noexcept {
+  return !wake_watched_ || !cancels_.empty() || unwatched_ != nullptr || polls_ != nullptr ||
+         !now_.empty() || !due_.empty();
+}
+
+void uring_driver::sleep(std::int64_t deadline) noexcept {
+  if (has_unwritten()) {  // there is room when the kernel has taken what is prepared
+    const bool taken = enter(0, 0);
+    if (collect() == 0 && !taken) back_off();
+    return;
+  }
+  if (!host_.mail().sleep()) return;  // the next turn submits what is prepared
+  const bool timed = deadline != INT64_MAX;
+  const bool expired = timed && deadline <= host_.sys().now();
+  const unsigned marked = armed_in_next_ && write_marker() ? 1 : 0;
+  const bool learns = !armed_in_next_ || marked != 0;
+  const bool taken = enter(expired ? 0 : 1 + marked, timed ? deadline : uring::ring::no_deadline);
+  if (!learns) ++enter_number_;  // its receives are taken for ones that came later
+  host_.mail().awake();
+  if (collect() == 0 && !taken) back_off();
+}
+
+/// One visit to the kernel. False: it took no entries (U2, U3); they stay the ring's for the next
+/// visit.
+bool uring_driver::enter(unsigned wait_for, std::int64_t deadline) noexcept {
+  ++enter_number_;
+  armed_in_next_ = false;
+  completes_at_once_ = true;
+  const uring::submit_result result =
+      ring_.submit(wait_for, wait_for != 0 ? deadline : uring::ring::no_deadline, true);
+  switch (result.status) {
+    case uring::submit_status::done:
+      back_off_ns_ = 0;
+      return true;
+    case uring::submit_status::refused:
+    case uring::submit_status::busy:
+      return false;
+    case uring::submit_status::failed:
+      break;
+  }
+  end_without_call("io_uring_enter", result.error);
+}
+
+/// The kernel is out of memory and nothing completes: look again soon, not at once.
+void uring_driver::back_off() noexcept {
+  back_off_ns_ = back_off_ns_ == 0 ? back_off_ns_min : back_off_ns_ * 2;
+  if (back_off_ns_ > back_off_ns_max) back_off_ns_ = back_off_ns_max;
+  const int seen = host_.sys().poll(wake_fd_, poll_in, host_.sys().now() + back_off_ns_);
+  if (seen < 0) end_without_call("ppoll", -seen);
+}
+
+// --- completions
 
 unsigned uring_driver::collect() noexcept {
   const unsigned count =
