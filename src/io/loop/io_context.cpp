@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// io_context's public face over the loop, and the way from executors to loops: an executor of
-// io_context names one, any other may name an io_context.
+// The members of io_context, which call the loop, and the functions that find the loop behind an
+// executor: an io_context's executor refers to its loop, any other executor may refer to an
+// io_context.
 #include <stdexcept>
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Running a loop: turns by generations. After each visit to the kernel a mark goes to the queue's
-// tail; entries run until it is popped, so a batch of completions is never cut in the middle, and
-// the kernel is entered once for each batch and not for each entry.
+// Running a loop, in batches. After each poll of the kernel a mark is put at the end of the queue,
+// and entries run until the mark is popped. So a batch of completions is never cut in the middle,
+// and the kernel is entered once for each batch and not for each entry.
 #include "io/loop/io_loop.hpp"
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 namespace beck {
 using namespace detail;
 
-/// Whoever runs the loop, one at a time. Construction throws std::logic_error if there is one
-/// already.
+/// Makes the calling thread the runner for its lifetime; there is one at a time. The constructor
+/// throws std::logic_error if another thread runs the loop.
 class io_loop::run_guard {
  public:
   explicit run_guard(io_loop& loop);
@@ -30,7 +30,7 @@ class io_loop::run_guard {
 
  private:
   io_loop& loop_;
-  bool nested_;  // a handler polls its own context
+  bool nested_;  // a handler runs or polls its own context
   std::uint64_t delivered_max_;
   deferred_init<runner::binding> bound_;
 };
@@ -48,11 +48,11 @@ io_loop::run_guard::run_guard(io_loop& loop)
 }
 
 io_loop::run_guard::~run_guard() {
-  // What was asked of the run() around this one, and stop() ends both.
+  // Restores the limit of the run() around this call; stop() ends both.
   loop_.runner_.delivered_max = loop_.stopped() ? 0 : delivered_max_;
   if (nested_) return;
   loop_.mail_.run_by(nullptr);
-  bound_.reset();  // it is not the runner any more
+  bound_.reset();  // this thread is not the runner any more
   loop_.slot_.leave();
   loop_.carry_out_commands();
 }
@@ -66,8 +66,7 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
   runner_.read_at = system_->now();
   std::uint64_t entries_run_max = UINT64_MAX;
   if (deadline != no_deadline && runner_.read_at >= deadline) {
-    entries_run_max =
-        counters_.entries_run + batch_entries_max;  // it is poll(), but handlers may post more
+    entries_run_max = counters_.entries_run + batch_entries_max;  // handlers may post more
     blocking = false;
     deadline = no_deadline;
   }
@@ -82,7 +81,7 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
     if (counters_.entries_run >= entries_run_max) break;
     if (deadline != no_deadline && system_->now() >= deadline) {
       if (!looked)
-        poll_kernel(poll_mode::drain, 0);  // else handlers that take all the time starve I/O
+        poll_kernel(poll_mode::drain, 0);  // otherwise handlers that take all the time starve I/O
       break;
     }
     if (!queue_.empty()) {
@@ -94,7 +93,7 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
     }
     if (!mail_.empty()) continue;
     if (out_of_work()) {
-      if (!running.nested()) end_.stop_here();  // else the handler around this call is work
+      if (!running.nested()) end_.stop_here();  // otherwise the handler around this call is work
       break;
     }
     looked = true;
@@ -110,7 +109,8 @@ std::size_t io_loop::run(std::size_t handlers, std::int64_t deadline, bool block
   return runner_.counters.delivered - before;
 }
 
-/// Looks for something to do, again and again. False: nothing came.
+/// Polls without waiting until an entry or mail arrives, the loop is stopped, or the time for busy
+/// polling or `deadline` has passed. Returns whether the wait found anything.
 bool io_loop::poll_busily(std::int64_t deadline) noexcept {
   ++counters_.spins;
   const std::int64_t begin = system_->now();
@@ -158,7 +158,7 @@ void io_loop::run_batch(std::uint64_t delivered_max) {
     runner_.run(entry);
     if (stopped() || runner_.counters.delivered >= delivered_max) break;
     if (n % batch_entries_min != 0) continue;
-    const std::int64_t now = system_->now();  // short generations never read the clock
+    const std::int64_t now = system_->now();  // short batches never read the clock
     runner_.read_at = now;
     if (started == 0) started = now;
     if (now - started > batch_ns_max) break;
@@ -168,7 +168,7 @@ void io_loop::run_batch(std::uint64_t delivered_max) {
 void io_loop::poll_kernel(poll_mode mode, std::int64_t deadline) noexcept {
   expect_own_process();
   driver_->poll(mode, deadline);
-  if (mode != poll_mode::busy) runner_.read_at = system_->now();  // it may have slept
+  if (mode != poll_mode::busy) runner_.read_at = system_->now();  // the driver may have slept
   entries_since_poll_ = 0;
   if (!batch_over_ || queue_.empty()) return;
   batch_over_ = false;
@@ -186,14 +186,14 @@ void io_loop::send_command(queue_entry* command) noexcept {
 }
 
 void io_loop::take_mail() noexcept {
-  after_fork_in_child();  // first: in a child of fork nothing of the mail may start
+  after_fork_in_child();  // first: in a child of fork no operation of the mail may start
   if (!mail_.has_mail()) return;
   entry_queue mail;
   counters_.mail += mail_.take(mail);
   while (!mail.empty()) {
     queue_entry* entry = mail.pop();
     if (is_command(*entry)) {
-      entry->run(entry, &runner_);  // at once, in the order of the mail
+      entry->run(entry, &runner_);  // at once, in the order of the mail, not behind handlers
     } else {
       queue_.push(entry);
     }
@@ -201,8 +201,9 @@ void io_loop::take_mail() noexcept {
 }
 
 void io_loop::carry_out_commands() noexcept {
-  // With the other side's: who sends mail and finds the slot taken, or who leaves the slot and
-  // finds no mail, has come first.
+  // Pairs with the same fence in another thread. At least one of two threads sees the other's
+  // change: the one that has pushed mail finds the slot free, or the one that has left the slot
+  // finds the mail.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!mail_.empty()) as_runner([](io_loop&) {});
 }
@@ -211,9 +212,9 @@ bool io_loop::out_of_work() const noexcept {
   return outstanding_ == 0 && !end_.has_work() && !mail_.has_mail();
 }
 
-/// Wakes whoever runs the loop, for what run_end says.
+/// Wakes the thread that runs the loop, so that it sees the change of `end_`.
 void io_loop::wake_runner() noexcept {
-  if (!in_doubt()) mail_.push(&wake_entry_);  // else it would wake the parent's runner
+  if (!in_doubt()) mail_.push(&wake_entry_);  // otherwise it would wake the parent's runner
 }
 
 void io_loop::stop() noexcept {
@@ -228,7 +229,7 @@ void io_loop::stop() noexcept {
 
 void io_loop::work(long change) noexcept {
   if (change > 0 || runs_here()) {
-    end_.count_work(change);  // who is inside run() looks at it before it waits
+    end_.count_work(change);  // a thread inside run() checks the count before it waits
   } else {
     end_.end_work(change, [this] { wake_runner(); });
   }
@@ -237,7 +238,7 @@ void io_loop::work(long change) noexcept {
 void io_loop::log(const char* line) noexcept {
   if (log_sink != nullptr) {
     log_sink(line, log_data);
-  } else if (driver_->kind() != backend::sim) {  // a trace tells of what a world does to itself
+  } else if (driver_->kind() != backend::sim) {  // the trace reports a world's faults
     std::fprintf(stderr, "beck: %s\n", line);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The loop behind an io_context: run queue, mailbox, timers, descriptors and one driver. It is
-// exclusive: whoever holds the runner slot may touch it; all others go through the mailbox.
+// The loop behind an io_context: run queue, mailbox, timers, descriptors and one driver. Only the
+// runner may touch the loop: on an exclusive loop the thread that holds the runner slot, on a
+// shared one a thread that holds the loop's lock. All others push to the mailbox.
 #pragma once
 
 #include <atomic>
@@ -27,9 +28,11 @@ struct signal_state;
 
 class io_loop final : public op_engine {
  public:
-  /// Entries of one generation that run although the kernel was asked in between, and bounds past
-  /// which only timers and mail are looked at.
+  /// While entries are queued, run_batch() runs at least this number of them before it stops at the
+  /// batch's mark and the kernel is polled. The clock is read once for as many entries.
   static constexpr unsigned batch_entries_min = 64;
+  /// The bounds of one run_batch(): when it reaches one of them, timers and mail are checked before
+  /// the rest of the batch runs.
   static constexpr unsigned batch_entries_max = 1024;
   static constexpr std::int64_t batch_ns_max = 100'000;
   static constexpr std::int64_t no_deadline = INT64_MAX;
@@ -40,19 +43,22 @@ class io_loop final : public op_engine {
   io_loop& operator=(const io_loop&) = delete;
 
   // --- running
-  /// Runs until `handlers` have run, `deadline` has passed, work has run out or stop(); `blocking`
-  /// false: until nothing is ready.
+  /// Runs until `handlers` handlers have run, `deadline` has passed, work has run out or stop() was
+  /// called; with `blocking` false, until nothing is ready. Returns the number of handlers that
+  /// ran.
   std::size_t run(std::size_t handlers, std::int64_t deadline, bool blocking);
-  /// A part of run(), for a caller that runs several loops by turns: what is due, about `handlers`
-  /// handlers, and one visit that does not wait. Does not stop the loop when work has run out.
-  /// Returns how many handlers ran.
+  /// Runs one iteration for a caller that alternates between several loops: runs the entries and
+  /// timers that are due, about `handlers` handlers, and polls the kernel at most once, without
+  /// waiting. Does not stop the loop when work has run out. Returns the number of handlers that
+  /// ran.
   std::size_t step(std::size_t handlers);
-  /// Whether run() would not return at once.
+  /// Returns whether run() would have something to run or to wait for.
   bool has_work() const noexcept { return !stopped() && (has_queued() || !out_of_work()); }
-  /// When a wait would have to end: `no_deadline` if only an event or mail can end it.
+  /// Returns the time at which a wait must end: `no_deadline` if only an event or mail can end it.
   std::int64_t next_deadline() noexcept;
-  /// The first half of the destructor, for loops that may hold objects of one another: ends and
-  /// destroys everything, and lets nothing start. False: there was nothing any more.
+  /// Does the first half of the destructor's work, for loops that may hold objects of one another:
+  /// cancels and destroys everything, and lets nothing start afterwards. Returns false if there was
+  /// nothing left.
   bool clear() noexcept;
   void stop() noexcept;
   void restart() noexcept { end_.restart(); }
@@ -69,20 +75,22 @@ class io_loop final : public op_engine {
       mail_.push(entry);
     }
   }
-  /// Of a shared loop.
+  /// Returns the number of threads that may be inside run(). Requires a shared loop.
   unsigned threads_max() const noexcept { return shared_->threads_max(); }
-  /// run() by one of a driver's own threads.
+  /// As run(), called by a thread that the driver simulates. Requires a shared loop.
   std::size_t run_as_thread(std::size_t handlers, std::int64_t deadline, bool blocking) {
     return shared_->run_as_thread(handlers, deadline, blocking);
   }
-  /// Whoever waits inside run() looks round.
+  /// Wakes every thread that waits inside run(), so that it checks the loop's state again. Requires
+  /// a shared loop.
   void call_everybody() noexcept { shared_->call_everybody(); }
-  /// The loop that runs an entry.
+  /// Returns the loop to which the runner `where` of an entry belongs.
   static io_loop& of(runner& where) noexcept {
     return *static_cast<io_loop*>(where.ambient->executor().target());
   }
   void work(long change) noexcept;
-  /// An object that needs no descriptor, such as a timer, begins its life, or ends it.
+  /// Counts the objects without a descriptor, such as timers: `change` is 1 at the start of a life
+  /// and -1 at its end.
   void count_object(int change) noexcept {
     if (on_runner()) {
       objects_here_ += change;
@@ -91,55 +99,63 @@ class io_loop final : public op_engine {
     }
   }
 
-  /// Calls `action(*this)` as the runner: at once if the caller is it or nobody is; false
-  /// otherwise.
+  /// Calls `action(*this)` as the runner, and returns true: at once if the caller is the runner; on
+  /// a shared loop with the loop's lock; on an exclusive loop that is idle with its slot, which a
+  /// borrower may hold for a moment. Returns false, and does nothing, if another thread runs an
+  /// exclusive loop, or if in_doubt().
   template <class Action>
   bool as_runner(Action&& action) noexcept;
-  /// Orders in the mail do not wait for the next run(): if nobody runs the loop now, the caller
-  /// carries them out.
+  /// Runs the commands in the mail if no thread runs the loop, so that they do not wait for the
+  /// next run().
   void carry_out_commands() noexcept;
-  /// Puts an order into the mail, for the runner that kept the caller from carrying it out itself
-  /// or, if that has left meanwhile, for the caller.
+  /// Sends a command to the thread that runs the loop and therefore keeps the caller from carrying
+  /// the command out. If that thread has left the loop meanwhile, this call carries it out.
   void send_order(queue_entry* order) noexcept {
     if (is_forked_copy()) [[unlikely]]
-      return;  // nobody will ever carry it out
+      return;  // no thread will ever carry it out
     send_command(order);
     carry_out_commands();
   }
 
   // --- a child of fork
-  /// Whether another thread was inside the loop at the fork. Anything may be half changed then, for
-  /// ever: as_runner() does nothing, and of what is destroyed only the descriptor is closed.
+  /// Returns whether this is a child of fork and another thread was inside the loop at the fork.
+  /// The child's copy may then be half changed for ever: as_runner() does nothing, and destroying
+  /// an object only closes its descriptor.
   bool in_doubt() const noexcept { return is_forked_copy() && is_in_doubt(); }
   void close_in_doubt(descriptor& d) noexcept;
-  /// Ends a child of fork that is about to run the loop.
+  /// Ends the program if it is a child of fork: only the parent may run the loop.
   void expect_own_process() const noexcept;
-  /// Closes everything that is open, and nothing else; the loop is never touched again.
+  /// Closes all descriptors that are open, and does nothing else. The loop must not be used
+  /// afterwards.
   void close_all_handles() noexcept;
 
   // --- timers and signals
-  /// For a thread that waits for a point in time without being an operation: it holds no
-  /// outstanding work.
+  /// Returns the timers on the steady clock. A thread may add waits of its own that are not
+  /// operations; these are not outstanding work.
   timer_queue& timers() noexcept { return timers_; }
-  /// The same from a handler of a shared loop.
+  /// Adds `entry` to the timers, from a handler of a shared loop. Returns false if there is no
+  /// memory.
   bool arm_elsewhere(timer_entry& entry) noexcept;
+  /// Removes `entry` from the timers, if it is armed, from a handler of a shared loop.
   void disarm_elsewhere(timer_entry& entry) noexcept;
-  /// Everything on `d` has to end at `when`; never: without a limit. False if there is no memory.
+  /// Sets the time at which the operations in flight on `d` end with error::timeout; `no_deadline`
+  /// removes the limit. Returns false if there is no memory.
   bool expire_at(descriptor& d, std::int64_t when) noexcept;
   std::size_t cancel_waits(timer_state& timer, std::size_t most) noexcept;
   void cancel_signal_waits(signal_state& set) noexcept;
-  /// Takes a wait out of its set.
+  /// Removes the wait from its set and completes it with `result`.
   void end_signal_wait(signal_wait& op, int result) noexcept;
 
   // --- parts
   mailbox& mail() noexcept override { return mail_; }
-  /// Mails an entry that runs no user code: take_mail() runs it and does not queue it. Any thread.
+  /// Mails a command: an entry that runs no user code, which take_mail() runs instead of queuing
+  /// it. Any thread.
   void send_command(queue_entry* command) noexcept override;
   timer_state& no_timer() noexcept { return no_timer_; }
   signal_state& no_signals() noexcept { return *no_signals_; }
   context_stats stats() const noexcept;
   void log(const char* line) noexcept;
-  /// The functions of the loop's executor, which depend on how many threads may run it.
+  /// Returns the functions of the loop's executor: exclusive and shared loops have different ones.
   const executor_table& own_table() const noexcept { return own_table_; }
   any_io_executor executor() noexcept { return any_io_executor(&own_table_, this); }
   static const executor_table& executor_table_of_loops() noexcept { return io_context::loop_table; }
@@ -148,21 +164,23 @@ class io_loop final : public op_engine {
   }
   io_context& context() noexcept { return context_; }
 
-  /// For dumps: what is in the queue, and the trees, oldest first.
+  /// Calls `see(queue_entry&)` for each entry of the queue, oldest first, for dumps.
   template <class See>
   void each_queued(See&& see) const noexcept {
     for (queue_entry* at = queue_.front(); at != nullptr; at = at->next) see(*at);
   }
+  /// Returns the trees of tasks, for dumps.
   const task_trees& trees() const noexcept { return trees_; }
-  /// Prints what tasks there are; see io_context::dump().
+  /// Prints the tasks; see io_context::dump().
   void dump(text_sink out, std::size_t groups_max) noexcept;
-  /// The same from any thread; waits for who runs the loop.
+  /// As dump(), from any thread. Waits until the thread that runs the loop has printed.
   void dump_from_anywhere(text_sink out, std::size_t groups_max);
 
-  /// Owns a tree of tasks until it has finished.
+  /// Owns a tree of tasks until the tree has finished.
   void adopt(owned_tree& tree) noexcept { trees_.adopt(tree); }
-  /// The same from a handler of a shared loop, and its contrary.
+  /// As adopt(), from a handler of a shared loop.
   void adopt_elsewhere(owned_tree& tree) noexcept;
+  /// Ends the ownership of a tree, from a handler of a shared loop.
   void disown_elsewhere(owned_tree& tree) noexcept;
   void unhandled(std::exception_ptr error, const std::source_location* spawned_at = nullptr);
 
@@ -180,8 +198,8 @@ class io_loop final : public op_engine {
 
   // --- running
   void run_batch(std::uint64_t delivered_max);
-  /// Whether `entry` runs no user code, so that it need not wait behind handlers. A new kind of
-  /// command is listed here; send_command() asserts that.
+  /// Returns whether `entry` runs no user code, so that it need not wait behind handlers. A new
+  /// kind of command is listed here; send_command() asserts that.
   static bool is_command(const queue_entry& entry) noexcept;
   void take_mail() noexcept;
   void expire_timers() noexcept;
@@ -216,7 +234,7 @@ class io_loop final : public op_engine {
   void start_signal_wait(signal_wait& op) noexcept;
   void cancel_all_signal_waits() noexcept;
 
-  /// An entry that does something to its loop.
+  /// A queue entry that refers to its loop.
   struct loop_entry : queue_entry {
     io_loop* loop;
   };
@@ -234,9 +252,9 @@ class io_loop final : public op_engine {
   scope ambient_;
   timer_state no_timer_;
   const std::unique_ptr<signal_state> no_signals_;
-  signal_state* signal_sets_ = nullptr;  // those with waits
+  signal_state* signal_sets_ = nullptr;  // the sets with waits
 
-  std::int64_t objects_here_ = 0;  // made by the runner, less those that ended there
+  std::int64_t objects_here_ = 0;  // made by the runner, less those that it destroyed
   std::atomic<std::int64_t> objects_elsewhere_{0};
 
   alignas(64) runner_slot slot_;
@@ -249,7 +267,7 @@ bool io_loop::as_runner(Action&& action) noexcept {
   if (in_doubt()) [[unlikely]]
     return false;
   if (on_runner()) {
-    take_mail();  // what other threads have started on the object comes before what happens to it
+    take_mail();  // operations that other threads started on the object come before `action`
     action(*this);
     return true;
   }
@@ -269,14 +287,18 @@ bool io_loop::as_runner(Action&& action) noexcept {
   return true;
 }
 
-/// 0 if something may be opened in a slot of io_object::slot_to_open(), else why not.
+/// Returns 0 if something may be opened in a slot of io_object::slot_to_open(), or else the reason
+/// as a negative error number.
 int openable(const descriptor& d) noexcept;
 
-/// A function of an object is running; with NDEBUG nothing. Moved-from objects share a slot.
+/// Marks `d` as used by a function of its object; does nothing with NDEBUG. Moved-from objects
+/// share a slot, which is not checked.
 inline object_use use_of(descriptor& d, const char* function,
                          object_use::kind how = object_use::kind::alone) noexcept {
   return {&d == &d.loop->no_descriptor() ? nullptr : &d.used, "socket", &d.fd, function, how};
 }
+/// Marks `timer` as used by a function of its object; does nothing with NDEBUG. Moved-from timers
+/// share a state, which is not checked.
 inline object_use use_of(timer_state& timer, const char* function) noexcept {
   return {&timer == &timer.loop->no_timer() ? nullptr : &timer.used, "timer", nullptr, function};
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// The beginning and the end of a loop. Destruction works from any thread and with operations in
-// flight: cancel everything, reap until the kernel has nothing of ours, then destroy the entries
-// that are queued and the trees of tasks, newest first, from worklists and never recursively. In a
+// Construction and destruction of a loop. The destructor works on any thread and with operations in
+// flight: it cancels all operations, reaps until the kernel holds none of them, then destroys the
+// queued entries and the trees of tasks, newest first, from worklists and never recursively. In a
 // child of fork (U16) the operations in the kernel are the parent's: the child may close and
-// destroy its copies, which touches neither the parent's ring nor its epoll registrations.
+// destroy its copies, which changes neither the parent's ring nor its epoll registrations.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -45,14 +45,14 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
   no_descriptor_.executor = executor();
   backend_selection::open(*this, how, system_, driver_);
   rules_.urgent_data_is_told = driver_->tells_urgent_data();
-  if (driver_->wake_handle() < 0) busy_poll_ = busy_poll(0);  // virtual time passes by waiting
+  if (driver_->wake_handle() < 0) busy_poll_ = busy_poll(0);  // virtual time passes only in waits
   mail_.open(driver_->wake_handle());
   if (shared_ != nullptr) shared_->open(driver_->wake_handle(), driver_->threads());
 }
 
 io_loop::~io_loop() {
   if (virtual_threads* const threads = driver_->threads(); threads != nullptr) threads->recall();
-  // In a child of fork nobody runs it: threads are not inherited.
+  // In a child of fork no thread runs the loop: threads are not inherited.
   const bool taken = is_forked_copy() || slot_.take(runner_slot::holder::runner);
   BECK_ASSERT(taken && (is_forked_copy() || !has_threads_inside()),
               "an io_context was destroyed while a thread runs it");
@@ -62,27 +62,28 @@ io_loop::~io_loop() {
   if (!emptied) {
     log("io_context destroyed: the kernel did not give an operation back within 30 s; its memory "
         "is leaked");
-    // Frames and buffers that the kernel may still write have to stay.
+    // Frames and buffers that the kernel may still write to must stay.
     static_cast<void>(driver_.release());
     static_cast<void>(system_.release());
     static_cast<void>(leases_.release());
     descriptors_.leak();
     return;
   }
-  destroy_queued();  // what threads have posted that gave a lease back
+  destroy_queued();  // entries posted by threads that returned a lease
   expect_no_objects();
   leases_.reset();
   jobs_.end_threads();
-  if (!left_to_parent_) {  // else the writers are the parent's threads
+  if (!left_to_parent_) {  // otherwise the writers are the parent's threads
     end_.wait_for_stragglers();
     take_mail();
     mail_.drain_owed_wakeups(shared_ != nullptr ? shared_->owed() : 0);
   }
 }
 
-/// What outlives the context uses it after it was freed, and its users learn of it here.
+/// Ends the program with a message if objects of the context still exist: they would use the
+/// context after it was freed.
 void io_loop::expect_no_objects() noexcept {
-  if (is_forked_copy()) return;  // they may be those of threads that are not here
+  if (is_forked_copy()) return;  // they may belong to threads that exist in the parent only
   const std::int64_t slots = descriptors_.in_use();
   const std::int64_t others = objects_here_ + objects_elsewhere_.load(std::memory_order_relaxed);
   if (slots == 0 && others == 0) [[likely]]
@@ -127,7 +128,7 @@ void io_loop::cancel_everything() noexcept {
   cancel_all_signal_waits();
   jobs_.cancel_all();
   descriptors_.each([this](descriptor& d) {
-    if ((d.fd < 0 && d.files == nullptr) || is_closing(d)) return;  // those were asked already
+    if ((d.fd < 0 && d.files == nullptr) || is_closing(d)) return;  // cancelled already
     advance(d, slot_event::detach);
     abandon_all(d);
     driver_->detach(d);
@@ -145,7 +146,7 @@ bool io_loop::reap() noexcept {
   }
   const bool performed = jobs_.reap(give_up);
   if (driver_->in_flight() != 0 || !performed) return false;
-  driver_->poll(poll_mode::drain, 0);  // what was listed has been marked as cancelled: it ends here
+  driver_->poll(poll_mode::drain, 0);  // ends the operations that were listed: they are cancelled
   return true;
 }
 
@@ -174,10 +175,10 @@ void io_loop::unhandled(std::exception_ptr error, const std::source_location* sp
   terminate_unhandled(std::move(error), spawned_at);
 }
 
-// A loop in a child of fork (U16): what the kernel has belongs to the parent. The child may close
-// and destroy its copies, which touches neither the parent's ring nor its epoll registrations, and
-// exec. Where another thread was inside the loop at the fork, its copy may be in the middle of any
-// change: then what is open is closed, and nothing else is touched.
+// A loop in a child of fork (U16): the operations in the kernel belong to the parent. The child may
+// exec, and may close and destroy its copies, which changes neither the parent's ring nor its epoll
+// registrations. If another thread was inside the loop at the fork, the child's copy may be in the
+// middle of any change: then the child closes the open descriptors and touches nothing else.
 
 void io_loop::expect_own_process() const noexcept {
   BECK_ASSERT(!is_forked_copy() || driver_->wake_handle() < 0,
@@ -191,7 +192,7 @@ bool io_loop::is_in_doubt() const noexcept {
 
 void io_loop::close_in_doubt(descriptor& d) noexcept {
   if (const int fd = std::exchange(d.fd, -1); fd >= 0) system_->close(fd);
-  d.slot = slot_state::closed;  // whatever it was: no event led here
+  d.slot = slot_state::closed;  // assigned without advance(): its state may be half changed
 }
 
 void io_loop::close_all_handles() noexcept {
@@ -202,7 +203,7 @@ void io_loop::close_all_handles() noexcept {
 void io_loop::give_up_kernel_state() noexcept {
   if (driver_->wake_handle() < 0) return;
   left_to_parent_ = true;
-  closing_ = true;  // what the mail had at the fork, and what is started here, is cancelled
+  closing_ = true;  // operations in the mail at the fork, and new ones, are cancelled
   descriptors_.each([this](descriptor& d) { give_up(d); });
   driver_->after_fork_in_child();
   jobs_.after_fork_in_child();

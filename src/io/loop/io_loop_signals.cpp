@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Signals on their loop: a handler leaves a signal in the set's inbox and a notice in the loop's
-// mail, which wakes it like any other; everything else happens here, on the runner.
+// Signal sets on their loop. A signal handler puts the signal into the set's inbox and a
+// notification into the loop's mailbox, which wakes the loop as any mail does. The rest is done
+// here, by the runner.
 #include <cerrno>
 
 #include "io/loop/io_loop.hpp"
@@ -16,7 +17,8 @@ void signal_state::signalled(const signal_info& info) noexcept {
 
 void signal_state::look(void* self) noexcept {
   auto& set = *static_cast<signal_state*>(self);
-  set.notified.exchange(false, std::memory_order_acq_rel);  // before the look: see signalled()
+  set.notified.exchange(false,
+                        std::memory_order_acq_rel);  // before the inbox is read: see signalled()
   if (set.dumps_to >= 0) [[unlikely]]
     return set.dump();
   set.deliver();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The timers' share of a loop: waits start, expire once a turn, and are cancelled. Nothing here is
-// a system call.
+// Timer waits of a loop: they start, expire (checked once per iteration), and are cancelled.
+// Nothing here is a system call, except for reading the clock.
 #include <algorithm>
 #include <cerrno>
 
@@ -41,7 +41,8 @@ void timer_operation::begin() noexcept {
   loop.start_timer(*this);
 }
 
-/// The way of nearly all waits calls nothing: it costs a third of the other.
+/// Starts a wait on the path that nearly all waits take: it calls no function and costs a third of
+/// start_rare_timer().
 inline void io_loop::start_timer(timer_operation& op) noexcept {
   timer_state& timer = *op.timer;
   op.expired = &expire_timer;
@@ -76,7 +77,7 @@ void io_loop::cancel_wait(io_op& op) noexcept {
   cancel_timer(static_cast<timer_operation&>(op));
 }
 
-/// It is no longer in any queue of timers.
+/// Queues the completion of a wait that is no longer in any queue of timers.
 void io_loop::end_timer(timer_operation& op, int result) noexcept {
   leave(*op.timer, op);
   op.result = result;
@@ -117,8 +118,8 @@ void io_loop::expire_timers() noexcept {
   if (planted(planted_bug::early_timer)) now += 20'000;
   if (earliest > now) return;
   if (accepts_.retry_at() <= now) accepts_.resume();
-  // One batch: what a handler arms with a zero duration expires in the next turn, after I/O was
-  // looked at.
+  // Takes one batch: a timer that a handler arms with a duration of zero expires in the next
+  // iteration, after the kernel was polled for I/O.
   while (timer_entry* entry = timers_.take_expired(now)) entry->expired(*entry, *this, false);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The mailbox of the library, and what it is made of.
+// The mailbox that the library instantiates, and the functions that it needs.
 #include "io/loop/mailbox.hpp"
 
 #include <beck/base/assert.hpp>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// What other threads hand to a loop: one word that is either a stack of entries, empty, or
-// "asleep". A push that finds "asleep" owes one write to the wake descriptor and touches nothing of
-// the loop afterwards, so the loop may be gone by then but for that descriptor, whose close waits
-// for what is owed. A compare-and-swap stack, reversed when it is taken: a preempted producer
-// stalls nobody. The asleep mark lies at the bottom of the stack that woke the loop.
+// The queue through which other threads pass entries to a loop: one word that is a stack of
+// entries, empty, or the mark "asleep". A push that finds the mark owes one write to the wake
+// descriptor and touches nothing of the loop afterwards. The loop may be destroyed by then except
+// for that descriptor: it is closed only after the wake-ups that are owed. The stack is changed by
+// compare-and-swap and reversed when it is taken, so a preempted producer does not delay other
+// threads. The mark lies at the bottom of the stack that woke the loop.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +15,18 @@
 
 namespace beck::detail {
 
-/// What a mailbox is made of (base/spin_lock.hpp).
+/// The types and functions that a mailbox uses; tests substitute a model (base/spin_lock.hpp).
 struct mailbox_parts : real_atomics {
   using entry = queue_entry;
   using queue = entry_queue;
 
-  /// The mark; never looked into.
+  /// Returns the mark "asleep", an entry that is only compared by its address.
   static entry* asleep() noexcept { return &asleep_mark; }
   static void wake(int wake_fd) noexcept;
   static void drain(int wake_fd, std::uint64_t total) noexcept;
-  /// Tells threads apart; nothing else can be done with it.
+  /// Returns an address that identifies the calling thread; it is only compared.
   static const void* this_thread() noexcept;
+  /// Ends the program if `running_thread` is neither null nor the calling thread.
   static void refuse_foreign_post(const void* running_thread) noexcept;
 
   static entry asleep_mark;
@@ -37,42 +39,43 @@ class basic_mailbox {
   using entry = typename Parts::entry;
   using queue = typename Parts::queue;
 
-  /// `wake_fd`: an eventfd, or -1 if the loop never sleeps in the kernel.
+  /// Sets the wake descriptor: an eventfd, or -1 if the loop never sleeps in the kernel.
   void open(int wake_fd) noexcept { wake_fd_ = wake_fd; }
 
-  /// A loop that never sleeps in the kernel cannot be woken: while a thread runs it, posts from any
-  /// other one end the program. nullptr: nobody runs it.
+  /// Notes which thread runs the loop, as this_thread() identifies it; nullptr if none does. A loop
+  /// that never sleeps in the kernel cannot be woken: while a thread runs it, a post from another
+  /// thread ends the program.
   void run_by(const void* thread) noexcept {
     running_thread_.store(thread, std::memory_order_relaxed);
   }
 
-  /// Hands `posted` over; wakes the loop if it sleeps. Entries of one thread keep their order.
+  /// Pushes `posted`, and wakes the loop if it sleeps. Entries of one thread keep their order.
   void push(entry* posted) noexcept;
 
   bool empty() const noexcept { return head_.load(std::memory_order_relaxed) == nullptr; }
 
-  /// Whether take() would give something. While the loop sleeps, others may hold its lock (a shared
-  /// one): they must leave the mark where it is.
+  /// Returns whether take() would return an entry. While a shared loop sleeps, other threads may
+  /// hold its lock: they must call this before take(), which would remove the mark.
   bool has_mail() const noexcept {
     entry* const head = head_.load(std::memory_order_relaxed);
     return head != nullptr && head != Parts::asleep();
   }
 
-  /// Takes everything, oldest first; gives the number taken.
+  /// Appends all entries to `into`, oldest first. Returns their number.
   unsigned take(queue& into) noexcept;
 
-  /// Declares the loop asleep; false if there is mail. Pairs with push(): the exchange of the same
-  /// word makes a lost wake-up impossible.
+  /// Declares the loop asleep. Returns false if there is mail. Pairs with push(): both exchange the
+  /// same word, so no wake-up is lost.
   bool sleep() noexcept;
 
-  /// Ends what sleep() began.
+  /// Removes the mark that sleep() has set.
   void awake() noexcept;
 
-  /// Waits for wake-ups that posters still owe, and for those of `others` who write to the same
-  /// descriptor; after it that may be closed.
+  /// Waits for the wake-ups that posting threads still owe, and for `others` more, which are
+  /// written to the same descriptor. Afterwards the descriptor may be closed.
   void drain_owed_wakeups(std::uint64_t others = 0) noexcept;
 
-  /// How many times a poster woke the loop.
+  /// Returns how often a posting thread has woken the loop.
   std::uint64_t wakeups() const noexcept { return owed_; }
 
  private:
@@ -83,8 +86,8 @@ class basic_mailbox {
 
   alignas(64) atomic<entry*> head_{nullptr};
   alignas(64) plain<int> wake_fd_ = -1;
-  atomic<const void*> running_thread_{nullptr};  // relaxed: only compared with one's own
-  plain<std::uint64_t> owed_ = 0;                // wake-ups whose writer has been seen in head_
+  atomic<const void*> running_thread_{nullptr};  // relaxed: only compared with this_thread()
+  plain<std::uint64_t> owed_ = 0;                // wake-ups: marks that take() found below a push
 };
 
 template <class Parts>
@@ -127,7 +130,7 @@ unsigned basic_mailbox<Parts>::take(queue& into) noexcept {
 
 template <class Parts>
 bool basic_mailbox<Parts>::sleep() noexcept {
-  entry* expected = nullptr;  // relaxed: it hands nothing over
+  entry* expected = nullptr;  // relaxed: it publishes nothing
   return head_.compare_exchange_strong(expected, Parts::asleep(), std::memory_order_relaxed,
                                        std::memory_order_relaxed);
 }
@@ -135,8 +138,8 @@ bool basic_mailbox<Parts>::sleep() noexcept {
 template <class Parts>
 void basic_mailbox<Parts>::awake() noexcept {
   entry* expected = Parts::asleep();
-  // If it fails, somebody pushed onto the mark: take() finds it at the bottom and counts what is
-  // owed.
+  // If this fails, a thread has pushed onto the mark: take() finds the mark at the bottom and
+  // counts the wake-up as owed.
   head_.compare_exchange_strong(expected, nullptr, std::memory_order_relaxed,
                                 std::memory_order_relaxed);
 }

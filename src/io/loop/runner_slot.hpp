@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Who may touch an exclusive loop: one holder at a time, a thread inside run* or poll*, or one that
-// borrows the idle loop for a moment to close, cancel or set something.
+// The slot of an exclusive loop, whose holder alone may touch the loop: a thread inside run* or
+// poll*, or a thread that borrows the idle loop for a moment to close, cancel or set something.
 #pragma once
 
 #include "base/spin_lock.hpp"
@@ -17,8 +17,8 @@ class basic_runner_slot {
     borrower,  // a thread that closes, cancels or sets something of an idle loop, for a moment
   };
 
-  /// False: somebody runs the loop. Who only borrows it is waited for: that is no reason for run()
-  /// to fail.
+  /// Takes the slot. Returns false if a thread runs the loop. Waits for a borrower: that is no
+  /// reason for run() to fail.
   bool take(holder as) noexcept {
     for (;;) {
       holder seen = holder::nobody;  // acquire: sees what the last holder did
@@ -31,18 +31,18 @@ class basic_runner_slot {
     }
   }
 
-  /// Once, without waiting. For who comes back at once.
+  /// Takes the slot if it is free, without waiting for a borrower. For a caller that tries again.
   bool try_take(holder as) noexcept {
     holder seen = holder::nobody;  // acquire: as take()
     return holder_.compare_exchange_strong(seen, as, std::memory_order_acquire,
                                            std::memory_order_relaxed);
   }
-  /// Says when the next try_take() is worth it, and orders nothing.
+  /// Returns whether the next try_take() may succeed. Orders nothing.
   bool looks_free() const noexcept {
     return holder_.load(std::memory_order_relaxed) == holder::nobody;
   }
 
-  /// Requires that the caller holds it.
+  /// Frees the slot. Requires that the caller holds it.
   void leave() noexcept {
     holder_.store(holder::nobody, std::memory_order_release);  // pairs with the next take()
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The turns of the cells. A handler that is interrupted between its claim and its store leaves a
-// gap: take() stops there, and that handler's own notice comes after its store.
+// A bounded queue whose cells have sequence numbers. A signal handler that is interrupted between
+// its claim of a cell and its store leaves a gap: take() stops there, and the notification of that
+// handler follows its store.
 #include "io/loop/signal_state.hpp"
 
 namespace beck::detail {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Signals on their way to a context: the inbox that a signal handler fills, and the sets whose
-// waits it ends.
+// Signals that a context has received: the inbox that a signal handler fills, and the sets whose
+// waits these signals complete.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@
 #include "base/use_check.hpp"
 #include "io/system/requests.hpp"
 
-// The signals that a set has got and not given to anybody yet. They are put in by signal handlers,
+// The signals that a set has received and not yet delivered to a wait. Signal handlers put them in,
 // which may interrupt one another and must neither allocate nor wait: a bounded queue whose cells
-// carry their turn (D. Vyukov's), and counters for what finds it full.
+// have sequence numbers (D. Vyukov's), and counters for the signals that find it full.
 namespace beck::detail {
 
 /// Thread: put() from any, in signal handlers too; take() by the runner; forget() while no put() of
@@ -28,17 +28,19 @@ class signal_inbox {
 
   signal_inbox();
 
+  /// Adds a signal, or counts it if the queue is full. Async-signal-safe.
   void put(const signal_info& info) noexcept;
-  /// The oldest one that was not forgotten; then those that were only counted. False: there is
-  /// none.
+  /// Takes the oldest signal that was not forgotten or, if the queue is empty, one of those that
+  /// were only counted. Returns false if there is none.
   bool take(signal_info& info) noexcept;
+  /// Drops all signals `number` that were received so far.
   void forget(int number) noexcept;
-  /// Makes room where forgotten ones are the oldest. By the runner.
+  /// Frees the cells of forgotten signals at the front of the queue. Called by the runner.
   void drop_forgotten() noexcept;
 
  private:
-  /// `turn` is the number of the put() or take() that may use the cell; release/acquire between
-  /// them.
+  /// `turn` is the sequence number of the put() or take() that may use the cell next;
+  /// release/acquire between the two.
   struct cell {
     std::atomic<std::uint32_t> turn;
     std::uint32_t epoch;
@@ -46,12 +48,12 @@ class signal_inbox {
   };
   struct account {
     std::atomic<std::uint32_t> without_cell{0};  // signals that found no cell
-    std::atomic<std::uint32_t> epoch{0};         // how often it was forgotten
+    std::atomic<std::uint32_t> epoch{0};         // the number of calls of forget()
   };
 
   account& account_of(int number) noexcept { return accounts_[static_cast<unsigned>(number)]; }
   bool put_cell(const signal_info& info) noexcept;
-  /// The oldest that was put in, forgotten or not; nullptr: none.
+  /// Returns the oldest cell, forgotten or not; nullptr if the queue is empty.
   cell* oldest() noexcept;
   void free_oldest() noexcept;
   bool is_forgotten(const cell& c) noexcept;
@@ -63,39 +65,43 @@ class signal_inbox {
   std::array<account, signal_sink::number_max + 1> accounts_{};
 };
 
-// A signal set's part on the runner's side: what it has got, and who waits for it.
+// The part of a signal set that the runner uses: its signals and the waits for them.
 
 class io_loop;
 
-/// Thread: signalled() from any, in signal handlers too; `held` by its object; all else by the
-/// runner.
+/// Thread: signalled() from any, in signal handlers too; `held` by the object; everything else by
+/// the runner.
 struct signal_state final : signal_sink {
   signal_state(io_loop& where, any_io_executor how) noexcept
       : loop(&where), executor(std::move(how)), notification(&look, this) {}
 
   void signalled(const signal_info& info) noexcept override;
-  /// Gives signals to waits, as long as there are both.
+  /// Completes waits with the signals in the inbox, while there are both.
   void deliver() noexcept;
   /// Prints the context's tasks if there was a signal; see dump_on_signal.
   void dump() noexcept;
+  /// Handles the notification, on the runner: delivers the signals in the inbox, or prints the
+  /// tasks.
   static void look(void* self) noexcept;
 
   io_loop* loop;
   any_io_executor executor;
-  std::unique_ptr<signal_inbox> inbox;  ///< none: of moved-from objects
+  std::unique_ptr<signal_inbox> inbox;  ///< null for a moved-from object
   std::uint64_t held = 0;               ///< bit n - 1 for signal n
-  int dumps_to = -1;                    ///< a file descriptor: instead of giving signals to waits
-  signal_wait* first = nullptr;         ///< oldest
+  int dumps_to = -1;             ///< a file descriptor: print tasks instead of completing waits
+  signal_wait* first = nullptr;  ///< oldest
   signal_wait* last = nullptr;
   signal_state* next = nullptr;  ///< of the loop's sets with waits
   signal_state* previous = nullptr;
-  loop_command notification;          ///< carries signals to the runner
-  std::atomic<bool> notified{false};  ///< it is on its way; acq_rel: what was put before is seen
-  loop_command release_order{};       ///< carries the end of its object to the runner
+  loop_command notification;  ///< carries signals to the runner
+  /// Whether `notification` is in the mailbox. acq_rel: signals put in before it was set are seen.
+  std::atomic<bool> notified{false};
+  loop_command release_order{};  ///< tells the runner that the object is destroyed
   use_mark used{};
 };
 
-/// A function of a set is running; with NDEBUG nothing. Moved-from ones share a state.
+/// Marks `set` as used by a function of its object; does nothing with NDEBUG. Moved-from sets share
+/// a state, which is not checked.
 inline object_use use_of(signal_state& set, const char* function) noexcept {
   return {set.inbox == nullptr ? nullptr : &set.used, "signal_set", nullptr, function};
 }

@@ -48,7 +48,7 @@ void timer_queue::sink(std::uint32_t at, const node& n) noexcept {
   place(at, n);
 }
 
-/// What was added since the last call takes its place in the heap.
+/// Moves the entries that were added since the last call into the heap.
 void timer_queue::sort() noexcept {
   for (; heap_size_ < size_; ++heap_size_) {
     const node added = nodes_[heap_size_];
@@ -99,8 +99,8 @@ timer_entry* timer_queue::take_any() noexcept {
   return entry;
 }
 
-// Looking at the date: when the earliest wait is due, if nobody sets the clock, and within a
-// second.
+// Checks of the date: when the earliest wait is due if the clock is not set meanwhile, and at the
+// latest after one second.
 
 bool wall_timers::add(timer_entry& entry) noexcept {
   const std::int64_t earliest = waits_.earliest();
@@ -123,7 +123,7 @@ bool wall_timers::arm_look(std::int64_t date) noexcept {
   if (earliest > date) {
     wait = std::min<std::int64_t>((duration(earliest) - duration(date)).nanoseconds(), look_ns_max);
   }
-  // Never is never, whatever the date.
+  // A deadline of `never` stays that, whatever the date.
   look_.deadline = earliest == timer_queue::never
                        ? timer_queue::never
                        : (duration(loop_.sys().now()) + duration(wait)).nanoseconds();
@@ -138,7 +138,7 @@ void wall_timers::look(timer_entry& entry, io_loop& loop, bool shutting_down) no
     due->expired(*due, loop, shutting_down);
   }
   if (self.waits_.empty()) return;
-  // Its place in the steady timers has only just become free.
+  // The steady timers have room: this entry has just left them.
   const bool armed = self.arm_look(date);
   BECK_ASSERT(armed, "no place for the next look at the date");
 }

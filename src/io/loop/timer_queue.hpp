@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Timers in user space: a heap of deadlines on the steady clock, the waits of one timer object, and
-// the timers of the system clock, which looks once a second whether it was set.
+// the timers of the system clock, which is checked once a second because it may be set.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,17 @@
 
 #include "base/use_check.hpp"
 
-// A timer, as the loop sees it.
+// The state of a timer that the loop knows.
 namespace beck::detail {
 
 class io_loop;
 class timer_operation;
 
-/// A timer's part on the runner's side: the waits that are in flight.
+/// The part of a timer that the runner uses: the waits that are in flight.
 struct timer_state {
   timer_state(io_loop& where, any_io_executor how, clock_kind which) noexcept
       : executor(std::move(how)), clock(which) {
-    // A store of its own: fused with its neighbour it would delay the loads that come next.
+    // A separate store: combined with its neighbour, it would delay the loads that come next.
     __atomic_store_n(&loop, &where, __ATOMIC_RELAXED);
   }
 
@@ -34,14 +34,14 @@ struct timer_state {
   clock_kind clock;
   timer_operation* first = nullptr;  ///< oldest
   timer_operation* last = nullptr;
-  loop_command release_order{};  ///< carries the end of its object to the runner
+  loop_command release_order{};  ///< tells the runner that the object is destroyed
   use_mark used{};
 };
 
-// Points in time that something waits for: a four-ary heap in user space, so that no timer costs a
-// system call and only the earliest deadline reaches the kernel, as the time-out of the loop's
-// wait. What was added since the last look is not in order yet, so that what is armed and disarmed
-// within one turn costs neither a comparison nor a walk.
+// Deadlines: a four-ary heap in user space, so that no timer costs a system call and only the
+// earliest deadline reaches the kernel, as the time-out of the loop's wait. Entries that were added
+// since the heap was last read are not sorted yet, so a timer that is armed and disarmed within one
+// iteration costs no comparison and no walk through the heap.
 
 /// Thread: the runner.
 class timer_queue {
@@ -49,11 +49,13 @@ class timer_queue {
   static constexpr std::int64_t never = INT64_MAX;
 
   bool empty() const noexcept { return size_ == 0; }
+  /// Returns the earliest deadline; `never` if the queue is empty.
   std::int64_t earliest() noexcept;
-  /// The next add() needs memory.
+  /// Returns whether the next add() must allocate memory.
   bool is_full() const noexcept { return size_ == capacity_; }
 
-  /// Requires that it is not armed. False if there is no memory; nothing has changed then.
+  /// Adds `entry`. Requires that it is not armed. Returns false, and changes nothing, if there is
+  /// no memory.
   bool add(timer_entry& entry) noexcept {
     if (size_ == capacity_) [[unlikely]]
       return add_growing(entry);
@@ -61,22 +63,22 @@ class timer_queue {
     entry.place = size_++;
     return true;
   }
-  /// Requires that it is armed.
+  /// Removes `entry`. Requires that it is armed.
   void remove(timer_entry& entry) noexcept {
     const std::uint32_t at = entry.place;
     BECK_ASSERT(at < size_ && nodes_[at].entry == &entry, "a timer is not where it was put");
     entry.place = timer_entry::unarmed;
     if (at >= heap_size_ && at + 1 == size_) {
-      --size_;  // the last that was added
+      --size_;  // the entry that was added last
     } else {
       remove_at(at);
     }
   }
 
-  /// Takes the earliest entry if its time has come at `now`. Entries with equal deadlines come in
-  /// the order in which they were added.
+  /// Takes the earliest entry if its deadline is not after `now`; nullptr otherwise. Entries with
+  /// equal deadlines are taken in the order in which they were added.
   timer_entry* take_expired(std::int64_t now) noexcept;
-  /// Takes any entry, for shutting down.
+  /// Takes any entry, for shutting down; nullptr if the queue is empty.
   timer_entry* take_any() noexcept;
 
  private:
@@ -98,30 +100,31 @@ class timer_queue {
   void rise(std::uint32_t at, const node& n) noexcept;
   void sink(std::uint32_t at, const node& n) noexcept;
 
-  std::unique_ptr<node[]> nodes_;  // a heap, and behind it what was added since
+  std::unique_ptr<node[]> nodes_;  // the heap, then the entries that are not sorted yet
   std::uint32_t heap_size_ = 0;
   std::uint32_t size_ = 0;
   std::uint32_t capacity_ = 0;
   std::uint64_t sequence_ = 0;
 };
 
-// Waits for a date. The date may be set at any time and nothing tells a process, so the earliest
-// wait is looked at again within a second; a single entry of the loop's steady timers does that for
-// all of them.
+// Waits for a date. The system clock may be set at any time and no process is told, so the date is
+// checked again after at most a second; a single entry of the loop's steady timers does that for
+// all waits.
 
 class io_loop;
 
-/// Deadlines are dates, in nanoseconds since 1970. Thread: the runner of `loop`.
+/// Timers of the system clock: deadlines are nanoseconds since 1970. Thread: the runner of `loop`.
 class wall_timers {
  public:
-  /// How long a change of the date may go unnoticed.
+  /// The longest time for which a change of the date may go unnoticed.
   static constexpr std::int64_t look_ns_max = 1'000'000'000;
 
   explicit wall_timers(io_loop& loop) noexcept : loop_(loop), look_(*this) {}
 
-  /// Requires that it is not armed. False if there is no memory; nothing has changed then.
+  /// Adds `entry`. Requires that it is not armed. Returns false, and changes nothing, if there is
+  /// no memory.
   bool add(timer_entry& entry) noexcept;
-  /// Requires that it is armed.
+  /// Removes `entry`. Requires that it is armed.
   void remove(timer_entry& entry) noexcept;
 
  private:
@@ -130,8 +133,10 @@ class wall_timers {
     wall_timers& owner;
   };
 
+  /// Expires the waits that are due, and arms the next check of the date.
   static void look(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
-  /// `date` is now.
+  /// Arms the next check of the date; `date` is the present one. Returns false if there is no
+  /// memory.
   bool arm_look(std::int64_t date) noexcept;
 
   io_loop& loop_;
