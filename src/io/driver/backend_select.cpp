@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// automatic means io_uring where a real ring works here and now, else epoll; the report says why.
+// The choice of a backend: automatic means io_uring if a real ring works on this machine now,
+// otherwise epoll; the report says why.
 #include "io/driver/driver.hpp"
 
 #include <cstdlib>

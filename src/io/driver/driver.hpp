@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The asynchronous half of a backend, and the choice of one. A driver knows operations and
-// descriptors, nothing of sockets, files or coroutines; it never runs user code, and no driver sees
-// another one.
+// The asynchronous half of a backend, and the choice of a backend. A driver handles operations and
+// descriptors and knows nothing of sockets, files or coroutines. It never runs user code, and
+// drivers do not know one another.
 #pragma once
 
 #include <cstdint>
@@ -19,78 +19,82 @@ struct io_vector;
 struct descriptor;
 class virtual_threads;
 
-/// How a turn of the driver may wait.
+/// How driver::poll() may wait.
 enum class poll_mode : std::uint8_t {
-  busy,   ///< work is queued: enter the kernel only if there is a reason
-  drain,  ///< nothing is queued, do not wait: find everything that is ready now
+  busy,   ///< entries are queued: enter the kernel only if there is a reason
+  drain,  ///< do not wait, and find everything that is ready now
   wait,   ///< nothing is queued: wait for the first event or the deadline
 };
 
-/// Thread: the runner, or whoever holds the idle runner's slot. Nothing throws: what cannot be done
-/// becomes the result of an operation.
+/// Thread: the runner, or the thread that holds the slot of an idle loop. Functions do not throw: a
+/// failure becomes the result of an operation.
 class driver {
  public:
   virtual ~driver() = default;
 
-  /// A descriptor was opened: sets what is assumed about its readiness.
+  /// Takes a descriptor that was opened: sets its assumed readiness.
   virtual void attach(descriptor& d) noexcept = 0;
 
-  /// Takes everything of `d` back from the kernel, as far as it gives it back at once; parked,
-  /// listed and kernel operations of `d` are finished with ECANCELED (or their result). True if
-  /// close(2) may follow now; else the driver calls io_loop::close_if_idle(d) when the last one
-  /// has come back.
+  /// Takes all operations of `d` back from the kernel, as far as it returns them at once; parked,
+  /// listed and kernel operations of `d` are finished with ECANCELED (or their result). Returns
+  /// true if close(2) may follow now. Otherwise the driver calls driver_host::close_if_idle(d) when
+  /// the last operation has come back.
   virtual bool detach(descriptor& d) noexcept = 0;
 
-  /// The head of a direction could not or may not be attempted now: lists it, parks it, or queues
-  /// an attempt. Does no I/O.
+  /// Takes the current operation of a direction, which could not or may not be attempted now: lists
+  /// it, parks it, or queues an attempt. Does no I/O.
   virtual void submit(io_op& op) noexcept = 0;
 
-  /// Ends an operation that was submitted with ECANCELED, now or, where it is in the kernel, when
-  /// the kernel says so. A result that is already there wins.
+  /// Cancels an operation that was submitted: finishes it with ECANCELED now or, if it is in the
+  /// kernel, when the kernel has ended it. If its result is already there, it is delivered instead.
   virtual void cancel(io_op& op) noexcept = 0;
 
-  /// Whether calls on files need no thread.
+  /// Returns whether the driver makes calls on files itself, so that they need no thread.
   virtual bool makes_file_calls() const noexcept { return false; }
-  /// Whether events of a watched TCP socket say exactly when urgent data has come.
+  /// Returns whether the events of a watched TCP socket say exactly when urgent data has arrived.
   virtual bool tells_urgent_data() const noexcept { return true; }
 
-  /// Has the kernel keep hold of memory that file operations name by numbers, from 1 on; the table
-  /// stays until unregister_buffers(). -errno: numbers have no meaning.
+  /// Registers memory with the kernel, which file operations name by numbers from 1; the table must
+  /// stay until unregister_buffers(). Returns -errno if this failed: the numbers then have no
+  /// meaning.
   virtual int register_buffers(const io_vector*, unsigned) noexcept {
     return -error::operation_not_supported;
   }
-  /// Requires that no operation uses one.
+  /// Ends the registration of memory. Requires that no operation uses it.
   virtual void unregister_buffers() noexcept {}
 
-  /// Takes a listed operation out of its list; false: it stays there, and its flag ends it.
+  /// Takes a listed operation out of its list. Returns false if it was not found in one: then it
+  /// stays listed, and is ended by its flag when its list is taken.
   virtual bool unlist(io_op& op) noexcept = 0;
 
-  /// One visit to the kernel: hands over what is prepared, collects what has happened. `deadline`
-  /// (steady clock, nanoseconds; INT64_MAX: none) bounds waiting.
+  /// Polls the kernel once: submits the prepared entries and collects the events and completions. A
+  /// wait ends at `deadline` (steady clock, nanoseconds; INT64_MAX: none).
   virtual void poll(poll_mode mode, std::int64_t deadline) noexcept = 0;
 
-  /// Asks the kernel to end whatever it has, for shutting down.
+  /// Requests the cancellation of all operations in the kernel, for shutting down.
   virtual void cancel_everything() noexcept = 0;
 
-  /// This process is a child of fork: what the kernel has is the parent's. Ends what is listed with
-  /// ECANCELED; from now on nothing is in flight, and only attach() and detach() are called, which
-  /// do nothing.
+  /// Adapts to a child of fork, where the operations in the kernel are the parent's: finishes the
+  /// listed ones with ECANCELED. Afterwards nothing is in flight, and only attach() and detach()
+  /// are called, which do nothing in the kernel.
   virtual void after_fork_in_child() noexcept {}
-  /// The same, but nothing of the driver may be in order: closes what it has open, and does nothing
-  /// else. It is never destroyed.
+  /// Closes the descriptors of the driver, and does nothing else, in a child of fork whose copy of
+  /// the driver may be half changed. The driver is never destroyed afterwards.
   virtual void close_handles() noexcept {}
 
-  /// The descriptor that another thread writes eight bytes to, to end a wait; -1 if there are no
-  /// other threads (simulation).
+  /// Returns the descriptor that another thread writes eight bytes to, to end a wait; -1 if there
+  /// are no other threads (simulation).
   virtual int wake_handle() const noexcept = 0;
 
-  /// The threads of a shared loop, if the driver plays them; nullptr: they are real.
+  /// Returns the threads of a shared loop, if the driver simulates them; nullptr if they are real.
   virtual virtual_threads* threads() noexcept { return nullptr; }
 
-  /// Who makes calls that block, if the driver plays that; nullptr: threads, which are the loop's.
+  /// Returns the object that makes blocking calls, if the driver simulates them; nullptr if the
+  /// loop's threads make them.
   virtual blocking_jobs* jobs() noexcept { return nullptr; }
 
-  /// What the kernel has, operations and watched descriptors: quiescent at 0.
+  /// Returns the number of operations and watched descriptors that the kernel holds; the driver is
+  /// quiescent at 0.
   virtual unsigned in_flight() const noexcept = 0;
 
   virtual backend kind() const noexcept = 0;
@@ -98,13 +102,13 @@ class driver {
   virtual void add_stats(context_stats& stats) const noexcept = 0;
 };
 
-// Choosing a driver: the only place that knows all of them.
+// The choice of a driver: the only place that knows all drivers.
 
 class io_loop;
 
 struct backend_selection {
-  /// Makes what `how` (or, for automatic, BECK_BACKEND) asks for. Throws io_error with the reason
-  /// when a backend that was asked for by name is refused.
+  /// Makes the driver and the system that `how` requests (or, for automatic, BECK_BACKEND). Throws
+  /// io_error with the reason if a backend that was requested by name is refused.
   static void open(io_loop& loop, const io_context::options& how, std::unique_ptr<system>& sys,
                    std::unique_ptr<driver>& drv);
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a driver sees of the loop that owns it: what happens to its operations, the descriptors that
-// they belong to, and the few things of the loop that a visit to the kernel has to look at.
+// The interface of a loop to its driver: the driver reports the outcome of operations, finds their
+// descriptors, and uses the few parts of the loop that a poll needs.
 #pragma once
 
 #include <cstddef>
@@ -23,44 +23,50 @@ template <class Parts>
 class basic_mailbox;
 using mailbox = basic_mailbox<mailbox_parts>;
 
-/// Thread: the runner. Nothing here runs user code, except that of a custom executor's post().
+/// Thread: the runner. No function runs user code, except for a custom executor's post().
 class driver_host {
  public:
   driver_host(const driver_host&) = delete;
   driver_host& operator=(const driver_host&) = delete;
 
-  // --- what becomes of operations
-  /// Queues the completion of `op` with this result, and starts the next of its direction.
+  // --- the outcome of operations
+  /// Queues the completion of `op` with this result, and starts the next operation of its
+  /// direction.
   virtual void finish(io_op& op, int result) noexcept = 0;
   /// Queues an attempt of `op`.
   virtual void queue_attempt(io_op& op) noexcept = 0;
-  /// Queues an attempt of a read that was listed, although nothing says that it will find data.
+  /// Queues an attempt of a read that was listed, although no event says that it will find data.
   virtual void queue_late_attempt(io_op& op) noexcept = 0;
-  /// Lists a read of a shared loop for such an attempt, or queues one. False: only an event helps.
+  /// Lists a read of a shared loop for a late attempt, or queues one. Returns false if only an
+  /// event can help the read.
   virtual bool list_late_attempt(io_op& op) noexcept = 0;
-  /// Goes on with a call on a file whose result is `result`, or finishes it.
+  /// Continues a call on a file with the result of its last step, or finishes it.
   virtual void take_file_result(file_operation& op, std::ptrdiff_t result) noexcept = 0;
-  /// Has a thread make the call of `op`: loop_jobs::run(). Ends that: loop_jobs::cancel().
+  /// Makes the call of `op` on a thread: loop_jobs::run().
   virtual void run_blocking(io_op& op) noexcept = 0;
+  /// Cancels the call of `op` on a thread: loop_jobs::cancel().
   virtual void cancel_blocking(io_op& op) noexcept = 0;
-  /// An operation of `d` has come back, perhaps the last that its close waits for.
+  /// Closes `d` if it is closing and the kernel holds nothing of it. Called when the kernel has
+  /// returned an operation or the poll of `d`.
   virtual void close_if_idle(descriptor& d) noexcept = 0;
 
-  // --- around a visit to the kernel
+  // --- around a poll of the kernel
   virtual mailbox& mail() noexcept = 0;
-  /// Let other threads of a shared loop in while the driver does not touch it.
+  /// Unlocks a shared loop for the duration of a system call, in which the driver does not touch
+  /// the loop.
   virtual void pause_lock() noexcept = 0;
+  /// Locks it again.
   virtual void resume_lock() noexcept = 0;
-  /// Whether entries wait in the run queue.
+  /// Returns whether entries wait in the run queue.
   bool has_queued() const noexcept { return !queue_.empty(); }
 
-  // --- what there is
+  // --- parts of the loop
   descriptor& descriptor_at(std::uint32_t index) noexcept { return descriptors_.at(index); }
   system& sys() noexcept { return *system_; }
   context_stats& counters() noexcept { return counters_; }
   const readiness_rules& rules() const noexcept { return rules_; }
   bool is_shared() const noexcept { return is_shared_; }
-  /// Whether this process forked off the one that made the loop.
+  /// Returns whether this process is a child of fork of the process that made the loop.
   bool is_forked_copy() const noexcept { return forks_ != known_fork_count(); }
 
  protected:
@@ -77,7 +83,7 @@ class driver_host {
   descriptor_table descriptors_;
 };
 
-/// The lock of a descriptor of a shared loop; of an exclusive one nothing.
+/// Holds the lock of a descriptor of a shared loop; does nothing on an exclusive loop.
 class descriptor_lock {
  public:
   descriptor_lock(const driver_host& host, descriptor& d) noexcept
@@ -90,7 +96,8 @@ class descriptor_lock {
   descriptor_lock(const descriptor_lock&) = delete;
   descriptor_lock& operator=(const descriptor_lock&) = delete;
 
-  /// Waits for the lock; not in a child of fork, which has one thread: the owner is in the parent.
+  /// Takes the lock. Does not wait in a child of fork: it has only one thread, and the holder
+  /// exists in the parent only.
   static void acquire(const driver_host& host, descriptor& d) noexcept {
     while (!d.lock.try_lock()) {
       if (host.is_forked_copy()) return;

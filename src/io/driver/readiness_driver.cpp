@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Parking, listing and waking by readiness, which the kernel or the simulated network reports. The
-// rules of io/op/readiness.hpp decide which of them an operation gets.
+// rules of io/op/readiness.hpp decide which of these happens to an operation.
 #include "io/driver/readiness_driver.hpp"
 
 #include <cerrno>
@@ -13,7 +13,7 @@
 namespace beck::detail {
 
 void readiness_driver::attach(descriptor& d) noexcept {
-  // The first attempt costs nothing extra: the descriptor is not watched yet.
+  // The first attempt costs no additional call: the descriptor is not watched yet.
   note_ready(d.queue[direction_in]);
   note_ready(d.queue[direction_out]);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The half that drivers share whose kernel reports readiness: operations are parked until an event
-// wakes them, or listed and attempted one turn later (lazy speculation).
+// The common part of the drivers whose kernel reports readiness: operations are parked until an
+// event wakes them, or listed and attempted one poll later (lazy speculation).
 #pragma once
 
 #include "io/driver/driver.hpp"
@@ -23,27 +23,27 @@ class readiness_driver : public driver {
  protected:
   explicit readiness_driver(driver_host& host) noexcept : host_(host) {}
 
-  /// Has events of `d` reported from now on, at the latest. False: that is impossible, and `op`,
-  /// which was to be parked, has been finished or queued.
+  /// Makes the kernel report events of `d`, if it does not yet. Returns false if that is
+  /// impossible; `op`, which was to be parked, has then been finished or queued.
   virtual bool watch(descriptor& d, io_op& op) noexcept = 0;
-  /// The number of operations that only an event can wake has changed.
+  /// Adds `change` to the number of operations that only an event can wake.
   virtual void count_parked(int /*change*/) noexcept {}
 
-  /// The first thing of a turn: queues late attempts of what was listed one turn ago; of everything
-  /// that is listed if nothing else is going to happen.
+  /// Begins a poll: queues late attempts of the operations that were listed before the last poll;
+  /// in poll_mode::drain, of all that are listed.
   void begin_poll(poll_mode mode) noexcept;
   bool has_due() const noexcept { return !due_.empty(); }
   bool has_listed() const noexcept { return !due_.empty() || !fresh_.empty(); }
-  /// Queues late attempts of what begin_poll() has left for the next turn.
+  /// Queues late attempts of the operations that begin_poll() has left for the next poll.
   void attempt_due() noexcept;
-  /// The kernel has reported events of `d`.
+  /// Takes events of `d` that the kernel has reported.
   void note(descriptor& d, unsigned events) noexcept;
 
   driver_host& host_;
 
  private:
-  lazy_list due_;    // attempted in this turn
-  lazy_list fresh_;  // attempted in the next one
+  lazy_list due_;    // attempted in the next poll
+  lazy_list fresh_;  // attempted in the poll after that
 };
 
 }  // namespace beck::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// epoll(7). Events are collected into readiness bits and queued attempts before any user code runs,
-// so an event can never meet a descriptor that was reused after it; the generation guards what a
+// epoll(7). Events become readiness bits and queued attempts before any user code runs, so an event
+// never meets a descriptor that was reused after the event. The generation identifies events that a
 // duplicated descriptor might still report.
 #include "io/epoll/epoll_driver.hpp"
 
@@ -28,8 +28,8 @@ std::uint64_t token_of(const descriptor& d) noexcept {
   return std::uint64_t{d.generation} << 32 | d.index;
 }
 
-/// What a failed wait has given. All but a signal ends the program: a loop that cannot wait would
-/// come back at once, for ever.
+/// Returns the number of events of a wait that failed: 0. Every error but a signal ends the
+/// program: a loop that cannot wait would poll again at once, for ever.
 int no_events(const char* call, int error) noexcept {
   if (error != EINTR) end_without_call(call, error);
   return 0;
@@ -79,7 +79,8 @@ bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
   event.data.u64 = token_of(d);
   if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, d.fd, &event) < 0) {
     const int error = errno;
-    // EPERM: it has no readiness (/dev/null), so what the budget has put off may go on.
+    // EPERM: the descriptor has no readiness (/dev/null), so an operation that the budget has put
+    // off is attempted.
     if (error == EPERM && d.queue[direction_of(op.kind)].ready != readiness::no) {
       host_.queue_attempt(op);
     } else {
@@ -91,7 +92,7 @@ bool epoll_driver::watch(descriptor& d, io_op& op) noexcept {
   return true;
 }
 
-/// Relaxed: it only says how soon the next visit should be.
+/// Relaxed: the count only determines how soon the next poll enters the kernel.
 void epoll_driver::count_parked(int change) noexcept {
   if (host_.is_shared()) [[unlikely]] {
     parked_.fetch_add(change, std::memory_order_relaxed);
@@ -104,11 +105,11 @@ void epoll_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
   begin_poll(mode);
   if (mode != poll_mode::drain && host_.has_queued()) mode = poll_mode::busy;
 
-  if (mode == poll_mode::busy) {  // there is no flag to look at: ask now and then
+  if (mode == poll_mode::busy) {  // no flag says that there are events: ask now and then
     const std::int64_t now = host_.sys().now();
     const std::int64_t busy_ns = host_.is_shared() ? shared_poll_ns : busy_visit_ns;
-    // While nothing waits for an event, speculation finds the data, and edges coalesce until they
-    // are asked for.
+    // While no operation waits for an event, late attempts find the data, and edges coalesce until
+    // the kernel is polled.
     const bool idle = parked_.load(std::memory_order_relaxed) == 0;
     if (now - last_poll_ < (idle ? idle_poll_ns : busy_ns)) return;
     last_poll_ = now;
@@ -158,7 +159,7 @@ void epoll_driver::collect(int timeout, std::int64_t deadline) noexcept {
     const int count = wait_for_events(wait);
     host_.resume_lock();
     if (count == 0)
-      return;  // a time-out, or EINTR (S9): the loop's next turn recomputes the deadline
+      return;  // a time-out, or EINTR (S9): the loop's next iteration recomputes the deadline
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = events_[static_cast<std::size_t>(i)];
       if (event.data.u64 == wake_token) continue;

@@ -18,8 +18,8 @@ class driver_host;
 
 class epoll_driver final : public readiness_driver {
  public:
-  /// `refused`: why there is no better driver, for the report; empty if this one was asked for.
-  /// Throws io_error if the kernel refuses.
+  /// `refused` is the reason for the lack of a better driver, for the report; empty if epoll was
+  /// requested. Throws io_error if the kernel refuses.
   epoll_driver(driver_host& host, const std::string& refused);
   ~epoll_driver() override;
 
@@ -32,20 +32,23 @@ class epoll_driver final : public readiness_driver {
   void add_stats(context_stats&) const noexcept override {}
 
  private:
-  /// Visits to the kernel while work is queued: not more often than this.
+  /// The shortest time between two calls of epoll_wait while entries are queued.
   static constexpr std::int64_t busy_visit_ns = 100'000;
-  /// The same of a shared loop: what other processors' sockets have to say is dear.
+  /// The shortest time on a shared loop, where collecting events of other processors' sockets is
+  /// expensive.
   static constexpr std::int64_t shared_poll_ns = 200'000;
-  /// The same while no operation is parked: only speculated reads are outstanding.
+  /// The shortest time while no operation is parked: only reads with late attempts are outstanding.
   static constexpr std::int64_t idle_poll_ns = 1'000'000;
   static constexpr std::size_t events_first = 256;
   static constexpr std::size_t events_max = 16384;
 
   bool watch(descriptor& d, io_op& op) noexcept override;
   void count_parked(int change) noexcept override;
-  /// timeout 0: what is there now; else waits until the deadline.
+  /// Collects the events that are there now if `timeout` is 0; otherwise waits for events until the
+  /// deadline.
   void collect(int timeout, std::int64_t deadline) noexcept;
-  /// How many events there are; 0 also after a signal.
+  /// Calls epoll_pwait2(2), or epoll_wait(2) where that does not exist. Returns the number of
+  /// events; 0 also after a signal.
   int wait_for_events(const timespec* limit) noexcept;
 
   std::string report_;

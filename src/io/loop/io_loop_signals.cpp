@@ -17,8 +17,8 @@ void signal_state::signalled(const signal_info& info) noexcept {
 
 void signal_state::look(void* self) noexcept {
   auto& set = *static_cast<signal_state*>(self);
-  set.notified.exchange(false,
-                        std::memory_order_acq_rel);  // before the inbox is read: see signalled()
+  // Before the inbox is read, so that a signal put in later sends another notification.
+  set.notified.exchange(false, std::memory_order_acq_rel);
   if (set.dumps_to >= 0) [[unlikely]]
     return set.dump();
   set.deliver();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// One system call a function, errno turned into a result. Nothing is retried and nothing is decided
-// here: that is the ring's, so that it can be tested against a kernel that refuses.
+// The system calls of a ring, one per function, which turn errno into a result. Nothing is retried
+// and nothing is decided here: the ring does that, so that it can be tested against a kernel that
+// refuses.
 #include "io/uring/ring_kernel.hpp"
 
 #include <sys/mman.h>
@@ -40,7 +41,8 @@ void* posix_ring_kernel::map(int fd, std::size_t bytes, std::uint64_t offset) {
   void* const address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
                                fd, static_cast<off_t>(offset));
   if (address == MAP_FAILED) return nullptr;
-  // A child that inherited the queues could corrupt its parent's: it must not see them at all.
+  // A child of fork that inherited the queues could corrupt those of its parent, so they are not
+  // mapped in the child.
   if (::madvise(address, bytes, MADV_DONTFORK) != 0) {
     ::munmap(address, bytes);
     return nullptr;
@@ -50,7 +52,7 @@ void* posix_ring_kernel::map(int fd, std::size_t bytes, std::uint64_t offset) {
 
 void posix_ring_kernel::unmap(void* address, std::size_t bytes) { ::munmap(address, bytes); }
 
-// EINTR is not retried: Linux has freed the number by then (close(2)).
+// EINTR is not retried: Linux has already freed the number by then (close(2)).
 void posix_ring_kernel::close(int fd) { ::close(fd); }
 
 std::int64_t posix_ring_kernel::now_ns() {
@@ -60,7 +62,8 @@ std::int64_t posix_ring_kernel::now_ns() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// Every process of the first time namespace sees the same link; without it nothing is known.
+// Returns false only if the link /proc/self/ns/time is known to be that of the first time
+// namespace; without the link the namespace is unknown.
 bool posix_ring_kernel::shifts_clock() {
   constexpr std::string_view unshifted = "time:[4026531834]";  // TIME_NS_INIT_INO
   char link[64];

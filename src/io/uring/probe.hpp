@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Whether a ring of this kernel is usable, found by making one and trying it; and the words for
-// each reason why it is not.
+// The probe that finds out whether this kernel's io_uring is usable by making a ring and trying it,
+// and the texts for the reasons why it is not.
 #pragma once
 
 #include <bitset>
@@ -9,12 +9,12 @@
 
 #include "io/uring/ring.hpp"
 
-// Words for the ways in which a machine refuses a ring (U13). An operator who reads them should
-// know which knob to turn without a search engine; the facts come first so that the wording can be
-// tested without the machine.
+// The texts for a refused ring (U13). They tell an operator which setting to change without a
+// search. The facts are passed in, so the texts can be tested on any machine.
 namespace beck::uring {
 
-/// What an operator can change about a refusal. -1, and 0 for a limit: not known.
+/// The settings that can cause a refusal. -1, and 0 for a limit, mean that the setting is not
+/// known.
 struct refusal_facts {
   int io_uring_disabled = -1;          ///< kernel.io_uring_disabled, Linux 6.6
   std::uint64_t locked_bytes_max = 0;  ///< RLIMIT_MEMLOCK
@@ -24,30 +24,30 @@ struct refusal_facts {
 /// Reads the facts of this process and machine.
 refusal_facts read_refusal_facts();
 
-/// A line such as "io_uring_setup: EPERM (kernel.io_uring_disabled = 2)".
+/// Returns a line such as "io_uring_setup: EPERM (kernel.io_uring_disabled = 2)".
 std::string describe_refusal(const char* call, int error, const refusal_facts& facts);
 
-// Finds out what io_uring the running kernel gives us, by doing: sets a ring up with the flags we
-// want, then with fewer, lets a no-op, a multishot poll and a cancel complete on it, and asks which
-// operations exist. Versions are never compared: distributions carry features back, and containers
-// take them away (U13).
+// The probe sets a ring up with the flags that beck wants, then with fewer, completes a no-op, a
+// multishot poll and a cancel on it, and asks which operations exist. Versions are never compared:
+// distributions port features back, and containers take them away (U13).
 
 /// The outcome of `open_probed`.
 struct probe_result {
   bool opened = false;
-  int error = 0;  ///< the errno behind a refusal; 0 when opened, or when nothing failed but
-                  ///< something is missing
-  std::bitset<256> opcodes;  ///< IORING_OP_* numbers the kernel supports
-  std::string text;  ///< one line for people: what was opened and what had to be given up, or why
-                     ///< nothing was
+  /// The errno of a refusal; 0 when opened, or when no call failed but a feature is missing.
+  int error = 0;
+  std::bitset<256> opcodes;  ///< IORING_OP_* numbers that the kernel supports
+  /// One line for people: the ring that was opened and the features that were given up, or the
+  /// reason for the refusal.
+  std::string text;
 };
 
-/// Opens `target` with `wanted`, or with less: flags that only make it faster are dropped one by
-/// one, and a queue that does not fit the memory limit is made smaller. Never drops
+/// Opens `target` with the options `wanted`, or with less: flags that only make it faster are
+/// dropped one by one, and queues that do not fit the memory limit are made smaller. Never drops
 /// IORING_SETUP_COOP_TASKRUN: a plain ring is slower than epoll. On success `target` is open and
-/// idle, and is told points in time where the kernel takes them and means the clock that this
-/// process sees (not in a time namespace). Requires: `target` is closed.
-/// Blocks at most `probe_patience_ns` for a kernel that takes entries and never completes them.
+/// idle. It uses absolute deadlines if the kernel takes them and means the clock that this process
+/// sees (not in a time namespace). Requires: `target` is closed.
+/// Blocks for at most `probe_patience_ns` if the kernel takes entries and never completes them.
 /// Thread: the one that may use the ring.
 probe_result open_probed(ring& target, ring_kernel& kernel, const ring_options& wanted);
 

@@ -2,8 +2,8 @@
 //
 // One io_uring: its two queues in shared memory, and the one call that submits and waits. It knows
 // nothing of operations, descriptors or buffers; the driver writes the entries and reads the
-// completions. What the kernel may answer to a submission (failure classes U1 to U6) is decided
-// here, once, and told in four words.
+// completions. The kernel's possible answers to a submission (failure classes U1 to U6) are handled
+// here, once, and reported as one of four states.
 #pragma once
 
 #include <atomic>
@@ -15,14 +15,15 @@
 
 namespace beck::uring {
 
-/// Submits even past a bad entry, bounds the queues instead of failing, lets completions wait for
-/// the thread to enter the kernel by itself and says so in the flags. Without COOP_TASKRUN a
-/// completion raised on another CPU interrupts the thread, which costs more than epoll does.
+/// The flags of a ring whose thread may change. The ring submits even past a bad entry, bounds the
+/// sizes of the queues instead of failing, lets completions wait until the thread enters the kernel
+/// by itself, and reports them in its flags. Without COOP_TASKRUN a completion raised on another
+/// CPU interrupts the thread, which costs more than epoll does.
 inline constexpr unsigned exclusive_ring_flags =
     IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_CQSIZE |
     IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CLAMP | setup_no_sqarray;
 
-/// Only for a ring whose thread is known from its creation to its destruction.
+/// The flags of a ring whose thread is the same one from its creation to its destruction.
 inline constexpr unsigned owned_thread_ring_flags =
     (exclusive_ring_flags & ~unsigned{IORING_SETUP_COOP_TASKRUN}) | IORING_SETUP_SINGLE_ISSUER |
     IORING_SETUP_DEFER_TASKRUN;
@@ -33,10 +34,10 @@ struct ring_options {
   unsigned flags = exclusive_ring_flags;
 };
 
-/// Counters of one ring; only ever grow.
+/// Counters of one ring. They only grow.
 struct ring_stats {
   std::uint64_t enters = 0;       ///< calls of io_uring_enter
-  std::uint64_t submitted = 0;    ///< entries the kernel has taken
+  std::uint64_t submitted = 0;    ///< entries that the kernel has taken
   std::uint64_t completions = 0;  ///< completions handed to the driver
   std::uint64_t refused = 0;      ///< U2: EAGAIN, ENOMEM, ENOBUFS, or nothing taken
   std::uint64_t busy = 0;         ///< U3: EBUSY
@@ -46,15 +47,19 @@ struct ring_stats {
 };
 
 enum class submit_status : std::uint8_t {
-  done,  ///< all entries are the kernel's. The wait is over, for whatever reason: look at the queue
-  refused,  ///< U2: entries are left and stay the ring's. Reap, back off, submit again
-  busy,     ///< U3: entries are left; nothing is taken before completions are reaped
-  failed,   ///< this ring can no longer be used; `error` says why
+  /// The kernel has taken all entries. The wait has ended, for any reason: check the queue.
+  done,
+  /// U2: entries are left in the ring. Reap, back off, submit again.
+  refused,
+  /// U3: entries are left in the ring; the kernel takes none before completions are reaped.
+  busy,
+  /// The ring can no longer be used; `error` is the reason.
+  failed,
 };
 
 struct submit_result {
   submit_status status;
-  int error;  ///< the errno behind `refused`, `busy` and `failed`; else 0
+  int error;  ///< the errno of `refused`, `busy` and `failed`; otherwise 0
 };
 
 /// A submission and a completion queue shared with the kernel. Everything but `open`, `close` and
@@ -70,25 +75,26 @@ class ring {
   ring& operator=(const ring&) = delete;
   ~ring() { close(); }
 
-  /// Makes the ring. 0 or -errno of the set-up; -ENOMEM when a queue could not be mapped, -EPROTO
-  /// when the kernel describes queues that do not fit their own sizes. Requires: closed; `kernel`
-  /// outlives the ring.
+  /// Makes the ring. Returns 0 or -errno of the set-up; -ENOMEM if a queue could not be mapped,
+  /// -EPROTO if the kernel describes queues that do not fit their own sizes. Requires: closed;
+  /// `kernel` outlives the ring.
   int open(ring_kernel& kernel, const ring_options& options);
 
-  /// Gives the queues back. Operations still in flight go on: their memory is the kernel's until
-  /// they were reaped, so the driver cancels and reaps before it closes (U20).
+  /// Unmaps the queues and closes the ring. Operations in flight continue: their memory belongs to
+  /// the kernel until they are reaped, so the driver cancels and reaps before it closes the ring
+  /// (U20).
   void close() noexcept;
 
-  /// In a child of fork(2): closes the descriptor and forgets the queues, which are not mapped
-  /// here; something else may be where they were.
+  /// Closes the descriptor in a child of fork(2), and forgets the queues: they are not mapped in
+  /// the child, where other memory may have their addresses.
   void after_fork_in_child() noexcept;
 
-  /// Deadlines are handed to the kernel as points in time (one clock reading less in a wait). Set
-  /// by the probe when the kernel has been seen to understand it.
+  /// Sets whether deadlines are passed to the kernel as points in time, which saves one reading of
+  /// the clock per wait. Called by the probe when the kernel has shown that it understands them.
   void use_absolute_deadlines(bool on) noexcept { absolute_deadlines_ = on; }
 
-  /// The next free entry, zeroed, or null when the queue is full. It is submitted by the next
-  /// `submit`, so it must be filled by then; there is no way to take it back.
+  /// Returns the next free entry, zeroed, or null if the queue is full. The next `submit` submits
+  /// it, so it must be filled by then; it cannot be taken back.
   io_uring_sqe* get_entry() noexcept {
     if (sq_tail_ - sq_head_ == sq_entries_) {
       refresh_head();
@@ -100,35 +106,36 @@ class ring {
     return entry;
   }
 
-  /// U1: as `get_entry`, but a full queue is submitted first. Null only when the kernel took
+  /// U1: as `get_entry`, but submits a full queue first. Returns null only if the kernel took
   /// nothing: the caller parks its operation and tries again after it has reaped.
   io_uring_sqe* get_entry_or_flush() noexcept;
 
-  /// Entries written and not yet taken by the kernel.
+  /// Returns the number of entries that are written and not yet taken by the kernel.
   unsigned prepared() noexcept {
     refresh_head();
     return sq_tail_ - sq_head_;
   }
 
-  /// Submits what is prepared and waits until `wait_for` completions are in the queue, those not
-  /// yet reaped included, or until `deadline_ns` on CLOCK_MONOTONIC. One system call, unless the
-  /// kernel takes a part (U6) or a signal cuts the wait short (U4: at most `interrupts_max` times);
-  /// none if nothing is prepared, wanted or overflown. `get_events` makes the kernel run pending
-  /// task work without a wait. The wait may also end early: the caller looks at the queue and at
-  /// its clock, and comes again. A deadline that has passed should come as `wait_for` 0: a wait for
-  /// no time sleeps some 30 us.
+  /// Submits the prepared entries and waits until `wait_for` completions are in the queue, those
+  /// not yet reaped included, or until `deadline_ns` on CLOCK_MONOTONIC. Makes one system call,
+  /// unless the kernel takes a part of the entries (U6) or a signal cuts the wait short (U4: at
+  /// most `interrupts_max` times); none if nothing is prepared, wanted or overflown. `get_events`
+  /// makes the kernel run pending task work without a wait. The wait may also end early: the caller
+  /// checks the queue and its clock, and calls again. For a deadline that has passed, pass
+  /// `wait_for` 0: a wait of no duration sleeps some 30 us.
   ///
-  /// The completion of a waiting operation is made by the thread that submitted it. There, one call
-  /// with `get_events` reaps what its own cancels have ended (400 of 400 on Linux 6.18; with
-  /// IORING_SETUP_DEFER_TASKRUN none without `get_events`). Another thread sees it when the first
-  /// one next meets the kernel: 20 us when it sleeps (its epoll_wait then fails with EINTR), 4 ms,
-  /// a timer tick, when it computes, up to 12 ms when it has ended. So a runner that took over
-  /// waits for the completions it needs and never counts on one call.
+  /// The completion of a waiting operation is made by the thread that submitted it. On that thread,
+  /// one call with `get_events` reaps the operations that its own cancels have ended (400 of 400 on
+  /// Linux 6.18; with IORING_SETUP_DEFER_TASKRUN none without `get_events`). Another thread sees
+  /// the completion when the submitting thread next enters the kernel: after 20 us if that thread
+  /// sleeps (its epoll_wait then fails with EINTR), 4 ms, a timer tick, if it computes, up to 12 ms
+  /// if it has ended. So a runner that took over a ring waits for the completions that it needs and
+  /// never counts on one call.
   submit_result submit(unsigned wait_for, std::int64_t deadline_ns, bool get_events) noexcept;
 
-  /// Calls `function(const io_uring_cqe&)` for the completions that are there now; returns how
-  /// many. An entry counts as reaped before its call, so a call that throws, submits or reaps
-  /// itself repeats and loses none.
+  /// Calls `function(const io_uring_cqe&)` for the completions that are there now. Returns their
+  /// number. A completion counts as reaped before its call, so a call that throws, submits or reaps
+  /// repeats none and loses none.
   template <class Function>
   unsigned for_each_completion(Function&& function) {
     // acquire: pairs with the kernel's release of the tail, after it wrote the entries.
@@ -146,14 +153,14 @@ class ring {
     return count;
   }
 
-  /// Completions that `for_each_completion` would see.
+  /// Returns the number of completions that `for_each_completion` would pass on.
   unsigned completions_ready() const noexcept {
     // acquire: as in for_each_completion.
     return std::atomic_ref(*cq_ktail_).load(std::memory_order_acquire) - cq_head_;
   }
 
-  /// The kernel has completions that only an enter brings into the queue: task work that waits for
-  /// the thread, or overflow. One load; the driver asks it every turn.
+  /// Returns whether the kernel has completions that only an enter brings into the queue: task work
+  /// that waits for the thread, or an overflow. Costs one load; the driver calls it in every poll.
   bool flagged() const noexcept {
     return (kernel_flags() & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW)) != 0;
   }
@@ -169,7 +176,7 @@ class ring {
   const ring_stats& stats() const noexcept { return stats_; }
   void reset_stats() noexcept { stats_ = {}; }
 
-  /// Signals that may cut one wait short before `submit` gives up waiting.
+  /// The number of signals that may cut one wait short before `submit` gives up waiting.
   static constexpr unsigned interrupts_max = 16;
 
  private:
@@ -207,7 +214,7 @@ class ring {
   io_uring_cqe* cqes_ = nullptr;
   unsigned cq_head_ = 0;
   unsigned cq_mask_ = 0;
-  unsigned sq_tail_ = 0;  // our own; published by submit
+  unsigned sq_tail_ = 0;  // the ring's own; published by submit
   unsigned sq_head_ = 0;  // the kernel's, as last read
   unsigned sq_mask_ = 0;
   unsigned sq_entries_ = 0;

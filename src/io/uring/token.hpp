@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a ring entry carries to recognise its completion: an operation's address, or a descriptor's
-// index and generation, told apart by the low bits.
+// The number by which a completion is recognised: an operation's address, or a descriptor's index
+// and generation, told apart by the low bits.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace beck::uring {
 using namespace detail;
 
 enum class token_kind : std::uint64_t {
-  operation = 0,  ///< the rest is the io_op's address, aligned to 8
+  operation = 0,  ///< the address of the io_op, aligned to 8
   poll = 1,       ///< index << 32 | generation << 3
   wake = 2,       ///< the poll of the wake descriptor
-  internal = 3,   ///< a cancel: its own result says nothing that its target's does not
-  marker = 4,     ///< what comes before it has completed within the visit that submitted it
+  internal = 3,   ///< a cancel: its target's result says all that its own does
+  marker = 4,     ///< completions before it were complete in the enter that submitted it
 };
 
 inline constexpr std::uint64_t kind_mask = 7;
