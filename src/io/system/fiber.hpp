@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// A stack of its own that a thread goes to and comes back from: the simulator plays the threads of
-// a shared context on a few of them. What the library and the language keep for each thread (the
-// runner, initiating calls, exceptions in flight) is kept for each fiber, so that what runs on it
-// cannot tell it from a thread. Sanitizers are told of every change.
+// A stack that a thread switches to and back from: the simulator plays the threads of a shared
+// context on several of them. The data that the library and the language keep for each thread (the
+// runner, initiating calls, exceptions in flight) is kept for each fiber, so code on a fiber cannot
+// tell it from a thread. Sanitizers are told of every switch.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace beck::detail {
 
-/// Thread: the one that took it.
+/// A fiber. Thread: the one that took it.
 class fiber {
  public:
   using function = void (*)(void* argument) noexcept;
@@ -23,24 +23,26 @@ class fiber {
   struct put_back {
     void operator()(fiber* used) const noexcept;
   };
-  /// Where it goes when it is let go of, which requires that it is over.
+  /// Owns a fiber, and returns it to the unused ones of the thread. Requires then that the fiber is
+  /// over.
   using handle = std::unique_ptr<fiber, put_back>;
 
-  /// One that this thread has used before, or a new one; over. Throws std::bad_alloc.
+  /// Returns an unused fiber of this thread, or a new one; it is over. Throws std::bad_alloc.
   static handle take();
 
-  /// The next resume() calls body(argument). Requires that it is over.
+  /// Makes the next resume() call body(argument). Requires that the fiber is over.
   void start(function body, void* argument) noexcept {
     body_ = body;
     argument_ = argument;
   }
+  /// Returns whether the fiber has no body to run.
   bool is_over() const noexcept { return body_ == nullptr; }
-  /// Goes on with it until it calls suspend() or is over. Fibers may resume others.
+  /// Runs the fiber until it calls suspend() or is over. A fiber may resume others.
   void resume() noexcept;
 
-  /// The one that the caller runs on; nullptr: on the thread's own stack.
+  /// Returns the fiber that the caller runs on; nullptr on the thread's own stack.
   static fiber* current() noexcept;
-  /// Back to whoever resumed the current one.
+  /// Returns to the caller of resume() of the current fiber.
   static void suspend() noexcept;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Messages: recvfrom(2), sendto(2), recvmsg(2), sendmsg(2), recvmmsg(2), sendmmsg(2). Descriptors
-// that come with one are close-on-exec from the start.
+// that arrive with a message are close-on-exec from the start.
 #include <cerrno>
 #include <cstddef>
 
@@ -37,12 +37,13 @@ std::ptrdiff_t retried(Call call) noexcept {
   }
 }
 
-/// One buffer and nothing beside it: the kernel has less to copy in for the older calls.
+/// Returns whether a message has one buffer and no control data: recvfrom(2) and sendto(2) then
+/// copy less into the kernel.
 bool is_simple(const message_header& message) noexcept {
   return message.part_count == 1 && message.control == nullptr;
 }
 
-/// A datagram; of a TCP stream MSG_TRUNC would drop bytes.
+/// Receives a datagram. Not for TCP streams, where MSG_TRUNC would drop bytes.
 std::ptrdiff_t receive_simple(int fd, message_header& message, int flags) noexcept {
   socklen_t name_bytes = message.address_bytes;
   const io_vector& part = *message.parts;

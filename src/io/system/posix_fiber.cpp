@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// getcontext(3), makecontext(3), swapcontext(3); mmap(2) for stacks that end at a page nobody may
-// touch.
+// Fibers by getcontext(3), makecontext(3) and swapcontext(3), with stacks of mmap(2) that end at an
+// inaccessible page.
 #include <cxxabi.h>
 
 #include <cstring>
@@ -18,7 +18,7 @@
 
 #include "io/system/fiber.hpp"
 
-// Weak: each is there in a build with its sanitizer.
+// Weak: each exists in a build with its sanitizer.
 extern "C" {
 [[gnu::weak]] void __sanitizer_start_switch_fiber(void** fake_stack_save, const void* bottom,
                                                   std::size_t size);
@@ -35,8 +35,8 @@ namespace {
 
 constexpr std::size_t guard_bytes = 64 * 1024;  // a multiple of every page size
 
-/// What C++ keeps for each thread about its exceptions (Itanium C++ ABI, 2.2.2): those that are
-/// being handled, and the number of those in flight.
+/// The data about exceptions that C++ keeps for each thread (Itanium C++ ABI, 2.2.2): those that
+/// are being handled, and the number of those in flight.
 struct exceptions_in_flight {
   void* caught = nullptr;
   unsigned uncaught = 0;
@@ -52,7 +52,7 @@ struct exceptions_in_flight {
 
 }  // namespace
 
-/// What belongs to a thread and is exchanged with every change of stacks.
+/// The library's data of a thread, which is exchanged at every switch of stacks.
 struct fiber_state {
   runner* running = nullptr;
   initiating_call* initiating = nullptr;
@@ -80,7 +80,7 @@ struct fiber::machine {
   void* memory;
   ucontext_t own{};
   ucontext_t resumer{};
-  fiber* resumed_on = nullptr;  // what current() was
+  fiber* resumed_on = nullptr;  // current() before resume()
   fiber_state state;
   exceptions_in_flight exceptions;
   // For AddressSanitizer.
@@ -176,7 +176,8 @@ void fiber::enter() noexcept {
 }
 
 namespace {
-/// Of this thread; stacks and what sanitizers know of them are dear to make.
+/// Returns the unused fibers of this thread. They are kept because stacks, and the data of
+/// sanitizers about them, are expensive to make.
 std::vector<std::unique_ptr<fiber>>& unused_fibers() {
   thread_local std::vector<std::unique_ptr<fiber>> unused;
   return unused;

@@ -17,8 +17,8 @@
 namespace beck::detail {
 namespace {
 
-/// Where the kernel does not say (statx(2) before Linux 6.1, or the file system): enough for all
-/// devices that are known.
+/// The alignment if the kernel does not report it (statx(2) before Linux 6.1, or the file system):
+/// enough for all known devices.
 constexpr std::uint32_t alignment_assumed = 4096;
 constexpr unsigned want_direct_alignment = 0x2000;  // STATX_DIOALIGN
 

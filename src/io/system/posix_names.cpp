@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// getaddrinfo(3) and getnameinfo(3): they read files, ask servers and wait for them.
+// Name lookups by getaddrinfo(3) and getnameinfo(3): they read files, ask servers and wait for
+// them.
 #include <cerrno>
 #include <new>
 
@@ -52,7 +53,7 @@ int posix_system::name_of(const void* address, std::size_t bytes, bool datagrams
   int eai = ::getnameinfo(name, size, names.host, sizeof names.host, names.service,
                           sizeof names.service, flags);
   if (eai == 0) return 0;
-  // A service whose name is too long, or cannot be asked for, still has its number.
+  // The name of the service is too long, or cannot be looked up: its number is the answer.
   eai = ::getnameinfo(name, size, names.host, sizeof names.host, names.service,
                       sizeof names.service, flags | NI_NUMERICSERV);
   return eai == 0 ? 0 : status_of(eai);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Pipes, and calls that raise SIGPIPE and cannot be told not to.
+// Pipes, and calls that always raise SIGPIPE.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -17,9 +17,9 @@
 #include "io/system/posix_retry.hpp"
 #include "io/system/posix_system.hpp"
 
-// pthread_sigmask(3), rt_sigtimedwait(2), rt_sigqueueinfo(2). The kernel sends SIGPIPE to the
-// thread that made the call, in the name of its process: that tells it from one that was sent to
-// the program, but for a kill(2) of the program's own.
+// Blocking of SIGPIPE by pthread_sigmask(3), rt_sigtimedwait(2), rt_sigqueueinfo(2). The kernel
+// sends SIGPIPE to the thread that made the call, in the name of its process: this distinguishes it
+// from a signal that was sent to the program, except for a kill(2) by the program itself.
 namespace beck::detail {
 namespace {
 constexpr std::size_t kernel_sigset_bytes = 8;
@@ -48,38 +48,40 @@ void pipe_signal_guard::take_back() const noexcept {
     return ::syscall(SYS_rt_sigtimedwait, &pipe_signal_, &info, &at_once, kernel_sigset_bytes);
   });
   if (taken == -EAGAIN) return;
-  // Refused: it would end the program without a word as soon as it is not blocked any more.
+  // The kernel has refused to take the signal: it would end the program without a message as soon
+  // as it is unblocked.
   if (taken < 0) end_without_call("rt_sigtimedwait", static_cast<int>(-taken));
   if (info.si_code != SI_USER || info.si_pid != ::getpid()) send_again(info);
 }
 
-/// To the thread or to the process. Where the thread takes it at once that is the same.
+/// Sends a signal that was taken by mistake again, to the thread or to the process. If the thread
+/// takes it at once, the two are the same.
 void pipe_signal_guard::send_again(siginfo_t& info) const noexcept {
   const pid_t self = ::getpid();
   const bool to_process = was_blocked_ && info.si_code != SI_TKILL;
   if (to_process && ::syscall(SYS_rt_sigqueueinfo, self, SIGPIPE, &info) == 0) return;
-  // Only the main thread may send in another's name to the process.
+  // Only the main thread may send to the process in another sender's name.
   if (::syscall(SYS_rt_tgsigqueueinfo, self, ::gettid(), SIGPIPE, &info) != 0) ::raise(SIGPIPE);
 }
 
-// System calls of pipes, terminals and other descriptors that are no sockets. The kernel's answer
-// to a write without readers is a signal that ends the program; a library must not change what the
-// program does with its signals, so each write asks for none (pwritev2(2), RWF_NOSIGNAL, Linux
-// 6.18), and where the kernel does not know that, each write keeps it back.
+// System calls of pipes, terminals and other descriptors that are not sockets. The kernel answers a
+// write without readers with a signal that ends the program. A library must not change what the
+// program does with its signals, so each write requests no signal (pwritev2(2), RWF_NOSIGNAL, Linux
+// 6.18) and, if the kernel does not know that flag, blocks it.
 
 namespace {
 
 /// RWF_NOSIGNAL, which headers before Linux 6.18 do not have.
 constexpr int no_signal = 0x100;
-/// Whether the kernel knows no_signal. Relaxed: whoever reads an old value learns it again.
+/// Whether the kernel knows no_signal. Relaxed: a thread that reads an old value finds out again.
 constinit std::atomic<bool> kernel_keeps_signal{true};
 
 const iovec* as_parts(const io_vector* parts) noexcept {
   return reinterpret_cast<const iovec*>(parts);
 }
 
-/// -EOPNOTSUPP: pwritev2(2) of a kernel that does not know the flag. The others: of a sandbox that
-/// does not know the call.
+/// Returns whether the call is unknown: -EOPNOTSUPP from a kernel whose pwritev2(2) does not know
+/// the flag, the others from a sandbox that does not know the call.
 bool is_unknown(std::ptrdiff_t result) noexcept {
   return result == -EOPNOTSUPP || result == -ENOSYS || result == -EPERM;
 }
@@ -150,7 +152,7 @@ std::ptrdiff_t posix_system::splice(int from, int to, std::size_t bytes, bool ow
   const auto call = [=] {
     return retried([=] { return ::splice(from, nullptr, to, nullptr, bytes, SPLICE_F_NONBLOCK); });
   };
-  // No kernel can be asked for no signal here.
+  // No kernel has a flag against the signal here.
   return own_reader ? call() : with_pipe_signal_kept_back(bytes, call);
 }
 

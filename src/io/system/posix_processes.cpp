@@ -28,7 +28,7 @@ namespace {
 constexpr int first_other = 3;               // behind the standard streams
 constexpr idtype_t by_handle = idtype_t(3);  // P_PIDFD, which is newer than some headers
 
-/// Takes the number apart from the standard streams; -errno.
+/// Moves the descriptor to a number behind the standard streams. Returns 0 or -errno.
 int raise_number(unique_fd& fd) noexcept {
   if (fd.get() >= first_other) return 0;
   const int higher = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, first_other);
@@ -37,7 +37,7 @@ int raise_number(unique_fd& fd) noexcept {
   return 0;
 }
 
-/// What posix_spawn(3) is told; its functions give errno values.
+/// The arguments of posix_spawn(3), whose functions return errno values.
 class plan {
  public:
   plan() noexcept {
@@ -81,7 +81,7 @@ int open_stream_pipe(stream_ends& ends, int number) noexcept {
   unique_fd& theirs = ends.theirs[number];
   ours.reset(both[input ? 1 : 0]);
   theirs.reset(both[input ? 0 : 1]);
-  // Only our end: programs expect streams that block.
+  // Only the parent's end is non-blocking: programs expect streams that block.
   if (::fcntl(ours.get(), F_SETFL, O_NONBLOCK | (input ? O_WRONLY : O_RDONLY)) < 0) return -errno;
   if (const int refused = raise_number(ours); refused < 0) return refused;
   return raise_number(theirs);
@@ -92,7 +92,8 @@ int plan_stream(plan& how, stream_ends& ends, const spawn_request& what, int num
   unique_fd& theirs = ends.theirs[number];
   switch (what.streams[number]) {
     case stream::inherited:
-      // A stream_descriptor has made ours close-on-exec; dup2 onto itself undoes that in the child.
+      // A stream_descriptor has made the parent's stream close-on-exec; dup2 onto itself undoes
+      // that in the child.
       if (const int flags = ::fcntl(number, F_GETFD); flags >= 0 && (flags & FD_CLOEXEC) != 0) {
         how.note(::posix_spawn_file_actions_adddup2(how.actions(), number, number));
       }
@@ -141,23 +142,23 @@ int wait_for(int handle, int options, siginfo_t& info) noexcept {
   }
 }
 
-/// A pidfd of a child of ours, or -errno.
+/// Returns a pidfd of a child of this process, or -errno.
 int handle_of_child(pid_t pid) noexcept {
   unique_fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   int error = handle ? 0 : -errno;
   siginfo_t info;
-  // -ECHILD: it has been collected already, by somebody else, and the number may be another's.
+  // -ECHILD: the child has been collected elsewhere, and the number may belong to another process.
   if (error == 0) error = wait_for(handle.get(), WNOHANG | WNOWAIT, info);
-  if (error == 0) error = raise_number(handle);  // the next child has 0, 1 and 2 of ours
+  if (error == 0) error = raise_number(handle);  // numbers 0 to 2 would be passed to the next child
   if (error == 0) return handle.release();
   if (error == -ESRCH) error = -ECHILD;
   if (error == -ECHILD) return error;
-  ::kill(pid, SIGKILL);  // nobody has collected it, so the number is still its own
+  ::kill(pid, SIGKILL);  // it has not been collected, so the number is still its own
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
   return error;
 }
 
-// --- children that nobody waits for ------------------------------------------------------------
+// --- children that the program does not wait for -----------------------------------------------
 
 struct left_child {
   unique_fd handle;
@@ -167,7 +168,7 @@ struct left_child {
 constinit std::mutex left_mutex;
 constinit left_child* left_children = nullptr;
 
-/// Collects those that have ended. In a child of fork: forgets them.
+/// Collects the left children that have ended. In a child of fork: forgets them.
 void collect_left() noexcept {
   keep_over_forks<left_mutex>();
   const std::lock_guard lock(left_mutex);
@@ -234,7 +235,7 @@ void posix_system::leave_child(int handle) noexcept {
   unique_fd mine(handle);
   collect_left();
   auto* const left = new (std::nothrow) left_child{std::move(mine), nullptr};
-  if (left == nullptr) return;  // without memory it stays until this program ends
+  if (left == nullptr) return;  // without memory it stays a zombie until this program ends
   const std::lock_guard lock(left_mutex);
   left->next = std::exchange(left_children, left);
 }

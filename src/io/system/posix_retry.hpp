@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// How system calls report: a value, or -errno; EINTR (S9) is retried everywhere but in close(2).
+// The form in which system calls report: a value, or -errno. EINTR (S9) is retried everywhere but
+// in close(2).
 #pragma once
 
 #include <cerrno>
@@ -7,9 +8,10 @@
 
 namespace beck::detail {
 
-/// Linux moves at most this much in one call; asking for more only shortens the answer.
+/// The most bytes that Linux moves in one call; a larger request is only cut to this length.
 inline constexpr std::size_t transfer_max = 0x7ffff000;
 
+/// Makes `call` until it does not end with EINTR. Returns its value, or -errno.
 template <class Call>
 auto retried(Call call) noexcept -> decltype(call()) {
   for (;;) {

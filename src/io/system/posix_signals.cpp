@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Signals of the process: one handler, installed while somebody wants the signal, and a table of
-// who that is. The handler takes no lock: places of the table are never freed, and whoever leaves
-// one waits until no handler is inside it.
+// Signals of the process: one handler, installed while a sink wants the signal, and a table of the
+// sinks. The handler takes no lock: places of the table are never freed, and a thread that removes
+// a sink waits until no handler is inside its place.
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -16,13 +16,14 @@
 namespace beck::detail {
 namespace {
 
-/// One sink. seq_cst throughout: a handler writes `visitors` and then reads `wanted`, who leaves
-/// writes `wanted` and then reads `visitors`, and one of the two must see the other.
+/// One sink. seq_cst throughout: a handler writes `visitors` and then reads `wanted`, the thread
+/// that removes a sink writes `wanted` and then reads `visitors`, and one of the two must see the
+/// other's change.
 struct place {
   std::atomic<signal_sink*> sink{nullptr};
   std::atomic<std::uint64_t> wanted{0};  // bit n - 1 for signal n
   std::atomic<unsigned> visitors{0};
-  std::atomic<unsigned> forks{0};  // of the process that took it
+  std::atomic<unsigned> forks{0};  // fork_count() of the process that took the place
 };
 
 struct page {
@@ -37,7 +38,7 @@ struct disposition {
 };
 
 constinit page first_page;
-constinit std::mutex table_mutex;  // for those that add and remove; handlers never take it
+constinit std::mutex table_mutex;  // for threads that add and remove sinks; handlers never take it
 constinit disposition dispositions[signal_sink::number_max + 1];
 
 constexpr std::uint64_t bit(int number) noexcept { return std::uint64_t{1} << (number - 1); }
@@ -51,7 +52,8 @@ void visit(place& p, const signal_info& info, bool& taken) noexcept {
   p.visitors.fetch_sub(1);
 }
 
-/// In a child of fork whose parent wanted the signal: the first one finds what was there before.
+/// Restores the previous disposition in a child of fork whose parent wanted the signal, and raises
+/// the signal again for it. The first signal in the child calls this.
 void give_back(int number) noexcept {
   if (dispositions[number].sinks == 0 || dispositions[number].forks == fork_count()) return;
   ::sigaction(number, &dispositions[number].before, nullptr);
@@ -78,7 +80,7 @@ void handle(int number, siginfo_t* from, void*) {
   errno = saved;
 }
 
-/// The table is in order in a child of fork, and no handler is inside it there.
+/// Keeps the table consistent in a child of fork, where no handler is inside it.
 void keep_table_over_forks() noexcept {
   [[maybe_unused]] static const bool kept =
       (at_fork([] { table_mutex.lock(); }, [] { table_mutex.unlock(); },
@@ -91,7 +93,7 @@ void keep_table_over_forks() noexcept {
        true);
 }
 
-/// The sink's place, or a free one; nullptr: no memory.
+/// Returns the place of `sink`, or a free one; nullptr if there is no memory.
 place* place_for(const signal_sink& sink) noexcept {
   place* free_one = nullptr;
   page* last = nullptr;
@@ -130,7 +132,7 @@ void uninstall(int number) noexcept {
   if (--d.sinks != 0) return;
   struct sigaction current{};
   const bool known = ::sigaction(number, nullptr, &current) == 0;
-  // Whoever has replaced our handler meanwhile keeps theirs.
+  // A handler that the program has installed meanwhile stays.
   if (known && (current.sa_flags & SA_SIGINFO) != 0 && current.sa_sigaction == &handle) {
     ::sigaction(number, &d.before, nullptr);
   }

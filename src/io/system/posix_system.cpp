@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// One place per system call. The result is looked at once: errno is read only where a call gave -1,
-// EINTR (S9) is retried everywhere but in close(2), where the descriptor is gone whatever it says.
+// The system calls on sockets and clocks, one place per call. The result is checked at once: errno
+// is read only if a call returned -1, and EINTR (S9) is retried everywhere but in close(2), where
+// the descriptor is closed in any case.
 #include "io/system/posix_system.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Calls that move bytes out of a file inside the kernel, and what helps to use them well. All but
+// Calls that move bytes out of a file inside the kernel, and calls that support them. All but
 // is_in_memory() wait for the device.
 #include <cerrno>
 
@@ -84,7 +84,7 @@ std::ptrdiff_t posix_system::splice_to_file(int from, std::uint64_t from_offset,
 std::ptrdiff_t posix_system::send_to_stream(int from, std::uint64_t from_offset, int to,
                                             std::size_t bytes) noexcept {
   off_t in = as_offset(from_offset);
-  // No kernel can be asked for no signal here.
+  // No kernel has a flag against the signal here.
   return with_pipe_signal_kept_back(
       bytes, [&] { return retried([&] { return ::sendfile(to, from, &in, bytes); }); });
 }
@@ -94,7 +94,7 @@ bool posix_system::is_in_memory(int fd, std::uint64_t offset, std::size_t bytes)
   const iovec one{&byte, 1};
   const auto has = [&](std::uint64_t at) {
     const auto r = retried([&] { return ::preadv2(fd, &one, 1, as_offset(at), RWF_NOWAIT); });
-    return r >= 0;  // 0: the end of the file, which can be said without the device
+    return r >= 0;  // 0: the end of the file, which is known without the device
   };
   return has(offset) && (bytes <= page_bytes || has(offset + bytes - 1));
 }
@@ -103,7 +103,7 @@ int posix_system::read_ahead(int fd, std::uint64_t offset, std::size_t bytes) no
   static_cast<void>(
       ::posix_fadvise(fd, as_offset(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED));
   char byte;
-  // The advice only starts it: a byte of each page waits for that.
+  // The advice only starts the reading: a read of one byte per page waits for it.
   for (std::uint64_t at = offset; at < offset + bytes; at += page_bytes - at % page_bytes) {
     const std::ptrdiff_t r = retried([&] { return ::pread(fd, &byte, 1, as_offset(at)); });
     if (r <= 0) return static_cast<int>(r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// eventfd(2).
+// The wake descriptor by eventfd(2).
 #include <cerrno>
 
 #include <poll.h>
@@ -22,7 +22,7 @@ void wake_write(int fd) noexcept {
   BECK_ASSERT(fd >= 0, "a simulated context was posted to from another thread");
   const std::uint64_t one = 1;
   while (::write(fd, &one, sizeof one) < 0) {
-    // Whoever sleeps would sleep on.
+    // Without the write, the loop would continue to sleep.
     if (errno != EINTR) end_without_call("write to the eventfd of an io_context", errno);
   }
 }

@@ -7,23 +7,22 @@
 
 #include <beck/io/signal_set.hpp>
 
-// Where a system delivers signals: a small door, because a real one calls it from inside a signal
-// handler.
+// The interface to which a system delivers signals. It is small because a real system calls it from
+// inside a signal handler.
 namespace beck::detail {
 
 class signal_sink {
  public:
   static constexpr int number_max = 64;
 
-  /// Thread: any, at any point of its program. Whatever it does is async-signal-safe.
+  /// Takes a signal. Must be async-signal-safe. Thread: any, at any point of its program.
   virtual void signalled(const signal_info& info) noexcept = 0;
 
  protected:
   ~signal_sink() = default;
 };
 
-// What a system is asked about names, in the terms of getaddrinfo(3) and getnameinfo(3), and where
-// it puts its answers.
+// Name lookups in the terms of getaddrinfo(3) and getnameinfo(3), and the types for their answers.
 
 struct name_question {
   const char* host;     ///< nullptr: this machine
@@ -34,39 +33,39 @@ struct name_question {
   unsigned flags;  ///< AI_*
 };
 
-/// Takes the addresses, in their order. What it throws becomes -ENOMEM.
+/// Takes the addresses, in their order. An exception that it throws becomes -ENOMEM.
 class name_sink {
  public:
   virtual ~name_sink() = default;
   virtual void canonical_name(const char* name) = 0;
-  /// A sockaddr_in or sockaddr_in6.
+  /// Takes a sockaddr_in or sockaddr_in6.
   virtual void address(const void* address, std::size_t bytes) = 0;
 };
 
-/// What an address is called; both end in NUL.
+/// The names of an address and its service; both end in NUL.
 struct name_texts {
   char host[1025];
   char service[33];
 };
 
-// What the system is asked for when a child process is made.
+// The request for a child process, and its result.
 
 struct spawn_request {
   enum class stream : unsigned char { inherited, null, handle, pipe, output };
 
   const char* program;
   char* const* arguments;    ///< with the program's name, up to a nullptr
-  char* const* environment;  ///< up to a nullptr; nullptr: ours
-  const char* directory;     ///< nullptr: ours
+  char* const* environment;  ///< up to a nullptr; nullptr: the parent's
+  const char* directory;     ///< nullptr: the parent's
   stream streams[3];
-  int handles[3];  ///< of those that are one
+  int handles[3];  ///< of the streams that are stream::handle
 };
 
 struct spawned_child {
   int pid = -1;
   int handle = -1;             ///< its pidfd
-  int ends[3] = {-1, -1, -1};  ///< our ends of its pipes, non-blocking
-  bool bad_directory = false;  ///< with an error: the directory was the reason
+  int ends[3] = {-1, -1, -1};  ///< the parent's ends of its pipes, non-blocking
+  bool bad_directory = false;  ///< set with an error whose reason is the directory
 };
 
 }  // namespace beck::detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the library asks of an operating system without waiting: sockets, names, options, bytes,
-// clocks. Two implementations: posix_system (the real drivers) and the simulator's. No other file
-// makes these calls, so every program runs on the simulator unchanged.
+// The synchronous calls of an operating system that the library makes: sockets, names, options,
+// bytes, clocks. There are two implementations: posix_system (for the real drivers) and the
+// simulator's. No other file makes these calls, so every program runs on the simulator unchanged.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct message_header;  // detail/message_operation.hpp: laid out as struct mmsg
 struct name_question;
 struct name_texts;
 
-/// Readiness as poll(2) names it, without its header.
+/// The events of poll(2), without its header.
 enum poll_events : unsigned {
   poll_in = 0x001,
   poll_priority = 0x002,
@@ -37,17 +37,18 @@ enum poll_events : unsigned {
   poll_read_hang_up = 0x2000,
 };
 
-/// What a descriptor stands for: which calls move its bytes, and what a short read says.
+/// The kind of a descriptor: it determines which calls move its bytes, and the meaning of a short
+/// read.
 enum class descriptor_nature : std::uint8_t {
   socket,  ///< receive() and send(); a short read may have met the end of a message
-  tcp,     ///< the same, but a short read has emptied it or met an urgent mark
+  tcp,     ///< as socket, but a short read has emptied it or met an urgent mark
   pipe,    ///< read() and write(); a short read may have met the end of a packet (O_DIRECT)
   other,   ///< a terminal, an eventfd, a device: as a pipe, without SIGPIPE
 };
 
-/// What a copy has to know of a file.
+/// The properties of a file that a copy needs.
 struct file_facts {
-  /// Its size; 0 for devices and for files of /proc.
+  /// The size; 0 for devices and for files of /proc.
   std::uint64_t bytes = 0;
   /// Bytes allocated on the device. A file that has fewer of them than its size has holes.
   std::uint64_t stored_bytes = 0;
@@ -55,18 +56,18 @@ struct file_facts {
   std::uint64_t device = 0;
   std::uint64_t number = 0;
   bool is_regular = false;
-  bool appends = false;  ///< writes go to the end, whatever their offset
+  bool appends = false;  ///< writes go to the end, at any offset
 };
 
-/// Synchronous and non-blocking; every call gives its value or -errno, and retries EINTR itself
-/// (never for close). Interfaces hold no data. Thread: any, on distinct descriptors.
+/// The synchronous, non-blocking calls. Each returns its value or -errno, and retries after EINTR
+/// itself (except for close). Thread: any, on distinct descriptors.
 class system {
  public:
   virtual ~system() = default;
 
-  /// Nanoseconds of the steady clock.
+  /// Returns the nanoseconds of the steady clock.
   virtual std::int64_t now() noexcept = 0;
-  /// The date: nanoseconds since 1970-01-01 00:00 UTC. It may be set, forward and back.
+  /// Returns the date in nanoseconds since 1970-01-01 00:00 UTC. It may be set, forward and back.
   virtual std::int64_t wall_now() noexcept = 0;
 
   virtual int open_socket(int family, int type, int protocol) noexcept = 0;
@@ -83,11 +84,11 @@ class system {
   virtual int set_option(int fd, int level, int name, const void* value,
                          std::size_t bytes) noexcept = 0;
   virtual int get_option(int fd, int level, int name, void* value, std::size_t& bytes) noexcept = 0;
-  /// Bytes that can be read without waiting.
+  /// Returns the number of bytes that can be read without waiting.
   virtual int available(int fd) noexcept = 0;
 
   // Calls on files (open(2), pread(2), pwrite(2), fsync(2), ...). These wait for the device.
-  /// `flags`: O_ values.
+  /// Opens a file; `flags` are O_ values.
   virtual int open_file(const char* path, unsigned flags, unsigned mode) noexcept = 0;
   virtual std::ptrdiff_t read_at(int fd, void* data, std::size_t bytes,
                                  std::uint64_t offset) noexcept = 0;
@@ -97,41 +98,44 @@ class system {
                                         std::uint64_t offset) noexcept = 0;
   virtual std::ptrdiff_t write_vector_at(int fd, const io_vector* parts, std::size_t count,
                                          std::uint64_t offset) noexcept = 0;
-  /// As read_vector_at(), but waits for nothing: -EAGAIN if that is not certain (RWF_NOWAIT).
+  /// As read_vector_at(), but never waits: returns -EAGAIN if that is not certain (RWF_NOWAIT).
   virtual std::ptrdiff_t read_cached(int fd, const io_vector* parts, std::size_t count,
                                      std::uint64_t offset) noexcept = 0;
   virtual int sync_file(int fd, bool data_only) noexcept = 0;
   virtual int resize_file(int fd, std::uint64_t bytes) noexcept = 0;
-  /// In bytes, or -errno.
+  /// Returns the size in bytes, or -errno.
   virtual std::int64_t file_size(int fd) noexcept = 0;
+  /// Reads the properties of a file for a copy.
   virtual int examine_file(int fd, file_facts& facts) noexcept = 0;
-  /// What direct transfers have to be aligned to, in bytes; 0 and 0: the file was not opened for
-  /// them.
+  /// Sets the alignments that direct transfers need, in bytes; 0 and 0 if the file was not opened
+  /// for them.
   virtual void direct_alignment(int fd, std::uint32_t& memory, std::uint32_t& offset) noexcept = 0;
 
-  // Bytes from a file to elsewhere without passing through the program (posix_transfer.cpp). They
-  // wait for the device. Each gives what was moved, 0 at the end of the file, or -errno: EINVAL,
-  // EXDEV, EOPNOTSUPP, ENOSYS and others where the system cannot do it for these two.
-  /// copy_file_range(2).
+  // Transfers from a file that do not pass through the program (posix_transfer.cpp). They wait for
+  // the device. Each returns the number of bytes moved, 0 at the end of the file, or -errno:
+  // EINVAL, EXDEV, EOPNOTSUPP, ENOSYS and others if the system cannot do it for these descriptors.
+  /// Copies to another file: copy_file_range(2).
   virtual std::ptrdiff_t copy_range(int from, std::uint64_t from_offset, int to,
                                     std::uint64_t to_offset, std::size_t bytes) noexcept = 0;
-  /// sendfile(2) to a file: at its position, which is set to `to_offset` before.
+  /// Copies to a file by sendfile(2), at the file's position, which is set to `to_offset` before.
   virtual std::ptrdiff_t send_to_file(int from, std::uint64_t from_offset, int to,
                                       std::uint64_t to_offset, std::size_t bytes) noexcept = 0;
-  /// splice(2) into a pipe, whose two ends are given, and out of it. Leaves the pipe empty, unless
-  /// there is an error.
+  /// Copies to a file by splice(2) into `pipe` (its two ends) and out of it. Leaves the pipe empty,
+  /// unless there is an error.
   virtual std::ptrdiff_t splice_to_file(int from, std::uint64_t from_offset, const int (&pipe)[2],
                                         int to, std::uint64_t to_offset,
                                         std::size_t bytes) noexcept = 0;
-  /// sendfile(2) to a stream; -EAGAIN where that has no room. No SIGPIPE.
+  /// Copies to a stream by sendfile(2). Returns -EAGAIN if the stream has no room. Raises no
+  /// SIGPIPE.
   virtual std::ptrdiff_t send_to_stream(int from, std::uint64_t from_offset, int to,
                                         std::size_t bytes) noexcept = 0;
-  /// Whether a range is in memory, as far as its first and last byte tell: reading it does not
-  /// wait.
+  /// Returns whether a range is in memory, as far as its first and last byte tell: then reading it
+  /// does not wait.
   virtual bool is_in_memory(int fd, std::uint64_t offset, std::size_t bytes) noexcept = 0;
-  /// Has a range read into memory.
+  /// Makes the system read a range into memory.
   virtual int read_ahead(int fd, std::uint64_t offset, std::size_t bytes) noexcept = 0;
-  /// Where data is next, at `offset` or behind it, and where it ends; -ENXIO: only a hole is left.
+  /// Sets `begin` and `end` to the next range of data at or behind `offset`. Returns -ENXIO if only
+  /// a hole is left.
   virtual int find_data(int fd, std::uint64_t offset, std::uint64_t& begin,
                         std::uint64_t& end) noexcept = 0;
 
@@ -141,61 +145,69 @@ class system {
   virtual std::ptrdiff_t send_vector(int fd, const io_vector* parts,
                                      std::size_t count) noexcept = 0;
 
-  /// Both ends, non-blocking and close-on-exec; the first is the one to read from.
+  /// Makes a pipe whose ends are non-blocking and close-on-exec; the first is the one to read from.
   virtual int open_pipe(int (&ends)[2]) noexcept = 0;
-  /// As adopt(), for what need not be a socket; gives its descriptor_nature. -EPERM: nobody can
-  /// wait for it (regular files, directories, block devices).
+  /// As adopt(), for a descriptor that need not be a socket. Returns its descriptor_nature; -EPERM
+  /// if it has no readiness (regular files, directories, block devices).
   virtual int adopt_any(int fd) noexcept = 0;
-  /// Of what is no socket. A pipe without readers gives -EPIPE and no signal.
+  /// Reads from a descriptor that is not a socket.
   virtual std::ptrdiff_t read(int fd, io_vector* parts, std::size_t count) noexcept = 0;
+  /// Writes to a descriptor that is not a socket. Returns -EPIPE for a pipe without readers, and
+  /// raises no signal.
   virtual std::ptrdiff_t write(int fd, descriptor_nature what, const io_vector* parts,
                                std::size_t count) noexcept = 0;
 
-  /// One message with its address and control data: its bytes, 0 if it is empty. The header says
-  /// how much of each was written, and `message.flags` whether something did not fit.
+  /// Receives one message with its address and control data. Returns its number of bytes, 0 if it
+  /// is empty. The header tells how much of each was written, and `message.flags` whether something
+  /// did not fit.
   virtual std::ptrdiff_t receive_message(int fd, message_header& message, int flags) noexcept = 0;
   virtual std::ptrdiff_t send_message(int fd, const message_header& message,
                                       int flags) noexcept = 0;
-  /// Several: how many, at least one; the error of a later one comes with the next call.
+  /// Receives several messages. Returns their number, at least one; the error of a later message is
+  /// returned by the next call.
   virtual std::ptrdiff_t receive_messages(int fd, message_header* messages,
                                           std::size_t count) noexcept = 0;
   virtual std::ptrdiff_t send_messages(int fd, message_header* messages,
                                        std::size_t count) noexcept = 0;
-  /// Moves bytes inside the system, from or to a pipe. `own_reader`: the reader of the pipe that is
-  /// written to is ours, so no signal can come. Source: splice(2).
+  /// Moves bytes inside the system, from or to a pipe. `own_reader`: this program holds the reader
+  /// of the pipe that is written to, so no signal can be raised. Source: splice(2).
   virtual std::ptrdiff_t splice(int from, int to, std::size_t bytes, bool own_reader) noexcept = 0;
 
-  /// The new descriptor, non-blocking and close-on-exec.
+  /// Accepts a connection. Returns the new descriptor, non-blocking and close-on-exec.
   virtual int accept(int fd) noexcept = 0;
-  /// 0, -EINPROGRESS, or an error.
+  /// Connects a socket. Returns 0, -EINPROGRESS, or an error.
   virtual int connect(int fd, const void* address, std::size_t bytes) noexcept = 0;
-  /// The pending error of a socket (SO_ERROR): 0 or -errno.
+  /// Returns and clears the pending error of a socket (SO_ERROR): 0 or -errno.
   virtual int pending_error(int fd) noexcept = 0;
 
-  /// From now on every signal `number` (1 to 64) goes to `sink` too, whichever thread it arrives
-  /// in.
+  /// Delivers every further signal `number` (1 to 64) to `sink` too, in whichever thread it
+  /// arrives.
   virtual int watch_signal(int number, signal_sink& sink) noexcept = 0;
-  /// Ends it; when this returns the sink gets no further one. Requires that it is watched.
+  /// Ends the delivery; after this call `sink` gets no further signal `number`. Requires that the
+  /// signal is watched.
   virtual void unwatch_signal(int number, signal_sink& sink) noexcept = 0;
 
-  /// Starts a child process, or says why its program cannot run. Waits for the kernel to load it.
+  /// Starts a child process, or returns the reason why its program cannot run. Waits for the kernel
+  /// to load it.
   virtual int spawn(const spawn_request& what, spawned_child& child) noexcept = 0;
-  /// The end of a child, once: 0, -EAGAIN while it runs, -ECHILD if somebody else took it. `known`:
-  /// it has ended, and only a debugger may still hold it back; that is waited for.
+  /// Collects the end of a child, once. Returns 0, -EAGAIN while it runs, -ECHILD if it has been
+  /// collected elsewhere. `known`: it has ended, and only a debugger may still delay it; the call
+  /// waits for that.
   virtual int collect_child(int handle, bool known, exit_status& status) noexcept = 0;
   virtual int signal_child(int handle, int number) noexcept = 0;
-  /// Nobody will collect it: that happens by the way when it has ended. Takes `handle` over.
+  /// Takes over the `handle` of a child that will not be collected: a later call collects it after
+  /// it has ended.
   virtual void leave_child(int handle) noexcept = 0;
   // Names: these two wait for servers, so they are called in jobs and synchronous functions only.
-  // 0, -errno, or the number of an EAI_ error, positive.
-  /// getaddrinfo(3).
+  // They return 0, -errno, or the number of an EAI_ error, positive.
+  /// Looks a name up: getaddrinfo(3).
   virtual int look_up(const name_question& question, name_sink& sink) noexcept = 0;
-  /// getnameinfo(3).
+  /// Looks the name of an address up: getnameinfo(3).
   virtual int name_of(const void* address, std::size_t bytes, bool datagrams,
                       name_texts& names) noexcept = 0;
 
-  /// Which of `events` (and error, hang-up) hold now; waits until `deadline` on the steady clock
-  /// for one (INT64_MIN: not at all). The simulator asserts where it would have to wait.
+  /// Returns which of `events` (and error, hang-up) hold now; waits until `deadline` on the steady
+  /// clock for one (INT64_MIN: not at all). The simulator asserts if it would have to wait.
   virtual int poll(int fd, unsigned events, std::int64_t deadline) noexcept = 0;
 };
 

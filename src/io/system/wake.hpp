@@ -7,9 +7,9 @@
 
 namespace beck::detail {
 
-/// A new non-blocking, close-on-exec eventfd, or -errno.
+/// Makes a non-blocking, close-on-exec eventfd. Returns it, or -errno.
 int wake_open() noexcept;
-/// Adds one. Any thread.
+/// Adds 1 to the eventfd. Any thread.
 void wake_write(int fd) noexcept;
 /// Waits until `total` writes have been made since wake_open(), and synchronises with them.
 void wake_drain(int fd, std::uint64_t total) noexcept;

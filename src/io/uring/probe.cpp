@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The ladder from the ring we want down to the least we can use. Each rung is a real set-up with a
-// real no-op; what cannot be given up is checked once a ring stands.
+// The steps from the ring that beck wants down to the least that it can use. Each step is a real
+// set-up with a real no-op; features that cannot be given up are checked once a ring is open.
 #include "io/uring/probe.hpp"
 
 #include <sys/epoll.h>
@@ -35,7 +35,7 @@ struct named_opcode {
   const char* name;
 };
 
-// Without one of these the driver cannot work.
+// The driver needs all of these.
 constexpr named_opcode needed_opcodes[] = {
     {IORING_OP_NOP, "NOP"},           {IORING_OP_RECV, "RECV"},
     {IORING_OP_SEND, "SEND"},         {IORING_OP_READ, "READ"},
@@ -60,7 +60,7 @@ std::string flags_text(unsigned flags) {
   return text;
 }
 
-// One rung down: what newer kernels added comes off first.
+// One step down: the flags to remove and to add. Flags of newer kernels are removed first.
 struct rung {
   unsigned remove;
   unsigned add;
@@ -120,7 +120,7 @@ class prober {
   const char* failed_call_ = "io_uring_setup";
   std::string given_up_;
 
-  // What the completions said so far.
+  // The results of the completions so far.
   int nop_result_ = 1;
   unsigned poll_edges_ = 0;
   bool poll_ended_ = false;
@@ -160,7 +160,7 @@ int prober::climb_down(const ring_options& wanted) {
       given_up_ += ' ' + flags_text(removed);
     }
     error = open_once(options);
-    // Only an unknown flag is cured by asking for less.
+    // Fewer flags only help against an unknown flag.
     if (error != -EINVAL) break;
   }
   if (error == -ENOMEM && options.entries > 32 && options.completions > 256) {
@@ -182,8 +182,8 @@ int prober::open_once(const ring_options& options) {
   return nop_error;
 }
 
-// Submits and reaps until `done`, with a bound in rounds and one in time. 0, -ETIMEDOUT or what
-// enter said.
+// Submits and reaps until `done`, with a bound in rounds and one in time. Returns 0, -ETIMEDOUT, or
+// the error of io_uring_enter.
 template <class Done>
 int prober::run_until(Done done) {
   const std::int64_t deadline_ns = kernel_.now_ns() + probe_patience_ns;
@@ -223,7 +223,7 @@ int prober::try_poll_and_cancel() {
   poll->len = IORING_POLL_ADD_MULTI;
   poll->poll32_events = unsigned{EPOLLIN} | unsigned{EPOLLET};
   poll->user_data = poll_mark;
-  // Two edges without a read between them: this is how a sleeping loop is woken.
+  // Two edges without a read between them: a sleeping loop is woken this way.
   for (unsigned edge = 1; edge <= 2; ++edge) {
     if (!wake.signal()) return -EIO;
     const int error = run_until([this, edge] { return poll_edges_ >= edge || poll_ended_; });
@@ -239,7 +239,7 @@ int prober::try_poll_and_cancel() {
 }
 
 bool prober::read_opcodes() {
-  // A header as long as two slots, then one slot an opcode: the form that IORING_REGISTER_PROBE
+  // A header as long as two slots, then one slot per opcode: the form that IORING_REGISTER_PROBE
   // fills.
   constexpr unsigned header_slots = sizeof(io_uring_probe) / sizeof(io_uring_probe_op);
   constexpr unsigned opcodes_max = 256;
@@ -267,7 +267,8 @@ bool prober::lacks_something() {
 }
 
 bool prober::has_absolute_deadlines() {
-  // One nanosecond after boot is over: ETIME if the flag is understood, EINVAL if not.
+  // The deadline of one nanosecond after boot has passed: the kernel returns ETIME if it
+  // understands the flag, EINVAL if not.
   const __kernel_timespec when{0, 1};
   io_uring_getevents_arg argument{};
   argument.ts = reinterpret_cast<std::uintptr_t>(&when);

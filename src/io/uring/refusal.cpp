@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The names of the errors and the knobs behind them, with the values this machine has for them.
-// Read only when a ring was refused, so nothing in here needs to be quick.
+// The names of the errors and the settings behind them, with the values that this machine has for
+// them. Runs only if a ring was refused, so it need not be fast.
 #include "io/uring/probe.hpp"
 
 #include <sys/resource.h>

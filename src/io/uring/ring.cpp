@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Setting up the queues, and the submission: the only place that knows what io_uring_enter(2) may
-// answer. Sizes and offsets come from the kernel and are checked before they are believed.
+// The set-up of the queues, and the submission: the only place that knows the possible answers of
+// io_uring_enter(2). Sizes and offsets come from the kernel and are checked before they are used.
 #include "io/uring/ring.hpp"
 
 #include <bit>
@@ -23,7 +23,7 @@ bool has_array(const io_uring_params& parameters) {
   return (parameters.flags & setup_no_sqarray) == 0;
 }
 
-// The highest word of the submission ring without its array.
+// Returns the end of the last word of the submission ring, without its array.
 std::size_t sq_words_end(const io_sqring_offsets& offsets) {
   std::size_t end = 0;
   for (const unsigned offset : {offsets.head, offsets.tail, offsets.ring_mask, offsets.ring_entries,
@@ -120,7 +120,7 @@ void ring::adopt_queues(const io_uring_params& parameters) noexcept {
 
 void ring::close() noexcept {
   if (fd_ < 0) return;
-  // The queues are not read here: in a child of fork they are not there.
+  // Does not read the queues: in a child of fork they are not mapped.
   for (area* const each : {&sqe_area_, &cq_area_, &sq_area_}) {
     if (each->address != nullptr) kernel_->unmap(each->address, each->bytes);
     *each = {};
@@ -139,7 +139,7 @@ void ring::after_fork_in_child() noexcept {
 
 io_uring_sqe* ring::get_entry_or_flush() noexcept {
   if (io_uring_sqe* const entry = get_entry()) return entry;
-  // What the kernel answered does not matter here: there is room now, or the caller parks its
+  // The kernel's answer does not matter: afterwards there is room, or the caller parks its
   // operation.
   static_cast<void>(submit(0, no_deadline, false));
   return get_entry();
@@ -155,17 +155,17 @@ submit_result ring::submit(unsigned wait_for, std::int64_t deadline_ns, bool get
     if (waiting == 0 && wait_for == 0 && !get_events && !overflown) return {submit_status::done, 0};
     if (overflown) {
       ++stats_.overflows;
-      get_events = true;  // nothing else makes the kernel move them into the queue
+      get_events = true;  // only this makes the kernel move them into the queue
     }
     const int result = enter_once(waiting, wait_for, deadline_ns, get_events);
     ++stats_.enters;
-    // The head says what was taken, also after a failure; the returned count hides entries and
-    // errors.
+    // The head tells how many entries were taken, also after a failure; the returned count hides
+    // entries and errors.
     const unsigned taken = waiting - prepared();
     stats_.submitted += taken;
     if (std::atomic_ref(*cq_lost_).load(std::memory_order_relaxed) != 0) {
       return {submit_status::failed,
-              EBADR};  // no memory for an overflown completion: an operation never ends
+              EBADR};  // the kernel lost a completion (no memory): an operation never ends
     }
     if (result < 0) {
       if (result == -EINTR && completions_ready() < wait_for && ++interrupts <= interrupts_max) {
@@ -176,7 +176,8 @@ submit_result ring::submit(unsigned wait_for, std::int64_t deadline_ns, bool get
     }
     if (taken == waiting) return {submit_status::done, 0};
     if (taken == 0) return explain(EAGAIN);
-    // A partial submission never waits (io_uring_enter(2)), so the rest of the loop does both.
+    // A partial submission never waits (io_uring_enter(2)): the next round submits the rest and
+    // waits.
     ++stats_.partial;
   }
 }
@@ -206,8 +207,8 @@ submit_result ring::explain(int error) noexcept {
     case ETIME:
     case EINTR:
       if (error == EINTR) ++stats_.interrupted;
-      // Linux returns the count instead when it has taken entries, so that nothing should be left
-      // here.
+      // If entries were taken, Linux returns their count instead of an error, so none should be
+      // left.
       return prepared() == 0 ? submit_result{submit_status::done, 0}
                              : submit_result{submit_status::refused, error};
     case EAGAIN:

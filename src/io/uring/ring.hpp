@@ -62,10 +62,10 @@ struct submit_result {
   int error;  ///< the errno of `refused`, `busy` and `failed`; otherwise 0
 };
 
-/// A submission and a completion queue shared with the kernel. Everything but `open`, `close` and
-/// the destructor requires an open ring. Thread: one at a time, any thread (with
-/// IORING_SETUP_SINGLE_ISSUER: the one that opened it). After fork(2) the child may destroy the
-/// object and nothing else: the queues are not mapped there.
+/// A submission and a completion queue shared with the kernel. All functions but `open`, `close`
+/// and the destructor require an open ring. Thread: one at a time, any thread (with
+/// IORING_SETUP_SINGLE_ISSUER: the one that opened it). In a child of fork(2) only
+/// after_fork_in_child() and then the destructor may be called: the queues are not mapped there.
 class ring {
  public:
   static constexpr std::int64_t no_deadline = std::numeric_limits<std::int64_t>::max();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The io_uring driver's own life and its requests outside a poll: construction, counters, the start
-// and the end of a descriptor, cancellation, registered buffers and fork. Of these only detach()
-// enters the ring.
+// The io_uring driver outside a poll: construction, counters, the start and the end of a
+// descriptor, cancellation, registered buffers and fork. Of these only detach() enters the ring.
 #include "io/uring/uring_driver.hpp"
 
 #include <cerrno>
@@ -21,7 +20,8 @@
 namespace beck::detail {
 namespace {
 
-/// Visits in detach() until what was cancelled has come back; the kernel answers in the first one.
+/// The most enters of detach() until the cancelled operations have come back; the kernel returns
+/// them in the first one.
 constexpr int detach_polls_max = 4;
 
 }  // namespace
@@ -60,7 +60,8 @@ void uring_driver::add_stats(context_stats& stats) const noexcept {
 }
 
 void uring_driver::attach(descriptor& d) noexcept {
-  // Arming finds what is there, for the price of asking; what is no socket is never armed.
+  // A socket's reads are armed instead, which finds the data that is there for the price of asking;
+  // other descriptors are never armed.
   if (!is_socket(d)) note_ready(d.queue[direction_in]);
   note_ready(d.queue[direction_out]);
 }
@@ -73,11 +74,11 @@ void uring_driver::cancel(io_op& op) noexcept {
   } else if (op.state == op_state::in_kernel && (op.flags & io_op::flag_cancel_queued) == 0) {
     op.flags |= io_op::flag_cancel_queued;
     cancels_.push(&op);
-  }  // listed: the flag ends it when its list is taken
+  }  // a listed operation is ended by its flag when its list is taken
 }
 
 bool uring_driver::detach(descriptor& d) noexcept {
-  if (d.watch == watch_state::arming) {  // not written yet
+  if (d.watch == watch_state::arming) {  // the poll is not written yet
     unlink(polls_, d);
     advance(d, watch_event::end);
   }
@@ -89,16 +90,17 @@ bool uring_driver::detach(descriptor& d) noexcept {
     cancel(*q.current);
   }
   unwatch(d);
-  // close(2) cancels nothing and the kernel holds the file while an entry of ours does: so cancel,
-  // enter once and reap before it. Then the peer sees the end, and the number is free, when close()
-  // returns.
+  // close(2) cancels nothing, and the kernel holds the file while one of the ring's entries uses
+  // it. So this cancels, enters once and reaps before the close: then the peer sees the end, and
+  // the number is free, when close() returns.
   for (int polls = 0; polls < detach_polls_max && (is_watched(d) || d.in_kernel != 0); ++polls) {
     write_prepared();
     enter(0, 0);
     collect();
   }
-  // A ring that another thread ran before answers only when that thread enters the kernel or ends:
-  // up to some milliseconds later. Then the close waits, and the last completion does it.
+  // A ring that another thread ran before returns that thread's operations only when that thread
+  // enters the kernel or ends: up to some milliseconds later. Then the close waits, and the last
+  // completion performs it.
   return d.in_kernel == 0 && !is_watched(d);
 }
 
@@ -123,7 +125,7 @@ void uring_driver::unregister_buffers() noexcept {
 void uring_driver::after_fork_in_child() noexcept {
   registered_ = nullptr;
   registered_in_flight_ = 0;
-  cancels_ = entry_queue();  // what they name has ended
+  cancels_ = entry_queue();  // their operations have ended
   while (polls_ != nullptr) {
     descriptor& d = *std::exchange(polls_, polls_->next);
     d.next = nullptr;

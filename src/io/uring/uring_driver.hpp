@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // The io_uring driver. Readiness comes from one multishot poll for each descriptor, as from epoll,
-// with one exception that makes it faster than epoll: small receives are lazily armed (arming.hpp).
-// Ring entries are written only inside the turn, so nothing prepared can meet a descriptor number
-// that was reused.
+// with one exception that makes it faster than epoll: small receives are armed lazily
+// (arming_record). Ring entries are written only inside poll(), and by detach() and
+// cancel_everything() before they enter the kernel, so no prepared entry can meet a descriptor
+// number that was reused.
 #pragma once
 
 #include <string>
@@ -17,12 +18,13 @@ namespace beck::detail {
 class file_operation;
 class driver_host;
 
-/// How a driver is made; tests put a scripted kernel below it.
+/// The options of a driver; tests put a scripted kernel below it.
 struct uring_driver_options {
   uring::ring_options ring;
-  /// A receive with at most this much room is armed on the ring, a larger one waits for readiness.
+  /// A receive with at most this much room is armed on the ring; a larger one waits for readiness.
   std::size_t small_receive_bytes_max = 4096;
-  /// Off: small receives are armed in the turn that starts them. For measuring what laziness gives.
+  /// Off: small receives are armed in the poll after their start, not one poll later. For measuring
+  /// the gain of laziness.
   bool lazy = true;
 };
 
@@ -38,7 +40,8 @@ class uring_driver final : public driver {
   void submit(io_op& op) noexcept override;
   void cancel(io_op& op) noexcept override;
   bool makes_file_calls() const noexcept override { return true; }
-  /// A multishot poll repeats what woke it, and whatever arrives wakes with POLLPRI among others.
+  /// A multishot poll repeats the events that woke it, and any arrival wakes with POLLPRI among
+  /// others.
   bool tells_urgent_data() const noexcept override { return false; }
   bool unlist(io_op& op) noexcept override {
     return due_.remove(op) || fresh_.remove(op) || now_.remove(op);
@@ -94,21 +97,21 @@ class uring_driver final : public driver {
   int wake_fd_ = -1;
   bool wake_watched_ = false;
   unsigned in_flight_ = 0;
-  unsigned watched_ = 0;  // polls that the kernel has: each of them keeps its descriptor open
+  unsigned watched_ = 0;  // polls in the kernel, which keep their descriptors open
   std::uint64_t lazily_armed_ = 0;
   std::uint64_t arming_stops_ = 0;
-  std::uint8_t enter_number_ = 0;   // of the kernel; armed receives remember theirs
-  bool armed_in_next_ = false;      // the next visit takes armed receives
-  bool completes_at_once_ = false;  // what is being collected has completed within enter_number_
+  std::uint8_t enter_number_ = 0;   // counts the enters; armed receives store theirs
+  bool armed_in_next_ = false;      // the next enter submits armed receives
+  bool completes_at_once_ = false;  // completions now read were complete in enter_number_
   std::int64_t back_off_ns_ = 0;
 
-  const io_vector* registered_ = nullptr;  // memory that the kernel keeps hold of
+  const io_vector* registered_ = nullptr;  // memory registered with the kernel
   unsigned registered_count_ = 0;
   unsigned registered_in_flight_ = 0;
 
-  lazy_list now_;                    // to be written in the next turn
-  lazy_list due_;                    // small receives that have waited their turn
-  lazy_list fresh_;                  // small receives of this turn
+  lazy_list now_;                    // to be written in the next poll
+  lazy_list due_;                    // small receives that were listed before the last poll
+  lazy_list fresh_;                  // small receives listed since the last poll
   entry_queue cancels_;              // operations in the kernel whose cancel is not written yet
   descriptor* polls_ = nullptr;      // descriptors to be watched
   descriptor* unwatched_ = nullptr;  // descriptors whose poll's cancel is not written yet

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// From operations to ring entries. Operations and cancels that find no room in the submission queue
-// stay on their list for the next poll (U1).
+// Turns operations into ring entries. Operations and cancels that find no room in the submission
+// queue stay on their list for the next poll (U1).
 #include <algorithm>
 #include <cerrno>
 
@@ -21,7 +21,8 @@
 namespace beck::detail {
 namespace {
 
-/// At the end of a context; with the longest back-off between two tries more than ten seconds.
+/// The attempts to get an entry at the end of a context. With the longest back-off between two of
+/// them they take more than ten seconds.
 constexpr int cancel_tries_max = 1000;
 
 void fill_file(io_uring_sqe& sqe, const file_operation& op) noexcept {
@@ -84,7 +85,7 @@ void fill_send(io_uring_sqe& sqe, const io_op& op) noexcept {
   if ((op.flags & io_op::flag_all) != 0) sqe.msg_flags |= MSG_WAITALL;
 }
 
-/// Asks the kernel for an operation that could not be done by a direct call.
+/// Fills an entry for an operation that a direct call could not complete.
 void fill(io_uring_sqe& sqe, io_op& op) noexcept {
   switch (ring_form_of(op)) {
     case ring_form::receive:
@@ -103,7 +104,7 @@ void fill(io_uring_sqe& sqe, io_op& op) noexcept {
   BECK_ASSERT(false, "an operation without a ring entry reached the ring");
 }
 
-/// Whether the ring makes this call; IORING_OP_FTRUNCATE is of Linux 6.9.
+/// Returns whether the ring makes this call; IORING_OP_FTRUNCATE exists since Linux 6.9.
 bool has_entry(file_call call) noexcept { return call != file_call::resize; }
 
 }  // namespace
@@ -149,8 +150,8 @@ bool uring_driver::write_operation(io_op& op) noexcept {
   return true;
 }
 
-/// Whether what an operation has still to move lies in the registered buffer that it names: its
-/// buffer may be another context's, or of a registration that is over.
+/// Returns whether the buffer of an operation lies in the registered buffer that it names: the
+/// number may belong to another context, or to a registration that has ended.
 bool uring_driver::is_registered(const file_operation& op) const noexcept {
   if (op.registered == 0 || op.registered > registered_count_) return false;
   if (op.call != file_call::read && op.call != file_call::write) return false;
@@ -160,8 +161,8 @@ bool uring_driver::is_registered(const file_operation& op) const noexcept {
   return data >= begin && data - begin <= whole.bytes && op.length <= whole.bytes - (data - begin);
 }
 
-/// Only receives into one small buffer go to the ring, and only while that pays; the others that
-/// were listed are attempted.
+/// Returns whether `op` is to be armed on the ring: only receives into one small buffer are, and
+/// only while that pays; the other reads on the list are attempted.
 bool uring_driver::arms(const io_op& op) const noexcept {
   return op.kind == op_kind::receive && is_socket(*op.target) &&
          op.length - op.transferred <= options_.small_receive_bytes_max &&
@@ -176,7 +177,8 @@ next_step uring_driver::next_step_of(const io_op& op) const noexcept {
   return step_on_ring(op, op.target->queue[direction_of(op.kind)], arms(op));
 }
 
-/// Writes the operations of a list; ends what was cancelled meanwhile; keeps what finds no room.
+/// Writes the operations of a list, finishes those that were cancelled meanwhile, and keeps those
+/// that find no room.
 void uring_driver::write_or_keep(lazy_list& list) noexcept {
   if (list.empty()) return;
   lazy_list kept;
@@ -201,7 +203,8 @@ bool uring_driver::write_poll(descriptor& d) noexcept {
   io_uring_sqe* sqe = entry();
   if (sqe == nullptr) return false;
   fill_poll(*sqe, d.fd, POLLIN | POLLRDHUP | uring::poll_edge);
-  // Of datagrams each would be told, also those that are received without waiting: so asked once.
+  // A multishot poll would report each datagram, also those that are received without waiting. So a
+  // message operation gets a one-shot poll.
   const io_op* const waiting = d.queue[direction_in].current;
   const bool once = waiting != nullptr && is_message(waiting->kind);
   sqe->len = once ? 0 : IORING_POLL_ADD_MULTI;
@@ -211,8 +214,8 @@ bool uring_driver::write_poll(descriptor& d) noexcept {
   return true;
 }
 
-/// Writes an entry that completes at once: completions that come before it tell of receives whose
-/// data was there. False: there is no room for it.
+/// Writes an entry that completes at once: completions before it are those of receives whose data
+/// was there. Returns false if there is no room for it.
 bool uring_driver::write_marker() noexcept {
   io_uring_sqe* sqe = ring_.get_entry();
   if (sqe == nullptr) return false;
@@ -232,8 +235,8 @@ bool uring_driver::write_cancel(std::uint64_t token) noexcept {
   return true;
 }
 
-/// Everything that does not wait for a turn: the wake poll, cancels, polls, sends and one-shot
-/// polls.
+/// Writes the entries that are not delayed by one poll: the wake poll, cancels, polls, sends and
+/// one-shot polls.
 void uring_driver::write_prepared() noexcept {
   if (!wake_watched_) {
     if (io_uring_sqe* sqe = entry(); sqe != nullptr) {

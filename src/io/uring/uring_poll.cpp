@@ -21,15 +21,17 @@ namespace {
 constexpr std::int64_t back_off_ns_min = 1'000'000;
 constexpr std::int64_t back_off_ns_max = 16'000'000;
 
-/// Results that nobody asked for and that say nothing about the descriptor: of what the kernel held
-/// for a thread that has ended (U17, U18), and of a multishot that it gives up (U8).
+/// Returns whether a result was not requested and says nothing about the descriptor: the kernel
+/// ends the operations of a thread that has ended (U18), and a multishot that it gives up (U8).
 bool is_given_up(int result) noexcept {
   return result == -ECANCELED || result == -EFAULT || result == -EINTR || result == -EAGAIN;
 }
 
-/// ERESTARTSYS, the kernel's own word for EINTR: the ring lets it out of opens that are cancelled.
+/// ERESTARTSYS, the kernel's internal form of EINTR: the ring returns it for opens that are
+/// cancelled.
 constexpr int interrupted_inside = -512;
 
+/// Returns whether the kernel has ended `op` although it was not cancelled.
 bool is_orphaned(const io_op& op, int result) noexcept {
   return is_given_up(result) && (op.flags & io_op::flag_cancelled) == 0;
 }
@@ -51,7 +53,7 @@ void uring_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
   }
   if (!due_.empty() && (ring_.prepared() != 0 || ring_.flagged())) enter(0, 0);
   if (collect() != 0) return;
-  write_or_keep(due_);  // nothing came of the others: what was to wait longer is needed now
+  write_or_keep(due_);  // no completion came: the delayed receives are needed now
   if (host_.has_queued()) {
     if (ring_.prepared() != 0) enter(0, 0);
     collect();
@@ -60,31 +62,32 @@ void uring_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
   sleep(deadline);
 }
 
-/// U2, U3: what found no room in the queue. Without it a sleep could have no end.
+/// Returns whether entries found no room in the queue (U2, U3). Without this check a sleep might
+/// never end.
 bool uring_driver::has_unwritten() const noexcept {
   return !wake_watched_ || !cancels_.empty() || unwatched_ != nullptr || polls_ != nullptr ||
          !now_.empty() || !due_.empty();
 }
 
 void uring_driver::sleep(std::int64_t deadline) noexcept {
-  if (has_unwritten()) {  // there is room when the kernel has taken what is prepared
+  if (has_unwritten()) {  // there is room when the kernel has taken the prepared entries
     const bool taken = enter(0, 0);
     if (collect() == 0 && !taken) back_off();
     return;
   }
-  if (!host_.mail().sleep()) return;  // the next turn submits what is prepared
+  if (!host_.mail().sleep()) return;  // the next poll submits the prepared entries
   const bool timed = deadline != INT64_MAX;
   const bool expired = timed && deadline <= host_.sys().now();
   const unsigned marked = armed_in_next_ && write_marker() ? 1 : 0;
   const bool learns = !armed_in_next_ || marked != 0;
   const bool taken = enter(expired ? 0 : 1 + marked, timed ? deadline : uring::ring::no_deadline);
-  if (!learns) ++enter_number_;  // its receives are taken for ones that came later
+  if (!learns) ++enter_number_;  // its receives count as ones whose data came later
   host_.mail().awake();
   if (collect() == 0 && !taken) back_off();
 }
 
-/// One visit to the kernel. False: it took no entries (U2, U3); they stay the ring's for the next
-/// visit.
+/// Enters the kernel once. Returns false if it took no entries (U2, U3); they stay in the ring for
+/// the next enter.
 bool uring_driver::enter(unsigned wait_for, std::int64_t deadline) noexcept {
   ++enter_number_;
   armed_in_next_ = false;
@@ -104,7 +107,7 @@ bool uring_driver::enter(unsigned wait_for, std::int64_t deadline) noexcept {
   end_without_call("io_uring_enter", result.error);
 }
 
-/// The kernel is out of memory and nothing completes: look again soon, not at once.
+/// Waits before the next attempt, because the kernel is out of memory and nothing completes.
 void uring_driver::back_off() noexcept {
   back_off_ns_ = back_off_ns_ == 0 ? back_off_ns_min : back_off_ns_ * 2;
   if (back_off_ns_ > back_off_ns_max) back_off_ns_ = back_off_ns_max;
@@ -131,7 +134,7 @@ void uring_driver::take(const io_uring_cqe& completion) noexcept {
       return;
     case uring::token_kind::wake:
       if ((completion.flags & IORING_CQE_F_MORE) == 0)
-        wake_watched_ = false;  // U8: written again next turn
+        wake_watched_ = false;  // U8: written again in the next poll
       return;
     case uring::token_kind::marker:
       completes_at_once_ = false;
@@ -159,7 +162,7 @@ void uring_driver::take_poll(const io_uring_cqe& completion) noexcept {
   direction& q = d.queue[direction_in];
   if (more || q.current == nullptr || q.current->state != op_state::parked) return;
   if (completion.res > 0 || is_given_up(completion.res)) {
-    watch(d);  // U8: it ended for a reason that is not ours
+    watch(d);  // U8: the kernel has ended it
   } else {
     host_.finish(*q.current, completion.res);
   }
@@ -193,7 +196,7 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
     case ring_form::none:
       break;
   }
-  // A one-shot poll: what it waited for may be tried.
+  // A one-shot poll: the operation that waited for it may be attempted.
   if (completion.res >= 0 && !is_closing(d) && (op.flags & io_op::flag_cancelled) == 0) {
     direction& q = d.queue[direction_of(op.kind)];
     note_ready(q);
@@ -214,19 +217,19 @@ void uring_driver::take_file(file_operation& op, int result) noexcept {
   } else if (result == -ECANCELED || result == -EINTR) {
     submit(op);  // its thread has ended
   } else {
-    host_.run_blocking(op);  // a direct call tells whether the thread was gone or the memory is
+    host_.run_blocking(op);  // a direct call tells whether the thread or the memory is gone
   }
 }
 
 void uring_driver::end_operation(io_op& op, descriptor& d, int result) noexcept {
-  // A cancel interrupts what has got onto a kernel worker thread; unrequested, EINTR was
-  // resubmitted.
+  // A cancel interrupts an operation that is on a kernel worker thread; an operation with EINTR
+  // that was not cancelled has been submitted again before.
   host_.finish(op, result == -EINTR ? -ECANCELED : result);
   host_.close_if_idle(d);
 }
 
-/// Again, because nobody asked for its end. By a direct call after EFAULT: that tells whether the
-/// thread was gone or the memory is.
+/// Starts an operation again that was ended without a cancel. After EFAULT by a direct call, which
+/// tells whether the thread or the memory is gone.
 void uring_driver::start_over(io_op& op, descriptor& d, int result) noexcept {
   if (result == -EFAULT) {
     note_ready(d.queue[direction_of(op.kind)]);
@@ -237,7 +240,7 @@ void uring_driver::start_over(io_op& op, descriptor& d, int result) noexcept {
   (op.kind == op_kind::receive ? fresh_ : now_).add(op);
 }
 
-/// Whether it pays to arm the receives of a direction: see arming_record.
+/// Learns from an armed receive whether arming pays in its direction: see arming_record.
 void uring_driver::learn_arming(direction& q) noexcept {
   if (!options_.lazy || !host_.rules().learns || !q.arming.arms()) return;
   q.arming.note_armed(completes_at_once_ && q.arming.was_armed_by(enter_number_));
@@ -266,7 +269,7 @@ void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& comple
   } else if ((op.flags & io_op::flag_cancelled) != 0 || is_closing(d)) {
     end_operation(op, d, -ECANCELED);
   } else {
-    advance(op, op_event::wake);  // the kernel has given it back, and it may have to be parked
+    advance(op, op_event::wake);  // the kernel has returned it, and it may have to be parked
     submit(op);
   }
 }
