@@ -197,14 +197,19 @@ class io_loop final : public op_engine {
   friend struct testing::context_seam;
 
   // --- running
+  /// Runs queued entries until the batch is over, a bound of a batch is reached, or `delivered_max`
+  /// handlers have run.
   void run_batch(std::uint64_t delivered_max);
   /// Returns whether `entry` runs no user code, so that it need not wait behind handlers. A new
   /// kind of command is listed here; send_command() asserts that.
   static bool is_command(const queue_entry& entry) noexcept;
+  /// Empties the mailbox: runs commands at once, queues all other entries.
   void take_mail() noexcept;
   void expire_timers() noexcept;
   bool out_of_work() const noexcept;
   bool poll_busily(std::int64_t deadline) noexcept;
+  /// Polls the driver once, and puts the mark of a new batch behind the queue if the last batch is
+  /// over.
   void poll_kernel(poll_mode mode, std::int64_t deadline) noexcept;
   void wake_runner() noexcept;
 
@@ -217,8 +222,11 @@ class io_loop final : public op_engine {
 
   // --- the end
   bool is_in_doubt() const noexcept;
+  /// Cancels and reaps everything, then destroys entries and tasks. Returns false if the kernel or
+  /// a thread still holds an operation.
   bool empty_out() noexcept;
   void cancel_everything() noexcept;
+  /// Waits until the kernel and the threads have returned all operations. Returns false after 30 s.
   bool reap() noexcept;
   void destroy_queued() noexcept;
   void destroy_trees() noexcept;

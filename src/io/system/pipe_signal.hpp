@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Support for calls that always raise SIGPIPE: sendfile(2), splice(2), and writev(2) to pipes
-// before Linux 6.18. A library must not change what the program does with its signals, so the
-// signal is blocked in this thread during the call and removed if it was raised.
+// Support for calls that raise SIGPIPE and have no flag against it: sendfile(2), splice(2), and
+// writev(2) to pipes before Linux 6.18. A library must not change what the program does with its
+// signals, so the signal is blocked in this thread during the call and removed if it was raised.
 #pragma once
 
 #include <cerrno>

@@ -73,8 +73,11 @@ struct fiber::machine {
   machine(const machine&) = delete;
   machine& operator=(const machine&) = delete;
 
+  /// Switches to the fiber's stack.
   void go() noexcept;
+  /// Switches back to the stack of the resumer.
   void come_back() noexcept;
+  /// Tells AddressSanitizer that the fiber's stack is in use again.
   void arrive() noexcept;
 
   void* memory;

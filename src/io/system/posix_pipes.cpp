@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Pipes, and calls that always raise SIGPIPE.
+// Pipes, and calls that raise SIGPIPE and have no flag against it.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -48,14 +48,14 @@ void pipe_signal_guard::take_back() const noexcept {
     return ::syscall(SYS_rt_sigtimedwait, &pipe_signal_, &info, &at_once, kernel_sigset_bytes);
   });
   if (taken == -EAGAIN) return;
-  // The kernel has refused to take the signal: it would end the program without a message as soon
+  // The kernel has refused to remove the signal: it would end the program without a message as soon
   // as it is unblocked.
   if (taken < 0) end_without_call("rt_sigtimedwait", static_cast<int>(-taken));
   if (info.si_code != SI_USER || info.si_pid != ::getpid()) send_again(info);
 }
 
-/// Sends a signal that was taken by mistake again, to the thread or to the process. If the thread
-/// takes it at once, the two are the same.
+/// Sends a signal of another source again, which was removed by mistake, to the thread or to the
+/// process. If the thread takes it at once, the two are the same.
 void pipe_signal_guard::send_again(siginfo_t& info) const noexcept {
   const pid_t self = ::getpid();
   const bool to_process = was_blocked_ && info.si_code != SI_TKILL;

@@ -43,6 +43,8 @@ constinit disposition dispositions[signal_sink::number_max + 1];
 
 constexpr std::uint64_t bit(int number) noexcept { return std::uint64_t{1} << (number - 1); }
 
+/// Passes the signal to the sink of a place, if the sink wants it, and counts this handler as a
+/// visitor meanwhile.
 void visit(place& p, const signal_info& info, bool& taken) noexcept {
   p.visitors.fetch_add(1);
   if ((p.wanted.load() & bit(info.number)) != 0 && p.forks.load() == fork_count()) {
@@ -112,6 +114,8 @@ place* place_for(const signal_sink& sink) noexcept {
   return &more->places[0];
 }
 
+/// Counts one more sink of signal `number`, and installs the handler for the first one. Returns 0
+/// or -errno.
 int install(int number) noexcept {
   disposition& d = dispositions[number];
   if (d.sinks == 0 || d.forks != fork_count()) {
@@ -127,6 +131,7 @@ int install(int number) noexcept {
   return 0;
 }
 
+/// Counts one sink less, and restores the previous disposition after the last one.
 void uninstall(int number) noexcept {
   disposition& d = dispositions[number];
   if (--d.sinks != 0) return;
@@ -138,6 +143,7 @@ void uninstall(int number) noexcept {
   }
 }
 
+/// Ends the delivery of signal `number` to a place, and frees the place if it wants no other.
 void leave(place& p, int number) noexcept {
   const std::uint64_t left = p.wanted.fetch_and(~bit(number)) & ~bit(number);
   while (p.visitors.load() != 0) std::this_thread::yield();  // handlers in other threads, briefly

@@ -59,8 +59,8 @@ struct file_facts {
   bool appends = false;  ///< writes go to the end, at any offset
 };
 
-/// The synchronous, non-blocking calls. Each returns its value or -errno, and retries after EINTR
-/// itself (except for close). Thread: any, on distinct descriptors.
+/// The synchronous calls, which do not wait except where noted. Each returns its value or -errno,
+/// and retries after EINTR itself (except for close). Thread: any, on distinct descriptors.
 class system {
  public:
   virtual ~system() = default;
@@ -98,7 +98,8 @@ class system {
                                         std::uint64_t offset) noexcept = 0;
   virtual std::ptrdiff_t write_vector_at(int fd, const io_vector* parts, std::size_t count,
                                          std::uint64_t offset) noexcept = 0;
-  /// As read_vector_at(), but never waits: returns -EAGAIN if that is not certain (RWF_NOWAIT).
+  /// As read_vector_at(), but never waits: returns -EAGAIN if the read might have to wait
+  /// (RWF_NOWAIT).
   virtual std::ptrdiff_t read_cached(int fd, const io_vector* parts, std::size_t count,
                                      std::uint64_t offset) noexcept = 0;
   virtual int sync_file(int fd, bool data_only) noexcept = 0;

@@ -120,7 +120,7 @@ void ring::adopt_queues(const io_uring_params& parameters) noexcept {
 
 void ring::close() noexcept {
   if (fd_ < 0) return;
-  // Does not read the queues: in a child of fork they are not mapped.
+  // The queues must not be read here: in a child of fork they are not mapped.
   for (area* const each : {&sqe_area_, &cq_area_, &sq_area_}) {
     if (each->address != nullptr) kernel_->unmap(each->address, each->bytes);
     *each = {};

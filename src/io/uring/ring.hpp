@@ -64,8 +64,8 @@ struct submit_result {
 
 /// A submission and a completion queue shared with the kernel. All functions but `open`, `close`
 /// and the destructor require an open ring. Thread: one at a time, any thread (with
-/// IORING_SETUP_SINGLE_ISSUER: the one that opened it). In a child of fork(2) only
-/// after_fork_in_child() and then the destructor may be called: the queues are not mapped there.
+/// IORING_SETUP_SINGLE_ISSUER: the one that opened it). In a child of fork(2) nothing but
+/// after_fork_in_child() and the destructor may be called: the queues are not mapped there.
 class ring {
  public:
   static constexpr std::int64_t no_deadline = std::numeric_limits<std::int64_t>::max();
@@ -192,11 +192,13 @@ class ring {
     std::size_t bytes = 0;
   };
 
+  /// Maps the queues and checks their sizes and offsets. Returns 0 or -errno.
   int map_queues(const io_uring_params& parameters);
   bool map_area(area& where, std::size_t bytes, std::uint64_t offset);
   void adopt_queues(const io_uring_params& parameters) noexcept;
   int enter_once(unsigned to_submit, unsigned wait_for, std::int64_t deadline_ns,
                  bool get_events) noexcept;
+  /// Maps an errno of io_uring_enter(2) to a state, and counts it.
   submit_result explain(int error) noexcept;
 
   // acquire: pairs with the kernel's release of the head, after it has read the entries.

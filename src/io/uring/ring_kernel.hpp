@@ -76,7 +76,7 @@ class ring_kernel {
 
 // The implementation of ring_kernel by raw system calls, without liburing: a version of that
 // library that does not fit the program's is a frequent complaint of its users, and tests can
-// replace calls of our own.
+// replace beck's own calls.
 
 /// The real kernel. It has no state: one object may serve every ring of the process, from any
 /// thread.

@@ -60,6 +60,7 @@ class uring_driver final : public driver {
 
  private:
   // Writing entries (uring_entries.cpp).
+  /// Returns a free entry, after submitting a full queue; null if the kernel took nothing.
   io_uring_sqe* entry() noexcept;
   void write_prepared() noexcept;
   bool write_operation(io_op& op) noexcept;
@@ -70,20 +71,26 @@ class uring_driver final : public driver {
   bool write_poll(descriptor& d) noexcept;
   bool write_cancel(std::uint64_t token) noexcept;
   void write_or_keep(lazy_list& list) noexcept;
+  /// Lists a descriptor for a multishot poll, if it has none.
   void watch(descriptor& d) noexcept;
+  /// Lists the cancel of a descriptor's poll.
   void unwatch(descriptor& d) noexcept;
   static void unlink(descriptor*& list, descriptor& d) noexcept;
 
   // One poll of the kernel (uring_poll.cpp).
   bool enter(unsigned wait_for, std::int64_t deadline) noexcept;
   bool has_unwritten() const noexcept;
+  /// Waits in the kernel for the first completion, a wake-up or `deadline`.
   void sleep(std::int64_t deadline) noexcept;
   void back_off() noexcept;
+  /// Takes all completions that are there. Returns their number.
   unsigned collect() noexcept;
   void take(const io_uring_cqe& completion) noexcept;
   void take_poll(const io_uring_cqe& completion) noexcept;
   void take_operation(io_op& op, const io_uring_cqe& completion) noexcept;
   void take_file(file_operation& op, int result) noexcept;
+  /// Finishes an operation that the kernel has returned, and closes its descriptor if that waits
+  /// for it.
   void end_operation(io_op& op, descriptor& d, int result) noexcept;
   void start_over(io_op& op, descriptor& d, int result) noexcept;
   void received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept;
