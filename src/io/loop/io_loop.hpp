@@ -197,8 +197,8 @@ class io_loop final : public op_engine {
   friend struct testing::context_seam;
 
   // --- running
-  /// Runs queued entries until the batch is over, a bound of a batch is reached, or `delivered_max`
-  /// handlers have run.
+  /// Runs queued entries until the batch is over, a bound of a batch is reached, or the runner has
+  /// delivered `delivered_max` handlers in total.
   void run_batch(std::uint64_t delivered_max);
   /// Returns whether `entry` runs no user code, so that it need not wait behind handlers. A new
   /// kind of command is listed here; send_command() asserts that.
