@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSL-1.0
+// 32 bytes of text, looked at all at once: each question about them is answered by a mask in which
+// bit i stands for byte i. SSE2, which every x86-64 processor has, answers for 16 bytes with one to
+// four instructions; elsewhere each byte is looked at.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace beck::detail {
+
+/// Returns the index of the lowest bit of `mask`; 32 if it has none.
+inline unsigned first_in(std::uint32_t mask) noexcept {
+  return static_cast<unsigned>(std::countr_zero(mask));
+}
+
+class byte_block {
+ public:
+  static constexpr unsigned bytes = 32;
+
+#if defined(__SSE2__)
+  /// Requires that 32 bytes at `text` are readable.
+  explicit byte_block(const char* text) noexcept {
+    for (unsigned i = 0; i < parts; ++i)
+      part_[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + std::size_t{16} * i));
+  }
+
+  /// The bytes that are equal to `c`.
+  std::uint32_t equal(char c) const noexcept {
+    const __m128i wanted = _mm_set1_epi8(c);
+    return mask_of([&](__m128i part) { return _mm_cmpeq_epi8(part, wanted); });
+  }
+  /// The control characters: 0x00 to 0x1F, and 0x7F.
+  std::uint32_t controls() const noexcept {
+    const __m128i last = _mm_set1_epi8(0x1f);
+    const __m128i del = _mm_set1_epi8(0x7f);
+    return mask_of([&](__m128i part) {
+      return _mm_or_si128(_mm_cmpeq_epi8(_mm_min_epu8(part, last), part),
+                          _mm_cmpeq_epi8(part, del));
+    });
+  }
+  /// The bytes that are equal to those at `text`, of which 32 are readable, once their bit 5 is
+  /// set, which makes letters lower case.
+  std::uint32_t equal_in_lower_case(const char* text) const noexcept {
+    const __m128i bit = _mm_set1_epi8(0x20);
+    std::uint32_t mask = 0;
+    for (unsigned i = 0; i < parts; ++i) {
+      const __m128i other =
+          _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + std::size_t{16} * i));
+      mask |= bits_of(_mm_cmpeq_epi8(_mm_or_si128(part_[i], bit), other)) << (16 * i);
+    }
+    return mask;
+  }
+  /// The bytes outside 0x21 to 0x7E, and '#': no character of a request target.
+  std::uint32_t not_in_target() const noexcept {
+    const __m128i space = _mm_set1_epi8(' ');
+    const __m128i del = _mm_set1_epi8(0x7f);
+    const __m128i hash = _mm_set1_epi8('#');
+    // As signed values the bytes from 0x80 on are below the space, too.
+    return ~mask_of([&](__m128i part) {
+      const __m128i odd = _mm_or_si128(_mm_cmpeq_epi8(part, del), _mm_cmpeq_epi8(part, hash));
+      return _mm_andnot_si128(odd, _mm_cmpgt_epi8(part, space));
+    });
+  }
+  /// Letters, digits, '-' and '.'.
+  std::uint32_t in_host_name() const noexcept {
+    return mask_of([](__m128i part) {
+      const __m128i letter =
+          _mm_sub_epi8(_mm_or_si128(part, _mm_set1_epi8(0x20)), _mm_set1_epi8('a'));
+      const __m128i digit = _mm_sub_epi8(part, _mm_set1_epi8('0'));
+      const __m128i dot = _mm_sub_epi8(part, _mm_set1_epi8('-'));
+      return _mm_or_si128(
+          _mm_or_si128(_mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(25)), letter),
+                       _mm_cmpeq_epi8(_mm_min_epu8(digit, _mm_set1_epi8(9)), digit)),
+          _mm_cmpeq_epi8(_mm_min_epu8(dot, _mm_set1_epi8(1)), dot));
+    });
+  }
+
+ private:
+  static constexpr unsigned parts = 2;
+
+  template <class Ask>
+  std::uint32_t mask_of(Ask ask) const noexcept {
+    std::uint32_t mask = 0;
+    for (unsigned i = 0; i < parts; ++i) mask |= bits_of(ask(part_[i])) << (16 * i);
+    return mask;
+  }
+  static std::uint32_t bits_of(__m128i truth) noexcept {
+    return static_cast<std::uint32_t>(_mm_movemask_epi8(truth));
+  }
+
+  __m128i part_[parts];
+#else
+  /// Requires that 32 bytes at `text` are readable.
+  explicit byte_block(const char* text) noexcept { std::memcpy(part_, text, bytes); }
+
+  /// The bytes that are equal to `c`.
+  std::uint32_t equal(char c) const noexcept {
+    return mask_of([c](char byte) { return byte == c; });
+  }
+  /// The control characters: 0x00 to 0x1F, and 0x7F.
+  std::uint32_t controls() const noexcept {
+    return mask_of(
+        [](char byte) { return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f; });
+  }
+  /// The bytes that are equal to those at `text`, of which 32 are readable, once their bit 5 is
+  /// set, which makes letters lower case.
+  std::uint32_t equal_in_lower_case(const char* text) const noexcept {
+    std::uint32_t mask = 0;
+    for (unsigned i = 0; i < bytes; ++i) mask |= std::uint32_t{(part_[i] | 0x20) == text[i]} << i;
+    return mask;
+  }
+  /// The bytes outside 0x21 to 0x7E, and '#': no character of a request target.
+  std::uint32_t not_in_target() const noexcept {
+    return mask_of([](char byte) {
+      const auto value = static_cast<unsigned char>(byte);
+      return value < 0x21 || value > 0x7e || byte == '#';
+    });
+  }
+  /// Letters, digits, '-' and '.'.
+  std::uint32_t in_host_name() const noexcept {
+    return mask_of([](char byte) {
+      const char letter = static_cast<char>(byte | 0x20);
+      return (letter >= 'a' && letter <= 'z') || (byte >= '0' && byte <= '9') || byte == '-' ||
+             byte == '.';
+    });
+  }
+
+ private:
+  template <class Ask>
+  std::uint32_t mask_of(Ask ask) const noexcept {
+    std::uint32_t mask = 0;
+    for (unsigned i = 0; i < bytes; ++i) mask |= std::uint32_t{ask(part_[i])} << i;
+    return mask;
+  }
+
+  char part_[bytes];
+#endif
+};
+
+}  // namespace beck::detail

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSL-1.0
+// Classes of characters (RFC 9110, section 5.6.2; RFC 3986, section 3.2.2), as one table of bits.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace beck::http::detail {
+
+enum character_class : std::uint8_t {
+  in_token = 1,  ///< of methods and field names
+  in_host = 2,   ///< of a registered name or an IPv4 address; the comma is left out
+  in_ipv6 = 4,   ///< between brackets
+  is_digit = 8,
+  is_hex = 16,
+};
+
+constexpr std::array<std::uint8_t, 256> make_character_classes() noexcept {
+  std::array<std::uint8_t, 256> table{};
+  const auto mark = [&table](std::string_view text, unsigned bits) {
+    for (const char c : text) {
+      auto& entry = table[static_cast<unsigned char>(c)];
+      entry = static_cast<std::uint8_t>(entry | bits);
+    }
+  };
+  mark("0123456789", in_token | in_host | in_ipv6 | is_digit | is_hex);
+  mark("abcdefABCDEF", in_token | in_host | in_ipv6 | is_hex);
+  mark("ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ", in_token | in_host);
+  mark("!#$%&'*+-.^_`|~", in_token);
+  mark("-._~%!$&'()*+;=", in_host);
+  mark(":.", in_ipv6);
+  return table;
+}
+inline constexpr std::array<std::uint8_t, 256> character_classes = make_character_classes();
+
+constexpr bool is_in(char c, character_class which) noexcept {
+  return (character_classes[static_cast<unsigned char>(c)] & which) != 0;
+}
+
+constexpr bool all_in(std::string_view text, character_class which) noexcept {
+  unsigned all = which;
+  for (const char c : text) all &= character_classes[static_cast<unsigned char>(c)];
+  return all != 0;
+}
+
+constexpr bool is_token(std::string_view text) noexcept {
+  return !text.empty() && all_in(text, in_token);
+}
+
+constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
+
+constexpr char lower(char c) noexcept {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+}
+
+/// Compares without regard to the case of ASCII letters.
+constexpr bool equal_in_any_case(std::string_view a, std::string_view b) noexcept {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (lower(a[i]) != lower(b[i])) return false;
+  return true;
+}
+
+/// Removes spaces and tabs at both ends.
+constexpr std::string_view trimmed(std::string_view text) noexcept {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+/// Removes the first element of a comma-separated list from `list` and returns it, trimmed.
+constexpr std::string_view take_element(std::string_view& list) noexcept {
+  const std::size_t comma = list.find(',');
+  const std::string_view element = list.substr(0, comma);
+  list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
+  return trimmed(element);
+}
+
+}  // namespace beck::http::detail

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+// The table of refusals: status and text of each.
+#include <beck/http/refusal.hpp>
+
+namespace beck::http {
+namespace {
+
+struct row {
+  refusal reason;
+  status answer;
+  std::string_view text;
+};
+
+constexpr row rows[] = {
+    {refusal::none, status::ok, ""},
+    {refusal::bad_line_end, status::bad_request, "a line does not end in CR LF"},
+    {refusal::bad_character, status::bad_request, "a control character in a line"},
+    {refusal::leading_space, status::bad_request, "a line begins with a space or a tab"},
+    {refusal::bad_method, status::bad_request, "the method is not a token"},
+    {refusal::method_too_long, status::bad_request, "the method is too long"},
+    {refusal::bad_target, status::bad_request, "the target has a form that is not allowed"},
+    {refusal::target_too_long, status::uri_too_long, "the target is too long"},
+    {refusal::bad_request_line, status::bad_request,
+     "the request line is not a method, a target and a version"},
+    {refusal::bad_version, status::http_version_not_supported,
+     "the version is neither HTTP/1.1 nor HTTP/1.0"},
+    {refusal::bad_status_line, status::bad_gateway,
+     "the status line is not a version, a status and a reason"},
+    {refusal::bad_field_name, status::bad_request, "a field name is not a token before a colon"},
+    {refusal::field_name_too_long, status::request_header_fields_too_large,
+     "a field name is too long"},
+    {refusal::too_many_fields, status::request_header_fields_too_large, "too many fields"},
+    {refusal::head_too_long, status::request_header_fields_too_large, "the head is too long"},
+    {refusal::host_missing, status::bad_request, "there is no Host field"},
+    {refusal::bad_host, status::bad_request, "the Host field is not one host"},
+    {refusal::bad_content_length, status::bad_request, "Content-Length is not one number"},
+    {refusal::bad_transfer_encoding, status::bad_request, "Transfer-Encoding is not chunked alone"},
+    {refusal::unknown_transfer_coding, status::not_implemented, "an unknown transfer coding"},
+    {refusal::bad_expectation, status::expectation_failed, "an expectation but 100-continue"},
+    {refusal::trace_refused, status::method_not_allowed, "TRACE is not answered"},
+    {refusal::bad_chunk_size, status::bad_request,
+     "a chunk size is not 1 to 16 hexadecimal digits"},
+    {refusal::bad_chunk_extension, status::bad_request, "a chunk extension is malformed"},
+    {refusal::bad_chunk_end, status::bad_request, "the data of a chunk does not end in CR LF"},
+    {refusal::chunk_line_too_long, status::bad_request, "a chunk line is too long"},
+    {refusal::chunk_extensions_too_long, status::bad_request,
+     "the chunk extensions are too long in all"},
+    {refusal::bad_trailer, status::bad_request, "a trailer field that must be in the head"},
+    {refusal::trailers_too_long, status::request_header_fields_too_large,
+     "the trailers are too long"},
+    {refusal::body_too_long, status::content_too_large, "the body is too long"},
+};
+
+constexpr bool is_in_order() {
+  for (unsigned i = 0; i < std::size(rows); ++i)
+    if (rows[i].reason != static_cast<refusal>(i)) return false;
+  return true;
+}
+static_assert(is_in_order(), "a row for each refusal, in the order of the enumeration");
+static_assert(std::size(rows) == static_cast<unsigned>(refusal::body_too_long) + 1);
+
+}  // namespace
+
+status status_of(refusal r) noexcept { return rows[static_cast<unsigned>(r)].answer; }
+
+std::string_view text_of(refusal r) noexcept { return rows[static_cast<unsigned>(r)].text; }
+
+}  // namespace beck::http
