@@ -254,6 +254,16 @@ TEST_CASE("a length that two programs could read differently is refused") {
   CHECK(chunked.head.framing() == body_framing::chunked);
 }
 
+TEST_CASE("a long value keeps its tabs and spaces") {
+  std::string value = "v";
+  while (value.size() < 5000) value += "\t\tab  c";
+  const parsed p(get("Long: " + value + "\r\nNext: x\r\n"));
+  REQUIRE(p.status == parse_status::done);
+  CHECK(p.head.get("Long") == value);
+  CHECK(p.head.get("Next") == "x");
+  CHECK(refused(get("Long: " + value + '\x01' + "\r\n")) == refusal::bad_character);
+}
+
 TEST_CASE("an expectation is 100-continue") {
   const parsed p(get("Expect: 100-Continue\r\nContent-Length: 1\r\n"));
   CHECK(p.status == parse_status::done);
