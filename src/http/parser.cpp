@@ -3,11 +3,15 @@
 #include <beck/http/parser.hpp>
 
 #include <beck/base/assert.hpp>
+#include <beck/io/buffer_lease.hpp>
 
 #include "http/head_parser.hpp"
 
 namespace beck::http {
 namespace {
+
+static_assert(request_parser::padding == buffer_lease::padding);
+static_assert(request_parser::padding >= detail::byte_block::bytes);
 
 constexpr std::uint32_t head_bytes_max = 65535;  // offsets have 16 bits
 

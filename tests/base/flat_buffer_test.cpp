@@ -183,6 +183,18 @@ TEST_CASE("committing more than was prepared is a bug of the caller") {
         }).find("more bytes committed") != std::string::npos);
 }
 
+TEST_CASE("releasing frees the memory and keeps the limit") {
+  flat_buffer a(50);
+  append(a, "abcd");
+  a.consume(1);
+  a.release();
+  CHECK(a.empty());
+  CHECK(a.capacity() == 0);
+  CHECK(a.max_size() == 50);
+  append(a, "again");
+  CHECK(text_of(a) == "again");
+}
+
 TEST_CASE("a copy is independent, a move takes the memory") {
   flat_buffer a(50);
   append(a, "abcd");

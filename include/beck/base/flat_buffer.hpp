@@ -49,6 +49,9 @@ class flat_buffer {
   void reserve(std::size_t capacity);
   /// Removes all bytes; keeps the memory.
   void clear() noexcept { begin_ = end_; }
+  /// Removes all bytes and frees the memory, as one does with the buffer of a connection that has
+  /// become idle.
+  void release() noexcept { *this = flat_buffer(size_max_); }
 
   /// Returns all bytes.
   mutable_buffer data() noexcept { return {memory_ + begin_, size()}; }

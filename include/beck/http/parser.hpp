@@ -38,7 +38,7 @@ struct head_progress {
 /// Parses heads of requests. A value of 48 bytes that never allocates. Thread: one at a time.
 class request_parser {
  public:
-  /// Bytes behind the input that parse_padded() reads.
+  /// Bytes behind the input that parse_padded() may read: buffer_lease::padding.
   static constexpr std::size_t padding = 64;
 
   /// Makes a parser with these bounds. Requires, asserted, head_bytes < 65536 and fields <=

@@ -26,6 +26,10 @@ char* lease_data(const lease_slot* slot) noexcept;
 /// then lives until the last lease is gone.
 class buffer_lease {
  public:
+  /// The number of bytes behind the received ones that are readable, whatever their values: a
+  /// parser may look at several bytes at once without a check for each.
+  static constexpr std::size_t padding = 64;
+
   buffer_lease() noexcept = default;
   /// For the library: owns `slot`, whose first `bytes` bytes were received.
   buffer_lease(detail::lease_slot* slot, std::size_t bytes) noexcept : slot_(slot), size_(bytes) {}
@@ -44,8 +48,8 @@ class buffer_lease {
   }
   ~buffer_lease() { reset(); }
 
-  /// Returns the received bytes, which may be modified; nullptr if empty. There is no room behind
-  /// them.
+  /// Returns the received bytes, which may be modified; nullptr if empty. Behind them `padding`
+  /// bytes may be read, and none may be written.
   char* data() const noexcept { return slot_ != nullptr ? detail::lease_data(slot_) : nullptr; }
   /// Returns the number of received bytes.
   std::size_t size() const noexcept { return size_; }

@@ -28,11 +28,12 @@ bool lease_pool::grow() noexcept {
   try {
     memory_.reserve(memory_.size() + 1);
     slots_.reserve(slots_.size() + 1);
-    std::unique_ptr<char[]> memory(new char[count * bytes_]);
+    const std::size_t stride = bytes_ + buffer_lease::padding;
+    std::unique_ptr<char[]> memory(new char[count * stride]);
     auto slots = std::make_unique<lease_slot[]>(count);
     for (std::size_t i = count; i > 0; --i) {
       slots[i - 1].pool = this;
-      slots[i - 1].data = memory.get() + (i - 1) * bytes_;
+      slots[i - 1].data = memory.get() + (i - 1) * stride;
       keep(slots[i - 1]);
     }
     memory_.push_back(std::move(memory));
