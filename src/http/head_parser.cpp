@@ -323,7 +323,7 @@ parse_status head_parser::parse_status_line(Text& text) noexcept {
     return refuse(refusal_of(text[reason], refusal::bad_status_line), reason);
   }
   if (reason == text.size()) return parse_status::more;
-  const std::size_t end = byte_finder<&byte_block::controls, Text>(text, reason).next();
+  const std::size_t end = find_line_end(text, reason);
   if (end - reason > limits_.target_bytes)
     return refuse(refusal::bad_status_line, reason + limits_.target_bytes);
   if (end == text.size()) return parse_status::more;
