@@ -12,6 +12,7 @@ namespace beck::http {
 namespace {
 
 constexpr std::size_t size_digits_max = 16;
+constexpr std::uint32_t trailer_bytes_max = 65535;  // offsets have 16 bits
 
 std::uint64_t digit_value(char c) noexcept {
   return static_cast<std::uint64_t>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
@@ -92,6 +93,9 @@ struct trailer_head : head {
 }  // namespace
 
 body_decoder::body_decoder(const head& of, const body_limits& limits) noexcept : limits_(limits) {
+  // Trailers are parsed into a head, which has room for no more.
+  limits_.trailer_bytes = std::min(limits_.trailer_bytes, trailer_bytes_max);
+  limits_.trailer_fields = std::min<std::uint16_t>(limits_.trailer_fields, head::fields_max);
   switch (of.framing()) {
     case body_framing::none:
       break;

@@ -180,6 +180,22 @@ TEST_CASE("each limit of a body is exact") {
   }
 }
 
+TEST_CASE("limits of trailers have bounds of their own, that of the head which keeps them") {
+  body_limits limits;
+  limits.trailer_fields = 1000;
+  limits.trailer_bytes = 1000000;
+  const auto reason = [&limits](const std::string& trailers) {
+    return decode("0\r\n" + trailers + "\r\n", 3, limits).reason;
+  };
+  std::string lines;
+  for (unsigned i = 0; i < head::fields_max; ++i) lines += "A: b\r\n";
+  CHECK(reason(lines) == refusal::none);
+  CHECK(reason(lines + "A: b\r\n") == refusal::trailers_too_long);
+  const std::string value(65528, 'a');  // with "A: " and two line ends 65535 bytes
+  CHECK(reason("A: " + value + "\r\n") == refusal::none);
+  CHECK(reason("A: " + value + "a\r\n") == refusal::trailers_too_long);
+}
+
 TEST_CASE("an announced length over the limit is refused before anything is read") {
   request_parser parser;
   request_head head;

@@ -393,6 +393,7 @@ TEST_CASE("the head of a reply tells status, reason and framing") {
   CHECK(r.head.keeps_alive());
   CHECK(reply("HTTP/1.1 200 \r\n\r\n").head.reason().empty());
   CHECK(reply("HTTP/1.1 299\r\n\r\n").head.status() == static_cast<status>(299));
+  CHECK(reply("HTTP/1.1 200 a\tb\t\r\n\r\n").head.reason() == "a\tb\t");
 }
 
 TEST_CASE("status and method decide whether a reply has a body") {
@@ -427,6 +428,8 @@ TEST_CASE("status lines are refused for the right reason") {
   CHECK(reason("HTTP/1.1 099 OK\r\n\r\n") == refusal::bad_status_line);
   CHECK(reason("HTTP/1.1 600 OK\r\n\r\n") == refusal::bad_status_line);
   CHECK(reason("HTTP/1.1 200 \x01\r\n\r\n") == refusal::bad_character);
+  CHECK(reason("HTTP/1.1 200 a\tb\x01\r\n\r\n") == refusal::bad_character);
+  CHECK(reason("HTTP/1.1 200 a\tb\tc\r\n\r\n") == refusal::none);
   CHECK(reason("HTTP/2.0 200 OK\r\n\r\n") == refusal::bad_version);
   CHECK(reason("ICY 200 OK\r\n\r\n") == refusal::bad_status_line);
   CHECK(reason("\r\nHTTP/1.1 200 OK\r\n\r\n") == refusal::bad_status_line);

@@ -13,7 +13,7 @@
 
 namespace beck::http {
 
-/// Bounds of a body. Larger ones are refused.
+/// Bounds of a body. Larger ones are refused. A bound over its own maximum counts as that.
 struct body_limits {
   std::uint64_t body_bytes = 1024 * 1024;       ///< of data
   std::uint32_t chunk_line_bytes = 256;         ///< of a line with a chunk's size and extensions
@@ -30,7 +30,7 @@ struct body_part {
       data;  ///< in the input; its last byte is the last one consumed, or framing follows
 };
 
-/// Decodes one body. A value of 80 bytes that never allocates. Trailers are checked and dropped.
+/// Decodes one body. A value of 48 bytes that never allocates. Trailers are checked and dropped.
 /// Thread: one at a time.
 class body_decoder {
  public:

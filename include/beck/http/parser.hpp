@@ -35,7 +35,7 @@ struct head_progress {
 
 }  // namespace detail
 
-/// Parses heads of requests. A value of 48 bytes that never allocates. Thread: one at a time.
+/// Parses heads of requests. A value of 28 bytes that never allocates. Thread: one at a time.
 class request_parser {
  public:
   /// Bytes behind the input that parse_padded() may read: buffer_lease::padding.
@@ -67,7 +67,7 @@ class request_parser {
   detail::head_progress progress_;
 };
 
-/// Parses heads of replies. A value of 48 bytes that never allocates. Thread: one at a time.
+/// Parses heads of replies. A value of 28 bytes that never allocates. Thread: one at a time.
 class response_parser {
  public:
   /// Makes a parser with these bounds, of which target_bytes bounds the reason phrase. Requires as
