@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cerrno>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -24,6 +25,11 @@ class faulty_system final : public posix_system {
     accept_errors.pop_front();
     return -error;
   }
+
+  /// The time that the clock shows, in place of the real one; 0: the real one.
+  std::int64_t clock_ns = 0;
+
+  std::int64_t now() noexcept override { return clock_ns != 0 ? clock_ns : posix_system::now(); }
 
   /// The number of the next batches that find no room.
   int refused_batches = 0;

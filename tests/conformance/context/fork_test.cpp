@@ -18,6 +18,7 @@
 
 #include "base/dies.hpp"
 #include "support/context_options.hpp"
+#include "support/outcome.hpp"
 #include "support/stream_pair.hpp"
 
 namespace {
@@ -89,6 +90,34 @@ CONFORMANCE_ON(beck::test::kernel,
             return static_cast<int>(in.life.use_count());  // every handler and frame is gone
           }) == 1);
     check_that_reads_arrive(in);
+  }
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "a child of fork destroys the handler of a read that was to be tried a turn later") {
+  for (const int handlers : {0, 1, 64, 65, 100}) {  // a turn takes 64
+    const auto life = std::make_shared<int>();
+    auto ctx = std::make_unique<beck::io_context>(context_options());
+    auto pair = std::make_unique<beck::test::stream_pair>(*ctx);
+    char room[100];
+    beck::test::outcome first;
+    pair->a.async_read_some(beck::buffer(room), beck::test::note(first));
+    beck::test::let_settle(*ctx);
+    pair->b.write_some(beck::buffer("x", 1));  // after a short read the next one is tried late
+    CHECK(beck::test::run_until(*ctx, first));
+    int reads = 0;
+    pair->a.async_read_some(beck::buffer(room),
+                            [held = life, &reads](beck::error_code, std::size_t) { ++reads; });
+    for (int i = 0; i <= handlers; ++i) post(*ctx, [] {});
+    for (int i = 0; i < handlers; ++i) ctx->poll_one();
+    CHECK(status_of_child([&] {
+            pair.reset();
+            ctx.reset();
+            return static_cast<int>(life.use_count());
+          }) == 1);
+    pair->b.write_some(beck::buffer("y", 1));
+    for (int i = 0; i < 1000 && reads == 0; ++i) ctx->poll();
+    CHECK(reads == 1);
   }
 }
 

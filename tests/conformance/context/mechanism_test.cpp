@@ -6,6 +6,8 @@
 #include <string>
 
 #include "support/context_options.hpp"
+#include "support/faulty_system.hpp"
+#include "support/outcome.hpp"
 #include "support/stream_pair.hpp"
 
 using beck::receive_arming;
@@ -50,6 +52,26 @@ beck::context_stats counters_of(const beck::io_context::options& how) {
   return ctx.stats();
 }
 
+/// A chain of handlers, each of which moves the clock on.
+struct busy_chain {
+  void operator()() {
+    system->clock_ns += 2'000;
+    if (--left > 0) post(*ctx, *this);
+  }
+
+  beck::io_context* ctx;
+  beck::test::faulty_system* system;
+  int left = 4'000;
+};
+
+/// Returns how often a busy loop visits the kernel within 8 ms of its clock.
+std::uint64_t visits_while_busy(beck::io_context& ctx, beck::test::faulty_system& system) {
+  const std::uint64_t before = ctx.stats().kernel_entries;
+  post(ctx, busy_chain{&ctx, &system});
+  beck::test::let_settle(ctx);
+  return ctx.stats().kernel_entries - before;
+}
+
 }  // namespace
 
 CONFORMANCE_ON(beck::test::uring, "small receives are armed one turn late unless told otherwise") {
@@ -77,6 +99,30 @@ CONFORMANCE_ON(beck::test::epoll, "reads that fill their buffer are tried one tu
 
 CONFORMANCE_ON(beck::test::epoll, "without speculation no read is tried late") {
   CHECK(counters_of(context_options().lazy_speculation(false)).speculations == 0);
+}
+
+CONFORMANCE_ON(beck::test::epoll,
+               "a busy loop visits the kernel rarely again when nothing is parked any more") {
+  beck::io_context ctx(context_options());
+  beck::test::faulty_system& system = beck::test::make_faulty(ctx);
+  system.clock_ns = system.now();
+  beck::test::stream_pair pair(ctx);
+  const std::uint64_t rarely = visits_while_busy(ctx, system);
+  for (const bool cancelled : {true, false}) {
+    char byte = 0;
+    beck::test::outcome received;
+    pair.a.async_read_some(beck::buffer(&byte, 1), beck::test::note(received));
+    beck::test::let_settle(ctx);
+    CHECK(visits_while_busy(ctx, system) > 2 * rarely);
+    if (cancelled) {
+      pair.a.cancel();
+    } else {
+      pair.b.write_some(beck::buffer("x", 1));
+    }
+    beck::test::let_settle(ctx);
+    CHECK(received.calls == 1);
+    CHECK(visits_while_busy(ctx, system) <= rarely + 1);
+  }
 }
 
 CONFORMANCE("the switches for measuring exist on every backend") {

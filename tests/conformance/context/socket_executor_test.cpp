@@ -7,6 +7,7 @@
 #include <beck/net/local.hpp>
 #include <beck/net/tcp.hpp>
 
+#include <memory>
 #include <ostream>
 #include <utility>
 
@@ -35,6 +36,17 @@ struct queued_pair {
   manual_queue queue;
   stream a;
   stream b;
+};
+
+/// An executor that owns something.
+struct owning_executor {
+  template <class F>
+  void execute(F&& function) const {
+    std::forward<F>(function)();
+  }
+  friend bool operator==(const owning_executor&, const owning_executor&) = default;
+
+  std::shared_ptr<int> owned;
 };
 
 /// A handler with an executor of its own.
@@ -154,6 +166,19 @@ CONFORMANCE("a timer on a user's executor completes there") {
   CHECK(waited.calls == 0);
   CHECK(queue.run() == 1);
   CHECK(waited.ok());
+}
+
+CONFORMANCE("what a socket's executor owns goes with the socket") {
+  beck::io_context ctx(context_options());
+  const auto owned = std::make_shared<int>(0);
+  {
+    stream closed(ctx, any_io_executor(owning_executor{owned}));
+    stream open(ctx, any_io_executor(owning_executor{owned}));
+    stream peer(ctx);
+    connect_pair(open, peer);
+    CHECK(owned.use_count() > 1);
+  }
+  CHECK(owned.use_count() == 1);
 }
 
 CONFORMANCE("a coroutine stays on its own executor although its socket has another") {

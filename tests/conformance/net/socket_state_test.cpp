@@ -231,6 +231,17 @@ CONFORMANCE("release gives the descriptor up without closing it and aborts what 
   CHECK(byte == 'z');
 }
 
+CONFORMANCE("a new socket blocks its synchronous calls, whatever the one before it was told") {
+  beck::io_context ctx(context_options());
+  {
+    tcp::socket socket(ctx, tcp::v4());
+    socket.non_blocking(true);
+    CHECK(socket.non_blocking());
+  }
+  const tcp::socket socket(ctx, tcp::v4());  // in the slot of the first one
+  CHECK_FALSE(socket.non_blocking());
+}
+
 CONFORMANCE("a released socket object can be opened again") {
   beck::io_context ctx(context_options());
   beck::test::local_connection c(ctx);

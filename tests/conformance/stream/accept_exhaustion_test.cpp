@@ -322,3 +322,41 @@ CONFORMANCE_ON(beck::test::kernel,
     CHECK(ctx.stats().attempts <= 310);
   }
 }
+
+CONFORMANCE_ON(beck::test::kernel,
+               "a connection that was accepted ends a lack: the next one is told of again") {  // S1
+  beck::io_context ctx(context_options());
+  const log_lines log(ctx);
+  beck::test::faulty_system& system = beck::test::make_faulty(ctx);
+  tcp::acceptor acceptor(ctx, loopback_v4());
+  for (std::size_t lack = 1; lack <= 2; ++lack) {
+    tcp::socket client(ctx);
+    tcp::socket server(ctx);
+    outcome accepted;
+    client.connect(acceptor.local_endpoint());
+    system.accept_errors = {EMFILE};
+    acceptor.async_accept(server, note(accepted));
+    beck::test::run_all(ctx);
+    CHECK(accepted.ok());
+    CHECK(log.lines.size() == lack);
+  }
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "lost connections between accepted ones never add up to a pause") {  // S2
+  beck::io_context ctx(context_options());
+  const log_lines log(ctx);
+  beck::test::faulty_system& system = beck::test::make_faulty(ctx);
+  tcp::acceptor acceptor(ctx, loopback_v4());
+  for (int i = 0; i < 3; ++i) {
+    tcp::socket client(ctx);
+    tcp::socket server(ctx);
+    outcome accepted;
+    client.connect(acceptor.local_endpoint());
+    system.accept_errors.assign(40, ECONNABORTED);
+    acceptor.async_accept(server, note(accepted));
+    beck::test::run_all(ctx);
+    CHECK(accepted.ok());
+  }
+  CHECK(log.lines.empty());
+}
