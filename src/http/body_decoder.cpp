@@ -50,8 +50,11 @@ constexpr field forbidden_trailers[] = {
     field::authorization,
     field::cache_control,
     field::connection,
+    field::content_disposition,
     field::content_encoding,
+    field::content_language,
     field::content_length,
+    field::content_location,
     field::content_range,
     field::content_type,
     field::cookie,
@@ -188,13 +191,13 @@ body_part body_decoder::take_chunk_line(std::string_view input) noexcept {
   if (digits == 0) return refuse(refusal::bad_chunk_size);
   std::size_t end = digits;
   if (input[digits] == ';') {
-    while (end < input.size() && end < limits_.chunk_line_bytes) {
+    while (end < input.size() && end <= limits_.chunk_line_bytes) {
       const auto value = static_cast<unsigned char>(input[end]);
       if (value < 0x20 || value == 0x7f) break;
       ++end;
     }
-    if (end == limits_.chunk_line_bytes) return refuse(refusal::chunk_line_too_long);
   }
+  if (end > limits_.chunk_line_bytes) return refuse(refusal::chunk_line_too_long);
   if (end == input.size()) return {parse_status::more, 0, {}};
   if (input[end] != '\r')
     return refuse(end == digits ? refusal::bad_chunk_size : refusal::bad_chunk_extension);

@@ -35,6 +35,12 @@ void head::clear() noexcept {
   count_ = bytes_ = 0;
   framing_ = body_framing::none;
   expects_continue_ = false;
+  keeps_alive_ = true;
+  minor_version_ = 1;
+  method_ = method::other;
+  status_ = status::ok;
+  method_bytes_ = 0;
+  line_at_ = target_at_ = target_bytes_ = 0;
 }
 
 }  // namespace beck::http

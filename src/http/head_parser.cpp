@@ -244,8 +244,8 @@ inline refusal head_parser::add_field(const Text& text, const byte_block& block,
     if (is_blank(data[line])) return refusal::leading_space;
     if (line + name_bytes >= end || !is_token({data + line, name_bytes}))
       return refusal::bad_field_name;
-    if (name_bytes > limits_.name_bytes) return refusal::field_name_too_long;
   }
+  if (name_bytes > limits_.name_bytes) return refusal::field_name_too_long;
   if (found.count == limits_.fields) return refusal::too_many_fields;
   std::size_t value = line + name_bytes + 1;
   if (data[value] == ' ') ++value;
@@ -273,7 +273,7 @@ bool head_parser::has_plain_host(Text& text) const noexcept {
   if (bytes == 0 || bytes > host->value_bytes) return false;
   if (bytes == host->value_bytes) return true;
   const std::string_view port(text.data() + host->value_at + bytes, host->value_bytes - bytes);
-  return port[0] == ':' && port.size() <= 6 && all_in(port.substr(1), is_digit);
+  return port[0] == ':' && port.size() <= 5 && all_in(port.substr(1), is_digit);
 }
 
 parse_status head_parser::parse_trailers(bare_text text) noexcept {

@@ -106,6 +106,7 @@ class head_parser {
   parse_status refuse(refusal reason, std::size_t offset) noexcept;
   parse_status refuse_field(refusal reason, field f) noexcept;
   parse_status finish_request(bool has_plain_host) noexcept;
+  parse_status finish_connect() noexcept;
   parse_status finish_response(method asked) noexcept;
   parse_status find_framing() noexcept;
   template <class Text>

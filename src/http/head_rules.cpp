@@ -21,8 +21,10 @@ bool is_authority(std::string_view text, bool needs_port) noexcept {
   if (end == 0) return false;
   if (end == text.size()) return !needs_port;
   const std::string_view port = text.substr(end + 1);
-  return text[end] == ':' && port.size() <= 5 && all_in(port, is_digit) &&
-         !(needs_port && port.empty());
+  if (text[end] != ':' || port.size() > 5 || !all_in(port, is_digit)) return false;
+  unsigned number = 0;
+  for (const char c : port) number = number * 10 + static_cast<unsigned>(c - '0');
+  return number <= 65535 && !(needs_port && port.empty());
 }
 
 }  // namespace
@@ -36,6 +38,7 @@ parse_status head_parser::refuse_field(refusal reason, field f) noexcept {
 
 parse_status head_parser::finish_request(bool has_plain_host) noexcept {
   if (head_.method_ == method::trace) return refuse(refusal::trace_refused, head_.line_at_);
+  if (head_.method_ == method::connect) return finish_connect();
   if (!has_plain_host)
     if (const parse_status found = find_host(); found != parse_status::done) return found;
   head_.keeps_alive_ = head_.minor_version_ == 1;
@@ -52,6 +55,17 @@ parse_status head_parser::finish_request(bool has_plain_host) noexcept {
   }
   find_persistence();
   return parse_status::done;
+}
+
+/// CONNECT has no content (RFC 9110, section 9.3.6), and the bytes behind its head belong to the
+/// tunnel: they are never another request.
+parse_status head_parser::finish_connect() noexcept {
+  if (head_.has(field::content_length))
+    return refuse_field(refusal::bad_content_length, field::content_length);
+  if (head_.has(field::transfer_encoding))
+    return refuse_field(refusal::bad_transfer_encoding, field::transfer_encoding);
+  head_.keeps_alive_ = false;
+  return find_host();
 }
 
 /// Checks the target's form, and the Host field against it.

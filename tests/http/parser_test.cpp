@@ -170,6 +170,7 @@ TEST_CASE("each form of a target belongs to its method") {
   CHECK(reason("CONNECT [::1]:443", "[::1]:443") == refusal::none);
   CHECK(reason("CONNECT a:", "a:") == refusal::bad_target);
   CHECK(reason("CONNECT a") == refusal::bad_target);
+  CHECK(reason("CONNECT a:99999", "a:99999") == refusal::bad_target);
   CHECK(reason("CONNECT /a") == refusal::bad_target);
   CHECK(reason("GET a:443", "a:443") == refusal::bad_target);
   CHECK(reason("GET http://a/x") == refusal::none);
@@ -181,6 +182,16 @@ TEST_CASE("each form of a target belongs to its method") {
   CHECK(reason("TRACE /") == refusal::trace_refused);
 }
 
+TEST_CASE("nothing behind a CONNECT is another request") {
+  const std::string head = "CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n";
+  CHECK(refused(head + "Content-Length: 0\r\n\r\n") == refusal::bad_content_length);
+  CHECK(refused(head + "Transfer-Encoding: chunked\r\n\r\n") == refusal::bad_transfer_encoding);
+  const parsed p(head + "Connection: keep-alive\r\n\r\n");
+  REQUIRE(p.status == parse_status::done);
+  CHECK_FALSE(p.head.keeps_alive());
+  CHECK(p.head.framing() == body_framing::none);
+}
+
 TEST_CASE("there is exactly one host") {
   const auto reason = [](const std::string& host) {
     return refused("GET / HTTP/1.1\r\nHost:" + host + "\r\n\r\n");
@@ -189,8 +200,9 @@ TEST_CASE("there is exactly one host") {
        {" a", " a.b-c:80", " 127.0.0.1:8080", " [::1]", " [::1]:80", " a:", " a_b", " xn--a%20",
         " a-name-of-more-than-thirty-two-characters.example"})
     CHECK(reason(good) == refusal::none);
-  for (const char* bad : {"", " ", " a b", " a,b", " u@a", " a/b", " a:b", " a:123456", " [::1",
-                          " []", " [::1]x", " [::g]", " :80", " a?b", " a\xc3\xa4"}) {
+  for (const char* bad :
+       {"", " ", " a b", " a,b", " u@a", " a/b", " a:b", " a:123456", " a:65536", " a:99999",
+        " [::1", " []", " [::1]x", " [::g]", " :80", " a?b", " a\xc3\xa4"}) {
     CAPTURE(bad);
     CHECK(reason(bad) == refusal::bad_host);
   }
@@ -333,6 +345,7 @@ TEST_CASE("each limit is exact, and what exceeds it is refused before it is whol
     CHECK(parsed(get(repeated(5) + ": b\r\n"), limits).status == parse_status::done);
     CHECK(parsed(get(repeated(6) + ": b\r\n"), limits).parser.reason() ==
           refusal::field_name_too_long);
+    CHECK(parsed(get("Accept: b\r\n"), limits).parser.reason() == refusal::field_name_too_long);
   }
 }
 

@@ -48,7 +48,8 @@ class request_parser {
   /// Parses `input`, which begins with the first byte of the message and contains all that has
   /// arrived. It may lie elsewhere than in the last call, but must begin with the same bytes.
   /// Returns parse_status::done once `to` is whole; head::bytes() is then the number of bytes that
-  /// belong to it, and the body or the next message follows. Until then `to` is not to be read.
+  /// belong to it, and the body or the next message follows. Until then `to` is not to be read, and
+  /// each call is given the same object.
   /// Returns parse_status::refused, also from all further calls, for a malformed head.
   parse_status parse(std::string_view input, request_head& to) noexcept;
   /// As parse(), and faster. Requires that `padding` bytes behind the input are readable, whatever
