@@ -48,8 +48,8 @@ class body_decoder {
   body_part decode(std::string_view input) noexcept;
 
   /// Tells that the connection has ended. Returns parse_status::done if that ends the body, as for
-  /// body_framing::until_close; parse_status::more if the body is cut short; parse_status::refused if
-  /// it was refused before.
+  /// body_framing::until_close; parse_status::more if the body is cut short; parse_status::refused
+  /// if it was refused before.
   parse_status end_of_input() noexcept;
 
   /// Returns whether the whole body has been decoded.
