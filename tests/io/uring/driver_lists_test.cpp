@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/context_seam.hpp"
+#include "support/outcome.hpp"
 #include "support/scripted_ring.hpp"
 #include "support/stream_pair.hpp"
 
@@ -61,5 +62,37 @@ TEST_CASE("U2: a loop does not sleep while entries wait for room") {
     }
     ctx.run_for(std::chrono::seconds(5));  // it never takes that long
     CHECK(arrived);
+  }
+}
+
+TEST_CASE("U1: cancels wait for room, except those of reads that finish before there is room") {
+  constexpr std::size_t pairs_max = 60;
+  const auto has_data = [](std::size_t i) { return i >= 40 && i < 50; };  // in the midst of them
+  scripted_kernel kernel;
+  kernel.limit_entries(32);
+  beck::io_context ctx(context_seam::on_ring(kernel));
+  std::vector<beck::test::stream_pair> pairs;
+  for (std::size_t i = 0; i < pairs_max; ++i) pairs.emplace_back(ctx);
+
+  for (int round = 0; round < 3; ++round) {
+    CAPTURE(round);
+    std::vector<beck::test::outcome> reads(pairs_max);
+    std::vector<char> bytes(pairs_max);
+    for (std::size_t i = 0; i < pairs_max; ++i)
+      pairs[i].a.async_read_some(beck::buffer(&bytes[i], 1), beck::test::note(reads[i]));
+    for (int i = 0; i < 4; ++i) beck::test::let_settle(ctx);
+    REQUIRE(kernel.in_flight() >= pairs_max);
+
+    for (std::size_t i = 0; i < pairs_max; ++i) {
+      if (has_data(i)) pairs[i].b.write_some(beck::buffer("x", 1));
+    }
+    for (auto& pair : pairs) pair.a.cancel();
+    kernel.fail_enter(ENOMEM);  // the one that would make room
+    for (int i = 0; i < 4; ++i) beck::test::let_settle(ctx);
+    for (std::size_t i = 0; i < pairs_max; ++i) {
+      CAPTURE(i);
+      const bool right = has_data(i) ? reads[i].ok() : reads[i].aborted();
+      CHECK(right);
+    }
   }
 }
