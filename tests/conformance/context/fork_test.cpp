@@ -264,7 +264,7 @@ CONFORMANCE_ON(beck::test::kernel,
     for (int fd = lowest; fd < lowest + 64; ++fd) left += ::fcntl(fd, F_GETFD) >= 0 ? 1 : 0;
     return left;
   };
-  // A call of a pool's thread may have one or both in use at the fork: those stay open in the child.
+  // A call of a thread of the pool may have one or both in use at the fork: they stay open then.
   int least = status_of_child(descriptors_left);
   for (int i = 0; i < 100 && least > 1; ++i) {
     ctx->poll();
