@@ -10,10 +10,11 @@
 
 namespace beck::http {
 
-/// An entity tag in a text that must outlive it; empty if there is none.
+/// An entity tag in a text that must outlive it; empty if there is none. A weak tag names versions
+/// that are equal in meaning, not in every byte.
 struct entity_tag {
   std::string_view text;  ///< with its quotes, without "W/"
-  bool is_weak = false;   ///< whether "W/" stands before it: equal in meaning, not in every byte
+  bool is_weak = false;   ///< whether "W/" stands before it
 };
 
 /// Reads one entity tag, "\"abc\"" or "W/\"abc\"", with nothing around it. Returns whether `text` is
