@@ -17,8 +17,8 @@ struct entity_tag {
   bool is_weak = false;   ///< whether "W/" stands before it
 };
 
-/// Reads one entity tag, "\"abc\"" or "W/\"abc\"", with nothing around it. Returns whether `text` is
-/// one; only then `to` is set.
+/// Reads one entity tag, "\"abc\"" or "W/\"abc\"", with nothing around it. Returns whether `text`
+/// is one; only then `to` is set.
 bool parse_entity_tag(std::string_view text, entity_tag& to) noexcept;
 
 /// How entity tags are compared (RFC 9110, section 8.8.3.2).
