@@ -44,7 +44,7 @@ bool ends_in_number(std::string_view host) noexcept {
   const std::string_view label = host.substr(host.rfind('.') + 1);
   if (label.empty()) return false;
   if (label.size() > 1 && label[0] == '0' && detail::lower(label[1]) == 'x')
-    return label.size() == 2 || detail::all_in(label.substr(2), detail::is_hex);
+    return detail::all_in(label.substr(2), detail::is_hex);  // also if there is nothing behind
   return detail::all_in(label, detail::is_digit);
 }
 
@@ -209,7 +209,7 @@ bool is_same_origin(const url& a, const url& b) noexcept {
 url_error resolve_reference(const url& base, std::string_view reference, mutable_buffer room,
                             std::string_view& to) noexcept {
   if (reference.size() > url::bytes_max) return url_error::too_long;
-  url_writer out(room.size() > url::bytes_max ? mutable_buffer(room.data(), url::bytes_max) : room);
+  url_writer out(room);
   const std::size_t first = reference.find_first_of(":/?#");
   bool is_https = base.is_https;
   if (first != std::string_view::npos && reference[first] == ':') {

@@ -121,6 +121,7 @@ TEST_CASE("what is no URL of http is refused for the right reason") {
                            "http://1/",
                            "http://0x7f000001/",
                            "http://0x/",
+                           "http://a.0X7f/",
                            "http://0X7F.1.0x1/",
                            "http://256.1.1.1/",
                            "http://1.2.3.4./",
