@@ -240,7 +240,7 @@ url_error resolve_reference(const url& base, std::string_view reference, mutable
       out.put(base.path.empty() ? "/" : base.path.substr(0, base.path.rfind('/') + 1));
     }
     out.put(rest.path);
-    if (out.fits()) out.remove_dot_segments(path_at);
+    out.remove_dot_segments(path_at);
   }
   if (rest.has_query) out.put("?");
   out.put(rest.query);

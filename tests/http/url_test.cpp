@@ -5,9 +5,11 @@
 #include <doctest/doctest.h>
 #include <beck/http/url.hpp>
 
+#include <algorithm>
 #include <ostream>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
