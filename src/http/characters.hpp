@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// Classes of characters (RFC 9110, section 5.6.2; RFC 3986, section 3.2.2), as one table of bits.
+// Classes of characters (RFC 9110, section 5.6.2; RFC 3986, sections 3.2.2 to 3.4), as one table of
+// bits.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -14,6 +16,8 @@ enum character_class : std::uint8_t {
   in_ipv6 = 4,   ///< between brackets
   is_digit = 8,
   is_hex = 16,
+  in_path = 32,   ///< of a path; "%" is left out
+  in_query = 64,  ///< of a query or a fragment; "%" is left out
 };
 
 constexpr std::array<std::uint8_t, 256> make_character_classes() noexcept {
@@ -30,6 +34,9 @@ constexpr std::array<std::uint8_t, 256> make_character_classes() noexcept {
   mark("!#$%&'*+-.^_`|~", in_token);
   mark("-._~%!$&'()*+;=", in_host);
   mark(":.", in_ipv6);
+  mark("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._~!$&'()*+,;=:@/",
+       in_path | in_query);
+  mark("?", in_query);
   return table;
 }
 inline constexpr std::array<std::uint8_t, 256> character_classes = make_character_classes();
@@ -46,6 +53,34 @@ constexpr bool all_in(std::string_view text, character_class which) noexcept {
 
 constexpr bool is_token(std::string_view text) noexcept {
   return !text.empty() && all_in(text, in_token);
+}
+
+/// Returns whether a character ends or corrupts a line: NUL, CR, LF and their like.
+constexpr bool is_control(char c) noexcept {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
+/// Returns whether a text may be the value of a field: it has no control character but the tab.
+constexpr bool is_field_value(std::string_view text) noexcept {
+  for (const char c : text)
+    if (is_control(c) && c != '\t') return false;
+  return true;
+}
+
+/// Returns the value of a hexadecimal digit. Requires that `c` is one.
+constexpr unsigned hex_value(char c) noexcept {
+  return static_cast<unsigned>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+}
+
+/// Returns whether `text` has "%" and two hexadecimal digits at `at`.
+constexpr bool is_escape(std::string_view text, std::size_t at) noexcept {
+  return text.size() - at >= 3 && text[at] == '%' && is_in(text[at + 1], is_hex) &&
+         is_in(text[at + 2], is_hex);
+}
+
+/// Returns the byte that stands at `at` in escaped form. Requires is_escape(text, at).
+constexpr char escaped_byte(std::string_view text, std::size_t at) noexcept {
+  return static_cast<char>(hex_value(text[at + 1]) << 4 | hex_value(text[at + 2]));
 }
 
 constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }

@@ -15,14 +15,6 @@ namespace {
 constexpr std::string_view version = "HTTP/1.1";
 constexpr std::size_t digits_max = 20;  // of a number of 64 bits
 
-bool is_value(std::string_view text) noexcept {
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\t') || byte == 0x7f) return false;
-  }
-  return true;
-}
-
 bool is_target(std::string_view text) noexcept {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -53,7 +45,8 @@ void head_writer::put(std::string_view text) noexcept {
 head_writer& head_writer::start(status s, std::string_view reason) noexcept {
   const unsigned number = number_of(s);
   if (reason.empty()) reason = reason_of(s);
-  if (number < 100 || number > 599 || !is_value(reason)) return fail(head_error::bad_start);
+  if (number < 100 || number > 599 || !detail::is_field_value(reason))
+    return fail(head_error::bad_start);
   if (!fits(version.size() + 5 + reason.size() + 2)) return *this;
   put(version);
   const char code[] = {' ', static_cast<char>('0' + number / 100),
@@ -91,7 +84,7 @@ head_writer& head_writer::add(field name, std::uint64_t value) noexcept {
 head_writer& head_writer::add(std::string_view name, std::string_view value) noexcept {
   BECK_ASSERT(at_ != begin_ || error_ != head_error::none, "a field before the first line");
   if (!detail::is_token(name)) return fail(head_error::bad_name);
-  if (!is_value(value)) return fail(head_error::bad_value);
+  if (!detail::is_field_value(value)) return fail(head_error::bad_value);
   if (!fits(name.size() + value.size() + 4)) return *this;
   put(name);
   put(": ");

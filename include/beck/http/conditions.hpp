@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Conditional requests (RFC 9110, section 13): whether a request is carried out, answered with
+// "304 Not Modified" or with "412 Precondition Failed", and whether its Range counts.
+#pragma once
+
+#include <beck/http/head.hpp>
+#include <cstdint>
+#include <string_view>
+
+namespace beck::http {
+
+/// The state of the representation that a request is about, as its conditions see it.
+struct representation_state {
+  std::string_view etag;           ///< the value of its ETag field; empty if it has none
+  std::int64_t last_modified = 0;  ///< seconds since 1970
+  bool has_last_modified = false;  ///< whether `last_modified` is set
+  bool exists = true;              ///< false: the request would create it
+};
+
+/// What the conditions of a request demand.
+enum class condition_status : std::uint8_t {
+  proceed,              ///< carry it out
+  not_modified,         ///< answer 304: the client has the representation
+  precondition_failed,  ///< answer 412 and change nothing
+};
+
+/// The result of evaluate_conditions().
+struct condition_result {
+  condition_status status = condition_status::proceed;
+  bool range_applies = false;  ///< whether the Range field counts; false without one
+};
+
+/// Evaluates If-Match, If-Unmodified-Since, If-None-Match, If-Modified-Since and If-Range in the
+/// order of RFC 9110, section 13.2.2. To be called only if the answer would otherwise have a status
+/// of 2xx. `now`: seconds since 1970.
+///
+/// What is malformed counts as the answer that loses nothing:
+/// - If-Match: it fails, so that nothing is changed by mistake.
+/// - If-None-Match: it holds for GET and HEAD, which get a whole reply, and fails for others.
+/// - If-Modified-Since and If-Unmodified-Since, also if given twice: ignored, as the RFC demands.
+/// - If-Range, also if given twice: it fails, and the reply is whole. So does a date that is not
+///   exactly `last_modified`, or is not a second before `now`. A date cannot tell two changes
+///   within a second apart; entity tags can.
+/// - Range, if given twice: ignored.
+/// - `state.etag`: no entity tag.
+condition_result evaluate_conditions(const request_head& head, const representation_state& state,
+                                     std::int64_t now) noexcept;
+
+}  // namespace beck::http

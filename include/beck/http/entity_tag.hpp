@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Entity tags (RFC 9110, section 8.8.3): texts that name a version of a representation, as in the
+// fields ETag, If-Match and If-None-Match.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace beck::http {
+
+/// An entity tag in a text that must outlive it; empty if there is none. A weak tag names versions
+/// that are equal in meaning, not in every byte.
+struct entity_tag {
+  std::string_view text;  ///< with its quotes, without "W/"
+  bool is_weak = false;   ///< whether "W/" stands before it
+};
+
+/// Reads one entity tag, "\"abc\"" or "W/\"abc\"", with nothing around it. Returns whether `text`
+/// is one; only then `to` is set.
+bool parse_entity_tag(std::string_view text, entity_tag& to) noexcept;
+
+/// How entity tags are compared (RFC 9110, section 8.8.3.2).
+enum class tag_comparison : std::uint8_t {
+  strong,  ///< equal texts, and neither is weak: for ranges and for changes
+  weak,    ///< equal texts: for caches
+};
+
+/// Returns whether both name the same version. No tag is equal to none, not even to none.
+bool is_equal(const entity_tag& a, const entity_tag& b, tag_comparison how) noexcept;
+
+/// The result of match_tags().
+enum class tag_match : std::uint8_t {
+  none,       ///< the tag is not in the list
+  found,      ///< the tag is in the list
+  any,        ///< the list is "*"
+  malformed,  ///< the list is neither "*" nor entity tags with commas between them, or is empty
+};
+
+/// Looks for `tag` in `list`, the value of an If-Match or If-None-Match field. The whole list is
+/// checked, also behind a tag that is equal.
+tag_match match_tags(std::string_view list, const entity_tag& tag, tag_comparison how) noexcept;
+
+/// The entity tag of a file, as the value of an ETag field: its size, the time of its last change
+/// and its number, in hexadecimal digits that clients can read.
+class file_tag {
+ public:
+  /// Writes the tag. `changed_ns`: nanoseconds since 1970 (st_mtim). `is_weak` must be true for a
+  /// file that was changed so recently, at most some milliseconds ago, that it may change again at
+  /// the same point in time of the system's coarse clock: a strong tag would then name two
+  /// versions.
+  file_tag(std::uint64_t size, std::int64_t changed_ns, std::uint64_t inode,
+           bool is_weak = false) noexcept;
+
+  /// Returns the text.
+  std::string_view view() const noexcept { return {text_, bytes_}; }
+  /// Converts to the text.
+  operator std::string_view() const noexcept { return view(); }
+
+ private:
+  char text_[54];
+  std::uint8_t bytes_ = 0;
+};
+
+}  // namespace beck::http
