@@ -46,10 +46,12 @@ parse_status head_parser::finish_request(bool has_plain_host) noexcept {
                                     head::bit_of(field::transfer_encoding) |
                                     head::bit_of(field::expect) | head::bit_of(field::connection);
   if ((head_.known_ & telling) == 0) return parse_status::done;
-  if (const parse_status found = find_framing(); found != parse_status::done) return found;
+  constexpr std::uint64_t framing =
+      head::bit_of(field::content_length) | head::bit_of(field::transfer_encoding);
+  if ((head_.known_ & framing) != 0)
+    if (const parse_status found = find_framing(); found != parse_status::done) return found;
   if (head_.has(field::expect) && head_.minor_version_ == 1) {
-    if (head_.repeats(field::expect) ||
-        !equal_in_any_case(head_.get(field::expect), "100-continue"))
+    if (head_.repeats(field::expect) || !is_name(head_.get(field::expect), "100-continue"))
       return refuse_field(refusal::bad_expectation, field::expect);
     head_.expects_continue_ = true;
   }
@@ -119,7 +121,7 @@ parse_status head_parser::find_framing() noexcept {
   if (has_length || head_.minor_version_ == 0 || head_.repeats(field::transfer_encoding))
     return refuse_field(refusal::bad_transfer_encoding, field::transfer_encoding);
   head_.framing_ = body_framing::chunked;
-  if (equal_in_any_case(codings, "chunked")) return parse_status::done;
+  if (is_name(codings, "chunked")) return parse_status::done;
   std::string_view rest = codings;
   bool ends_in_chunked = false;
   bool malformed = codings.empty();
@@ -139,10 +141,11 @@ parse_status head_parser::find_framing() noexcept {
 void head_parser::find_persistence() noexcept {
   head_.keeps_alive_ = head_.minor_version_ == 1;
   if (!head_.has(field::connection)) return;
-  const std::string_view value = head_.get(field::connection);
-  if (!head_.repeats(field::connection)) {
-    if (equal_in_any_case(value, "keep-alive")) {
-      head_.keeps_alive_ = true;
+  if (!head_.repeats(field::connection)) {  // nearly always one of these two alone
+    const std::string_view value = head_.get(field::connection);
+    const bool closes = is_name(value, "close");
+    if (closes || is_name(value, "keep-alive")) {
+      head_.keeps_alive_ = !closes;
       return;
     }
   }
