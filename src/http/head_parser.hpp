@@ -156,6 +156,7 @@ class head_parser {
   parse_status finish_request(bool has_plain_host) noexcept;
   parse_status finish_connect() noexcept;
   parse_status finish_response(method asked) noexcept;
+  bool has_tab_around(field f) const noexcept;
   parse_status find_framing() noexcept;
   template <class Text>
   bool has_plain_host(Text& text) const noexcept;

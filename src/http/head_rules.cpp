@@ -101,6 +101,20 @@ parse_status head_parser::find_host() noexcept {
   return parse_status::done;
 }
 
+/// Returns whether tabs are among the white space around the value of the first field `f`. Some
+/// programs remove only spaces, and then read another value.
+bool head_parser::has_tab_around(field f) const noexcept {
+  unsigned i = 0;
+  while (head_.entries_[i].id != f) ++i;
+  const head::entry& e = head_.entries_[i];
+  std::size_t at = std::size_t{e.name_at} + e.name_bytes + 1;
+  while (at < e.value_at && head_.text_[at] != '\t') ++at;
+  if (at < e.value_at) return true;
+  for (at = std::size_t{e.value_at} + e.value_bytes; head_.text_[at] != '\r'; ++at)
+    if (head_.text_[at] == '\t') return true;
+  return false;
+}
+
 /// RFC 9112, section 6: how the end of the body is found, if that can be said in one way only.
 parse_status head_parser::find_framing() noexcept {
   const bool has_length = head_.has(field::content_length);
@@ -118,7 +132,8 @@ parse_status head_parser::find_framing() noexcept {
   }
   if (!head_.has(field::transfer_encoding)) return parse_status::done;
   const std::string_view codings = head_.get(field::transfer_encoding);
-  if (has_length || head_.minor_version_ == 0 || head_.repeats(field::transfer_encoding))
+  if (has_length || head_.minor_version_ == 0 || head_.repeats(field::transfer_encoding) ||
+      has_tab_around(field::transfer_encoding))
     return refuse_field(refusal::bad_transfer_encoding, field::transfer_encoding);
   head_.framing_ = body_framing::chunked;
   if (is_name(codings, "chunked")) return parse_status::done;
