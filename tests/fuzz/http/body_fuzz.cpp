@@ -55,14 +55,19 @@ void require_same(const outcome& a, const outcome& b, const char* what) {
   require(a.consumed == b.consumed, what);
 }
 
-/// The data of a chunked body that is known to be well-formed.
+/// The data of a chunked body that was accepted, and so must be well-formed.
 std::string data_of(std::string_view chunked) {
   std::string data;
   for (;;) {
-    const std::size_t bytes = std::stoul(std::string(chunked), nullptr, 16);
+    const std::size_t line = chunked.find("\r\n");
+    require(line != std::string_view::npos && chunked.find('\n') == line + 1, "a bad size line");
+    const std::size_t digits = chunked.find_first_not_of("0123456789abcdefABCDEF");
+    require(digits != 0 && (digits == line || chunked[digits] == ';'), "a bad size");
+    const std::size_t bytes = std::stoul(std::string(chunked.substr(0, digits)), nullptr, 16);
     if (bytes == 0) return data;
-    chunked.remove_prefix(chunked.find('\n') + 1);
+    chunked.remove_prefix(line + 2);
     data += chunked.substr(0, bytes);
+    require(chunked.substr(bytes, 2) == "\r\n", "data without an end");
     chunked.remove_prefix(bytes + 2);
   }
 }
@@ -81,7 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   request_head head;
   require(parser.parse(text, head) == parse_status::done, "the head of every input");
   body_limits limits;
-  if (choice % 4 == 2) limits = {200, 16, 24, 40, 2};
+  if (choice % 4 == 2) limits = {20, 16, 24, 40, 2};
 
   const outcome whole = decode(head, limits, body, {body.size()});
   at_splits(body, [&](std::size_t at) {
@@ -92,7 +97,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::iota(ends.begin(), ends.end(), std::size_t{0});
     require_same(whole, decode(head, limits, body, ends), "bytes one by one matter");
   }
-  if (whole.status == parse_status::done && chunked)
+  if (whole.status == parse_status::done && chunked) {
     require_equal(whole.body, data_of(body), "other data");
+    const std::string_view taken = body.substr(0, whole.consumed);
+    require(taken.size() > 4 && taken.substr(taken.size() - 4) == "\r\n\r\n", "another end");
+  }
   return 0;
 }

@@ -27,6 +27,19 @@ void rewrite(const request_head& head) {
   require_same(head, again);
 }
 
+/// The host is one name or address, and its port a number.
+void require_host(const request_head& head) {
+  if (head.minor_version() == 1) require(head.has(field::host), "no host");
+  if (!head.has(field::host)) return;
+  require(!head.repeats(field::host), "two hosts");
+  const std::string_view host = head.get(field::host);
+  const std::size_t name_end = std::min(host.find(':', host.find(']') + 1), host.size());
+  require(name_end != 0 && host.substr(0, name_end).find_first_of("/@?#, \t") == std::string::npos,
+          "no host name");
+  for (std::size_t i = name_end + 1; i < host.size(); ++i)
+    require(host[i] >= '0' && host[i] <= '9', "a port that is no number");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -42,6 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require_inside(input, head);
   require(input.holds(head.method_text()) && input.holds(head.target()), "the line is outside");
   require(head.method() == to_method(head.method_text()), "a method has two meanings");
+  require_host(head);
   rewrite(head);
   return 0;
 }
