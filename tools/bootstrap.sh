@@ -4,8 +4,9 @@
 
 build_packages=(g++ cmake ninja-build ccache python3 pkg-config doctest-dev libasio-dev liburing-dev
   libcli11-dev libfmt-dev)
-run_packages=(python3-matplotlib fio)
-test_packages=(clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 libseccomp-dev socat strace)
+run_packages=(python3-matplotlib fio node-llhttp libh2o-evloop-dev)
+test_packages=(clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 libseccomp-dev node-llhttp socat
+  strace)
 
 jobs=${BECK_JOBS:-$(nproc)}
 step_limit_seconds=900

@@ -4,8 +4,9 @@
 
 usage: totals.py VARIANT...      such as: totals.py release dev asan tsan
 
-Counts of cases and figures come from the first variant; failures from all of them, from ctest's own list (a binary that
-was killed, or that failed after its end mark, counts), and from the steps of ./test (build/reports/steps.tsv).
+Counts of cases come from the first variant, a figure from the first one that has it; failures from all of them, from
+ctest's own list (a binary that was killed, or that failed after its end mark, counts), and from the steps of ./test
+(build/reports/steps.tsv).
 """
 import sys
 import xml.etree.ElementTree
@@ -122,6 +123,8 @@ def main(names, build=Path("build")):
         print(f"failed: {group}: {text}")
 
     first = variants[names[0]]
+    for variant in variants.values():
+        first.values = variant.values | first.values
     totals = {f"cases.{backend}": first.count(backend) for backend in BACKENDS}
     totals["skipped"] = first.skipped()
     totals["schedules"] = first.values.pop("schedules", 0)

@@ -18,6 +18,11 @@ PEERS = {
     "raw-uring": ("raw_uring", []),
     "raw-uring-lazy": ("raw_uring", ["--lazy"]),
     "raw": ("raw", []),
+    # Of the benchmark http_parse, which needs no backend.
+    "beck": ("beck", []),
+    "llhttp": ("llhttp", []),
+    "picohttpparser": ("picohttpparser", []),
+    "picohttpparser-native": ("picohttpparser_native", []),
     # Of the benchmark copy (copying.py), where beck-uring is an engine too; no programs of this folder.
     "beck-auto": ("", []),
     "beck-sync": ("", []),
@@ -36,9 +41,15 @@ RING_PEERS = frozenset(
 BECK = ("beck-uring", "beck-epoll")
 # beck without one of its mechanisms (docs/mechanisms.md): takes part only where --peers names it.
 VARIANTS = ("beck-uring-eager", "beck-uring-poll", "beck-uring-spin", "beck-epoll-spin", "beck-epoll-prompt")
+# Peers that no package has: without them a benchmark says so and goes on.
+OPTIONAL = {
+    "picohttpparser-native": "no package has it; cmake --preset bench -DBECK_BENCH_PICOHTTPPARSER=FOLDER builds it from"
+    " its sources",
+}
 LIBRARIES = BECK + ("asio-epoll", "asio-uring")
 ENGINES = ("beck-auto", "beck-sync", "beck-posix-aio", "beck-uring", "beck-uring-splice", "beck-sendfile")
 COPIERS = ENGINES + ("beck-copy-range", "dd", "cp", "fio")
+HTTP_HEADS = ("beck", "llhttp", "picohttpparser", "picohttpparser-native")
 RAW_IO = ("raw-epoll", "raw-uring", "raw-uring-lazy")
 
 
@@ -223,6 +234,21 @@ BENCHES = {
             "bursts of 16 messages of 64 bytes into a UNIX stream socket: pushed into a queue, or written one by one",
             300,
             (Case("push", BECK, "each"), Case("each", LIBRARIES)),
+        ),
+        Bench(
+            "http_parse",
+            "message",
+            "heads of requests, whole, 16 behind each other, byte by byte; a chunked body; writing the head of a reply",
+            200,
+            cases(["head_37", "head_109", "head_703", "pipelined", "split"], HTTP_HEADS)
+            + (Case("chunked", ("beck", "llhttp")), Case("head_writer", ("beck", "raw"))),
+            (
+                "Every peer keeps method, target, and each field's name and value. beck also knows the common names,",
+                "  checks Host and the framing; picohttpparser does not. llhttp is strict, as beck always is.",
+                "split: the head of 109 bytes. chunked: 64 KiB in chunks of 256 bytes, with its head.",
+                "picohttpparser's decoder rewrites its input, so it takes no part in chunked.",
+            ),
+            rivals=("llhttp", "picohttpparser", "picohttpparser-native", "raw"),
         ),
         Bench(
             "compile",

@@ -7,7 +7,7 @@ import tempfile
 import time
 
 from . import compilation, copying, machine
-from .catalogue import BECK, PEERS, RING_PEERS
+from .catalogue import BECK, OPTIONAL, PEERS, RING_PEERS
 
 TIMEOUT_MARGIN_S = 20
 TIME_LIMIT_S = 285  # for a benchmark with the default number of rounds
@@ -80,6 +80,9 @@ def available(all_slots, how, backend, refusal, say):
     if left_out:
         why = "BECK_BACKEND is epoll" if backend == "epoll" else refusal
         say(f"left out: {', '.join(p for p in PEERS if p in left_out)}: {why}")
+    for peer in dict.fromkeys(slot.peer for slot in chosen if slot.peer in OPTIONAL and how.missing(slot)):
+        say(f"left out: {peer}: {OPTIONAL[peer]}")
+        chosen = [slot for slot in chosen if slot.peer != peer]
     missing = sorted({how.missing(slot) for slot in chosen} - {""})
     if missing:
         raise machine.RunError("\n".join(missing + ["build them, or name the peers to run with --peers"]))

@@ -41,7 +41,7 @@ UNITS = {"ratio": "", "ns": " ns", "us": " us", "s": " s", "lines": " lines", "M
 
 @dataclass(frozen=True)
 class Check:
-    target: str  # P1, P2, ... of performance.md; sync, udp, leases, queue
+    target: str  # P1, P2, ... of performance.md; H7 of http.md; sync, udp, leases, queue
     what: str
     measured: float
     limit: float
@@ -240,8 +240,18 @@ def write_queue(results):
         yield from ratio_check(results, "queue", "push", peer, "asio-epoll", 1 / 2)
 
 
+def http_parse(results):
+    """H7: at least three times as fast as llhttp; as picohttpparser, and 1.3 times as fast on a browser's head."""
+    for case in ("head_37", "head_109", "head_703", "pipelined"):
+        yield from ratio_check(results, "H7", case, "beck", "llhttp", 1 / 3)
+    for rival in ("picohttpparser", "picohttpparser-native"):
+        for case, times in (("head_37", 1), ("head_109", 1), ("head_703", 1.3)):
+            yield from ratio_check(results, "H7", case, "beck", rival, 1 / times)
+
+
 CHECKS = {
     "copy": copy,
+    "http_parse": http_parse,
     "idle": idle,
     "write_queue": write_queue,
     "pingpong": pingpong,

@@ -17,6 +17,11 @@ namespace beck::detail {
 
 /// Returns the index of the lowest bit of `mask`; 32 if it has none.
 inline unsigned first_in(std::uint32_t mask) noexcept {
+  return static_cast<unsigned>(std::countr_zero(mask | std::uint64_t{1} << 32));
+}
+
+/// Returns the index of the lowest bit of `mask`; 64 if it has none.
+inline unsigned first_in(std::uint64_t mask) noexcept {
   return static_cast<unsigned>(std::countr_zero(mask));
 }
 
@@ -26,10 +31,9 @@ class byte_block {
 
 #if defined(__SSE2__)
   /// Requires that 32 bytes at `text` are readable.
-  explicit byte_block(const char* text) noexcept {
-    for (unsigned i = 0; i < parts; ++i)
-      part_[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + std::size_t{16} * i));
-  }
+  explicit byte_block(const char* text) noexcept
+      : low_(_mm_loadu_si128(reinterpret_cast<const __m128i*>(text))),
+        high_(_mm_loadu_si128(reinterpret_cast<const __m128i*>(text + 16))) {}
 
   /// The bytes that are equal to `c`.
   std::uint32_t equal(char c) const noexcept {
@@ -45,27 +49,23 @@ class byte_block {
                           _mm_cmpeq_epi8(part, del));
     });
   }
-  /// The bytes that are equal to those at `text`, of which 32 are readable, once their bit 5 is
-  /// set, which makes letters lower case.
-  std::uint32_t equal_in_lower_case(const char* text) const noexcept {
-    const __m128i bit = _mm_set1_epi8(0x20);
-    std::uint32_t mask = 0;
-    for (unsigned i = 0; i < parts; ++i) {
-      const __m128i other =
-          _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + std::size_t{16} * i));
-      mask |= bits_of(_mm_cmpeq_epi8(_mm_or_si128(part_[i], bit), other)) << (16 * i);
-    }
-    return mask;
+  /// Whether all bytes are those at `text` once the bits at `bits` are set.
+  bool equals(const char* text, const char* bits) const noexcept {
+    const byte_block wanted(text);
+    const byte_block more(bits);
+    const __m128i low = _mm_cmpeq_epi8(_mm_or_si128(low_, more.low_), wanted.low_);
+    const __m128i high = _mm_cmpeq_epi8(_mm_or_si128(high_, more.high_), wanted.high_);
+    return bits_of(_mm_and_si128(low, high)) == 0xffff;
   }
   /// The bytes outside 0x21 to 0x7E, and '#': no character of a request target.
   std::uint32_t not_in_target() const noexcept {
-    const __m128i space = _mm_set1_epi8(' ');
-    const __m128i del = _mm_set1_epi8(0x7f);
+    const __m128i one = _mm_set1_epi8(1);
     const __m128i hash = _mm_set1_epi8('#');
-    // As signed values the bytes from 0x80 on are below the space, too.
+    // As signed values those from 0x22 on are the successors of 0x21 to 0x7E alone.
+    const __m128i limit = _mm_set1_epi8(0x21);
     return ~mask_of([&](__m128i part) {
-      const __m128i odd = _mm_or_si128(_mm_cmpeq_epi8(part, del), _mm_cmpeq_epi8(part, hash));
-      return _mm_andnot_si128(odd, _mm_cmpgt_epi8(part, space));
+      return _mm_andnot_si128(_mm_cmpeq_epi8(part, hash),
+                              _mm_cmpgt_epi8(_mm_add_epi8(part, one), limit));
     });
   }
   /// Letters, digits, '-' and '.'.
@@ -83,19 +83,16 @@ class byte_block {
   }
 
  private:
-  static constexpr unsigned parts = 2;
-
   template <class Ask>
   std::uint32_t mask_of(Ask ask) const noexcept {
-    std::uint32_t mask = 0;
-    for (unsigned i = 0; i < parts; ++i) mask |= bits_of(ask(part_[i])) << (16 * i);
-    return mask;
+    return bits_of(ask(low_)) | bits_of(ask(high_)) << 16;
   }
   static std::uint32_t bits_of(__m128i truth) noexcept {
     return static_cast<std::uint32_t>(_mm_movemask_epi8(truth));
   }
 
-  __m128i part_[parts];
+  __m128i low_;
+  __m128i high_;
 #else
   /// Requires that 32 bytes at `text` are readable.
   explicit byte_block(const char* text) noexcept { std::memcpy(part_, text, bytes); }
@@ -109,12 +106,11 @@ class byte_block {
     return mask_of(
         [](char byte) { return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f; });
   }
-  /// The bytes that are equal to those at `text`, of which 32 are readable, once their bit 5 is
-  /// set, which makes letters lower case.
-  std::uint32_t equal_in_lower_case(const char* text) const noexcept {
-    std::uint32_t mask = 0;
-    for (unsigned i = 0; i < bytes; ++i) mask |= std::uint32_t{(part_[i] | 0x20) == text[i]} << i;
-    return mask;
+  /// Whether all bytes are those at `text` once the bits at `bits` are set.
+  bool equals(const char* text, const char* bits) const noexcept {
+    for (unsigned i = 0; i < bytes; ++i)
+      if (static_cast<char>(part_[i] | bits[i]) != text[i]) return false;
+    return true;
   }
   /// The bytes outside 0x21 to 0x7E, and '#': no character of a request target.
   std::uint32_t not_in_target() const noexcept {

@@ -6,7 +6,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
+#include <type_traits>
 
 namespace beck::http::detail {
 
@@ -87,6 +89,27 @@ constexpr bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
 
 constexpr char lower(char c) noexcept {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+}
+
+/// Whether `text`, in which no control character is, is `name` in any case. `name` has lower case
+/// letters, digits and '-' only: no other character becomes one of them by its bit 5 but a control
+/// character.
+template <std::size_t Size>
+bool is_name(std::string_view text, const char (&name)[Size]) noexcept {
+  constexpr std::size_t bytes = Size - 1;
+  using word = std::conditional_t<(bytes < 8), std::uint32_t, std::uint64_t>;
+  static_assert(bytes >= sizeof(word) && bytes <= 2 * sizeof(word));
+  if (text.size() != bytes) return false;
+  const auto word_at = [](std::string_view from, std::size_t at) {
+    word value;
+    std::memcpy(&value, from.data() + at, sizeof value);
+    return value;
+  };
+  constexpr word bits = static_cast<word>(0x2020202020202020);
+  constexpr std::size_t last = bytes - sizeof(word);  // the two words may overlap
+  const std::string_view wanted(name, bytes);
+  return (((word_at(text, 0) | bits) ^ word_at(wanted, 0)) |
+          ((word_at(text, last) | bits) ^ word_at(wanted, last))) == 0;
 }
 
 /// Compares without regard to the case of ASCII letters.

@@ -163,8 +163,8 @@ bool parse_date(std::string_view text, std::int64_t now, std::int64_t& seconds) 
     date.year += latest / 100 * 100;
     if (date.year > latest) date.year -= 100;
   }
-  if (date.year < 1 || date.day < 1 || date.day > month_days(date.year, date.month) || hour > 23 ||
-      minute > 59 || second > 60)
+  if (date.year < 1 || date.year > 9999 || date.day < 1 ||
+      date.day > month_days(date.year, date.month) || hour > 23 || minute > 59 || second > 60)
     return false;
   seconds =
       days_of(date) * day_seconds + std::int64_t{hour} * 3600 + std::int64_t{minute} * 60 + second;

@@ -11,6 +11,7 @@
 #include <beck/http/field.hpp>
 
 #include "base/byte_block.hpp"
+#include "base/wide_block.hpp"
 
 namespace beck::http::detail {
 
@@ -89,55 +90,61 @@ static_assert(field_count <= 64, "a head keeps a bit for each known field in 64 
 /// digits, only control characters become one by it, and those are no part of a name.
 inline constexpr char lower_case_bit = 0x20;
 
-struct field_row {
-  std::array<char, byte_block::bytes> name;  ///< lower case, and zeros behind it
+struct alignas(2 * byte_block::bytes) field_row {
+  std::array<char, byte_block::bytes> bits;  ///< lower_case_bit, and all bits behind the colon
+  std::array<char, byte_block::bytes> name;  ///< in lower case, a colon, and all bits behind it
 };
-struct field_place {
-  std::uint8_t id;     ///< field::other where there is none
-  std::uint8_t bytes;  ///< of the name
-};
+
+/// Two characters as a number, the first one in its lower bits.
+constexpr std::uint16_t pair_at(const char* text) noexcept {
+  return static_cast<std::uint16_t>(static_cast<unsigned char>(text[0]) |
+                                    static_cast<unsigned char>(text[1]) << 8);
+}
 
 /// The place of a name of at least two bytes among 256: from its first and last two characters and
 /// its length. The factor was found by trial; a collision does not compile.
 constexpr unsigned place_of(const char* name, std::size_t bytes) noexcept {
-  const auto at = [name](std::size_t i) {
-    return std::uint32_t{static_cast<unsigned char>(name[i])};
-  };
-  const std::uint32_t ends =
-      at(0) | at(1) << 8 | at(bytes - 2) << 16 | at(bytes - 1) << 24 | 0x20202020U;
+  const std::uint32_t first = pair_at(name);
+  const std::uint32_t last = pair_at(name + bytes - 2);
+  const std::uint32_t ends = first | last << 16 | 0x20202020U;
   return static_cast<unsigned>(((std::uint64_t{bytes} << 32 | ends) * 0x72cfe10a41f4815b) >> 56);
 }
 
 struct field_table {
   std::array<field_row, field_count> rows{};
-  std::array<field_place, 256> places{};
-  bool collides = false;
+  std::array<field, 256> places{};  ///< field::other where there is none
+  bool is_sound = true;
 };
 
 constexpr field_table make_field_table() noexcept {
   field_table table;
   for (std::size_t id = 1; id < field_count; ++id) {
     const std::string_view name = field_names[id];
-    for (std::size_t i = 0; i < name.size(); ++i)
-      table.rows[id].name[i] = static_cast<char>(name[i] | lower_case_bit);
-    field_place& place = table.places[place_of(name.data(), name.size())];
-    table.collides = table.collides || place.id != 0;
-    place = {static_cast<std::uint8_t>(id), static_cast<std::uint8_t>(name.size())};
+    field_row& row = table.rows[id];
+    row.bits.fill('\xff');
+    row.name.fill('\xff');
+    for (std::size_t i = 0; i <= name.size(); ++i) {
+      row.bits[i] = lower_case_bit;
+      row.name[i] = static_cast<char>((i < name.size() ? name[i] : ':') | lower_case_bit);
+    }
+    field& place = table.places[place_of(name.data(), name.size())];
+    table.is_sound = table.is_sound && place == field::other;
+    place = static_cast<field>(id);
   }
   return table;
 }
 
-alignas(64) inline constexpr field_table known_fields = make_field_table();
-static_assert(!known_fields.collides, "two known names have one place: look for another factor");
+inline constexpr field_table known_fields = make_field_table();
+static_assert(known_fields.is_sound, "two known names have one place: look for another factor");
 
-/// Returns the known field with the name of which `block` begins with `bytes` bytes. Requires that
-/// `bytes` is at least 2, and that no control character is among them.
-inline field find_field(const byte_block& block, const char* name, std::size_t bytes) noexcept {
-  const field_place place = known_fields.places[place_of(name, bytes)];
-  if (place.bytes != bytes) return field::other;
-  const std::uint32_t equal = block.equal_in_lower_case(known_fields.rows[place.id].name.data());
-  const std::uint64_t wanted = (std::uint64_t{1} << bytes) - 1;
-  return (~equal & wanted) == 0 ? static_cast<field>(place.id) : field::other;
+/// Returns the known field with the name of which `block` begins with `bytes` bytes and a colon.
+/// `name` is the same text. Requires that `bytes` is at least 2, and that no control character is
+/// among them.
+template <class Block>
+BECK_INLINE field find_field(const Block& block, const char* name, std::size_t bytes) noexcept {
+  const field found = known_fields.places[place_of(name, bytes)];
+  const field_row& row = known_fields.rows[static_cast<std::size_t>(found)];
+  return block.equals(row.name.data(), row.bits.data()) ? found : field::other;
 }
 
 }  // namespace beck::http::detail

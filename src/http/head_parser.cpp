@@ -15,18 +15,25 @@ constexpr std::size_t method_bytes_max = 24;
 constexpr std::string_view version_prefix = "HTTP/";
 constexpr std::size_t version_bytes = 8;  // "HTTP/1.1"
 
-/// The first eight bytes of a line, to compare methods and versions with one instruction.
+/// The eight bytes at `text`, to compare a version with one instruction.
 std::uint64_t word_at(const char* text) noexcept {
   std::uint64_t word;
   std::memcpy(&word, text, sizeof word);
   return word;
 }
 
-method method_of(const char* text, std::size_t bytes) noexcept {
-  if (bytes == 3 && std::memcmp(text, "GET", 3) == 0) return method::get;
-  if (bytes == 4 && std::memcmp(text, "POST", 4) == 0) return method::post;
-  return to_method({text, bytes});
+/// The method with which a request line begins, if it is a common one; method::other if not.
+method plain_method(const char* line) noexcept {
+  if (std::memcmp(line, "GET ", 4) == 0) return method::get;
+  if (std::memcmp(line, "POST ", 5) == 0) return method::post;
+  if (std::memcmp(line, "HEAD ", 5) == 0) return method::head;
+  return method::other;
 }
+
+/// Whether a line ends at `text`, of which two bytes are readable.
+inline bool is_line_end(const char* text) noexcept { return pair_at(text) == pair_at("\r\n"); }
+
+inline bool is_blank_or_control(char c) noexcept { return static_cast<unsigned char>(c) <= ' '; }
 
 /// Which refusal a byte is worth that ends a line, or a part of one, in the wrong place.
 refusal refusal_of(char c, refusal otherwise) noexcept {
@@ -36,12 +43,22 @@ refusal refusal_of(char c, refusal otherwise) noexcept {
   return otherwise;
 }
 
+/// The first control character but the tab from `from` on; the size of the text if there is none.
+template <class Text>
+BECK_INLINE std::size_t find_line_end(Text& text, std::size_t from) noexcept {
+  if (from >= text.size()) return text.size();
+  byte_finder<&Text::block::controls, Text> controls(text, from);
+  std::size_t end = controls.next();
+  while (end < text.size() && text[end] == '\t') end = controls.next();
+  return end;
+}
+
 }  // namespace
 
 const char* bare_text::readable(std::size_t at) noexcept {
-  if (size_ - at >= byte_block::bytes) return data_ + at;
+  if (at + byte_block::bytes <= size_) return data_ + at;
   std::memset(tail_, 0, sizeof tail_);
-  std::memcpy(tail_, data_ + at, size_ - at);
+  if (at < size_) std::memcpy(tail_, data_ + at, size_ - at);
   return tail_;
 }
 
@@ -54,46 +71,50 @@ parse_status head_parser::refuse(refusal reason, std::size_t offset) noexcept {
 }
 
 template <class Text>
-parse_status head_parser::parse_request(Text text) noexcept {
+BECK_INLINE parse_status head_parser::request(Text text) noexcept {
   if (progress_.reason != refusal::none) return parse_status::refused;
   head_.text_ = text.data();
+  line_marks marks;
   if (!progress_.has_first_line) {
-    if (!parse_plain_line(text)) {
-      const parse_status line = parse_request_line(text);
+    if (!parse_plain_line(text, marks)) {
+      const parse_status line = parse_request_line<typename Text::plain>(text);
       if (line != parse_status::done) return line;
+      marks = line_marks();
     }
     progress_.has_first_line = true;
   }
-  const parse_status fields = parse_fields(text);
+  const parse_status fields = parse_fields(text, marks);
   return fields == parse_status::done ? finish_request(has_plain_host(text)) : fields;
 }
 
-/// Parses "GET /target HTTP/1.1" and its like, if it is whole and has a short target, as almost
-/// always. False: parse_request_line() decides; nothing has changed.
+/// Parses "GET /target HTTP/1.1" and its like, if it is whole, as almost always. False:
+/// parse_request_line() decides; nothing has changed but `marks`.
 template <class Text>
-bool head_parser::parse_plain_line(Text& text) noexcept {
-  constexpr std::size_t rest_bytes = version_bytes + 2;
-  if (text.size() == 0 || text[0] == '\r') return false;
-  std::uint32_t odd = byte_block(text.readable(0)).not_in_target();
-  const unsigned method_end = beck::detail::first_in(odd);
-  odd &= odd - 1;
-  const unsigned target_end = beck::detail::first_in(odd);
-  if (target_end < method_end + 2 || target_end + 1 + rest_bytes > text.size()) return false;
-  const char* const rest = text.data() + target_end + 1;
-  if (target_end == byte_block::bytes || text[method_end] != ' ' || text[target_end] != ' ' ||
-      word_at(rest) != word_at("HTTP/1.1") || rest[version_bytes] != '\r' ||
-      rest[version_bytes + 1] != '\n')
+BECK_INLINE bool head_parser::parse_plain_line(Text& text, line_marks& marks) noexcept {
+  constexpr std::size_t line_bytes_min = std::string_view("GET / HTTP/1.1").size();
+  const char* const data = text.data();
+  if (text.size() < line_bytes_min) return false;
+  marks.look(text, 0);
+  const std::size_t end = marks.controls != 0 ? beck::detail::first_in(marks.controls)
+                                              : find_line_end(text, line_marks::bytes);
+  if (end < line_bytes_min || end + 1 >= text.size() || !is_line_end(data + end)) return false;
+  const method asked = plain_method(data);
+  if (asked == method::other) return false;
+  const std::size_t target = asked == method::get ? 4 : 5;
+  const std::size_t target_end = end - version_bytes - 1;
+  if (target_end <= target || target_end - target > limits_.target_bytes ||
+      data[target_end] != ' ' || word_at(data + target_end + 1) != word_at("HTTP/1.1") ||
+      byte_finder<&Text::block::not_in_target, Text>(text, target).next() != target_end)
     return false;
-  head_.method_ = method_of(text.data(), method_end);
-  if (head_.method_ == method::other || target_end - method_end > limits_.target_bytes)
-    return false;
+  head_.method_ = asked;
   head_.minor_version_ = 1;
   head_.line_at_ = 0;
-  head_.method_bytes_ = static_cast<std::uint8_t>(method_end);
-  head_.target_at_ = static_cast<std::uint16_t>(method_end + 1);
-  head_.target_bytes_ = static_cast<std::uint16_t>(target_end - method_end - 1);
+  head_.method_bytes_ = static_cast<std::uint8_t>(target - 1);
+  head_.target_at_ = static_cast<std::uint16_t>(target);
+  head_.target_bytes_ = static_cast<std::uint16_t>(target_end - target);
   progress_.has_skipped = true;
-  progress_.line_at = static_cast<std::uint32_t>(target_end + 1 + rest_bytes);
+  progress_.line_at = static_cast<std::uint32_t>(end + 2);
+  marks.pass(end + 2);
   return true;
 }
 
@@ -111,7 +132,7 @@ parse_status head_parser::parse_request_line(Text& text) noexcept {
     progress_.has_skipped = true;
   }
   if (line == text.size()) return parse_status::more;
-  byte_finder<&byte_block::not_in_target, Text> odd(text, line);
+  byte_finder<&Text::block::not_in_target, Text> odd(text, line);
   std::size_t end = odd.next();
   while (end < text.size() && text[end] == '#') end = odd.next();  // a character of tokens
   const std::size_t method_bytes = end - line;
@@ -122,7 +143,7 @@ parse_status head_parser::parse_request_line(Text& text) noexcept {
     if (end == line && is_blank(text[end])) return refuse(refusal::leading_space, end);
     return refuse(refusal_of(text[end], refusal::bad_request_line), end);
   }
-  head_.method_ = method_of(text.data() + line, method_bytes);
+  head_.method_ = to_method({text.data() + line, method_bytes});
   if (head_.method_ == method::other && !is_token({text.data() + line, method_bytes}))
     return refuse(refusal::bad_method, line);
   head_.line_at_ = static_cast<std::uint16_t>(line);
@@ -178,42 +199,30 @@ parse_status head_parser::parse_version(Text& text, std::size_t at) noexcept {
   return at + version_bytes == text.size() ? parse_status::more : parse_status::done;
 }
 
-namespace {
-
-/// The first control character but the tab from `from` on; the size of the text if there is none.
 template <class Text>
-std::size_t find_line_end(Text& text, std::size_t from) noexcept {
-  if (from >= text.size()) return text.size();
-  byte_finder<&byte_block::controls, Text> controls(text, from);
-  std::size_t end = controls.next();
-  while (end < text.size() && text[end] == '\t') end = controls.next();
-  return end;
-}
-
-}  // namespace
-
-template <class Text>
-parse_status head_parser::parse_fields(Text& text) noexcept {
-  found_fields found{head_.known_, head_.repeated_, head_.count_};
+BECK_INLINE parse_status head_parser::parse_fields(Text& text, line_marks marks) noexcept {
+  found_fields found{head_.known_, head_.repeated_, head_.count_, limits_.fields,
+                     std::min<unsigned>(limits_.name_bytes, byte_block::bytes - 1)};
   std::size_t line = progress_.line_at;
   std::size_t end = line;
   while (line < text.size()) {
-    if (text[line] == '\r' && line + 1 < text.size() && text[line + 1] == '\n') {
+    if (marks.controls == 0) marks.look(text, line);
+    end = line + beck::detail::first_in(marks.controls);
+    if (end + 1 >= text.size() || !is_line_end(text.data() + end)) {
+      end = find_line_end(text, std::max<std::size_t>(end, progress_.scanned));
+      if (end >= text.size()) break;
+      if (text[end] != '\r') return refuse(refusal_of(text[end], refusal::bad_line_end), end);
+      if (end + 1 == text.size()) break;
+      if (text[end + 1] != '\n') return refuse(refusal::bad_line_end, end);
+    }
+    if (end == line) {
       head_.bytes_ = static_cast<std::uint16_t>(line + 2);
       keep(found);
       return parse_status::done;
     }
-    const byte_block block(text.readable(line));
-    const unsigned first = beck::detail::first_in(block.controls());
-    end = line + first;
-    if (first == byte_block::bytes || (end < text.size() && text[end] == '\t'))
-      end = find_line_end(text, std::max<std::size_t>(end, progress_.scanned));
-    if (end >= text.size()) break;
-    if (text[end] != '\r') return refuse(refusal_of(text[end], refusal::bad_line_end), end);
-    if (end + 1 == text.size()) break;
-    if (text[end + 1] != '\n') return refuse(refusal::bad_line_end, end);
-    const refusal refused = add_field(text, block, line, end, found);
+    const refusal refused = add_field(text, line, beck::detail::first_in(marks.colons), end, found);
     if (refused != refusal::none) return refuse(refused, line);
+    marks.pass(end + 2 - line);
     line = end + 2;
   }
   keep(found);
@@ -228,72 +237,82 @@ void head_parser::keep(const found_fields& found) noexcept {
   head_.count_ = static_cast<std::uint16_t>(found.count);
 }
 
-/// Adds the field of the line from `line` to `end`; `block` is the beginning of the line.
+/// Adds the field of the line from `line` to `end`. Its first colon is `name_bytes` behind `line`,
+/// or behind all that was looked at.
 template <class Text>
-inline refusal head_parser::add_field(const Text& text, const byte_block& block, std::size_t line,
-                                      std::size_t end, found_fields& found) noexcept {
+BECK_INLINE refusal head_parser::add_field(Text& text, std::size_t line, std::size_t name_bytes,
+                                           std::size_t end, found_fields& found) noexcept {
   const char* const data = text.data();
-  std::size_t name_bytes = beck::detail::first_in(block.equal(':'));
   field id = field::other;
-  if (name_bytes < byte_block::bytes) {
-    if (name_bytes > 1 && line + name_bytes < end) id = find_field(block, data + line, name_bytes);
-  } else {
-    while (line + name_bytes < end && data[line + name_bytes] != ':') ++name_bytes;
-  }
+  if (name_bytes > 1 && name_bytes <= found.name_bytes_max && line + name_bytes < end)
+    id = find_field(typename Text::block(text.readable(line)), data + line, name_bytes);
   if (id == field::other) {
+    if (name_bytes >= line_marks::bytes)
+      name_bytes = std::string_view(data + line, end - line).find(':');
     if (is_blank(data[line])) return refusal::leading_space;
-    if (line + name_bytes >= end || !is_token({data + line, name_bytes}))
+    if (name_bytes >= end - line || !is_token({data + line, name_bytes}))
       return refusal::bad_field_name;
+    if (name_bytes > limits_.name_bytes) return refusal::field_name_too_long;
   }
-  if (name_bytes > limits_.name_bytes) return refusal::field_name_too_long;
-  if (found.count == limits_.fields) return refusal::too_many_fields;
+  if (found.count == found.count_max) return refusal::too_many_fields;
+  // Nearly always one space precedes the value and none follows it. The line ends in CR.
   std::size_t value = line + name_bytes + 1;
-  if (data[value] == ' ') ++value;
-  while (is_blank(data[value])) ++value;  // the line ends in CR
-  while (end > value && is_blank(data[end - 1])) --end;
-  head_.entries_[found.count++] = {
-      static_cast<std::uint16_t>(line), static_cast<std::uint16_t>(value),
-      static_cast<std::uint16_t>(end - value), static_cast<std::uint8_t>(name_bytes), id};
-  found.repeated |= found.known & head::bit_of(id);
-  found.known |= head::bit_of(id);
+  value += data[value] == ' ' ? 1U : 0U;
+  if (is_blank_or_control(data[value]) || is_blank_or_control(data[end - 1])) {
+    while (is_blank(data[value])) ++value;
+    while (end > value && is_blank(data[end - 1])) --end;
+  }
+  head::entry& entry = head_.entries_[found.count++];
+  entry.name_at = static_cast<std::uint16_t>(line);
+  entry.value_at = static_cast<std::uint16_t>(value);
+  entry.value_bytes = static_cast<std::uint16_t>(end - value);
+  entry.name_bytes = static_cast<std::uint8_t>(name_bytes);
+  entry.id = id;
+  const std::uint64_t bit = head::bit_of(id);
+  found.repeated |= found.known & bit;
+  found.known |= bit;
   return refusal::none;
 }
 
 /// Returns whether the target is a path, and the host one short name or IPv4 address with an
 /// optional port, as almost always.
 template <class Text>
-bool head_parser::has_plain_host(Text& text) const noexcept {
+BECK_INLINE bool head_parser::has_plain_host(Text& text) const noexcept {
   if (text[head_.target_at_] != '/' || head_.method_ == method::connect ||
       !head_.has(field::host) || head_.repeats(field::host))
     return false;
   const head::entry* host = head_.entries_;
   while (host->id != field::host) ++host;
-  const byte_block block(text.readable(host->value_at));
+  const typename Text::block block(text.readable(host->value_at));
   const unsigned bytes = beck::detail::first_in(~block.in_host_name());
   if (bytes == 0 || bytes > host->value_bytes) return false;
   if (bytes == host->value_bytes) return true;
-  const std::string_view port(text.data() + host->value_at + bytes, host->value_bytes - bytes);
-  return port[0] == ':' && port.size() <= 5 && all_in(port.substr(1), is_digit);
+  const char* const port = text.data() + host->value_at + bytes;
+  const unsigned port_bytes = host->value_bytes - bytes;
+  if (port[0] != ':' || port_bytes > 5) return false;
+  for (unsigned i = 1; i < port_bytes; ++i)
+    if (!is_in(port[i], is_digit)) return false;
+  return true;
 }
 
 parse_status head_parser::parse_trailers(bare_text text) noexcept {
   head_.text_ = text.data();
-  return parse_fields(text);
+  return parse_fields(text, line_marks());
 }
 
 // --- replies -------------------------------------------------------------------------------------
 
 template <class Text>
-parse_status head_parser::parse_response(Text text, method asked) noexcept {
+BECK_INLINE parse_status head_parser::response(Text text, method asked) noexcept {
   if (progress_.reason != refusal::none) return parse_status::refused;
   progress_.is_response = true;
   head_.text_ = text.data();
   if (!progress_.has_first_line) {
-    const parse_status line = parse_status_line(text);
+    const parse_status line = parse_status_line<typename Text::plain>(text);
     if (line != parse_status::done) return line;
     progress_.has_first_line = true;
   }
-  const parse_status fields = parse_fields(text);
+  const parse_status fields = parse_fields(text, line_marks());
   return fields == parse_status::done ? finish_response(asked) : fields;
 }
 
@@ -341,9 +360,20 @@ parse_status parse_trailers(std::string_view input, head& to, head_progress& pro
   return head_parser(to, progress, limits).parse_trailers(bare_text(input.data(), input.size()));
 }
 
-template parse_status head_parser::parse_request(padded_text text) noexcept;
-template parse_status head_parser::parse_request(bare_text text) noexcept;
-template parse_status head_parser::parse_response(padded_text text, method asked) noexcept;
-template parse_status head_parser::parse_response(bare_text text, method asked) noexcept;
+// --- one parser for each kind of text ------------------------------------------------------------
+
+parse_status head_parser::parse_request(bare_text text) noexcept { return request(text); }
+parse_status head_parser::parse_request(padded_text text) noexcept { return request(text); }
+BECK_WIDE parse_status head_parser::parse_request(wide_text text) noexcept { return request(text); }
+
+parse_status head_parser::parse_response(bare_text text, method asked) noexcept {
+  return response(text, asked);
+}
+parse_status head_parser::parse_response(padded_text text, method asked) noexcept {
+  return response(text, asked);
+}
+BECK_WIDE parse_status head_parser::parse_response(wide_text text, method asked) noexcept {
+  return response(text, asked);
+}
 
 }  // namespace beck::http::detail

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// The parser of heads, made for one call. It finds the lines with one look at 32 bytes each, or
-// more for longer ones, and puts their parts into the head. Requests, replies and trailers share
-// it.
+// The parser of heads, made for one call. It finds colons and the ends of lines by looks at 64
+// bytes, each of which serves several short lines, and puts the parts of the lines into the head.
+// Requests, replies and trailers share it. What almost all messages go through is compiled twice:
+// for every processor, and for those with AVX2.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +12,24 @@
 #include <beck/http/parser.hpp>
 
 #include "base/byte_block.hpp"
+#include "base/wide_block.hpp"
 #include "http/field_table.hpp"
 
 namespace beck::http::detail {
 
-/// Offsets of interesting bytes, in order. `Ask` is a question to a byte_block.
-template <std::uint32_t (byte_block::*Ask)() const noexcept, class Text>
+/// Offsets of interesting bytes, in order. `Ask` is a question to a block of bytes.
+template <auto Ask, class Text>
 class byte_finder {
  public:
-  byte_finder(Text& text, std::size_t from) noexcept
-      : text_(text), at_(from), mask_((byte_block(text.readable(from)).*Ask)()) {}
+  BECK_INLINE byte_finder(Text& text, std::size_t from) noexcept
+      : text_(text), at_(from), mask_((block(text.readable(from)).*Ask)()) {}
 
   /// Returns the offset of the next one; the size of the text if there is none.
-  std::size_t next() noexcept {
+  BECK_INLINE std::size_t next() noexcept {
     while (mask_ == 0) {
       at_ += byte_block::bytes;
       if (at_ >= text_.size()) return text_.size();
-      mask_ = (byte_block(text_.readable(at_)).*Ask)();
+      mask_ = (block(text_.readable(at_)).*Ask)();
     }
     const std::size_t found = at_ + beck::detail::first_in(mask_);
     mask_ &= mask_ - 1;
@@ -35,14 +37,19 @@ class byte_finder {
   }
 
  private:
+  using block = typename Text::block;
+
   Text& text_;
   std::size_t at_;
   std::uint32_t mask_;
 };
 
-/// Text of which byte_block::bytes may be read from each place on.
+/// Text of which line_marks::bytes may be read from each place on.
 class padded_text {
  public:
+  using block = byte_block;
+  using plain = padded_text;  ///< for what is rare, which is not compiled for AVX2
+
   padded_text(const char* data, std::size_t size) noexcept : data_(data), size_(size) {}
   const char* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }
@@ -54,9 +61,19 @@ class padded_text {
   std::size_t size_;
 };
 
+/// The same, for a processor with AVX2.
+class wide_text : public padded_text {
+ public:
+  using block = beck::detail::wide_block;
+  using padded_text::padded_text;
+};
+
 /// Text behind which nothing may be read: its last bytes are read from a copy.
 class bare_text {
  public:
+  using block = byte_block;
+  using plain = bare_text;
+
   bare_text(const char* data, std::size_t size) noexcept : data_(data), size_(size) {}
   const char* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }
@@ -69,38 +86,69 @@ class bare_text {
   char tail_[byte_block::bytes] = {};
 };
 
+/// The control characters and the colons of a line and of those behind it, as far as they were
+/// looked at: bit i stands for the byte i of the line.
+struct line_marks {
+  static constexpr std::size_t bytes = std::size_t{2} * byte_block::bytes;
+
+  template <class Text>
+  BECK_INLINE void look(Text& text, std::size_t line) noexcept {
+    const typename Text::block low(text.readable(line));
+    const typename Text::block high(text.readable(line + byte_block::bytes));
+    controls = low.controls() | std::uint64_t{high.controls()} << byte_block::bytes;
+    colons = low.equal(':') | std::uint64_t{high.equal(':')} << byte_block::bytes;
+  }
+  /// Goes on to the next line, which begins `count` bytes behind this one.
+  BECK_INLINE void pass(std::size_t count) noexcept {
+    controls = count < bytes ? controls >> count : 0;
+    colons = count < bytes ? colons >> count : 0;
+  }
+
+  std::uint64_t controls = 0;
+  std::uint64_t colons = 0;
+};
+
 /// Makes heads from text; a friend of head.
 class head_parser {
  public:
   head_parser(head& to, head_progress& progress, const head_limits& limits) noexcept
       : head_(to), progress_(progress), limits_(limits) {}
 
-  template <class Text>
-  parse_status parse_request(Text text) noexcept;
-  template <class Text>
-  parse_status parse_response(Text text, method asked) noexcept;
+  parse_status parse_request(bare_text text) noexcept;
+  parse_status parse_request(padded_text text) noexcept;
+  BECK_WIDE parse_status parse_request(wide_text text) noexcept;
+  parse_status parse_response(bare_text text, method asked) noexcept;
+  parse_status parse_response(padded_text text, method asked) noexcept;
+  BECK_WIDE parse_status parse_response(wide_text text, method asked) noexcept;
   parse_status parse_trailers(bare_text text) noexcept;
 
  private:
+  /// Which fields there are; kept in registers while lines are parsed.
+  struct found_fields {
+    std::uint64_t known;
+    std::uint64_t repeated;
+    unsigned count;
+    const unsigned count_max;
+    const unsigned name_bytes_max;  ///< of names that may be known ones
+  };
+
   template <class Text>
-  parse_status parse_fields(Text& text) noexcept;
+  parse_status request(Text text) noexcept;
   template <class Text>
-  bool parse_plain_line(Text& text) noexcept;
+  parse_status response(Text text, method asked) noexcept;
+  template <class Text>
+  parse_status parse_fields(Text& text, line_marks marks) noexcept;
+  template <class Text>
+  bool parse_plain_line(Text& text, line_marks& marks) noexcept;
   template <class Text>
   parse_status parse_request_line(Text& text) noexcept;
   template <class Text>
   parse_status parse_version(Text& text, std::size_t at) noexcept;
   template <class Text>
   parse_status parse_status_line(Text& text) noexcept;
-  /// Which fields there are; kept in registers while lines are parsed.
-  struct found_fields {
-    std::uint64_t known;
-    std::uint64_t repeated;
-    unsigned count;
-  };
   void keep(const found_fields& found) noexcept;
   template <class Text>
-  refusal add_field(const Text& text, const byte_block& block, std::size_t line, std::size_t end,
+  refusal add_field(Text& text, std::size_t line, std::size_t name_bytes, std::size_t end,
                     found_fields& found) noexcept;
 
   parse_status refuse(refusal reason, std::size_t offset) noexcept;
@@ -108,6 +156,7 @@ class head_parser {
   parse_status finish_request(bool has_plain_host) noexcept;
   parse_status finish_connect() noexcept;
   parse_status finish_response(method asked) noexcept;
+  bool has_tab_around(field f) const noexcept;
   parse_status find_framing() noexcept;
   template <class Text>
   bool has_plain_host(Text& text) const noexcept;

@@ -46,10 +46,12 @@ parse_status head_parser::finish_request(bool has_plain_host) noexcept {
                                     head::bit_of(field::transfer_encoding) |
                                     head::bit_of(field::expect) | head::bit_of(field::connection);
   if ((head_.known_ & telling) == 0) return parse_status::done;
-  if (const parse_status found = find_framing(); found != parse_status::done) return found;
+  constexpr std::uint64_t framing =
+      head::bit_of(field::content_length) | head::bit_of(field::transfer_encoding);
+  if ((head_.known_ & framing) != 0)
+    if (const parse_status found = find_framing(); found != parse_status::done) return found;
   if (head_.has(field::expect) && head_.minor_version_ == 1) {
-    if (head_.repeats(field::expect) ||
-        !equal_in_any_case(head_.get(field::expect), "100-continue"))
+    if (head_.repeats(field::expect) || !is_name(head_.get(field::expect), "100-continue"))
       return refuse_field(refusal::bad_expectation, field::expect);
     head_.expects_continue_ = true;
   }
@@ -99,6 +101,20 @@ parse_status head_parser::find_host() noexcept {
   return parse_status::done;
 }
 
+/// Returns whether tabs are among the white space around the value of the first field `f`. Some
+/// programs remove only spaces, and then read another value.
+bool head_parser::has_tab_around(field f) const noexcept {
+  unsigned i = 0;
+  while (head_.entries_[i].id != f) ++i;
+  const head::entry& e = head_.entries_[i];
+  std::size_t at = std::size_t{e.name_at} + e.name_bytes + 1;
+  while (at < e.value_at && head_.text_[at] != '\t') ++at;
+  if (at < e.value_at) return true;
+  for (at = std::size_t{e.value_at} + e.value_bytes; head_.text_[at] != '\r'; ++at)
+    if (head_.text_[at] == '\t') return true;
+  return false;
+}
+
 /// RFC 9112, section 6: how the end of the body is found, if that can be said in one way only.
 parse_status head_parser::find_framing() noexcept {
   const bool has_length = head_.has(field::content_length);
@@ -116,10 +132,11 @@ parse_status head_parser::find_framing() noexcept {
   }
   if (!head_.has(field::transfer_encoding)) return parse_status::done;
   const std::string_view codings = head_.get(field::transfer_encoding);
-  if (has_length || head_.minor_version_ == 0 || head_.repeats(field::transfer_encoding))
+  if (has_length || head_.minor_version_ == 0 || head_.repeats(field::transfer_encoding) ||
+      has_tab_around(field::transfer_encoding))
     return refuse_field(refusal::bad_transfer_encoding, field::transfer_encoding);
   head_.framing_ = body_framing::chunked;
-  if (equal_in_any_case(codings, "chunked")) return parse_status::done;
+  if (is_name(codings, "chunked")) return parse_status::done;
   std::string_view rest = codings;
   bool ends_in_chunked = false;
   bool malformed = codings.empty();
@@ -139,10 +156,11 @@ parse_status head_parser::find_framing() noexcept {
 void head_parser::find_persistence() noexcept {
   head_.keeps_alive_ = head_.minor_version_ == 1;
   if (!head_.has(field::connection)) return;
-  const std::string_view value = head_.get(field::connection);
-  if (!head_.repeats(field::connection)) {
-    if (equal_in_any_case(value, "keep-alive")) {
-      head_.keeps_alive_ = true;
+  if (!head_.repeats(field::connection)) {  // nearly always one of these two alone
+    const std::string_view value = head_.get(field::connection);
+    const bool closes = is_name(value, "close");
+    if (closes || is_name(value, "keep-alive")) {
+      head_.keeps_alive_ = !closes;
       return;
     }
   }

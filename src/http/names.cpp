@@ -97,11 +97,12 @@ std::string_view name_of(field f) noexcept {
 }
 
 field to_field(std::string_view name) noexcept {
-  if (name.size() < 2 || name.size() > detail::byte_block::bytes) return field::other;
+  if (name.size() < 2 || name.size() >= detail::byte_block::bytes) return field::other;
   for (const char c : name)
     if (static_cast<unsigned char>(c) < 0x20) return field::other;
   char padded[detail::byte_block::bytes] = {};
   std::memcpy(padded, name.data(), name.size());
+  padded[name.size()] = ':';
   return detail::find_field(detail::byte_block(padded), name.data(), name.size());
 }
 

@@ -11,7 +11,7 @@ namespace beck::http {
 namespace {
 
 static_assert(request_parser::padding == buffer_lease::padding);
-static_assert(request_parser::padding >= detail::byte_block::bytes);
+static_assert(request_parser::padding >= detail::line_marks::bytes);
 
 constexpr std::uint32_t head_bytes_max = 65535;  // offsets have 16 bits
 
@@ -37,38 +37,43 @@ parse_status parse_within(std::string_view input, const head_limits& limits,
 
 request_parser::request_parser(const head_limits& limits) : limits_(checked(limits)) {}
 
-parse_status request_parser::parse(std::string_view input, request_head& to) noexcept {
+template <class Text>
+parse_status request_parser::parse_text(std::string_view input, request_head& to) noexcept {
   if (progress_.line_at == 0 && !progress_.has_skipped) to.clear();
-  return parse_within<detail::bare_text>(input, limits_, progress_, [&](detail::bare_text text) {
+  return parse_within<Text>(input, limits_, progress_, [&](Text text) {
     return detail::head_parser(to, progress_, limits_).parse_request(text);
   });
 }
 
+parse_status request_parser::parse(std::string_view input, request_head& to) noexcept {
+  return parse_text<detail::bare_text>(input, to);
+}
+
 parse_status request_parser::parse_padded(std::string_view input, request_head& to) noexcept {
-  if (progress_.line_at == 0 && !progress_.has_skipped) to.clear();
-  return parse_within<detail::padded_text>(
-      input, limits_, progress_, [&](detail::padded_text text) {
-        return detail::head_parser(to, progress_, limits_).parse_request(text);
-      });
+  return beck::detail::has_wide_blocks() ? parse_text<detail::wide_text>(input, to)
+                                         : parse_text<detail::padded_text>(input, to);
 }
 
 response_parser::response_parser(const head_limits& limits) : limits_(checked(limits)) {}
 
-parse_status response_parser::parse(std::string_view input, method asked,
-                                    response_head& to) noexcept {
+template <class Text>
+parse_status response_parser::parse_text(std::string_view input, method asked,
+                                         response_head& to) noexcept {
   if (!progress_.has_first_line) to.clear();
-  return parse_within<detail::bare_text>(input, limits_, progress_, [&](detail::bare_text text) {
+  return parse_within<Text>(input, limits_, progress_, [&](Text text) {
     return detail::head_parser(to, progress_, limits_).parse_response(text, asked);
   });
 }
 
+parse_status response_parser::parse(std::string_view input, method asked,
+                                    response_head& to) noexcept {
+  return parse_text<detail::bare_text>(input, asked, to);
+}
+
 parse_status response_parser::parse_padded(std::string_view input, method asked,
                                            response_head& to) noexcept {
-  if (!progress_.has_first_line) to.clear();
-  return parse_within<detail::padded_text>(
-      input, limits_, progress_, [&](detail::padded_text text) {
-        return detail::head_parser(to, progress_, limits_).parse_response(text, asked);
-      });
+  return beck::detail::has_wide_blocks() ? parse_text<detail::wide_text>(input, asked, to)
+                                         : parse_text<detail::padded_text>(input, asked, to);
 }
 
 }  // namespace beck::http

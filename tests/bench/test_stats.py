@@ -170,6 +170,13 @@ class Targets(unittest.TestCase):
         self.assertTrue(checks["geometric mean: beck-epoll / raw-epoll"].passed)
         self.assertAlmostEqual(checks["1x64: beck-epoll / raw-epoll"].measured, 1.2)
 
+    def test_a_parser_is_judged_by_each_head(self):
+        short = {"beck__head_37": [20], "llhttp__head_37": [60]}
+        checks = self.verdicts("http_parse", beck__head_703=[80], picohttpparser__head_703=[100], **short)
+        self.assertTrue(checks["head_37: beck / llhttp"].passed)
+        self.assertFalse(checks["head_703: beck / picohttpparser"].passed)
+        self.assertEqual(len(checks), 2)
+
     def test_a_gap_may_be_longer_beside_a_flooded_socket_but_not_without_bound(self):
         for case, gap, passed in (("coroutine", 251, False), ("flooded", 251, True), ("flooded", 1001, False)):
             sample = {"cpu_ns_per_op": 1.0, "timer_gap_p999_us": gap}
@@ -234,6 +241,15 @@ class Running(unittest.TestCase):
         self.assertEqual(len(said), 1)
         self.assertIn("shared_2", said[0])
         self.assertIn("beck-uring: contexts for several threads run on epoll", said[0])
+
+    def test_a_peer_that_no_package_has_is_left_out_with_a_line_that_says_why(self):
+        how = execute.Programs(catalogue.BENCHES["http_parse"], Path("/nonexistent"), 1)
+        how.missing = lambda slot: "not built" if slot.peer == "picohttpparser-native" else ""
+        said = []
+        chosen = execute.available(catalogue.slots(catalogue.BENCHES["http_parse"]), how, "", "", said.append)
+        self.assertEqual({slot.peer for slot in chosen}, {"beck", "llhttp", "picohttpparser", "raw"})
+        self.assertEqual(len(said), 1)
+        self.assertIn("picohttpparser-native: no package has it", said[0])
 
     def test_unknown_names_are_refused(self):
         for bench, cases, peers in (("post", ["chian"], None), ("post", None, ["asio"]), ("post", None, ["raw-epoll"])):

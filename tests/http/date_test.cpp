@@ -79,6 +79,9 @@ TEST_CASE("two digits of a year stand for the nearest that is not far ahead") {
   CHECK(reads("Saturday, 01-Jan-00 00:00:00 GMT", 946'684'800));
   CHECK(reads("Wednesday, 01-Jan-76 00:00:00 GMT", 3'345'062'400));  // 2076
   CHECK(reads("Saturday, 01-Jan-77 00:00:00 GMT", 220'924'800));     // 1977
+  std::int64_t seconds = 42;
+  CHECK_FALSE(parse_date("Sunday, 30-Nov-47 08:49:37 GMT", last, seconds));  // 10047
+  CHECK(seconds == 42);
 }
 
 TEST_CASE("texts that are no dates are refused") {

@@ -252,7 +252,9 @@ TEST_CASE("a length that two programs could read differently is refused") {
         "Transfer-Encoding: chunked, gzip\r\n", "Transfer-Encoding: chunked, chunked\r\n",
         "Transfer-Encoding: xchunked\r\n", "Transfer-Encoding: chunked;a=b\r\n",
         "Transfer-Encoding: ,chunked\r\n", "Transfer-Encoding: chunked,\r\n",
-        "Transfer-Encoding: \"chunked\"\r\n",
+        "Transfer-Encoding: \"chunked\"\r\n", "Transfer-Encoding: chunked\t\r\n",
+        "Transfer-Encoding:\tchunked\r\n", "Transfer-Encoding: chunked \t \r\n",
+        "Transfer-Encoding: \t chunked\r\n",
         "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
         "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n",
         "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n"}) {
@@ -262,7 +264,7 @@ TEST_CASE("a length that two programs could read differently is refused") {
   CHECK(reason("Transfer-Encoding: gzip, chunked\r\n") == refusal::unknown_transfer_coding);
   CHECK(refused("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n") ==
         refusal::bad_transfer_encoding);
-  const parsed chunked(get("Transfer-Encoding: CHUNKED\r\n"));
+  const parsed chunked(get("Transfer-Encoding:  CHUNKED  \r\n"));
   CHECK(chunked.head.framing() == body_framing::chunked);
 }
 

@@ -57,6 +57,12 @@ class Line(unittest.TestCase):
         self.assertEqual((line["schedules"], line["fuzzed"]), ("120", "7"))
         self.assertEqual(list(line)[-1], "fuzzed")
 
+    def test_a_figure_is_that_of_the_first_variant_that_has_it(self):
+        self.report("release", "a", "value|walks|3", "passed|case|1|ok|", "end|0")
+        self.report("fuzz", "http", "value|walks|5", "value|http.fuzz|7", "passed|case|1|fuzz: date|", "end|0")
+        _, line, _ = self.run_totals("release", "fuzz")
+        self.assertEqual((line["walks"], line["http.fuzz"]), ("3", "7"))
+
     def test_only_the_first_variant_counts_cases(self):
         self.report("release", "a", "passed|conformance|1|x/epoll|", "end|0")
         self.report("dev", "a", "passed|conformance|1|x/epoll|", "passed|conformance|1|z/epoll|", "end|0")

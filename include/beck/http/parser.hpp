@@ -64,6 +64,9 @@ class request_parser {
   void reset() noexcept { progress_ = {}; }
 
  private:
+  template <class Text>
+  parse_status parse_text(std::string_view input, request_head& to) noexcept;
+
   head_limits limits_;
   detail::head_progress progress_;
 };
@@ -91,6 +94,9 @@ class response_parser {
   void reset() noexcept { progress_ = {}; }
 
  private:
+  template <class Text>
+  parse_status parse_text(std::string_view input, method asked, response_head& to) noexcept;
+
   head_limits limits_;
   detail::head_progress progress_;
 };

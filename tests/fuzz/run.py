@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""Runs the fuzzers of HTTP for a time, some at once, and reports executions and findings.
+
+usage: run.py BUILD [--seconds N] [--jobs N] [--only NAME,...]
+
+BUILD is the folder of the preset asan, with the target http_fuzzers built. Seeds are made from the vectors in
+tests/http/vectors. In BUILD/../fuzz the corpus of each fuzzer grows, a finding is left in findings, for
+BUILD/tests/fuzz/http/NAME_fuzz FILE to replay, and the report for tools/totals.py in reports.
+"""
+import argparse
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+VECTORS = Path(__file__).resolve().parents[1] / "http" / "vectors"
+MARGIN_SECONDS = 60
+ESCAPE = re.compile(rb"\\(\*(\d+);)?(r|n|t|\\|x[0-9a-fA-F]{2}|.)", re.DOTALL)
+DATES = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994")
+TOKENS = (
+    "GET ", "POST ", "HEAD ", "CONNECT ", "OPTIONS * ", " HTTP/1.1\\x0d\\x0a", " HTTP/1.0\\x0d\\x0a", "\\x0d\\x0a",
+    "\\x0d\\x0a\\x0d\\x0a", "HTTP/1.1 200 OK\\x0d\\x0a", "HTTP/1.1 304 ", "http://a/", "Host: a\\x0d\\x0a",
+    "Content-Length: 3\\x0d\\x0a", "Transfer-Encoding: chunked\\x0d\\x0a", "Connection: close\\x0d\\x0a",
+    "Connection: keep-alive\\x0d\\x0a", "Expect: 100-continue\\x0d\\x0a", "0\\x0d\\x0a\\x0d\\x0a", ";a=\\\"b\\\"",
+    "X-Sum: 1\\x0d\\x0a", ": ", "\\x09", "\\xff", "\\x7f", "\\x00",
+)
+
+
+def unescaped(text):
+    """The bytes that an input of a vector stands for; see tests/http/vectors.hpp."""
+    def one(match):
+        kind = match[3]
+        plain = {b"r": b"\r", b"n": b"\n", b"t": b"\t", b"\\": b"\\"}
+        byte = bytes([int(kind[1:], 16)]) if len(kind) == 3 else plain.get(kind, kind)
+        return byte * int(match[2] or 1)
+
+    return ESCAPE.sub(one, text)
+
+
+def rows(name):
+    for line in (VECTORS / name).read_bytes().splitlines():
+        if line and not line.startswith(b"#"):
+            yield line.split(b"\t")
+
+
+def seeds():
+    """The inputs of each fuzzer that the vectors give."""
+    requests, replies = [], []
+    for row in rows("http11probe.tsv"):
+        requests.append(b"".join(map(unescaped, row[4:])))
+    for row in rows("llhttp.tsv"):
+        (replies if row[2].startswith(b"response") else requests).append(unescaped(row[5]))
+    chunked = [text.partition(b"\r\n\r\n")[2] for text in requests + replies if b"chunked" in text]
+    written = [b"\x00\x40\x32\xff" + text.replace(b": ", b"\xff").replace(b"\r\n", b"\xff") for text in replies]
+    written += [b"\x01\x40" + text.replace(b" ", b"\xff").replace(b"\r\n", b"\xff") for text in requests]
+    return {
+        "request": requests,
+        "llhttp": requests,
+        "response": replies,
+        "body": [kind + body for kind in (b"\x01", b"\x02") for body in chunked],
+        "date": [bytes(8) + date.encode() for date in DATES],
+        "writer": written,
+    }
+
+
+def write_seeds(folder, inputs):
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, data in enumerate(inputs):
+        (folder / str(number)).write_bytes(data)
+
+
+def run(name, binary, out, seconds, inputs):
+    """Runs one fuzzer. Returns its executions, and what it found or ""."""
+    write_seeds(out / "seeds" / name, inputs)
+    for folder in ("corpus", "findings"):
+        (out / folder / name).mkdir(parents=True, exist_ok=True)
+    command = [
+        str(binary), f"-max_total_time={seconds}", "-max_len=4096", "-timeout=10", "-rss_limit_mb=2048",
+        "-print_final_stats=1", f"-dict={out / 'http.dict'}", f"-artifact_prefix={out / 'findings' / name}/",
+        str(out / "corpus" / name), str(out / "seeds" / name),
+    ]
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, errors="replace", timeout=seconds + MARGIN_SECONDS
+        )
+        output, status = done.stderr, done.returncode
+    except subprocess.TimeoutExpired:
+        output, status = "", "a hang"
+    executions = re.search(r"stat::number_of_executed_units: (\d+)", output)
+    finding = "" if status == 0 else f"ended with {status}:\n" + "\n".join(output.splitlines()[-30:])
+    return int(executions[1]) if executions else 0, finding
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build", type=Path)
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", type=lambda text: text.split(","))
+    options = parser.parse_args(arguments)
+    programs = options.build.resolve() / "tests" / "fuzz" / "http"
+    out = options.build.resolve().parent / "fuzz"
+    names = (programs / "fuzzers.txt").read_text(encoding="utf-8").split()
+    names = [name for name in names if not options.only or name in options.only]
+    (out / "reports").mkdir(parents=True, exist_ok=True)
+    (out / "http.dict").write_text("".join(f'"{token}"\n' for token in TOKENS), encoding="ascii")
+    inputs = seeds()
+
+    def one(name):
+        return run(name, programs / f"{name}_fuzz", out, options.seconds, inputs.get(name, [b""]))
+
+    total, failed = 0, False
+    with ThreadPoolExecutor(options.jobs) as pool, open(out / "reports" / "http.tsv", "w", encoding="utf-8") as report:
+        for name, (executions, finding) in zip(names, pool.map(one, names)):
+            total += executions
+            failed = failed or bool(finding)
+            print(f"{name}: {executions:,} executions, {'a finding' if finding else 'nothing found'}", flush=True)
+            if finding:
+                print(finding, flush=True)
+            result = "failed" if finding or executions == 0 else "passed"
+            report.write(f"{result}\tcase\t{options.seconds * 1000}\tfuzz: {name}\t\n")
+        report.write(f"value\thttp.fuzz\t{total}\nend\t{int(failed)}\n")
+    print(f"{total:,} executions")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
