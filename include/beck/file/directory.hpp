@@ -89,9 +89,9 @@ class [[nodiscard]] list_operation : public file_operation {
 /// result is taken.
 class [[nodiscard]] open_in_operation : public begun_by<open_in_operation, status_operation> {
  public:
-  open_in_operation(descriptor* d, io_object& into, const char* path, unsigned flags,
+  open_in_operation(descriptor* d, io_object& into, const char* path, unsigned open_flags,
                     unsigned how) noexcept
-      : begun_by(file_call::open_in, d, path, flags, how), into_(&into) {
+      : begun_by(file_call::open_in, d, path, open_flags, how), into_(&into) {
     creation_mode = file_object::creation_mode_default;
     result = -1;
   }
@@ -127,12 +127,11 @@ class [[nodiscard]] open_in_operation : public begun_by<open_in_operation, statu
 ///
 /// Opens and status reads are answered in the call itself when everything on the way is in memory
 /// (openat2(2) with RESOLVE_CACHED); else a thread of the context makes the call, as it does for
-/// each batch of a listing. Errors of both: those of openat2(2), among them cross_device_link for a
-/// path that leads out of the directory, too_many_symbolic_link_levels for a link that `resolve`
-/// forbids, resource_unavailable_try_again if the directories on the way were renamed again and
-/// again, function_not_supported before Linux 5.6, operation_not_permitted in a sandbox without
-/// openat2(2); bad_descriptor if the directory is closed; invalid_argument for an owned path that
-/// contains NUL.
+/// each batch of a listing. Errors of both: bad_descriptor if the directory is closed;
+/// invalid_argument for a path with a NUL in it; those of openat2(2), by errno: EXDEV
+/// (std::errc::cross_device_link) for a path that leads out of the directory, ELOOP for a link that
+/// the limits forbid, EAGAIN if directories on the way were renamed again and again, ENOSYS
+/// (std::errc::function_not_supported) before Linux 5.6, EPERM in a sandbox without openat2(2).
 /// Thread, lifetime, cancellation: as file_object. Simulation: the directories of a host are the
 /// parts of the names of its files, so they exist as long as a file is in them; there are no links.
 class directory : public detail::io_object {

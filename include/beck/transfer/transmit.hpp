@@ -38,9 +38,9 @@ class transmit_options {
     prefix_ = bytes;
     return *this;
   }
-  /// Calls `function(std::uint64_t bytes)` with the number of bytes of the file sent so far, whenever
-  /// it grows, on a thread that runs the stream's context. `function` must outlive the operation and not
-  /// throw.
+  /// Calls `function(std::uint64_t bytes)` with the number of bytes of the file sent so far,
+  /// whenever it grows, on a thread that runs the stream's context. `function` must outlive the
+  /// operation and not throw.
   template <class Function>
   transmit_options& progress(Function& function) noexcept {
     progress_ = detail::progress_sink::to(function);
