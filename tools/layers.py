@@ -19,7 +19,8 @@ LAYERS = (
     ("coro",),
     ("io",),
     ("net", "file"),
-    ("transfer", "testing", "http", "redis"),
+    ("transfer",),
+    ("testing", "http", "redis"),
     ("interop",),
 )
 LEVEL = {folder: level for level, row in enumerate(LAYERS) for folder in row}

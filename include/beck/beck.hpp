@@ -32,6 +32,7 @@
 #include <beck/coro/when_all.hpp>
 #include <beck/coro/when_range.hpp>
 #include <beck/coro/within.hpp>
+#include <beck/file/directory.hpp>
 #include <beck/file/file_object.hpp>
 #include <beck/file/random_access_file.hpp>
 #include <beck/file/read_write_at.hpp>
@@ -40,6 +41,7 @@
 #include <beck/io/cancel_after.hpp>
 #include <beck/io/completion_condition.hpp>
 #include <beck/io/dump_on_signal.hpp>
+#include <beck/io/file_status.hpp>
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/io/io_pool.hpp>

@@ -9,6 +9,7 @@
 
 #include <beck/base/assert.hpp>
 
+#include "file/open_calls.hpp"
 #include "io/loop/io_loop.hpp"
 #include "io/op/perform.hpp"
 
@@ -20,7 +21,9 @@ constexpr std::size_t path_bytes_max = 4095;  // PATH_MAX less its NUL
 
 system& sys_of(const descriptor& d) noexcept { return d.loop->sys(); }
 
-unsigned open_flags_of(file_object::flags how) noexcept {
+}  // namespace
+
+unsigned detail::open_flags_of(file_object::flags how) noexcept {
   struct pair {
     file_object::flags ours;
     int theirs;
@@ -38,26 +41,30 @@ unsigned open_flags_of(file_object::flags how) noexcept {
   return static_cast<unsigned>(flags);
 }
 
-/// Opens the file at `path` and binds it to `d`. Returns 0 or the error.
-int open_path(descriptor& d, text_view path, file_object::flags how) noexcept {
+int detail::open_path(descriptor& d, text_view path, unsigned flags) noexcept {
   if (const int refused = openable(d); refused != 0) return refused;
   if (path.size() > path_bytes_max) return -ENAMETOOLONG;
   if (!path.empty() && std::memchr(path.data(), 0, path.size()) != nullptr) return -EINVAL;
   char text[path_bytes_max + 1];
   if (!path.empty()) std::memcpy(text, path.data(), path.size());
   text[path.size()] = 0;
-  const int fd = sys_of(d).open_file(text, open_flags_of(how), file_object::creation_mode_default);
+  const int fd = sys_of(d).open_file(text, flags, file_object::creation_mode_default);
   if (fd < 0) return fd;
-  d.loop->open_file(d, fd);
+  d.loop->open_file(d, fd, flags);
   return 0;
 }
 
-}  // namespace
+file_action detail::open_action(descriptor& d, const char* path, unsigned flags) noexcept {
+  file_action op(op_kind::file, file_call::open, &d, 0, const_cast<char*>(path), flags);
+  op.creation_mode = file_object::creation_mode_default;
+  if (&d != &d.loop->no_descriptor()) d.may_be_opening = true;
+  return op;
+}
 
 void file_object::open(text_view path, flags how, error_code& ec) noexcept {
   descriptor& d = *slot_to_open();
   const object_use inside = use_of(d, "open");
-  ec = make_error(open_path(d, path, how));
+  ec = make_error(open_path(d, path, open_flags_of(how)));
 }
 
 void file_object::open(text_view path, flags how) {
@@ -67,11 +74,7 @@ void file_object::open(text_view path, flags how) {
 }
 
 file_action file_object::async_open(const char* path, flags how) noexcept {
-  descriptor* const d = slot_to_open();
-  file_action op(op_kind::file, file_call::open, d, 0, const_cast<char*>(path), open_flags_of(how));
-  op.creation_mode = creation_mode_default;
-  if (d != &d->loop->no_descriptor()) d->may_be_opening = true;
-  return op;
+  return open_action(*slot_to_open(), path, open_flags_of(how));
 }
 
 void file_object::assign(int handle, error_code& ec) noexcept {
@@ -83,7 +86,7 @@ void file_object::assign(int handle, error_code& ec) noexcept {
     if (bytes < 0) result = static_cast<int>(bytes);
   }
   ec = make_error(result);
-  if (!ec) d.loop->open_file(d, handle);
+  if (!ec) d.loop->open_file(d, handle, O_DIRECT);  // it may be
 }
 
 void file_object::assign(int handle) {
@@ -104,6 +107,20 @@ std::uint64_t file_object::size() const {
   const std::uint64_t bytes = size(ec);
   throw_if(ec, "size");
   return bytes;
+}
+
+file_status file_object::status(error_code& ec) const noexcept {
+  const descriptor& d = *descriptor_;
+  file_status found;
+  ec = make_error(d.fd < 0 ? -EBADF : sys_of(d).read_status(d.fd, found, false));
+  return found;
+}
+
+file_status file_object::status() const {
+  error_code ec;
+  const file_status found = status(ec);
+  throw_if(ec, "status");
+  return found;
 }
 
 void file_object::resize(std::uint64_t bytes, error_code& ec) noexcept {

@@ -2,9 +2,12 @@
 // The disks of simulated hosts: what fails, what falls short, and what a power cut leaves.
 #include <doctest/doctest.h>
 #include <beck/coro/co_spawn.hpp>
+#include <beck/file/directory.hpp>
 #include <beck/file/read_write_at.hpp>
 #include <beck/io/io_context.hpp>
+#include <beck/io/steady_timer.hpp>
 #include <beck/testing/sim.hpp>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <ostream>
@@ -192,4 +195,69 @@ TEST_CASE("the same seed gives the same disk") {
   };
   CHECK(hash_of(5) == hash_of(5));
   CHECK(hash_of(5) != hash_of(6));
+}
+
+TEST_CASE("the directories of a disk are the parts of its names, absolute or not") {
+  machine m(1);
+  m.run([&](beck::io_context& ctx) -> beck::task<> {
+    for (const char* path : {"plain", "/srv/www/index", "/srv/log", "srv/other"}) {
+      const random_access_file made(ctx, path, for_writing);
+    }
+    const auto names_in = [&](const char* path) -> beck::task<std::string> {
+      beck::directory from(ctx, path);
+      beck::directory_listing listing;
+      std::string names;
+      beck::ignore(co_await from.async_list(listing));
+      for (const beck::directory_entry entry : listing) names += std::string(entry.name) + ' ';
+      co_return names;
+    };
+    CHECK(co_await names_in("/") == "srv ");
+    CHECK(co_await names_in("/srv") == "log www ");
+    CHECK(co_await names_in("/srv/www/") == "index ");
+    CHECK(co_await names_in(".") == "plain srv ");
+    CHECK(co_await names_in("srv") == "other ");
+    beck::directory root(ctx, "/srv/www");
+    auto up = co_await root.async_status("../../../srv/./log", beck::directory::anywhere);
+    CHECK_FALSE(up.error());
+    auto absolute = co_await root.async_status("/srv/log", beck::directory::anywhere);
+    CHECK((*absolute).inode == (*up).inode);
+    beck::error_code ec;
+    root.close();
+    root.open("/sr", ec);
+    CHECK(ec == std::errc::no_such_file_or_directory);
+  });
+}
+
+TEST_CASE("a file is modified when its host's date says so") {
+  machine m(1);
+  m.run([&](beck::io_context& ctx) -> beck::task<> {
+    random_access_file file(ctx, "d/a", for_writing);
+    using days = std::chrono::duration<int, std::ratio<86'400>>;
+    m.host.set_date(m.host.date() + days(400));
+    beck::steady_timer timer(ctx, std::chrono::hours(1));
+    beck::ignore(co_await timer.async_wait());
+    file.resize(7);
+    const std::int64_t changed = m.host.date().nanoseconds();
+    CHECK(file.status().modified_ns == changed);
+    timer.expires_after(std::chrono::hours(1));
+    beck::ignore(co_await timer.async_wait());
+    CHECK(file.status().modified_ns == changed);
+    beck::directory from(ctx, "d");
+    auto of_directory = co_await from.async_status(".");
+    CHECK((*of_directory).modified_ns == changed);
+  });
+}
+
+TEST_CASE("a device error ends one listing, which then goes on") {
+  machine m(1);
+  m.run([&](beck::io_context& ctx) -> beck::task<> {
+    const random_access_file made(ctx, "d/a", for_writing);
+    beck::directory from(ctx, "d");
+    beck::directory_listing listing;
+    m.host.inject(fault::device_error);
+    auto failed = co_await from.async_list(listing);
+    CHECK(failed.error() == std::errc::io_error);
+    auto listed = co_await from.async_list(listing);
+    CHECK(*listed == 1);
+  });
 }

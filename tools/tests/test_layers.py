@@ -23,6 +23,7 @@ class Includes(unittest.TestCase):
         self.accepts("include/beck/net/tcp.hpp", "<beck/io/io_context.hpp>")
         self.accepts("include/beck/net/tcp.hpp", "<beck/net/ip.hpp>")
         self.accepts("include/beck/interop/asio.hpp", "<beck/redis/client.hpp>")
+        self.accepts("include/beck/http/server.hpp", "<beck/transfer/transmit.hpp>")
         self.accepts("include/beck/beck.hpp", "<beck/net/tcp.hpp>")
         self.accepts("src/net/tcp.cpp", '"io/driver/driver.hpp"')
         self.accepts("src/net/tcp.cpp", "<sys/socket.h>")
@@ -30,6 +31,7 @@ class Includes(unittest.TestCase):
     def test_upwards_is_not(self):
         self.objects("include/beck/base/a.hpp", "<beck/run/b.hpp>", "base/ stands below run/")
         self.objects("include/beck/io/a.hpp", "<beck/net/b.hpp>", "io/ stands below net/")
+        self.objects("include/beck/transfer/a.hpp", "<beck/http/b.hpp>", "transfer/ stands below http/")
         self.objects("include/beck/detail/waiter.hpp", "<beck/io/b.hpp>", "coro/ stands below io/")
         self.objects("include/beck/run/b.hpp", "<beck/detail/waiter.hpp>", "run/ stands below coro/")
         self.objects("include/beck/detail/a.hpp", "<beck/io/b.hpp>", "does not list")

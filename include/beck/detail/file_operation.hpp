@@ -6,11 +6,12 @@
 
 #include <beck/detail/callback_operation.hpp>
 #include <beck/detail/vector_operation.hpp>
+#include <beck/io/file_status.hpp>
 
 namespace beck::detail {
 
 /// The call; sources: pread(2), pwrite(2), preadv(2), pwritev(2), fsync(2), fdatasync(2),
-/// ftruncate(2), open(2).
+/// ftruncate(2), open(2), openat2(2), statx(2), getdents64(2).
 enum class file_call : std::uint8_t {
   read,          ///< into one buffer
   write,         ///< from one buffer
@@ -20,6 +21,10 @@ enum class file_call : std::uint8_t {
   sync_data,     ///< contents, and the attributes that are needed to find them
   resize,        ///< the offset becomes the size
   open,          ///< the buffer is the path, the length the open flags
+  open_in,       ///< as open, relative to the descriptor; the result is the new number
+  status,        ///< of the descriptor
+  status_in,     ///< of a path relative to the descriptor: the buffer
+  list,          ///< entries of a directory into one buffer; the result is their size
 };
 
 class [[nodiscard]] file_operation : public operation {
@@ -43,7 +48,7 @@ class [[nodiscard]] file_operation : public operation {
   std::uint64_t offset;             ///< its start; the bytes moved are added to it
   file_operation* newer = nullptr;  ///< the links of its descriptor's list
   file_operation* older = nullptr;
-  std::uint32_t creation_mode = 0;  ///< open: the permissions of a new file
+  std::uint32_t creation_mode = 0;  ///< open: the permissions of a new file; list: begins anew
   std::uint16_t registered = 0;     ///< the number of its registered buffer; 0: none
   file_call call;
   bool on_thread = false;  ///< a blocking thread makes the call, not the ring
@@ -100,6 +105,31 @@ class [[nodiscard]] file_action : public file_operation {
   auto operator()(Token&& token) && {
     return detail::launch(static_cast<file_action&&>(*this), static_cast<Token&&>(token));
   }
+};
+
+/// A call on a file that reads the properties of that file, or of another one that it finds or
+/// opens.
+class [[nodiscard]] status_operation : public file_operation {
+ public:
+  using signature = void(error_code, file_status);
+
+  /// Makes the call `what`: status, status_in or open_in. `bytes`: the open flags.
+  status_operation(file_call what, descriptor* d, const char* path, std::size_t bytes,
+                   unsigned how) noexcept
+      : file_operation(op_kind::file, what, d, 0, const_cast<char*>(path), bytes), resolve(how) {}
+  status_operation(status_operation&& other) noexcept
+      : file_operation(static_cast<file_operation&&>(other)), resolve(other.resolve) {}
+
+  /// Makes the call here if everything on the way is in memory, which costs less than a thread.
+  bool await_ready() noexcept;
+  io_result<file_status> await_resume() const noexcept { return {error(), status}; }
+  template <class Token>
+  auto operator()(Token&& token) && {
+    return detail::launch(static_cast<status_operation&&>(*this), static_cast<Token&&>(token));
+  }
+
+  file_status status;  ///< of the file that was found
+  unsigned resolve;    ///< RESOLVE_ flags of openat2(2)
 };
 
 }  // namespace beck::detail

@@ -23,22 +23,26 @@ concept owned_path = std::is_nothrow_move_constructible_v<P> && requires(const P
   { path.c_str() } -> std::same_as<const char*>;
 };
 
-/// An opening that keeps its path. Errors, besides those of file_object::open(): invalid_argument
-/// for a path with a NUL in it.
-template <class Path>
-class [[nodiscard]] open_operation : public begun_by<open_operation<Path>, file_action> {
+/// An operation of class `Op` on a path that it keeps. Errors, besides those of `Op`:
+/// invalid_argument for a path with a NUL in it.
+template <class Op, class Path>
+class [[nodiscard]] path_operation : public begun_by<path_operation<Op, Path>, Op> {
  public:
-  open_operation(file_action&& inert, Path&& path) noexcept
-      : begun_by<open_operation<Path>, file_action>(static_cast<file_action&&>(inert)),
+  path_operation(Op&& inert, Path&& path) noexcept
+      : begun_by<path_operation<Op, Path>, Op>(static_cast<Op&&>(inert)),
         path_(static_cast<Path&&>(path)) {}
 
+  bool await_ready() noexcept {
+    this->address = const_cast<char*>(path_.c_str());
+    return !has_nul() && Op::await_ready();
+  }
   /// Here it does not move any more.
   void begin() noexcept {
     this->address = const_cast<char*>(path_.c_str());
     if (has_nul()) {
       detail::complete_later(*this, -error::invalid_argument);
     } else {
-      detail::start_operation(*this);
+      Op::begin();
     }
   }
   bool begin_immediate() noexcept {
@@ -48,7 +52,7 @@ class [[nodiscard]] open_operation : public begun_by<open_operation<Path>, file_
 
   template <class Token>
   auto operator()(Token&& token) && {
-    return detail::launch(static_cast<open_operation&&>(*this), static_cast<Token&&>(token));
+    return detail::launch(static_cast<path_operation&&>(*this), static_cast<Token&&>(token));
   }
 
  private:
@@ -115,8 +119,8 @@ class file_object : public detail::io_object {
   /// As above, with a std::string or a std::filesystem::path, which the operation keeps. Errors:
   /// invalid_argument, too, for a path that contains NUL.
   template <detail::owned_path Path>
-  detail::open_operation<Path> async_open(Path path, flags how) {
-    return detail::open_operation<Path>(async_open(path.c_str(), how), static_cast<Path&&>(path));
+  detail::path_operation<detail::file_action, Path> async_open(Path path, flags how) {
+    return {async_open(path.c_str(), how), static_cast<Path&&>(path)};
   }
   /// As above. `token` takes (error_code).
   template <detail::owned_path Path, class Token>
@@ -134,6 +138,22 @@ class file_object : public detail::io_object {
   std::uint64_t size(error_code& ec) const noexcept;
   /// As above, and throws on failure.
   std::uint64_t size() const;
+  /// Returns the properties of the file; those of an empty file_status with an error. May ask the
+  /// server of a network file system. Source: statx(2).
+  file_status status(error_code& ec) const noexcept;
+  /// As above, and throws on failure.
+  file_status status() const;
+  /// Reads the properties of the file on a thread of the context. Completes with (error_code,
+  /// file_status). Errors: those of statx(2).
+  detail::status_operation async_status() noexcept {
+    return {detail::file_call::status, descriptor_, nullptr, 0, 0};
+  }
+  /// As above. `token` takes (error_code, file_status).
+  template <class Token>
+  auto async_status(Token&& token) {
+    return detail::launch(async_status(), static_cast<Token&&>(token));
+  }
+
   /// Sets the size: cuts the end off, or adds zeros. Source: ftruncate(2).
   void resize(std::uint64_t bytes, error_code& ec) noexcept;
   /// As above, and throws on failure.

@@ -23,6 +23,8 @@ const char* to_string(transfer_mechanism which) noexcept;
 struct transfer_report {
   std::uint64_t bytes = 0;  ///< from the front on; behind them more may have been written
   transfer_mechanism mechanism = transfer_mechanism::automatic;  ///< that was used last
+  /// Bytes of transmit_options::prefix() that were sent; they are not counted in `bytes`.
+  std::uint64_t prefix_bytes = 0;
 };
 
 /// As a length: up to the end that the file has when the operation starts.

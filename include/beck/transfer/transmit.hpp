@@ -3,6 +3,7 @@
 // where the kernel can.
 #pragma once
 
+#include <beck/base/buffer.hpp>
 #include <beck/detail/stream_object.hpp>
 #include <beck/file/random_access_file.hpp>
 #include <beck/run/op.hpp>
@@ -28,9 +29,18 @@ class transmit_options {
     only_ = which;
     return *this;
   }
-  /// Calls `function(std::uint64_t bytes)` with the number of bytes sent so far, whenever it grows,
-  /// on a thread that runs the stream's context. `function` must outlive the operation and not
-  /// throw.
+  /// Sends these bytes before the file, such as the head of a reply. Where the stream is a socket
+  /// they share packets with the first bytes of the file (MSG_MORE). They are sent when the first
+  /// bytes of the file are in memory, also if there are none, and counted in
+  /// transfer_report::prefix_bytes only. The memory must stay valid until the completion. Default:
+  /// none.
+  transmit_options& prefix(const_buffer bytes) noexcept {
+    prefix_ = bytes;
+    return *this;
+  }
+  /// Calls `function(std::uint64_t bytes)` with the number of bytes of the file sent so far,
+  /// whenever it grows, on a thread that runs the stream's context. `function` must outlive the
+  /// operation and not throw.
   template <class Function>
   transmit_options& progress(Function& function) noexcept {
     progress_ = detail::progress_sink::to(function);
@@ -43,12 +53,15 @@ class transmit_options {
   std::size_t block_bytes() const noexcept { return block_bytes_; }
   /// Returns the only mechanism allowed, or automatic.
   transfer_mechanism only() const noexcept { return only_; }
+  /// Returns the bytes that are sent before the file.
+  const_buffer prefix() const noexcept { return prefix_; }
   /// Returns the function for the progress.
   const detail::progress_sink& progress() const noexcept { return progress_; }
 
  private:
   std::size_t depth_ = 2;
   std::size_t block_bytes_ = 131'072;
+  const_buffer prefix_;
   detail::progress_sink progress_;
   transfer_mechanism only_ = transfer_mechanism::automatic;
 };
@@ -86,8 +99,8 @@ class [[nodiscard]] transmit_operation
 }  // namespace detail
 
 /// Sends `bytes` bytes of a file from `offset` on; `to_the_end`: up to the end that the file has
-/// now. Completes with (error_code, transfer_report): the exact number of bytes sent, and the
-/// mechanism, also with an error.
+/// now. Completes with (error_code, transfer_report): the exact number of bytes sent of the
+/// file and of the prefix, and the mechanism, also with an error.
 ///
 /// Uses sendfile(2) whenever the stream has room. Only bytes in the page cache are sent like that:
 /// others are read ahead before, by a thread of the context, so that the runner never waits for a

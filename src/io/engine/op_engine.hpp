@@ -22,6 +22,8 @@
 
 namespace beck::detail {
 
+class status_operation;
+
 /// Thread: the runner, if a function does not say otherwise. Handlers of shared loops run without
 /// the loop's lock and are not the runner: what they start goes to queues of their thread.
 class op_engine : public driver_host {
@@ -56,6 +58,9 @@ class op_engine : public driver_host {
   // --- starting
   /// Starts an operation: attempts it if that may be, else gives it to the driver.
   void start(io_op& op) noexcept;
+  /// Makes the call of `op` if everything on the way to its file is in memory. Returns whether it
+  /// has a result then.
+  bool attempt_in_memory(status_operation& op) noexcept;
   /// As start(), but true if it finished and nothing was queued.
   bool start_immediate(io_op& op) noexcept;
   /// As start(), of a shared loop or from any thread.
@@ -88,8 +93,8 @@ class op_engine : public driver_host {
   /// Gives an open, non-blocking descriptor number to `d`.
   void open_descriptor(descriptor& d, int fd,
                        descriptor_nature nature = descriptor_nature::socket) noexcept;
-  /// The same for files.
-  void open_file(descriptor& d, int fd) noexcept;
+  /// The same for files; `flags`: those of its open(2), as far as they matter here (O_DIRECT).
+  void open_file(descriptor& d, int fd, unsigned flags) noexcept;
   /// Ends everything on `d` and closes it, at once or when the kernel has given back what it holds.
   void close(descriptor& d) noexcept;
   /// The same for a slot whose object is gone or has taken another one: it is free afterwards.
@@ -209,7 +214,7 @@ class op_engine : public driver_host {
 
   // --- descriptors
   void open_locked(descriptor& d, int fd, descriptor_nature nature) noexcept;
-  void open_file_locked(descriptor& d, int fd) noexcept;
+  void open_file_locked(descriptor& d, int fd, unsigned flags) noexcept;
   void close_now(descriptor& d) noexcept;
   void wait_until_untried(descriptor& d) noexcept;
   void unlock_all(descriptor& d) noexcept;

@@ -3,7 +3,11 @@
 // descriptors with sockets and nothing else: a file is always ready and always worth waiting for.
 #include <cerrno>
 
+#include <fcntl.h>
+
 #include "io/engine/op_engine.hpp"
+#include "io/loop/io_loop.hpp"
+#include "io/loop/loop_access.hpp"
 #include "io/op/perform.hpp"
 
 namespace beck::detail {
@@ -32,6 +36,7 @@ void op_engine::unlink_file(file_operation& op) noexcept {
 /// Reads what is in memory, where it would take a thread otherwise. True: the result is in place.
 bool op_engine::attempt_cached(file_operation& op) noexcept {
   if (needs_no_call(op)) return true;
+  if (is_path_call(op.call)) return attempt_in_memory(static_cast<status_operation&>(op));
   if (!is_file_read(op.call) || driver_->makes_file_calls()) return false;
   while (runner_.spend(runner::call_weight)) {
     ++counters_.attempts;
@@ -45,6 +50,31 @@ bool op_engine::attempt_cached(file_operation& op) noexcept {
     if (op.result < 0 || (op.flags & io_op::flag_all) == 0 || bytes_left(op) == 0) return true;
   }
   return false;
+}
+
+bool op_engine::attempt_in_memory(status_operation& op) noexcept {
+  if ((op.flags & io_op::flag_tried) != 0 || !runner_.spend(runner::call_weight)) return false;
+  ++counters_.attempts;
+  op.flags |= io_op::flag_tried;
+  op.resolve |= resolve_cached;
+  const std::ptrdiff_t r = perform_file(*system_, op);
+  op.resolve &= ~resolve_cached;
+  if (r == -EAGAIN) {
+    ++counters_.wrong_attempts;
+    return false;
+  }
+  op.result = result_of_call(op, r);
+  return true;
+}
+
+bool status_operation::await_ready() noexcept {
+  io_loop& loop = *target->loop;
+  if (!is_path_call(call) || !loop.on_runner() || target->fd < 0 || is_closing(*target))
+    return false;
+  const object_use inside = use_for(*this);
+  if (!loop.attempt_in_memory(*this)) return false;
+  ++loop.run_state().counters.inline_completions;
+  return true;
 }
 
 bool op_engine::attempt_in_order(file_operation& op) noexcept {
@@ -109,20 +139,23 @@ int op_engine::take_opened(file_operation& op, int fd) noexcept {
     system_->close(fd);
     return d.fd >= 0 && !is_closing(d) ? already_open_result : -ECANCELED;
   }
-  open_file_locked(d, fd);
+  open_file_locked(d, fd, static_cast<unsigned>(op.length));
   return 0;
 }
 
-void op_engine::open_file(descriptor& d, int fd) noexcept {
+void op_engine::open_file(descriptor& d, int fd, unsigned flags) noexcept {
   const descriptor_lock held(*this, d);
-  open_file_locked(d, fd);
+  open_file_locked(d, fd, flags);
 }
 
-void op_engine::open_file_locked(descriptor& d, int fd) noexcept {
+void op_engine::open_file_locked(descriptor& d, int fd, unsigned flags) noexcept {
   open_locked(d, fd, descriptor_nature::socket);
   d.position = 0;
   d.sync_error = 0;
-  system_->direct_alignment(fd, d.memory_alignment, d.offset_alignment);
+  d.memory_alignment = d.offset_alignment = 0;
+  if ((flags & O_DIRECT) != 0) {
+    system_->direct_alignment(fd, d.memory_alignment, d.offset_alignment);
+  }
 }
 
 }  // namespace beck::detail

@@ -31,7 +31,13 @@ const char* name_of_call(const file_operation& op) noexcept {
     case file_call::resize:
       return "resize";
     case file_call::open:
+    case file_call::open_in:
       return "open";
+    case file_call::status:
+    case file_call::status_in:
+      return "status";
+    case file_call::list:
+      return "list";
   }
   return "";
 }

@@ -44,7 +44,7 @@ inline std::size_t wanted_bytes(const io_op& op) noexcept {
 
 /// Value or -errno. Waits for the device; `target` may be shared with other threads, which it only
 /// reads.
-std::ptrdiff_t perform_file(system& sys, const file_operation& op) noexcept;
+std::ptrdiff_t perform_file(system& sys, file_operation& op) noexcept;
 
 /// As much of a read as is in memory already; -EAGAIN: nothing, or nobody knows. Never waits.
 std::ptrdiff_t perform_cached(system& sys, const file_operation& op) noexcept;
@@ -53,6 +53,10 @@ inline bool is_file_read(file_call call) noexcept {
   return call == file_call::read || call == file_call::read_vector;
 }
 inline bool is_file_transfer(file_call call) noexcept { return call < file_call::sync_all; }
+/// Whether the call finds a file by a path, and may be made when that path is in memory.
+inline bool is_path_call(file_call call) noexcept {
+  return call == file_call::open_in || call == file_call::status_in;
+}
 inline bool is_on_thread(const io_op& op) noexcept {
   return is_file(op.kind) && static_cast<const file_operation&>(op).on_thread;
 }

@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include <fcntl.h>
+
 namespace beck::detail {
 namespace {
 
@@ -30,9 +32,27 @@ bool is_misaligned(const file_operation& op) noexcept {
   return false;
 }
 
+/// Opens the file of a path and reads its status. Returns the descriptor number.
+int find_file(system& sys, status_operation& op, unsigned flags) noexcept {
+  const int fd = sys.open_in(op.target->fd, static_cast<const char*>(op.address), flags,
+                             op.creation_mode, op.resolve);
+  if (fd < 0) return fd;
+  const int error = sys.read_status(fd, op.status, (op.resolve & resolve_cached) != 0);
+  if (error == 0) return fd;
+  sys.close(fd);
+  return error;
+}
+
+int perform_status_in(system& sys, status_operation& op) noexcept {
+  const int fd = find_file(sys, op, O_PATH | O_CLOEXEC);
+  if (fd < 0) return fd;
+  sys.close(fd);
+  return 0;
+}
+
 }  // namespace
 
-std::ptrdiff_t perform_file(system& sys, const file_operation& op) noexcept {
+std::ptrdiff_t perform_file(system& sys, file_operation& op) noexcept {
   const int fd = op.target->fd;
   const std::uint64_t at = op.offset + op.transferred;
   switch (op.call) {
@@ -55,6 +75,14 @@ std::ptrdiff_t perform_file(system& sys, const file_operation& op) noexcept {
     case file_call::open:
       return sys.open_file(static_cast<const char*>(op.address), static_cast<unsigned>(op.length),
                            op.creation_mode);
+    case file_call::open_in:
+      return find_file(sys, static_cast<status_operation&>(op), static_cast<unsigned>(op.length));
+    case file_call::status:
+      return sys.read_status(fd, static_cast<status_operation&>(op).status, false);
+    case file_call::status_in:
+      return perform_status_in(sys, static_cast<status_operation&>(op));
+    case file_call::list:
+      return sys.list_directory(fd, op.address, op.length, op.creation_mode != 0);
   }
   return -EOPNOTSUPP;
 }
@@ -109,8 +137,14 @@ int result_of_call(file_operation& op, std::ptrdiff_t r) noexcept {
       // What could not be written is gone from memory, and the kernel says so only once.
       if (is_lost_write(result)) op.target->sync_error = result;
       return op.target->sync_error != 0 ? op.target->sync_error : result;
+    case file_call::list:
+      return r == 0 ? eof_result : static_cast<int>(r);
+    case file_call::open_in:
+      return static_cast<int>(r);
     case file_call::resize:
     case file_call::open:
+    case file_call::status:
+    case file_call::status_in:
       break;
   }
   return result;

@@ -10,6 +10,7 @@
 
 #include <beck/detail/vector_operation.hpp>
 
+#include "io/sim/sim_directories.hpp"
 #include "io/sim/sim_world.hpp"
 
 namespace beck::detail {
@@ -48,23 +49,49 @@ sim_files::opened* sim_files::find(int fd) noexcept {
 }
 
 int sim_files::open(const char* path, unsigned flags) {
-  if (*path == '\0') return -ENOENT;
-  auto at = files_.find(std::string_view(path));
+  const std::string_view name(path);
+  if (name.empty()) return -ENOENT;
+  if (files_.find(name) == files_.end()) {
+    std::string directory = directory_name(name);
+    if (is_directory(directory)) return open_directory(std::move(directory), flags);
+  }
+  return open_name(name, flags);
+}
+
+/// Opens the file with this name, or makes it.
+int sim_files::open_name(std::string_view name, unsigned flags) {
+  auto at = files_.find(name);
   if (at != files_.end() && (flags & O_CREAT) != 0 && (flags & O_EXCL) != 0) return -EEXIST;
+  if (at != files_.end() && (flags & O_DIRECTORY) != 0) return -ENOTDIR;
   if (at == files_.end() && (flags & O_CREAT) == 0) return -ENOENT;
+  if (at == files_.end()) {
+    auto made = std::make_shared<file>();
+    made->number = ++created_;
+    note_modified(*made);
+    at = files_.emplace(name, std::move(made)).first;
+  }
+  const int fd = install({at->second, flags, {}, {}});
+  file& f = *at->second;
+  if (fd >= 0 && (flags & O_TRUNC) != 0 && may_write(flags) && !f.data.empty()) {
+    f.unsynced.push_back({0, {}, true});
+    f.data.clear();
+    note_modified(f);
+  }
+  return fd;
+}
+
+/// Returns the number of a new descriptor.
+int sim_files::install(opened what) {
   std::size_t slot = 0;
   while (slot < open_.size() && open_[slot].what) ++slot;
   if (slot == open_max) return -EMFILE;
   if (slot == open_.size()) open_.emplace_back();
-  if (at == files_.end()) at = files_.emplace(path, std::make_shared<file>()).first;
-  file& f = *at->second;
-  if ((flags & O_TRUNC) != 0 && may_write(flags) && !f.data.empty()) {
-    f.unsynced.push_back({0, {}, true});
-    f.data.clear();
-  }
-  open_[slot] = {at->second, flags};
+  open_[slot] = std::move(what);
   return fd_first + static_cast<int>(slot);
 }
+
+/// Sets the time at which the contents were changed to now.
+void sim_files::note_modified(file& f) noexcept { f.modified_ns = host_.date(); }
 
 int sim_files::close(int fd) noexcept {
   opened* const o = find(fd);
@@ -77,6 +104,7 @@ std::ptrdiff_t sim_files::read(int fd, const io_vector* parts, std::size_t count
                                std::uint64_t offset) {
   opened* const o = find(fd);
   if (o == nullptr || !may_read(o->flags)) return -EBADF;
+  if (o->what->is_directory) return -EISDIR;
   if (!is_aligned(o->flags, parts, count, offset)) return -EINVAL;
   const std::vector<char>& data = o->what->data;
   if (offset >= data.size()) return 0;
@@ -126,6 +154,7 @@ std::ptrdiff_t sim_files::write(int fd, const io_vector* parts, std::size_t coun
   const std::size_t moved = c.bytes.size();
   apply(f.data, c, moved);
   f.unsynced.push_back(std::move(c));
+  note_modified(f);
   if ((o->flags & O_SYNC) == O_SYNC) {
     if (const int error = sync(fd); error < 0) return error;
   }
@@ -153,6 +182,7 @@ int sim_files::resize(int fd, std::uint64_t bytes) {
   if (!may_write(o->flags)) return -EINVAL;
   if (bytes > file_bytes_max) return -EFBIG;
   o->what->data.resize(bytes);
+  note_modified(*o->what);
   o->what->unsynced.push_back({bytes, {}, true});
   return 0;
 }
@@ -166,14 +196,9 @@ int sim_files::examine(int fd, file_facts& facts) const noexcept {
   opened* const o = const_cast<sim_files*>(this)->find(fd);
   if (o == nullptr) return -EBADF;
   facts.bytes = facts.stored_bytes = o->what->data.size();
-  facts.is_regular = true;
+  facts.is_regular = !o->what->is_directory;
   facts.appends = (o->flags & O_APPEND) != 0;
-  for (const auto& [name, known] : files_) {
-    if (known != o->what)
-      ++facts.number;
-    else
-      break;
-  }
+  facts.number = o->what->number;
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/system/system.hpp"
@@ -19,8 +20,9 @@ class sim_faults;
 class sim_host;
 class sim_random;
 
-/// The files of a host. Thread: one. Results as in system.hpp. There are no directories: a path is
-/// only a name.
+/// The files of a host. Thread: one. Results as in system.hpp. A path is only a name. The
+/// directories are the parts of the names before their slashes: they exist as long as a file is in
+/// them, and are written with the slash at their end; "" is the one of relative names.
 class sim_files {
  public:
   /// The first descriptor number of files.
@@ -38,6 +40,11 @@ class sim_files {
 
   int open(const char* path, unsigned flags);
   int close(int fd) noexcept;
+  /// Opens a file or directory relative to a directory; `resolve` are RESOLVE_ flags.
+  int open_in(int directory, std::string_view path, unsigned flags, unsigned resolve);
+  int status(int fd, file_status& status) const;
+  /// Writes directory_records of the entries behind those that were read before, by name.
+  std::ptrdiff_t list(int fd, char* records, std::size_t bytes, bool from_begin);
   std::ptrdiff_t read(int fd, const io_vector* parts, std::size_t count, std::uint64_t offset);
   std::ptrdiff_t write(int fd, const io_vector* parts, std::size_t count, std::uint64_t offset);
   int sync(int fd);
@@ -65,13 +72,30 @@ class sim_files {
     std::vector<char> stored;  // the contents that the device certainly has
     std::vector<change> unsynced;
     bool is_stored = false;  // the name is on the device
+    bool is_directory = false;
+    std::uint64_t number = 0;
+    std::int64_t modified_ns = 0;
   };
   struct opened {
     std::shared_ptr<file> what;
     unsigned flags = 0;
+    std::string name;  // of a directory, with its slash
+    std::string last;  // the last entry that list() has written
+  };
+  /// What a path leads to: the name of a file, or of a directory with its slash.
+  struct place {
+    int error = 0;
+    std::string name;
+    bool must_be_directory = false;
   };
 
   opened* find(int fd) noexcept;
+  bool is_directory(std::string_view name) const noexcept;
+  place resolve(const std::string& from, std::string_view path, unsigned limits) const;
+  int open_name(std::string_view name, unsigned flags);
+  int open_directory(std::string name, unsigned flags);
+  int install(opened what);
+  void note_modified(file& f) noexcept;
   static void apply(std::vector<char>& data, const change& c, std::size_t bytes);
   std::uint64_t used() const noexcept;
   sim_faults& faults() noexcept;
@@ -79,7 +103,8 @@ class sim_files {
   sim_host& host_;
   std::uint64_t capacity_ = UINT64_MAX;
   std::map<std::string, std::shared_ptr<file>, std::less<>> files_;
-  std::vector<opened> open_;  // by number
+  std::vector<opened> open_;   // by number
+  std::uint64_t created_ = 0;  // files, since the host exists
 };
 
 }  // namespace beck::detail

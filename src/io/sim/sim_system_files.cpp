@@ -63,6 +63,27 @@ std::ptrdiff_t sim_system::read_cached(int, const io_vector*, std::size_t, std::
   return -EAGAIN;  // every read takes time
 }
 
+int sim_system::open_in(int directory, const char* path, unsigned flags, unsigned,
+                        unsigned resolve) noexcept {
+  if ((resolve & resolve_cached) != 0) return -EAGAIN;  // every call takes time
+  return static_cast<int>(on_files(sim_note::file_open, directory, [&](sim_files& files) {
+    return std::ptrdiff_t{files.open_in(directory, path, flags, resolve)};
+  }));
+}
+
+int sim_system::read_status(int fd, file_status& status, bool) noexcept {
+  return static_cast<int>(on_files(sim_note::file_status, fd, [&](sim_files& files) {
+    return std::ptrdiff_t{files.status(fd, status)};
+  }));
+}
+
+std::ptrdiff_t sim_system::list_directory(int fd, void* records, std::size_t bytes,
+                                          bool from_begin) noexcept {
+  return on_files(sim_note::file_list, fd, [&](sim_files& files) {
+    return files.list(fd, static_cast<char*>(records), bytes, from_begin);
+  });
+}
+
 int sim_system::sync_file(int fd, bool) noexcept {
   return static_cast<int>(on_files(
       sim_note::file_sync, fd, [&](sim_files& files) { return std::ptrdiff_t{files.sync(fd)}; }));

@@ -55,6 +55,10 @@ const char* to_text(sim_note what) noexcept {
       return "fsync";
     case sim_note::file_resize:
       return "ftruncate";
+    case sim_note::file_status:
+      return "statx";
+    case sim_note::file_list:
+      return "getdents";
     case sim_note::signal:
       return "signal";
     case sim_note::job:

@@ -37,6 +37,11 @@ class posix_system : public system {
                                  std::uint64_t offset) noexcept override;
   std::ptrdiff_t read_cached(int fd, const io_vector* parts, std::size_t count,
                              std::uint64_t offset) noexcept override;
+  int open_in(int directory, const char* path, unsigned flags, unsigned mode,
+              unsigned resolve) noexcept override;
+  int read_status(int fd, file_status& status, bool known) noexcept override;
+  std::ptrdiff_t list_directory(int fd, void* records, std::size_t bytes,
+                                bool from_begin) noexcept override;
   int sync_file(int fd, bool data_only) noexcept override;
   int resize_file(int fd, std::uint64_t bytes) noexcept override;
   std::int64_t file_size(int fd) noexcept override;

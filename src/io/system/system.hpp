@@ -16,6 +16,7 @@ class signal_sink;
 
 namespace beck {
 class exit_status;
+struct file_status;
 
 }  // namespace beck
 
@@ -36,6 +37,9 @@ enum poll_events : unsigned {
   poll_hang_up = 0x010,
   poll_read_hang_up = 0x2000,
 };
+
+/// RESOLVE_CACHED of openat2(2): only if everything on the way is in memory.
+inline constexpr unsigned resolve_cached = 0x20;
 
 /// The kind of a descriptor: it determines which calls move its bytes, and the meaning of a short
 /// read.
@@ -102,6 +106,16 @@ class system {
   /// (RWF_NOWAIT).
   virtual std::ptrdiff_t read_cached(int fd, const io_vector* parts, std::size_t count,
                                      std::uint64_t offset) noexcept = 0;
+  /// Opens a file relative to a directory: openat2(2); `resolve` are its RESOLVE_ flags. With
+  /// resolve_cached it does not wait: returns -EAGAIN if it would have to.
+  virtual int open_in(int directory, const char* path, unsigned flags, unsigned mode,
+                      unsigned resolve) noexcept = 0;
+  /// Reads the properties of a file. `known`: as far as the system knows them without waiting.
+  virtual int read_status(int fd, file_status& status, bool known) noexcept = 0;
+  /// Reads the next entries of a directory as directory_records, at least one besides "." and "..";
+  /// `from_begin`: the first ones. Returns their size in bytes, 0 at the end.
+  virtual std::ptrdiff_t list_directory(int fd, void* records, std::size_t bytes,
+                                        bool from_begin) noexcept = 0;
   virtual int sync_file(int fd, bool data_only) noexcept = 0;
   virtual int resize_file(int fd, std::uint64_t bytes) noexcept = 0;
   /// Returns the size in bytes, or -errno.

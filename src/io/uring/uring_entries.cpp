@@ -57,6 +57,10 @@ void fill_file(io_uring_sqe& sqe, const file_operation& op) noexcept {
       sqe.open_flags = static_cast<std::uint32_t>(op.length);
       return;
     case file_call::resize:
+    case file_call::open_in:
+    case file_call::status:
+    case file_call::status_in:
+    case file_call::list:
       break;
   }
   BECK_ASSERT(false, "a call on a file without a ring entry reached the ring");
@@ -104,8 +108,11 @@ void fill(io_uring_sqe& sqe, io_op& op) noexcept {
   BECK_ASSERT(false, "an operation without a ring entry reached the ring");
 }
 
-/// Returns whether the ring makes this call; IORING_OP_FTRUNCATE exists since Linux 6.9.
-bool has_entry(file_call call) noexcept { return call != file_call::resize; }
+/// Returns whether the ring makes this call. IORING_OP_FTRUNCATE exists since Linux 6.9; of the
+/// calls after open the kernel's own threads would make each, as ours do.
+bool has_entry(file_call call) noexcept {
+  return call <= file_call::open && call != file_call::resize;
+}
 
 }  // namespace
 
