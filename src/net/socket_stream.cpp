@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <beck/net/socket_stream.hpp>
 
-#include <beck/io/read_write.hpp>
-
 namespace beck {
 
 void socket_stream::set_up() noexcept {
@@ -16,8 +14,8 @@ task<io_result<std::size_t>> socket_stream::read_some(mutable_buffer to) {
   co_return co_await socket_.async_read_some(to);
 }
 
-task<io_result<std::size_t>> socket_stream::write(const_buffer_span parts) {
-  co_return co_await async_write(socket_, parts);
+task<io_result<std::size_t>> socket_stream::write_some(const_buffer_span parts) {
+  co_return co_await socket_.async_write_some(parts);
 }
 
 std::size_t socket_stream::write_now(const_buffer_span parts, error_code& ec) noexcept {

@@ -47,9 +47,9 @@ class byte_stream {
   /// Receives at least one byte into `to`. Errors: as async_read_some(); eof at the end of the
   /// stream.
   virtual task<io_result<std::size_t>> read_some(mutable_buffer to) = 0;
-  /// Sends all bytes of `parts`. Returns the number of bytes sent, also with an error. Errors: as
-  /// async_write_some().
-  virtual task<io_result<std::size_t>> write(const_buffer_span parts) = 0;
+  /// Sends at least one byte of the first 16 buffers of `parts` that are not empty. Returns the
+  /// number of bytes sent. Errors: as async_write_some().
+  virtual task<io_result<std::size_t>> write_some(const_buffer_span parts) = 0;
   /// Sends the bytes of `parts` for which there is room now, of the first 16 buffers that are not
   /// empty. Returns their number; `ec` is would_block if there was no room at all.
   virtual std::size_t write_now(const_buffer_span parts, error_code& ec) noexcept = 0;

@@ -27,7 +27,7 @@ class socket_stream final : public byte_stream {
 
   task<io_result<buffer_lease>> receive() override;
   task<io_result<std::size_t>> read_some(mutable_buffer to) override;
-  task<io_result<std::size_t>> write(const_buffer_span parts) override;
+  task<io_result<std::size_t>> write_some(const_buffer_span parts) override;
   std::size_t write_now(const_buffer_span parts, error_code& ec) noexcept override;
   task<io_result<>> finish() override;
   detail::stream_object& socket() noexcept override { return socket_; }
