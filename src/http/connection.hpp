@@ -72,7 +72,7 @@ struct exchange_state {
   request_head head;
   body_decoder decoder;
   reply_state reply;
-  char* text = nullptr;  ///< the head's text, if it has been copied
+  char* text = nullptr;        ///< the head's text, if it has been copied
   std::size_t data_at = 0;     ///< decoded bytes of the body in the input: where they begin,
   std::size_t data_bytes = 0;  ///< their number,
   std::size_t data_end = 0;    ///< and the end of the framing behind them; 0: there are none
@@ -172,15 +172,15 @@ class connection : public std::enable_shared_from_this<connection> {
   reply_flush* flush_waiter_ = nullptr;
   manual_reset_event written_{true};
   flush_request flush_request_;
-  std::uint64_t bytes_taken_ = 0;    // by the socket
+  std::uint64_t bytes_taken_ = 0;  // by the socket
   std::uint64_t taken_at_check_ = 0;
   refusal late_ = refusal::none;
-  bool writing_ = false;      // write_rest() runs
+  bool writing_ = false;  // write_rest() runs
   bool lost_ = false;
-  bool ending_ = false;       // no further request is served
-  bool peer_ended_ = false;   // the input has ended
-  bool deferring_ = false;    // the course runs, and flushes by itself
-  bool watched_ = false;      // for a reset
+  bool ending_ = false;           // no further request is served
+  bool peer_ended_ = false;       // the input has ended
+  bool deferring_ = false;        // the course runs, and flushes by itself
+  bool watched_ = false;          // for a reset
   bool nothing_follows_ = false;  // the client has said that it sends nothing more
 };
 

@@ -181,7 +181,7 @@ task<bool> connection::drop_body() {
     ending_ = true;
     co_return false;
   }
-  std::size_t left = worker_->bounds().linger_bytes();
+  std::size_t left = worker_->bounds().unread_body();
   char part[1024];
   while (!body_is_whole() && left != 0) {
     std::size_t bytes = 0;

@@ -227,8 +227,7 @@ void connection::schedule_flush() {
 }
 
 void connection::flush_entry(beck::detail::queue_entry* entry, beck::detail::runner* where) {
-  const std::shared_ptr<connection> self =
-      std::move(static_cast<flush_request*>(entry)->keep);
+  const std::shared_ptr<connection> self = std::move(static_cast<flush_request*>(entry)->keep);
   if (where == nullptr) return;
   self->flush_now();
   if (!self->outbox_.empty()) self->start_writing();
@@ -261,8 +260,7 @@ void connection::start_writing() {
   written_.reset();
   taken_at_check_ = bytes_taken_;
   worker_->clock().enter(sending_, phase::reply);
-  write_rest(shared_from_this())
-      .start(worker_->executor(), [](std::exception_ptr) {});
+  write_rest(shared_from_this()).start(worker_->executor(), [](std::exception_ptr) {});
 }
 
 /// Sends everything. Returns false if the connection is lost.

@@ -13,7 +13,9 @@ constexpr long long draining_ns = 1'000'000'000;
 phase_clock::phase_clock(const any_io_executor& executor, const limits& bounds, due_function on_due,
                          std::weak_ptr<void> keep_alive)
     : timer_(executor), on_due_(on_due), keep_alive_(std::move(keep_alive)) {
-  const auto wait = [this](phase p) -> std::int64_t& { return waits_[static_cast<std::size_t>(p)]; };
+  const auto wait = [this](phase p) -> std::int64_t& {
+    return waits_[static_cast<std::size_t>(p)];
+  };
   wait(phase::none) = INT64_MAX;
   wait(phase::idle) = bounds.idle().nanoseconds();
   wait(phase::draining) = std::min(draining_ns, bounds.idle().nanoseconds());

@@ -104,7 +104,8 @@ server_stats server_state::stats() const noexcept {
     sum.exchanges += one->exchanges.get();
     sum.failed += one->failed.get();
     sum.cut += one->cut.get();
-    for (std::size_t i = 0; i < std::size(sum.refused); ++i) sum.refused[i] += one->refused[i].get();
+    for (std::size_t i = 0; i < std::size(sum.refused); ++i)
+      sum.refused[i] += one->refused[i].get();
   }
   return sum;
 }
@@ -137,7 +138,9 @@ task<> server::serve() {
 
 void server::stop(duration grace) noexcept { state_->state->stop(grace); }
 
-ip::tcp::endpoint server::endpoint(std::size_t index) const { return state_->state->endpoint(index); }
+ip::tcp::endpoint server::endpoint(std::size_t index) const {
+  return state_->state->endpoint(index);
+}
 
 server_stats server::stats() const noexcept { return state_->state->stats(); }
 

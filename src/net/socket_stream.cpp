@@ -8,7 +8,9 @@ void socket_stream::set_up() noexcept {
   socket_.non_blocking(true, closed);
 }
 
-task<io_result<buffer_lease>> socket_stream::receive() { co_return co_await async_receive(socket_); }
+task<io_result<buffer_lease>> socket_stream::receive() {
+  co_return co_await async_receive(socket_);
+}
 
 task<io_result<std::size_t>> socket_stream::read_some(mutable_buffer to) {
   co_return co_await socket_.async_read_some(to);

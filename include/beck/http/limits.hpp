@@ -64,14 +64,20 @@ class limits {
     body_pause_ = most;
     return *this;
   }
+  /// Sets how much of a body that its handler has not read is dropped. If more is left the
+  /// connection ends after the reply. Default: 64 KiB.
+  limits& unread_body(std::size_t most) noexcept {
+    unread_body_ = most;
+    return *this;
+  }
   /// Sets how long a peer may take no byte of a reply. Then the connection is cut. Default: 30 s.
   limits& reply(duration most) noexcept {
     reply_ = most;
     return *this;
   }
   /// Sets for how long and for how many bytes the server reads on after a reply that ends a
-  /// connection, or for how many bytes behind a handler that did not read its body. Default: 2 s,
-  /// 64 KiB.
+  /// connection. A client that is still sending would otherwise lose the reply to a reset. Default:
+  /// 2 s, 16 MiB.
   limits& linger(duration most, std::size_t bytes) noexcept {
     linger_ = most;
     linger_bytes_ = bytes;
@@ -86,6 +92,7 @@ class limits {
   std::uint32_t body_rate() const noexcept { return body_rate_; }
   duration body_grace() const noexcept { return body_grace_; }
   duration body_pause() const noexcept { return body_pause_; }
+  std::size_t unread_body() const noexcept { return unread_body_; }
   duration reply() const noexcept { return reply_; }
   duration linger() const noexcept { return linger_; }
   std::size_t linger_bytes() const noexcept { return linger_bytes_; }
@@ -96,7 +103,8 @@ class limits {
   head_limits heads_;
   body_limits bodies_;
   std::size_t connections_ = 10'000;
-  std::size_t linger_bytes_ = 65'536;
+  std::size_t unread_body_ = 65'536;
+  std::size_t linger_bytes_ = 16'777'216;
   duration idle_ = duration(75 * second);
   duration head_ = duration(10 * second);
   duration body_grace_ = duration(5 * second);

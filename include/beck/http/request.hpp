@@ -121,7 +121,9 @@ class request {
   /// Returns the body.
   request_body body() noexcept { return request_body(*connection_); }
   /// Returns the executor of the connection, on which the handler runs.
-  any_io_executor get_executor() const noexcept { return request_body(*connection_).get_executor(); }
+  any_io_executor get_executor() const noexcept {
+    return request_body(*connection_).get_executor();
+  }
 
  private:
   friend class detail::connection;

@@ -32,17 +32,15 @@ concept coroutine_handler = requires(H& h, request& q, response& r) {
 
 /// Counters of a server since it was made. They only grow, but `connections`.
 struct server_stats {
-  std::uint64_t connections = 0;  ///< that are open now
-  std::uint64_t accepted = 0;     ///< connections
-  std::uint64_t exchanges = 0;    ///< requests for which a handler was called, and has ended
-  std::uint64_t failed = 0;       ///< handlers that threw, or ended without a reply
-  std::uint64_t cut = 0;          ///< replies that were begun and not finished
+  std::uint64_t connections = 0;   ///< that are open now
+  std::uint64_t accepted = 0;      ///< connections
+  std::uint64_t exchanges = 0;     ///< requests for which a handler was called, and has ended
+  std::uint64_t failed = 0;        ///< handlers that threw, or ended without a reply
+  std::uint64_t cut = 0;           ///< replies that were begun and not finished
   std::uint64_t refused[64] = {};  ///< messages, by refusal
 
   /// Returns how many messages were refused for `why`.
-  std::uint64_t count(refusal why) const noexcept {
-    return refused[static_cast<std::size_t>(why)];
-  }
+  std::uint64_t count(refusal why) const noexcept { return refused[static_cast<std::size_t>(why)]; }
 };
 
 namespace detail {
