@@ -159,6 +159,7 @@ task<bool> connection::receive_more() {
     active_.reset();
     input_.release();
     worker_->clock().enter(receiving_, worker_->is_draining() ? phase::draining : phase::idle);
+    worker_->note_idle();
   } else {
     input_.keep();
   }

@@ -43,7 +43,7 @@ void worker::start(beck::detail::result_handler<error_code> ended) {
 task<> worker::accept_loop(std::shared_ptr<worker> self, ip::tcp::acceptor& from) {
   worker& w = *self;
   while (!w.draining_) {
-    const bool room = co_await w.make_room();
+    const bool room = co_await w.wait_for_room();
     if (!room) break;
     auto one = std::make_shared<connection>(self);
     auto accepted = co_await from.async_accept(one->stream().socket());
@@ -52,6 +52,7 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, ip::tcp::acceptor& from
       continue;
     }
     one->stream().set_up();
+    w.make_room();
     w.add(*one);
     connection::serve(std::move(one)).start(w.executor_, [](std::exception_ptr) {});
   }
@@ -59,17 +60,29 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, ip::tcp::acceptor& from
   w.end_if_empty();
 }
 
-/// Waits until there may be one connection more. Returns false when the server is stopped.
-task<bool> worker::make_room() {
-  while (connections_ >= bounds().connections() && !draining_) {
-    if (timed_entry* const longest = clock_->in(phase::idle).front(); longest != nullptr) {
-      clock_->enter(*longest, phase::none);
-      longest->owner.on_due(*longest, phase::idle);
-    }
+/// Waits until there may be one connection more, or one that is idle can make room. Returns false
+/// when the server is stopped.
+task<bool> worker::wait_for_room() {
+  while (connections_ >= bounds().connections() && clock_->in(phase::idle).empty() && !draining_) {
+    waits_for_room_ = true;
     auto waited = co_await room_.wait();
     if (waited.error()) co_return false;
   }
+  waits_for_room_ = false;
   co_return !draining_;
+}
+
+/// Closes the connection that has been idle for longest, at the limit.
+void worker::make_room() {
+  if (connections_ < bounds().connections()) return;
+  timed_entry* const longest = clock_->in(phase::idle).front();
+  if (longest == nullptr) return;
+  clock_->enter(*longest, phase::none);
+  longest->owner.on_due(*longest, phase::idle);
+}
+
+void worker::note_idle() noexcept {
+  if (waits_for_room_) room_.set();
 }
 
 void worker::add(connection& one) {

@@ -51,11 +51,14 @@ class worker : public std::enable_shared_from_this<worker> {
   /// A connection is in the list as long as its coroutine runs.
   void add(connection& one);
   void remove(connection& one) noexcept;
+  /// Called when a connection has become idle: it can make room for another one.
+  void note_idle() noexcept;
 
  private:
   static task<> accept_loop(std::shared_ptr<worker> self, ip::tcp::acceptor& from);
   static void on_due(timed_entry& entry, phase was);
-  task<bool> make_room();
+  task<bool> wait_for_room();
+  void make_room();
   void end_if_empty();
   void cut_all() noexcept;
 
@@ -71,6 +74,7 @@ class worker : public std::enable_shared_from_this<worker> {
   beck::detail::intrusive_list<connection, &connection::hook> all_;
   auto_reset_event room_;
   beck::detail::result_handler<error_code> ended_;
+  bool waits_for_room_ = false;
   bool draining_ = false;
 };
 
