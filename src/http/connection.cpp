@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+// The course of a connection: wait, parse, call the handler, complete its reply, again; then an end
+// that loses no reply. What ends it early (the clock, a reset, the server) is here, too.
 #include "http/connection.hpp"
 
 #include <cstring>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+// The timer rings for the earliest entry that there was when it was set. Entries move all the time;
+// the timer only when it rings.
 #include "http/phase_clock.hpp"
 
 #include <algorithm>

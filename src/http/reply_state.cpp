@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+// The fields of a reply are kept as the text that will be sent: each is checked and written once.
+// Replacing one is a search in that text.
 #include "http/reply_state.hpp"
 
 #include <cstring>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+// The face of a reply for handlers: every rule that does not need the connection is checked here.
+// The connection itself writes (connection_reply.cpp).
 #include <beck/http/response.hpp>
 
 #include <stdexcept>

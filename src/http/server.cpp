@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+// The server: what all contexts share, and serve(), which is one worker on one context. A stop of
+// the scope that awaits serve() drains the worker.
 #include <beck/http/server.hpp>
 
 #include <algorithm>

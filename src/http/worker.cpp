@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+// One context of a server: accepting within the limit of connections, and the end, when the last
+// connection and the last acceptor have gone.
 #include "http/worker.hpp"
 
 #include <cstring>

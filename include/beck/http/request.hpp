@@ -8,7 +8,6 @@
 #include <beck/run/op.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace beck::http {
@@ -34,28 +33,11 @@ class [[nodiscard]] body_read : public op<body_read, void(error_code, std::size_
   mutable_buffer to_;
 };
 
-/// The operation of request_body::async_read_all().
-class [[nodiscard]] body_read_all : public op<body_read_all, void(error_code, std::string)> {
- public:
-  static constexpr const char* waits_for = "http body";
-
-  body_read_all(connection& from, std::size_t bytes_max) noexcept
-      : from_(&from), bytes_max_(bytes_max) {}
-  body_read_all(body_read_all&& other) noexcept
-      : op(static_cast<op&&>(other)), from_(other.from_), bytes_max_(other.bytes_max_) {}
-
-  void initiate(handler done);
-
- private:
-  connection* from_;
-  std::size_t bytes_max_;
-};
-
 }  // namespace detail
 
 /// The body of a request: a stream that can be read once, while its handler runs. What a handler
 /// leaves unread is dropped. A value that refers to the request.
-/// Errors of both reads: eof at the end of the body; timeout if it comes too slowly, message_size
+/// Errors of a read: eof at the end of the body; timeout if it comes too slowly, message_size
 /// if it is longer than the server's limit, bad_message (std::errc) if it is malformed;
 /// connection_reset and the like, or eof before the end, if the peer has gone: then is_whole()
 /// stays false. After such an error a handler that has not begun its reply may just return: the
@@ -74,18 +56,6 @@ class request_body {
   auto async_read_some(mutable_buffer to, Token&& token) {
     return beck::detail::launch(async_read_some(to), static_cast<Token&&>(token));
   }
-  /// Receives the rest of the body. Completes with (error_code, std::string); the text has what was
-  /// received, also with an error. Errors: message_size, with the first `bytes_max` bytes, if there
-  /// are more. Success for a whole body, also an empty one.
-  detail::body_read_all async_read_all(std::size_t bytes_max) noexcept {
-    return {*from_, bytes_max};
-  }
-  /// As above. `token` takes (error_code, std::string).
-  template <class Token>
-  auto async_read_all(std::size_t bytes_max, Token&& token) {
-    return beck::detail::launch(async_read_all(bytes_max), static_cast<Token&&>(token));
-  }
-
   /// Returns whether the whole body has been received.
   bool is_whole() const noexcept;
   /// Returns the executor of the connection.

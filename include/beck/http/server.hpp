@@ -74,7 +74,7 @@ constexpr handler_table table_of() noexcept {
   return table;
 }
 template <class H>
-inline constexpr handler_table handler_table_of = table_of<H>();
+inline constexpr handler_table handler_table_of = detail::table_of<H>();
 
 }  // namespace detail
 
