@@ -104,7 +104,7 @@ template <class String>
 bool decode_parameter(std::string_view raw, String& to) {
   to.resize(raw.size());
   std::string_view decoded;
-  const bool is_valid = decode_parameter(raw, {to.data(), to.size()}, decoded);
+  const bool is_valid = http::decode_parameter(raw, {to.data(), to.size()}, decoded);
   to.resize(decoded.size());
   return is_valid;
 }
