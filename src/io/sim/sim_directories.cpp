@@ -10,7 +10,6 @@
 #include <fcntl.h>
 
 #include "io/sim/sim_files.hpp"
-#include "io/sim/sim_world.hpp"
 #include "io/system/directory_record.hpp"
 
 namespace beck::detail {
