@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Pieces form a list. A piece is a recycled block with the bytes behind its header, or a header with
-// a text of its own.
+// The pieces form a list. A piece is a recycled block with the bytes behind its header, or a header
+// with a text of its own.
 #include "http/outbox.hpp"
 
 #include <algorithm>
