@@ -160,9 +160,9 @@ task<> send_prefix(transmission& work) {
 
 // --- by sendfile ---------------------------------------------------------------------------------
 
-/// Makes a TCP socket send full packets only (TCP_CORK), from begin() on for its lifetime. sendfile(2)
-/// passes pages on in portions, and each acknowledgement between two of them would send the part
-/// of a packet that is there.
+/// Makes a TCP socket send full packets only (TCP_CORK), from begin() on for its lifetime. The
+/// kernel's sendfile(2) passes pages on in portions, and each acknowledgement between two of them
+/// would send the part of a packet that is there.
 class packet_filling {
  public:
   explicit packet_filling(transmission& work) noexcept : work_(work) {}
