@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <utility>
 
 #include <beck/coro/event.hpp>
 #include <beck/coro/task_group.hpp>
@@ -13,15 +14,20 @@
 #include <beck/coro/within.hpp>
 #include <beck/detail/deferred_init.hpp>
 
+#include "io/op/readiness.hpp"
 #include "transfer/transfer_work.hpp"
 
 namespace beck {
 using namespace detail;
 namespace {
 
-/// The bytes that are brought into memory before they are sent: more than a socket usually takes at
-/// once, and few enough to stay in memory until they are sent.
-constexpr std::size_t window_bytes = 262'144;
+/// The bytes that are known to be in memory, or brought there, before they are sent. A window is
+/// twice as long as the one before it: the first bytes leave soon, and what is known of a long file
+/// costs little. The longest is as much as a socket takes at once.
+constexpr std::size_t window_bytes_min = 262'144;
+constexpr std::size_t window_bytes_max = 2'097'152;
+/// What was in memory so long ago may have left it: a slow reader has to be waited for.
+constexpr std::int64_t known_ns_max = 100'000'000;
 constexpr std::uint64_t offset_max = INT64_MAX;
 
 struct transmission {
@@ -31,6 +37,9 @@ struct transmission {
 
   io_loop& loop() const noexcept { return *to.loop; }
   std::uint64_t left() const noexcept { return limit - report.bytes; }
+  const_buffer prefix_left() const noexcept {
+    return how.prefix() + static_cast<std::size_t>(report.prefix_bytes);
+  }
   void sent(transfer_mechanism by, std::size_t bytes) {
     if (bytes == 0) return;
     report.mechanism = by;
@@ -52,9 +61,28 @@ struct transmission {
   /// Returns the result of usable(), for callers inside while_open(). The generation is compared
   /// because a closed slot may belong to another object by now.
   int usable_here() const noexcept {
-    const bool is_gone =
-        to.generation != to_life || to.fd < 0 || is_closing(to) || is_closing(from);
-    return is_gone ? cancelled_result : to.expired ? timeout_result : 0;
+    if (!is_open_here() || is_closing(from)) return cancelled_result;
+    return to.expired ? timeout_result : 0;
+  }
+  /// Returns whether the stream is open, for callers inside while_open().
+  bool is_open_here() const noexcept {
+    return to.generation == to_life && to.fd >= 0 && !is_closing(to);
+  }
+  /// Makes `call`, which sends without waiting, unless the stream or the file cannot be used any
+  /// more. Returns its value, or the error.
+  template <class Call>
+  std::ptrdiff_t send_now(Call&& call) const noexcept {
+    std::ptrdiff_t result = 0;
+    while_open([&] {
+      result = usable_here();
+      if (result < 0) return;
+      result = call(loop().sys());
+      if (result != -EAGAIN) return;
+      // The next event tells of room: before it nothing has to look for any.
+      const descriptor_lock held(loop(), to);
+      note_not_ready(to.queue[direction_out]);
+    });
+    return result;
   }
   /// Sets the error of the transmission, unless there is one already.
   void fail(const error_code& ec) noexcept {
@@ -88,16 +116,100 @@ class stream_hold {
   int refused_;
 };
 
+/// Waits until an event says that the stream has room, which a call did not find.
+task<> wait_for_room(transmission& work) {
+  const stream_hold open(work);
+  if (open.refused() < 0) {
+    work.fail(make_error(open.refused()));
+    co_return;
+  }
+  auto room = co_await void_operation(op_kind::wait_write, &work.to, nullptr, io_op::by_event);
+  if (room.error()) work.fail(room.error());
+}
+
+/// Sends the rest of the prefix.
+task<> send_prefix(transmission& work) {
+  if (!is_socket(work.to)) {
+    const stream_hold open(work);
+    if (open.refused() < 0) work.fail(make_error(open.refused()));
+    const const_buffer rest = work.prefix_left();
+    if (work.error || rest.size() == 0) co_return;
+    transfer_operation write(op_kind::send, &work.to, const_cast<void*>(rest.data()), rest.size());
+    write.flags = io_op::flag_all;
+    auto put = co_await std::move(write);
+    work.report.prefix_bytes += *put;
+    if (put.error()) work.fail(put.error());
+    co_return;
+  }
+  while (!work.error && work.prefix_left().size() != 0) {
+    const bool more = work.left() != 0;
+    const const_buffer rest = work.prefix_left();
+    const std::ptrdiff_t r = work.send_now([&](system& sys) {
+      return more ? sys.send_more(work.to.fd, rest.data(), rest.size())
+                  : sys.send(work.to.fd, rest.data(), rest.size());
+    });
+    if (r == -EAGAIN) {
+      co_await wait_for_room(work);
+    } else if (r < 0) {
+      work.fail(make_error(static_cast<int>(r)));
+    } else {
+      work.report.prefix_bytes += static_cast<std::size_t>(r);
+    }
+  }
+}
+
 // --- by sendfile ---------------------------------------------------------------------------------
+
+/// Makes a TCP socket send full packets only (TCP_CORK), from begin() on for its lifetime. The
+/// kernel's sendfile(2) passes pages on in portions, and each acknowledgement between two of them
+/// would send the part of a packet that is there.
+class packet_filling {
+ public:
+  explicit packet_filling(transmission& work) noexcept : work_(work) {}
+  ~packet_filling() {
+    if (begun_) set(0);
+  }
+  packet_filling(const packet_filling&) = delete;
+  packet_filling& operator=(const packet_filling&) = delete;
+
+  /// Begins, unless there is little left or the program fills packets itself.
+  void begin() noexcept {
+    if (work_.to.nature != descriptor_nature::tcp || work_.left() < window_bytes_min) return;
+    if (std::exchange(asked_, true)) return;
+    work_.while_open([this] {
+      if (work_.usable_here() != 0) return;
+      int now = 0;
+      std::size_t bytes = sizeof now;
+      if (sys().get_option(work_.to.fd, level, name, &now, bytes) == 0 && now == 0) begun_ = true;
+    });
+    if (begun_) set(1);
+  }
+
+ private:
+  static constexpr int level = 6, name = 3;  // IPPROTO_TCP, TCP_CORK
+
+  system& sys() const noexcept { return work_.loop().sys(); }
+  void set(int to) const noexcept {
+    work_.while_open([&] {
+      if (work_.is_open_here())
+        static_cast<void>(sys().set_option(work_.to.fd, level, name, &to, sizeof to));
+    });
+  }
+
+  transmission& work_;
+  bool asked_ = false;
+  bool begun_ = false;
+};
 
 struct file_range {
   int fd;
   std::uint64_t offset;
   std::size_t bytes;
+  std::size_t next_bytes;
 };
 std::ptrdiff_t perform_read_ahead(system& sys, io_op& op) noexcept {
   const auto& range = *static_cast<const file_range*>(op.address);
-  return sys.read_ahead(range.fd, range.offset, range.bytes);
+  return sys.read_ahead(range.fd, range.offset, range.bytes, range.next_bytes);
 }
 
 bool is_refusal(std::ptrdiff_t result) noexcept {
@@ -121,45 +233,44 @@ task<bool> send_file(transmission& work) {
   system& sys = work.loop().sys();
   const any_io_executor here = co_await this_coro::executor;
   std::uint64_t in_memory = 0;  // the bytes before this offset are in memory
-  while (!work.error && work.left() != 0) {
+  std::int64_t known_since = 0;
+  std::size_t window = window_bytes_min;
+  packet_filling filling(work);
+  while (!work.error && (work.left() != 0 || work.prefix_left().size() != 0)) {
     const std::uint64_t at = work.begin + work.report.bytes;
-    if (in_memory <= at) {
-      const auto window =
-          static_cast<std::size_t>(std::min<std::uint64_t>(window_bytes, work.left()));
-      if (!sys.is_in_memory(work.from.fd, at, window)) {
-        file_range range{work.from.fd, at, window};
+    if (in_memory <= at && work.left() != 0) {
+      const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(window, work.left()));
+      window = std::min(window * 2, window_bytes_max);
+      if (!sys.is_in_memory(work.from.fd, at, bytes)) {
+        file_range range{
+            work.from.fd, at, bytes,
+            static_cast<std::size_t>(std::min<std::uint64_t>(window, work.left() - bytes))};
         auto ready = co_await job_operation(work.loop().context(), &perform_read_ahead, &range, 0);
+        if (may_change && ready.error() == std::errc::operation_not_supported) co_return false;
         if (ready.error()) work.fail(ready.error());
         if (work.error) break;
       }
-      in_memory = at + window;
+      in_memory = at + bytes;
+      known_since = sys.now();
     }
-    int refused = 0;
-    std::ptrdiff_t r = 0;
-    work.while_open([&] {
-      refused = work.usable_here();
-      if (refused < 0) return;
-      r = sys.send_to_stream(work.from.fd, at, work.to.fd,
-                             static_cast<std::size_t>(in_memory - at));
+    if (work.prefix_left().size() != 0) {
+      co_await send_prefix(work);
+      continue;
+    }
+    const std::ptrdiff_t r = work.send_now([&](system& calls) {
+      return calls.send_to_stream(work.from.fd, at, work.to.fd,
+                                  static_cast<std::size_t>(in_memory - at));
     });
-    if (refused < 0) {
-      work.fail(make_error(refused));
-      break;
-    }
     if (r == -EAGAIN) {
-      const stream_hold open(work);
-      if (open.refused() < 0) {
-        work.fail(make_error(open.refused()));
-        break;
-      }
-      auto room = co_await void_operation(op_kind::wait_write, &work.to, nullptr, 0);
-      if (room.error()) work.fail(room.error());
+      co_await wait_for_room(work);
+      if (sys.now() - known_since > known_ns_max) in_memory = at;
     } else if (may_change && (is_refusal(r) || r == 0)) {
       co_return false;  // files of /proc return 0 before their end, too: a read finds out
     } else if (r <= 0) {
       work.fail(make_error(r == 0 ? eof_result : static_cast<int>(r)));
     } else {
       work.sent(mechanism, static_cast<std::size_t>(r));
+      filling.begin();
       runner& where = *runner::current();
       where.charge(static_cast<unsigned>(r / runner::bytes_per_weight));
       if (where.spend(runner::call_weight)) continue;
@@ -207,8 +318,9 @@ class block_sending {
       if (turn.error()) work_.fail(turn.error());
       const stream_hold open(work_);
       if (open.refused() < 0) work_.fail(make_error(open.refused()));
-      if (work_.error) break;
       const std::size_t have = std::min(*got, bytes);
+      if (have != 0 && !work_.error) co_await send_prefix(work_);
+      if (work_.error) break;
       transfer_operation write(op_kind::send, &work_.to, memory, have);
       write.flags = io_op::flag_all;
       auto put = co_await std::move(write);
@@ -285,6 +397,7 @@ task<transfer_end> run_transmission(descriptor* to, std::uint32_t to_life, descr
     goes_on = !done;
   }
   if (goes_on && work.left() != 0) co_await send_blocks(work);
+  if (goes_on && work.left() == 0 && !work.error) co_await send_prefix(work);
   if (work.error && work.usable() == cancelled_result) work.error = make_error(cancelled_result);
   co_return transfer_end(work.error, work.report);
 }

@@ -225,6 +225,11 @@ TEST_CASE("the directories of a disk are the parts of its names, absolute or not
     root.close();
     root.open("/sr", ec);
     CHECK(ec == std::errc::no_such_file_or_directory);
+    random_access_file file(ctx);
+    file.open("/srv/new/", for_writing, ec);
+    CHECK(ec == std::errc::is_a_directory);
+    file.open("/srv", for_writing, ec);
+    CHECK(ec == std::errc::is_a_directory);
   });
 }
 

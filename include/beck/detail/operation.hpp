@@ -74,6 +74,10 @@ struct io_op : queue_entry {
   /// error::timeout.
   static constexpr std::uint8_t flag_timed_out = 128;
 
+  /// wait_write, as length: an event is enough, and poll(2) need not confirm it. For waiters that
+  /// try again whatever they are told.
+  static constexpr std::size_t by_event = 1;
+
   /// Sets the request and leaves everything else uninitialised: an awaiter that finishes in
   /// await_ready() never touches the rest.
   io_op(op_kind k, descriptor* d, void* data, std::size_t bytes) noexcept

@@ -93,8 +93,10 @@ std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
       return sys.accept(fd);
     case op_kind::connect:
       return connect_step(sys, op);
-    case op_kind::wait_read:
     case op_kind::wait_write:
+      if (op.length == io_op::by_event) return 0;
+      return poll_now(sys, fd, op.kind);
+    case op_kind::wait_read:
     case op_kind::wait_error:
       return poll_now(sys, fd, op.kind);
     case op_kind::receive_lease:  // the loop's, which has the buffers

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 
+#include "io/sim/sim_faults.hpp"
 #include "io/sim/sim_files.hpp"
 #include "io/system/directory_record.hpp"
 

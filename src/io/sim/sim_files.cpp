@@ -54,6 +54,7 @@ int sim_files::open(const char* path, unsigned flags) {
   if (files_.find(name) == files_.end()) {
     std::string directory = directory_name(name);
     if (is_directory(directory)) return open_directory(std::move(directory), flags);
+    if (name.back() == '/') return (flags & O_CREAT) != 0 ? -EISDIR : -ENOENT;
   }
   return open_name(name, flags);
 }

@@ -219,6 +219,10 @@ std::ptrdiff_t sim_system::send(int fd, const void* data, std::size_t bytes) noe
   return send_vector(fd, &part, 1);
 }
 
+std::ptrdiff_t sim_system::send_more(int fd, const void* data, std::size_t bytes) noexcept {
+  return send(fd, data, bytes);
+}
+
 std::ptrdiff_t sim_system::send_vector(int fd, const io_vector* parts, std::size_t count) noexcept {
   std::size_t asked = 0;
   for (std::size_t i = 0; i < count; ++i) asked += parts[i].bytes;

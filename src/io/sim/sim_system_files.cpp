@@ -130,7 +130,9 @@ std::ptrdiff_t sim_system::send_to_stream(int, std::uint64_t, int, std::size_t) 
 
 bool sim_system::is_in_memory(int, std::uint64_t, std::size_t) noexcept { return false; }
 
-int sim_system::read_ahead(int, std::uint64_t, std::size_t) noexcept { return 0; }
+int sim_system::read_ahead(int, std::uint64_t, std::size_t, std::size_t) noexcept {
+  return -EOPNOTSUPP;
+}
 
 int sim_system::find_data(int, std::uint64_t, std::uint64_t&, std::uint64_t&) noexcept {
   return -EOPNOTSUPP;

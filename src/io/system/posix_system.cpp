@@ -121,6 +121,11 @@ std::ptrdiff_t posix_system::send(int fd, const void* data, std::size_t bytes) n
       [=] { return ::send(fd, data, std::min(bytes, transfer_max), MSG_DONTWAIT | MSG_NOSIGNAL); });
 }
 
+std::ptrdiff_t posix_system::send_more(int fd, const void* data, std::size_t bytes) noexcept {
+  constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE;
+  return retried([=] { return ::send(fd, data, std::min(bytes, transfer_max), flags); });
+}
+
 std::ptrdiff_t posix_system::send_vector(int fd, const io_vector* parts,
                                          std::size_t count) noexcept {
   msghdr message{};

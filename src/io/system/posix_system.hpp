@@ -57,13 +57,15 @@ class posix_system : public system {
   std::ptrdiff_t send_to_stream(int from, std::uint64_t from_offset, int to,
                                 std::size_t bytes) noexcept override;
   bool is_in_memory(int fd, std::uint64_t offset, std::size_t bytes) noexcept override;
-  int read_ahead(int fd, std::uint64_t offset, std::size_t bytes) noexcept override;
+  int read_ahead(int fd, std::uint64_t offset, std::size_t bytes,
+                 std::size_t next_bytes) noexcept override;
   int find_data(int fd, std::uint64_t offset, std::uint64_t& begin,
                 std::uint64_t& end) noexcept override;
 
   std::ptrdiff_t receive(int fd, void* data, std::size_t bytes) noexcept override;
   std::ptrdiff_t receive_vector(int fd, io_vector* parts, std::size_t count) noexcept override;
   std::ptrdiff_t send(int fd, const void* data, std::size_t bytes) noexcept override;
+  std::ptrdiff_t send_more(int fd, const void* data, std::size_t bytes) noexcept override;
   std::ptrdiff_t send_vector(int fd, const io_vector* parts, std::size_t count) noexcept override;
   int open_pipe(int (&ends)[2]) noexcept override;
   int adopt_any(int fd) noexcept override;

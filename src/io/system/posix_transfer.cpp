@@ -17,6 +17,9 @@ namespace beck::detail {
 namespace {
 
 constexpr std::size_t page_bytes = 4096;
+/// The distance of the bytes that are looked at. A look costs about a microsecond, as much as
+/// sending 8 KiB.
+constexpr std::size_t look_bytes = 524'288;
 constexpr std::uint64_t block_of_stat = 512;  // stat(2): st_blocks counts these
 
 off_t as_offset(std::uint64_t offset) noexcept { return static_cast<off_t>(offset); }
@@ -96,12 +99,16 @@ bool posix_system::is_in_memory(int fd, std::uint64_t offset, std::size_t bytes)
     const auto r = retried([&] { return ::preadv2(fd, &one, 1, as_offset(at), RWF_NOWAIT); });
     return r >= 0;  // 0: the end of the file, which is known without the device
   };
-  return has(offset) && (bytes <= page_bytes || has(offset + bytes - 1));
+  for (std::size_t at = 0; at < bytes; at += look_bytes) {
+    if (!has(offset + at)) return false;
+  }
+  return bytes <= page_bytes || has(offset + bytes - 1);
 }
 
-int posix_system::read_ahead(int fd, std::uint64_t offset, std::size_t bytes) noexcept {
-  static_cast<void>(
-      ::posix_fadvise(fd, as_offset(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED));
+int posix_system::read_ahead(int fd, std::uint64_t offset, std::size_t bytes,
+                             std::size_t next_bytes) noexcept {
+  static_cast<void>(::posix_fadvise(fd, as_offset(offset), static_cast<off_t>(bytes + next_bytes),
+                                    POSIX_FADV_WILLNEED));
   char byte;
   // The advice only starts the reading: a read of one byte per page waits for it.
   for (std::uint64_t at = offset; at < offset + bytes; at += page_bytes - at % page_bytes) {

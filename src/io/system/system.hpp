@@ -144,11 +144,13 @@ class system {
   /// SIGPIPE.
   virtual std::ptrdiff_t send_to_stream(int from, std::uint64_t from_offset, int to,
                                         std::size_t bytes) noexcept = 0;
-  /// Returns whether a range is in memory, as far as its first and last byte tell: then reading it
-  /// does not wait.
+  /// Returns whether a range is in memory, as far as some of its bytes tell: then reading it does
+  /// not wait.
   virtual bool is_in_memory(int fd, std::uint64_t offset, std::size_t bytes) noexcept = 0;
-  /// Makes the system read a range into memory.
-  virtual int read_ahead(int fd, std::uint64_t offset, std::size_t bytes) noexcept = 0;
+  /// Reads a range into memory, and makes the system begin to read the `next_bytes` behind it.
+  /// Returns 0, or -EOPNOTSUPP if send_to_stream() would be refused anyway.
+  virtual int read_ahead(int fd, std::uint64_t offset, std::size_t bytes,
+                         std::size_t next_bytes) noexcept = 0;
   /// Sets `begin` and `end` to the next range of data at or behind `offset`. Returns -ENXIO if only
   /// a hole is left.
   virtual int find_data(int fd, std::uint64_t offset, std::uint64_t& begin,
@@ -157,6 +159,8 @@ class system {
   virtual std::ptrdiff_t receive(int fd, void* data, std::size_t bytes) noexcept = 0;
   virtual std::ptrdiff_t receive_vector(int fd, io_vector* parts, std::size_t count) noexcept = 0;
   virtual std::ptrdiff_t send(int fd, const void* data, std::size_t bytes) noexcept = 0;
+  /// As send(), and tells a socket that more follows at once (MSG_MORE).
+  virtual std::ptrdiff_t send_more(int fd, const void* data, std::size_t bytes) noexcept = 0;
   virtual std::ptrdiff_t send_vector(int fd, const io_vector* parts,
                                      std::size_t count) noexcept = 0;
 

@@ -48,6 +48,7 @@ class stubborn_system final : public beck::detail::posix_system {
  public:
   int cached_error = 0;
   int error = 0;
+  int status_error = 0;
   int calls_that_wait = 0;
 
   int open_in(int from, const char* path, unsigned flags, unsigned mode,
@@ -56,6 +57,9 @@ class stubborn_system final : public beck::detail::posix_system {
     if (!cached) ++calls_that_wait;
     const int refused = cached ? cached_error : error;
     return refused != 0 ? -refused : posix_system::open_in(from, path, flags, mode, resolve);
+  }
+  int read_status(int fd, file_status& status, bool known) noexcept override {
+    return status_error != 0 ? -status_error : posix_system::read_status(fd, status, known);
   }
 };
 
@@ -420,4 +424,22 @@ CONFORMANCE_ON(beck::test::kernel,
     CHECK(sys.calls_that_wait == 2);
   });
   CHECK(ctx.stats().wrong_attempts == 2);
+}
+
+CONFORMANCE_ON(beck::test::kernel, "a file whose properties cannot be read is not left open") {
+  beck::io_context ctx(context_options());
+  auto made = std::make_unique<stubborn_system>();
+  stubborn_system& sys = *made;
+  beck::testing::context_seam::replace_system(ctx, std::move(made));
+  file_tree tree(ctx, where, {"a"});
+  directory root(ctx, tree.root());
+  const auto before = beck::test::open_descriptors();
+  run_task(ctx, [&]() -> beck::task<> {
+    sys.status_error = EIO;
+    const beck::error_code opened = co_await open_error(ctx, root, "a");
+    CHECK(opened == std::errc::io_error);
+    auto status = co_await root.async_status("a");
+    CHECK(status.error() == std::errc::io_error);
+  });
+  CHECK(beck::test::open_descriptors() == before);
 }
