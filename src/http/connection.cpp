@@ -6,7 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include <beck/coro/co_spawn.hpp>
 #include <beck/coro/within.hpp>
 
 #include "http/worker.hpp"
@@ -135,7 +134,12 @@ task<> connection::serve(std::shared_ptr<connection> self) {
   }
   if (c.late_ == refusal::head_late && !c.lost_) c.refuse(refusal::head_late);
   co_await c.close_gently();
-  w.remove(c);
+}
+
+void connection::ended() noexcept {
+  lose();
+  worker_->clock().enter(receiving_, phase::none);
+  worker_->remove(*this);
 }
 
 /// Parses the head of the next request as far as it has arrived.

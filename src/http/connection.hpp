@@ -91,6 +91,8 @@ class connection : public std::enable_shared_from_this<connection> {
 
   /// Runs an accepted connection to its end.
   static task<> serve(std::shared_ptr<connection> self);
+  /// Called when serve() has ended, also by an exception.
+  void ended() noexcept;
   socket_stream& stream() noexcept { return stream_; }
   /// Called by the clock.
   void on_due(timed_entry& entry, phase was);
@@ -154,6 +156,7 @@ class connection : public std::enable_shared_from_this<connection> {
   void start_writing();
   task<bool> flush();
   static task<> write_rest(std::shared_ptr<connection> self);
+  void stop_writing();
   void wake_writers();
 
   struct flush_request : beck::detail::queue_entry {

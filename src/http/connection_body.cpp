@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include <beck/base/assert.hpp>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/http/target.hpp>
 
@@ -24,7 +23,7 @@ class pass_on {
   using cancellation_slot_type = cancellation_slot;
   executor_type get_executor() const noexcept { return done_.get_executor(); }
   cancellation_slot get_cancellation_slot() const noexcept { return done_.get_cancellation_slot(); }
-  void operator()(std::exception_ptr failed, io_result<std::size_t> result) {
+  void operator()(const std::exception_ptr& failed, io_result<std::size_t> result) {
     if (failed) {
       done_(make_error_code(std::errc::not_enough_memory), 0);
     } else {
@@ -210,7 +209,8 @@ bool body_read::ready() {
 
 void body_read::initiate(handler done) {
   const any_io_executor executor = from_->executor();
-  connection::read_body(from_->shared_from_this(), to_).start(executor, pass_on(std::move(done)));
+  co_spawn(executor, connection::read_body(from_->shared_from_this(), to_),
+           pass_on(std::move(done)));
 }
 
 }  // namespace beck::http::detail

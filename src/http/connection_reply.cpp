@@ -260,7 +260,11 @@ void connection::start_writing() {
   written_.reset();
   taken_at_check_ = bytes_taken_;
   worker_->clock().enter(sending_, phase::reply);
-  write_rest(shared_from_this()).start(worker_->executor(), [](std::exception_ptr) {});
+  co_spawn(worker_->executor(), write_rest(shared_from_this()),
+           [self = shared_from_this()](const std::exception_ptr& failed) {
+             if (failed) self->lose();  // no memory
+             self->stop_writing();
+           });
 }
 
 /// Sends everything. Returns false if the connection is lost.
@@ -286,11 +290,15 @@ task<> connection::write_rest(std::shared_ptr<connection> self) {
     if (sent.error() && sent.error() != error::operation_aborted) c.lose();
     if (c.outbox_.size() < waiting_again) c.wake_writers();
   }
-  c.worker_->clock().enter(c.sending_, phase::none);
-  c.writing_ = false;
-  if (c.lost_) c.outbox_.clear();
-  c.written_.set();
-  c.wake_writers();
+}
+
+void connection::stop_writing() {
+  worker_->clock().enter(sending_, phase::none);
+  writing_ = false;
+  if (lost_) outbox_.clear();
+  written_.set();
+  wake_writers();
+  if (!lost_ && !outbox_.empty()) start_writing();  // what was added meanwhile
 }
 
 /// Lets operations of the handler continue that wait for the outbox.

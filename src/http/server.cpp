@@ -3,7 +3,6 @@
 // the scope that awaits serve() drains the worker.
 #include <beck/http/server.hpp>
 
-#include <algorithm>
 #include <stdexcept>
 #include <system_error>
 

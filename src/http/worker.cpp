@@ -36,7 +36,7 @@ void worker::start(beck::detail::result_handler<error_code> ended) {
   clock_ = std::make_unique<phase_clock>(executor_, bounds(), &on_due, weak_from_this());
   ended_ = std::move(ended);
   for (const auto& one : acceptors_) {
-    accept_loop(shared_from_this(), *one).start(executor_, [](std::exception_ptr) {});
+    co_spawn(executor_, accept_loop(shared_from_this(), *one), detached);
     ++accepting_;
   }
   if (server_->add(shared_from_this(), counters_)) drain(duration::zero());
@@ -56,7 +56,8 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, ip::tcp::acceptor& from
     one->stream().set_up();
     w.make_room();
     w.add(*one);
-    connection::serve(std::move(one)).start(w.executor_, [](std::exception_ptr) {});
+    co_spawn(w.executor_, connection::serve(one),
+             [one](const std::exception_ptr&) { one->ended(); });
   }
   --w.accepting_;
   w.end_if_empty();
