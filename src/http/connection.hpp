@@ -114,9 +114,13 @@ class connection : public std::enable_shared_from_this<connection> {
   void require_no_head() const;
   void send(std::string_view body);
   bool write_ready(const_buffer data, std::size_t& bytes, error_code& ec);
-  void wait_for_room(reply_write* one) noexcept { room_waiter_ = one; }
+  /// Takes a part of `data` when there is room, and calls `done` then.
+  void wait_for_room(const_buffer data, reply_write::handler done);
+  void cancel_room() noexcept;
   bool flush_ready(error_code& ec);
-  void wait_for_flush(reply_flush* one) noexcept { flush_waiter_ = one; }
+  /// Calls `done` when the outbox is empty.
+  void wait_for_flush(reply_flush::handler done);
+  void cancel_flush() noexcept;
 
   beck::detail::list_hook hook;
 
@@ -171,14 +175,17 @@ class connection : public std::enable_shared_from_this<connection> {
   outbox outbox_;
   std::unique_ptr<exchange_state> active_;
   beck::detail::scope* handler_scope_ = nullptr;  // while a handler is suspended
-  reply_write* room_waiter_ = nullptr;
-  reply_flush* flush_waiter_ = nullptr;
+  const_buffer room_data_;
+  reply_write::handler room_done_;
+  reply_flush::handler flush_done_;
   manual_reset_event written_{true};
   flush_request flush_request_;
   std::uint64_t bytes_taken_ = 0;  // by the socket
   std::uint64_t taken_at_check_ = 0;
   refusal late_ = refusal::none;
-  bool writing_ = false;  // write_rest() runs
+  bool writing_ = false;          // write_rest() runs
+  bool waits_for_room_ = false;   // room_done_ is set
+  bool waits_for_flush_ = false;  // flush_done_ is set
   bool lost_ = false;
   bool ending_ = false;           // no further request is served
   bool peer_ended_ = false;       // the input has ended

@@ -301,14 +301,44 @@ void connection::stop_writing() {
   if (!lost_ && !outbox_.empty()) start_writing();  // what was added meanwhile
 }
 
+void connection::wait_for_room(const_buffer data, reply_write::handler done) {
+  room_data_ = data;
+  room_done_ = std::move(done);
+  waits_for_room_ = true;
+  if (!writing_) start_writing();
+}
+
+void connection::cancel_room() noexcept {
+  if (!std::exchange(waits_for_room_, false)) return;
+  reply_write::handler done = std::move(room_done_);
+  done(error::operation_aborted, 0);
+}
+
+void connection::wait_for_flush(reply_flush::handler done) {
+  flush_done_ = std::move(done);
+  waits_for_flush_ = true;
+  if (!writing_) start_writing();
+}
+
+void connection::cancel_flush() noexcept {
+  if (!std::exchange(waits_for_flush_, false)) return;
+  reply_flush::handler done = std::move(flush_done_);
+  done(error::operation_aborted);
+}
+
 /// Lets operations of the handler continue that wait for the outbox.
 void connection::wake_writers() {
-  if (room_waiter_ != nullptr && (lost_ || outbox_.size() < waiting_again)) {
-    std::exchange(room_waiter_, nullptr)->continue_writing();
+  if (waits_for_room_ && (lost_ || outbox_.size() < waiting_again)) {
+    waits_for_room_ = false;
+    reply_write::handler done = std::move(room_done_);
+    std::size_t bytes = 0;
+    error_code ec;
+    static_cast<void>(write_ready(room_data_, bytes, ec));
+    done(ec, bytes);
   }
-  if (flush_waiter_ != nullptr && (lost_ || outbox_.empty())) {
-    reply_flush* const waiting = std::exchange(flush_waiter_, nullptr);
-    auto done = std::move(waiting->done_);
+  if (waits_for_flush_ && (lost_ || outbox_.empty())) {
+    waits_for_flush_ = false;
+    reply_flush::handler done = std::move(flush_done_);
     done(lost_ ? make_error_code(std::errc::broken_pipe) : error_code());
   }
 }
@@ -319,39 +349,17 @@ bool reply_write::ready() {
   return to_->write_ready(data_, bytes, ec) && finish(ec, bytes);
 }
 
-void reply_write::initiate(handler done) {
-  done_ = std::move(done);
-  to_->wait_for_room(this);
-}
+void reply_write::initiate(handler done) { to_->wait_for_room(data_, std::move(done)); }
 
-void reply_write::continue_writing() {
-  std::size_t bytes = 0;
-  error_code ec;
-  static_cast<void>(to_->write_ready(data_, bytes, ec));
-  auto done = std::move(done_);
-  done(ec, bytes);
-}
-
-void reply_write::cancel() noexcept {
-  to_->wait_for_room(nullptr);
-  auto done = std::move(done_);
-  done(error::operation_aborted, 0);
-}
+void reply_write::cancel() noexcept { to_->cancel_room(); }
 
 bool reply_flush::ready() {
   error_code ec;
   return to_->flush_ready(ec) && finish(ec);
 }
 
-void reply_flush::initiate(handler done) {
-  done_ = std::move(done);
-  to_->wait_for_flush(this);
-}
+void reply_flush::initiate(handler done) { to_->wait_for_flush(std::move(done)); }
 
-void reply_flush::cancel() noexcept {
-  to_->wait_for_flush(nullptr);
-  auto done = std::move(done_);
-  done(error::operation_aborted);
-}
+void reply_flush::cancel() noexcept { to_->cancel_flush(); }
 
 }  // namespace beck::http::detail

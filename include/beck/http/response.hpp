@@ -34,12 +34,8 @@ class [[nodiscard]] reply_write : public op<reply_write, void(error_code, std::s
   void cancel() noexcept;
 
  private:
-  friend class connection;
-  void continue_writing();
-
   connection* to_;
   const_buffer data_;
-  handler done_;
 };
 
 /// The operation of response::async_flush().
@@ -55,10 +51,7 @@ class [[nodiscard]] reply_flush : public op<reply_flush, void(error_code)> {
   void cancel() noexcept;
 
  private:
-  friend class connection;
-
   connection* to_;
-  handler done_;
 };
 
 }  // namespace detail
