@@ -38,6 +38,7 @@
 #include <beck/file/read_write_at.hpp>
 #include <beck/file/stream_file.hpp>
 #include <beck/io/buffer_lease.hpp>
+#include <beck/io/byte_stream.hpp>
 #include <beck/io/cancel_after.hpp>
 #include <beck/io/completion_condition.hpp>
 #include <beck/io/dump_on_signal.hpp>
@@ -82,6 +83,7 @@
 #include <beck/net/resolver_results.hpp>
 #include <beck/net/socket_acceptor.hpp>
 #include <beck/net/socket_option.hpp>
+#include <beck/net/socket_stream.hpp>
 #include <beck/net/stream_socket.hpp>
 #include <beck/net/tcp.hpp>
 #include <beck/net/udp.hpp>

@@ -49,6 +49,8 @@ constexpr row rows[] = {
     {refusal::trailers_too_long, status::request_header_fields_too_large,
      "the trailers are too long"},
     {refusal::body_too_long, status::content_too_large, "the body is too long"},
+    {refusal::head_late, status::request_timeout, "the head came too slowly"},
+    {refusal::body_late, status::request_timeout, "the body came too slowly"},
 };
 
 constexpr bool is_in_order() {
@@ -57,7 +59,7 @@ constexpr bool is_in_order() {
   return true;
 }
 static_assert(is_in_order(), "a row for each refusal, in the order of the enumeration");
-static_assert(std::size(rows) == static_cast<unsigned>(refusal::body_too_long) + 1);
+static_assert(std::size(rows) == static_cast<unsigned>(refusal::body_late) + 1);
 
 }  // namespace
 

@@ -462,7 +462,7 @@ TEST_CASE("docs/http.md has a row for each refusal, with its status") {
     CAPTURE(line);
     CHECK(line.find("` | " + std::to_string(number_of(status_of(r))) + " |") != std::string::npos);
   }
-  CHECK(next == static_cast<unsigned>(refusal::body_too_long) + 1);
+  CHECK(next == static_cast<unsigned>(refusal::body_late) + 1);
 }
 
 TEST_CASE("every refusal has a status and a text of its own") {

@@ -47,6 +47,9 @@ enum class refusal : std::uint8_t {
   bad_trailer,  ///< about framing, routing, authentication, content
   trailers_too_long,
   body_too_long,
+  // time limits of a server
+  head_late,
+  body_late,
 };
 
 /// Returns the status that a server answers with.

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A request as a handler gets it: the head, and the body as a stream.
+#pragma once
+
+#include <beck/base/buffer.hpp>
+#include <beck/http/head.hpp>
+#include <beck/run/op.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace beck::http {
+
+namespace detail {
+
+class connection;
+
+/// The operation of request_body::async_read_some().
+class [[nodiscard]] body_read : public op<body_read, void(error_code, std::size_t)> {
+ public:
+  static constexpr const char* waits_for = "http body";
+
+  body_read(connection& from, mutable_buffer to) noexcept : from_(&from), to_(to) {}
+  body_read(body_read&& other) noexcept
+      : op(static_cast<op&&>(other)), from_(other.from_), to_(other.to_) {}
+
+  bool ready();
+  void initiate(handler done);
+
+ private:
+  connection* from_;
+  mutable_buffer to_;
+};
+
+}  // namespace detail
+
+/// The body of a request: a stream that can be read once, while its handler runs. What a handler
+/// leaves unread is dropped. A value that refers to the request.
+/// Errors of a read: eof at the end of the body; timeout if it comes too slowly, message_size
+/// if it is longer than the server's limit, bad_message (std::errc) if it is malformed;
+/// connection_reset and the like, or eof before the end, if the peer has gone: then is_whole()
+/// stays false. After such an error a handler that has not begun its reply may just return: the
+/// server answers, or closes.
+/// Thread: that of the handler. One read at a time.
+class request_body {
+ public:
+  explicit request_body(detail::connection& from) noexcept : from_(&from) {}
+
+  /// Receives at least one byte. Completes with (error_code, std::size_t). The first read sends
+  /// "100 Continue" if the client waits for that.
+  /// Cancellation: ends with operation_aborted; no byte is lost.
+  detail::body_read async_read_some(mutable_buffer to) noexcept { return {*from_, to}; }
+  /// As above. `token` takes (error_code, std::size_t).
+  template <class Token>
+  auto async_read_some(mutable_buffer to, Token&& token) {
+    return beck::detail::launch(async_read_some(to), static_cast<Token&&>(token));
+  }
+  /// Returns whether the whole body has been received.
+  bool is_whole() const noexcept;
+  /// Returns the executor of the connection.
+  any_io_executor get_executor() const noexcept;
+
+ private:
+  detail::connection* from_;
+};
+
+/// A request. Its texts live until its handler has ended. Thread: that of the handler.
+class request {
+ public:
+  request(const request&) = delete;
+  request& operator=(const request&) = delete;
+
+  /// Returns the head.
+  const request_head& head() const noexcept { return *head_; }
+  /// Returns the method; method::other for one that has no value there.
+  http::method method() const noexcept { return head_->method(); }
+  /// Returns the target as it was sent.
+  std::string_view target() const noexcept { return head_->target(); }
+  /// Returns the path of the target, as it was sent: what precedes a '?', without the scheme and
+  /// the host of a whole URL.
+  std::string_view path() const noexcept;
+  /// Returns the query of the target, as it was sent, without its '?'; an empty text if there is
+  /// none.
+  std::string_view query() const noexcept;
+  /// Returns the value of the first field `f`; an empty text if there is none.
+  std::string_view get(field f) const noexcept { return head_->get(f); }
+  /// Returns the value of the first field with this name in any case; an empty text if there is
+  /// none.
+  std::string_view get(std::string_view name) const noexcept { return head_->get(name); }
+  /// Returns the body.
+  request_body body() noexcept { return request_body(*connection_); }
+  /// Returns the executor of the connection, on which the handler runs.
+  any_io_executor get_executor() const noexcept {
+    return request_body(*connection_).get_executor();
+  }
+
+ private:
+  friend class detail::connection;
+  request(const request_head& head, detail::connection& of) noexcept
+      : head_(&head), connection_(&of) {}
+
+  const request_head* head_;
+  detail::connection* connection_;
+};
+
+}  // namespace beck::http

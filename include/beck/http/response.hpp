@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The reply to a request: sent whole, or written as a stream. The server frames it, dates it, and
+// keeps the rules of HTTP; a handler that breaks a promise ends its own connection, no other.
+#pragma once
+
+#include <beck/base/buffer.hpp>
+#include <beck/http/field.hpp>
+#include <beck/http/status.hpp>
+#include <beck/run/op.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace beck::http {
+
+class response;
+
+namespace detail {
+
+class connection;
+
+/// The operation of response::async_write_some().
+class [[nodiscard]] reply_write : public op<reply_write, void(error_code, std::size_t)> {
+ public:
+  static constexpr const char* waits_for = "http reply";
+
+  reply_write(connection& to, const_buffer data) noexcept : to_(&to), data_(data) {}
+  reply_write(reply_write&& other) noexcept
+      : op(static_cast<op&&>(other)), to_(other.to_), data_(other.data_) {}
+
+  bool ready();
+  void initiate(handler done);
+  void cancel() noexcept;
+
+ private:
+  connection* to_;
+  const_buffer data_;
+};
+
+/// The operation of response::async_flush().
+class [[nodiscard]] reply_flush : public op<reply_flush, void(error_code)> {
+ public:
+  static constexpr const char* waits_for = "http reply";
+
+  explicit reply_flush(connection& to) noexcept : to_(&to) {}
+  reply_flush(reply_flush&& other) noexcept : op(static_cast<op&&>(other)), to_(other.to_) {}
+
+  bool ready();
+  void initiate(handler done);
+  void cancel() noexcept;
+
+ private:
+  connection* to_;
+};
+
+}  // namespace detail
+
+/// A reply. Set the status and the fields, then call send(), or write a body of any length:
+///   r.status(201).set(field::location, path).send("stored\n");
+///   r.set(field::content_type, "text/csv");  co_await beck::async_write(r, buffer(rows));
+/// A stream of response, async_write() included, is sent in chunks, or as it is after
+/// content_length(). It ends when the handler ends. A handler that ends without a reply: the status
+/// and the fields that it has set go out without a body; if it has set none, 500.
+/// Thread: that of the handler; one write at a time.
+class response {
+ public:
+  response(const response&) = delete;
+  response& operator=(const response&) = delete;
+
+  /// Sets the status. Default: 200. Throws std::logic_error if the head was sent.
+  response& status(http::status s);
+  /// Sets the status by its number. Throws std::invalid_argument unless 200 <= number <= 599.
+  response& status(unsigned number);
+  /// Returns the status.
+  http::status status() const noexcept;
+
+  /// Sets a field; replaces those of the same name. Throws std::invalid_argument if `value` has a
+  /// line end or another control character, and for Content-Length, Transfer-Encoding, Connection
+  /// and Date, which are the server's: see content_length() and close(). Throws std::length_error
+  /// above 16 KiB of fields; std::logic_error if the head was sent.
+  response& set(field f, std::string_view value);
+  /// As above, for a field with any name.
+  response& set(std::string_view name, std::string_view value);
+  /// Adds a field beside others of the same name, such as Set-Cookie. Throws as set().
+  response& add(std::string_view name, std::string_view value);
+  /// Promises the length of a body that is written with async_write_some(). If the handler writes
+  /// more or less, the connection is cut. Throws std::logic_error if the head was sent.
+  response& content_length(std::uint64_t bytes);
+  /// Ends the connection after this reply.
+  response& close() noexcept;
+
+  /// Sends the whole reply with this body, which need not outlive the call: small ones are copied,
+  /// of larger ones only what the socket does not take at once. Throws std::logic_error after an
+  /// earlier send() or write; std::bad_alloc. Never blocks.
+  void send(std::string_view body = {});
+
+  /// Writes a part of the body. Completes with (error_code, std::size_t): the bytes taken, at least
+  /// one. They are sent when the handler waits for something, or as soon as 64 KiB are waiting; it
+  /// then waits until the peer takes them. Errors: broken_pipe if the connection is gone;
+  /// message_size beyond content_length(); invalid_argument after send().
+  /// Cancellation: ends with operation_aborted; no byte was taken.
+  detail::reply_write async_write_some(const_buffer data) noexcept { return {*connection_, data}; }
+  /// As above. `token` takes (error_code, std::size_t).
+  template <class Token>
+  auto async_write_some(const_buffer data, Token&& token) {
+    return beck::detail::launch(async_write_some(data), static_cast<Token&&>(token));
+  }
+  /// Completes with (error_code) when everything written so far was handed to the kernel. Errors,
+  /// cancellation: as async_write_some().
+  detail::reply_flush async_flush() noexcept { return detail::reply_flush(*connection_); }
+  /// As above. `token` takes (error_code).
+  template <class Token>
+  auto async_flush(Token&& token) {
+    return beck::detail::launch(async_flush(), static_cast<Token&&>(token));
+  }
+
+  /// Returns whether the head was sent, or is waiting to be.
+  bool has_begun() const noexcept;
+  /// Returns the executor of the connection, on which the handler runs.
+  any_io_executor get_executor() const noexcept;
+
+ private:
+  friend class detail::connection;
+  explicit response(detail::connection& of) noexcept : connection_(&of) {}
+
+  detail::connection* connection_;
+};
+
+}  // namespace beck::http

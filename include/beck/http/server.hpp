@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The HTTP/1.1 server: it accepts, parses, calls a handler for each request and keeps the limits.
+// A handler is a function, or a coroutine that awaits.
+#pragma once
+
+#include <beck/base/duration.hpp>
+#include <beck/coro/task.hpp>
+#include <beck/http/limits.hpp>
+#include <beck/http/refusal.hpp>
+#include <beck/http/request.hpp>
+#include <beck/http/response.hpp>
+#include <beck/net/tcp.hpp>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace beck::http {
+
+/// A function that replies before it returns: `void(request&, response&)`.
+template <class H>
+concept plain_handler = requires(H& h, request& q, response& r) {
+  { h(q, r) } -> std::same_as<void>;
+};
+/// A coroutine that replies: `task<>(request&, response&)`, or one that returns awaitable<>.
+template <class H>
+concept coroutine_handler = requires(H& h, request& q, response& r) {
+  requires beck::detail::is_task<decltype(h(q, r))>;
+  requires std::is_void_v<typename decltype(h(q, r))::value_type>;
+};
+
+/// Counters of a server since it was made. They only grow, but `connections`.
+struct server_stats {
+  std::uint64_t connections = 0;   ///< that are open now
+  std::uint64_t accepted = 0;      ///< connections
+  std::uint64_t exchanges = 0;     ///< requests for which a handler was called, and has ended
+  std::uint64_t failed = 0;        ///< handlers that threw, or ended without a reply
+  std::uint64_t cut = 0;           ///< replies that were begun and not finished
+  std::uint64_t refused[64] = {};  ///< messages, by refusal
+
+  /// Returns how many messages were refused for `why`.
+  std::uint64_t count(refusal why) const noexcept { return refused[static_cast<std::size_t>(why)]; }
+};
+
+namespace detail {
+
+struct server_handle;
+
+/// The functions of a handler of any type.
+struct handler_table {
+  void (*plain)(void* handler, request& q, response& r);        ///< nullptr for coroutines
+  task<> (*coroutine)(void* handler, request& q, response& r);  ///< nullptr for functions
+  void (*destroy)(void* handler) noexcept;
+};
+
+inline task<> as_task(awaitable<> work) { co_await static_cast<awaitable<>&&>(work); }
+
+template <class H>
+constexpr handler_table table_of() noexcept {
+  handler_table table{nullptr, nullptr,
+                      [](void* handler) noexcept { delete static_cast<H*>(handler); }};
+  if constexpr (plain_handler<H>) {
+    table.plain = [](void* handler, request& q, response& r) { (*static_cast<H*>(handler))(q, r); };
+  } else {
+    table.coroutine = [](void* handler, request& q, response& r) -> task<> {
+      if constexpr (std::is_same_v<decltype((*static_cast<H*>(handler))(q, r)), task<>>) {
+        return (*static_cast<H*>(handler))(q, r);
+      } else {
+        return detail::as_task((*static_cast<H*>(handler))(q, r));
+      }
+    };
+  }
+  return table;
+}
+template <class H>
+inline constexpr handler_table handler_table_of = detail::table_of<H>();
+
+}  // namespace detail
+
+/// A server. Name the endpoints with listen(), then await serve() on a context, on each of several,
+/// or call run(). A handler runs on the context of its connection, so with several contexts several
+/// run at once. An exception of a handler is answered with 500; if the reply has begun, the
+/// connection is cut. While a handler waits, a reset of the connection stops its scope.
+/// Thread: stop(), stats(), endpoint(): any; the rest before the first serve(). Requires: the
+/// contexts are exclusive ones. Lifetime: what serve() has started keeps the handler and the
+/// counters alive, so the server may be destroyed before the contexts.
+class server {
+ public:
+  /// Makes a server. `handler` is copied or moved into it; std::ref keeps a reference.
+  template <class H>
+    requires(plain_handler<std::decay_t<H>> || coroutine_handler<std::decay_t<H>>)
+  explicit server(H&& handler, const limits& bounds = limits())
+      : server(new std::decay_t<H>(static_cast<H&&>(handler)),
+               detail::handler_table_of<std::decay_t<H>>, bounds) {}
+  ~server();
+  server(const server&) = delete;
+  server& operator=(const server&) = delete;
+
+  /// Accepts connections on this port of all addresses, of IPv6 and IPv4; 0: a free port. Takes
+  /// effect when serve() starts.
+  void listen(std::uint16_t port);
+  /// Accepts connections on this endpoint.
+  void listen(const ip::tcp::endpoint& at);
+  /// Lets several contexts, or several processes, listen on the same endpoints; the kernel
+  /// distributes the connections. run() sets it for several contexts. Default: off, so that a
+  /// second server on a port fails.
+  void share_ports(bool on) noexcept;
+
+  /// Serves on the context that awaits this until stop() is called or the awaiting scope is
+  /// stopped, then drains as stop() does; completes when the last connection has gone. Throws
+  /// io_error if it cannot listen, std::logic_error without endpoints or on a shared context.
+  task<> serve();
+
+  /// Stops all serve(): closes the listening sockets, ends connections after the exchange that they
+  /// are in, idle ones after a second, so that a request that is on its way is still answered.
+  /// After `grace` the remaining ones are cut. Idempotent; a later call may shorten the grace.
+  void stop(duration grace = default_grace) noexcept;
+  static constexpr duration default_grace = duration(20'000'000'000);
+
+  /// Returns the endpoint of listen() number `index`, with the port that was chosen if that was 0;
+  /// an endpoint with port 0 before the first serve() has begun.
+  ip::tcp::endpoint endpoint(std::size_t index = 0) const;
+  /// Returns the counters.
+  server_stats stats() const noexcept;
+
+ private:
+  server(void* handler, const detail::handler_table& table, const limits& bounds);
+
+  detail::server_handle* state_;
+};
+
+/// The settings of run(). Every setter returns the object.
+class run_options {
+ public:
+  /// Makes the defaults.
+  run_options() noexcept {}
+  /// Sets the number of contexts, each on a thread of its own; 0: one for each processor. Default:
+  /// 0.
+  run_options& contexts(std::size_t count) noexcept {
+    contexts_ = count;
+    return *this;
+  }
+  /// Sets how long connections may take to end after a signal. Default: server::default_grace.
+  run_options& drain(duration grace) noexcept {
+    drain_ = grace;
+    return *this;
+  }
+  std::size_t contexts() const noexcept { return contexts_; }
+  duration drain() const noexcept { return drain_; }
+
+ private:
+  std::size_t contexts_ = 0;
+  duration drain_ = server::default_grace;
+};
+
+/// Serves until SIGTERM or SIGINT, then drains; a second signal cuts what remains. Returns 0; or 1
+/// if it cannot listen, after a line on stderr. For main().
+int run(server& what, const run_options& how = run_options());
+
+}  // namespace beck::http

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSL-1.0
+// One connection of a server: it waits for input without a buffer, parses heads where they lie,
+// calls the handler, collects replies and sends them together. connection.cpp has the course of a
+// connection, connection_reply.cpp its sending side, connection_body.cpp the bodies of requests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include <beck/base/flat_buffer.hpp>
+#include <beck/coro/event.hpp>
+#include <beck/detail/intrusive_list.hpp>
+#include <beck/http/body_decoder.hpp>
+#include <beck/http/parser.hpp>
+#include <beck/http/request.hpp>
+#include <beck/http/response.hpp>
+#include <beck/net/socket_stream.hpp>
+
+#include "http/outbox.hpp"
+#include "http/phase_clock.hpp"
+#include "http/reply_state.hpp"
+
+namespace beck::http::detail {
+
+class worker;
+
+/// The received bytes that are not consumed. They lie in the buffer that the context has lent, or,
+/// if more has to be received behind them, in memory of their own. Behind them
+/// request_parser::padding bytes are readable.
+class input {
+ public:
+  std::string_view view() const noexcept {
+    if (!lease_.empty()) return {lease_.data() + at_, lease_.size() - at_};
+    const const_buffer own = own_.data();
+    return {static_cast<const char*>(own.data()), own.size()};
+  }
+  bool empty() const noexcept { return lease_.empty() && own_.empty(); }
+  void consume(std::size_t bytes) noexcept;
+  /// Adds received bytes. Throws std::bad_alloc.
+  void add(buffer_lease&& received);
+  /// Moves the bytes out of the lent buffer. Throws std::bad_alloc.
+  void keep();
+  /// Frees the memory. Requires that there are no bytes.
+  void release() noexcept { own_.release(); }
+
+ private:
+  void append(std::string_view text);
+
+  buffer_lease lease_;
+  std::size_t at_ = 0;  // consumed bytes of lease_
+  flat_buffer own_;
+};
+
+/// The part of a connection that it has only from the first byte of a request to the last byte of
+/// its reply.
+struct exchange_state {
+  explicit exchange_state(const limits& bounds) : parser(bounds.heads()) {}
+  ~exchange_state() { drop_text(); }
+  exchange_state(const exchange_state&) = delete;
+  exchange_state& operator=(const exchange_state&) = delete;
+  static void* operator new(std::size_t bytes) { return beck::detail::allocate_block(bytes); }
+  static void operator delete(void* block) noexcept { beck::detail::free_block(block); }
+
+  void drop_text() noexcept {
+    if (text != nullptr) beck::detail::free_block(text);
+    text = nullptr;
+  }
+
+  request_parser parser;
+  request_head head;
+  body_decoder decoder;
+  reply_state reply;
+  char* text = nullptr;        ///< the head's text, if it has been copied
+  std::size_t data_at = 0;     ///< decoded bytes of the body in the input: where they begin,
+  std::size_t data_bytes = 0;  ///< their number,
+  std::size_t data_end = 0;    ///< and the end of the framing behind them; 0: there are none
+  std::int64_t waited_ns = 0;  ///< for the body
+  std::int64_t wait_began = 0;
+  refusal body_refusal = refusal::none;
+  bool continue_due = false;  ///< the client waits for "100 Continue"
+  bool peer_ended = false;    ///< the input ended inside the body
+};
+
+/// A connection. Its coroutine owns it; operations under way share the ownership. Thread: that of
+/// its context.
+class connection : public std::enable_shared_from_this<connection> {
+ public:
+  explicit connection(std::shared_ptr<worker> of);
+
+  /// Runs an accepted connection to its end.
+  static task<> serve(std::shared_ptr<connection> self);
+  /// Called when serve() has ended, also by an exception.
+  void ended() noexcept;
+  socket_stream& stream() noexcept { return stream_; }
+  /// Called by the clock.
+  void on_due(timed_entry& entry, phase was);
+  /// Called when the server is being stopped.
+  void drain();
+  /// Ends the connection at once; what was not sent is lost.
+  void lose() noexcept;
+
+  // --- for request_body
+  bool read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec);
+  static task<io_result<std::size_t>> read_body(std::shared_ptr<connection> self,
+                                                mutable_buffer to);
+  bool body_is_whole() const noexcept;
+  const any_io_executor& executor() const noexcept;
+
+  // --- for response
+  reply_state& reply() noexcept { return active_->reply; }
+  /// Throws std::logic_error if the head was sent.
+  void require_no_head() const;
+  void send(std::string_view body);
+  bool write_ready(const_buffer data, std::size_t& bytes, error_code& ec);
+  /// Takes a part of `data` when there is room, and calls `done` then.
+  void wait_for_room(const_buffer data, reply_write::handler done);
+  void cancel_room() noexcept;
+  bool flush_ready(error_code& ec);
+  /// Calls `done` when the outbox is empty.
+  void wait_for_flush(reply_flush::handler done);
+  void cancel_flush() noexcept;
+
+  beck::detail::list_hook hook;
+
+ private:
+  class handler_call;
+
+  // the course (connection.cpp)
+  parse_status parse_head();
+  task<bool> receive_more();
+  void begin_exchange();
+  void copy_head();
+  bool call_plain();
+  void end_exchange(bool threw);
+  bool may_go_on() const noexcept;
+  task<> close_gently();
+  void handler_suspended();
+  static void watch_for_reset(std::shared_ptr<connection> self);
+
+  // the body of the request (connection_body.cpp)
+  bool decode();
+  void copy_data(mutable_buffer to, std::size_t& bytes) noexcept;
+  bool body_failed(error_code& ec) const noexcept;
+  void count_wait() noexcept;
+  void send_continue();
+  task<bool> drop_body();
+
+  // sending (connection_reply.cpp)
+  void write_head(bool has_body_length, std::uint64_t length);
+  void begin_stream();
+  void finish_reply();
+  void refuse(refusal why);
+  void answer(http::status status, std::string_view text);
+  bool body_allowed() const noexcept;
+  void schedule_flush();
+  static void flush_entry(beck::detail::queue_entry* entry, beck::detail::runner* where);
+  void flush_now() noexcept;
+  void start_writing();
+  task<bool> flush();
+  static task<> write_rest(std::shared_ptr<connection> self);
+  void stop_writing();
+  void wake_writers();
+
+  struct flush_request : beck::detail::queue_entry {
+    std::shared_ptr<connection> keep;  // while it is queued
+  };
+
+  std::shared_ptr<worker> worker_;
+  socket_stream stream_;
+  timed_entry receiving_;
+  timed_entry sending_;
+  input input_;
+  outbox outbox_;
+  std::unique_ptr<exchange_state> active_;
+  beck::detail::scope* handler_scope_ = nullptr;  // while a handler is suspended
+  const_buffer room_data_;
+  reply_write::handler room_done_;
+  reply_flush::handler flush_done_;
+  manual_reset_event written_{true};
+  flush_request flush_request_;
+  std::uint64_t bytes_taken_ = 0;  // by the socket
+  std::uint64_t taken_at_check_ = 0;
+  refusal late_ = refusal::none;
+  bool writing_ = false;          // write_rest() runs
+  bool waits_for_room_ = false;   // room_done_ is set
+  bool waits_for_flush_ = false;  // flush_done_ is set
+  bool lost_ = false;
+  bool ending_ = false;           // no further request is served
+  bool peer_ended_ = false;       // the input has ended
+  bool deferring_ = false;        // the course runs, and flushes by itself
+  bool watched_ = false;          // for a reset
+  bool nothing_follows_ = false;  // the client has said that it sends nothing more
+};
+
+}  // namespace beck::http::detail

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSL-1.0
+// The body of a request: decoded where it lies, received only when the handler reads it.
+#include <algorithm>
+#include <cstring>
+
+#include <beck/coro/co_spawn.hpp>
+#include <beck/http/target.hpp>
+
+#include "http/connection.hpp"
+#include "http/worker.hpp"
+
+namespace beck::http::detail {
+namespace {
+
+constexpr std::int64_t ns_per_second = 1'000'000'000;
+constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
+
+/// Passes the result of a task on to the handler of an operation, with its cancellation slot.
+class pass_on {
+ public:
+  explicit pass_on(body_read::handler done) noexcept : done_(std::move(done)) {}
+  using executor_type = any_io_executor;
+  using cancellation_slot_type = cancellation_slot;
+  executor_type get_executor() const noexcept { return done_.get_executor(); }
+  cancellation_slot get_cancellation_slot() const noexcept { return done_.get_cancellation_slot(); }
+  void operator()(const std::exception_ptr& failed, io_result<std::size_t> result) {
+    if (failed) {
+      done_(make_error_code(std::errc::not_enough_memory), 0);
+    } else {
+      done_(result.error(), result.value_);
+    }
+  }
+
+ private:
+  body_read::handler done_;
+};
+
+}  // namespace
+
+/// Decodes the input up to the next piece of data. Returns whether there is one.
+bool connection::decode() {
+  exchange_state& x = *active_;
+  while (x.data_bytes == 0 && !x.decoder.is_done() && x.body_refusal == refusal::none) {
+    if (x.data_end != 0) input_.consume(std::exchange(x.data_end, 0));
+    const std::string_view text = input_.view();
+    const body_part part = x.decoder.decode(text);
+    if (part.status == parse_status::refused) {
+      x.body_refusal = x.decoder.reason();
+      ending_ = true;
+      return false;
+    }
+    if (part.data.empty()) {
+      input_.consume(part.consumed);
+      if (part.consumed == 0) return false;
+    } else {
+      x.data_at = static_cast<std::size_t>(part.data.data() - text.data());
+      x.data_bytes = part.data.size();
+      x.data_end = part.consumed;
+    }
+  }
+  return x.data_bytes != 0;
+}
+
+void connection::copy_data(mutable_buffer to, std::size_t& bytes) noexcept {
+  exchange_state& x = *active_;
+  bytes = std::min(to.size(), x.data_bytes);
+  std::memcpy(to.data(), input_.view().data() + x.data_at, bytes);
+  x.data_at += bytes;
+  x.data_bytes -= bytes;
+  if (x.data_bytes == 0) input_.consume(std::exchange(x.data_end, 0));
+}
+
+bool connection::body_is_whole() const noexcept {
+  return active_->decoder.is_done() && active_->data_bytes == 0;
+}
+
+/// Sets the error of a body that ends early. Returns false for one that may go on.
+bool connection::body_failed(error_code& ec) const noexcept {
+  const exchange_state& x = *active_;
+  if (x.body_refusal == refusal::body_late) {
+    ec = error::timeout;
+  } else if (x.body_refusal == refusal::body_too_long) {
+    ec = make_error_code(std::errc::message_size);
+  } else if (x.body_refusal != refusal::none) {
+    ec = make_error_code(std::errc::bad_message);
+  } else if (lost_ || x.peer_ended) {
+    ec = make_error_code(std::errc::connection_reset);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool connection::read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec) {
+  bytes = 0;
+  if (to.size() == 0) return true;
+  if (decode()) {
+    copy_data(to, bytes);
+    return true;
+  }
+  if (body_failed(ec)) return true;
+  if (!body_is_whole()) return false;
+  ec = error::eof;
+  return true;
+}
+
+/// Adds the present wait to the time that the body has taken, and judges it.
+void connection::count_wait() noexcept {
+  exchange_state& x = *active_;
+  const limits& bounds = worker_->bounds();
+  const std::int64_t now = loop_time();
+  const std::int64_t paused = now - x.wait_began;
+  const std::int64_t waited = x.waited_ns + paused;
+  const std::int64_t grace = bounds.body_grace().nanoseconds();
+  const bool too_slow =
+      waited >= grace && static_cast<double>(x.decoder.bytes()) <
+                             static_cast<double>(bounds.body_rate()) *
+                                 (static_cast<double>(waited) / double{ns_per_second});
+  if (too_slow || paused >= bounds.body_pause().nanoseconds()) {
+    x.body_refusal = refusal::body_late;
+    ending_ = true;
+  }
+}
+
+/// Sends "100 Continue" before the first wait for a body, if the client waits for it.
+void connection::send_continue() {
+  if (!std::exchange(active_->continue_due, false) || active_->reply.begun) return;
+  outbox_.append(continue_line);
+  flush_now();
+  if (!outbox_.empty()) start_writing();
+}
+
+task<io_result<std::size_t>> connection::read_body(std::shared_ptr<connection> self,
+                                                   mutable_buffer to) {
+  connection& c = *self;
+  exchange_state& x = *c.active_;
+  std::size_t bytes = 0;
+  error_code ec;
+  c.send_continue();
+  while (!c.read_ready(to, bytes, ec)) {
+    c.worker_->clock().enter(c.receiving_, phase::body);
+    x.wait_began = loop_time();
+    error_code failed;
+    const std::uint64_t left = x.decoder.known_bytes();
+    if (x.head.framing() == body_framing::length && c.input_.empty() && to.size() <= left) {
+      // Straight into the caller's memory: nothing else can follow these bytes.
+      auto received = co_await c.stream_.read_some(to);
+      failed = received.error();
+      bytes = received.value_;
+      static_cast<void>(x.decoder.decode({static_cast<const char*>(to.data()), bytes}));
+    } else {
+      auto received = co_await c.stream_.receive();
+      failed = received.error();
+      if (!failed) c.input_.add(std::move(received).value());
+    }
+    c.worker_->clock().enter(c.receiving_, phase::none);
+    if (!failed) {
+      x.waited_ns += loop_time() - x.wait_began;
+      x.wait_began = loop_time();
+      c.count_wait();
+    } else if (x.body_refusal == refusal::none && failed != error::operation_aborted) {
+      x.peer_ended = true;
+      c.ending_ = true;
+      c.peer_ended_ = failed == error::eof;
+    }
+    if (failed == error::operation_aborted && x.body_refusal == refusal::none && !c.lost_) {
+      ec = failed;
+      break;
+    }
+    if (bytes != 0) break;
+  }
+  co_return io_result<std::size_t>(ec, bytes);
+}
+
+/// Reads what the handler has left of the body, within bounds. Returns false if the connection has
+/// to end.
+task<bool> connection::drop_body() {
+  exchange_state& x = *active_;
+  if (x.continue_due) {  // the client need not send it, and nobody knows whether it will
+    ending_ = true;
+    co_return false;
+  }
+  std::size_t left = worker_->bounds().unread_body();
+  char part[1024];
+  while (!body_is_whole() && left != 0) {
+    std::size_t bytes = 0;
+    error_code ec;
+    if (!read_ready(mutable_buffer(part, std::min(left, sizeof part)), bytes, ec)) {
+      if (!outbox_.empty()) {
+        const bool sent = co_await flush();
+        if (!sent) co_return false;
+      }
+      auto received = co_await read_body(shared_from_this(), mutable_buffer(part, sizeof part));
+      ec = received.error();
+      bytes = received.value_;
+    }
+    if (ec && ec != error::eof) break;
+    left -= std::min(left, bytes);
+  }
+  if (!body_is_whole()) ending_ = true;
+  co_return !ending_;
+}
+
+bool body_read::ready() {
+  std::size_t bytes = 0;
+  error_code ec;
+  return from_->read_ready(to_, bytes, ec) && finish(ec, bytes);
+}
+
+void body_read::initiate(handler done) {
+  const any_io_executor executor = from_->executor();
+  co_spawn(executor, connection::read_body(from_->shared_from_this(), to_),
+           pass_on(std::move(done)));
+}
+
+}  // namespace beck::http::detail
+
+namespace beck::http {
+
+bool request_body::is_whole() const noexcept { return from_->body_is_whole(); }
+
+any_io_executor request_body::get_executor() const noexcept { return from_->executor(); }
+
+std::string_view request::path() const noexcept { return split_target(target()).path; }
+
+std::string_view request::query() const noexcept { return split_target(target()).query; }
+
+}  // namespace beck::http

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSL-1.0
+// The sending side of a connection: heads, bodies, chunks, and the writes that carry them.
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <stdexcept>
+
+#include <beck/coro/co_spawn.hpp>
+
+#include "http/connection.hpp"
+#include "http/worker.hpp"
+
+namespace beck::http::detail {
+namespace {
+
+constexpr std::size_t copied_max = 4096;       // larger bodies are sent before they are copied
+constexpr std::size_t waiting_max = 65'536;    // above it a handler that writes has to wait
+constexpr std::size_t waiting_again = 32'768;  // below it the handler continues
+constexpr std::size_t chunk_max = 16'384;      // taken by one write of a handler
+constexpr std::size_t framing_max = 256;       // a reply's lines that no handler has set
+constexpr std::size_t digits_max = 20;
+
+bool is_head(const request_head& of) noexcept { return of.method() == method::head; }
+
+}  // namespace
+
+void connection::require_no_head() const {
+  if (active_->reply.begun) throw std::logic_error("http: the head of the reply was sent already");
+}
+
+/// Returns whether the reply has a body; that to HEAD only looks as if it had.
+bool connection::body_allowed() const noexcept {
+  return !is_bodiless(active_->reply.status) && !is_head(active_->head);
+}
+
+/// Writes the head of the reply to the outbox. `length`: of the body, if that is known; else the
+/// body is sent in chunks, or ends with the connection.
+void connection::write_head(bool has_body_length, std::uint64_t length) {
+  exchange_state& x = *active_;
+  reply_state& reply = x.reply;
+  if (worker_->is_draining()) reply.close = true;
+  const bool keep = x.head.keeps_alive();
+  reply.chunked = !has_body_length && !is_bodiless(reply.status) && x.head.minor_version() != 0;
+  if (!has_body_length && !reply.chunked && !is_bodiless(reply.status)) reply.close = true;
+  char* const begin = outbox_.reserve(framing_max);
+  char* at = begin;
+  const auto put = [&at](std::string_view text) {
+    std::memcpy(at, text.data(), text.size());
+    at += text.size();
+  };
+  const unsigned number = number_of(reply.status);
+  put("HTTP/1.1 ");
+  for (const unsigned unit : {100U, 10U, 1U}) *at++ = static_cast<char>('0' + number / unit % 10);
+  put(" ");
+  put(reason_of(reply.status));
+  put("\r\n");
+  put(worker_->date().view());
+  if (reply.chunked) {
+    put("Transfer-Encoding: chunked\r\n");
+  } else if (has_body_length && !is_bodiless(reply.status)) {
+    put("Content-Length: ");
+    at = std::to_chars(at, at + digits_max, length).ptr;
+    put("\r\n");
+  }
+  if (reply.close || !keep) {
+    put("Connection: close\r\n");
+  } else if (x.head.minor_version() == 0) {
+    put("Connection: keep-alive\r\n");
+  }
+  if (reply.fields.empty()) {
+    put("\r\n");
+    outbox_.commit(static_cast<std::size_t>(at - begin));
+  } else {
+    outbox_.commit(static_cast<std::size_t>(at - begin));
+    outbox_.append(reply.fields.text());
+    outbox_.append("\r\n");
+  }
+  reply.begun = true;
+}
+
+void connection::send(std::string_view body) {
+  exchange_state& x = *active_;
+  reply_state& reply = x.reply;
+  require_no_head();
+  if (reply.has_length && reply.length != body.size())
+    throw std::logic_error("http: a body of another length than content_length() has said");
+  if (lost_) {
+    reply.begun = reply.ended = true;
+    return;
+  }
+  write_head(true, body.size());
+  reply.ended = true;
+  if (body_allowed()) {
+    reply.sent = body.size();
+    if (body.size() > copied_max && !writing_) {
+      // One gathered call sends what is waiting and the body; only what is left is copied.
+      const_buffer parts[outbox::parts_max];
+      const std::size_t count = outbox_.gather(parts);
+      const std::size_t before = outbox_.size();
+      if (count < outbox::parts_max) {
+        parts[count] = {body.data(), body.size()};
+        error_code ec;
+        const std::size_t sent = stream_.write_now(const_buffer_span(parts, count + 1), ec);
+        bytes_taken_ += sent;
+        outbox_.consume(std::min(sent, before));
+        body.remove_prefix(sent - std::min(sent, before));
+        if (ec && ec != error::would_block) {
+          lose();
+          return;
+        }
+      }
+    }
+    if (body.size() > copied_max) {
+      outbox_.append_whole(std::string(body));
+    } else {
+      outbox_.append(body);
+    }
+  }
+  schedule_flush();
+}
+
+/// Sends the head of a reply whose body the handler writes in parts.
+void connection::begin_stream() {
+  const reply_state& reply = active_->reply;
+  write_head(reply.has_length, reply.length);
+}
+
+/// Takes a part of the body. Returns false if the handler has to wait for room.
+bool connection::write_ready(const_buffer data, std::size_t& bytes, error_code& ec) {
+  reply_state& reply = active_->reply;
+  bytes = 0;
+  if (lost_) {
+    ec = make_error_code(std::errc::broken_pipe);
+  } else if (reply.ended) {
+    ec = make_error_code(std::errc::invalid_argument);
+  } else if (reply.has_length && data.size() > reply.length - reply.sent) {
+    ec = make_error_code(std::errc::message_size);
+  } else if (data.size() == 0) {
+    return true;
+  }
+  if (ec) return true;
+  if (!reply.begun) begin_stream();
+  if (outbox_.size() >= waiting_max) return false;
+  bytes = std::min(data.size(), chunk_max);
+  reply.sent += bytes;
+  if (!body_allowed()) return true;
+  const std::string_view text(static_cast<const char*>(data.data()), bytes);
+  if (reply.chunked) {
+    char* const line = outbox_.reserve(digits_max);
+    char* at = std::to_chars(line, line + digits_max, bytes, 16).ptr;
+    *at++ = '\r';
+    *at++ = '\n';
+    outbox_.commit(static_cast<std::size_t>(at - line));
+    outbox_.append(text);
+    outbox_.append("\r\n");
+  } else {
+    outbox_.append(text);
+  }
+  schedule_flush();
+  return true;
+}
+
+bool connection::flush_ready(error_code& ec) {
+  reply_state& reply = active_->reply;
+  if (!lost_ && !reply.begun) begin_stream();
+  flush_now();
+  if (lost_) ec = make_error_code(std::errc::broken_pipe);
+  return lost_ || outbox_.empty();
+}
+
+/// Ends the reply of a handler that has ended without an exception.
+void connection::finish_reply() {
+  reply_state& reply = active_->reply;
+  if (!reply.begun) {
+    send({});
+  } else if (!reply.ended) {
+    reply.ended = true;
+    if (reply.has_length && reply.sent != reply.length && body_allowed()) {
+      worker_->counters().cut.add();  // the promise is broken: only the end of the connection tells
+      ending_ = true;
+    } else if (reply.chunked && body_allowed()) {
+      outbox_.append("0\r\n\r\n");
+    }
+  }
+}
+
+/// Replies with a text of the server's own, whatever the handler has set.
+void connection::answer(http::status status, std::string_view text) {
+  reply_state& reply = active_->reply;
+  const bool close = reply.close;
+  reply.clear();
+  reply.close = close;
+  reply.status = status;
+  reply.fields.add(name_of(field::content_type), "text/plain; charset=utf-8");
+  send(text);
+}
+
+/// Answers a message that is refused; nothing behind it is interpreted.
+void connection::refuse(refusal why) {
+  if (active_ == nullptr) active_ = std::make_unique<exchange_state>(worker_->bounds());
+  exchange_state& x = *active_;
+  worker_->counters().refused[static_cast<std::size_t>(why)].add();
+  ending_ = true;
+  if (x.body_refusal == refusal::none) {  // of the head only the reason is known
+    x.drop_text();
+    x.head.clear();
+  }
+  x.reply.clear();
+  x.reply.close = true;
+  std::string text("refused: ");
+  text.append(text_of(why)).append("\n");
+  answer(status_of(why), text);
+}
+
+// --- writes --------------------------------------------------------------------------------------
+
+/// Makes sure that the outbox is sent when the present code has returned to the loop.
+void connection::schedule_flush() {
+  if (deferring_ || flush_request_.keep != nullptr || writing_) return;
+  if (outbox_.size() >= waiting_max) {
+    flush_now();
+    if (!outbox_.empty()) start_writing();
+    return;
+  }
+  flush_request_.keep = shared_from_this();
+  worker_->executor().post(&flush_request_);
+}
+
+void connection::flush_entry(beck::detail::queue_entry* entry, beck::detail::runner* where) {
+  const std::shared_ptr<connection> self = std::move(static_cast<flush_request*>(entry)->keep);
+  if (where == nullptr) return;
+  self->flush_now();
+  if (!self->outbox_.empty()) self->start_writing();
+}
+
+/// Sends as much as the socket takes at once.
+void connection::flush_now() noexcept {
+  while (!writing_ && !lost_ && !outbox_.empty()) {
+    const_buffer parts[outbox::parts_max];
+    const std::size_t count = outbox_.gather(parts);
+    std::size_t offered = 0;
+    for (std::size_t i = 0; i < count; ++i) offered += parts[i].size();
+    error_code ec;
+    const std::size_t sent = stream_.write_now(const_buffer_span(parts, count), ec);
+    bytes_taken_ += sent;
+    outbox_.consume(sent);
+    if (ec == error::would_block) return;
+    if (ec) {
+      lose();
+    } else if (sent < offered) {
+      return;
+    }
+  }
+}
+
+/// Starts to send the outbox in the background.
+void connection::start_writing() {
+  if (writing_ || lost_) return;
+  writing_ = true;
+  written_.reset();
+  taken_at_check_ = bytes_taken_;
+  worker_->clock().enter(sending_, phase::reply);
+  co_spawn(worker_->executor(), write_rest(shared_from_this()),
+           [self = shared_from_this()](const std::exception_ptr& failed) {
+             if (failed) self->lose();  // no memory
+             self->stop_writing();
+           });
+}
+
+/// Sends everything. Returns false if the connection is lost.
+task<bool> connection::flush() {
+  flush_now();
+  if (!outbox_.empty() && !lost_) start_writing();
+  while (writing_) {
+    auto waited = co_await written_.wait();
+    if (waited.error()) co_return false;
+  }
+  co_return !lost_;
+}
+
+task<> connection::write_rest(std::shared_ptr<connection> self) {
+  connection& c = *self;
+  const_buffer parts[outbox::parts_max];
+  while (!c.outbox_.empty() && !c.lost_) {
+    const std::size_t count = c.outbox_.gather(parts);
+    const const_buffer_span waiting(parts, count);
+    auto sent = co_await c.stream_.write_some(waiting);
+    c.bytes_taken_ += sent.value_;
+    c.outbox_.consume(sent.value_);
+    if (sent.error() && sent.error() != error::operation_aborted) c.lose();
+    if (c.outbox_.size() < waiting_again) c.wake_writers();
+  }
+}
+
+void connection::stop_writing() {
+  worker_->clock().enter(sending_, phase::none);
+  writing_ = false;
+  if (lost_) outbox_.clear();
+  written_.set();
+  wake_writers();
+  if (!lost_ && !outbox_.empty()) start_writing();  // what was added meanwhile
+}
+
+void connection::wait_for_room(const_buffer data, reply_write::handler done) {
+  room_data_ = data;
+  room_done_ = std::move(done);
+  waits_for_room_ = true;
+  if (!writing_) start_writing();
+}
+
+void connection::cancel_room() noexcept {
+  if (!std::exchange(waits_for_room_, false)) return;
+  reply_write::handler done = std::move(room_done_);
+  done(error::operation_aborted, 0);
+}
+
+void connection::wait_for_flush(reply_flush::handler done) {
+  flush_done_ = std::move(done);
+  waits_for_flush_ = true;
+  if (!writing_) start_writing();
+}
+
+void connection::cancel_flush() noexcept {
+  if (!std::exchange(waits_for_flush_, false)) return;
+  reply_flush::handler done = std::move(flush_done_);
+  done(error::operation_aborted);
+}
+
+/// Lets operations of the handler continue that wait for the outbox.
+void connection::wake_writers() {
+  if (waits_for_room_ && (lost_ || outbox_.size() < waiting_again)) {
+    waits_for_room_ = false;
+    reply_write::handler done = std::move(room_done_);
+    std::size_t bytes = 0;
+    error_code ec;
+    static_cast<void>(write_ready(room_data_, bytes, ec));
+    done(ec, bytes);
+  }
+  if (waits_for_flush_ && (lost_ || outbox_.empty())) {
+    waits_for_flush_ = false;
+    reply_flush::handler done = std::move(flush_done_);
+    done(lost_ ? make_error_code(std::errc::broken_pipe) : error_code());
+  }
+}
+
+bool reply_write::ready() {
+  std::size_t bytes = 0;
+  error_code ec;
+  return to_->write_ready(data_, bytes, ec) && finish(ec, bytes);
+}
+
+void reply_write::initiate(handler done) { to_->wait_for_room(data_, std::move(done)); }
+
+void reply_write::cancel() noexcept { to_->cancel_room(); }
+
+bool reply_flush::ready() {
+  error_code ec;
+  return to_->flush_ready(ec) && finish(ec);
+}
+
+void reply_flush::initiate(handler done) { to_->wait_for_flush(std::move(done)); }
+
+void reply_flush::cancel() noexcept { to_->cancel_flush(); }
+
+}  // namespace beck::http::detail

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a handler has said of its reply: status, fields, framing, and how much of the body is out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <beck/http/field.hpp>
+#include <beck/http/status.hpp>
+
+namespace beck::http::detail {
+
+/// The lines of the fields that a handler has set. The first of them need no allocation.
+class field_lines {
+ public:
+  static constexpr std::size_t bytes_max = 16384;
+
+  /// Adds "name: value". Throws std::invalid_argument for a name or a value that is not one,
+  /// std::length_error above bytes_max, std::bad_alloc.
+  void add(std::string_view name, std::string_view value);
+  /// Removes all fields of this name, in any case.
+  void remove(std::string_view name) noexcept;
+  /// Returns the lines, each with CR LF.
+  std::string_view text() const noexcept {
+    return more_.empty() ? std::string_view(room_, bytes_) : std::string_view(more_);
+  }
+  bool empty() const noexcept { return bytes_ == 0 && more_.empty(); }
+  void clear() noexcept {
+    bytes_ = 0;
+    more_.clear();
+  }
+
+ private:
+  char room_[384];
+  std::size_t bytes_ = 0;  // in room_; 0 if the lines are in more_
+  std::string more_;
+};
+
+/// The state of a reply. A plain record: the connection keeps its rules.
+struct reply_state {
+  field_lines fields;
+  std::uint64_t length = 0;  ///< promised, if has_length
+  std::uint64_t sent = 0;    ///< bytes of the body so far
+  http::status status = http::status::ok;
+  bool touched = false;     ///< the handler has set the status or a field
+  bool has_length = false;  ///< content_length() was called
+  bool begun = false;       ///< the head is in the outbox
+  bool ended = false;       ///< so is the whole body
+  bool chunked = false;
+  bool close = false;  ///< the connection ends after this reply
+
+  void clear() noexcept {
+    fields.clear();
+    length = sent = 0;
+    status = http::status::ok;
+    touched = has_length = begun = ended = chunked = close = false;
+  }
+};
+
+}  // namespace beck::http::detail

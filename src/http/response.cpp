@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+// The face of a reply for handlers: every rule that does not need the connection is checked here.
+// The connection itself writes (connection_reply.cpp).
+#include <beck/http/response.hpp>
+
+#include <stdexcept>
+#include <string>
+
+#include "http/connection.hpp"
+
+namespace beck::http {
+namespace {
+
+/// Refuses fields that belong to the server.
+void check_name(std::string_view name) {
+  const field f = to_field(name);
+  if (f == field::content_length || f == field::transfer_encoding || f == field::connection ||
+      f == field::date)
+    throw std::invalid_argument("http: the server writes the field " + std::string(name));
+}
+
+}  // namespace
+
+response& response::status(http::status s) { return status(number_of(s)); }
+
+response& response::status(unsigned number) {
+  connection_->require_no_head();
+  if (number < 200 || number > 599)
+    throw std::invalid_argument("http: a status from 200 to 599, not " + std::to_string(number));
+  connection_->reply().status = static_cast<http::status>(number);
+  connection_->reply().touched = true;
+  return *this;
+}
+
+http::status response::status() const noexcept { return connection_->reply().status; }
+
+response& response::set(field f, std::string_view value) { return set(name_of(f), value); }
+
+response& response::set(std::string_view name, std::string_view value) {
+  connection_->require_no_head();
+  check_name(name);
+  connection_->reply().fields.remove(name);
+  return add(name, value);
+}
+
+response& response::add(std::string_view name, std::string_view value) {
+  connection_->require_no_head();
+  check_name(name);
+  connection_->reply().fields.add(name, value);
+  connection_->reply().touched = true;
+  return *this;
+}
+
+response& response::content_length(std::uint64_t bytes) {
+  connection_->require_no_head();
+  connection_->reply().has_length = true;
+  connection_->reply().length = bytes;
+  connection_->reply().touched = true;
+  return *this;
+}
+
+response& response::close() noexcept {
+  connection_->reply().close = true;
+  return *this;
+}
+
+void response::send(std::string_view body) { connection_->send(body); }
+
+bool response::has_begun() const noexcept { return connection_->reply().begun; }
+
+any_io_executor response::get_executor() const noexcept { return connection_->executor(); }
+
+}  // namespace beck::http

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSL-1.0
+// The server: what all contexts share, and serve(), which is one worker on one context. A stop of
+// the scope that awaits serve() drains the worker.
+#include <beck/http/server.hpp>
+
+#include <stdexcept>
+#include <system_error>
+
+#include <beck/coro/this_coro.hpp>
+
+#include "http/server_state.hpp"
+#include "http/worker.hpp"
+
+namespace beck::http {
+namespace detail {
+namespace {
+
+/// The operation behind server::serve(): a stop of its scope drains instead of cutting.
+class serve_operation : public op<serve_operation, void(error_code)> {
+ public:
+  static constexpr const char* waits_for = "http server";
+
+  serve_operation(std::shared_ptr<server_state> state, const any_io_executor& executor)
+      : worker_(std::make_shared<worker>(std::move(state), executor)) {}
+  serve_operation(serve_operation&& other) noexcept
+      : op(static_cast<op&&>(other)), worker_(std::move(other.worker_)) {}
+
+  void initiate(handler done) { worker_->start(std::move(done)); }
+  void cancel() noexcept { worker_->drain(server::default_grace); }
+
+ private:
+  std::shared_ptr<worker> worker_;
+};
+
+}  // namespace
+
+void server_state::listen(const ip::tcp::endpoint& at, bool any_family) {
+  places_.push_back({at, any_family});
+}
+
+ip::tcp::endpoint server_state::endpoint(std::size_t index) const {
+  const std::lock_guard guard(mutex_);
+  if (index >= places_.size())
+    throw std::out_of_range("http: the server has " + std::to_string(places_.size()) +
+                            " endpoints, not " + std::to_string(index + 1));
+  return places_[index].at;
+}
+
+std::unique_ptr<ip::tcp::acceptor> server_state::open(const any_io_executor& executor,
+                                                      const ip::tcp::endpoint& at) const {
+  auto made = std::make_unique<ip::tcp::acceptor>(executor);
+  made->open(at.protocol());
+  made->set_option(socket_base::reuse_address(true));
+  if (share_ports_) made->set_option(socket_base::reuse_port(true));
+  made->set_option(ip::tcp::no_delay(true));  // accepted sockets inherit it
+  made->bind(at);
+  made->listen();
+  return made;
+}
+
+std::vector<std::unique_ptr<ip::tcp::acceptor>> server_state::open_acceptors(
+    const any_io_executor& executor) {
+  const std::lock_guard guard(mutex_);
+  if (places_.empty()) throw std::logic_error("http: serve() without listen()");
+  std::vector<std::unique_ptr<ip::tcp::acceptor>> made;
+  for (place& one : places_) {
+    try {
+      made.push_back(open(executor, one.at));
+    } catch (const io_error& failed) {
+      if (!one.any_family || failed.code() != std::errc::address_family_not_supported) throw;
+      one.at = ip::tcp::endpoint(ip::tcp::v4(), one.at.port());
+      made.push_back(open(executor, one.at));
+    }
+    one.at = made.back()->local_endpoint();
+    one.any_family = false;
+  }
+  return made;
+}
+
+bool server_state::add(const std::shared_ptr<worker>& one,
+                       std::shared_ptr<worker_counters> counters) {
+  const std::lock_guard guard(mutex_);
+  std::erase_if(workers_, [](const std::weak_ptr<worker>& w) { return w.expired(); });
+  workers_.push_back(one);
+  counters_.push_back(std::move(counters));
+  return stopped_;
+}
+
+void server_state::stop(duration grace) noexcept {
+  const std::lock_guard guard(mutex_);
+  stopped_ = true;
+  for (const std::weak_ptr<worker>& one : workers_) {
+    if (const std::shared_ptr<worker> living = one.lock(); living != nullptr) {
+      post(living->executor(), [living, grace] { living->drain(grace); });
+    }
+  }
+}
+
+server_stats server_state::stats() const noexcept {
+  const std::lock_guard guard(mutex_);
+  server_stats sum;
+  for (const std::shared_ptr<worker_counters>& one : counters_) {
+    sum.connections += one->connections.get();
+    sum.accepted += one->accepted.get();
+    sum.exchanges += one->exchanges.get();
+    sum.failed += one->failed.get();
+    sum.cut += one->cut.get();
+    for (std::size_t i = 0; i < std::size(sum.refused); ++i)
+      sum.refused[i] += one->refused[i].get();
+  }
+  return sum;
+}
+
+}  // namespace detail
+
+server::server(void* handler, const detail::handler_table& table, const limits& bounds)
+    : state_(new detail::server_handle{
+          std::make_shared<detail::server_state>(handler, table, bounds)}) {}
+
+server::~server() { delete state_; }
+
+void server::listen(std::uint16_t port) {
+  state_->state->listen(ip::tcp::endpoint(ip::tcp::v6(), port), true);
+}
+
+void server::listen(const ip::tcp::endpoint& at) { state_->state->listen(at, false); }
+
+void server::share_ports(bool on) noexcept { state_->state->share_ports(on); }
+
+task<> server::serve() {
+  const std::shared_ptr<detail::server_state> state = state_->state;
+  const any_io_executor executor = co_await this_coro::executor;
+  if (executor.table()->concurrent) {
+    throw std::logic_error("http: a server needs a context for one thread; use one for each");
+  }
+  detail::serve_operation serving(state, executor);
+  ignore(co_await std::move(serving));
+}
+
+void server::stop(duration grace) noexcept { state_->state->stop(grace); }
+
+ip::tcp::endpoint server::endpoint(std::size_t index) const {
+  return state_->state->endpoint(index);
+}
+
+server_stats server::stats() const noexcept { return state_->state->stats(); }
+
+}  // namespace beck::http

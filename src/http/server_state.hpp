@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+// What the contexts of a server share: the handler, the limits, the endpoints and the counters.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <beck/http/server.hpp>
+
+namespace beck::http::detail {
+
+class worker;
+
+/// A counter that one thread changes and any thread reads.
+class counter {
+ public:
+  void add(std::uint64_t n = 1) noexcept {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  void subtract(std::uint64_t n = 1) noexcept { add(std::uint64_t{0} - n); }
+  std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_{0};
+};
+
+/// The counters of one serve(); server_stats says what they count.
+struct worker_counters {
+  counter connections, accepted, exchanges, failed, cut;
+  counter refused[64];
+};
+
+/// The shared part of a server. Thread: any where it has a lock, else before the first serve().
+class server_state {
+ public:
+  server_state(void* handler, const handler_table& table, const limits& bounds) noexcept
+      : handler_(handler), table_(table), bounds_(bounds) {}
+  ~server_state() { table_.destroy(handler_); }
+  server_state(const server_state&) = delete;
+  server_state& operator=(const server_state&) = delete;
+
+  const limits& bounds() const noexcept { return bounds_; }
+  const handler_table& table() const noexcept { return table_; }
+  void* handler() const noexcept { return handler_; }
+
+  void listen(const ip::tcp::endpoint& at, bool any_family);
+  void share_ports(bool on) noexcept { share_ports_ = on; }
+  ip::tcp::endpoint endpoint(std::size_t index) const;
+  server_stats stats() const noexcept;
+
+  /// Opens an acceptor for each endpoint. Throws io_error, std::logic_error without endpoints.
+  std::vector<std::unique_ptr<ip::tcp::acceptor>> open_acceptors(const any_io_executor& executor);
+  /// Adds a worker that stop() reaches, and its counters for good. Returns whether the server has
+  /// been stopped before.
+  bool add(const std::shared_ptr<worker>& one, std::shared_ptr<worker_counters> counters);
+  void stop(duration grace) noexcept;
+
+ private:
+  struct place {
+    ip::tcp::endpoint at;
+    bool any_family;  // IPv4 instead, on a machine without IPv6
+  };
+
+  std::unique_ptr<ip::tcp::acceptor> open(const any_io_executor& executor,
+                                          const ip::tcp::endpoint& at) const;
+
+  void* handler_;
+  handler_table table_;
+  limits bounds_;
+  bool share_ports_ = false;
+
+  mutable std::mutex mutex_;
+  std::vector<place> places_;
+  std::vector<std::weak_ptr<worker>> workers_;
+  std::vector<std::shared_ptr<worker_counters>> counters_;
+  bool stopped_ = false;
+};
+
+/// A server's share of its state, which what serve() has started keeps alive.
+struct server_handle {
+  std::shared_ptr<server_state> state;
+};
+
+}  // namespace beck::http::detail

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSL-1.0
+// One context of a server: accepting within the limit of connections, and the end, when the last
+// connection and the last acceptor have gone.
+#include "http/worker.hpp"
+
+#include <cstring>
+#include <ctime>
+
+#include <beck/coro/co_spawn.hpp>
+#include <beck/http/date.hpp>
+#include <beck/io/system_timer.hpp>
+
+namespace beck::http::detail {
+
+std::string_view date_line::view() {
+  const std::int64_t now = loop_time();
+  if (now >= valid_until_) {
+    constexpr long long second = 1'000'000'000;
+    const long long date = system_now().nanoseconds();
+    valid_until_ = now + (second - date % second);
+    std::memcpy(text_, "Date: ", 6);
+    std::memcpy(text_ + 6, date_text(date / second).view().data(), date_text::bytes);
+    std::memcpy(text_ + 6 + date_text::bytes, "\r\n", 2);
+  }
+  return {text_, bytes};
+}
+
+worker::worker(std::shared_ptr<server_state> of, const any_io_executor& executor)
+    : server_(std::move(of)),
+      executor_(executor),
+      counters_(std::make_shared<worker_counters>()),
+      grace_timer_(executor) {}
+
+void worker::start(beck::detail::result_handler<error_code> ended) {
+  acceptors_ = server_->open_acceptors(executor_);
+  clock_ = std::make_unique<phase_clock>(executor_, bounds(), &on_due, weak_from_this());
+  ended_ = std::move(ended);
+  for (const auto& one : acceptors_) {
+    co_spawn(executor_, accept_loop(shared_from_this(), *one), detached);
+    ++accepting_;
+  }
+  if (server_->add(shared_from_this(), counters_)) drain(duration::zero());
+}
+
+task<> worker::accept_loop(std::shared_ptr<worker> self, ip::tcp::acceptor& from) {
+  worker& w = *self;
+  while (!w.draining_) {
+    const bool room = co_await w.wait_for_room();
+    if (!room) break;
+    auto one = std::make_shared<connection>(self);
+    auto accepted = co_await from.async_accept(one->stream().socket());
+    if (accepted.error()) {
+      if (w.draining_ || accepted.error() == error::operation_aborted) break;
+      continue;
+    }
+    one->stream().set_up();
+    w.make_room();
+    w.add(*one);
+    co_spawn(w.executor_, connection::serve(one),
+             [one](const std::exception_ptr&) { one->ended(); });
+  }
+  --w.accepting_;
+  w.end_if_empty();
+}
+
+/// Waits until there may be one connection more, or one that is idle can make room. Returns false
+/// when the server is stopped.
+task<bool> worker::wait_for_room() {
+  while (connections_ >= bounds().connections() && clock_->in(phase::idle).empty() && !draining_) {
+    waits_for_room_ = true;
+    auto waited = co_await room_.wait();
+    if (waited.error()) co_return false;
+  }
+  waits_for_room_ = false;
+  co_return !draining_;
+}
+
+/// Closes the connection that has been idle for longest, at the limit.
+void worker::make_room() {
+  if (connections_ < bounds().connections()) return;
+  timed_entry* const longest = clock_->in(phase::idle).front();
+  if (longest == nullptr) return;
+  clock_->enter(*longest, phase::none);
+  longest->owner.on_due(*longest, phase::idle);
+}
+
+void worker::note_idle() noexcept {
+  if (waits_for_room_) room_.set();
+}
+
+void worker::add(connection& one) {
+  all_.push_back(one);
+  ++connections_;
+  counters_->connections.add();
+  counters_->accepted.add();
+}
+
+void worker::remove(connection& one) noexcept {
+  all_.erase(one);
+  --connections_;
+  counters_->connections.subtract();
+  room_.set();
+  end_if_empty();
+}
+
+void worker::on_due(timed_entry& entry, phase was) { entry.owner.on_due(entry, was); }
+
+void worker::drain(duration grace) {
+  grace_timer_.expires_after(grace);
+  grace_timer_.async_wait([self = shared_from_this()](const error_code& ec) {
+    if (!ec) self->cut_all();
+  });
+  if (draining_) return;
+  draining_ = true;
+  for (const auto& one : acceptors_) one->close();
+  room_.set();
+  for (connection& one : all_) one.drain();
+  end_if_empty();
+}
+
+void worker::cut_all() noexcept {
+  for (connection& one : all_) one.lose();
+}
+
+void worker::end_if_empty() {
+  if (!draining_ || connections_ != 0 || accepting_ != 0) return;
+  static_cast<void>(grace_timer_.cancel());
+  clock_->stop();
+  auto ended = std::move(ended_);
+  ended(error_code());
+}
+
+}  // namespace beck::http::detail

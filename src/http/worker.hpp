@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSL-1.0
+// One serve() of a server: the acceptors, connections, limits and counters of one context. Nothing
+// in it is shared with other contexts but the counters, which any thread may read.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <beck/coro/event.hpp>
+#include <beck/http/server.hpp>
+
+#include "http/connection.hpp"
+#include "http/phase_clock.hpp"
+#include "http/server_state.hpp"
+
+namespace beck::http::detail {
+
+/// The text of the field Date, made anew once a second.
+class date_line {
+ public:
+  static constexpr std::size_t bytes = 37;
+  /// Returns "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n".
+  std::string_view view();
+
+ private:
+  char text_[bytes];
+  std::int64_t valid_until_ = INT64_MIN;  // by loop_time()
+};
+
+/// One serve(). Thread: that of the context, but for counters.
+class worker : public std::enable_shared_from_this<worker> {
+ public:
+  worker(std::shared_ptr<server_state> of, const any_io_executor& executor);
+
+  /// Opens the acceptors and starts to accept. Calls `ended` once, when the last connection has
+  /// gone after drain(). Throws io_error; then nothing has started.
+  void start(beck::detail::result_handler<error_code> ended);
+  /// Begins to end; see server::stop().
+  void drain(duration grace);
+
+  const limits& bounds() const noexcept { return server_->bounds(); }
+  server_state& server() noexcept { return *server_; }
+  const any_io_executor& executor() const noexcept { return executor_; }
+  phase_clock& clock() noexcept { return *clock_; }
+  date_line& date() noexcept { return date_; }
+  bool is_draining() const noexcept { return draining_; }
+  worker_counters& counters() noexcept { return *counters_; }
+
+  /// A connection is in the list as long as its coroutine runs.
+  void add(connection& one);
+  void remove(connection& one) noexcept;
+  /// Called when a connection has become idle: it can make room for another one.
+  void note_idle() noexcept;
+
+ private:
+  static task<> accept_loop(std::shared_ptr<worker> self, ip::tcp::acceptor& from);
+  static void on_due(timed_entry& entry, phase was);
+  task<bool> wait_for_room();
+  void make_room();
+  void end_if_empty();
+  void cut_all() noexcept;
+
+  std::shared_ptr<server_state> server_;
+  any_io_executor executor_;
+  std::shared_ptr<worker_counters> counters_;
+  std::unique_ptr<phase_clock> clock_;
+  steady_timer grace_timer_;
+  date_line date_;
+  std::vector<std::unique_ptr<ip::tcp::acceptor>> acceptors_;
+  std::size_t accepting_ = 0;  // loops that run
+  std::size_t connections_ = 0;
+  beck::detail::intrusive_list<connection, &connection::hook> all_;
+  auto_reset_event room_;
+  beck::detail::result_handler<error_code> ended_;
+  bool waits_for_room_ = false;
+  bool draining_ = false;
+};
+
+}  // namespace beck::http::detail

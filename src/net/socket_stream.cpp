@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSL-1.0
+// Each function is one operation of the socket. The coroutines hold nothing but that operation, so
+// a stream that waits costs one small frame.
+#include <beck/net/socket_stream.hpp>
+
+namespace beck {
+
+void socket_stream::set_up() noexcept {
+  error_code closed;  // every later call reports that
+  socket_.non_blocking(true, closed);
+}
+
+task<io_result<buffer_lease>> socket_stream::receive() {
+  co_return co_await async_receive(socket_);
+}
+
+task<io_result<std::size_t>> socket_stream::read_some(mutable_buffer to) {
+  co_return co_await socket_.async_read_some(to);
+}
+
+task<io_result<std::size_t>> socket_stream::write_some(const_buffer_span parts) {
+  co_return co_await socket_.async_write_some(parts);
+}
+
+std::size_t socket_stream::write_now(const_buffer_span parts, error_code& ec) noexcept {
+  return socket_.write_some(parts, ec);
+}
+
+task<io_result<>> socket_stream::finish() {
+  error_code ec;
+  detail::socket_calls::shutdown(*socket_.slot(), socket_base::shutdown_send, ec);
+  co_return io_result<>(ec);
+}
+
+}  // namespace beck

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSL-1.0
+// A server and peers of it on one context, for cases about the server: text in, replies out.
+#pragma once
+
+#include <beck/coro/co_spawn.hpp>
+#include <beck/http/body_decoder.hpp>
+#include <beck/http/parser.hpp>
+#include <beck/http/server.hpp>
+#include <beck/io/read_write.hpp>
+
+#include <doctest/doctest.h>
+
+#include <deque>
+#include <exception>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "support/context_options.hpp"
+
+namespace beck::http::test {
+
+/// A reply as a client sees it.
+struct reply {
+  unsigned status = 0;
+  std::string fields;  ///< the text of the head
+  std::string body;
+  bool whole = false;
+};
+
+/// Takes the replies in `text` apart. `heads`: their requests had the method HEAD.
+inline std::vector<reply> replies_in(std::string_view text, bool heads = false) {
+  std::vector<reply> all;
+  while (!text.empty()) {
+    response_parser parser;
+    response_head head;
+    const method asked = heads ? method::head : method::get;
+    if (parser.parse(text, asked, head) != parse_status::done) {
+      all.push_back({0, std::string(text), {}, false});
+      break;
+    }
+    reply one{number_of(head.status()), std::string(text.substr(0, head.bytes())), {}, false};
+    body_limits bounds;
+    bounds.body_bytes = UINT64_MAX / 4;
+    body_decoder decoder(head, bounds);
+    text.remove_prefix(head.bytes());
+    if (one.status >= 200) {
+      for (;;) {
+        const body_part part = decoder.decode(text);
+        one.body += part.data;
+        text.remove_prefix(part.consumed);
+        if (part.status != parse_status::more || part.consumed == 0) break;
+      }
+      one.whole = decoder.is_done() || decoder.end_of_input() == parse_status::done;
+    }
+    all.push_back(one);
+  }
+  return all;
+}
+
+/// What a peer does and has got.
+struct peer {
+  explicit peer(io_context& context) : socket(context) {}
+
+  ip::tcp::socket socket;
+  std::string received;
+  error_code end;  ///< of the connection: eof, connection_reset
+  bool done = false;
+
+  std::vector<reply> replies(bool heads = false) const { return replies_in(received, heads); }
+};
+
+/// A server on a context of the case's backend.
+class served {
+ public:
+  template <class Handler>
+  explicit served(Handler handler, const limits& bounds = limits(),
+                  const io_context::options& where = context_options())
+      : ctx(where), server(std::move(handler), bounds) {
+    server.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0));
+    server.serve().start(ctx, [this](std::exception_ptr error) {
+      ended = true;
+      failed = std::move(error);
+    });
+    while (server.endpoint().port() == 0) ctx.poll();
+  }
+
+  /// Runs handlers until `done()` is true. Fails the case if the context runs out of work.
+  template <class Done>
+  void run_until(Done done) {
+    while (!done()) {
+      ctx.restart();
+      REQUIRE(ctx.run_one() != 0);
+    }
+  }
+
+  /// Starts a peer that connects, sends `text` (in pieces of `piece` bytes, if that is not 0) and
+  /// receives until the end of the connection.
+  peer& start(std::string text, std::size_t piece = 0) {
+    peer& made = peers.emplace_back(ctx);
+    co_spawn(ctx, converse(made, std::move(text), piece), detached);
+    return made;
+  }
+  /// Sends `text` and returns everything that was received until the server closed the connection.
+  std::string talk(std::string text, std::size_t piece = 0) {
+    peer& made = start(std::move(text), piece);
+    run_until([&] { return made.done; });
+    return made.received;
+  }
+  std::vector<reply> ask(std::string text, std::size_t piece = 0) {
+    return replies_in(talk(std::move(text), piece));
+  }
+  /// Waits until a peer has received `replies` whole replies.
+  void wait_for(const peer& of, std::size_t replies) {
+    run_until([&] {
+      const auto all = of.replies();
+      return of.done || (all.size() >= replies && all[replies - 1].whole);
+    });
+  }
+  /// Stops the server and waits until it has ended.
+  void stop(duration grace = server::default_grace) {
+    server.stop(grace);
+    run_until([&] { return ended; });
+  }
+
+  io_context ctx;
+  http::server server;
+  std::deque<peer> peers;
+  bool ended = false;
+  std::exception_ptr failed;
+
+ private:
+  task<> converse(peer& one, std::string text, std::size_t piece) {
+    auto connected = co_await one.socket.async_connect(server.endpoint());
+    one.end = connected.error();
+    std::string_view left = text;
+    while (!one.end && !left.empty()) {
+      const std::size_t bytes = piece != 0 ? std::min(piece, left.size()) : left.size();
+      const const_buffer next(left.data(), bytes);
+      auto sent = co_await async_write(one.socket, next);
+      if (sent.error()) break;  // the server may have replied all the same
+      left.remove_prefix(bytes);
+    }
+    char part[4096];
+    while (!one.end) {
+      const mutable_buffer to(part, sizeof part);
+      auto got = co_await one.socket.async_read_some(to);
+      one.end = got.error();
+      one.received.append(part, got.value_);
+    }
+    one.done = true;
+    one.socket.close();
+  }
+};
+
+inline std::string get(std::string_view path, std::string_view more = {}) {
+  return "GET " + std::string(path) + " HTTP/1.1\r\nHost: a\r\n" + std::string(more) + "\r\n";
+}
+inline std::string last_get(std::string_view path) { return get(path, "Connection: close\r\n"); }
+
+}  // namespace beck::http::test

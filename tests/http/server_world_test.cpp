@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSL-1.0
+// The server in simulated worlds: its time limits, without waiting for them, and thousands of
+// exchanges with peers that split, stop and reset wherever the seed says.
+#include <beck/http/server.hpp>
+
+#include <beck/io/generic_stream.hpp>
+#include <beck/io/steady_timer.hpp>
+#include <beck/testing/sim.hpp>
+
+#include <chrono>
+#include <string>
+
+#include "http/served.hpp"
+#include "support/report.hpp"
+
+using namespace beck::http::test;
+using beck::error_code;
+using beck::task;
+using namespace std::chrono_literals;
+namespace http = beck::http;
+namespace ip = beck::ip;
+namespace sim = beck::testing::sim;
+
+namespace {
+
+void say_path(http::request& q, http::response& r) { r.send(q.path()); }
+
+task<> count_body(http::request& q, http::response& r) {
+  std::size_t total = 0;
+  char part[1000];
+  for (;;) {
+    auto [ec, n] = co_await q.body().async_read_some(beck::buffer(part));
+    if (ec == beck::error::eof) break;
+    if (ec) co_return;
+    total += n;
+  }
+  const std::string text = std::to_string(total);
+  r.send(text);
+}
+
+/// A server on one machine of a world and peers on another.
+struct site {
+  template <class Handler>
+  explicit site(Handler handler, const http::limits& bounds = http::limits(),
+                std::uint64_t seed = 1)
+      : world(seed, sim::settings().calm()),
+        web(world.host("web")),
+        far(world.host("far")),
+        server(std::move(handler), bounds) {
+    server.listen(80);
+    co_spawn(web, server.serve(), beck::detached);
+    world.run_until_idle();
+  }
+
+  /// Connects, then sends each text and waits after it.
+  template <class... Steps>
+  peer& start(Steps... steps) {
+    peer& made = peers.emplace_back(far);
+    made.socket.async_connect(server_at(), [](error_code) {});
+    world.run_for(1ms);
+    (step(made, steps), ...);
+    return made;
+  }
+  static ip::tcp::endpoint server_at() { return {ip::make_address("10.0.0.1"), 80}; }
+  void step(peer& to, const std::string& text) {
+    beck::async_write(to.socket, beck::buffer(text), [](error_code, std::size_t) {});
+    world.run_for(1ms);
+  }
+  void step(peer&, std::chrono::nanoseconds time) { world.run_for(time); }
+  void both(peer& to, const std::string& text, std::chrono::nanoseconds time) {
+    step(to, text);
+    step(to, time);
+  }
+  /// Receives until the end of the connection or of `time`.
+  void listen_to(peer& to, std::chrono::nanoseconds time) {
+    bool over = false;
+    co_spawn(far, receive(to), [&](std::exception_ptr) { over = true; });
+    world.run_for(time);
+    if (!over) to.socket.cancel();
+    world.run_for(1ms);
+  }
+  static task<> receive(peer& to) {
+    char part[4096];
+    for (;;) {
+      const beck::mutable_buffer room(part, sizeof part);
+      auto got = co_await to.socket.async_read_some(room);
+      to.received.append(part, got.value_);
+      to.end = got.error();
+      if (to.end) break;
+    }
+    to.done = to.end != beck::error::operation_aborted;
+  }
+
+  sim::world world;
+  beck::io_context web, far;
+  http::server server;
+  std::deque<peer> peers;
+};
+
+}  // namespace
+
+TEST_CASE("http limits: a connection that stays idle is closed without a reply") {
+  site s(say_path, http::limits().idle(20s));
+  peer& silent = s.start(15s);
+  CHECK(s.server.stats().connections == 1);
+  s.listen_to(silent, 10s);
+  CHECK(silent.done);
+  CHECK(silent.received.empty());
+  peer& kept = s.start(get("/a"), 15s, get("/b"), 15s, get("/c"));
+  s.listen_to(kept, 15s);
+  CHECK(kept.replies().size() == 3);
+  CHECK(!kept.done);
+  s.listen_to(kept, 10s);
+  CHECK(kept.done);
+  CHECK(s.server.stats().connections == 0);
+}
+
+TEST_CASE("http limits: a head that comes too slowly is answered with 408") {
+  site s(say_path, http::limits().head(10s).idle(60s));
+  peer& drips = s.start(std::string("GET / HTTP/1.1\r\n"), 4s, std::string("Host: a\r\n"), 4s,
+                        std::string("A: b\r\n"), 4s);
+  s.listen_to(drips, 10s);
+  CHECK(drips.done);
+  REQUIRE(drips.replies().size() == 1);
+  CHECK(drips.replies()[0].status == 408);
+  CHECK(s.server.stats().count(http::refusal::head_late) == 1);
+  peer& in_time = s.start(std::string("GET / HTTP/1.1\r\n"), 9s, std::string("Host: a\r\n\r\n"));
+  s.listen_to(in_time, 1s);
+  CHECK(in_time.replies().at(0).status == 200);
+}
+
+TEST_CASE("http limits: a body that comes too slowly is answered with 408") {
+  const std::string head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10000\r\n\r\n";
+  site s(count_body);
+  peer& stops = s.start(head + std::string(5000, 'x'), 40s);
+  s.listen_to(stops, 1s);
+  REQUIRE(stops.replies().size() == 1);
+  CHECK(stops.replies()[0].status == 408);
+  peer& drips = s.start(head);
+  for (int i = 0; i < 4; ++i) s.both(drips, std::string(200, 'x'), 2s);
+  s.listen_to(drips, 1s);
+  REQUIRE(drips.replies().size() == 1);
+  CHECK(drips.replies()[0].status == 408);
+  CHECK(s.server.stats().count(http::refusal::body_late) == 2);
+  peer& fast_enough = s.start(head);
+  for (int i = 0; i < 20; ++i) s.both(fast_enough, std::string(500, 'x'), 1s);
+  s.listen_to(fast_enough, 1s);
+  CHECK(fast_enough.replies().at(0).body == "10000");
+}
+
+TEST_CASE("http limits: a peer that takes nothing of a reply is cut, a slow one is served") {
+  const std::string large(1'000'000, 'l');
+  site s([&](http::request&, http::response& r) { r.send(large); }, http::limits().reply(30s));
+  peer& never = s.start(get("/"), 40s);
+  CHECK(s.server.stats().connections == 0);
+  s.listen_to(never, 1s);
+  CHECK(never.done);
+  CHECK(never.received.size() < large.size());
+  peer& slow = s.start(last_get("/"));
+  for (int i = 0; i < 100 && slow.socket.is_open(); ++i) {
+    std::string part(65'536, ' ');
+    std::size_t bytes = 0;
+    slow.socket.async_read_some(beck::buffer(part), [&](error_code ec, std::size_t n) {
+      slow.end = ec;
+      bytes = n;
+    });
+    s.world.run_for(20s);
+    slow.received.append(part, 0, bytes);
+    if (slow.end) break;
+  }
+  REQUIRE(slow.replies().size() == 1);
+  CHECK(slow.replies()[0].body.size() == large.size());
+}
+
+TEST_CASE(
+    "http limits: after a refusal the server reads on for a while, so that no reply is lost") {
+  site s(say_path, http::limits().linger(2s, 1'000'000));
+  peer& goes_on = s.start(std::string("BAD\r\n\r\n"), std::string(100'000, 'x'));
+  CHECK(s.server.stats().connections == 1);
+  s.listen_to(goes_on, 3s);
+  REQUIRE(goes_on.replies().size() == 1);
+  CHECK(goes_on.replies()[0].status == 400);
+  CHECK(goes_on.end == beck::error::eof);
+  CHECK(s.server.stats().connections == 0);
+}
+
+TEST_CASE("http limits: at the limit of connections the one that is idle longest makes room") {
+  site s(say_path, http::limits().connections(2));
+  peer& first = s.start(get("/1"), 1s);
+  peer& second = s.start(get("/2"), 1s);
+  peer& third = s.start(get("/3"), 1s);
+  s.listen_to(third, 1s);
+  CHECK(third.replies().size() == 1);
+  s.listen_to(first, 1s);
+  CHECK(first.done);
+  s.listen_to(second, 1s);
+  CHECK(!second.done);
+  CHECK(s.server.stats().connections == 2);
+}
+
+TEST_CASE("http limits: a request that crosses the stop is still answered") {
+  site s(say_path);
+  peer& one = s.start(get("/a"));
+  s.server.stop();
+  s.world.run_for(500ms);
+  s.step(one, get("/b"));
+  s.listen_to(one, 2s);
+  REQUIRE(one.replies().size() == 2);
+  CHECK(one.replies()[1].body == "/b");
+  CHECK(one.end == beck::error::eof);
+}
+
+namespace {
+
+/// Replies as the first letter of the path says: plainly, after a wait, with the number of bytes of
+/// the body, as a stream, or with much.
+task<> reply_by_letter(http::request& q, http::response& r) {
+  const std::string path(q.path());
+  switch (path[1]) {
+    case 'w': {
+      beck::steady_timer timer(q.get_executor(), 3ms);
+      beck::ignore(co_await timer.async_wait());
+      r.send(path);
+      break;
+    }
+    case 'b':
+      co_await count_body(q, r);
+      break;
+    case 's':
+      for (int i = 0; i < 5; ++i) {
+        auto [ec, n] = co_await beck::async_write(r, beck::buffer(path));
+        if (ec) co_return;
+      }
+      break;
+    case 'l':
+      r.send(std::string(7'000, 'l'));
+      break;
+    default:
+      r.send(path);
+  }
+}
+
+/// A peer with a pipeline of requests, and the bodies that it expects.
+struct pipeline {
+  pipeline(beck::io_context& context, std::uint64_t seed, unsigned number)
+      : one(context), leaves(seed % 5 == 0 && number == 0) {
+    for (unsigned i = 0; i < 1 + seed % 7; ++i) {
+      const char letter = "pwbsl"[(seed * 31 + number * 17 + i * 7) % 5];
+      const std::string path = {'/', letter, static_cast<char>('0' + i)};
+      if (letter == 'b') {
+        text += "POST " + path + " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" +
+                "5\r\nhello\r\n3e8\r\n" + std::string(1000, 'x') + "\r\n0\r\n\r\n";
+      } else {
+        text += get(path);
+      }
+      expected.push_back(letter == 'b'   ? "1005"
+                         : letter == 's' ? path + path + path + path + path
+                         : letter == 'l' ? std::string(7'000, 'l')
+                                         : path);
+    }
+    breaks_off = seed % 3 == 0;
+    if (breaks_off) text.resize(text.size() * (seed % 11) / 11);
+  }
+
+  task<> run() {
+    auto connected = co_await one.socket.async_connect(site::server_at());
+    if (connected.error()) co_return;
+    beck::spawn(site::receive(one));
+    auto sent = co_await beck::async_write(one.socket, beck::buffer(text));
+    error_code ec;
+    if (leaves) one.socket.close();
+    if (!sent.error()) one.socket.shutdown(ip::tcp::socket::shutdown_send, ec);
+  }
+  /// Returns the number of replies that arrived whole.
+  std::size_t check() const {
+    const auto all = one.replies();
+    std::size_t whole = 0;
+    REQUIRE(all.size() <= expected.size() + 1);
+    if (!breaks_off && !leaves) REQUIRE(all.size() == expected.size());
+    for (; whole < all.size() && all[whole].whole && all[whole].status == 200; ++whole) {
+      REQUIRE(all[whole].body == expected[whole]);
+    }
+    return whole;
+  }
+
+  peer one;
+  std::string text;
+  std::vector<std::string> expected;
+  bool leaves;
+  bool breaks_off;
+};
+
+/// Returns the number of replies that arrived whole in one world.
+std::size_t replies_in_world(std::uint64_t seed) {
+  sim::world world(seed, sim::settings().buffer_sizes(1 + seed * 37 % 5000, 1 + seed * 91 % 5000));
+  beck::io_context web(world.host("web")), far(world.host("far"));
+  http::server server(reply_by_letter);
+  server.listen(80);
+  bool ended = false;
+  co_spawn(web, server.serve(), [&](std::exception_ptr) { ended = true; });
+  std::deque<pipeline> peers;
+  for (unsigned number = 0; number < 4; ++number) {
+    pipeline& made = peers.emplace_back(far, seed, number);
+    co_spawn(far, made.run(), beck::detached);
+  }
+  world.run_for(200s);
+  std::size_t whole = 0;
+  for (const pipeline& one : peers) whole += one.check();
+  CHECK(server.stats().connections == 0);
+  server.stop();
+  world.run_for(30s);
+  CHECK(ended);
+  return whole;
+}
+
+}  // namespace
+
+TEST_CASE("http worlds: every request is answered once and in order, or its connection is cut") {
+  constexpr std::uint64_t worlds = 300;
+  std::size_t whole = 0;
+  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+    CAPTURE(seed);
+    whole += replies_in_world(seed);
+  }
+  CHECK(whole > worlds * 8);
+  beck::test::report_value("http.worlds", worlds);
+}
