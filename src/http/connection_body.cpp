@@ -133,12 +133,13 @@ void connection::send_continue() {
 task<io_result<std::size_t>> connection::read_body(std::shared_ptr<connection> self,
                                                    mutable_buffer to) {
   connection& c = *self;
+  worker& w = *c.worker_;
   exchange_state& x = *c.active_;
   std::size_t bytes = 0;
   error_code ec;
   c.send_continue();
   while (!c.read_ready(to, bytes, ec)) {
-    c.worker_->clock().enter(c.receiving_, phase::body);
+    w.clock().enter(c.receiving_, phase::body);
     x.wait_began = loop_time();
     error_code failed;
     const std::uint64_t left = x.decoder.known_bytes();
@@ -153,7 +154,7 @@ task<io_result<std::size_t>> connection::read_body(std::shared_ptr<connection> s
       failed = received.error();
       if (!failed) c.input_.add(std::move(received).value());
     }
-    c.worker_->clock().enter(c.receiving_, phase::none);
+    w.clock().enter(c.receiving_, phase::none);
     if (!failed) {
       x.waited_ns += loop_time() - x.wait_began;
       x.wait_began = loop_time();
