@@ -150,6 +150,7 @@ task<io_result<std::size_t>> connection::read_body(std::shared_ptr<connection> s
       bytes = received.value_;
       static_cast<void>(x.decoder.decode({static_cast<const char*>(to.data()), bytes}));
     } else {
+      c.input_.keep();  // no lent buffer is held by one that waits for another
       auto received = co_await c.stream_.receive();
       failed = received.error();
       if (!failed) c.input_.add(std::move(received).value());

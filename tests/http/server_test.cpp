@@ -464,6 +464,51 @@ CONFORMANCE("http: a context is destroyed in the middle of everything") {
   CHECK(alive.frames == 0);
 }
 
+CONFORMANCE("http: no connection keeps a lent buffer while it waits, so one is enough for all") {
+  const std::string chunked = "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  served reads(count_body, http::limits(), context_options().lease_buffers(1, 4096));
+  served drops(say_path, http::limits(), context_options().lease_buffers(1, 4096));
+  for (served* s : {&reads, &drops}) {
+    const auto waits = [&](const std::string& text) {
+      peer& one = s->start(text);
+      for (int i = 0; i < 50; ++i) s->ctx.poll();
+      return &one;
+    };
+    const peer* const in_chunk_line = waits(chunked + "5;a");
+    const peer* const refused = waits("BAD\r\n\r\nmore");
+    const peer* const in_head = waits("GET / HT");
+    const auto all = s->ask(get("/a") + last_get("/b"));
+    CHECK(all.size() == 2);
+    s->wait_for(*refused, 1);
+    CHECK(refused->replies()[0].status == 400);
+    CHECK(!in_chunk_line->done);
+    CHECK(!in_head->done);
+  }
+}
+
+CONFORMANCE("http: a server with two endpoints at its limit of connections can be stopped") {
+  served s(say_path, http::limits().connections(1));
+  http::server two(say_path, http::limits().connections(1));
+  two.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0));
+  two.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0));
+  bool ended = false;
+  two.serve().start(s.ctx, [&](std::exception_ptr) { ended = true; });
+  while (two.endpoint(1).port() == 0) s.ctx.poll();
+  ip::tcp::socket one(s.ctx);
+  one.async_connect(two.endpoint(0), [](error_code) {});
+  const std::string half = get("/").substr(0, 9);
+  beck::async_write(one, beck::buffer(half), [](error_code, std::size_t) {});
+  s.run_until([&] { return two.stats().connections == 1; });
+  ip::tcp::socket other(s.ctx);
+  other.async_connect(two.endpoint(1), [](error_code) {});
+  beck::async_write(other, beck::buffer(half), [](error_code, std::size_t) {});
+  s.run_until([&] { return two.stats().connections == 2; });  // it was being accepted already
+  for (int i = 0; i < 50; ++i) s.ctx.poll();
+  two.stop(beck::duration(1'000'000));
+  s.run_until([&] { return ended; });
+  CHECK(two.stats().connections == 0);
+}
+
 CONFORMANCE("http: a server that cannot listen says so") {
   served first(say_path);
   http::server second(say_path);
