@@ -41,7 +41,6 @@ class pass_on {
 bool connection::decode() {
   exchange_state& x = *active_;
   while (x.data_bytes == 0 && !x.decoder.is_done() && x.body_refusal == refusal::none) {
-    if (x.data_end != 0) input_.consume(std::exchange(x.data_end, 0));
     const std::string_view text = input_.view();
     const body_part part = x.decoder.decode(text);
     if (part.status == parse_status::refused) {

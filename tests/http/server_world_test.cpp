@@ -119,6 +119,7 @@ TEST_CASE("http limits: a head that comes too slowly is answered with 408") {
   site s(say_path, http::limits().head(10s).idle(60s));
   peer& drips = s.start(std::string("GET / HTTP/1.1\r\n"), 4s, std::string("Host: a\r\n"), 4s,
                         std::string("A: b\r\n"), 4s);
+  CHECK(s.server.stats().count(http::refusal::head_late) == 1);  // no line has prolonged it
   s.listen_to(drips, 10s);
   CHECK(drips.done);
   REQUIRE(drips.replies().size() == 1);
