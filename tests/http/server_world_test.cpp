@@ -185,6 +185,27 @@ TEST_CASE(
   CHECK(s.server.stats().connections == 0);
 }
 
+TEST_CASE("http limits: a reply that ends its connection is not lost to a client that sends on") {
+  site s([](http::request&, http::response& r) { r.close().send("bye"); });
+  peer& goes_on = s.start(get("/"), std::string(100'000, 'x'));
+  s.listen_to(goes_on, 3s);
+  REQUIRE(goes_on.replies().size() == 1);
+  CHECK(goes_on.replies()[0].body == "bye");
+  CHECK(goes_on.end == beck::error::eof);
+}
+
+TEST_CASE("http: the field Date follows the clock") {
+  site s(say_path);
+  peer& one = s.start(get("/a"), 1s, get("/b"), 100ms);
+  s.listen_to(one, 1s);
+  const auto all = one.replies();
+  REQUIRE(all.size() == 2);
+  const auto date = [&](std::size_t i) {
+    return all[i].fields.substr(all[i].fields.find("Date"), 37);
+  };
+  CHECK(date(0) != date(1));
+}
+
 TEST_CASE("http limits: at the limit of connections the one that is idle longest makes room") {
   site s(say_path, http::limits().connections(2));
   peer& first = s.start(get("/1"), 1s);
