@@ -188,10 +188,21 @@ TEST_CASE(
 TEST_CASE("http limits: a reply that ends its connection is not lost to a client that sends on") {
   site s([](http::request&, http::response& r) { r.close().send("bye"); });
   peer& goes_on = s.start(get("/"), std::string(100'000, 'x'));
+  CHECK(s.server.stats().connections == 1);
   s.listen_to(goes_on, 3s);
   REQUIRE(goes_on.replies().size() == 1);
   CHECK(goes_on.replies()[0].body == "bye");
   CHECK(goes_on.end == beck::error::eof);
+}
+
+TEST_CASE("http limits: a body that the client withholds is not waited for") {
+  site s(say_path);
+  peer& asks =
+      s.start(std::string("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n"
+                          "Expect: 100-continue\r\n\r\n"));
+  s.listen_to(asks, 1s);
+  CHECK(asks.done);
+  CHECK(asks.replies().at(0).body == "/x");
 }
 
 TEST_CASE("http: the field Date follows the clock") {
@@ -252,6 +263,7 @@ task<> reply_by_letter(http::request& q, http::response& r) {
       for (int i = 0; i < 5; ++i) {
         auto [ec, n] = co_await beck::async_write(r, beck::buffer(path));
         if (ec) co_return;
+        if (i % 2 == 0) beck::ignore(co_await r.async_flush());
       }
       break;
     case 'l':
