@@ -23,21 +23,6 @@ namespace sim = beck::testing::sim;
 
 namespace {
 
-void say_path(http::request& q, http::response& r) { r.send(q.path()); }
-
-task<> count_body(http::request& q, http::response& r) {
-  std::size_t total = 0;
-  char part[1000];
-  for (;;) {
-    auto [ec, n] = co_await q.body().async_read_some(beck::buffer(part));
-    if (ec == beck::error::eof) break;
-    if (ec) co_return;
-    total += n;
-  }
-  const std::string text = std::to_string(total);
-  r.send(text);
-}
-
 /// A server on one machine of a world and peers on another.
 struct site {
   template <class Handler>
