@@ -275,6 +275,7 @@ task<> connection::close_gently() {
   if (sent && !lost_ && !nothing_follows_ && !(peer_ended_ && input_.empty())) {
     ignore(co_await stream_.finish());
     const bool more_may_come = !peer_ended_;
+    input_.release();
     std::size_t left = worker_->bounds().linger_bytes();
     worker_->clock().enter(receiving_, phase::linger);
     while (more_may_come && left != 0) {

@@ -42,8 +42,11 @@ class input {
   void add(buffer_lease&& received);
   /// Moves the bytes out of the lent buffer. Throws std::bad_alloc.
   void keep();
-  /// Frees the memory. Requires that there are no bytes.
-  void release() noexcept { own_.release(); }
+  /// Drops all bytes and frees the memory.
+  void release() noexcept {
+    lease_.reset();
+    own_.release();
+  }
 
  private:
   void append(std::string_view text);

@@ -41,7 +41,6 @@ class pass_on {
 bool connection::decode() {
   exchange_state& x = *active_;
   while (x.data_bytes == 0 && !x.decoder.is_done() && x.body_refusal == refusal::none) {
-    if (x.data_end != 0) input_.consume(std::exchange(x.data_end, 0));
     const std::string_view text = input_.view();
     const body_part part = x.decoder.decode(text);
     if (part.status == parse_status::refused) {
@@ -133,12 +132,13 @@ void connection::send_continue() {
 task<io_result<std::size_t>> connection::read_body(std::shared_ptr<connection> self,
                                                    mutable_buffer to) {
   connection& c = *self;
+  worker& w = *c.worker_;
   exchange_state& x = *c.active_;
   std::size_t bytes = 0;
   error_code ec;
   c.send_continue();
   while (!c.read_ready(to, bytes, ec)) {
-    c.worker_->clock().enter(c.receiving_, phase::body);
+    w.clock().enter(c.receiving_, phase::body);
     x.wait_began = loop_time();
     error_code failed;
     const std::uint64_t left = x.decoder.known_bytes();
@@ -149,11 +149,12 @@ task<io_result<std::size_t>> connection::read_body(std::shared_ptr<connection> s
       bytes = received.value_;
       static_cast<void>(x.decoder.decode({static_cast<const char*>(to.data()), bytes}));
     } else {
+      c.input_.keep();  // no lent buffer is held by one that waits for another
       auto received = co_await c.stream_.receive();
       failed = received.error();
       if (!failed) c.input_.add(std::move(received).value());
     }
-    c.worker_->clock().enter(c.receiving_, phase::none);
+    w.clock().enter(c.receiving_, phase::none);
     if (!failed) {
       x.waited_ns += loop_time() - x.wait_began;
       x.wait_began = loop_time();

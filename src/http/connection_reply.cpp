@@ -38,6 +38,7 @@ bool connection::body_allowed() const noexcept {
 void connection::write_head(bool has_body_length, std::uint64_t length) {
   exchange_state& x = *active_;
   reply_state& reply = x.reply;
+  reply.begun = true;  // without memory in the middle of the head there is no other reply
   if (worker_->is_draining()) reply.close = true;
   const bool keep = x.head.keeps_alive();
   reply.chunked = !has_body_length && !is_bodiless(reply.status) && x.head.minor_version() != 0;
@@ -75,7 +76,6 @@ void connection::write_head(bool has_body_length, std::uint64_t length) {
     outbox_.append(reply.fields.text());
     outbox_.append("\r\n");
   }
-  reply.begun = true;
 }
 
 void connection::send(std::string_view body) {

@@ -49,10 +49,8 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, ip::tcp::acceptor& from
     if (!room) break;
     auto one = std::make_shared<connection>(self);
     auto accepted = co_await from.async_accept(one->stream().socket());
-    if (accepted.error()) {
-      if (w.draining_ || accepted.error() == error::operation_aborted) break;
-      continue;
-    }
+    if (w.draining_) break;
+    accepted.value();  // an error that is not of one connection: the context's on_unhandled() tells
     one->stream().set_up();
     w.make_room();
     w.add(*one);
@@ -112,8 +110,10 @@ void worker::drain(duration grace) {
   });
   if (draining_) return;
   draining_ = true;
-  for (const auto& one : acceptors_) one->close();
-  room_.set();
+  for (const auto& one : acceptors_) {
+    one->close();
+    room_.set();  // each lets one of the loops continue
+  }
   for (connection& one : all_) one.drain();
   end_if_empty();
 }

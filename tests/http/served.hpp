@@ -161,4 +161,25 @@ inline std::string get(std::string_view path, std::string_view more = {}) {
 }
 inline std::string last_get(std::string_view path) { return get(path, "Connection: close\r\n"); }
 
+/// Replies with the path of the request.
+inline void say_path(request& q, response& r) { r.send(q.path()); }
+
+/// Replies with the number of bytes of the body.
+inline task<> count_body(request& q, response& r) {
+  std::size_t total = 0;
+  char part[100];
+  for (;;) {
+    auto [ec, n] = co_await q.body().async_read_some(beck::buffer(part));
+    if (ec == error::eof) break;
+    if (ec) co_return;
+    total += n;
+  }
+  const std::string text = std::to_string(total);
+  r.send(text);
+}
+
+inline bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
 }  // namespace beck::http::test

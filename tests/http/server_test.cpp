@@ -20,30 +20,10 @@ namespace ip = beck::ip;
 
 namespace {
 
-void say_path(http::request& q, http::response& r) { r.send(q.path()); }
-
-/// Replies with the number of bytes of the body, or with the name of the error.
-task<> count_body(http::request& q, http::response& r) {
-  std::size_t total = 0;
-  char part[100];
-  for (;;) {
-    auto [ec, n] = co_await q.body().async_read_some(beck::buffer(part));
-    if (ec == error::eof) break;
-    if (ec) co_return;
-    total += n;
-  }
-  const std::string text = std::to_string(total);
-  r.send(text);
-}
-
 std::string post(std::string_view path, std::string_view body, std::string_view more = {}) {
   return "POST " + std::string(path) +
          " HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
          std::string(more) + "\r\n" + std::string(body);
-}
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
@@ -207,20 +187,21 @@ CONFORMANCE("http: a reply is streamed in chunks, by its length, or to the end o
   CHECK(!has(old[0].fields, "chunked"));
 }
 
-CONFORMANCE("http: a stream larger than every buffer reaches a peer that reads late") {
-  constexpr std::size_t pieces = 3000;
-  const std::string piece(1000, 'p');
+CONFORMANCE("http: a stream larger than every buffer reaches a peer whole, and in order") {
+  std::string sent;
   served s([&](http::request&, http::response& r) -> task<> {
-    for (std::size_t i = 0; i < pieces; ++i) {
-      const beck::const_buffer data(piece.data(), piece.size());
-      auto [ec, n] = co_await beck::async_write(r, data);
+    for (int i = 0; i < 3000; ++i) {
+      const std::string piece = std::to_string(i) + std::string(1000, ' ');
+      sent += piece;
+      auto [ec, n] = co_await beck::async_write(r, beck::buffer(piece));
       if (ec) co_return;
+      if (i % 100 == 0) beck::ignore(co_await r.async_flush());
     }
   });
   const auto all = s.ask(last_get("/"));
   REQUIRE(all.size() == 1);
   CHECK(all[0].whole);
-  CHECK(all[0].body.size() == pieces * piece.size());
+  CHECK((all[0].body == sent));
 }
 
 CONFORMANCE("http: large bodies are sent whole, and in their order among small ones") {
@@ -305,13 +286,14 @@ CONFORMANCE("http: what a handler may not set throws, and nothing of it is sent"
     attempt([&] { r.status(199); });
     attempt([&] { r.add("Long", std::string(20'000, 'x')); });
     r.set("One", "1").set("oNE", "2").add("Two", "a").add("Two", "b").set("Three", "3");
-    r.send("ok");
+    attempt([&] { r.content_length(3).send("ok"); });
+    r.content_length(2).send("ok");
     attempt([&] { r.send("again"); });
     attempt([&] { r.set("A", "b"); });
   });
   const auto all = s.ask(last_get("/"));
   REQUIRE(all.size() == 1);
-  CHECK(refused == 8);
+  CHECK(refused == 9);
   CHECK(has(all[0].fields, "oNE: 2\r\nTwo: a\r\nTwo: b\r\nThree: 3\r\n"));
   CHECK(!has(all[0].fields, "One: 1"));
   CHECK(!has(all[0].fields, "C: d"));
@@ -357,123 +339,4 @@ CONFORMANCE("http: a body over the limit is refused before the handler, or while
   REQUIRE(malformed.size() == 1);
   CHECK(malformed[0].status == 400);
   CHECK(s.server.stats().count(http::refusal::body_too_long) == 2);
-}
-
-CONFORMANCE("http: a reset stops a handler that waits, an end of the input does not") {
-  int started = 0, stopped = 0, finished = 0;
-  served s([&](http::request& q, http::response& r) -> task<> {
-    ++started;
-    const bool is_short = q.path() == "/short";
-    beck::steady_timer timer(q.get_executor(),
-                             beck::duration(is_short ? 5'000'000 : 3'600'000'000'000));
-    auto waited = co_await timer.async_wait();
-    ++(waited.error() ? stopped : finished);
-    r.send("ok");
-  });
-  peer& ends = s.start(get("/short", "Connection: close\r\n"));
-  s.run_until([&] { return started == 1; });
-  error_code ec;
-  ends.socket.shutdown(ip::tcp::socket::shutdown_send, ec);
-  s.run_until([&] { return ends.done; });
-  CHECK(ends.replies().at(0).body == "ok");
-  CHECK(finished == 1);
-  peer& resets = s.start(get("/long"));
-  s.run_until([&] { return started == 2; });
-  resets.socket.set_option(beck::socket_base::linger(true, 0), ec);
-  resets.socket.close();
-  s.run_until([&] { return s.server.stats().connections == 0; });
-  CHECK(stopped == 1);
-}
-
-CONFORMANCE("http: stop() lets exchanges finish, closes idle connections, and ends serve()") {
-  bool release = false;
-  int started = 0;
-  served s([&](http::request& q, http::response& r) -> task<> {
-    ++started;
-    while (q.path() == "/wait" && !release) {
-      beck::steady_timer timer(q.get_executor(), beck::duration(100'000));
-      beck::ignore(co_await timer.async_wait());
-    }
-    r.send("done");
-  });
-  peer& idle = s.start(get("/"));
-  s.wait_for(idle, 1);
-  peer& busy = s.start(get("/wait"));
-  s.run_until([&] { return started == 2; });
-  s.server.stop();
-  s.run_until([&] { return idle.done; });
-  CHECK(!s.ended);
-  release = true;
-  s.run_until([&] { return s.ended; });
-  s.run_until([&] { return busy.done; });
-  const auto all = busy.replies();
-  REQUIRE(all.size() == 1);
-  CHECK(all[0].body == "done");
-  CHECK(has(all[0].fields, "Connection: close\r\n"));
-  CHECK(!s.failed);
-}
-
-CONFORMANCE("http: what is left after the grace is cut") {
-  bool started = false;
-  served s([&](http::request& q, http::response& r) -> task<> {
-    started = true;
-    beck::steady_timer timer(q.get_executor(), beck::duration(3'600'000'000'000));
-    beck::ignore(co_await timer.async_wait());
-    r.send("never");
-  });
-  peer& one = s.start(get("/"));
-  s.run_until([&] { return started; });
-  s.stop(beck::duration(1'000'000));
-  s.run_until([&] { return one.done; });
-  CHECK(one.received.empty());
-}
-
-CONFORMANCE("http: a context is destroyed in the middle of everything") {
-  struct {
-    int frames = 0;
-  } alive;
-  struct guard {
-    int& count;
-    explicit guard(int& c) : count(c) { ++count; }
-    ~guard() { --count; }
-  };
-  {
-    served s([&](http::request& q, http::response& r) -> task<> {
-      const guard here(alive.frames);
-      char part[10];
-      if (q.path() == "/read") beck::ignore(co_await q.body().async_read_some(beck::buffer(part)));
-      const std::string text(100'000, 'x');
-      for (;;) {
-        const beck::const_buffer data(text.data(), text.size());
-        auto [ec, n] = co_await beck::async_write(r, data);
-        if (ec) co_return;
-      }
-    });
-    s.start("POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n");
-    ip::tcp::socket never_reads(s.ctx);
-    bool connected = false;
-    never_reads.async_connect(s.server.endpoint(), [&](error_code) { connected = true; });
-    s.run_until([&] { return connected; });
-    const std::string text = get("/write");
-    beck::async_write(never_reads, beck::buffer(text), [](error_code, std::size_t) {});
-    s.run_until([&] { return alive.frames == 2; });
-    for (int i = 0; i < 50; ++i) s.ctx.poll();
-    s.start(get("/half").substr(0, 10));
-    for (int i = 0; i < 50; ++i) s.ctx.poll();
-  }
-  CHECK(alive.frames == 0);
-}
-
-CONFORMANCE("http: a server that cannot listen says so") {
-  served first(say_path);
-  http::server second(say_path);
-  second.listen(first.server.endpoint());
-  bool ended = false;
-  std::exception_ptr failed;
-  second.serve().start(first.ctx, [&](std::exception_ptr error) {
-    failed = error;
-    ended = true;
-  });
-  first.run_until([&] { return ended; });
-  CHECK_THROWS_AS(std::rethrow_exception(failed), beck::io_error);
 }

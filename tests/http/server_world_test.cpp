@@ -23,21 +23,6 @@ namespace sim = beck::testing::sim;
 
 namespace {
 
-void say_path(http::request& q, http::response& r) { r.send(q.path()); }
-
-task<> count_body(http::request& q, http::response& r) {
-  std::size_t total = 0;
-  char part[1000];
-  for (;;) {
-    auto [ec, n] = co_await q.body().async_read_some(beck::buffer(part));
-    if (ec == beck::error::eof) break;
-    if (ec) co_return;
-    total += n;
-  }
-  const std::string text = std::to_string(total);
-  r.send(text);
-}
-
 /// A server on one machine of a world and peers on another.
 struct site {
   template <class Handler>
@@ -119,6 +104,7 @@ TEST_CASE("http limits: a head that comes too slowly is answered with 408") {
   site s(say_path, http::limits().head(10s).idle(60s));
   peer& drips = s.start(std::string("GET / HTTP/1.1\r\n"), 4s, std::string("Host: a\r\n"), 4s,
                         std::string("A: b\r\n"), 4s);
+  CHECK(s.server.stats().count(http::refusal::head_late) == 1);  // no line has prolonged it
   s.listen_to(drips, 10s);
   CHECK(drips.done);
   REQUIRE(drips.replies().size() == 1);
@@ -184,6 +170,38 @@ TEST_CASE(
   CHECK(s.server.stats().connections == 0);
 }
 
+TEST_CASE("http limits: a reply that ends its connection is not lost to a client that sends on") {
+  site s([](http::request&, http::response& r) { r.close().send("bye"); });
+  peer& goes_on = s.start(get("/"), std::string(100'000, 'x'));
+  CHECK(s.server.stats().connections == 1);
+  s.listen_to(goes_on, 3s);
+  REQUIRE(goes_on.replies().size() == 1);
+  CHECK(goes_on.replies()[0].body == "bye");
+  CHECK(goes_on.end == beck::error::eof);
+}
+
+TEST_CASE("http limits: a body that the client withholds is not waited for") {
+  site s(say_path);
+  peer& asks =
+      s.start(std::string("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n"
+                          "Expect: 100-continue\r\n\r\n"));
+  s.listen_to(asks, 1s);
+  CHECK(asks.done);
+  CHECK(asks.replies().at(0).body == "/x");
+}
+
+TEST_CASE("http: the field Date follows the clock") {
+  site s(say_path);
+  peer& one = s.start(get("/a"), 1s, get("/b"), 100ms);
+  s.listen_to(one, 1s);
+  const auto all = one.replies();
+  REQUIRE(all.size() == 2);
+  const auto date = [&](std::size_t i) {
+    return all[i].fields.substr(all[i].fields.find("Date"), 37);
+  };
+  CHECK(date(0) != date(1));
+}
+
 TEST_CASE("http limits: at the limit of connections the one that is idle longest makes room") {
   site s(say_path, http::limits().connections(2));
   peer& first = s.start(get("/1"), 1s);
@@ -212,6 +230,12 @@ TEST_CASE("http limits: a request that crosses the stop is still answered") {
 
 namespace {
 
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
 /// Replies as the first letter of the path says: plainly, after a wait, with the number of bytes of
 /// the body, as a stream, or with much.
 task<> reply_by_letter(http::request& q, http::response& r) {
@@ -228,8 +252,10 @@ task<> reply_by_letter(http::request& q, http::response& r) {
       break;
     case 's':
       for (int i = 0; i < 5; ++i) {
-        auto [ec, n] = co_await beck::async_write(r, beck::buffer(path));
+        const std::string part = repeated(path, 400);
+        auto [ec, n] = co_await beck::async_write(r, beck::buffer(part));
         if (ec) co_return;
+        if (i % 2 == 0) beck::ignore(co_await r.async_flush());
       }
       break;
     case 'l':
@@ -254,7 +280,7 @@ struct pipeline {
         text += get(path);
       }
       expected.push_back(letter == 'b'   ? "1005"
-                         : letter == 's' ? path + path + path + path + path
+                         : letter == 's' ? repeated(path, 2000)
                          : letter == 'l' ? std::string(7'000, 'l')
                                          : path);
     }

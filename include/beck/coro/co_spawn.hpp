@@ -399,7 +399,7 @@ struct spawn_signature<Work> {
 template <detail::executor_like E, class Work, class Token>
 auto co_spawn(const E& executor, Work&& work, Token&& token,
               std::source_location at = std::source_location::current()) {
-  const any_io_executor target(executor);
+  const any_io_executor& target = executor;  // converted, or as it is
   if constexpr (!detail::spawnable<Work>) {
     detail::refuse_work<std::decay_t<Work>>();
   } else if constexpr (std::is_same_v<std::decay_t<Token>, detached_t>) {

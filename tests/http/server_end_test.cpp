@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSL-1.0
+// The end of connections, of servers and of contexts, in the middle of work; and what many
+// connections share: lent buffers, acceptors, the limit of connections.
+#include <beck/http/server.hpp>
+
+#include <beck/io/generic_stream.hpp>
+#include <beck/io/steady_timer.hpp>
+
+#include <string>
+
+#include "http/served.hpp"
+#include "support/conformance.hpp"
+
+using namespace beck::http::test;
+using beck::error_code;
+using beck::task;
+namespace http = beck::http;
+namespace ip = beck::ip;
+
+CONFORMANCE("http: a reset stops a handler that waits, an end of the input does not") {
+  int started = 0, stopped = 0, finished = 0;
+  served s([&](http::request& q, http::response& r) -> task<> {
+    ++started;
+    const bool is_short = q.path() == "/short";
+    beck::steady_timer timer(q.get_executor(),
+                             beck::duration(is_short ? 5'000'000 : 3'600'000'000'000));
+    auto waited = co_await timer.async_wait();
+    ++(waited.error() ? stopped : finished);
+    r.send("ok");
+  });
+  peer& ends = s.start(get("/short", "Connection: close\r\n"));
+  s.run_until([&] { return started == 1; });
+  error_code ec;
+  ends.socket.shutdown(ip::tcp::socket::shutdown_send, ec);
+  s.run_until([&] { return ends.done; });
+  CHECK(ends.replies().at(0).body == "ok");
+  CHECK(finished == 1);
+  peer& resets = s.start(get("/long"));
+  s.run_until([&] { return started == 2; });
+  resets.socket.set_option(beck::socket_base::linger(true, 0), ec);
+  resets.socket.close();
+  s.run_until([&] { return s.server.stats().connections == 0; });
+  CHECK(stopped == 1);
+}
+
+CONFORMANCE("http: stop() lets exchanges finish, closes idle connections, and ends serve()") {
+  bool release = false;
+  int started = 0;
+  served s([&](http::request& q, http::response& r) -> task<> {
+    ++started;
+    while (q.path() == "/wait" && !release) {
+      beck::steady_timer timer(q.get_executor(), beck::duration(100'000));
+      beck::ignore(co_await timer.async_wait());
+    }
+    r.send("done");
+  });
+  peer& idle = s.start(get("/"));
+  s.wait_for(idle, 1);
+  peer& busy = s.start(get("/wait"));
+  s.run_until([&] { return started == 2; });
+  s.server.stop();
+  s.run_until([&] { return idle.done; });
+  CHECK(!s.ended);
+  release = true;
+  s.run_until([&] { return s.ended; });
+  s.run_until([&] { return busy.done; });
+  const auto all = busy.replies();
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].body == "done");
+  CHECK(has(all[0].fields, "Connection: close\r\n"));
+  CHECK(!s.failed);
+}
+
+CONFORMANCE("http: what is left after the grace is cut") {
+  bool started = false;
+  served s([&](http::request& q, http::response& r) -> task<> {
+    started = true;
+    beck::steady_timer timer(q.get_executor(), beck::duration(3'600'000'000'000));
+    beck::ignore(co_await timer.async_wait());
+    r.send("never");
+  });
+  peer& one = s.start(get("/"));
+  s.run_until([&] { return started; });
+  s.stop(beck::duration(1'000'000));
+  s.run_until([&] { return one.done; });
+  CHECK(one.received.empty());
+}
+
+CONFORMANCE("http: a context is destroyed in the middle of everything") {
+  struct {
+    int frames = 0;
+  } alive;
+  struct guard {
+    int& count;
+    explicit guard(int& c) : count(c) { ++count; }
+    ~guard() { --count; }
+  };
+  {
+    served s([&](http::request& q, http::response& r) -> task<> {
+      const guard here(alive.frames);
+      char part[10];
+      if (q.path() == "/read") beck::ignore(co_await q.body().async_read_some(beck::buffer(part)));
+      const std::string text(100'000, 'x');
+      for (;;) {
+        const beck::const_buffer data(text.data(), text.size());
+        auto [ec, n] = co_await beck::async_write(r, data);
+        if (ec) co_return;
+      }
+    });
+    s.start("POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n");
+    ip::tcp::socket never_reads(s.ctx);
+    bool connected = false;
+    never_reads.async_connect(s.server.endpoint(), [&](error_code) { connected = true; });
+    s.run_until([&] { return connected; });
+    const std::string text = get("/write");
+    beck::async_write(never_reads, beck::buffer(text), [](error_code, std::size_t) {});
+    s.run_until([&] { return alive.frames == 2; });
+    for (int i = 0; i < 50; ++i) s.ctx.poll();
+    s.start(get("/half").substr(0, 10));
+    for (int i = 0; i < 50; ++i) s.ctx.poll();
+  }
+  CHECK(alive.frames == 0);
+}
+
+CONFORMANCE("http: no connection keeps a lent buffer while it waits, so one is enough for all") {
+  const std::string chunked = "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  served reads(count_body, http::limits(), context_options().lease_buffers(1, 4096));
+  served drops(say_path, http::limits(), context_options().lease_buffers(1, 4096));
+  served holds(
+      [](http::request& q, http::response& r) -> task<> {
+        beck::steady_timer timer(q.get_executor(), beck::duration(3'600'000'000'000));
+        if (q.path() == "/c") beck::ignore(co_await timer.async_wait());
+        r.send(q.path());
+      },
+      http::limits(), context_options().lease_buffers(1, 4096));
+  for (served* s : {&reads, &drops, &holds}) {
+    const auto waits = [&](const std::string& text) {
+      peer& one = s->start(text);
+      for (int i = 0; i < 50; ++i) s->ctx.poll();
+      return &one;
+    };
+    const peer* const in_chunk_line = waits(chunked + "5;a");
+    const peer* const refused = waits("BAD\r\n\r\nmore");
+    const peer* const in_head = waits("GET / HT");
+    const auto all = s->ask(get("/a") + last_get("/b"));
+    CHECK(all.size() == 2);
+    s->wait_for(*refused, 1);
+    CHECK(refused->replies()[0].status == 400);
+    CHECK(!in_chunk_line->done);
+    CHECK(!in_head->done);
+  }
+}
+
+CONFORMANCE("http: a server with two endpoints at its limit of connections can be stopped") {
+  served s(say_path, http::limits().connections(1));
+  http::server two(say_path, http::limits().connections(1));
+  two.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0));
+  two.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0));
+  bool ended = false;
+  two.serve().start(s.ctx, [&](std::exception_ptr) { ended = true; });
+  while (two.endpoint(1).port() == 0) s.ctx.poll();
+  ip::tcp::socket one(s.ctx);
+  one.async_connect(two.endpoint(0), [](error_code) {});
+  const std::string half = get("/").substr(0, 9);
+  beck::async_write(one, beck::buffer(half), [](error_code, std::size_t) {});
+  s.run_until([&] { return two.stats().connections == 1; });
+  ip::tcp::socket other(s.ctx);
+  other.async_connect(two.endpoint(1), [](error_code) {});
+  beck::async_write(other, beck::buffer(half), [](error_code, std::size_t) {});
+  s.run_until([&] { return two.stats().connections == 2; });  // it was being accepted already
+  for (int i = 0; i < 50; ++i) s.ctx.poll();
+  two.stop(beck::duration(1'000'000));
+  s.run_until([&] { return ended; });
+  CHECK(two.stats().connections == 0);
+}
+
+CONFORMANCE("http: a server that cannot listen says so") {
+  served first(say_path);
+  http::server second(say_path);
+  second.listen(first.server.endpoint());
+  bool ended = false;
+  std::exception_ptr failed;
+  second.serve().start(first.ctx, [&](std::exception_ptr error) {
+    failed = error;
+    ended = true;
+  });
+  first.run_until([&] { return ended; });
+  CHECK_THROWS_AS(std::rethrow_exception(failed), beck::io_error);
+}
