@@ -39,7 +39,7 @@ class byte_stream {
   byte_stream() noexcept = default;
   byte_stream(const byte_stream&) = delete;
   byte_stream& operator=(const byte_stream&) = delete;
-  virtual ~byte_stream();
+  virtual ~byte_stream() = default;
 
   /// Receives at least one byte into a buffer that the context lends; holds none while it waits.
   /// Errors: as async_receive(); eof at the end of the stream.
