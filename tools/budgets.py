@@ -20,6 +20,7 @@ from pathlib import Path
 HEADER_LINES_MAX = 5000
 ECHO_LINES_MAX = 5500
 UMBRELLA_LINES_MAX = 15500
+HTTP_SERVER_LINES_MAX = 6500  # 0.35 s above the base for a whole program: tasks, sockets and the server
 BASE = "#include <system_error>\n#include <coroutine>\n"
 
 
@@ -37,7 +38,8 @@ def budget_of(header):
     """The budget of a public header, named as users include it; None for an exempt one."""
     if header.startswith("beck/interop/"):
         return None
-    return UMBRELLA_LINES_MAX if header == "beck/beck.hpp" else HEADER_LINES_MAX
+    larger = {"beck/beck.hpp": UMBRELLA_LINES_MAX, "beck/http/server.hpp": HTTP_SERVER_LINES_MAX}
+    return larger.get(header, HEADER_LINES_MAX)
 
 
 def plan(root):

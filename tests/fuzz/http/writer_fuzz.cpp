@@ -44,6 +44,8 @@ bool is_about_meaning(refusal r) {
     case refusal::unknown_transfer_coding:
     case refusal::bad_expectation:
     case refusal::trace_refused:
+    case refusal::head_late:
+    case refusal::body_late:
     case refusal::bad_chunk_size:
     case refusal::bad_chunk_extension:
     case refusal::bad_chunk_end:
