@@ -159,7 +159,7 @@ parse_status connection::parse_head() {
 task<bool> connection::receive_more() {
   if (!outbox_.empty()) {
     const bool sent = co_await flush();
-    if (!sent) co_return false;
+    if (!sent || late_ != refusal::none) co_return false;  // the head's time passed meanwhile
   }
   if (input_.empty()) {
     active_.reset();
@@ -177,7 +177,7 @@ task<bool> connection::receive_more() {
     co_return false;
   }
   input_.add(std::move(received).value());
-  co_return true;
+  co_return late_ == refusal::none && !lost_;  // both may change while the result is queued
 }
 
 void connection::begin_exchange() {
