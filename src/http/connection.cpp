@@ -246,7 +246,11 @@ void connection::end_exchange(bool threw) {
   deferring_ = true;
   exchange_state& x = *active_;
   worker_->counters().exchanges.add();
-  if (lost_) return;
+  if (lost_) {
+    if (threw) worker_->counters().failed.add();
+    if (x.reply.begun && !x.reply.ended) worker_->counters().cut.add();
+    return;
+  }
   if (x.body_refusal != refusal::none && !x.reply.begun) {
     refuse(x.body_refusal);
   } else if (threw && !x.reply.begun) {
