@@ -171,9 +171,10 @@ bool connection::flush_ready(error_code& ec) {
 /// Ends the reply of a handler that has ended without an exception.
 void connection::finish_reply() {
   reply_state& reply = active_->reply;
-  if (!reply.begun) {
+  if (!reply.begun && (!reply.has_length || reply.length == 0)) {
     send({});
   } else if (!reply.ended) {
+    if (!reply.begun) begin_stream();  // all of a reply to HEAD
     reply.ended = true;
     if (reply.has_length && reply.sent != reply.length && body_allowed()) {
       worker_->counters().cut.add();  // the promise is broken: only the end of the connection tells
