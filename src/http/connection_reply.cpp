@@ -143,7 +143,10 @@ bool connection::write_ready(const_buffer data, std::size_t& bytes, error_code& 
   if (outbox_.size() >= waiting_max) return false;
   bytes = std::min(data.size(), chunk_max);
   reply.sent += bytes;
-  if (!body_allowed()) return true;
+  if (!body_allowed()) {
+    if (!outbox_.empty()) schedule_flush();
+    return true;
+  }
   const std::string_view text(static_cast<const char*>(data.data()), bytes);
   if (reply.chunked) {
     char* const line = outbox_.reserve(digits_max);
