@@ -4,6 +4,7 @@
 #include "http/connection.hpp"
 
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include <beck/coro/within.hpp>
@@ -14,6 +15,11 @@ namespace beck::http::detail {
 namespace {
 
 constexpr std::size_t outbox_max = 65'536;  // above it the replies of a pipeline are sent
+
+task<> throwing(std::exception_ptr what) {
+  std::rethrow_exception(std::move(what));
+  co_return;
+}
 
 }  // namespace
 
@@ -121,7 +127,7 @@ task<> connection::serve(std::shared_ptr<connection> self) {
       c.copy_head();
       request q(c.active_->head, c);
       response r(c);
-      threw = co_await handler_call(c, handler.coroutine(w.server().handler(), q, r));
+      threw = co_await handler_call(c, c.call_coroutine(q, r));
     }
     c.end_exchange(threw);
     if (c.may_go_on() && !c.body_is_whole()) {
@@ -220,6 +226,15 @@ bool connection::call_plain() {
   }
   input_.consume(x.head.bytes());
   return threw;
+}
+
+/// Returns the task of the handler; one that throws, if the handler threw instead of returning.
+task<> connection::call_coroutine(request& q, response& r) {
+  try {
+    return worker_->server().table().coroutine(worker_->server().handler(), q, r);
+  } catch (...) {
+    return throwing(std::current_exception());
+  }
 }
 
 /// The handler has suspended: what earlier exchanges have queued goes out, and a reset is watched

@@ -136,6 +136,7 @@ class connection : public std::enable_shared_from_this<connection> {
   void begin_exchange();
   void copy_head();
   bool call_plain();
+  task<> call_coroutine(request& q, response& r);
   void end_exchange(bool threw);
   bool may_go_on() const noexcept;
   task<> close_gently();
