@@ -239,11 +239,15 @@ task<> connection::call_coroutine(request& q, response& r) {
 
 /// The handler has suspended: what earlier exchanges have queued goes out, and a reset is watched
 /// for.
-void connection::handler_suspended() {
+void connection::handler_suspended() noexcept {
   deferring_ = false;
-  flush_now();
-  if (!outbox_.empty()) start_writing();
-  if (!watched_) watch_for_reset(shared_from_this());
+  try {
+    flush_now();
+    if (!outbox_.empty()) start_writing();
+    if (!watched_) watch_for_reset(shared_from_this());
+  } catch (...) {  // no memory: the handler is suspended, so its frame must not go now
+    lose();
+  }
 }
 
 void connection::watch_for_reset(std::shared_ptr<connection> self) {

@@ -140,7 +140,7 @@ class connection : public std::enable_shared_from_this<connection> {
   void end_exchange(bool threw);
   bool may_go_on() const noexcept;
   task<> close_gently();
-  void handler_suspended();
+  void handler_suspended() noexcept;
   static void watch_for_reset(std::shared_ptr<connection> self);
 
   // the body of the request (connection_body.cpp)
