@@ -144,6 +144,7 @@ task<> connection::serve(std::shared_ptr<connection> self) {
 
 void connection::ended() noexcept {
   lose();
+  stream_.socket().close();  // also if it was lost before an exception
   worker_->clock().enter(receiving_, phase::none);
   worker_->remove(*this);
 }

@@ -263,12 +263,18 @@ void connection::start_writing() {
   writing_ = true;
   written_.reset();
   taken_at_check_ = bytes_taken_;
-  worker_->clock().enter(sending_, phase::reply);
-  co_spawn(worker_->executor(), write_rest(shared_from_this()),
-           [self = shared_from_this()](const std::exception_ptr& failed) {
-             if (failed) self->lose();  // no memory
-             self->stop_writing();
-           });
+  try {
+    worker_->clock().enter(sending_, phase::reply);
+    co_spawn(worker_->executor(), write_rest(shared_from_this()),
+             [self = shared_from_this()](const std::exception_ptr& failed) {
+               if (failed) self->lose();  // no memory
+               self->stop_writing();
+             });
+  } catch (...) {
+    writing_ = false;
+    written_.set();
+    throw;
+  }
 }
 
 /// Sends everything. Returns false if the connection is lost.
@@ -337,7 +343,11 @@ void connection::wake_writers() {
     reply_write::handler done = std::move(room_done_);
     std::size_t bytes = 0;
     error_code ec;
-    static_cast<void>(write_ready(room_data_, bytes, ec));
+    try {
+      static_cast<void>(write_ready(room_data_, bytes, ec));
+    } catch (...) {
+      ec = make_error_code(std::errc::not_enough_memory);
+    }
     done(ec, bytes);
   }
   if (waits_for_flush_ && (lost_ || outbox_.empty())) {
