@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include <beck/coro/co_spawn.hpp>
 
@@ -88,6 +89,7 @@ void connection::send(std::string_view body) {
     reply.begun = reply.ended = true;
     return;
   }
+  const bool ends = std::exchange(ending_, true);  // stays, if an exception leaves half a reply
   write_head(true, body.size());
   reply.ended = true;
   if (body_allowed()) {
@@ -117,12 +119,15 @@ void connection::send(std::string_view body) {
     }
   }
   schedule_flush();
+  ending_ = ends;
 }
 
 /// Sends the head of a reply whose body the handler writes in parts.
 void connection::begin_stream() {
   const reply_state& reply = active_->reply;
+  const bool ends = std::exchange(ending_, true);  // as in send()
   write_head(reply.has_length, reply.length);
+  ending_ = ends;
 }
 
 /// Takes a part of the body. Returns false if the handler has to wait for room.
@@ -141,10 +146,12 @@ bool connection::write_ready(const_buffer data, std::size_t& bytes, error_code& 
   if (ec) return true;
   if (!reply.begun) begin_stream();
   if (outbox_.size() >= waiting_max) return false;
+  const bool ends = std::exchange(ending_, true);  // as in send()
   bytes = std::min(data.size(), chunk_max);
   reply.sent += bytes;
   if (!body_allowed()) {
     if (!outbox_.empty()) schedule_flush();
+    ending_ = ends;
     return true;
   }
   const std::string_view text(static_cast<const char*>(data.data()), bytes);
@@ -160,6 +167,7 @@ bool connection::write_ready(const_buffer data, std::size_t& bytes, error_code& 
     outbox_.append(text);
   }
   schedule_flush();
+  ending_ = ends;
   return true;
 }
 
