@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: BSL-1.0
 // One connection of a server: it waits for input without a buffer, parses heads where they lie,
 // calls the handler, collects replies and sends them together. connection.cpp has the course of a
-// connection, connection_reply.cpp its sending side, connection_body.cpp the bodies of requests.
+// connection, connection_handler.cpp the calls of handlers, connection_reply.cpp the sending side,
+// connection_body.cpp the bodies of requests.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include <beck/base/flat_buffer.hpp>
 #include <beck/coro/event.hpp>
 #include <beck/detail/intrusive_list.hpp>
 #include <beck/http/body_decoder.hpp>
+#include <beck/http/handler.hpp>
 #include <beck/http/parser.hpp>
-#include <beck/http/request.hpp>
-#include <beck/http/response.hpp>
 #include <beck/net/socket_stream.hpp>
 
 #include "http/outbox.hpp"
 #include "http/phase_clock.hpp"
 #include "http/reply_state.hpp"
+#include "http/route_match.hpp"
 
 namespace beck::http::detail {
 
@@ -71,8 +73,12 @@ struct exchange_state {
     text = nullptr;
   }
 
+  /// Returns whether an exchange object has the request.
+  bool is_taken() const noexcept { return taken_by != nullptr; }
+
   request_parser parser;
   request_head head;
+  route_match route;
   body_decoder decoder;
   reply_state reply;
   char* text = nullptr;        ///< the head's text, if it has been copied
@@ -81,6 +87,8 @@ struct exchange_state {
   std::size_t data_end = 0;    ///< and the end of the framing behind them; 0: there are none
   std::int64_t waited_ns = 0;  ///< for the body
   std::int64_t wait_began = 0;
+  std::shared_ptr<connection> taken_by;  ///< while an exchange object has the request
+  manual_reset_event exchange_gone;
   refusal body_refusal = refusal::none;
   bool continue_due = false;  ///< the client waits for "100 Continue"
   bool peer_ended = false;    ///< the input ended inside the body
@@ -103,6 +111,11 @@ class connection : public std::enable_shared_from_this<connection> {
   void drain();
   /// Ends the connection at once; what was not sent is lost.
   void lose() noexcept;
+
+  // --- for request and exchange
+  route_match& route() noexcept { return active_->route; }
+  /// Called when the exchange object that had the request has ended.
+  void return_exchange() noexcept;
 
   // --- for request_body
   bool read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec);
@@ -133,10 +146,11 @@ class connection : public std::enable_shared_from_this<connection> {
   // the course (connection.cpp)
   parse_status parse_head();
   task<bool> receive_more();
-  void begin_exchange();
+  route_choice begin_exchange();
   void copy_head();
-  bool call_plain();
-  task<> call_coroutine(request& q, response& r);
+  bool call_plain(const route_choice& chosen);
+  bool call_callback(const route_choice& chosen);
+  task<> call_coroutine(const route_choice& chosen, request& q, response& r);
   void end_exchange(bool threw);
   bool may_go_on() const noexcept;
   task<> close_gently();

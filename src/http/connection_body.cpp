@@ -214,6 +214,8 @@ void body_read::initiate(handler done) {
            pass_on(std::move(done)));
 }
 
+any_io_executor body_read::get_executor() const noexcept { return from_->executor(); }
+
 }  // namespace beck::http::detail
 
 namespace beck::http {

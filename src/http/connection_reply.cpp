@@ -375,6 +375,8 @@ void reply_write::initiate(handler done) { to_->wait_for_room(data_, std::move(d
 
 void reply_write::cancel() noexcept { to_->cancel_room(); }
 
+any_io_executor reply_write::get_executor() const noexcept { return to_->executor(); }
+
 bool reply_flush::ready() {
   error_code ec;
   return to_->flush_ready(ec) && finish(ec);
@@ -383,5 +385,7 @@ bool reply_flush::ready() {
 void reply_flush::initiate(handler done) { to_->wait_for_flush(std::move(done)); }
 
 void reply_flush::cancel() noexcept { to_->cancel_flush(); }
+
+any_io_executor reply_flush::get_executor() const noexcept { return to_->executor(); }
 
 }  // namespace beck::http::detail

@@ -12,9 +12,16 @@
 
 namespace beck::http {
 
+class exchange;
+class request;
+
 namespace detail {
 
 class connection;
+class route_match;
+
+/// Returns the place where a router keeps its captures.
+route_match& route_of(request& q) noexcept;
 
 /// The operation of request_body::async_read_some().
 class [[nodiscard]] body_read : public op<body_read, void(error_code, std::size_t)> {
@@ -27,6 +34,7 @@ class [[nodiscard]] body_read : public op<body_read, void(error_code, std::size_
 
   bool ready();
   void initiate(handler done);
+  any_io_executor get_executor() const noexcept;
 
  private:
   connection* from_;
@@ -68,9 +76,6 @@ class request_body {
 /// A request. Its texts live until its handler has ended. Thread: that of the handler.
 class request {
  public:
-  request(const request&) = delete;
-  request& operator=(const request&) = delete;
-
   /// Returns the head.
   const request_head& head() const noexcept { return *head_; }
   /// Returns the method; method::other for one that has no value there.
@@ -88,6 +93,9 @@ class request {
   /// Returns the value of the first field with this name in any case; an empty text if there is
   /// none.
   std::string_view get(std::string_view name) const noexcept { return head_->get(name); }
+  /// Returns the decoded part of the path that the router's pattern calls `name`; an empty text if
+  /// it has no such part.
+  std::string_view param(std::string_view name) const noexcept;
   /// Returns the body.
   request_body body() noexcept { return request_body(*connection_); }
   /// Returns the executor of the connection, on which the handler runs.
@@ -97,6 +105,10 @@ class request {
 
  private:
   friend class detail::connection;
+  friend class exchange;
+  friend detail::route_match& detail::route_of(request& q) noexcept;
+  request(const request&) = default;
+  request& operator=(const request&) = default;
   request(const request_head& head, detail::connection& of) noexcept
       : head_(&head), connection_(&of) {}
 

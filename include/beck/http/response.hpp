@@ -15,6 +15,7 @@
 namespace beck::http {
 
 class response;
+class exchange;
 
 namespace detail {
 
@@ -31,6 +32,7 @@ class [[nodiscard]] reply_write : public op<reply_write, void(error_code, std::s
 
   bool ready();
   void initiate(handler done);
+  any_io_executor get_executor() const noexcept;
   void cancel() noexcept;
 
  private:
@@ -48,6 +50,7 @@ class [[nodiscard]] reply_flush : public op<reply_flush, void(error_code)> {
 
   bool ready();
   void initiate(handler done);
+  any_io_executor get_executor() const noexcept;
   void cancel() noexcept;
 
  private:
@@ -65,9 +68,6 @@ class [[nodiscard]] reply_flush : public op<reply_flush, void(error_code)> {
 /// Thread: that of the handler; one write at a time.
 class response {
  public:
-  response(const response&) = delete;
-  response& operator=(const response&) = delete;
-
   /// Sets the status. Default: 200. Throws std::logic_error if the head was sent.
   response& status(http::status s);
   /// Sets the status by its number. Throws std::invalid_argument unless 200 <= number <= 599.
@@ -122,6 +122,9 @@ class response {
 
  private:
   friend class detail::connection;
+  friend class exchange;
+  response(const response&) = default;
+  response& operator=(const response&) = default;
   explicit response(detail::connection& of) noexcept : connection_(&of) {}
 
   detail::connection* connection_;

@@ -1,34 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The HTTP/1.1 server: it accepts, parses, calls a handler for each request and keeps the limits.
-// A handler is a function, or a coroutine that awaits.
+// A handler is a function, a coroutine that awaits, or a callback that answers later (handler.hpp).
 #pragma once
 
 #include <beck/base/duration.hpp>
 #include <beck/coro/task.hpp>
+#include <beck/http/handler.hpp>
 #include <beck/http/limits.hpp>
 #include <beck/http/refusal.hpp>
 #include <beck/http/request.hpp>
 #include <beck/http/response.hpp>
 #include <beck/net/tcp.hpp>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 namespace beck::http {
-
-/// A function that replies before it returns: `void(request&, response&)`.
-template <class H>
-concept plain_handler = requires(H& h, request& q, response& r) {
-  { h(q, r) } -> std::same_as<void>;
-};
-/// A coroutine that replies: `task<>(request&, response&)`, or one that returns awaitable<>.
-template <class H>
-concept coroutine_handler = requires(H& h, request& q, response& r) {
-  requires beck::detail::is_task<decltype(h(q, r))>;
-  requires std::is_void_v<typename decltype(h(q, r))::value_type>;
-};
 
 /// Counters of a server since it was made. They only grow, but `connections`.
 struct server_stats {
@@ -47,35 +35,6 @@ namespace detail {
 
 struct server_handle;
 
-/// The functions of a handler of any type.
-struct handler_table {
-  void (*plain)(void* handler, request& q, response& r);        ///< nullptr for coroutines
-  task<> (*coroutine)(void* handler, request& q, response& r);  ///< nullptr for functions
-  void (*destroy)(void* handler) noexcept;
-};
-
-inline task<> as_task(awaitable<> work) { co_await static_cast<awaitable<>&&>(work); }
-
-template <class H>
-constexpr handler_table table_of() noexcept {
-  handler_table table{nullptr, nullptr,
-                      [](void* handler) noexcept { delete static_cast<H*>(handler); }};
-  if constexpr (plain_handler<H>) {
-    table.plain = [](void* handler, request& q, response& r) { (*static_cast<H*>(handler))(q, r); };
-  } else {
-    table.coroutine = [](void* handler, request& q, response& r) -> task<> {
-      if constexpr (std::is_same_v<decltype((*static_cast<H*>(handler))(q, r)), task<>>) {
-        return (*static_cast<H*>(handler))(q, r);
-      } else {
-        return detail::as_task((*static_cast<H*>(handler))(q, r));
-      }
-    };
-  }
-  return table;
-}
-template <class H>
-inline constexpr handler_table handler_table_of = detail::table_of<H>();
-
 }  // namespace detail
 
 /// A server. Name the endpoints with listen(), then await serve() on a context, on each of several,
@@ -89,7 +48,7 @@ class server {
  public:
   /// Makes a server. `handler` is copied or moved into it; std::ref keeps a reference.
   template <class H>
-    requires(plain_handler<std::decay_t<H>> || coroutine_handler<std::decay_t<H>>)
+    requires any_handler<std::decay_t<H>>
   explicit server(H&& handler, const limits& bounds = limits())
       : server(new std::decay_t<H>(static_cast<H&&>(handler)),
                detail::handler_table_of<std::decay_t<H>>, bounds) {}

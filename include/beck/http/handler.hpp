@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The kinds of handlers that a server calls: functions, coroutines, callbacks, and routers, which
+// choose among handlers.
+#pragma once
+
+#include <beck/coro/task.hpp>
+#include <beck/http/exchange.hpp>
+#include <beck/http/request.hpp>
+#include <beck/http/response.hpp>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace beck::http {
+
+/// A function that replies before it returns: `void(request&, response&)`.
+template <class H>
+concept plain_handler = requires(H& h, request& q, response& r) {
+  { h(q, r) } -> std::same_as<void>;
+};
+/// A coroutine that replies: `task<>(request&, response&)`, or one that returns awaitable<>.
+template <class H>
+concept coroutine_handler = requires(H& h, request& q, response& r) {
+  requires beck::detail::is_task<decltype(h(q, r))>;
+  requires std::is_void_v<typename decltype(h(q, r))::value_type>;
+};
+/// A function that takes the exchange over, and replies then or later: `void(exchange)`.
+template <class H>
+concept exchange_handler = requires(H& h, exchange x) {
+  { h(static_cast<exchange&&>(x)) } -> std::same_as<void>;
+};
+
+namespace detail {
+
+struct handler_table;
+
+/// The handler of one request.
+struct route_choice {
+  const handler_table* table;
+  void* handler;
+  std::uint64_t body_bytes;  ///< the limit of the request's body; 0: that of the server
+};
+
+/// The functions of a handler of any type. One of the first four is set.
+struct handler_table {
+  void (*plain)(void* handler, request& q, response& r);
+  task<> (*coroutine)(void* handler, request& q, response& r);
+  void (*callback)(void* handler, exchange&& x);
+  /// Returns the handler of a request whose head has arrived. That is no router.
+  route_choice (*choose)(void* handler, request& q);
+  void (*destroy)(void* handler) noexcept;
+};
+
+}  // namespace detail
+
+/// A handler that chooses another one for each request, such as a router.
+template <class H>
+concept routing_handler = requires(H& h, request& q) {
+  { h.choose(q) } -> std::same_as<detail::route_choice>;
+};
+/// Anything that serves requests.
+template <class H>
+concept any_handler =
+    plain_handler<H> || coroutine_handler<H> || exchange_handler<H> || routing_handler<H>;
+
+namespace detail {
+
+inline task<> as_task(awaitable<> work) { co_await static_cast<awaitable<>&&>(work); }
+
+template <class H>
+constexpr handler_table table_of() noexcept {
+  handler_table table{nullptr, nullptr, nullptr, nullptr,
+                      [](void* handler) noexcept { delete static_cast<H*>(handler); }};
+  if constexpr (routing_handler<H>) {
+    table.choose = [](void* handler, request& q) { return static_cast<H*>(handler)->choose(q); };
+  } else if constexpr (plain_handler<H>) {
+    table.plain = [](void* handler, request& q, response& r) { (*static_cast<H*>(handler))(q, r); };
+  } else if constexpr (exchange_handler<H>) {
+    table.callback = [](void* handler, exchange&& x) {
+      (*static_cast<H*>(handler))(static_cast<exchange&&>(x));
+    };
+  } else {
+    table.coroutine = [](void* handler, request& q, response& r) -> task<> {
+      if constexpr (std::is_same_v<decltype((*static_cast<H*>(handler))(q, r)), task<>>) {
+        return (*static_cast<H*>(handler))(q, r);
+      } else {
+        return detail::as_task((*static_cast<H*>(handler))(q, r));
+      }
+    };
+  }
+  return table;
+}
+template <class H>
+inline constexpr handler_table handler_table_of = detail::table_of<H>();
+
+}  // namespace detail
+
+}  // namespace beck::http

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSL-1.0
+// The handler of a request: it is chosen, called and waited for, and its reply is completed.
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include <beck/base/assert.hpp>
+
+#include "http/worker.hpp"
+
+namespace beck::http::detail {
+namespace {
+
+task<> throwing(std::exception_ptr what) {
+  std::rethrow_exception(std::move(what));
+  co_return;
+}
+
+}  // namespace
+
+using beck::detail::allocate_block;
+
+/// Chooses the handler of the request, and judges the length of its body.
+route_choice connection::begin_exchange() {
+  exchange_state& x = *active_;
+  x.reply.clear();
+  x.data_end = x.data_bytes = 0;
+  x.waited_ns = 0;
+  x.body_refusal = refusal::none;
+  x.peer_ended = false;
+  x.route.clear();
+  server_state& server = worker_->server();
+  route_choice chosen{&server.table(), server.handler(), 0};
+  if (chosen.table->choose != nullptr) {
+    request q(x.head, *this);
+    chosen = chosen.table->choose(chosen.handler, q);
+    BECK_ASSERT(chosen.table->choose == nullptr, "a router chose a router");
+  }
+  body_limits bounds = worker_->bounds().bodies();
+  if (chosen.body_bytes != 0) bounds.body_bytes = chosen.body_bytes;
+  x.decoder = body_decoder(x.head, bounds);
+  x.continue_due = x.head.expects_continue() && x.head.framing() != body_framing::none;
+  if (x.head.framing() == body_framing::length) {  // refused before the handler sees it
+    static_cast<void>(x.decoder.decode({}));
+    x.body_refusal = x.decoder.reason();
+  }
+  deferring_ = true;
+  return chosen;
+}
+
+/// Moves the text of the head to a block, so that the handler may wait while input arrives.
+void connection::copy_head() {
+  exchange_state& x = *active_;
+  const std::size_t bytes = x.head.bytes();
+  x.text = static_cast<char*>(allocate_block(bytes + request_parser::padding));
+  std::memcpy(x.text, input_.view().data(), bytes);
+  x.head.rebase(x.text);
+  input_.consume(bytes);
+  input_.keep();
+}
+
+/// Returns whether the handler threw an exception.
+bool connection::call_plain(const route_choice& chosen) {
+  exchange_state& x = *active_;
+  request q(x.head, *this);
+  response r(*this);
+  bool threw = false;
+  try {
+    chosen.table->plain(chosen.handler, q, r);
+  } catch (...) {
+    threw = true;
+  }
+  input_.consume(x.head.bytes());
+  return threw;
+}
+
+/// Returns the task of the handler; one that throws, if the handler threw instead of returning.
+task<> connection::call_coroutine(const route_choice& chosen, request& q, response& r) {
+  try {
+    return chosen.table->coroutine(chosen.handler, q, r);
+  } catch (...) {
+    return throwing(std::current_exception());
+  }
+}
+
+/// Gives the exchange to a handler that may keep it. Returns whether the handler threw an
+/// exception.
+bool connection::call_callback(const route_choice& chosen) {
+  copy_head();
+  active_->exchange_gone.reset();
+  active_->taken_by = shared_from_this();
+  bool threw = false;
+  try {
+    chosen.table->callback(chosen.handler,
+                           exchange(*this, request(active_->head, *this), response(*this)));
+  } catch (...) {
+    threw = true;
+  }
+  if (active_->is_taken()) handler_suspended();
+  return threw;
+}
+
+/// Ends the exchange that call_callback() has given away.
+void connection::return_exchange() noexcept {
+  const std::shared_ptr<connection> self = std::move(active_->taken_by);
+  active_->exchange_gone.set();
+}
+
+/// The handler has suspended: what earlier exchanges have queued goes out, and a reset is watched
+/// for.
+void connection::handler_suspended() noexcept {
+  deferring_ = false;
+  try {
+    flush_now();
+    if (!outbox_.empty()) start_writing();
+    if (!watched_) watch_for_reset(shared_from_this());
+  } catch (...) {  // no memory: the handler is suspended, so its frame must not go now
+    lose();
+  }
+}
+
+void connection::watch_for_reset(std::shared_ptr<connection> self) {
+  connection& c = *self;
+  c.watched_ = true;
+  beck::detail::launch(beck::detail::void_operation(beck::detail::op_kind::wait_error,
+                                                    c.stream_.socket().slot(), nullptr, 0),
+                       [self = std::move(self)](const error_code& ec) {
+                         if (!ec) self->lose();
+                       });
+}
+
+/// Completes the reply of a handler that has ended.
+void connection::end_exchange(bool threw) {
+  deferring_ = true;
+  exchange_state& x = *active_;
+  worker_->counters().exchanges.add();
+  if (lost_) {
+    if (threw) worker_->counters().failed.add();
+    if (x.reply.begun && !x.reply.ended) worker_->counters().cut.add();
+    return;
+  }
+  if (x.body_refusal != refusal::none && !x.reply.begun) {
+    refuse(x.body_refusal);
+  } else if (threw && !x.reply.begun) {
+    worker_->counters().failed.add();
+    answer(status::internal_server_error, "the handler failed\n");
+  } else if (threw) {
+    worker_->counters().failed.add();
+    worker_->counters().cut.add();
+    ending_ = true;
+  } else if (!x.reply.begun && !x.reply.touched) {
+    worker_->counters().failed.add();
+    answer(status::internal_server_error, "the handler did not reply\n");
+  } else {
+    finish_reply();
+  }
+  if (x.reply.close || !x.head.keeps_alive() || worker_->is_draining()) ending_ = true;
+  nothing_follows_ = !x.head.keeps_alive() && body_is_whole() && input_.empty();
+}
+
+route_match& route_of(request& q) noexcept { return q.connection_->route(); }
+
+}  // namespace beck::http::detail
+
+namespace beck::http {
+
+exchange::exchange(exchange&& other) noexcept
+    : connection_(std::exchange(other.connection_, nullptr)),
+      request_(other.request_),
+      response_(other.response_) {}
+
+exchange& exchange::operator=(exchange&& other) noexcept {
+  if (this == &other) return *this;
+  if (connection_ != nullptr) connection_->return_exchange();
+  connection_ = std::exchange(other.connection_, nullptr);
+  request_ = other.request_;
+  response_ = other.response_;
+  return *this;
+}
+
+exchange::~exchange() {
+  if (connection_ != nullptr) connection_->return_exchange();
+}
+
+any_io_executor exchange::get_executor() const noexcept { return connection_->executor(); }
+
+std::string_view request::param(std::string_view name) const noexcept {
+  return connection_->route().get(name);
+}
+
+}  // namespace beck::http

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSL-1.0
+// The kinds of handlers: callbacks that keep their exchange, and handlers that choose others.
+#include <beck/http/server.hpp>
+
+#include <beck/io/steady_timer.hpp>
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "http/served.hpp"
+#include "support/conformance.hpp"
+#include "support/open_descriptors.hpp"
+
+using namespace beck::http::test;
+using beck::error_code;
+using beck::task;
+namespace http = beck::http;
+namespace ip = beck::ip;
+
+CONFORMANCE("http: a callback answers at once, later, and in parts") {
+  served s([](http::exchange x) {
+    if (x.request().path() == "/now") return x.response().send("now");
+    auto timer = std::make_shared<beck::steady_timer>(x.get_executor(), beck::duration(1'000'000));
+    timer->async_wait([x = std::move(x), timer](error_code) mutable {
+      const std::string path(x.request().path());
+      if (path == "/later") return x.response().status(201).send(path);
+      http::response& r = x.response();
+      r.async_write_some(beck::buffer("first ", 6),
+                         [x = std::move(x)](error_code, std::size_t) mutable {
+                           http::response& again = x.response();
+                           again.async_write_some(beck::buffer("second", 6),
+                                                  [x = std::move(x)](error_code, std::size_t) {});
+                         });
+    });
+  });
+  const auto all =
+      s.ask(get("/now") + get("/later") + get("/parts") + get("/now") + last_get("/later"));
+  REQUIRE(all.size() == 5);
+  CHECK(all[0].body == "now");
+  CHECK(all[1].status == 201);
+  CHECK(all[1].body == "/later");
+  CHECK(all[2].body == "first second");
+  CHECK(all[2].whole);
+  CHECK(all[3].body == "now");
+  CHECK(all[4].body == "/later");
+  CHECK(s.server.stats().exchanges == 5);
+  CHECK(s.server.stats().failed == 0);
+}
+
+CONFORMANCE("http: an exchange that is dropped unanswered is 500, one whose callback throws too") {
+  served s([&](http::exchange x) {
+    if (x.request().path() == "/throws") throw std::runtime_error("no");
+    http::exchange other(std::move(x));
+    x = std::move(other);
+  });
+  const auto all = s.ask(get("/dropped") + get("/throws") + last_get("/dropped"));
+  REQUIRE(all.size() == 3);
+  for (const reply& one : all) CHECK(one.status == 500);
+  CHECK(s.server.stats().failed == 3);
+}
+
+CONFORMANCE("http: an exchange that is assigned to ends the one before") {
+  std::vector<http::exchange> kept;
+  served s([&](http::exchange x) {
+    if (kept.empty()) {
+      kept.push_back(std::move(x));
+    } else {
+      kept[0] = std::move(x);
+      kept[0].response().send("the second");
+      kept.clear();
+    }
+  });
+  peer& first = s.start(get("/"));
+  s.run_until([&] { return !kept.empty(); });
+  peer& second = s.start(last_get("/"));
+  s.wait_for(second, 1);
+  s.wait_for(first, 1);
+  CHECK(first.replies()[0].status == 500);
+  CHECK(second.replies()[0].body == "the second");
+}
+
+CONFORMANCE("http: the body of a request reaches a callback's exchange") {
+  char part[100];
+  served s([&](http::exchange x) {
+    auto body = x.request().body();
+    body.async_read_some(beck::buffer(part),
+                         [x = std::move(x), &part](error_code ec, std::size_t n) mutable {
+                           x.response().send(ec ? std::string("failed") : std::string(part, n));
+                         });
+  });
+  const auto all =
+      s.ask("POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 4\r\n\r\nbody", 1);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].body.substr(0, 1) == "b");
+}
+
+CONFORMANCE("http: an exchange whose peer has gone can be answered, and nothing happens") {
+  std::vector<http::exchange> kept;
+  served s([&](http::exchange x) { kept.push_back(std::move(x)); });
+  peer& one = s.start(get("/"));
+  s.run_until([&] { return !kept.empty(); });
+  error_code ec;
+  one.socket.set_option(beck::socket_base::linger(true, 0), ec);
+  one.socket.close();
+  std::optional<error_code> written;
+  while (!written || *written != std::errc::broken_pipe) {
+    written.reset();
+    kept[0].response().async_write_some(beck::buffer("x", 1),
+                                        [&](error_code failed, std::size_t) { written = failed; });
+    s.run_until([&] { return written.has_value(); });
+  }
+  CHECK(s.server.stats().connections == 1);
+  kept.clear();
+  s.run_until([&] { return s.server.stats().connections == 0; });
+}
+
+CONFORMANCE("http: a context ends while callbacks hold exchanges") {
+  const auto before = beck::test::open_descriptors();
+  {
+    served s([&](http::exchange x) {
+      auto timer =
+          std::make_shared<beck::steady_timer>(x.get_executor(), beck::duration(3'600'000'000'000));
+      timer->async_wait([x = std::move(x), timer](error_code) {});
+    });
+    for (int i = 0; i < 4; ++i) s.start(get("/"));
+    s.run_until([&] { return s.server.stats().connections == 4; });
+    for (int i = 0; i < 20; ++i) s.ctx.poll();
+  }
+  CHECK(beck::test::open_descriptors() == before);
+}
+
+namespace {
+
+/// Chooses among three handlers by the first letter of the path.
+struct chooser {
+  http::detail::route_choice choose(http::request& q) {
+    const std::string_view path = q.path();
+    if (path == "/task") return {&http::detail::handler_table_of<decltype(&count_body)>, &task_, 4};
+    if (path == "/late") return {&http::detail::handler_table_of<decltype(&later)>, &later_, 0};
+    return {&http::detail::handler_table_of<decltype(&say_path)>, &plain_, 0};
+  }
+  static void later(http::exchange x) { x.response().send("late"); }
+
+  decltype(&say_path) plain_ = &say_path;
+  decltype(&count_body) task_ = &count_body;
+  decltype(&later) later_ = &later;
+};
+
+}  // namespace
+
+CONFORMANCE(
+    "http: a handler that chooses others serves through each, with its own limit of bodies") {
+  served s(chooser{});
+  const std::string head = "POST /task HTTP/1.1\r\nHost: a\r\nContent-Length: ";
+  const auto all = s.ask(get("/a") + head + "4\r\n\r\nbody" + get("/late") + head + "5\r\n\r\n");
+  REQUIRE(all.size() == 4);
+  CHECK(all[0].body == "/a");
+  CHECK(all[1].body == "4");
+  CHECK(all[2].body == "late");
+  CHECK(all[3].status == 413);
+}
