@@ -2,7 +2,7 @@
 // One connection of a server: it waits for input without a buffer, parses heads where they lie,
 // calls the handler, collects replies and sends them together. connection.cpp has the course of a
 // connection, connection_handler.cpp the calls of handlers, connection_reply.cpp the sending side,
-// connection_body.cpp the bodies of requests.
+// connection_file.cpp files as bodies of replies, connection_body.cpp the bodies of requests.
 #pragma once
 
 #include <cstddef>
@@ -137,6 +137,9 @@ class connection : public std::enable_shared_from_this<connection> {
   /// Calls `done` when the outbox is empty.
   void wait_for_flush(reply_flush::handler done);
   void cancel_flush() noexcept;
+  static task<io_result<std::uint64_t>> send_file(std::shared_ptr<connection> self,
+                                                  file_object& from, std::uint64_t offset,
+                                                  std::uint64_t bytes);
 
   beck::detail::list_hook hook;
 
@@ -175,11 +178,18 @@ class connection : public std::enable_shared_from_this<connection> {
   void schedule_flush();
   static void flush_entry(beck::detail::queue_entry* entry, beck::detail::runner* where);
   void flush_now() noexcept;
+  void begin_writing();
   void start_writing();
   task<bool> flush();
   static task<> write_rest(std::shared_ptr<connection> self);
   void stop_writing();
   void wake_writers();
+
+  // files (connection_file.cpp)
+  error_code begin_file(std::uint64_t bytes);
+  task<io_result<std::uint64_t>> transmit(file_object& from, std::uint64_t offset,
+                                          std::uint64_t bytes);
+  task<io_result<std::uint64_t>> copy(file_object& from, std::uint64_t offset, std::uint64_t bytes);
 
   struct flush_request : beck::detail::queue_entry {
     std::shared_ptr<connection> keep;  // while it is queued

@@ -7,6 +7,7 @@
 #include <beck/http/target.hpp>
 
 #include "http/connection.hpp"
+#include "http/pass_on.hpp"
 #include "http/worker.hpp"
 
 namespace beck::http::detail {
@@ -14,26 +15,6 @@ namespace {
 
 constexpr std::int64_t ns_per_second = 1'000'000'000;
 constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
-
-/// Passes the result of a task on to the handler of an operation, with its cancellation slot.
-class pass_on {
- public:
-  explicit pass_on(body_read::handler done) noexcept : done_(std::move(done)) {}
-  using executor_type = any_io_executor;
-  using cancellation_slot_type = cancellation_slot;
-  executor_type get_executor() const noexcept { return done_.get_executor(); }
-  cancellation_slot get_cancellation_slot() const noexcept { return done_.get_cancellation_slot(); }
-  void operator()(const std::exception_ptr& failed, io_result<std::size_t> result) {
-    if (failed) {
-      done_(make_error_code(std::errc::not_enough_memory), 0);
-    } else {
-      done_(result.error(), result.value_);
-    }
-  }
-
- private:
-  body_read::handler done_;
-};
 
 }  // namespace
 
@@ -211,7 +192,7 @@ bool body_read::ready() {
 void body_read::initiate(handler done) {
   const any_io_executor executor = from_->executor();
   co_spawn(executor, connection::read_body(from_->shared_from_this(), to_),
-           pass_on(std::move(done)));
+           pass_on<std::size_t>(std::move(done)));
 }
 
 any_io_executor body_read::get_executor() const noexcept { return from_->executor(); }

@@ -187,7 +187,7 @@ void connection::finish_reply() {
   } else if (!reply.ended) {
     if (!reply.begun) begin_stream();  // all of a reply to HEAD
     reply.ended = true;
-    if (reply.has_length && reply.sent != reply.length && body_allowed()) {
+    if ((reply.broken || (reply.has_length && reply.sent != reply.length)) && body_allowed()) {
       worker_->counters().cut.add();  // the promise is broken: only the end of the connection tells
       ending_ = true;
     } else if (reply.chunked && body_allowed()) {
@@ -265,14 +265,19 @@ void connection::flush_now() noexcept {
   }
 }
 
-/// Starts to send the outbox in the background.
-void connection::start_writing() {
-  if (writing_ || lost_) return;
+/// Lets nothing else write, and watches that the peer takes bytes, until stop_writing().
+void connection::begin_writing() {
+  worker_->clock().enter(sending_, phase::reply);
   writing_ = true;
   written_.reset();
   taken_at_check_ = bytes_taken_;
+}
+
+/// Starts to send the outbox in the background.
+void connection::start_writing() {
+  if (writing_ || lost_) return;
+  begin_writing();
   try {
-    worker_->clock().enter(sending_, phase::reply);
     co_spawn(worker_->executor(), write_rest(shared_from_this()),
              [self = shared_from_this()](const std::exception_ptr& failed) {
                if (failed) self->lose();  // no memory

@@ -49,13 +49,14 @@ struct reply_state {
   bool begun = false;       ///< the head is in the outbox
   bool ended = false;       ///< so is the whole body
   bool chunked = false;
-  bool close = false;  ///< the connection ends after this reply
+  bool broken = false;  ///< a part of the body is missing
+  bool close = false;   ///< the connection ends after this reply
 
   void clear() noexcept {
     fields.clear();
     length = sent = 0;
     status = http::status::ok;
-    touched = has_length = begun = ended = chunked = close = false;
+    touched = has_length = begun = ended = chunked = broken = close = false;
   }
 };
 

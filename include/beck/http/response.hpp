@@ -12,6 +12,12 @@
 #include <cstdint>
 #include <string_view>
 
+namespace beck {
+
+class file_object;
+
+}  // namespace beck
+
 namespace beck::http {
 
 class response;
@@ -55,6 +61,30 @@ class [[nodiscard]] reply_flush : public op<reply_flush, void(error_code)> {
 
  private:
   connection* to_;
+};
+
+/// The operation of response::async_send_file().
+class [[nodiscard]] file_send : public op<file_send, void(error_code, std::uint64_t)> {
+ public:
+  static constexpr const char* waits_for = "http file";
+
+  file_send(connection& to, file_object& from, std::uint64_t offset, std::uint64_t bytes) noexcept
+      : to_(&to), from_(&from), offset_(offset), bytes_(bytes) {}
+  file_send(file_send&& other) noexcept
+      : op(static_cast<op&&>(other)),
+        to_(other.to_),
+        from_(other.from_),
+        offset_(other.offset_),
+        bytes_(other.bytes_) {}
+
+  void initiate(handler done);
+  any_io_executor get_executor() const noexcept;
+
+ private:
+  connection* to_;
+  file_object* from_;
+  std::uint64_t offset_;
+  std::uint64_t bytes_;
 };
 
 }  // namespace detail
@@ -113,6 +143,25 @@ class response {
   template <class Token>
   auto async_flush(Token&& token) {
     return beck::detail::launch(async_flush(), static_cast<Token&&>(token));
+  }
+
+  /// Sends `bytes` bytes of a file from `offset` on; `to_the_end` (transfer_report.hpp): up to the
+  /// end that the file has now. Without content_length() and an earlier write they are the whole
+  /// body. Completes with (error_code, std::uint64_t): the number of bytes sent. Uses sendfile(2)
+  /// where the bytes of the connection are not encrypted and the reply is not chunked; the head
+  /// shares packets with the first bytes. The file must outlive the operation. Errors: eof if the
+  /// file ended before; those of reading it; else as async_write_some(). After an error the
+  /// connection is cut.
+  /// Cancellation: ends with operation_aborted, and the connection is cut.
+  detail::file_send async_send_file(file_object& from, std::uint64_t offset,
+                                    std::uint64_t bytes) noexcept {
+    return {*connection_, from, offset, bytes};
+  }
+  /// As above. `token` takes (error_code, std::uint64_t).
+  template <class Token>
+  auto async_send_file(file_object& from, std::uint64_t offset, std::uint64_t bytes,
+                       Token&& token) {
+    return beck::detail::launch(async_send_file(from, offset, bytes), static_cast<Token&&>(token));
   }
 
   /// Returns whether the head was sent, or is waiting to be.

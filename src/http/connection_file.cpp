@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSL-1.0
+// Files as bodies of replies: sent by the kernel where the stream is a socket, with the head in
+// front of the first bytes; else read and written.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <beck/coro/co_spawn.hpp>
+#include <beck/file/file_object.hpp>
+#include <beck/transfer/transmit.hpp>
+
+#include "http/connection.hpp"
+#include "http/pass_on.hpp"
+#include "http/worker.hpp"
+
+namespace beck::http::detail {
+namespace {
+
+constexpr std::size_t block_bytes = 65'536;  // where the kernel cannot send the file
+
+using file_result = io_result<std::uint64_t>;
+
+}  // namespace
+
+/// Begins, if need be, the reply that `bytes` bytes of a file belong to. Returns the error of a
+/// reply that cannot take them.
+error_code connection::begin_file(std::uint64_t bytes) {
+  reply_state& reply = active_->reply;
+  if (lost_) return make_error_code(std::errc::broken_pipe);
+  if (reply.ended) return make_error_code(std::errc::invalid_argument);
+  if (reply.has_length && bytes > reply.length - reply.sent) {
+    return make_error_code(std::errc::message_size);
+  }
+  if (reply.begun) return {};
+  if (!reply.has_length) {
+    reply.has_length = true;
+    reply.length = bytes;
+  }
+  begin_stream();
+  return {};
+}
+
+task<file_result> connection::send_file(std::shared_ptr<connection> self, file_object& from,
+                                        std::uint64_t offset, std::uint64_t bytes) {
+  connection& c = *self;
+  error_code ec;
+  if (bytes == to_the_end) {
+    const std::uint64_t size = from.size(ec);
+    if (ec) co_return file_result(ec, 0);
+    bytes = size > offset ? size - offset : 0;
+  }
+  ec = c.begin_file(bytes);
+  if (ec) co_return file_result(ec, 0);
+  reply_state& reply = c.active_->reply;
+  if (!c.body_allowed()) {
+    reply.sent += bytes;
+    co_return file_result(ec, bytes);
+  }
+  reply.broken = true;  // stays, if not everything can be sent
+  file_result sent;
+  if (c.stream_.is_plain() && !reply.chunked) {
+    sent = co_await c.transmit(from, offset, bytes);
+  } else {
+    sent = co_await c.copy(from, offset, bytes);
+  }
+  if (!sent.error()) reply.broken = false;
+  co_return sent;
+}
+
+/// Lets the kernel send the file behind what is waiting.
+task<file_result> connection::transmit(file_object& from, std::uint64_t offset,
+                                       std::uint64_t bytes) {
+  const_buffer parts[outbox::parts_max];
+  if (writing_ || outbox_.gather(parts) > 1) {
+    const bool sent = co_await flush();
+    if (!sent) co_return file_result(make_error_code(std::errc::broken_pipe), 0);
+  }
+  std::uint64_t counted = 0;
+  auto count = [&](std::uint64_t sent) {
+    bytes_taken_ += sent - counted;
+    counted = sent;
+  };
+  transmit_options how;
+  how.progress(count);
+  if (outbox_.gather(parts) == 1) how.prefix(parts[0]);
+  begin_writing();
+  auto sent = co_await async_transmit(stream_.socket(), from, offset, bytes, how);
+  const transfer_report report = sent.value_;
+  outbox_.consume(static_cast<std::size_t>(report.prefix_bytes));
+  active_->reply.sent += report.bytes;
+  stop_writing();
+  co_return file_result(sent.error(), report.bytes);
+}
+
+/// Reads the file and writes it to the stream.
+task<file_result> connection::copy(file_object& from, std::uint64_t offset, std::uint64_t bytes) {
+  using beck::detail::file_call;
+  using beck::detail::op_kind;
+  const std::unique_ptr<char[]> block(new char[block_bytes]);
+  std::uint64_t copied = 0;
+  error_code ec;
+  while (!ec && copied < bytes) {
+    const auto most =
+        static_cast<std::size_t>(std::min<std::uint64_t>(block_bytes, bytes - copied));
+    beck::detail::file_transfer read(op_kind::file, file_call::read, from.slot(), offset + copied,
+                                     block.get(), most);
+    auto got = co_await std::move(read);
+    ec = got.error();
+    std::size_t left = got.value_;
+    const char* at = block.get();
+    while (!ec && left != 0) {
+      const const_buffer part(at, left);
+      auto sent = co_await reply_write(*this, part);
+      ec = sent.error();
+      at += sent.value_;
+      left -= sent.value_;
+      copied += sent.value_;
+    }
+  }
+  co_return file_result(ec, copied);
+}
+
+void file_send::initiate(handler done) {
+  const any_io_executor executor = to_->executor();
+  co_spawn(executor, connection::send_file(to_->shared_from_this(), *from_, offset_, bytes_),
+           pass_on<std::uint64_t>(std::move(done)));
+}
+
+any_io_executor file_send::get_executor() const noexcept { return to_->executor(); }
+
+}  // namespace beck::http::detail

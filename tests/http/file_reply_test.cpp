@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSL-1.0
+// Files as bodies of replies: whole, in part, in chunks, behind other replies; files that end
+// early, and peers that do not read.
+#include <beck/http/server.hpp>
+
+#include <beck/file/random_access_file.hpp>
+#include <beck/file/read_write_at.hpp>
+#include <beck/io/generic_stream.hpp>
+#include <beck/transfer/transfer_report.hpp>
+
+#include <string>
+
+#include "http/served.hpp"
+#include "support/conformance.hpp"
+#include "support/file_place.hpp"
+
+using namespace beck::http::test;
+using beck::error_code;
+using beck::task;
+namespace error = beck::error;
+namespace http = beck::http;
+
+namespace {
+
+std::string text_of_size(std::size_t bytes) {
+  std::string text(bytes, ' ');
+  for (std::size_t i = 0; i < bytes; ++i)
+    text[i] = static_cast<char>('a' + i * 7 % 26 + i / 4096 % 5);
+  return text;
+}
+
+/// A server of one file, whose path in the request says how it is sent.
+class file_server {
+ public:
+  explicit file_server(beck::backend where, std::size_t bytes)
+      : place(where),
+        content(text_of_size(bytes)),
+        s([this](http::request& q, http::response& r) { return handle(q, r); }) {
+    beck::random_access_file file(s.ctx, place.path("file"),
+                                  beck::file_object::write_only | beck::file_object::create);
+    std::string_view left = content;
+    while (!left.empty()) {
+      const std::size_t n =
+          file.write_some_at(content.size() - left.size(), beck::buffer(left.data(), left.size()));
+      left.remove_prefix(n);
+    }
+  }
+
+  task<> handle(http::request& q, http::response& r) {
+    beck::random_access_file file(q.get_executor());
+    file.open(place.path("file"), beck::file_object::read_only);
+    std::uint64_t offset = 0, bytes = beck::to_the_end;
+    const std::string_view path = q.path();
+    if (path == "/part") offset = 10, bytes = 20;
+    if (path == "/behind") offset = content.size() + 1;
+    if (path == "/beyond") bytes = content.size() + 1;
+    if (path == "/between") {
+      r.content_length(content.size() + 10);
+      const beck::const_buffer before("before", 6);
+      beck::ignore(co_await beck::async_write(r, before));
+    }
+    if (path == "/chunks") {
+      const beck::const_buffer before("before", 6);
+      beck::ignore(co_await beck::async_write(r, before));
+    }
+    if (path == "/chunks-beyond") {
+      const beck::const_buffer before("before", 6);
+      beck::ignore(co_await beck::async_write(r, before));
+      bytes = content.size() + 1;
+    }
+    if (path == "/promised-less") r.content_length(3);
+    auto sent = co_await r.async_send_file(file, offset, bytes);
+    last_error = sent.error();
+    last_bytes = sent.value_;
+    if (path == "/between") {
+      const beck::const_buffer behind("done", 4);
+      beck::ignore(co_await beck::async_write(r, behind));
+    }
+  }
+
+  beck::test::file_place place;
+  std::string content;
+  error_code last_error;
+  std::uint64_t last_bytes = 0;
+  served s;
+};
+
+}  // namespace
+
+CONFORMANCE("http: a file is sent whole, in part, and beside written parts") {
+  for (const std::size_t bytes : {0U, 1U, 5000U, 300'000U}) {
+    file_server f(where, bytes);
+    const auto all = f.s.ask(get("/whole") + get("/part") + get("/between") + get("/chunks") +
+                             get("/behind") + last_get("/whole"));
+    if (bytes < 30) {  // "/part" cannot be sent
+      REQUIRE(all.size() == 2);
+      CHECK(!all[1].whole);
+      CHECK(f.last_error == error::eof);
+      continue;
+    }
+    REQUIRE(all.size() == 6);
+    CHECK(all[0].body == f.content);
+    CHECK(has(all[0].fields, "Content-Length: " + std::to_string(bytes) + "\r\n"));
+    CHECK(all[1].body == f.content.substr(10, 20));
+    CHECK(all[2].body == "before" + f.content + "done");
+    CHECK(all[3].body == "before" + f.content);
+    CHECK(has(all[3].fields, "chunked"));
+    CHECK(all[4].body.empty());
+    CHECK(all[4].whole);
+    CHECK(all[5].body == f.content);
+    CHECK(f.last_bytes == bytes);
+    CHECK(f.s.server.stats().cut == 0);
+  }
+}
+
+CONFORMANCE("http: HEAD for a file has its length and no body") {
+  file_server f(where, 5000);
+  const std::string text = "HEAD /whole HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+  const std::string got = f.s.talk(text);
+  CHECK(has(got, "Content-Length: 5000\r\n"));
+  CHECK(got.substr(got.size() - 4) == "\r\n\r\n");
+  CHECK(f.last_bytes == 5000);
+}
+
+CONFORMANCE("http: a file that is shorter than promised cuts the connection, also in chunks") {
+  for (const char* path : {"/beyond", "/chunks-beyond"}) {
+    file_server f(where, 5000);
+    const auto all = f.s.ask(get(path) + get("/whole"));
+    REQUIRE(all.size() == 1);
+    CHECK(!all[0].whole);
+    CHECK(f.last_error == error::eof);
+    CHECK(f.last_bytes == 5000);
+    CHECK(f.s.server.stats().cut == 1);
+  }
+}
+
+CONFORMANCE("http: more of a file than content_length() has said is not sent") {
+  file_server f(where, 5000);
+  const auto all = f.s.ask(get("/promised-less"));
+  CHECK(f.last_error == std::errc::message_size);
+  CHECK(f.last_bytes == 0);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].body.empty());
+  CHECK(f.s.server.stats().cut == 1);
+}
+
+CONFORMANCE("http: a peer that goes in the middle of a file ends the operation") {
+  file_server f(where, 20'000'000);
+  peer& one = f.s.peers.emplace_back(f.s.ctx);
+  one.socket.async_connect(f.s.server.endpoint(), [](error_code) {});
+  const std::string text = get("/whole");
+  char first[4096];
+  bool received = false;
+  beck::async_write(one.socket, beck::buffer(text), [](error_code, std::size_t) {});
+  f.s.run_until([&] { return f.s.server.stats().connections == 1; });
+  beck::async_read(one.socket, beck::buffer(first),
+                   [&](error_code ec, std::size_t) { received = !ec; });
+  f.s.run_until([&] { return received; });
+  one.socket.close();
+  f.s.run_until([&] { return f.s.server.stats().connections == 0; });
+  CHECK(f.last_error);
+  CHECK(f.last_bytes < f.content.size());
+}
