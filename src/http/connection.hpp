@@ -85,6 +85,8 @@ struct exchange_state {
   std::size_t data_at = 0;     ///< decoded bytes of the body in the input: where they begin,
   std::size_t data_bytes = 0;  ///< their number,
   std::size_t data_end = 0;    ///< and the end of the framing behind them; 0: there are none
+  std::uint64_t body_bytes_max = 0;
+  std::int64_t began = 0;      ///< when the head was whole
   std::int64_t waited_ns = 0;  ///< for the body
   std::int64_t wait_began = 0;
   std::shared_ptr<connection> taken_by;  ///< while an exchange object has the request
@@ -155,6 +157,8 @@ class connection : public std::enable_shared_from_this<connection> {
   bool call_callback(const route_choice& chosen);
   task<> call_coroutine(const route_choice& chosen, request& q, response& r);
   void end_exchange(bool threw);
+  void note_cut() noexcept;
+  void report(refusal why);
   bool may_go_on() const noexcept;
   task<> close_gently();
   void handler_suspended() noexcept;

@@ -38,6 +38,8 @@ route_choice connection::begin_exchange() {
   }
   body_limits bounds = worker_->bounds().bodies();
   if (chosen.body_bytes != 0) bounds.body_bytes = chosen.body_bytes;
+  x.body_bytes_max = bounds.body_bytes;
+  x.began = loop_time();
   x.decoder = body_decoder(x.head, bounds);
   x.continue_due = x.head.expects_continue() && x.head.framing() != body_framing::none;
   if (x.head.framing() == body_framing::length) {  // refused before the handler sees it
@@ -62,6 +64,8 @@ void connection::copy_head() {
 /// Returns whether the handler threw an exception.
 bool connection::call_plain(const route_choice& chosen) {
   exchange_state& x = *active_;
+  const bool is_kept = worker_->server().reports_to() != nullptr;  // the record needs the head
+  if (is_kept) copy_head();
   request q(x.head, *this);
   response r(*this);
   bool threw = false;
@@ -70,7 +74,7 @@ bool connection::call_plain(const route_choice& chosen) {
   } catch (...) {
     threw = true;
   }
-  input_.consume(x.head.bytes());
+  if (!is_kept) input_.consume(x.head.bytes());
   return threw;
 }
 
@@ -136,17 +140,19 @@ void connection::end_exchange(bool threw) {
   worker_->counters().exchanges.add();
   if (lost_) {
     if (threw) worker_->counters().failed.add();
-    if (x.reply.begun && !x.reply.ended) worker_->counters().cut.add();
+    if (x.reply.begun && !x.reply.ended) note_cut();
+    if (worker_->server().reports_to() != nullptr) report(refusal::none);
     return;
   }
-  if (x.body_refusal != refusal::none && !x.reply.begun) {
-    refuse(x.body_refusal);
+  const refusal why = x.reply.begun ? refusal::none : x.body_refusal;
+  if (why != refusal::none) {
+    refuse(why);
   } else if (threw && !x.reply.begun) {
     worker_->counters().failed.add();
     answer(status::internal_server_error, "the handler failed\n");
   } else if (threw) {
     worker_->counters().failed.add();
-    worker_->counters().cut.add();
+    note_cut();
     ending_ = true;
   } else if (!x.reply.begun && !x.reply.touched) {
     worker_->counters().failed.add();
@@ -156,6 +162,28 @@ void connection::end_exchange(bool threw) {
   }
   if (x.reply.close || !x.head.keeps_alive() || worker_->is_draining()) ending_ = true;
   nothing_follows_ = !x.head.keeps_alive() && body_is_whole() && input_.empty();
+  if (why == refusal::none && worker_->server().reports_to() != nullptr) report(why);
+}
+
+void connection::note_cut() noexcept {
+  active_->reply.cut = true;
+  worker_->counters().cut.add();
+}
+
+/// Tells the server's observer of an exchange that has ended.
+void connection::report(refusal why) {
+  const exchange_state& x = *active_;
+  exchange_record record;
+  if (x.head.bytes() != 0) {
+    record.request = &x.head;
+    record.request_bytes = x.decoder.bytes();
+    record.time = duration(loop_time() - x.began);
+  }
+  if (x.reply.begun) record.status = number_of(x.reply.status);
+  record.reply_bytes = x.reply.sent;
+  record.why = why;
+  record.cut = x.reply.cut;
+  worker_->server().reports_to()->call(record);
 }
 
 route_match& route_of(request& q) noexcept { return q.connection_->route(); }

@@ -9,6 +9,7 @@
 #include <beck/coro/co_spawn.hpp>
 
 #include "http/connection.hpp"
+#include "http/refusal_reply.hpp"
 #include "http/worker.hpp"
 
 namespace beck::http::detail {
@@ -188,7 +189,7 @@ void connection::finish_reply() {
     if (!reply.begun) begin_stream();  // all of a reply to HEAD
     reply.ended = true;
     if ((reply.broken || (reply.has_length && reply.sent != reply.length)) && body_allowed()) {
-      worker_->counters().cut.add();  // the promise is broken: only the end of the connection tells
+      note_cut();  // the promise is broken: only the end of the connection tells
       ending_ = true;
     } else if (reply.chunked && body_allowed()) {
       outbox_.append("0\r\n\r\n");
@@ -219,9 +220,8 @@ void connection::refuse(refusal why) {
   }
   x.reply.clear();
   x.reply.close = true;
-  std::string text("refused: ");
-  text.append(text_of(why)).append("\n");
-  answer(status_of(why), text);
+  answer(status_of(why), refusal_reply(why, worker_->bounds(), x.body_bytes_max));
+  if (worker_->server().reports_to() != nullptr) report(why);
 }
 
 // --- writes --------------------------------------------------------------------------------------

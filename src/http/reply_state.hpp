@@ -49,6 +49,7 @@ struct reply_state {
   bool begun = false;       ///< the head is in the outbox
   bool ended = false;       ///< so is the whole body
   bool chunked = false;
+  bool cut = false;     ///< the connection ends before the reply does
   bool broken = false;  ///< a part of the body is missing
   bool close = false;   ///< the connection ends after this reply
 
@@ -56,7 +57,7 @@ struct reply_state {
     fields.clear();
     length = sent = 0;
     status = http::status::ok;
-    touched = has_length = begun = ended = chunked = broken = close = false;
+    touched = has_length = begun = ended = chunked = cut = broken = close = false;
   }
 };
 

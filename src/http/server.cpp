@@ -125,6 +125,8 @@ void server::listen(std::uint16_t port) {
 
 void server::listen(const ip::tcp::endpoint& at) { state_->state->listen(at, false); }
 
+void server::report_to(const detail::record_sink& sink) noexcept { state_->state->report_to(sink); }
+
 void server::share_ports(bool on) noexcept { state_->state->share_ports(on); }
 
 task<> server::serve() {

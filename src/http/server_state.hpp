@@ -37,7 +37,10 @@ class server_state {
  public:
   server_state(void* handler, const handler_table& table, const limits& bounds) noexcept
       : handler_(handler), table_(table), bounds_(bounds) {}
-  ~server_state() { table_.destroy(handler_); }
+  ~server_state() {
+    table_.destroy(handler_);
+    sink_.destroy();
+  }
   server_state(const server_state&) = delete;
   server_state& operator=(const server_state&) = delete;
 
@@ -47,6 +50,14 @@ class server_state {
 
   void listen(const ip::tcp::endpoint& at, bool any_family);
   void share_ports(bool on) noexcept { share_ports_ = on; }
+  /// Returns the observer of ended exchanges; nullptr if there is none.
+  const record_sink* reports_to() const noexcept {
+    return sink_.object != nullptr ? &sink_ : nullptr;
+  }
+  void report_to(const record_sink& sink) noexcept {
+    sink_.destroy();
+    sink_ = sink;
+  }
   ip::tcp::endpoint endpoint(std::size_t index) const;
   server_stats stats() const noexcept;
 
@@ -69,6 +80,7 @@ class server_state {
   void* handler_;
   handler_table table_;
   limits bounds_;
+  record_sink sink_;
   bool share_ports_ = false;
 
   mutable std::mutex mutex_;

@@ -6,6 +6,7 @@
 
 #include <beck/base/duration.hpp>
 #include <beck/coro/task.hpp>
+#include <beck/http/exchange_record.hpp>
 #include <beck/http/handler.hpp>
 #include <beck/http/limits.hpp>
 #include <beck/http/refusal.hpp>
@@ -34,6 +35,18 @@ struct server_stats {
 namespace detail {
 
 struct server_handle;
+
+/// A function for records, of any type.
+struct record_sink {
+  void* object = nullptr;
+  void (*function)(void* object, const exchange_record& record) = nullptr;
+  void (*deleter)(void* object) noexcept = nullptr;
+
+  void call(const exchange_record& record) const { function(object, record); }
+  void destroy() const noexcept {
+    if (object != nullptr) deleter(object);
+  }
+};
 
 }  // namespace detail
 
@@ -66,6 +79,18 @@ class server {
   /// second server on a port fails.
   void share_ports(bool on) noexcept;
 
+  /// Calls `function(const exchange_record&)` for each exchange that has ended and each message that
+  /// was refused, on the thread of the connection: with several contexts on several at once. A copy
+  /// or the moved function is kept. It must not throw, and not block. Default: none.
+  template <class Function>
+  void on_finish(Function&& function) {
+    using kept = std::decay_t<Function>;
+    report_to(
+        {new kept(static_cast<Function&&>(function)),
+         [](void* object, const exchange_record& record) { (*static_cast<kept*>(object))(record); },
+         [](void* object) noexcept { delete static_cast<kept*>(object); }});
+  }
+
   /// Serves on the context that awaits this until stop() is called or the awaiting scope is
   /// stopped, then drains as stop() does; completes when the last connection has gone. Throws
   /// io_error if it cannot listen, std::logic_error without endpoints or on a shared context.
@@ -84,6 +109,7 @@ class server {
   server_stats stats() const noexcept;
 
  private:
+  void report_to(const detail::record_sink& sink) noexcept;
   server(void* handler, const detail::handler_table& table, const limits& bounds);
 
   detail::server_handle* state_;

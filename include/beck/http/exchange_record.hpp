@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The record of an exchange, for access logs and statistics.
+#pragma once
+
+#include <beck/base/duration.hpp>
+#include <beck/http/head.hpp>
+#include <beck/http/refusal.hpp>
+#include <cstdint>
+
+namespace beck::http {
+
+/// An exchange that has ended, or a message that was refused; see server::on_finish().
+struct exchange_record {
+  /// The head of the request; nullptr if it was refused or came too slowly. Valid during the call.
+  const request_head* request = nullptr;
+  unsigned status = 0;              ///< of the reply; 0: there was none
+  std::uint64_t request_bytes = 0;  ///< of the request's body that were received
+  std::uint64_t reply_bytes = 0;    ///< of the reply's body that were written
+  duration time;                    ///< from the end of the head to the end of the handler
+  refusal why = refusal::none;      ///< the reason if the message was refused
+  bool cut = false;                 ///< the reply was begun, and could not be completed
+};
+
+}  // namespace beck::http
