@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+// The limits of a server in words: value and setter of each that a message can pass. A client's
+// programmer reads them in the body of the reply.
 #include "http/refusal_reply.hpp"
 
 #include <beck/http/parser.hpp>
