@@ -41,7 +41,7 @@ UNITS = {"ratio": "", "ns": " ns", "us": " us", "s": " s", "lines": " lines", "M
 
 @dataclass(frozen=True)
 class Check:
-    target: str  # P1, P2, ... of performance.md; H7 of http.md; sync, udp, leases, queue
+    target: str  # P1, P2, ... of performance.md; H7 of http.md; sync, udp, leases, queue, routes
     what: str
     measured: float
     limit: float
@@ -241,12 +241,15 @@ def write_queue(results):
 
 
 def http_parse(results):
-    """H7: at least three times as fast as llhttp; as picohttpparser, and 1.3 times as fast on a browser's head."""
+    """H7: at least three times as fast as llhttp; as picohttpparser, and 1.3 times as fast on a browser's head.
+
+    Routes: at most 50 ns."""
     for case in ("head_37", "head_109", "head_703", "pipelined"):
         yield from ratio_check(results, "H7", case, "beck", "llhttp", 1 / 3)
     for rival in ("picohttpparser", "picohttpparser-native"):
         for case, times in (("head_37", 1), ("head_109", 1), ("head_703", 1.3)):
             yield from ratio_check(results, "H7", case, "beck", rival, 1 / times)
+    yield from time_check(results, "routes", "route", "beck", 50)
 
 
 CHECKS = {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a router has found out about a request: the parts of the path that the names of its pattern
-// stand for. It lives as long as the exchange.
+// What a router has found out about a request: its path, decoded, and the parts that the names of
+// the pattern stand for. It lives as long as the exchange.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string_view>
 
 #include <beck/detail/block.hpp>
+#include <beck/http/target.hpp>
 
 namespace beck::http::detail {
 
@@ -19,7 +21,7 @@ class route_match {
 
   struct capture {
     std::string_view name;   ///< from the pattern, which outlives the exchange
-    std::string_view value;  ///< from the memory that prepare() has returned
+    std::string_view value;  ///< a part of path()
   };
 
   route_match() noexcept = default;
@@ -27,12 +29,28 @@ class route_match {
   route_match(const route_match&) = delete;
   route_match& operator=(const route_match&) = delete;
 
-  /// Returns memory for the decoded path, in place of what was there. Throws std::bad_alloc.
-  char* prepare(std::size_t bytes) {
+  /// Decodes the path of a request, in place of what was there. Throws std::bad_alloc.
+  path_error decode(std::string_view raw) {
     clear();
-    if (bytes <= sizeof room_) return room_;
-    return more_ = static_cast<char*>(beck::detail::allocate_block(bytes));
+    if (raw.size() > sizeof room_) {
+      more_ = static_cast<char*>(beck::detail::allocate_block(raw.size()));
+    }
+    const decoded_path decoded =
+        decode_path(raw, {more_ != nullptr ? more_ : room_, std::max(raw.size(), sizeof room_)});
+    has_path_ = decoded.error == path_error::none;
+    path_ = decoded.path;
+    return decoded.error;
   }
+  /// Returns whether decode() has succeeded.
+  bool has_path() const noexcept { return has_path_; }
+  /// Returns the decoded path below the prefixes that handlers were mounted at: empty, or it begins
+  /// with "/".
+  std::string_view path() const noexcept { return path_; }
+  /// Goes below a prefix: `below` is the rest of the path.
+  void enter(std::string_view below) noexcept { path_ = below; }
+  /// Counts a router. Returns false for one more than `most`.
+  bool go_deeper(unsigned most) noexcept { return ++depth_ <= most; }
+
   /// Adds a capture. Requires: there are fewer than captures_max.
   void add(std::string_view name, std::string_view value) noexcept {
     captures_[count_++] = {name, value};
@@ -49,11 +67,16 @@ class route_match {
     if (more_ != nullptr) beck::detail::free_block(more_);
     more_ = nullptr;
     count_ = 0;
+    depth_ = 0;
+    has_path_ = false;
   }
 
  private:
   char* more_ = nullptr;
+  std::string_view path_;
   std::size_t count_ = 0;
+  unsigned depth_ = 0;
+  bool has_path_ = false;
   std::array<capture, captures_max> captures_;
   char room_[128];
 };

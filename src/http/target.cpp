@@ -2,6 +2,7 @@
 // Paths and queries are decoded once, byte by byte, into memory of the caller's.
 #include <beck/http/target.hpp>
 
+#include <cstring>
 #include <iterator>
 
 #include "http/characters.hpp"
@@ -28,6 +29,16 @@ path_error check_byte(char c, bool was_escaped) noexcept {
   if (detail::is_control(c)) return path_error::control_character;
   if (c == '\\') return path_error::backslash;
   return was_escaped && c == '/' ? path_error::escaped_slash : path_error::none;
+}
+
+/// Returns whether a path is decoded already, and has nothing that could be refused.
+bool is_plain(std::string_view path) noexcept {
+  for (std::size_t i = 1; i < path.size(); ++i) {
+    const char c = path[i];
+    if (detail::is_control(c) || c == '%' || c == '\\') return false;
+    if (path[i - 1] == '/' && (c == '/' || c == '.')) return false;
+  }
+  return true;
 }
 
 /// Decodes the byte of a parameter at `at`, which becomes the offset of the next one. Returns false
@@ -75,6 +86,10 @@ target_parts split_target(std::string_view target) noexcept {
 decoded_path decode_path(std::string_view raw, mutable_buffer room) noexcept {
   if (raw.substr(0, 1) != "/") return {path_error::not_absolute, {}};
   char* const out = static_cast<char*>(room.data());
+  if (raw.size() <= room.size() && is_plain(raw)) {
+    std::memcpy(out, raw.data(), raw.size());
+    return {path_error::none, {out, raw.size()}};
+  }
   std::size_t bytes = 0;
   std::size_t segment = 1;  // where the present one begins in `out`
   for (std::size_t i = 0; i < raw.size(); ++i) {

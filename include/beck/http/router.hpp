@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Chooses the handler of a request by its path and method.
+#pragma once
+
+#include <beck/http/handler.hpp>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace beck::http {
+
+/// The settings of a route. Every setter returns the object.
+class route_options {
+ public:
+  /// Makes the defaults: the limits of the server.
+  route_options() noexcept {}
+  /// Sets the greatest number of bytes of a body. 0, the default: limits::body_bytes() of the
+  /// server.
+  route_options& body_bytes(std::uint64_t most) noexcept {
+    body_bytes_ = most;
+    return *this;
+  }
+  std::uint64_t body_bytes() const noexcept { return body_bytes_; }
+
+ private:
+  std::uint64_t body_bytes_ = 0;
+};
+
+namespace detail {
+class route_table;
+}
+
+/// A handler that passes each request on to that of its route. A pattern is a path as it is when it
+/// has been decoded, and may capture whole segments:
+///   "/"  "/about"  "/rows/{table}"  "/files/{path...}"
+/// `{name}` stands for a segment that is not empty, `{name...}` for the rest of the path, also for
+/// an empty one. request::param() returns the captured text.
+///
+/// The path decides first. If several patterns match it, then the first segment in which they
+/// differ: a given one goes before `{name}`, and that before `{name...}`. A path with a "/" at its
+/// end is another one than without. Then the method decides, among the routes of that pattern. HEAD
+/// goes to the route for GET, and OPTIONS is answered with the methods that there are, unless they
+/// have routes of their own. Other answers of the router: 404 if no pattern matches, 405 with Allow
+/// if the method has no route, 400 for a path that decode_path() refuses.
+///
+/// A copy shares the routes. Bounds: 1,024 bytes, 32 segments and 8 captures of a pattern; 8
+/// routers in each other.
+/// Thread: one at a time while routes are added, which ends before a server serves; then any.
+class router {
+ public:
+  /// Makes a router without routes.
+  router();
+  router(const router& other) noexcept;
+  router& operator=(const router& other) noexcept;
+  ~router();
+
+  /// Adds a route to `h`, a handler as that of a server, which is copied or moved into the router.
+  /// Throws std::invalid_argument, which names the pattern and the reason: a malformed pattern; one
+  /// that has a route for this method, also with other names; method::other, connect or trace.
+  template <class H>
+    requires(any_handler<std::decay_t<H>> && !routing_handler<std::decay_t<H>>)
+  router& route(method m, std::string_view pattern, H&& h,
+                const route_options& how = route_options()) {
+    using handler = std::decay_t<H>;
+    add(m, pattern, new handler(static_cast<H&&>(h)), detail::handler_table_of<handler>, how);
+    return *this;
+  }
+  /// Adds a route for GET, and for HEAD unless that has one of its own. As route().
+  template <class H>
+  router& get(std::string_view pattern, H&& h, const route_options& how = route_options()) {
+    return route(method::get, pattern, static_cast<H&&>(h), how);
+  }
+  /// Adds a route for POST. As route().
+  template <class H>
+  router& post(std::string_view pattern, H&& h, const route_options& how = route_options()) {
+    return route(method::post, pattern, static_cast<H&&>(h), how);
+  }
+  /// Adds a route for PUT. As route().
+  template <class H>
+  router& put(std::string_view pattern, H&& h, const route_options& how = route_options()) {
+    return route(method::put, pattern, static_cast<H&&>(h), how);
+  }
+  /// Adds a route for DELETE. As route().
+  template <class H>
+  router& del(std::string_view pattern, H&& h, const route_options& how = route_options()) {
+    return route(method::delete_, pattern, static_cast<H&&>(h), how);
+  }
+  /// Adds a route for PATCH. As route().
+  template <class H>
+  router& patch(std::string_view pattern, H&& h, const route_options& how = route_options()) {
+    return route(method::patch, pattern, static_cast<H&&>(h), how);
+  }
+  /// Adds a route for all methods from `prefix`, and all paths below it, to `h`, which may be a
+  /// router, too: it sees the path without the prefix. Throws as route(), and for a prefix with
+  /// captures.
+  template <class H>
+    requires any_handler<std::decay_t<H>>
+  router& mount(std::string_view prefix, H&& h, const route_options& how = route_options()) {
+    using handler = std::decay_t<H>;
+    add_mount(prefix, new handler(static_cast<H&&>(h)), detail::handler_table_of<handler>, how);
+    return *this;
+  }
+
+  /// Returns the handler of a request. For the server.
+  detail::route_choice choose(request& q) const;
+
+ private:
+  void add(method m, std::string_view pattern, void* handler, const detail::handler_table& table,
+           const route_options& how);
+  void add_mount(std::string_view prefix, void* handler, const detail::handler_table& table,
+                 const route_options& how);
+
+  detail::route_table* table_;
+};
+
+}  // namespace beck::http
