@@ -81,7 +81,8 @@ class server {
 
   /// Calls `function(const exchange_record&)` for each exchange that has ended and each message
   /// that was refused, on the thread of the connection: with several contexts on several at once.
-  /// The function is copied or moved into the server. It must not throw, and not block. Default: none.
+  /// The function is copied or moved into the server. It must not throw, and not block. Default:
+  /// none.
   template <class Function>
   void on_finish(Function&& function) {
     using kept = std::decay_t<Function>;
