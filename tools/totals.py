@@ -23,6 +23,7 @@ class Variant:
         self.values = {}  # name -> sum
         self.fingerprints = {}  # name -> all that were reported
         self.failures = []  # sentences
+        self.passed = {}  # name of a binary -> number of cases
         explained = set()
         for path in sorted(folder.glob("*.tsv")):
             before = len(self.failures)
@@ -40,6 +41,7 @@ class Variant:
             elif kind in ("passed", "failed", "skipped"):
                 running = None
                 self._case(kind, fields[0], fields[2])
+                self.passed[path.stem] = self.passed.get(path.stem, 0) + (kind == "passed")
             elif kind == "value":
                 self.values[fields[0]] = self.values.get(fields[0], 0) + int(fields[1])
             elif kind == "same":
@@ -132,6 +134,8 @@ def main(names, build=Path("build")):
         if name in variants:
             totals[f"{name}.failed"] = sum(group == name for group, _ in failures)
     totals["failed"] = len(failures)
+    if "http_tests" in first.passed:
+        first.values["http.cases"] = first.passed["http_tests"]
     totals.update(shares(first.values))
     print("totals:", *(f"{key}={value}" for key, value in totals.items()))
     return 1 if failures else 0

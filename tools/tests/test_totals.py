@@ -63,6 +63,12 @@ class Line(unittest.TestCase):
         _, line, _ = self.run_totals("release", "fuzz")
         self.assertEqual((line["walks"], line["http.fuzz"]), ("3", "7"))
 
+    def test_passed_cases_of_http_have_a_key(self):
+        self.report("release", "http_tests", "passed|conformance|1|x/epoll|", "passed|case|1|y|",
+                    "failed|case|1|z|", "end|0")
+        self.report("release", "others", "passed|case|1|ok|", "end|0")
+        self.assertEqual(self.run_totals("release")[1]["http.cases"], "2")
+
     def test_only_the_first_variant_counts_cases(self):
         self.report("release", "a", "passed|conformance|1|x/epoll|", "end|0")
         self.report("dev", "a", "passed|conformance|1|x/epoll|", "passed|conformance|1|z/epoll|", "end|0")
