@@ -43,7 +43,7 @@ def parser():
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Runs a benchmark beside its peers, interleaved, and prints medians and ratios.",
         epilog=f"benchmarks:\n{names}\n  main        the ping-pong in one process, a table and out/pingpong.svg\n"
-        "copy draws out/copy.svg too.\n\n"
+        "copy and http draw out/copy.svg and out/http.svg too.\n\n"
         f"peers: {', '.join(PEERS)}\n"
         "BECK_BACKEND=epoll leaves the io_uring peers out.",
     )
@@ -71,8 +71,9 @@ def run_bench(options, name, case_names):
     chosen = execute.available(chosen, how, os.environ.get("BECK_BACKEND", ""), machine.ring_refusal(), say)
     say(f"machine: {machine.describe()}")
     with ExitStack() as stack:
-        if name == "copy":
+        if hasattr(how, "__enter__"):
             stack.enter_context(how)
+        if name == "copy":
             chosen = copying.without_refused(chosen, how, say)
         samples = execute.interleave(bench, chosen, how, options.rounds, say)
     if name == "compile":
@@ -102,12 +103,12 @@ def draw(found, picture_name, stem):
         say(f"picture: {path.relative_to(ROOT)}")
 
 
-def run_copy(options):
-    """The copies: a table and a picture."""
+def run_drawn(options):
+    """The copies, and the HTTP servers: a table and a picture."""
     out = ROOT / "out"
     out.mkdir(exist_ok=True)
-    options.json = options.json or out / "copy.json"
-    draw(run_bench(options, "copy", options.cases), "copy_picture", out / "copy")
+    options.json = options.json or out / f"{options.name}.json"
+    draw(run_bench(options, options.name, options.cases), f"{options.name}_picture", out / options.name)
 
 
 def run_main(options):
@@ -126,8 +127,8 @@ def main(arguments):
     try:
         if options.name == "main":
             run_main(options)
-        elif options.name == "copy":
-            run_copy(options)
+        elif options.name in ("copy", "http"):
+            run_drawn(options)
         else:
             run_bench(options, options.name, options.cases)
     except (machine.RunError, LookupError) as e:

@@ -5,6 +5,8 @@
 build_packages=(g++ cmake ninja-build ccache python3 pkg-config doctest-dev libasio-dev liburing-dev
   libcli11-dev libfmt-dev)
 run_packages=(python3-matplotlib fio node-llhttp libh2o-evloop-dev)
+http_bench_packages=(nginx-light wrk apache2-utils curl libboost-dev)
+peer_packages=(curl wrk apache2-utils python3-requests nginx-light haproxy slowhttptest)
 test_packages=(clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 libseccomp-dev node-llhttp socat
   strace)
 
@@ -28,15 +30,37 @@ need_packages() {
     echo "  sudo apt-get install --no-install-recommends ${missing[*]}" >&2
     exit 3
   fi
+  mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
   echo "installing: ${missing[*]}" >&2
   mkdir -p build/logs
   export DEBIAN_FRONTEND=noninteractive
+  start_no_daemons
   if ! { apt_waits update && apt_waits install -y --no-install-recommends "${missing[@]}"; } 3>&2 \
     >build/logs/apt.log 2>&1 </dev/null; then
+    daemons_as_before "${missing[@]}"
     tail -n 20 build/logs/apt.log >&2
     echo "apt could not install them (see above; the whole log is build/logs/apt.log)" >&2
     exit 3
   fi
+  daemons_as_before "${missing[@]}"
+}
+
+# start_no_daemons, daemons_as_before PACKAGE...: what a package of a server installs between the two is not started,
+# now or when the machine starts. Source: invoke-rc.d(8), /usr/share/doc/init-system-helpers/README.policy-rc.d.gz.
+start_no_daemons() {
+  no_daemons=
+  [ ! -e /usr/sbin/policy-rc.d ] || return 0   # the administrator's rules, or those of a container
+  no_daemons=/usr/sbin/policy-rc.d
+  printf '#!/bin/sh\nexit 101\n' >"$no_daemons" && chmod 755 "$no_daemons"
+}
+
+daemons_as_before() {
+  [ -z "$no_daemons" ] || rm -f "$no_daemons"
+  local package
+  for package in "$@"; do
+    package=${package%-light}
+    [ ! -e "/etc/init.d/$package" ] || update-rc.d "$package" disable >>build/logs/apt.log 2>&1 || true
+  done
 }
 
 # apt_waits ARGUMENT...: apt-get, which waits up to ten minutes for another one that is at work. It waits by itself for

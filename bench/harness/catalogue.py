@@ -23,6 +23,19 @@ PEERS = {
     "llhttp": ("llhttp", []),
     "picohttpparser": ("picohttpparser", []),
     "picohttpparser-native": ("picohttpparser_native", []),
+    # Of the benchmarks of HTTP servers (serving.py). nginx is no program of this folder; with `return`, with a file.
+    "beck-uring-file": ("beck", ["--backend", "io_uring"]),
+    "beck-epoll-file": ("beck", ["--backend", "epoll"]),
+    "nginx": ("", []),
+    "nginx-file": ("", []),
+    "beast": ("beast", []),
+    "go": ("go", []),
+    # Of http_blocking: the programs of examples/ that differ in a few words.
+    "coroutine-uring": ("coroutine", ["0"]),
+    "coroutine-epoll": ("coroutine", ["0"]),
+    "blocking-one": ("blocking", ["0", "one"]),
+    "blocking-threads": ("blocking", ["0", "threads"]),
+    "blocking-pool": ("blocking", ["0", "pool"]),
     # Of the benchmark copy (copying.py), where beck-uring is an engine too; no programs of this folder.
     "beck-auto": ("", []),
     "beck-sync": ("", []),
@@ -36,7 +49,7 @@ PEERS = {
 }
 RING_PEERS = frozenset(
     ["beck-uring", "beck-uring-eager", "beck-uring-poll", "beck-uring-spin", "asio-uring", "raw-uring"]
-    + ["raw-uring-lazy", "beck-uring-splice"]
+    + ["raw-uring-lazy", "beck-uring-splice", "coroutine-uring", "beck-uring-file"]
 )
 BECK = ("beck-uring", "beck-epoll")
 # beck without one of its mechanisms (docs/mechanisms.md): takes part only where --peers names it.
@@ -45,11 +58,17 @@ VARIANTS = ("beck-uring-eager", "beck-uring-poll", "beck-uring-spin", "beck-epol
 OPTIONAL = {
     "picohttpparser-native": "no package has it; cmake --preset bench -DBECK_BENCH_PICOHTTPPARSER=FOLDER builds it from"
     " its sources",
+    "beast": "Boost.Beast is not installed (Debian: libboost-dev)",
+    "nginx": "nginx is not installed (Debian: nginx-light)",
+    "nginx-file": "nginx is not installed (Debian: nginx-light)",
+    "go": "Go is not installed (https://go.dev/dl, to /usr/local/go)",
 }
 LIBRARIES = BECK + ("asio-epoll", "asio-uring")
 ENGINES = ("beck-auto", "beck-sync", "beck-posix-aio", "beck-uring", "beck-uring-splice", "beck-sendfile")
 COPIERS = ENGINES + ("beck-copy-range", "dd", "cp", "fio")
 HTTP_HEADS = ("beck", "llhttp", "picohttpparser", "picohttpparser-native")
+HTTP_SERVERS = BECK + ("raw-epoll", "nginx")
+HTTP_FILES = ("beck-uring-file", "beck-epoll-file", "nginx-file")
 RAW_IO = ("raw-epoll", "raw-uring", "raw-uring-lazy")
 
 
@@ -254,6 +273,46 @@ BENCHES = {
                 "route: a path of 20 to 33 bytes is decoded, and found among 100 patterns with its captures.",
             ),
             rivals=("llhttp", "picohttpparser", "picohttpparser-native", "raw"),
+        ),
+        Bench(
+            "http",
+            "request",
+            "HTTP servers on one CPU under wrk, ab and curl on another: CPU time of the server",
+            500,
+            (
+                Case("1k", HTTP_SERVERS + HTTP_FILES + ("asio-epoll", "beast", "go")),
+                Case("1k-1000", HTTP_SERVERS + ("beast",)),
+                Case("64k", BECK + ("raw-epoll",) + HTTP_FILES),
+                Case("pipelined", HTTP_SERVERS),
+                Case("connection", HTTP_SERVERS + HTTP_FILES + ("asio-epoll",)),
+                Case("file-1g", HTTP_FILES + ("raw-epoll",)),
+            ),
+            (
+                "1k: 100 connections, bodies of 1 KiB; 1k-1000: 1,000; 64k: 100, of 64 KiB; pipelined: 16 requests at",
+                "  once; connection: ab, a connection for each request, 4 KiB; file-1g: curl downloads 1 GiB.",
+                "beck parses strictly and keeps its limits; raw-epoll only looks for the end of a head.",
+                "nginx: one worker, return; nginx-file: sendfile and open_file_cache. beck-*-file: an open file.",
+            ),
+            ("us", 1e3),
+            ("raw-epoll", "nginx", "nginx-file", "asio-epoll", "beast", "go"),
+        ),
+        Bench(
+            "http_blocking",
+            "request",
+            "the blocking and the coroutine HTTP server of the examples, under wrk with 100 and 1,000 connections",
+            600,
+            cases(
+                ["100", "1000"],
+                ("coroutine-uring", "coroutine-epoll", "blocking-one", "blocking-threads", "blocking-pool", "nginx"),
+            ),
+            (
+                "blocking-one: one connection after another, as in the document: wrk's others wait for ever, and its",
+                "  latencies are those of one. -threads: a thread for each connection. -pool: 64 threads, a connection",
+                "  each, so wrk counts 64 of its connections.",
+                "Compare the wall time, and the percentiles of the latency.",
+            ),
+            ("us", 1e3),
+            ("blocking-one", "blocking-threads", "blocking-pool", "nginx"),
         ),
         Bench(
             "compile",

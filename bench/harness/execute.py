@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-from . import compilation, copying, machine
+from . import compilation, copying, machine, serving
 from .catalogue import BECK, OPTIONAL, PEERS, RING_PEERS
 
 TIMEOUT_MARGIN_S = 20
@@ -62,6 +62,8 @@ def runner(bench, build, root, duration_ms=None, size=None):
         return copying.Copies(build, root, size)
     if bench.name == "compile":
         return compilation.Compilations(root)
+    if bench.name in ("http", "http_blocking"):
+        return serving.Services(bench, build, root, duration_ms)
     return Programs(bench, build, duration_ms or bench.duration_ms)
 
 
@@ -73,7 +75,8 @@ def available(all_slots, how, backend, refusal, say):
         names = dict.fromkeys(slot.case.name for slot in all_slots if slot.case.without == why)
         say(f"left out of {', '.join(names)}: {BECK[0]}: {why}")
     for slot in all_slots:
-        if slot.peer in RING_PEERS and isinstance(how, (Programs, copying.Copies)) and (backend == "epoll" or refusal):
+        needs_ring = slot.peer in RING_PEERS and not isinstance(how, compilation.Compilations)
+        if needs_ring and (backend == "epoll" or refusal):
             left_out.add(slot.peer)
         else:
             chosen.append(slot)

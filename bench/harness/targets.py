@@ -88,7 +88,7 @@ def time_check(results, target, case, peer, limit_ns):
     yield Check(target, f"{case}: {peer}", results.summary(key).median, limit_ns * mood, "ns", note=note)
 
 
-def wall_check(results, key, rival_key, limit, beside=""):
+def wall_check(results, key, rival_key, limit, beside="", target="P8"):
     """P8: a ratio of wall times. `beside`: a case whose ratio is worth knowing too."""
     if key not in results.samples or rival_key not in results.samples:
         return
@@ -98,7 +98,7 @@ def wall_check(results, key, rival_key, limit, beside=""):
     if beside and (beside, key[1]) in results.samples:
         other = results.ratio(key, (beside, key[1]), metric="wall_ns_per_op")
         note = f"to {beside}: {ratio_text(other.median)} [{ratio_text(other.low)} {ratio_text(other.high)}]"
-    yield Check("P8", f"{what}, wall", ratio.median, limit, interval=(ratio.low, ratio.high), note=note)
+    yield Check(target, f"{what}, wall", ratio.median, limit, interval=(ratio.low, ratio.high), note=note)
 
 
 def pingpong(results):
@@ -252,7 +252,45 @@ def http_parse(results):
     yield from time_check(results, "routes", "route", "beck", 50)
 
 
+def http(results):
+    """H1 to H5 of http.md, and the latency of H10."""
+    limits = (
+        ("H1", "1k", (("raw-epoll", 1.20), ("nginx", 1.0), ("beast", 0.65))),
+        ("H1", "1k-1000", (("raw-epoll", 1.20), ("nginx", 1.0), ("beast", 0.65))),
+        ("H2", "64k", (("raw-epoll", 1.12),)),
+        ("H3", "pipelined", (("raw-epoll", 1.20), ("nginx", 0.15))),
+        ("H4", "connection", (("raw-epoll", 1.10), ("nginx", 1.0), ("asio-epoll", 0.92))),
+    )
+    files = (("H1", "1k", 0.95), ("H2", "64k", 1.0), ("H4", "connection", 1.0), ("H5", "file-1g", 1.03))
+    for target, case, rivals in limits:
+        for peer in BECK:
+            for rival, limit in rivals:
+                yield from ratio_check(results, target, case, peer, rival, limit)
+    for target, case, limit in files:
+        for peer in BECK:
+            yield from ratio_check(results, target, case, f"{peer}-file", "nginx-file", limit)
+    for peer in BECK:
+        key, rival = results.find("1k-1000", peer), results.find("1k-1000", "nginx")
+        if key is not None and rival is not None:
+            ratio = results.ratio(key, rival, metric="p999_us")
+            yield Check("H10", f"1k-1000: {peer} / nginx, p99.9", ratio.median, 1.0, interval=(ratio.low, ratio.high))
+
+
+def http_blocking(results):
+    """H10: how much faster the coroutine form is than the blocking form, which serves one connection after another."""
+    for case in results.cases():
+        for peer in ("coroutine-uring", "coroutine-epoll"):
+            yield from wall_check(results, (case, peer), (case, "blocking-one"), 1 / 10, target="H10")
+            key, rival = results.find(case, peer), results.find(case, "nginx")
+            if key is not None and rival is not None:
+                ratio = results.ratio(key, rival, metric="p999_us")
+                interval = (ratio.low, ratio.high)
+                yield Check("H10", f"{case}: {peer} / nginx, p99.9", ratio.median, 1.0, interval=interval)
+
+
 CHECKS = {
+    "http": http,
+    "http_blocking": http_blocking,
     "copy": copy,
     "http_parse": http_parse,
     "idle": idle,

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The HTTP service with beck::http: a function as the handler. --form coroutine: a coroutine
+// instead. --file: a coroutine that sends the file.
+#include <beck/coro/co_spawn.hpp>
+#include <beck/file/random_access_file.hpp>
+#include <beck/http/server.hpp>
+#include <beck/io/io_context.hpp>
+#include <beck/net/tcp.hpp>
+#include <beck/transfer/transfer_report.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "../common/http_service.hpp"
+
+namespace {
+
+namespace http = beck::http;
+using beck::ip::tcp;
+
+const tcp::endpoint anywhere(beck::ip::make_address("127.0.0.1"), 0);
+
+beck::io_context::options options_of(const bench::http_service& s) {
+  const bool ring = s.backend == "io_uring";
+  return beck::io_context::options().backend(ring ? beck::backend::io_uring : beck::backend::epoll);
+}
+
+struct fixed_reply {
+  const std::string& body;
+  bool close;
+
+  void operator()(http::request&, http::response& reply) const {
+    reply.set(http::field::server, bench::http_server_name);
+    reply.set(http::field::content_type, bench::http_content_type);
+    if (!close) reply.set(bench::http_filler_name, bench::http_filler);
+    reply.send(body);
+  }
+};
+
+struct fixed_reply_task {
+  fixed_reply reply_with;
+
+  beck::task<> operator()(http::request& request, http::response& reply) const {
+    reply_with(request, reply);
+    co_return;
+  }
+};
+
+template <class Handler>
+void serve(beck::io_context& context, const Handler& handler) {
+  http::server server(handler);
+  server.listen(anywhere);
+  beck::co_spawn(context, server.serve(), beck::detached);
+  context.poll();
+  bench::http_ready(server.endpoint().port());
+  context.run();
+}
+
+/// Sends a file that is open, as nginx keeps it in its cache.
+struct file_reply {
+  beck::random_access_file& file;
+  bool close;
+
+  beck::task<> operator()(http::request&, http::response& reply) const {
+    reply.set(http::field::server, bench::http_server_name);
+    reply.set(http::field::content_type, bench::http_content_type);
+    if (!close) reply.set(bench::http_filler_name, bench::http_filler);
+    beck::ignore(co_await reply.async_send_file(file, 0, beck::to_the_end));
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto s = bench::http_service::from_arguments(argc, argv);
+  try {
+    const std::string body = s.body();
+    const fixed_reply reply{body, s.close};
+    beck::io_context context(options_of(s));
+    beck::random_access_file file(context);
+    if (!s.file.empty()) {
+      file.open(s.file.c_str(), beck::file_object::read_only);
+      serve(context, file_reply{file, s.close});
+    } else if (s.form == "coroutine") {
+      serve(context, fixed_reply_task{reply});
+    } else {
+      serve(context, reply);
+    }
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
+  }
+}
