@@ -52,6 +52,7 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, ip::tcp::acceptor& from
     if (w.draining_) break;
     accepted.value();  // an error that is not of one connection: the context's on_unhandled() tells
     one->stream().set_up();
+    one->stream().expect_data();
     w.make_room();
     w.add(*one);
     co_spawn(w.executor_, connection::serve(one),

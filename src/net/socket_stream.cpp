@@ -3,11 +3,20 @@
 // a stream that waits costs one small frame.
 #include <beck/net/socket_stream.hpp>
 
+#include "io/loop/io_loop.hpp"
+#include "io/op/readiness.hpp"
+
 namespace beck {
 
 void socket_stream::set_up() noexcept {
   error_code closed;  // every later call reports that
   socket_.non_blocking(true, closed);
+}
+
+void socket_stream::expect_data() noexcept {
+  detail::descriptor& d = *socket_.slot();
+  detail::direction& q = d.queue[detail::direction_in];
+  if (d.loop->runs_alone() && q.ready == detail::readiness::no) detail::note_perhaps(q);
 }
 
 task<io_result<buffer_lease>> socket_stream::receive() {

@@ -24,6 +24,10 @@ class socket_stream final : public byte_stream {
 
   /// Prepares the socket for write_now(), after it was accepted or connected.
   void set_up() noexcept;
+  /// Lets the first receive be tried at once, which saves a visit to the kernel where the peer has
+  /// sent something by then, as it often has when a connection is accepted. Outside the thread that
+  /// runs the context, and on a shared context, nothing happens.
+  void expect_data() noexcept;
 
   task<io_result<buffer_lease>> receive() override;
   task<io_result<std::size_t>> read_some(mutable_buffer to) override;

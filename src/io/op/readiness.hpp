@@ -72,6 +72,9 @@ inline void forget_readiness(direction& q) noexcept {
 /// Something says that an attempt will find data or an error, or it is made whatever is known.
 inline void note_ready(direction& q) noexcept { q.ready = readiness::known; }
 
+/// An attempt may find data.
+inline void note_perhaps(direction& q) noexcept { q.ready = readiness::perhaps; }
+
 /// An attempt found nothing (EAGAIN), or poll(2) has said so.
 inline void note_not_ready(direction& q) noexcept { q.ready = readiness::no; }
 

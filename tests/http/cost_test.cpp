@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSL-1.0
+// The cost of an exchange, in system calls and allocations, counted on the real kernel. The peer is
+// a blocking socket of this thread, so that everything counted is the server's.
+#include <beck/http/server.hpp>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "http/served.hpp"
+#include "io/system/posix_system.hpp"
+#include "support/allocations.hpp"
+#include "support/conformance.hpp"
+#include "support/context_seam.hpp"
+
+using beck::task;
+using beck::test::kernel;
+namespace http = beck::http;
+namespace ip = beck::ip;
+using http::test::get;
+using http::test::has;
+using http::test::last_get;
+
+namespace {
+
+struct call_counts {
+  int receives = 0, empty_receives = 0, sends = 0;
+};
+
+class counting_system final : public beck::detail::posix_system {
+ public:
+  explicit counting_system(call_counts& counts) : counts_(counts) {}
+
+  std::ptrdiff_t receive(int fd, void* data, std::size_t bytes) noexcept override {
+    const std::ptrdiff_t got = posix_system::receive(fd, data, bytes);
+    ++counts_.receives;
+    counts_.empty_receives += got < 0;
+    return got;
+  }
+  std::ptrdiff_t send(int fd, const void* data, std::size_t bytes) noexcept override {
+    ++counts_.sends;
+    return posix_system::send(fd, data, bytes);
+  }
+  std::ptrdiff_t send_vector(int fd, const beck::detail::io_vector* parts,
+                             std::size_t count) noexcept override {
+    ++counts_.sends;
+    return posix_system::send_vector(fd, parts, count);
+  }
+
+ private:
+  call_counts& counts_;
+};
+
+/// A server on a context whose calls are counted, and peers that block.
+class counted {
+ public:
+  template <class Handler>
+  explicit counted(Handler handler) : ctx(context_options()), server(std::move(handler)) {
+    beck::testing::context_seam::replace_system(ctx, std::make_unique<counting_system>(calls));
+    server.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0));
+    server.serve().start(ctx, [](std::exception_ptr) {});
+    while (server.endpoint().port() == 0) ctx.poll();
+    for (int i = 0; i < 10; ++i) ctx.poll();
+  }
+  ~counted() {
+    for (const int fd : peers_) ::close(fd);
+  }
+
+  int connect() {
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(server.endpoint().port());
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
+    peers_.push_back(fd);
+    return fd;
+  }
+  static void send(int fd, const std::string& text) {
+    REQUIRE(::send(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
+  }
+  /// Runs the server until `replies` replies have come that end in "hello\n".
+  std::string receive(int fd, int replies) {
+    std::string text;
+    char part[65536];
+    for (int found = 0; found < replies;) {
+      ctx.poll();
+      const ssize_t got = ::recv(fd, part, sizeof part, MSG_DONTWAIT);
+      if (got <= 0) continue;
+      text.append(part, static_cast<std::size_t>(got));
+      found = 0;
+      for (std::size_t at = 0; (at = text.find("hello\n", at)) != text.npos; ++at) ++found;
+    }
+    return text;
+  }
+
+  call_counts calls;
+  beck::io_context ctx;
+  http::server server;
+
+ private:
+  std::vector<int> peers_;
+};
+
+void hello(http::request&, http::response& r) { r.send("hello\n"); }
+task<> hello_task(http::request&, http::response& r) {
+  r.send("hello\n");
+  co_return;
+}
+void hello_later(http::exchange x) { x.response().send("hello\n"); }
+
+template <class Handler>
+void check_exchanges(Handler handler) {
+  counted c(handler);
+  const int fd = c.connect();
+  for (int i = 0; i < 10; ++i) {
+    c.send(fd, get("/"));
+    c.receive(fd, 1);
+  }
+  const call_counts before = c.calls;
+  constexpr int rounds = 100;
+  const std::string request = get("/");
+  const std::uint64_t allocations = beck::test::allocations();
+  char part[1024];
+  for (int i = 0; i < rounds; ++i) {
+    c.send(fd, request);
+    while (::recv(fd, part, sizeof part, MSG_DONTWAIT) <= 0) c.ctx.poll_one();
+  }
+  const std::uint64_t allocated = beck::test::allocations() - allocations;
+  const call_counts after = c.calls;
+  CHECK(after.sends - before.sends == rounds);
+  CHECK(after.receives - before.receives == rounds);
+  CHECK(after.empty_receives == before.empty_receives);
+  if (beck::test::counts_allocations()) CHECK(allocated == 0);
+}
+
+}  // namespace
+
+CONFORMANCE_ON(kernel, "http: an exchange is one receive and one send, and allocates nothing") {
+  check_exchanges(&hello);
+  check_exchanges(&hello_task);
+  check_exchanges(&hello_later);
+}
+
+CONFORMANCE_ON(kernel, "http: sixteen requests in one packet are answered with one send") {
+  counted c(&hello);
+  const int fd = c.connect();
+  std::string text;
+  for (int i = 0; i < 16; ++i) text += get("/");
+  c.send(fd, text);
+  c.receive(fd, 16);
+  CHECK(c.calls.sends == 1);
+}
+
+CONFORMANCE_ON(kernel, "http: a request that was there before the accept is read at once") {
+  counted c(&hello);
+  for (int i = 0; i < 100; ++i) c.send(c.connect(), last_get("/"));
+  const std::uint64_t entries = c.ctx.stats().entries_submitted;
+  while (c.server.stats().exchanges < 100) c.ctx.poll();
+  CHECK(c.calls.receives - c.calls.empty_receives == 100);
+  CHECK(c.calls.empty_receives == 0);
+  CHECK(c.ctx.stats().entries_submitted - entries < 20);
+}
+
+CONFORMANCE_ON(kernel, "http: idle connections make no system call") {
+  counted c(&hello);
+  for (int i = 0; i < 50; ++i) {
+    const int fd = c.connect();
+    c.send(fd, get("/"));
+    c.receive(fd, 1);
+  }
+  for (int i = 0; i < 10; ++i) c.ctx.poll();
+  const call_counts before = c.calls;
+  const std::uint64_t entries = c.ctx.stats().entries_submitted;
+  for (int i = 0; i < 100; ++i) CHECK(c.ctx.poll() == 0);
+  CHECK(c.calls.receives == before.receives);
+  CHECK(c.calls.sends == before.sends);
+  CHECK(c.ctx.stats().entries_submitted == entries);
+}
