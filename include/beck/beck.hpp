@@ -56,6 +56,7 @@
 #include <beck/io/signal_set.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/io/stream_descriptor.hpp>
+#include <beck/io/stream_layer.hpp>
 #include <beck/io/sync_wait.hpp>
 #include <beck/io/system_timer.hpp>
 #include <beck/io/timer_object.hpp>

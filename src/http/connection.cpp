@@ -48,15 +48,16 @@ void input::keep() {
 }
 
 connection::connection(std::shared_ptr<worker> of)
-    : worker_(std::move(of)), stream_(worker_->executor()), receiving_(*this), sending_(*this) {
+    : worker_(std::move(of)), plain_(worker_->executor()), receiving_(*this), sending_(*this) {
   flush_request_.run = &flush_entry;
 }
 
 const any_io_executor& connection::executor() const noexcept { return worker_->executor(); }
 
-task<> connection::serve(std::shared_ptr<connection> self) {
+task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) {
   connection& c = *self;
   bool alive = true;
+  if (layer != nullptr) alive = co_await c.make_layer(*layer);
   while (alive) {
     parse_status head = c.parse_head();
     while (head == parse_status::more && alive) {
@@ -103,7 +104,7 @@ task<> connection::serve(std::shared_ptr<connection> self) {
 
 void connection::ended() noexcept {
   lose();
-  stream_.socket().close();  // also if it was lost before an exception
+  stream_->socket().close();  // also if it was lost before an exception
   worker_->clock().enter(receiving_, phase::none);
   worker_->remove(*this);
 }
@@ -135,7 +136,7 @@ task<bool> connection::receive_more() {
   } else {
     input_.keep();
   }
-  auto received = co_await stream_.receive();
+  auto received = co_await stream_->receive();
   if (received.error()) {
     if (receiving_.in != phase::none) worker_->clock().enter(receiving_, phase::none);
     peer_ended_ = received.error() == error::eof;
@@ -153,13 +154,13 @@ bool connection::may_go_on() const noexcept { return !lost_ && !ending_; }
 task<> connection::close_gently() {
   const bool sent = co_await flush();
   if (sent && !lost_ && !nothing_follows_ && !(peer_ended_ && input_.empty())) {
-    ignore(co_await stream_.finish());
+    ignore(co_await stream_->finish());
     const bool more_may_come = !peer_ended_;
     input_.release();
     std::size_t left = worker_->bounds().linger_bytes();
     worker_->clock().enter(receiving_, phase::linger);
     while (more_may_come && left != 0) {
-      auto received = co_await stream_.receive();
+      auto received = co_await stream_->receive();
       if (received.error()) break;
       const std::size_t bytes = std::move(received).value().size();
       left = left > bytes ? left - bytes : 0;
@@ -167,7 +168,7 @@ task<> connection::close_gently() {
   }
   worker_->clock().enter(receiving_, phase::none);
   lost_ = true;
-  stream_.socket().close();
+  stream_->socket().close();
 }
 
 void connection::on_due(timed_entry& entry, phase was) {
@@ -184,21 +185,24 @@ void connection::on_due(timed_entry& entry, phase was) {
   switch (was) {
     case phase::head:
       late_ = refusal::head_late;
-      stream_.socket().cancel(closed);
+      stream_->socket().cancel(closed);
       break;
     case phase::body:
       count_wait();
       if (active_->body_refusal != refusal::none) {
-        stream_.socket().cancel(closed);
+        stream_->socket().cancel(closed);
       } else {
         worker_->clock().enter(receiving_, phase::body);
       }
+      break;
+    case phase::handshake:
+      lose();
       break;
     case phase::idle:
     case phase::draining:
     case phase::linger:
       lost_ = true;
-      stream_.socket().close();
+      stream_->socket().close();
       break;
     case phase::none:
     case phase::reply:
@@ -213,7 +217,7 @@ void connection::drain() {
 void connection::lose() noexcept {
   if (lost_) return;
   lost_ = true;
-  stream_.socket().close();
+  stream_->socket().close();
   if (handler_scope_ != nullptr) handler_scope_->stop();
   if (!writing_) outbox_.clear();
   wake_writers();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // One connection of a server: it waits for input without a buffer, parses heads where they lie,
 // calls the handler, collects replies and sends them together. connection.cpp has the course of a
-// connection, connection_handler.cpp the calls of handlers, connection_reply.cpp the sending side,
-// connection_file.cpp files as bodies of replies, connection_body.cpp the bodies of requests.
+// connection, connection_stream.cpp the stream below it, connection_handler.cpp the calls of
+// handlers, connection_reply.cpp the sending side, connection_file.cpp files as bodies of replies,
+// connection_body.cpp the bodies of requests.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +18,7 @@
 #include <beck/http/body_decoder.hpp>
 #include <beck/http/handler.hpp>
 #include <beck/http/parser.hpp>
+#include <beck/io/stream_layer.hpp>
 #include <beck/net/socket_stream.hpp>
 
 #include "http/outbox.hpp"
@@ -102,11 +104,12 @@ class connection : public std::enable_shared_from_this<connection> {
  public:
   explicit connection(std::shared_ptr<worker> of);
 
-  /// Runs an accepted connection to its end.
-  static task<> serve(std::shared_ptr<connection> self);
+  /// Runs an accepted connection to its end: over its socket, or over what `layer` makes of that.
+  static task<> serve(std::shared_ptr<connection> self, stream_layer* layer);
   /// Called when serve() has ended, also by an exception.
   void ended() noexcept;
-  socket_stream& stream() noexcept { return stream_; }
+  /// Returns the stream to accept into.
+  socket_stream& carrier() noexcept { return plain_; }
   /// Called by the clock.
   void on_due(timed_entry& entry, phase was);
   /// Called when the server is being stopped.
@@ -147,6 +150,10 @@ class connection : public std::enable_shared_from_this<connection> {
 
  private:
   class handler_call;
+  class stoppable;
+
+  // the stream (connection_stream.cpp)
+  task<bool> make_layer(stream_layer& layer);
 
   // the course (connection.cpp)
   parse_status parse_head();
@@ -200,13 +207,15 @@ class connection : public std::enable_shared_from_this<connection> {
   };
 
   std::shared_ptr<worker> worker_;
-  socket_stream stream_;
+  socket_stream plain_;  // what was accepted; a layer takes it over
+  owned_stream layered_;
+  byte_stream* stream_ = &plain_;  // one of both
   timed_entry receiving_;
   timed_entry sending_;
   input input_;
   outbox outbox_;
   std::unique_ptr<exchange_state> active_;
-  beck::detail::scope* handler_scope_ = nullptr;  // while a handler is suspended
+  beck::detail::scope* handler_scope_ = nullptr;  // of a suspended handler, or of a handshake
   const_buffer room_data_;
   reply_write::handler room_done_;
   reply_flush::handler flush_done_;

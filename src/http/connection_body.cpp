@@ -125,13 +125,13 @@ task<io_result<std::size_t>> connection::read_body(std::shared_ptr<connection> s
     const std::uint64_t left = x.decoder.known_bytes();
     if (x.head.framing() == body_framing::length && c.input_.empty() && to.size() <= left) {
       // Straight into the caller's memory: nothing else can follow these bytes.
-      auto received = co_await c.stream_.read_some(to);
+      auto received = co_await c.stream_->read_some(to);
       failed = received.error();
       bytes = received.value_;
       static_cast<void>(x.decoder.decode({static_cast<const char*>(to.data()), bytes}));
     } else {
       c.input_.keep();  // no lent buffer is held by one that waits for another
-      auto received = co_await c.stream_.receive();
+      auto received = co_await c.stream_->receive();
       failed = received.error();
       if (!failed) c.input_.add(std::move(received).value());
     }

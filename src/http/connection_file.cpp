@@ -58,7 +58,7 @@ task<file_result> connection::send_file(std::shared_ptr<connection> self, file_o
   }
   reply.broken = true;  // stays, if not everything can be sent
   file_result sent;
-  if (c.stream_.is_plain() && !reply.chunked) {
+  if (c.stream_->is_plain() && !reply.chunked) {
     sent = co_await c.transmit(from, offset, bytes);
   } else {
     sent = co_await c.copy(from, offset, bytes);
@@ -84,7 +84,7 @@ task<file_result> connection::transmit(file_object& from, std::uint64_t offset,
   how.progress(count);
   if (outbox_.gather(parts) == 1) how.prefix(parts[0]);
   begin_writing();
-  auto sent = co_await async_transmit(stream_.socket(), from, offset, bytes, how);
+  auto sent = co_await async_transmit(stream_->socket(), from, offset, bytes, how);
   const transfer_report report = sent.value_;
   outbox_.consume(static_cast<std::size_t>(report.prefix_bytes));
   active_->reply.sent += report.bytes;

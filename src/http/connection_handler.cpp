@@ -127,7 +127,7 @@ void connection::watch_for_reset(std::shared_ptr<connection> self) {
   connection& c = *self;
   c.watched_ = true;
   beck::detail::launch(beck::detail::void_operation(beck::detail::op_kind::wait_error,
-                                                    c.stream_.socket().slot(), nullptr, 0),
+                                                    c.stream_->socket().slot(), nullptr, 0),
                        [self = std::move(self)](const error_code& ec) {
                          if (!ec) self->lose();
                        });

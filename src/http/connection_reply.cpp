@@ -103,7 +103,7 @@ void connection::send(std::string_view body) {
       if (count < outbox::parts_max) {
         parts[count] = {body.data(), body.size()};
         error_code ec;
-        const std::size_t sent = stream_.write_now(const_buffer_span(parts, count + 1), ec);
+        const std::size_t sent = stream_->write_now(const_buffer_span(parts, count + 1), ec);
         bytes_taken_ += sent;
         outbox_.consume(std::min(sent, before));
         body.remove_prefix(sent - std::min(sent, before));
@@ -253,7 +253,7 @@ void connection::flush_now() noexcept {
     std::size_t offered = 0;
     for (std::size_t i = 0; i < count; ++i) offered += parts[i].size();
     error_code ec;
-    const std::size_t sent = stream_.write_now(const_buffer_span(parts, count), ec);
+    const std::size_t sent = stream_->write_now(const_buffer_span(parts, count), ec);
     bytes_taken_ += sent;
     outbox_.consume(sent);
     if (ec == error::would_block) return;
@@ -307,7 +307,7 @@ task<> connection::write_rest(std::shared_ptr<connection> self) {
   while (!c.outbox_.empty() && !c.lost_) {
     const std::size_t count = c.outbox_.gather(parts);
     const const_buffer_span waiting(parts, count);
-    auto sent = co_await c.stream_.write_some(waiting);
+    auto sent = co_await c.stream_->write_some(waiting);
     c.bytes_taken_ += sent.value_;
     c.outbox_.consume(sent.value_);
     if (sent.error() && sent.error() != error::operation_aborted) c.lose();

@@ -19,6 +19,7 @@ phase_clock::phase_clock(const any_io_executor& executor, const limits& bounds, 
     return waits_[static_cast<std::size_t>(p)];
   };
   wait(phase::none) = INT64_MAX;
+  wait(phase::handshake) = bounds.handshake().nanoseconds();
   wait(phase::idle) = bounds.idle().nanoseconds();
   wait(phase::draining) = std::min(draining_ns, bounds.idle().nanoseconds());
   wait(phase::head) = bounds.head().nanoseconds();

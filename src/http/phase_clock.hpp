@@ -23,13 +23,14 @@ inline std::int64_t loop_time() noexcept {
 
 /// What a connection is waiting for.
 enum class phase : std::uint8_t {
-  none,      ///< for nothing that has a limit
-  idle,      ///< for the first byte of a request
-  draining,  ///< the same, while the server is being stopped
-  head,      ///< for the rest of a head
-  body,      ///< for more of a body
-  reply,     ///< for room in the socket
-  linger,    ///< for the peer's end
+  none,       ///< for nothing that has a limit
+  handshake,  ///< for the end of a layer's handshake
+  idle,       ///< for the first byte of a request
+  draining,   ///< the same, while the server is being stopped
+  head,       ///< for the rest of a head
+  body,       ///< for more of a body
+  reply,      ///< for room in the socket
+  linger,     ///< for the peer's end
 };
 
 class connection;
@@ -65,7 +66,7 @@ class phase_clock {
   void stop();
 
  private:
-  static constexpr std::size_t phases = 7;
+  static constexpr std::size_t phases = 8;
 
   void arm(std::int64_t at);
   void ring();

@@ -34,8 +34,8 @@ class serve_operation : public op<serve_operation, void(error_code)> {
 
 }  // namespace
 
-void server_state::listen(const ip::tcp::endpoint& at, bool any_family) {
-  places_.push_back({at, any_family});
+void server_state::listen(const ip::tcp::endpoint& at, bool any_family, stream_layer* layer) {
+  places_.push_back({at, any_family, layer});
 }
 
 ip::tcp::endpoint server_state::endpoint(std::size_t index) const {
@@ -46,32 +46,33 @@ ip::tcp::endpoint server_state::endpoint(std::size_t index) const {
   return places_[index].at;
 }
 
-std::unique_ptr<ip::tcp::acceptor> server_state::open(const any_io_executor& executor,
-                                                      const ip::tcp::endpoint& at) const {
-  auto made = std::make_unique<ip::tcp::acceptor>(executor);
-  made->open(at.protocol());
-  made->set_option(socket_base::reuse_address(true));
-  if (share_ports_) made->set_option(socket_base::reuse_port(true));
-  made->set_option(ip::tcp::no_delay(true));  // accepted sockets inherit it
-  made->bind(at);
-  made->listen();
+std::unique_ptr<listener> server_state::open(const any_io_executor& executor,
+                                             const place& where) const {
+  auto made = std::make_unique<listener>(executor, where.layer);
+  ip::tcp::acceptor& acceptor = made->acceptor;
+  acceptor.open(where.at.protocol());
+  acceptor.set_option(socket_base::reuse_address(true));
+  if (share_ports_) acceptor.set_option(socket_base::reuse_port(true));
+  acceptor.set_option(ip::tcp::no_delay(true));  // accepted sockets inherit it
+  acceptor.bind(where.at);
+  acceptor.listen();
   return made;
 }
 
-std::vector<std::unique_ptr<ip::tcp::acceptor>> server_state::open_acceptors(
+std::vector<std::unique_ptr<listener>> server_state::open_listeners(
     const any_io_executor& executor) {
   const std::lock_guard guard(mutex_);
   if (places_.empty()) throw std::logic_error("http: serve() without listen()");
-  std::vector<std::unique_ptr<ip::tcp::acceptor>> made;
+  std::vector<std::unique_ptr<listener>> made;
   for (place& one : places_) {
     try {
-      made.push_back(open(executor, one.at));
+      made.push_back(open(executor, one));
     } catch (const io_error& failed) {
       if (!one.any_family || failed.code() != std::errc::address_family_not_supported) throw;
       one.at = ip::tcp::endpoint(ip::tcp::v4(), one.at.port());
-      made.push_back(open(executor, one.at));
+      made.push_back(open(executor, one));
     }
-    one.at = made.back()->local_endpoint();
+    one.at = made.back()->acceptor.local_endpoint();
     one.any_family = false;
   }
   return made;
@@ -102,6 +103,7 @@ server_stats server_state::stats() const noexcept {
   for (const std::shared_ptr<worker_counters>& one : counters_) {
     sum.connections += one->connections.get();
     sum.accepted += one->accepted.get();
+    sum.handshakes_failed += one->handshakes_failed.get();
     sum.exchanges += one->exchanges.get();
     sum.failed += one->failed.get();
     sum.cut += one->cut.get();
@@ -120,10 +122,14 @@ server::server(void* handler, const detail::handler_table& table, const limits& 
 server::~server() { delete state_; }
 
 void server::listen(std::uint16_t port) {
-  state_->state->listen(ip::tcp::endpoint(ip::tcp::v6(), port), true);
+  state_->state->listen(ip::tcp::endpoint(ip::tcp::v6(), port), true, nullptr);
 }
 
-void server::listen(const ip::tcp::endpoint& at) { state_->state->listen(at, false); }
+void server::listen(const ip::tcp::endpoint& at) { state_->state->listen(at, false, nullptr); }
+
+void server::listen(const ip::tcp::endpoint& at, stream_layer& layer) {
+  state_->state->listen(at, false, &layer);
+}
 
 void server::report_to(const detail::record_sink& sink) noexcept { state_->state->report_to(sink); }
 

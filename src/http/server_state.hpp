@@ -28,8 +28,16 @@ class counter {
 
 /// The counters of one serve(); server_stats says what they count.
 struct worker_counters {
-  counter connections, accepted, exchanges, failed, cut;
+  counter connections, accepted, handshakes_failed, exchanges, failed, cut;
   counter refused[64];
+};
+
+/// A listening socket of one worker.
+struct listener {
+  listener(const any_io_executor& executor, stream_layer* over) : acceptor(executor), layer(over) {}
+
+  ip::tcp::acceptor acceptor;
+  stream_layer* layer;  ///< of its connections; nullptr: none
 };
 
 /// The shared part of a server. Thread: any where it has a lock, else before the first serve().
@@ -48,7 +56,7 @@ class server_state {
   const handler_table& table() const noexcept { return table_; }
   void* handler() const noexcept { return handler_; }
 
-  void listen(const ip::tcp::endpoint& at, bool any_family);
+  void listen(const ip::tcp::endpoint& at, bool any_family, stream_layer* layer);
   void share_ports(bool on) noexcept { share_ports_ = on; }
   /// Returns the observer of ended exchanges; nullptr if there is none.
   const record_sink* reports_to() const noexcept {
@@ -61,8 +69,8 @@ class server_state {
   ip::tcp::endpoint endpoint(std::size_t index) const;
   server_stats stats() const noexcept;
 
-  /// Opens an acceptor for each endpoint. Throws io_error, std::logic_error without endpoints.
-  std::vector<std::unique_ptr<ip::tcp::acceptor>> open_acceptors(const any_io_executor& executor);
+  /// Opens a listener for each endpoint. Throws io_error, std::logic_error without endpoints.
+  std::vector<std::unique_ptr<listener>> open_listeners(const any_io_executor& executor);
   /// Adds a worker that stop() reaches, and its counters for good. Returns whether the server has
   /// been stopped before.
   bool add(const std::shared_ptr<worker>& one, std::shared_ptr<worker_counters> counters);
@@ -72,10 +80,10 @@ class server_state {
   struct place {
     ip::tcp::endpoint at;
     bool any_family;  // IPv4 instead, on a machine without IPv6
+    stream_layer* layer;
   };
 
-  std::unique_ptr<ip::tcp::acceptor> open(const any_io_executor& executor,
-                                          const ip::tcp::endpoint& at) const;
+  std::unique_ptr<listener> open(const any_io_executor& executor, const place& where) const;
 
   void* handler_;
   handler_table table_;

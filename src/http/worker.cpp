@@ -32,30 +32,30 @@ worker::worker(std::shared_ptr<server_state> of, const any_io_executor& executor
       grace_timer_(executor) {}
 
 void worker::start(beck::detail::result_handler<error_code> ended) {
-  acceptors_ = server_->open_acceptors(executor_);
+  listeners_ = server_->open_listeners(executor_);
   clock_ = std::make_unique<phase_clock>(executor_, bounds(), &on_due, weak_from_this());
   ended_ = std::move(ended);
-  for (const auto& one : acceptors_) {
+  for (const auto& one : listeners_) {
     co_spawn(executor_, accept_loop(shared_from_this(), *one), detached);
     ++accepting_;
   }
   if (server_->add(shared_from_this(), counters_)) drain(duration::zero());
 }
 
-task<> worker::accept_loop(std::shared_ptr<worker> self, ip::tcp::acceptor& from) {
+task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
   worker& w = *self;
   while (!w.draining_) {
     const bool room = co_await w.wait_for_room();
     if (!room) break;
     auto one = std::make_shared<connection>(self);
-    auto accepted = co_await from.async_accept(one->stream().socket());
+    auto accepted = co_await from.acceptor.async_accept(one->carrier().socket());
     if (w.draining_) break;
     accepted.value();  // an error that is not of one connection: the context's on_unhandled() tells
-    one->stream().set_up();
-    one->stream().expect_data();
+    one->carrier().set_up();
+    one->carrier().expect_data();
     w.make_room();
     w.add(*one);
-    co_spawn(w.executor_, connection::serve(one),
+    co_spawn(w.executor_, connection::serve(one, from.layer),
              [one](const std::exception_ptr&) { one->ended(); });
   }
   --w.accepting_;
@@ -111,8 +111,8 @@ void worker::drain(duration grace) {
   });
   if (draining_) return;
   draining_ = true;
-  for (const auto& one : acceptors_) {
-    one->close();
+  for (const auto& one : listeners_) {
+    one->acceptor.close();
     room_.set();  // each lets one of the loops continue
   }
   for (connection& one : all_) one.drain();

@@ -55,7 +55,7 @@ class worker : public std::enable_shared_from_this<worker> {
   void note_idle() noexcept;
 
  private:
-  static task<> accept_loop(std::shared_ptr<worker> self, ip::tcp::acceptor& from);
+  static task<> accept_loop(std::shared_ptr<worker> self, listener& from);
   static void on_due(timed_entry& entry, phase was);
   task<bool> wait_for_room();
   void make_room();
@@ -68,7 +68,7 @@ class worker : public std::enable_shared_from_this<worker> {
   std::unique_ptr<phase_clock> clock_;
   steady_timer grace_timer_;
   date_line date_;
-  std::vector<std::unique_ptr<ip::tcp::acceptor>> acceptors_;
+  std::vector<std::unique_ptr<listener>> listeners_;
   std::size_t accepting_ = 0;  // loops that run
   std::size_t connections_ = 0;
   beck::detail::intrusive_list<connection, &connection::hook> all_;

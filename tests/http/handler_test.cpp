@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "http/both_streams.hpp"
 #include "http/served.hpp"
-#include "support/conformance.hpp"
 #include "support/open_descriptors.hpp"
 
 using namespace beck::http::test;

@@ -12,6 +12,7 @@
 
 #include <deque>
 #include <exception>
+#include <memory>
 #include <ostream>
 #include <stdexcept>
 #include <string>
@@ -19,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "http/masked_layer.hpp"
 #include "support/context_options.hpp"
 
 namespace beck::http::test {
@@ -68,7 +70,9 @@ struct peer {
   ip::tcp::socket socket;
   std::string received;
   error_code end;  ///< of the connection: eof, connection_reset
+  bool sent = false;
   bool done = false;
+  mask in, out;  ///< if the server has a layer
 
   std::vector<reply> replies(bool heads = false) const { return replies_in(received, heads); }
 };
@@ -80,7 +84,12 @@ class served {
   explicit served(Handler handler, const limits& bounds = limits(),
                   const io_context::options& where = context_options())
       : ctx(where), server(std::move(handler), bounds) {
-    server.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0));
+    const ip::tcp::endpoint any_port(ip::address_v4::loopback(), 0);
+    if (with_layer) {
+      server.listen(any_port, layer);
+    } else {
+      server.listen(any_port);
+    }
     server.serve().start(ctx, [this](std::exception_ptr error) {
       ended = true;
       failed = std::move(error);
@@ -113,6 +122,17 @@ class served {
   std::vector<reply> ask(std::string text, std::size_t piece = 0) {
     return replies_in(talk(std::move(text), piece));
   }
+  /// Starts a peer that connects and sends `text`, but does not receive.
+  peer& start_deaf(std::string text) {
+    peer& made = peers.emplace_back(ctx);
+    co_spawn(ctx, connect(made, std::move(text), 0), detached);
+    return made;
+  }
+  /// Sends more to a server.
+  void send(peer& from, std::string text) {
+    auto sent = std::make_shared<std::string>(with_layer ? from.out.of(std::move(text)) : text);
+    async_write(from.socket, buffer(*sent), [sent](error_code, std::size_t) {});
+  }
   /// Waits until a peer has received `replies` whole replies.
   void wait_for(const peer& of, std::size_t replies) {
     run_until([&] {
@@ -126,6 +146,8 @@ class served {
     run_until([&] { return ended; });
   }
 
+  const bool with_layer = layered;
+  masked_layer layer;
   io_context ctx;
   http::server server;
   std::deque<peer> peers;
@@ -133,9 +155,16 @@ class served {
   std::exception_ptr failed;
 
  private:
-  task<> converse(peer& one, std::string text, std::size_t piece) {
+  task<> connect(peer& one, std::string text, std::size_t piece) {
     auto connected = co_await one.socket.async_connect(server.endpoint());
     one.end = connected.error();
+    if (with_layer && !one.end) {
+      char answer[mask_answer.size()];
+      auto asked = co_await async_write(one.socket, buffer(mask_question));
+      auto answered = co_await async_read(one.socket, buffer(answer));
+      one.end = asked.error() ? asked.error() : answered.error();
+      text = one.out.of(std::move(text));
+    }
     std::string_view left = text;
     while (!one.end && !left.empty()) {
       const std::size_t bytes = piece != 0 ? std::min(piece, left.size()) : left.size();
@@ -144,11 +173,16 @@ class served {
       if (sent.error()) break;  // the server may have replied all the same
       left.remove_prefix(bytes);
     }
+    one.sent = true;
+  }
+  task<> converse(peer& one, std::string text, std::size_t piece) {
+    co_await connect(one, std::move(text), piece);
     char part[4096];
     while (!one.end) {
       const mutable_buffer to(part, sizeof part);
       auto got = co_await one.socket.async_read_some(to);
       one.end = got.error();
+      if (with_layer) one.in.apply(part, got.value_);
       one.received.append(part, got.value_);
     }
     one.done = true;

@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "http/both_streams.hpp"
 #include "http/served.hpp"
-#include "support/conformance.hpp"
 
 using namespace beck::http::test;
 using beck::error_code;
@@ -34,8 +34,7 @@ CONFORMANCE("http: a connection serves one request after the other") {
   s.wait_for(one, 1);
   CHECK(one.replies()[0].body == "/a");
   CHECK(!one.done);
-  const std::string text = get("/b");
-  beck::async_write(one.socket, beck::buffer(text), [](error_code, std::size_t) {});
+  s.send(one, get("/b"));
   s.wait_for(one, 2);
   CHECK(one.replies()[1].body == "/b");
   CHECK(s.server.stats().accepted == 1);
@@ -126,8 +125,7 @@ CONFORMANCE("http: 100 Continue is sent when the handler reads") {
       s.start("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
   s.run_until([&] { return has(one.received, "\r\n\r\n"); });
   CHECK(one.received == "HTTP/1.1 100 Continue\r\n\r\n");
-  const std::string body = "abc" + last_get("/");
-  beck::async_write(one.socket, beck::buffer(body), [](error_code, std::size_t) {});
+  s.send(one, "abc" + last_get("/"));
   s.run_until([&] { return one.done; });
   const auto all = one.replies();
   REQUIRE(all.size() == 3);

@@ -41,6 +41,12 @@ class limits {
     connections_ = most != 0 ? most : 1;
     return *this;
   }
+  /// Sets how long the handshake of a layer may take, such as that of TLS. The connection is then
+  /// closed. Default: 10 s.
+  limits& handshake(duration most) noexcept {
+    handshake_ = most;
+    return *this;
+  }
   /// Sets how long a connection may be idle: before its first byte, and between two requests. It is
   /// then closed. Default: 75 s.
   limits& idle(duration most) noexcept {
@@ -87,6 +93,7 @@ class limits {
   const head_limits& heads() const noexcept { return heads_; }
   const body_limits& bodies() const noexcept { return bodies_; }
   std::size_t connections() const noexcept { return connections_; }
+  duration handshake() const noexcept { return handshake_; }
   duration idle() const noexcept { return idle_; }
   duration head() const noexcept { return head_; }
   std::uint32_t body_rate() const noexcept { return body_rate_; }
@@ -105,6 +112,7 @@ class limits {
   std::size_t connections_ = 10'000;
   std::size_t unread_body_ = 65'536;
   std::size_t linger_bytes_ = 16'777'216;
+  duration handshake_ = duration(10 * second);
   duration idle_ = duration(75 * second);
   duration head_ = duration(10 * second);
   duration body_grace_ = duration(5 * second);

@@ -12,6 +12,7 @@
 #include <beck/http/refusal.hpp>
 #include <beck/http/request.hpp>
 #include <beck/http/response.hpp>
+#include <beck/io/stream_layer.hpp>
 #include <beck/net/tcp.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -21,12 +22,13 @@ namespace beck::http {
 
 /// Counters of a server since it was made. They only grow, but `connections`.
 struct server_stats {
-  std::uint64_t connections = 0;   ///< that are open now
-  std::uint64_t accepted = 0;      ///< connections
-  std::uint64_t exchanges = 0;     ///< requests for which a handler was called, and has ended
-  std::uint64_t failed = 0;        ///< handlers that threw, or ended without a reply
-  std::uint64_t cut = 0;           ///< replies that were begun and not finished
-  std::uint64_t refused[64] = {};  ///< messages, by refusal
+  std::uint64_t connections = 0;        ///< that are open now
+  std::uint64_t accepted = 0;           ///< connections
+  std::uint64_t handshakes_failed = 0;  ///< of a layer, or that took too long
+  std::uint64_t exchanges = 0;          ///< requests for which a handler was called, and has ended
+  std::uint64_t failed = 0;             ///< handlers that threw, or ended without a reply
+  std::uint64_t cut = 0;                ///< replies that were begun and not finished
+  std::uint64_t refused[64] = {};       ///< messages, by refusal
 
   /// Returns how many messages were refused for `why`.
   std::uint64_t count(refusal why) const noexcept { return refused[static_cast<std::size_t>(why)]; }
@@ -74,6 +76,10 @@ class server {
   void listen(std::uint16_t port);
   /// Accepts connections on this endpoint.
   void listen(const ip::tcp::endpoint& at);
+  /// Accepts connections on this endpoint, and serves them over `layer`, such as TLS, which must
+  /// outlive what serve() has started. A connection whose handshake fails or takes longer than
+  /// limits::handshake() is closed, and counted.
+  void listen(const ip::tcp::endpoint& at, stream_layer& layer);
   /// Lets several contexts, or several processes, listen on the same endpoints; the kernel
   /// distributes the connections. run() sets it for several contexts. Default: off, so that a
   /// second server on a port fails.

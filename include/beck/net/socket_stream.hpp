@@ -21,6 +21,9 @@ class socket_stream final : public byte_stream {
       : socket_(static_cast<detail::stream_object&&>(socket)) {
     set_up();
   }
+  /// Takes over the socket of `other`, which has no operation under way.
+  socket_stream(socket_stream&& other) noexcept
+      : byte_stream(), socket_(static_cast<untyped_socket&&>(other.socket_)) {}
 
   /// Prepares the socket for write_now(), after it was accepted or connected.
   void set_up() noexcept;

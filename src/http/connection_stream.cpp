@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSL-1.0
+// The stream of a connection: the handshake of its layer, before the first request.
+#include <utility>
+
+#include <beck/coro/within.hpp>
+
+#include "http/worker.hpp"
+
+namespace beck::http::detail {
+
+/// The scope of a handshake, which ends when the connection is lost.
+class connection::stoppable {
+ public:
+  using scope_type = beck::detail::inner_scope;
+
+  explicit stoppable(connection& of) noexcept : connection_(&of) {}
+  static void enter(beck::detail::deferred_init<scope_type>& place,
+                    beck::detail::scope& outer) noexcept {
+    place.emplace(outer);
+  }
+  void set_on(scope_type& inner) const noexcept { connection_->handler_scope_ = &inner; }
+
+ private:
+  connection* connection_;
+};
+
+/// Puts a layer on the accepted socket. Returns false if that fails; the connection is lost then.
+task<bool> connection::make_layer(stream_layer& layer) {
+  worker_->clock().enter(receiving_, phase::handshake);
+  try {
+    owned_stream carrier(new socket_stream(std::move(plain_)));
+    task<io_result<owned_stream>> handshake = layer.accept(std::move(carrier));
+    auto made = co_await beck::detail::within(stoppable(*this), std::move(handshake));
+    if (made) layered_ = std::move(made).value();
+    if (layered_) stream_ = layered_.get();
+  } catch (...) {  // without a stream it has failed, like any other handshake
+  }
+  handler_scope_ = nullptr;
+  worker_->clock().enter(receiving_, phase::none);
+  if (lost_ || !layered_) {
+    worker_->counters().handshakes_failed.add();
+    lost_ = true;
+    stream_->socket().close();
+  }
+  co_return !lost_;
+}
+
+}  // namespace beck::http::detail
