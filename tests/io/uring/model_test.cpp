@@ -346,44 +346,59 @@ std::vector<std::string> told(const player& played) {
   return lines;
 }
 
-// Linux may be late once, on a busy machine, and then a script goes another way; a model that is
-// wrong is wrong each time.
-constexpr int plays_max = 3;
+std::vector<std::string> play_on_model(const std::vector<step>& script) {
+  scripted_kernel model;
+  ring scripted;
+  REQUIRE(scripted.open(model, {}) == 0);
+  player on_model(scripted);
+  on_model.play(script);
+  check_laws(on_model);
+  CHECK(model.in_flight() == 0);
+  return told(on_model);
+}
+
+std::vector<std::string> play_on_linux(const std::vector<step>& script, ring& real) {
+  player on_linux(real);
+  on_linux.play(script);
+  check_laws(on_linux);
+  return told(on_linux);
+}
+
+constexpr unsigned scripts = 500;
+
+// A busy Linux may be late, and then a script goes another way: on the ring, and also on the model,
+// whose operations do their work on real sockets. So both play a script again if they differ. A
+// model that is wrong differs each time; one that is wrong now and then makes more plays than
+// lateness, which is rare.
+constexpr int plays_max = 20;
+constexpr unsigned repeats_max = scripts / 5;
 
 }  // namespace
 
 TEST_CASE("model: a calm scripted kernel gives every operation the outcome that Linux gives") {
   beck::uring::posix_ring_kernel linux_kernel;
-  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+  unsigned repeats = 0;
+  for (std::uint64_t seed = 1; seed <= scripts; ++seed) {
     CAPTURE(seed);
     const std::vector<step> script = make_script(seed, script_steps);
-
-    scripted_kernel model;
-    ring scripted;
-    REQUIRE(scripted.open(model, {}) == 0);
-    player on_model(scripted);
-    on_model.play(script);
-    check_laws(on_model);
-    CHECK(model.in_flight() == 0);
-    const std::vector<std::string> given = told(on_model);
-
+    std::vector<std::string> given;
     std::vector<std::string> expected;
-    for (int play = 0; play < plays_max && expected != given; ++play) {
+    for (int play = 0; play < plays_max && (play == 0 || expected != given); ++play) {
+      if (play > 0) ++repeats;
       ring real;
       const beck::uring::probe_result probed = open_probed(real, linux_kernel, {});
       NEEDS_RING(probed);
-      player on_linux(real);
-      on_linux.play(script);
-      check_laws(on_linux);
-      expected = told(on_linux);
+      expected = play_on_linux(script, real);
+      given = play_on_model(script);
     }
     REQUIRE(given.size() == expected.size());
     for (std::size_t line = 0; line < given.size(); ++line) CHECK(given[line] == expected[line]);
   }
+  CHECK(repeats <= repeats_max);
 }
 
 TEST_CASE("model: a rough scripted kernel breaks none of the laws that Linux keeps") {
-  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+  for (std::uint64_t seed = 1; seed <= scripts; ++seed) {
     CAPTURE(seed);
     scripted_kernel model(seed);
     model.set_chances(rough_chances);
