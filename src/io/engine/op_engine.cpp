@@ -307,7 +307,6 @@ void op_engine::hold_direction(io_op& op) noexcept {
 bool op_engine::step_again(io_op& op) noexcept {
   const operation_lock held(*this, *op.target, op.kind);
   if ((op.flags & io_op::flag_cancelled) != 0) {
-    op.transferred = 0;
     op.result = cancelled_result_of(op);
     return true;
   }

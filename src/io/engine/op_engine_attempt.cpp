@@ -56,7 +56,6 @@ bool op_engine::attempt_other(io_op& op, descriptor& d, direction& q) noexcept {
       }
       if (verdict == accept_pause::verdict::pause) {
         op.result = static_cast<int>(r);
-        note_ready(q);
         op.flags |= io_op::flag_exhausted;
         return false;
       }

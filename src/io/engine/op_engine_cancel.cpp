@@ -102,7 +102,6 @@ void op_engine::expire(descriptor& d) noexcept {
 void op_engine::abandon(direction& q) noexcept {
   io_op* const op = q.current;
   if (op == nullptr) return;
-  if (q.undelivered == op) q.undelivered = nullptr;
   mark_cancelled(q.waiting);
   if (op->state == op_state::in_kernel) return;  // those that wait end behind it
   if (op->state == op_state::parked) return cancel_one(*op);
