@@ -147,6 +147,8 @@ CONFORMANCE("async_push waits for room, in the order of the calls") {
     CHECK(order.empty());
     // The small ones would fit sooner, but do not overtake.
     CHECK(out.push(beck::const_buffer("x", 1)) == beck::error::no_buffer_space);
+    // A push that exceeds the bound will never fit, whoever waits.
+    CHECK(out.push(beck::buffer(std::string(4001, 'd'))) == beck::error::message_size);
     co_await read_on(pair.b, received, pushed.size());
   };
   run_task(ctx, work);
