@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include <beck/detail/operation.hpp>
 
@@ -63,16 +64,22 @@ inline constexpr op_row op_table[] = {
     {op_kind::job, direction_error, ring_form::none, 0, "a blocking call"},
 };
 
-inline constexpr std::size_t op_kinds = static_cast<std::size_t>(op_kind::job) + 1;
+inline constexpr std::size_t op_kinds = std::size(op_table);
+
+/// Returns whether `Kind` has an enumerator: compilers print a value without one as a cast.
+template <op_kind Kind>
+consteval bool is_enumerator() {
+  return std::string_view(__PRETTY_FUNCTION__).find("= (") == std::string_view::npos;
+}
 
 static_assert(
     [] {
-      if (std::size(op_table) != op_kinds) return false;
       for (std::size_t i = 0; i < op_kinds; ++i) {
         if (op_table[i].kind != static_cast<op_kind>(i)) return false;
       }
       return true;
-    }(),
+    }() &&
+        !is_enumerator<static_cast<op_kind>(op_kinds)>(),
     "a row for each kind, in the order of op_kind");
 
 constexpr const op_row& row_of(op_kind kind) noexcept {
