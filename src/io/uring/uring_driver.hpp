@@ -73,7 +73,7 @@ class uring_driver final : public driver {
   void write_or_keep(lazy_list& list) noexcept;
   /// Lists a descriptor for a multishot poll, if it has none.
   void watch(descriptor& d) noexcept;
-  /// Lists the cancel of a descriptor's poll.
+  /// Ends the poll of a descriptor: lists its cancel, or drops it if it is not written yet.
   void unwatch(descriptor& d) noexcept;
   static void unlink(descriptor*& list, descriptor& d) noexcept;
 
