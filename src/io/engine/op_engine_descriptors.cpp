@@ -108,7 +108,6 @@ void op_engine::give_up(descriptor& d) noexcept {
     op = older;
   }
   advance(d, watch_event::end);
-  close_if_idle(d);  // it waited for a completion that goes to the parent
 }
 
 }  // namespace beck::detail
