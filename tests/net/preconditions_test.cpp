@@ -66,7 +66,7 @@ TEST_CASE("an empty executor has no context, and an empty slot takes no handler"
 TEST_CASE("a datagram of a batch takes one segment size and one source") {
   const auto set_twice = [](auto set_first, auto set_again) {
     beck::send_batch<beck::ip::udp, 1> batch;
-    const beck::sent_datagram added = batch.add(beck::const_buffer("x", 1));
+    const auto added = batch.add(beck::const_buffer("x", 1));
     set_first(added);
     set_again(added);
   };
