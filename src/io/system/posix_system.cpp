@@ -19,7 +19,6 @@
 #include <beck/detail/vector_operation.hpp>
 
 #include "base/fatal_call.hpp"
-#include "io/system/posix_retry.hpp"
 
 namespace beck::detail {
 namespace {
