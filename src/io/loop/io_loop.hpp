@@ -235,7 +235,7 @@ class io_loop final : public op_engine {
   // --- timers and signals
   void start_timer(timer_operation& op) noexcept;
   [[gnu::noinline]] void start_rare_timer(timer_operation& op) noexcept;
-  void end_timer(timer_operation& op, int result) noexcept;
+  void finish_timer(timer_operation& op, int result) noexcept;
   void cancel_timer(timer_operation& op) noexcept;
   static void expire_timer(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
   static void expire_descriptor(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;

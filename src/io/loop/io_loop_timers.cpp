@@ -78,7 +78,7 @@ void io_loop::cancel_wait(io_op& op) noexcept {
 }
 
 /// Queues the completion of a wait that is no longer in any queue of timers.
-void io_loop::end_timer(timer_operation& op, int result) noexcept {
+void io_loop::finish_timer(timer_operation& op, int result) noexcept {
   leave(*op.timer, op);
   op.result = result;
   advance(op, op_event::finish);
@@ -88,7 +88,7 @@ void io_loop::end_timer(timer_operation& op, int result) noexcept {
 }
 
 void io_loop::expire_timer(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {
-  loop.end_timer(static_cast<timer_operation&>(entry), shutting_down ? -ECANCELED : 0);
+  loop.finish_timer(static_cast<timer_operation&>(entry), shutting_down ? -ECANCELED : 0);
 }
 
 void io_loop::cancel_timer(timer_operation& op) noexcept {
@@ -97,7 +97,7 @@ void io_loop::cancel_timer(timer_operation& op) noexcept {
   } else {
     wall_timers_.remove(op);
   }
-  end_timer(op, -ECANCELED);
+  finish_timer(op, -ECANCELED);
 }
 
 std::size_t io_loop::cancel_waits(timer_state& timer, std::size_t most) noexcept {
