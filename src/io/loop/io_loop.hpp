@@ -144,7 +144,7 @@ class io_loop final : public op_engine {
   std::size_t cancel_waits(timer_state& timer, std::size_t most) noexcept;
   void cancel_signal_waits(signal_state& set) noexcept;
   /// Removes the wait from its set and completes it with `result`.
-  void end_signal_wait(signal_wait& op, int result) noexcept;
+  void finish_signal_wait(signal_wait& op, int result) noexcept;
 
   // --- parts
   mailbox& mail() noexcept override { return mail_; }

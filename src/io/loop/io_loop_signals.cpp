@@ -29,7 +29,7 @@ void signal_state::deliver() noexcept {
   while (first != nullptr && inbox->take(info)) {
     while (first != nullptr) {
       first->info = info;
-      loop->end_signal_wait(*first, 0);
+      loop->finish_signal_wait(*first, 0);
     }
   }
 }
@@ -53,7 +53,7 @@ void io_loop::start_signal_wait(signal_wait& op) noexcept {
   set.last = &op;
 }
 
-void io_loop::end_signal_wait(signal_wait& op, int result) noexcept {
+void io_loop::finish_signal_wait(signal_wait& op, int result) noexcept {
   signal_state& set = *op.set;
   (op.sibling_previous != nullptr ? op.sibling_previous->sibling_next : set.first) =
       op.sibling_next;
@@ -66,7 +66,7 @@ void io_loop::end_signal_wait(signal_wait& op, int result) noexcept {
 }
 
 void io_loop::cancel_signal_waits(signal_state& set) noexcept {
-  while (set.first != nullptr) end_signal_wait(*set.first, -ECANCELED);
+  while (set.first != nullptr) finish_signal_wait(*set.first, -ECANCELED);
 }
 
 void io_loop::cancel_all_signal_waits() noexcept {

@@ -73,7 +73,7 @@ void io_loop::start_wait(io_op& op) noexcept {
 void io_loop::cancel_wait(io_op& op) noexcept {
   if (op.state != op_state::parked) return;
   if (op.kind == op_kind::wait_signal)
-    return end_signal_wait(static_cast<signal_wait&>(op), -ECANCELED);
+    return finish_signal_wait(static_cast<signal_wait&>(op), -ECANCELED);
   cancel_timer(static_cast<timer_operation&>(op));
 }
 
