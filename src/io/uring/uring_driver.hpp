@@ -91,7 +91,7 @@ class uring_driver final : public driver {
   void take_file(file_operation& op, int result) noexcept;
   /// Finishes an operation that the kernel has returned, and closes its descriptor if that waits
   /// for it.
-  void end_operation(io_op& op, descriptor& d, int result) noexcept;
+  void finish_operation(io_op& op, descriptor& d, int result) noexcept;
   void start_over(io_op& op, descriptor& d, int result) noexcept;
   void received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept;
   void learn_arming(direction& q) noexcept;
