@@ -92,7 +92,7 @@ class uring_driver final : public driver {
   /// Finishes an operation that the kernel has returned, and closes its descriptor if that waits
   /// for it.
   void finish_operation(io_op& op, descriptor& d, int result) noexcept;
-  void start_over(io_op& op, descriptor& d, int result) noexcept;
+  void submit_again(io_op& op, descriptor& d, int result) noexcept;
   void received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept;
   void learn_arming(direction& q) noexcept;
   void sent(io_op& op, descriptor& d, int result) noexcept;

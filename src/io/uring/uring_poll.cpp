@@ -230,7 +230,7 @@ void uring_driver::finish_operation(io_op& op, descriptor& d, int result) noexce
 
 /// Starts an operation again that was ended without a cancel. After EFAULT by a direct call, which
 /// tells whether the thread or the memory is gone.
-void uring_driver::start_over(io_op& op, descriptor& d, int result) noexcept {
+void uring_driver::submit_again(io_op& op, descriptor& d, int result) noexcept {
   if (result == -EFAULT) {
     note_ready(d.queue[direction_of(op.kind)]);
     host_.queue_attempt(op);
@@ -250,7 +250,7 @@ void uring_driver::learn_arming(direction& q) noexcept {
 void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept {
   if (completion.res < 0) {
     if (is_orphaned(op, completion.res) && !is_closing(d)) {
-      start_over(op, d, completion.res);
+      submit_again(op, d, completion.res);
     } else {
       finish_operation(op, d, completion.res);
     }
@@ -277,7 +277,7 @@ void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& comple
 void uring_driver::sent(io_op& op, descriptor& d, int result) noexcept {
   if (result < 0) {
     if (is_orphaned(op, result) && !is_closing(d)) {
-      start_over(op, d, result);
+      submit_again(op, d, result);
     } else {
       finish_operation(op, d, result);
     }
