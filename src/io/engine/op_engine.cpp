@@ -44,7 +44,7 @@ void op_engine::start(io_op& op) noexcept {
   if (start_immediate(op)) {
     ++outstanding_;
     if ((op.flags & io_op::flag_steps) != 0) hold_direction(op);
-    complete_with(op, op.result);
+    queue_completion(op, op.result);
   }
 }
 
@@ -239,7 +239,7 @@ bool op_engine::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcep
 
 // --- finishing -----------------------------------------------------------------------------------
 
-void op_engine::complete_with(io_op& op, int result) noexcept {
+void op_engine::queue_completion(io_op& op, int result) noexcept {
   return_buffers(op);
   op.result = result != cancelled_result ? result : cancelled_result_of(op);
   advance(op, op_event::finish);
@@ -266,7 +266,7 @@ void op_engine::deliver_entry(queue_entry* entry, runner* where) {
 }
 
 void op_engine::finish(io_op& op, int result) noexcept {
-  complete_with(op, result);
+  queue_completion(op, result);
   leave_direction(op);
 }
 
@@ -284,7 +284,7 @@ void op_engine::leave_direction(io_op& op) noexcept {
   while (!q.waiting.empty() && q.current == nullptr) {
     auto* next = static_cast<io_op*>(q.waiting.pop());
     if ((next->flags & io_op::flag_cancelled) != 0) {
-      complete_with(*next, -ECANCELED);
+      queue_completion(*next, -ECANCELED);
     } else {
       q.current = next;
       hand_over(*next);

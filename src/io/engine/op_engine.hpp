@@ -154,7 +154,7 @@ class op_engine : public driver_host {
 
   // --- called by the loop
   /// Sets the result of `op` and queues its completion.
-  void complete_with(io_op& op, int result) noexcept;
+  void queue_completion(io_op& op, int result) noexcept;
   /// Ends the operations on `d` that the kernel does not hold, and requests the cancellation of
   /// calls on files. The driver ends the others when it detaches `d`.
   void abandon_all(descriptor& d) noexcept;

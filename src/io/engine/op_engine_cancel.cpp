@@ -74,7 +74,7 @@ void op_engine::cancel_directed(io_op& op, bool try_first) noexcept {
   if (op.state == op_state::waiting) {
     direction& q = op.target->queue[direction_of(op.kind)];
     q.waiting.remove(&op);
-    complete_with(op, -ECANCELED);
+    queue_completion(op, -ECANCELED);
     return;
   }
   const bool untried = !has_direction(op.kind) || op.kind == op_kind::file_in_order;
@@ -117,7 +117,7 @@ void op_engine::abandon(direction& q) noexcept {
   op->flags |= io_op::flag_cancelled;
   if (!is_shared()) op->target = &no_descriptor_;
   q.current = nullptr;
-  while (!q.waiting.empty()) complete_with(*static_cast<io_op*>(q.waiting.pop()), -ECANCELED);
+  while (!q.waiting.empty()) queue_completion(*static_cast<io_op*>(q.waiting.pop()), -ECANCELED);
 }
 
 }  // namespace beck::detail

@@ -103,9 +103,9 @@ void op_engine::start_shared(io_op& op) noexcept {
   descriptor& d = *op.target;
   const operation_lock held(*this, d, op.kind);
   count_outstanding(1);
-  if (closing_) return complete_with(op, -ECANCELED);
-  if (d.fd < 0 || is_closing(d)) return complete_with(op, -EBADF);
-  if (d.expired) return complete_with(op, timeout_result);
+  if (closing_) return queue_completion(op, -ECANCELED);
+  if (d.fd < 0 || is_closing(d)) return queue_completion(op, -EBADF);
+  if (d.expired) return queue_completion(op, timeout_result);
   direction& q = d.queue[direction_of(op.kind)];
   if (q.current != nullptr) {
     advance(op, op_event::queue);

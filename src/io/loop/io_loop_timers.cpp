@@ -58,10 +58,10 @@ inline void io_loop::start_timer(timer_operation& op) noexcept {
 void io_loop::start_rare_timer(timer_operation& op) noexcept {
   timer_state& timer = *op.timer;
   ++outstanding_;
-  if (closing_) return complete_with(op, -ECANCELED);
-  if (&timer == &no_timer_) return complete_with(op, -EBADF);
+  if (closing_) return queue_completion(op, -ECANCELED);
+  if (&timer == &no_timer_) return queue_completion(op, -EBADF);
   const bool added = timer.clock == clock_kind::steady ? timers_.add(op) : wall_timers_.add(op);
-  if (!added) return complete_with(op, -ENOMEM);
+  if (!added) return queue_completion(op, -ENOMEM);
   join(timer, op);
 }
 
