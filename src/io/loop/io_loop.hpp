@@ -141,7 +141,7 @@ class io_loop final : public op_engine {
   /// Sets the time at which the operations in flight on `d` end with error::timeout; `no_deadline`
   /// removes the limit. Returns false if there is no memory.
   bool expire_at(descriptor& d, std::int64_t when) noexcept;
-  std::size_t cancel_waits(timer_state& timer, std::size_t most) noexcept;
+  std::size_t cancel_timer_waits(timer_state& timer, std::size_t most) noexcept;
   void cancel_signal_waits(signal_state& set) noexcept;
   /// Removes the wait from its set and completes it with `result`.
   void finish_signal_wait(signal_wait& op, int result) noexcept;

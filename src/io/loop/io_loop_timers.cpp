@@ -100,7 +100,7 @@ void io_loop::cancel_timer(timer_operation& op) noexcept {
   finish_timer(op, -ECANCELED);
 }
 
-std::size_t io_loop::cancel_waits(timer_state& timer, std::size_t most) noexcept {
+std::size_t io_loop::cancel_timer_waits(timer_state& timer, std::size_t most) noexcept {
   if (timer.first == nullptr) return 0;
   std::size_t count = 0;
   for (; timer.first != nullptr && count < most; ++count) cancel_timer(*timer.first);
