@@ -19,8 +19,8 @@ constexpr std::int64_t pause_ns_max = 1'000'000'000;
 /// refuses the call looks like them.
 constexpr unsigned lost_connections_max = 64;
 
-/// accept(2): errors of the new connection, not of the listener (S2). EOPNOTSUPP, which accept(2)
-/// names among them, is that of a socket that cannot accept.
+/// Returns whether `result` is an error of the new connection, not of the listener (S2, accept(2)).
+/// EOPNOTSUPP, which accept(2) names among them, is that of a socket that cannot accept.
 bool is_lost_connection(std::ptrdiff_t result) noexcept {
   switch (-result) {
     case ECONNABORTED:

@@ -20,7 +20,7 @@ namespace beck::detail {
 class io_loop;
 class lease_pool;
 
-/// A buffer. Its address is what an operation and a lease hold.
+/// A buffer. Operations and leases hold its address.
 struct lease_slot {
   lease_slot* next = nullptr;
   lease_pool* pool = nullptr;

@@ -46,7 +46,7 @@ void readiness_rules::note_received(const descriptor& d, direction& q, std::size
   }
 }
 
-/// A short read has found the last of the data, or has met a boundary (docs/kernel.md). The only
+/// Notes a short read: it has found the last of the data, or a boundary (docs/kernel.md). The only
 /// boundary of TCP is urgent data, which some drivers report. Otherwise there is `perhaps` more,
 /// and a late attempt is best.
 void readiness_rules::note_short_read(const descriptor& d, direction& q) const noexcept {
@@ -58,7 +58,7 @@ void readiness_rules::note_short_read(const descriptor& d, direction& q) const n
   }
 }
 
-/// The kernel has said whether there is more, so nothing is guessed. An event that came since the
+/// Notes the readiness that the kernel has reported, so that nothing is guessed. An event that came since the
 /// receive was armed stays: completions of different entries are not ordered, and an edge is
 /// reported once.
 void readiness_rules::note_completed_receive(const descriptor& d, direction& q,

@@ -61,7 +61,7 @@ inline next_step step_on_ring(const io_op& op, const direction& q, bool armed) n
 /// Returns whether `op` waits for a free descriptor or buffer: readiness must not wake it.
 inline bool is_paused(const io_op& op) noexcept { return (op.flags & io_op::flag_exhausted) != 0; }
 
-// --- what was learnt -----------------------------------------------------------------------------
+// --- learning ------------------------------------------------------------------------------------
 
 /// Forgets everything about a direction whose descriptor has a new file.
 inline void forget_readiness(direction& q) noexcept {
