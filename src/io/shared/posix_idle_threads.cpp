@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// futex(2), and the eventfd of wake.hpp, for the library's idle_threads.
+// futex(2), and the eventfd of posix_system.hpp, for the library's idle_threads.
 #include <cerrno>
 #include <ctime>
 
@@ -9,7 +9,7 @@
 
 #include "base/fatal_call.hpp"
 #include "io/shared/idle_threads.hpp"
-#include "io/system/wake.hpp"
+#include "io/system/posix_system.hpp"
 
 namespace beck::detail {
 

@@ -14,7 +14,7 @@
 #include "io/driver/driver_host.hpp"
 #include "io/op/perform.hpp"
 #include "io/op/transitions.hpp"
-#include "io/system/wake.hpp"
+#include "io/system/posix_system.hpp"
 #include "io/uring/probe.hpp"
 
 namespace beck::detail {
