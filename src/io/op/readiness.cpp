@@ -58,9 +58,9 @@ void readiness_rules::note_short_read(const descriptor& d, direction& q) const n
   }
 }
 
-/// Notes the readiness that the kernel has reported, so that nothing is guessed. An event that came since the
-/// receive was armed stays: completions of different entries are not ordered, and an edge is
-/// reported once.
+/// Notes the readiness that the kernel has reported, so that nothing is guessed. An event that came
+/// since the receive was armed stays: completions of different entries are not ordered, and an edge
+/// is reported once.
 void readiness_rules::note_completed_receive(const descriptor& d, direction& q,
                                              bool more) const noexcept {
   if (d.reads_until_empty || more) {
