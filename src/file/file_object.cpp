@@ -156,7 +156,7 @@ void file_object::sync_data() {
   throw_if(ec, "sync_data");
 }
 
-file_alignment file_object::direct_alignment() const noexcept {
+file_object::alignment file_object::direct_alignment() const noexcept {
   return {descriptor_->memory_alignment, descriptor_->offset_alignment};
 }
 

@@ -18,8 +18,8 @@ std::uint64_t digit_value(char c) noexcept {
   return static_cast<std::uint64_t>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
 }
 
-/// Whether `text` is a sequence of ";name", ";name=token" and ";name=\"text\"". White space is not
-/// allowed where RFC 9112 only tolerates it (BWS): recipients disagree about it.
+/// Returns whether `text` is a sequence of ";name", ";name=token" and ";name=\"text\"". White space
+/// is not allowed where RFC 9112 only tolerates it (BWS): recipients disagree about it.
 bool are_extensions(std::string_view text) noexcept {
   while (!text.empty()) {
     if (text[0] != ';') return false;

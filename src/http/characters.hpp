@@ -91,9 +91,9 @@ constexpr char lower(char c) noexcept {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
 }
 
-/// Whether `text`, in which no control character is, is `name` in any case. `name` has lower case
-/// letters, digits and '-' only: no other character becomes one of them by its bit 5 but a control
-/// character.
+/// Returns whether `text`, which contains no control character, is `name` in any case. `name` has
+/// only lower case letters, digits and '-': bit 5 turns no other character but control characters
+/// into one of them.
 template <std::size_t Size>
 bool is_name(std::string_view text, const char (&name)[Size]) noexcept {
   constexpr std::size_t bytes = Size - 1;

@@ -26,7 +26,7 @@ struct civil_date {
   unsigned day;    ///< 1 to 31
 };
 
-/// The days from 1970-01-01 to a date. Requires a year from 1 on.
+/// Returns the number of days from 1970-01-01 to `date`. Requires a year from 1 on.
 std::int64_t days_of(const civil_date& date) noexcept {
   const std::int64_t year = date.month <= 2 ? date.year - 1 : date.year;
   const unsigned month = date.month <= 2 ? date.month + 9 : date.month - 3;  // from March

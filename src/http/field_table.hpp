@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The known field names, and a hash that gives each a place of its own in a table: a name is looked
-// up with one multiplication and one comparison.
+// The known field names, and a perfect hash of them: the lookup of a name costs one multiplication
+// and one comparison.
 #pragma once
 
 #include <array>
@@ -95,14 +95,15 @@ struct alignas(2 * byte_block::bytes) field_row {
   std::array<char, byte_block::bytes> name;  ///< in lower case, a colon, and all bits behind it
 };
 
-/// Two characters as a number, the first one in its lower bits.
+/// Returns two characters as a number, the first one in its lower bits.
 constexpr std::uint16_t pair_at(const char* text) noexcept {
   return static_cast<std::uint16_t>(static_cast<unsigned char>(text[0]) |
                                     static_cast<unsigned char>(text[1]) << 8);
 }
 
-/// The place of a name of at least two bytes among 256: from its first and last two characters and
-/// its length. The factor was found by trial; a collision does not compile.
+/// Returns the place of a name of at least two bytes in a table of 256, which its first and last
+/// two characters and its length determine. The factor was found by trial; a collision does not
+/// compile.
 constexpr unsigned place_of(const char* name, std::size_t bytes) noexcept {
   const std::uint32_t first = pair_at(name);
   const std::uint32_t last = pair_at(name + bytes - 2);

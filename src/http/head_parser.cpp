@@ -15,14 +15,15 @@ constexpr std::size_t method_bytes_max = 24;
 constexpr std::string_view version_prefix = "HTTP/";
 constexpr std::size_t version_bytes = 8;  // "HTTP/1.1"
 
-/// The eight bytes at `text`, to compare a version with one instruction.
+/// Returns the eight bytes at `text`, to compare a version with one instruction.
 std::uint64_t word_at(const char* text) noexcept {
   std::uint64_t word;
   std::memcpy(&word, text, sizeof word);
   return word;
 }
 
-/// The method with which a request line begins, if it is a common one; method::other if not.
+/// Returns the method at the beginning of a request line, if it is a common one; otherwise
+/// method::other.
 method plain_method(const char* line) noexcept {
   if (std::memcmp(line, "GET ", 4) == 0) return method::get;
   if (std::memcmp(line, "POST ", 5) == 0) return method::post;
@@ -30,12 +31,12 @@ method plain_method(const char* line) noexcept {
   return method::other;
 }
 
-/// Whether a line ends at `text`, of which two bytes are readable.
+/// Returns whether a line ends at `text`, of which two bytes are readable.
 inline bool is_line_end(const char* text) noexcept { return pair_at(text) == pair_at("\r\n"); }
 
 inline bool is_blank_or_control(char c) noexcept { return static_cast<unsigned char>(c) <= ' '; }
 
-/// Which refusal a byte is worth that ends a line, or a part of one, in the wrong place.
+/// Returns the refusal for a byte `c` that ends a line, or a part of one, in the wrong place.
 refusal refusal_of(char c, refusal otherwise) noexcept {
   if (c == '\n') return refusal::bad_line_end;
   const auto value = static_cast<unsigned char>(c);
@@ -43,7 +44,8 @@ refusal refusal_of(char c, refusal otherwise) noexcept {
   return otherwise;
 }
 
-/// The first control character but the tab from `from` on; the size of the text if there is none.
+/// Returns the position of the first control character other than a tab from `from` on; the size of
+/// the text if there is none.
 template <class Text>
 BECK_INLINE std::size_t find_line_end(Text& text, std::size_t from) noexcept {
   if (from >= text.size()) return text.size();

@@ -48,7 +48,7 @@ class byte_finder {
 class padded_text {
  public:
   using block = byte_block;
-  using plain = padded_text;  ///< for what is rare, which is not compiled for AVX2
+  using plain = padded_text;  ///< for rare work, which is not compiled for AVX2
 
   padded_text(const char* data, std::size_t size) noexcept : data_(data), size_(size) {}
   const char* data() const noexcept { return data_; }

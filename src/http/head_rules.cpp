@@ -7,7 +7,8 @@
 namespace beck::http::detail {
 namespace {
 
-/// A host with an optional port; `needs_port`: it must be there, as in the target of CONNECT.
+/// Returns whether `text` is a host with an optional port; `needs_port`: the port is required, as
+/// in the target of CONNECT.
 bool is_authority(std::string_view text, bool needs_port) noexcept {
   std::size_t end = 0;
   if (!text.empty() && text[0] == '[') {
@@ -59,8 +60,8 @@ parse_status head_parser::finish_request(bool has_plain_host) noexcept {
   return parse_status::done;
 }
 
-/// CONNECT has no content (RFC 9110, section 9.3.6), and the bytes behind its head belong to the
-/// tunnel: they are never another request.
+/// Finishes the head of a CONNECT, which has no content (RFC 9110, section 9.3.6): the bytes behind
+/// it belong to the tunnel, and are never another request.
 parse_status head_parser::finish_connect() noexcept {
   if (head_.has(field::content_length))
     return refuse_field(refusal::bad_content_length, field::content_length);
@@ -115,7 +116,8 @@ bool head_parser::has_tab_around(field f) const noexcept {
   return false;
 }
 
-/// RFC 9112, section 6: how the end of the body is found, if that can be said in one way only.
+/// Determines how the end of the body is found (RFC 9112, section 6). Refuses a head that allows
+/// more than one answer.
 parse_status head_parser::find_framing() noexcept {
   const bool has_length = head_.has(field::content_length);
   if (has_length) {

@@ -30,7 +30,7 @@ head_writer& head_writer::fail(head_error why) noexcept {
   return *this;
 }
 
-/// Whether there is room for `bytes`; sets the error otherwise.
+/// Returns whether there is room for `bytes`; sets the error otherwise.
 bool head_writer::fits(std::size_t bytes) noexcept {
   if (error_ == head_error::none && static_cast<std::size_t>(end_ - at_) < bytes)
     error_ = head_error::no_room;

@@ -27,11 +27,15 @@ bool find(const message_header& header, int level, int type, T& value) noexcept 
   return true;
 }
 
+bool has(const message_header& header, int level, int type) noexcept {
+  return find_control(header.control, header.control_bytes, level, type).at != 0;
+}
+
+/// Appends a control message. There is room for it: each kind is added once, which the callers
+/// assert, and the capacity of message_control suffices for both.
 template <class T>
 void add(message_header& header, int level, int type, const T& value) noexcept {
   BECK_ASSERT(header.control != nullptr, "datagrams of this protocol have nothing beside them");
-  BECK_ASSERT(header.control_bytes + CMSG_SPACE(sizeof value) <= message_control::capacity,
-              "a datagram has one segment size and one source");
   auto* const at = static_cast<unsigned char*>(header.control) + header.control_bytes;
   std::memset(at, 0, CMSG_SPACE(sizeof value));
   cmsghdr entry{};
@@ -75,11 +79,14 @@ bool message_extras::truncated(const message_header& header) noexcept {
 }
 
 void message_extras::add_segment_size(message_header& header, std::size_t bytes) noexcept {
+  BECK_ASSERT(!has(header, SOL_UDP, UDP_SEGMENT), "a datagram has one segment size");
   add(header, SOL_UDP, UDP_SEGMENT, static_cast<std::uint16_t>(bytes));
 }
 
 void message_extras::add_source(message_header& header, const ip::address& source,
                                 unsigned interface) noexcept {
+  BECK_ASSERT(!has(header, IPPROTO_IP, IP_PKTINFO) && !has(header, IPPROTO_IPV6, IPV6_PKTINFO),
+              "a datagram has one source");
   if (source.is_v4()) {
     in_pktinfo v4{};
     v4.ipi_spec_dst.s_addr = htonl(source.to_v4().to_uint());

@@ -48,7 +48,7 @@ class pool_state {
   thread_pool& owner() const noexcept { return owner_; }
   /// Returns whether this is a copy in a child of fork, which has none of the threads.
   bool is_forked_copy() const noexcept { return forks_ != known_fork_count(); }
-  thread_pool_stats stats() const;
+  thread_pool::counters stats() const;
 
   void (*unhandled_handler)(std::exception_ptr, void*) = nullptr;
   void* unhandled_data = nullptr;
@@ -84,7 +84,7 @@ class pool_state {
   unsigned attached_ = 0;
   bool joining_ = false;
   bool stopped_ = false;
-  thread_pool_stats stats_;
+  thread_pool::counters stats_;
   std::condition_variable detached_;
   std::vector<std::thread> threads_;  // touched by the owner only
 

@@ -158,7 +158,7 @@ void pool_state::unhandled(std::exception_ptr error, const std::source_location*
   unhandled_handler(std::move(error), unhandled_data);
 }
 
-thread_pool_stats pool_state::stats() const {
+thread_pool::counters pool_state::stats() const {
   const std::lock_guard lock(mutex_);
   return stats_;
 }
@@ -245,7 +245,7 @@ thread_pool::~thread_pool() {
 void thread_pool::stop() noexcept { state_->stop(); }
 void thread_pool::join() { state_->join(); }
 void thread_pool::attach() { state_->attach(get_executor()); }
-thread_pool_stats thread_pool::stats() const { return state_->stats(); }
+thread_pool::counters thread_pool::stats() const { return state_->stats(); }
 
 void thread_pool::on_unhandled(void (*handler)(std::exception_ptr, void*), void* data) noexcept {
   state_->unhandled_handler = handler;

@@ -134,7 +134,7 @@ TEST_CASE("a range counts if nothing has changed") {
   CHECK(outcome("GET", "If-Range: \"a\"\r\n", usual) == "whole");
 }
 
-/// A field value, and what it means to each of the states below.
+/// The meaning of a field value for each of the states below.
 enum class meaning { absent, star, same_strong, same_weak, other, malformed };
 struct listed {
   meaning means;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-//
-// What is written is read again by the parser; what would be read as more than it was is refused.
+// The parser reads each head again that was written; a head that it would read as more is refused.
 #include <doctest/doctest.h>
 #include <beck/http/head_writer.hpp>
 #include <beck/http/parser.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reads messages as a connection does, and writes down what it read: for comparing an input that
-// came whole with the same input in pieces.
+// Reads messages as a connection does, and keeps a line for each: to compare an input that came
+// whole with the same input in pieces.
 #pragma once
 
 #include <string>
@@ -21,28 +21,28 @@ class message_reader {
   explicit message_reader(const head_limits& heads = {}, const body_limits& bodies = {})
       : parser_(heads), bodies_(bodies) {}
 
-  /// Use parse_padded(), with padding that would be a field if it were read as text.
+  /// Uses parse_padded(), with padding that would be a field if it were read as text.
   void pad() { padded_ = true; }
 
-  /// Reads on. Returns false once a message was refused, or nothing may follow it.
+  /// Reads the next piece. Returns false once a message was refused, or nothing may follow it.
   bool read(std::string_view piece) {
     waiting_.append(piece);
     while (is_reading() && !waiting_.empty() && (in_body_ ? body() : head())) continue;
     return is_reading();
   }
 
-  /// The connection has ended.
+  /// Ends the input, as the end of the connection does.
   void end() {
     if (in_body_ && decoder_.end_of_input() == parse_status::done) finish();
   }
 
-  /// One line for each message: its head, framing and body.
+  /// Returns one line for each message: its head, framing and body.
   const std::vector<std::string>& messages() const { return messages_; }
   refusal reason() const { return reason_; }
-  /// Whether a message has begun that is not whole.
+  /// Returns whether a message has begun that is not whole.
   bool is_open() const { return is_reading() && (in_body_ || !waiting_.empty()); }
 
-  /// All of it in one text.
+  /// Returns all lines in one text.
   std::string transcript() const {
     std::string text;
     for (const std::string& each : messages_) text += each + '\n';

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-//
-// Heads: what is found in them, what is refused, and that the limits are exact. The public vectors
-// are in vectors_test.cpp.
+// Heads: their parts, their refusals, and that the limits are exact. The public vectors are in
+// vectors_test.cpp.
 #include <doctest/doctest.h>
 #include <beck/http/parser.hpp>
 

@@ -111,7 +111,8 @@ TEST_CASE("every escaped byte is decoded or refused") {
   }
 }
 
-/// Whether a text can be decoded, and to what: with a list of segments, and without reasons.
+/// Returns whether `raw` can be decoded, and sets `path`: by a list of segments, and without
+/// reasons.
 bool decodes_to(const std::string& raw, std::string& path) {
   path.clear();
   if (raw.empty() || raw[0] != '/') return false;

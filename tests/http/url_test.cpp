@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-//
-// URLs: their parts, what is refused byte by byte, and references resolved as in RFC 3986, section
+// URLs: their parts, their refusals byte by byte, and references resolved as in RFC 3986, section
 // 5.4, and as a plain implementation does it.
 #include <doctest/doctest.h>
 #include <beck/http/url.hpp>

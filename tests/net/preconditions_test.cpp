@@ -8,8 +8,10 @@
 #include <beck/coro/when_range.hpp>
 #include <beck/file/stream_file.hpp>
 #include <beck/io/io_pool.hpp>
+#include <beck/net/datagram_batch.hpp>
 #include <beck/net/local.hpp>
 #include <beck/net/resolver_results.hpp>
+#include <beck/net/udp.hpp>
 #include <beck/run/cancellation.hpp>
 #include <beck/transfer/relay.hpp>
 
@@ -59,6 +61,22 @@ TEST_CASE("an empty executor has no context, and an empty slot takes no handler"
                    "a context that it does not have"));
   CHECK(is_refused([] { beck::cancellation_slot().assign([](beck::cancellation_type) {}); },
                    "without a signal"));
+}
+
+TEST_CASE("a datagram of a batch takes one segment size and one source") {
+  const auto set_twice = [](auto set_first, auto set_again) {
+    beck::send_batch<beck::ip::udp, 1> batch;
+    const auto added = batch.add(beck::const_buffer("x", 1));
+    set_first(added);
+    set_again(added);
+  };
+  const auto size = [](auto added) { added.segment_size(100); };
+  const auto v4 = [](auto added) { added.source(beck::ip::address_v4::loopback()); };
+  const auto v6 = [](auto added) { added.source(beck::ip::address_v6::loopback()); };
+  CHECK(is_refused([&] { set_twice(size, size); }, "has one segment size"));
+  CHECK(is_refused([&] { set_twice(v4, v4); }, "has one source"));
+  CHECK(is_refused([&] { set_twice(v4, v6); }, "has one source"));
+  set_twice(size, v6);
 }
 
 TEST_CASE("a stream file is not moved to another position under an operation") {

@@ -27,7 +27,7 @@ namespace {
 
 /// How many threads of a pool sleep.
 std::uint64_t asleep(const thread_pool& pool) {
-  const beck::thread_pool_stats stats = pool.stats();
+  const beck::thread_pool::counters stats = pool.stats();
   return stats.sleeps - stats.wakeups;
 }
 

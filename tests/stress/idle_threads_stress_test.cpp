@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "io/shared/idle_threads.hpp"
-#include "io/system/wake.hpp"
+#include "io/system/posix_system.hpp"
 #include "support/scale.hpp"
 
 namespace {

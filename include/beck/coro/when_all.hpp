@@ -225,16 +225,14 @@ class [[nodiscard]] when_all_operation : public branches_operation<failure_decid
   }
 };
 
-}  // namespace detail
-
 /// The result of when_any: the index of the first, and the outcome of each, for structured bindings
 /// and get<I>().
 template <class... Outcomes>
-class when_any_result : public detail::result_pack<Outcomes...> {
+class when_any_result : public result_pack<Outcomes...> {
  public:
   /// For the library.
-  when_any_result(std::size_t index, detail::result_pack<Outcomes...>&& outcomes)
-      : detail::result_pack<Outcomes...>(static_cast<detail::result_pack<Outcomes...>&&>(outcomes)),
+  when_any_result(std::size_t index, result_pack<Outcomes...>&& outcomes)
+      : result_pack<Outcomes...>(static_cast<result_pack<Outcomes...>&&>(outcomes)),
         index_(index) {}
   /// Returns the index of the awaitable that ended first.
   std::size_t index() const noexcept { return index_; }
@@ -242,8 +240,6 @@ class when_any_result : public detail::result_pack<Outcomes...> {
  private:
   std::size_t index_;
 };
-
-namespace detail {
 
 template <class... Tasks>
 class [[nodiscard]] when_any_operation : public branches_operation<any_end_decides, Tasks...> {

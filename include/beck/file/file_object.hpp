@@ -9,12 +9,6 @@
 
 namespace beck {
 
-/// The alignment that direct transfers of a file need, in bytes; all 0 if the file makes none.
-struct file_alignment {
-  std::uint32_t memory = 0;  ///< of the address of each buffer
-  std::uint32_t offset = 0;  ///< of the offset, and of the size of each buffer
-};
-
 namespace detail {
 
 /// A type that owns a path: std::string, std::filesystem::path and the like.
@@ -96,6 +90,11 @@ class file_object : public detail::io_object {
   friend constexpr flags operator|(flags a, flags b) noexcept {
     return static_cast<flags>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
   }
+  /// The alignment that direct transfers of a file need, in bytes; all 0 if the file makes none.
+  struct alignment {
+    std::uint32_t memory = 0;  ///< of the address of each buffer
+    std::uint32_t offset = 0;  ///< of the offset, and of the size of each buffer
+  };
   /// The position that seek() counts from: the beginning, the present position, the end.
   enum seek_basis { seek_set, seek_cur, seek_end };
 
@@ -201,7 +200,7 @@ class file_object : public detail::io_object {
   /// Returns the alignment that a file opened with `direct` needs. Transfers that are not aligned
   /// like that end with error::misaligned where the kernel refuses them. Source: statx(2),
   /// STATX_DIOALIGN; 4,096 where that is missing.
-  file_alignment direct_alignment() const noexcept;
+  alignment direct_alignment() const noexcept;
 
   /// Returns the slot, for the library's own composed operations.
   detail::descriptor* slot() noexcept { return descriptor_; }

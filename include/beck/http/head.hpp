@@ -91,7 +91,8 @@ class head {
 
   /// Returns the number behind "HTTP/1.": 0 or 1.
   unsigned minor_version() const noexcept { return minor_version_; }
-  /// Returns the number of bytes of the head, with its empty line and what was skipped before it.
+  /// Returns the number of bytes of the head, with its empty line and the bytes that were skipped
+  /// before it.
   std::size_t bytes() const noexcept { return bytes_; }
   /// Returns how the end of the body is found.
   body_framing framing() const noexcept { return framing_; }

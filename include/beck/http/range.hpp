@@ -36,7 +36,7 @@ class byte_ranges {
   /// The most ranges that are answered.
   static constexpr unsigned ranges_max = 8;
 
-  /// Returns what to answer.
+  /// Returns the kind of the answer.
   range_status status() const noexcept { return status_; }
   /// Returns the number of ranges; 0 unless status() is range_status::partial.
   unsigned size() const noexcept { return count_; }
@@ -97,10 +97,10 @@ class multipart_ranges {
 
   /// Returns the number of bytes of part_head(i). Requires i < ranges.size(), asserted.
   std::size_t part_head_bytes(unsigned i) const noexcept;
-  /// Writes what stands before the bytes of range `i` into `room`. Returns the text in `room`; an
-  /// empty one if it is too small. Requires i < ranges.size(), asserted.
+  /// Writes the boundary and the fields before the bytes of range `i` into `room`. Returns the text
+  /// in `room`; an empty one if it is too small. Requires i < ranges.size(), asserted.
   std::string_view part_head(unsigned i, mutable_buffer room) const noexcept;
-  /// Returns what stands behind the bytes of the last range.
+  /// Returns the boundary behind the bytes of the last range.
   std::string_view end_text() const noexcept { return {end_, sizeof end_}; }
 
  private:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-//
-// Why a message was refused. There is no lenient mode: what a parser refuses here is read
-// differently by different programs, which is how requests are smuggled past a proxy.
+// The reasons for refusing a message. There is no lenient mode: different programs read such
+// messages differently, which is how requests are smuggled past a proxy.
 #pragma once
 
 #include <beck/http/status.hpp>
@@ -30,7 +29,7 @@ enum class refusal : std::uint8_t {
   field_name_too_long,
   too_many_fields,
   head_too_long,
-  // what fields say
+  // the contents of fields
   host_missing,
   bad_host,               ///< not one host, or not that of the target
   bad_content_length,     ///< not one number up to 2^63-1

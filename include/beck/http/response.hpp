@@ -120,9 +120,9 @@ class response {
   /// Ends the connection after this reply.
   response& close() noexcept;
 
-  /// Sends the whole reply with this body, which need not outlive the call: small ones are copied,
-  /// of larger ones only what the socket does not take at once. Throws std::logic_error after an
-  /// earlier send() or write; std::bad_alloc. Never blocks.
+  /// Sends the whole reply with `body`, which need not outlive the call: small bodies are copied,
+  /// and of larger ones the part that the socket does not take at once. Throws std::logic_error
+  /// after an earlier send() or write; std::bad_alloc. Never blocks.
   void send(std::string_view body = {});
 
   /// Writes a part of the body. Completes with (error_code, std::size_t): the bytes taken, at least

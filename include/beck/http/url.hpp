@@ -60,8 +60,8 @@ struct url {
 /// refused; `to` is set in the first case only.
 url_error parse_url(std::string_view text, url& to) noexcept;
 
-/// Returns whether both have the same scheme, host (in any case) and port: what is meant for one
-/// may be sent to the other.
+/// Returns whether both have the same scheme, host (in any case) and port, so that data that is
+/// meant for one may be sent to the other.
 bool is_same_origin(const url& a, const url& b) noexcept;
 
 /// Resolves `reference`, the value of a Location field, against the URL that was asked for (RFC

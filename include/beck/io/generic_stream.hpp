@@ -151,7 +151,7 @@ class read_until_steps {
   void operator()(Self& self, const error_code& ec, std::size_t bytes) {
     buffer_.shrink(space_.size() - bytes);
     if (ec || bytes == 0) {
-      self.complete(ec ? ec : error_code(error::delimiter_not_found), 0);
+      self.complete(ec ? ec : error_code(error::eof), 0);
     } else {
       search(self);
     }
@@ -184,8 +184,8 @@ class read_until_steps {
 }  // namespace detail
 
 /// Receives from a stream of the user into `buffer` until it contains `delimiter`. Result and
-/// errors as async_read_until() of io/read_until.hpp; delimiter_not_found also if a step moves
-/// nothing. Requires that the stream and the container outlive the operation.
+/// errors as async_read_until() of io/read_until.hpp; eof also if a step moves nothing. Requires
+/// that the stream and the container outlive the operation.
 template <detail::foreign_read_stream S, class Token = deferred_t>
 auto async_read_until(S& stream, const dynamic_buffer_ref& buffer, detail::text_view delimiter,
                       Token&& token = Token()) {

@@ -76,14 +76,12 @@ class [[nodiscard]] send_batch_operation : public message_operation {
   }
 };
 
-}  // namespace detail
-
 /// One datagram of a receive_batch. A view: valid until the batch is used again.
 template <class Endpoint>
 class received_datagram {
  public:
   /// For the library.
-  received_datagram(const detail::message_header& header, const Endpoint& sender) noexcept
+  received_datagram(const message_header& header, const Endpoint& sender) noexcept
       : header_(&header), sender_(sender) {
     sender_.resize(header.address_bytes);
   }
@@ -95,24 +93,46 @@ class received_datagram {
   /// Returns the number of bytes.
   std::size_t size() const noexcept { return header_->bytes; }
   /// Returns whether the datagram was longer than its buffer; the rest is lost.
-  bool truncated() const noexcept { return detail::message_extras::truncated(*header_); }
+  bool truncated() const noexcept { return message_extras::truncated(*header_); }
   /// Returns 0 for a single datagram. Otherwise the bytes are several datagrams of this size one
   /// after the other; the last may be shorter (udp_options::receive_coalesced).
-  std::size_t segment_size() const noexcept {
-    return detail::message_extras::segment_size(*header_);
-  }
+  std::size_t segment_size() const noexcept { return message_extras::segment_size(*header_); }
   /// Returns the address that the datagram was sent to; 0.0.0.0 without ip::receive_packet_info.
-  ip::address destination() const noexcept { return detail::message_extras::destination(*header_); }
+  ip::address destination() const noexcept { return message_extras::destination(*header_); }
   /// Returns the number of the interface that the datagram arrived at; 0 without
   /// ip::receive_packet_info.
-  unsigned interface_index() const noexcept {
-    return detail::message_extras::interface_index(*header_);
+  unsigned interface_index() const noexcept { return message_extras::interface_index(*header_); }
+
+ private:
+  const message_header* header_;
+  Endpoint sender_;
+};
+
+/// A datagram that was added to a send_batch, to set more about it. Requires a socket of IP,
+/// asserted; each function may be called once.
+class sent_datagram {
+ public:
+  /// For the library.
+  explicit sent_datagram(message_header& header) noexcept : header_(&header) {}
+
+  /// Makes the kernel split the datagram into datagrams of this size; the last may be shorter. As
+  /// udp_options::send_segment_size.
+  sent_datagram segment_size(std::size_t bytes) const noexcept {
+    message_extras::add_segment_size(*header_, bytes);
+    return *this;
+  }
+  /// Sends from this address of the host, such as destination() of a received request,
+  /// and by the interface with this number; 0: as the routes choose.
+  sent_datagram source(const ip::address& from, unsigned interface = 0) const noexcept {
+    message_extras::add_source(*header_, from, interface);
+    return *this;
   }
 
  private:
-  const detail::message_header* header_;
-  Endpoint sender_;
+  message_header* header_;
 };
+
+}  // namespace detail
 
 /// Buffers for up to Capacity datagrams, and the datagrams that were received into them. Neither
 /// copied nor moved. With IP some 200 bytes for each datagram: keep large batches out of small
@@ -124,6 +144,8 @@ class receive_batch : public detail::message_batch {
  public:
   /// The type of the endpoints.
   using endpoint_type = typename Protocol::endpoint;
+  /// The type of a received datagram.
+  using datagram = detail::received_datagram<endpoint_type>;
 
   /// Makes a batch without buffers; see add().
   receive_batch() noexcept : message_batch(all_) {}
@@ -151,7 +173,7 @@ class receive_batch : public detail::message_batch {
   /// Returns the number of datagrams that the last operation has received.
   std::size_t received() const noexcept { return moved_; }
   /// Returns datagram `i`. Requires i < received(), asserted.
-  received_datagram<endpoint_type> operator[](std::size_t i) const {
+  datagram operator[](std::size_t i) const {
     BECK_ASSERT(i < moved_, "a batch has not received as many datagrams");
     return {all_[i], senders_[i]};
   }
@@ -187,30 +209,6 @@ class receive_batch : public detail::message_batch {
   detail::message_control control_[has_control ? Capacity : 1];
 };
 
-/// A datagram that was added to a send_batch, to set more about it. Requires a socket of IP,
-/// asserted; each function may be called once.
-class sent_datagram {
- public:
-  /// For the library.
-  explicit sent_datagram(detail::message_header& header) noexcept : header_(&header) {}
-
-  /// Makes the kernel split the datagram into datagrams of this size; the last may be shorter. As
-  /// udp_options::send_segment_size.
-  sent_datagram segment_size(std::size_t bytes) const noexcept {
-    detail::message_extras::add_segment_size(*header_, bytes);
-    return *this;
-  }
-  /// Sends from this address of the host, such as received_datagram::destination() of a request,
-  /// and by the interface with this number; 0: as the routes choose.
-  sent_datagram source(const ip::address& from, unsigned interface = 0) const noexcept {
-    detail::message_extras::add_source(*header_, from, interface);
-    return *this;
-  }
-
- private:
-  detail::message_header* header_;
-};
-
 /// Up to Capacity datagrams that are sent together. Neither copied nor moved; size and thread as
 /// receive_batch.
 template <class Protocol, std::size_t Capacity>
@@ -220,13 +218,15 @@ class send_batch : public detail::message_batch {
  public:
   /// The type of the endpoints.
   using endpoint_type = typename Protocol::endpoint;
+  /// The type of an added datagram.
+  using datagram = detail::sent_datagram;
 
   /// Makes an empty batch.
   send_batch() noexcept : message_batch(all_) {}
 
   /// Adds a datagram to the peer of a connected socket. Requires size() < capacity(), asserted, and
   /// that the bytes live until they are sent. The result is valid until the next call.
-  sent_datagram add(const_buffer bytes) noexcept {
+  datagram add(const_buffer bytes) noexcept {
     BECK_ASSERT(count_ < Capacity, "a batch has more datagrams than its capacity");
     if (first() + count_ == Capacity) move_to_front();
     const std::size_t at = first() + count_;
@@ -236,11 +236,11 @@ class send_batch : public detail::message_batch {
     header.part_count = 1;
     if constexpr (has_control) header.control = control_[at].bytes;
     ++count_;
-    return sent_datagram(header);
+    return datagram(header);
   }
   /// Adds a datagram to `destination`, which is copied; else as above.
-  sent_datagram add(const_buffer bytes, const endpoint_type& destination) noexcept {
-    const sent_datagram added = add(bytes);
+  datagram add(const_buffer bytes, const endpoint_type& destination) noexcept {
+    const datagram added = add(bytes);
     detail::message_header& header = headers_[count_ - 1];
     endpoint_type& to = destinations_[&header - all_];
     to = destination;

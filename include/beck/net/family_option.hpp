@@ -35,7 +35,7 @@ class family_integer_option {
 }  // namespace detail
 
 namespace ip {
-/// Whether received datagrams tell their destination: received_datagram::destination() and
+/// Whether the datagrams of a receive_batch tell their destination: destination() and
 /// interface_index(). Source: ip(7), IP_PKTINFO; ipv6(7), IPV6_RECVPKTINFO.
 using receive_packet_info = detail::family_integer_option<0, 8, 41, 49>;
 }  // namespace ip

@@ -14,13 +14,6 @@ class pool_state;
 
 }  // namespace detail
 
-/// Counters of a pool since it was made.
-struct thread_pool_stats {
-  std::uint64_t delivered = 0;  ///< handlers and resumptions of threads that have gone idle since
-  std::uint64_t sleeps = 0;     ///< times a thread found nothing to run
-  std::uint64_t wakeups = 0;    ///< threads woken; never more than sleeps
-};
-
 /// A fixed number of threads that run the handlers given to get_executor(): they start in the order
 /// in which they came, and run at the same time. A post wakes a thread only if one sleeps and none
 /// is being woken already.
@@ -31,6 +24,13 @@ struct thread_pool_stats {
 /// one at a time.
 class thread_pool : public execution_context {
  public:
+  /// Counters of a pool since it was made.
+  struct counters {
+    std::uint64_t delivered = 0;  ///< handlers and resumptions of threads that have gone idle since
+    std::uint64_t sleeps = 0;     ///< times a thread found nothing to run
+    std::uint64_t wakeups = 0;    ///< threads woken; never more than sleeps
+  };
+
   /// The executor of a pool: one pointer, valid as long as the pool. Thread: any.
   class executor_type {
    public:
@@ -95,7 +95,7 @@ class thread_pool : public execution_context {
   /// several threads at once. Requires that no work was posted yet.
   void on_unhandled(void (*handler)(std::exception_ptr, void* data), void* data = nullptr) noexcept;
   /// Returns the counters. Thread: any.
-  thread_pool_stats stats() const;
+  counters stats() const;
 
  private:
   static const detail::executor_table pool_table;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The life of an operation: its start, its attempts if it is a stream transfer, its result and its
-// steps. Its state changes only through transitions.hpp.
+// steps. Its state changes only through advance() (transitions.hpp).
 #include <cerrno>
 
 #include <beck/detail/file_operation.hpp>
@@ -16,9 +16,9 @@
 namespace beck::detail {
 namespace {
 
-/// Returns whether an operation is tried although nothing says that its descriptor is ready: a
-/// connect needs no readiness, and no event reports that the first accept of a socket that is not
-/// watched yet would find nothing.
+/// Returns whether `op` is attempted although nothing says that its descriptor is ready. A connect
+/// needs no readiness. The first accept of a socket that is not watched yet has had no event that
+/// could say whether connections wait.
 bool is_untried(const io_op& op) noexcept {
   if (op.kind != op_kind::connect && op.kind != op_kind::accept) return false;
   if ((op.flags & io_op::flag_tried) != 0) return false;
@@ -44,11 +44,11 @@ void op_engine::start(io_op& op) noexcept {
   if (start_immediate(op)) {
     ++outstanding_;
     if ((op.flags & io_op::flag_steps) != 0) hold_direction(op);
-    complete_with(op, op.result);
+    queue_completion(op, op.result);
   }
 }
 
-/// Starts an operation that waits for no descriptor.
+/// Starts an operation without a direction. Returns true if it has its result.
 bool op_engine::start_undirected(io_op& op) noexcept {
   if (op.kind == op_kind::wait_timer || op.kind == op_kind::wait_signal) {
     start_wait(op);
@@ -96,7 +96,7 @@ bool op_engine::start_immediate(io_op& op) noexcept {
 
 void op_engine::hand_over(io_op& op) noexcept {
   lend_buffers(op);
-  if (op.kind == op_kind::file_in_order) {  // those before it have moved the position
+  if (op.kind == op_kind::file_in_order) {  // the calls before it have moved the position
     static_cast<file_operation&>(op).offset = op.target->position;
   } else if (is_untried(op)) {
     note_ready(op.target->queue[direction_of(op.kind)]);
@@ -141,9 +141,9 @@ void op_engine::late_attempt_entry(queue_entry* entry, runner* where) {
   deliver_attempt(op, where, true);
 }
 
-/// Attempts an operation that was queued for it, and completes it if it has a result: in this
-/// entry, for nothing would be gained by queueing it once more. `late`: nothing says that there is
-/// data, that is what is tried.
+/// Attempts `op`, which was queued for an attempt, and completes it if it has a result: in the same
+/// entry, because queueing it once more would gain nothing. `late`: no event says that there is
+/// data, and the attempt finds out.
 void op_engine::deliver_attempt(io_op& op, runner* where, bool late) {
   op_engine& self = *op.target->loop;
   {
@@ -151,11 +151,11 @@ void op_engine::deliver_attempt(io_op& op, runner* where, bool late) {
     direction& q = op.target->queue[direction_of(op.kind)];
     const read_predictor learnt = q.predictor;
     constexpr unsigned ends = io_op::flag_cancelled | io_op::flag_last_attempt;
-    late = late && (op.flags & ends) == 0;  // another thread may have set them until now
+    late = late && (op.flags & ends) == 0;  // another thread may have set them meanwhile
     if (late) {
       ++self.counters_here().speculations;
       note_ready(q);
-      q.predictor.late_attempt_failed();  // unless it finds something
+      q.predictor.late_attempt_failed();  // taken back below if it finds data
     }
     const bool last = (op.flags & io_op::flag_last_attempt) != 0;
     if (!self.attempt_current(op)) return;
@@ -172,8 +172,8 @@ void op_engine::deliver_attempt(io_op& op, runner* where, bool late) {
   op.complete(&op, where);
 }
 
-/// Attempts the current operation of a direction, in state ready. True: it has a result; false: it
-/// waits for its descriptor.
+/// Attempts `op`, the current operation of its direction, in state ready. Returns true if it has a
+/// result; otherwise it has been paused or passed to the driver.
 bool op_engine::attempt_current(io_op& op) noexcept {
   const bool last = (op.flags & io_op::flag_last_attempt) != 0;
   if ((op.flags & io_op::flag_cancelled) == 0) {
@@ -189,8 +189,8 @@ bool op_engine::attempt_current(io_op& op) noexcept {
 }
 
 // --- attempts ------------------------------------------------------------------------------------
-// A wrong attempt costs 200 ns, a missed one an entry into the kernel. worth_attempting() decides,
-// from readiness and the predictor (docs/mechanisms.md).
+// An attempt in vain costs 200 ns, a missing one an entry into the kernel. worth_attempting()
+// decides, from readiness and the predictor (docs/mechanisms.md).
 
 bool op_engine::attempt(io_op& op) noexcept {
   descriptor& d = *op.target;
@@ -207,8 +207,8 @@ bool op_engine::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcep
   const bool receiving = is_receive(op.kind);
   runner& where = *runner::current();
   const std::size_t wanted = wanted_bytes(op);
-  if (wanted == 0) {  // a stream moves nothing at once, and not even the kernel is asked
-    where.charge(runner::memory_weight);  // but a coroutine that does it for ever must yield
+  if (wanted == 0) {                      // a transfer of nothing needs no call
+    where.charge(runner::memory_weight);  // a coroutine that does this in a loop must yield
     op.result = 0;
     return true;
   }
@@ -239,12 +239,12 @@ bool op_engine::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcep
 
 // --- finishing -----------------------------------------------------------------------------------
 
-void op_engine::complete_with(io_op& op, int result) noexcept {
+void op_engine::queue_completion(io_op& op, int result) noexcept {
   return_buffers(op);
   op.result = result != cancelled_result ? result : cancelled_result_of(op);
   advance(op, op_event::finish);
   count_outstanding(-1);
-  // Of an operation in steps nothing overtakes the completion: it keeps its direction.
+  // Nothing can overtake the completion of an operation in steps, because it keeps its direction.
   if (has_direction(op.kind) && (op.flags & io_op::flag_steps) == 0) {
     op.run = &deliver_entry;
     op.target->queue[direction_of(op.kind)].undelivered = &op;
@@ -266,7 +266,7 @@ void op_engine::deliver_entry(queue_entry* entry, runner* where) {
 }
 
 void op_engine::finish(io_op& op, int result) noexcept {
-  complete_with(op, result);
+  queue_completion(op, result);
   leave_direction(op);
 }
 
@@ -279,12 +279,12 @@ void op_engine::leave_direction(io_op& op) noexcept {
   direction& q = op.target->queue[direction_of(op.kind)];
   if (q.current != &op) return;  // its descriptor was closed meanwhile
   q.current = nullptr;
-  if (q.handing_over) return;  // it was refused at once: the loop below goes on with the next
+  if (q.handing_over) return;  // called by the loop below, which starts the next one
   q.handing_over = true;
   while (!q.waiting.empty() && q.current == nullptr) {
     auto* next = static_cast<io_op*>(q.waiting.pop());
     if ((next->flags & io_op::flag_cancelled) != 0) {
-      complete_with(*next, -ECANCELED);
+      queue_completion(*next, -ECANCELED);
     } else {
       q.current = next;
       hand_over(*next);
@@ -294,25 +294,26 @@ void op_engine::leave_direction(io_op& op) noexcept {
 }
 
 // --- steps ---------------------------------------------------------------------------------------
-// Between two steps an operation stays the current one of its direction: no other comes between,
-// and cancel() and close() find it there.
+// Between two steps an operation stays the current one of its direction. No other operation can
+// come in between, and cancel() and close() find it there.
 
-/// The first step finished inside start().
+/// Makes `op`, whose first step has finished inside start(), the current operation of its
+/// direction.
 void op_engine::hold_direction(io_op& op) noexcept {
   if (closing_ || op.target->fd < 0 || is_closing(*op.target)) return;
   direction& q = op.target->queue[direction_of(op.kind)];
-  if (q.current == nullptr) q.current = &op;  // else its stream had expired: another one is there
+  // otherwise its stream had expired, and another operation is current
+  if (q.current == nullptr) q.current = &op;
 }
 
 bool op_engine::step_again(io_op& op) noexcept {
   const operation_lock held(*this, *op.target, op.kind);
   if ((op.flags & io_op::flag_cancelled) != 0) {
-    op.transferred = 0;
     op.result = cancelled_result_of(op);
     return true;
   }
   count_outstanding(1);
-  advance(op, op_event::wake);  // under way again: it may be refused at once, and finish
+  advance(op, op_event::wake);  // under way again: the driver may refuse it at once, and finish it
   if (!attempt_current(op)) return false;
   advance(op, op_event::finish);
   count_outstanding(-1);
@@ -325,7 +326,7 @@ void op_engine::end_steps(io_op& op) noexcept {
   leave_direction(op);
 }
 
-// --- what headers call ---------------------------------------------------------------------------
+// --- called by headers ---------------------------------------------------------------------------
 
 void start_operation(io_op& op) noexcept {
   io_loop& loop = loop_of(op);
@@ -337,7 +338,8 @@ void start_operation(io_op& op) noexcept {
   loop.start(op);
 }
 
-/// Off the runner, or of a shared loop. Out of line: the usual start need not save registers.
+/// Starts `op` off the runner, or on a shared loop. Out of line, so that the usual start need not
+/// save registers.
 [[gnu::noinline]] void op_engine::start_elsewhere(io_op& op) noexcept {
   {
     const object_use inside = use_for(op);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The engine of a loop: the life of operations and of the descriptors that they belong to, from
-// their start to their completion, on exclusive loops and on shared ones. It is driven by its loop,
-// which adds the turns, the mail, timers, signals and tasks.
+// The engine of a loop: it starts, attempts, finishes and cancels operations, and opens and closes
+// their descriptors, on exclusive loops and on shared ones. Its loop drives it, and adds the
+// mailbox, timers, signals and trees of tasks.
 #pragma once
 
 #include <cstddef>
@@ -24,85 +24,92 @@ namespace beck::detail {
 
 class status_operation;
 
-/// Thread: the runner, if a function does not say otherwise. Handlers of shared loops run without
-/// the loop's lock and are not the runner: what they start goes to queues of their thread.
+/// Thread: the runner, unless a function says otherwise. A handler of a shared loop runs without
+/// the loop's lock and is not the runner: its entries go to the queues of its thread.
 class op_engine : public driver_host {
  public:
-  static constexpr unsigned late_entries_min = 8;  ///< data may arrive while so many others run
+  static constexpr unsigned late_entries_min = 8;  ///< entries that give the data time to arrive
 
   // --- any thread
-  /// Whether the caller may touch the loop: it runs an exclusive one, or has the lock of a shared
-  /// one.
+  /// Returns whether the caller may touch the loop: it runs an exclusive loop, or holds the lock of
+  /// a shared one.
   bool on_runner() const noexcept { return runner::current() == &runner_; }
-  /// Whether the caller is inside run() of a shared loop.
+  /// Returns whether the caller is inside run() of a shared loop.
   bool in_handler() const noexcept { return shared_ != nullptr && shared_->running_here(); }
-  /// Whether no other thread may touch the loop meanwhile: the caller runs an exclusive one.
+  /// Returns whether the caller runs an exclusive loop, so that no other thread may touch the loop
+  /// meanwhile.
   bool runs_alone() const noexcept { return !is_shared_ && on_runner(); }
-  /// Whether a thread is inside run() of a shared loop.
+  /// Returns whether a thread is inside run() of a shared loop.
   bool has_threads_inside() const noexcept { return shared_ != nullptr && shared_->is_inside(); }
-  /// Whether the caller is inside run(): its loop goes on, whatever it does here.
+  /// Returns whether the caller is the runner or inside run(), so that the loop will run the
+  /// entries that the caller queues.
   bool runs_here() const noexcept { return on_runner() || in_handler(); }
   runner& run_state() noexcept { return runner_; }
   driver& drv() noexcept { return *driver_; }
   loop_jobs& jobs() noexcept { return jobs_; }
-  /// The descriptor of objects that are closed for ever: moved-from objects, and operations without
-  /// one.
+  /// Returns the descriptor of vacant objects, such as moved-from ones, and of operations without a
+  /// descriptor. It is never open.
   descriptor& no_descriptor() noexcept { return no_descriptor_; }
   descriptor_table& descriptors() noexcept { return descriptors_; }
 
-  /// Queues `entry` where the caller's thread will run it.
+  /// Queues `entry` in the queue that the caller's thread runs.
   void enqueue(queue_entry* entry) noexcept {
     has_own_queue() ? shared_->queue_here(entry) : queue_.push(entry);
   }
 
   // --- starting
-  /// Starts an operation: attempts it if that may be, else gives it to the driver.
+  /// Starts `op`: attempts it if readiness and the budget allow that, and otherwise passes it to
+  /// the driver. Queues its completion if it finishes at once.
   void start(io_op& op) noexcept;
-  /// Makes the call of `op` if everything on the way to its file is in memory. Returns whether it
-  /// has a result then.
+  /// Makes the call of `op` if everything on the path to its file is in memory. Returns whether
+  /// `op` has a result now.
   bool attempt_in_memory(status_operation& op) noexcept;
-  /// As start(), but true if it finished and nothing was queued.
+  /// As start(), but returns true if `op` has finished: then nothing was queued.
   bool start_immediate(io_op& op) noexcept;
-  /// As start(), of a shared loop or from any thread.
+  /// As start(), on a shared loop or from any thread.
   void start_elsewhere(io_op& op) noexcept;
-  /// Tries at once if readiness, the queue and the budget allow it. True: the result is in `op`,
-  /// which was not queued anywhere. Requires that `op` is the current one of its direction or that
-  /// there is none.
+  /// Attempts `op` if readiness and the budget allow that. Returns true if `op` has its result; it
+  /// is not queued then. Requires that no other operation is the current one of its direction.
   bool attempt(io_op& op) noexcept;
-  /// Tries an operation that was not started, from a handler of a shared loop. True: it has its
-  /// result, and was not queued anywhere.
+  /// Attempts `op`, which has not been started, from a handler of a shared loop. Returns true if
+  /// `op` has its result; it is not queued then.
   bool attempt_in_handler(io_op& op) noexcept;
-  /// The next step of an operation with flag_steps, whose last step was delivered. True: it has
-  /// finished too, perhaps because it was cancelled, and nothing was queued.
+  /// Starts the next step of an operation with flag_steps whose last step was delivered. Returns
+  /// true if the step has finished, or was cancelled: then nothing was queued. Requires that
+  /// `op.transferred` is 0.
   bool step_again(io_op& op) noexcept;
-  /// An operation with flag_steps is over: the next of its direction starts.
+  /// Ends an operation with flag_steps, and starts the next operation of its direction.
   void end_steps(io_op& op) noexcept;
 
   // --- ending
   void finish(io_op& op, int result) noexcept override;
-  /// Asks for the end of one operation, wherever it is in its life; a result that is there wins.
-  /// `try_first`: one that was never tried is tried once before it ends.
+  /// Requests the cancellation of `op`, whatever its state. A result that is already known is
+  /// delivered. `try_first`: an operation that is listed or in the run queue is attempted once
+  /// before it ends.
   void cancel(io_op& op, bool try_first) noexcept;
-  /// Asks for the end of everything in flight on `d` (cancel()); what had finished keeps its
-  /// result.
+  /// Requests the cancellation of all operations in flight on `d`. Results that are already known
+  /// are delivered. Returns the number of operations.
   std::size_t cancel_all(descriptor& d) noexcept;
-  /// The deadline of `d` has passed: ends everything in flight on it with error::timeout.
+  /// Ends the operations in flight in the directions of `d` with error::timeout, because its
+  /// deadline has passed.
   void expire(descriptor& d) noexcept;
 
   // --- descriptors
-  /// Gives an open, non-blocking descriptor number to `d`.
+  /// Opens `d` with the descriptor number `fd`, which is open and non-blocking.
   void open_descriptor(descriptor& d, int fd,
                        descriptor_nature nature = descriptor_nature::socket) noexcept;
-  /// The same for files; `flags`: those of its open(2), as far as they matter here (O_DIRECT).
+  /// Opens `d` with the file `fd`. `flags`: those of its open(2), of which only O_DIRECT matters.
   void open_file(descriptor& d, int fd, unsigned flags) noexcept;
-  /// Ends everything on `d` and closes it, at once or when the kernel has given back what it holds.
+  /// Ends all operations on `d` and closes it: at once, or when the kernel has returned the
+  /// operations that it holds.
   void close(descriptor& d) noexcept;
-  /// The same for a slot whose object is gone or has taken another one: it is free afterwards.
+  /// As close(), and frees the slot afterwards: its object is gone, or has taken another slot.
   void close_for_good(descriptor& d) noexcept;
-  /// Takes the descriptor number out of `d` without closing it.
+  /// Ends all operations on `d` and returns its descriptor number, which stays open. Returns -EBADF
+  /// if `d` is not open, and -EBUSY if the kernel still works for an operation on it.
   int release(descriptor& d) noexcept;
 
-  // --- what drivers call
+  // --- called by drivers
   void queue_attempt(io_op& op) noexcept override;
   void queue_late_attempt(io_op& op) noexcept override;
   bool list_late_attempt(io_op& op) noexcept override;
@@ -118,8 +125,8 @@ class op_engine : public driver_host {
   }
 
   // --- shared loops
-  // Locks are taken in this order: the loop's, a descriptor's, a private queue's. Whoever has the
-  // loop's may take several descriptors' locks; all others take one.
+  // Locks are taken in this order: the loop's, a descriptor's, a private queue's. A thread that
+  // holds the loop's lock may take the locks of several descriptors; other threads take one.
   class shared_lock;
   class operation_lock;
 
@@ -127,39 +134,42 @@ class op_engine : public driver_host {
   op_engine(io_loop& loop, const io_context::options& how);
   ~op_engine() = default;
 
-  // --- what the loop does for its engine
+  // --- implemented by the loop
   /// Starts the wait for a timer or a signal.
   virtual void start_wait(io_op& op) noexcept = 0;
-  /// Ends it, if it has not ended.
+  /// Cancels the wait for a timer or a signal, if it has not ended.
   virtual void cancel_wait(io_op& op) noexcept = 0;
-  /// Starts `op`, which has no direction, with the lock of a shared loop.
+  /// Starts `op`, which has no direction, under the lock of a shared loop.
   virtual void start_locked(io_op& op) noexcept = 0;
   /// Disarms the deadline of `d`.
   virtual void disarm(descriptor& d) noexcept = 0;
-  /// Mails an entry that runs no user code to the runner. Any thread.
+  /// Mails `command`, which runs no user code, to the runner. Thread: any.
   virtual void send_command(queue_entry* command) noexcept = 0;
-  /// In a child of fork: gives up all that the kernel has.
+  /// Ends all operations that the kernel holds, in a child of fork.
   virtual void give_up_kernel_state() noexcept = 0;
   void after_fork_in_child() noexcept {
     if (is_forked_copy() && !left_to_parent_) [[unlikely]]
       give_up_kernel_state();
   }
 
-  // --- what the engine does for its loop
-  /// The result of an operation is known: queues its completion.
-  void complete_with(io_op& op, int result) noexcept;
-  /// Ends everything on `d`, as far as that is possible before the kernel has given it back.
+  // --- called by the loop
+  /// Sets the result of `op` and queues its completion.
+  void queue_completion(io_op& op, int result) noexcept;
+  /// Ends the operations on `d` that the kernel does not hold, and requests the cancellation of
+  /// calls on files. The driver ends the others when it detaches `d`.
   void abandon_all(descriptor& d) noexcept;
-  /// In a child of fork: ends what the kernel had of `d`.
+  /// Ends the operations on `d` that the kernel held, in a child of fork. The caller closes `d`
+  /// later if it was closing.
   void give_up(descriptor& d) noexcept;
   static void start_entry(queue_entry* entry, runner* where);
 
   runner runner_;
-  std::uint64_t outstanding_ = 0;  // operations in flight, on the runner's side
+  std::uint64_t outstanding_ = 0;  // operations in flight, as far as the runner has counted them
   bool closing_ = false;
   bool left_to_parent_ = false;  // this is a child of fork
   std::unique_ptr<driver> driver_;
-  // The threads of a shared loop read it all the time; what they write is in other lines.
+  // The threads of a shared loop read it all the time; the data that they write is in other cache
+  // lines.
   const std::unique_ptr<shared_runners> shared_;  // null: exclusive
   std::unique_ptr<lease_pool, lease_pool::releaser> leases_;
   accept_pause accepts_;
@@ -167,8 +177,8 @@ class op_engine : public driver_host {
   loop_jobs jobs_;
 
  private:
-  // --- whose queue and counters
-  /// Whether the caller is a handler of a shared loop, without its lock.
+  // --- the queue and the counters of the calling thread
+  /// Returns whether the caller is a handler of a shared loop, without the loop's lock.
   bool has_own_queue() const noexcept { return is_shared_ && !on_runner(); }
   context_stats& counters_here() noexcept {
     return has_own_queue() ? shared_runners::here().seen : counters_;
@@ -221,7 +231,7 @@ class op_engine : public driver_host {
   void relock_all(descriptor& d) noexcept;
 };
 
-/// The lock of a shared loop. Who has it is the runner.
+/// Holds the lock of a shared loop. The thread that holds it is the runner.
 class op_engine::shared_lock {
  public:
   explicit shared_lock(op_engine& engine) noexcept
@@ -235,7 +245,7 @@ class op_engine::shared_lock {
   runner::binding bound_;
 };
 
-/// The locks that are needed to touch an operation of `d`; of an exclusive loop none.
+/// Holds the locks that are needed to touch an operation of `d`; none on an exclusive loop.
 class op_engine::operation_lock {
  public:
   operation_lock(op_engine& engine, descriptor& d, op_kind kind) noexcept

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Attempts of operations that are no stream transfers: accepts, datagrams, reads into leased
-// buffers. They can lack something other than readiness, a descriptor number or a buffer, and then
-// they pause. Attempts of stream transfers are in op_engine.cpp.
+// Attempts of operations other than stream transfers, which are in op_engine.cpp: accepts,
+// datagrams, reads into leased buffers. An accept can lack a descriptor number, and such a read a
+// buffer; then they pause.
 #include <cerrno>
 
 #include <beck/detail/file_operation.hpp>
@@ -16,13 +16,14 @@
 namespace beck::detail {
 namespace {
 
-/// A batch costs as much as its datagrams, and one that was not filled has found the last of them:
-/// what comes after it is news.
+/// Charges a batch of datagrams to the budget. A batch that was not filled has found the last
+/// datagram: the next one comes with an event.
 void note_messages(const io_op& op, direction& q, runner& where) noexcept {
   if (op.address == nullptr || op.transferred == 0) return;
   where.charge(static_cast<unsigned>(op.transferred - 1));
   if (op.kind != op_kind::receive_message || op.transferred == op.length) return;
-  // Or an error, which comes with the next call; an event has told of that before.
+  // A batch also ends before an error, which the next call returns. An event has reported that
+  // error before, and has set `reads_until_empty`.
   if (!op.target->reads_until_empty) note_not_ready(q);
 }
 
@@ -56,7 +57,6 @@ bool op_engine::attempt_other(io_op& op, descriptor& d, direction& q) noexcept {
       }
       if (verdict == accept_pause::verdict::pause) {
         op.result = static_cast<int>(r);
-        note_ready(q);
         op.flags |= io_op::flag_exhausted;
         return false;
       }
@@ -68,14 +68,14 @@ bool op_engine::attempt_other(io_op& op, descriptor& d, direction& q) noexcept {
   return false;
 }
 
-/// A buffer is taken when there may be data, and kept only if there was. Of shared loops: under the
-/// loop's lock.
+/// Attempts a read into a leased buffer, which is taken only if there may be data, and kept only if
+/// there was some. Requires the lock of a shared loop.
 bool op_engine::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept {
   runner& where = *runner::current();
   if (!worth_attempting(d, q, op.kind) || !where.spend(runner::call_weight)) return false;
   if (op.address == nullptr) op.address = leases_->take();
   if (op.address == nullptr) {
-    note_ready(q);  // nothing was learnt
+    note_ready(q);  // no call was made that could have found out more
     op.result = -ENOMEM;
     if (leases_->buffers() == 0) return true;
     op.flags |= io_op::flag_exhausted;
@@ -108,7 +108,7 @@ bool op_engine::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept 
 
 // --- operations that lack something other than readiness ----------------------------------------
 
-/// False: nothing keeps `op` from being given to the driver.
+/// Pauses `op` if it lacks a descriptor number or a buffer. Returns whether it does.
 bool op_engine::pause_if_exhausted(io_op& op) noexcept {
   if (!is_paused(op)) return false;
   if (op.kind == op_kind::receive_lease) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Ends of operations that did not come by themselves: a cancel, a deadline, a close. A result that
-// is there wins.
+// Ends operations before they have finished by themselves: for a cancel, a deadline or a close. A
+// result that is already known is delivered.
 #include <cerrno>
 
 #include <beck/detail/file_operation.hpp>
@@ -23,7 +23,7 @@ void op_engine::cancel_one(io_op& op) noexcept {
       op.flags |= io_op::flag_cancelled;
       driver_->cancel(op);
       return;
-    case op_state::finished:  // between two steps: the next one finds the flag
+    case op_state::finished:  // between two steps: step_again() finds the flag
       op.flags |= io_op::flag_cancelled;
       return;
     case op_state::inert:
@@ -33,7 +33,8 @@ void op_engine::cancel_one(io_op& op) noexcept {
   }
 }
 
-/// What waits ends behind the current one, in the order of its start: see leave_direction().
+/// Marks all waiting operations of a direction as cancelled, and returns their number. They end
+/// behind the current one, in the order of their starts: see leave_direction().
 std::size_t op_engine::mark_cancelled(entry_queue& waiting, std::uint8_t how) noexcept {
   std::size_t count = 0;
   entry_queue marked;
@@ -73,7 +74,7 @@ void op_engine::cancel_directed(io_op& op, bool try_first) noexcept {
   if (op.state == op_state::waiting) {
     direction& q = op.target->queue[direction_of(op.kind)];
     q.waiting.remove(&op);
-    complete_with(op, -ECANCELED);
+    queue_completion(op, -ECANCELED);
     return;
   }
   const bool untried = !has_direction(op.kind) || op.kind == op_kind::file_in_order;
@@ -99,23 +100,24 @@ void op_engine::expire(descriptor& d) noexcept {
   }
 }
 
+/// Ends the operations of a direction, except a current one that the kernel holds.
 void op_engine::abandon(direction& q) noexcept {
   io_op* const op = q.current;
   if (op == nullptr) return;
-  if (q.undelivered == op) q.undelivered = nullptr;
   mark_cancelled(q.waiting);
-  if (op->state == op_state::in_kernel) return;  // those that wait end behind it
+  if (op->state == op_state::in_kernel) return;  // the waiting ones end behind it
   if (op->state == op_state::parked) return cancel_one(*op);
   if (op->state == op_state::listed && !q.waiting.empty() && driver_->unlist(*op)) {
     finish(*op, -ECANCELED);
     return;
   }
-  // The run queue or a list of the driver holds it and ends it, without its descriptor, which may
-  // have another owner by then; on a shared loop other threads find the lock by it.
+  // The run queue or a list of the driver holds the operation and ends it later, when the
+  // descriptor may have another owner: so it loses its descriptor. On a shared loop it keeps it,
+  // because other threads find the lock through it.
   op->flags |= io_op::flag_cancelled;
   if (!is_shared()) op->target = &no_descriptor_;
   q.current = nullptr;
-  while (!q.waiting.empty()) complete_with(*static_cast<io_op*>(q.waiting.pop()), -ECANCELED);
+  while (!q.waiting.empty()) queue_completion(*static_cast<io_op*>(q.waiting.pop()), -ECANCELED);
 }
 
 }  // namespace beck::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Descriptors are opened, closed and released by the runner; a close waits for operations that the
-// kernel still has.
+// Opens, closes and releases descriptors. A close waits for the operations that the kernel still
+// holds.
 #include <cerrno>
 #include <utility>
 
@@ -39,8 +39,9 @@ void op_engine::close(descriptor& d) noexcept {
   disarm(d);
   wait_until_untried(d);
   if (is_closing(d)) return;
-  if (d.fd >= 0 || d.files != nullptr) {  // a file may be on its way into it
-    advance(d, slot_event::detach);       // what ends at once may be the last of it
+  if (d.fd >= 0 || d.files != nullptr) {  // an open of a file may be under way
+    // first, so that the end of its last operation does not close it
+    advance(d, slot_event::detach);
     abandon_all(d);
     if (driver_->detach(d)) return close_now(d);
     advance(d, slot_event::wait);
@@ -55,7 +56,8 @@ void op_engine::close_for_good(descriptor& d) noexcept {
 }
 
 void op_engine::close_now(descriptor& d) noexcept {
-  // In this order: a child that is forked off in between must not close what has the number then.
+  // The number is forgotten first: a child that is forked in between must not close another file
+  // that has the number by then.
   if (const int fd = std::exchange(d.fd, -1); fd >= 0) {
     if (std::exchange(d.leaves_child, false)) {
       system_->leave_child(fd);
@@ -66,7 +68,7 @@ void op_engine::close_now(descriptor& d) noexcept {
   advance(d, slot_event::close);
   ++d.generation;
   if (d.orphaned) descriptors_.free(d);
-  if (!accepts_.empty()) accepts_.resume();  // S1: a descriptor is free again
+  if (!accepts_.empty()) accepts_.resume();  // S1: a descriptor number is free again
 }
 
 void op_engine::close_if_idle(descriptor& d) noexcept {
@@ -78,7 +80,7 @@ int op_engine::release(descriptor& d) noexcept {
   const descriptor_lock held(*this, d);
   wait_until_untried(d);
   if (d.fd < 0 || is_closing(d)) return -EBADF;
-  advance(d, slot_event::detach);  // before what ends now: nothing keeps its direction
+  advance(d, slot_event::detach);  // first, so that no operation that ends now keeps its direction
   abandon_all(d);
   const bool is_detached = driver_->detach(d);
   advance(d, is_detached ? slot_event::close : slot_event::stay);
@@ -101,14 +103,13 @@ void op_engine::give_up(descriptor& d) noexcept {
   for (file_operation* op = d.files; op != nullptr;) {
     file_operation* const older = op->older;
     if (op->on_thread) {
-      ++d.in_kernel;  // it ends with the threads, or is in the mail
+      ++d.in_kernel;  // loop_jobs ends it, or its result is in the mail
     } else if (op->state == op_state::in_kernel) {
       finish(*op, -ECANCELED);
     }
     op = older;
   }
   advance(d, watch_event::end);
-  close_if_idle(d);  // it waited for a completion that goes to the parent
 }
 
 }  // namespace beck::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Calls on files: started, taken back from whoever made them, cancelled. They share operations and
-// descriptors with sockets and nothing else: a file is always ready and always worth waiting for.
+// Calls on files: their start, the attempts in memory, and their results. They share operations and
+// descriptors with sockets and nothing else: a file is always ready, so no event is awaited.
 #include <cerrno>
 
 #include <fcntl.h>
@@ -33,7 +33,8 @@ void op_engine::unlink_file(file_operation& op) noexcept {
   op.newer = op.older = nullptr;
 }
 
-/// Reads what is in memory, where it would take a thread otherwise. True: the result is in place.
+/// Completes `op` if it needs no device: a transfer of nothing, a path in memory and, where a
+/// thread would make the call, data in the page cache. Returns true if `op` has its result.
 bool op_engine::attempt_cached(file_operation& op) noexcept {
   if (needs_no_call(op)) return true;
   if (is_path_call(op.call)) return attempt_in_memory(static_cast<status_operation&>(op));
@@ -85,7 +86,7 @@ bool op_engine::attempt_in_order(file_operation& op) noexcept {
   return true;
 }
 
-/// True: it needs no call, its result is in place.
+/// Starts a call on a file. Returns true if `op` has its result.
 bool op_engine::start_file(file_operation& op) noexcept {
   const descriptor& d = *op.target;
   if (closing_) {
@@ -115,12 +116,11 @@ void op_engine::take_file_result(file_operation& op, std::ptrdiff_t r) noexcept 
   close_if_idle(d);
 }
 
-/// Ends everything on `d`, as far as that is possible before the kernel has given it back.
 void op_engine::abandon_all(descriptor& d) noexcept {
   for (direction& q : d.queue) abandon(q);
   for (file_operation* op = d.files; op != nullptr;) {
     file_operation* const older = op->older;
-    if (op->state == op_state::listed) {  // ends there, without its descriptor: see abandon()
+    if (op->state == op_state::listed) {  // its list ends it, without its descriptor: see abandon()
       op->flags |= io_op::flag_cancelled;
       unlink_file(*op);
       op->target = &no_descriptor_;
@@ -131,7 +131,8 @@ void op_engine::abandon_all(descriptor& d) noexcept {
   }
 }
 
-/// The kernel has opened a file; its object may be closed or open by now.
+/// Opens the object of `op` with the file `fd`, which the kernel has opened. Returns the error, and
+/// closes `fd`, if the object was closed or opened meanwhile, or `op` was cancelled.
 int op_engine::take_opened(file_operation& op, int fd) noexcept {
   descriptor& d = *op.target;
   const bool unwanted = closing_ || is_closing(d) || d.orphaned || d.fd >= 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Operations of shared loops. A transfer that a handler starts takes its descriptor's lock only,
-// and lets go of that during the system call: its direction is marked as being tried meanwhile.
-// Nobody else tries it then, an event that comes in between is kept, and whoever wants to close the
-// descriptor waits. Everything else has the loop's lock as well.
+// Operations of shared loops. A transfer that a handler starts takes only the lock of its
+// descriptor, and releases it during the system call. Meanwhile the direction is marked as
+// `trying`: no other thread attempts it, an event that comes is kept, and a close of the descriptor
+// waits. All other operations hold the loop's lock as well.
 #include <cerrno>
 #include <optional>
 
@@ -15,7 +15,8 @@
 namespace beck::detail {
 namespace {
 
-/// The others look and change at what they share with a cancel, or are rare.
+/// Returns whether the call of such an operation is made without locks. Calls of the other kinds
+/// use data that a cancel uses too, or are rare.
 bool may_run_unlocked(op_kind kind) noexcept {
   return is_transfer(kind) || is_message(kind) || kind == op_kind::accept;
 }
@@ -26,7 +27,7 @@ bool moves_bytes(op_kind kind) noexcept { return is_transfer(kind) || is_message
 
 // --- locks ---------------------------------------------------------------------------------------
 
-/// Lets go of all locks that the caller has, by whoever goes on with the same thing.
+/// Releases all locks that the caller holds, until relock_all().
 void op_engine::unlock_all(descriptor& d) noexcept {
   d.lock.unlock();
   if (on_runner()) shared_->pause_lock();
@@ -38,7 +39,7 @@ void op_engine::relock_all(descriptor& d) noexcept {
 }
 
 void op_engine::operation_lock::acquire(op_kind kind) noexcept {
-  // An accept may have to pause, and waits and connects are rare.
+  // Other kinds need the loop's lock: an accept may have to pause, and waits and connects are rare.
   const bool inside = moves_bytes(kind) && engine_->in_handler();
   if (!inside && !engine_->on_runner()) all_.emplace(*engine_);
   descriptor_lock::acquire(*engine_, d_);
@@ -51,7 +52,7 @@ void op_engine::operation_lock::release() noexcept {
 
 // --- attempts ------------------------------------------------------------------------------------
 
-/// As make_call(), of a shared loop.
+/// As make_call(), on a shared loop: without locks if the kind allows that.
 std::ptrdiff_t op_engine::make_call_unlocked(io_op& op) noexcept {
   if (!may_run_unlocked(op.kind)) return perform(*system_, op);
   descriptor& d = *op.target;
@@ -67,18 +68,19 @@ std::ptrdiff_t op_engine::make_call_unlocked(io_op& op) noexcept {
     const std::ptrdiff_t r = perform(*system_, op);
     shared_->yield_point();
     relock_all(d);
-    where.refill();  // others have spent it if it is the loop's
+    where.refill();  // other threads have spent it if it is the loop's
     where.charge(runner::budget_per_entry - budget_left);
     q.trying = false;
     const bool woken = q.ready == readiness::known && !planted(planted_bug::late_event);
     q.ready = before;
-    if (woken && r == -EAGAIN) continue;  // perhaps it is for what came after the attempt
+    if (woken && r == -EAGAIN) continue;  // the event may belong to data that came after the call
     q.woken_late = woken;
     return r;
   }
 }
 
-/// Until nobody tries anything on `d`. Requires both locks, and lets go of them meanwhile.
+/// Waits until no thread attempts an operation on `d`. Requires the locks of the loop and of `d`,
+/// and releases them meanwhile.
 void op_engine::wait_until_untried(descriptor& d) noexcept {
   const auto is_tried = [&d] {
     return d.queue[direction_in].trying || d.queue[direction_out].trying;
@@ -93,7 +95,7 @@ void op_engine::wait_until_untried(descriptor& d) noexcept {
 // --- starting ------------------------------------------------------------------------------------
 
 void op_engine::start_shared(io_op& op) noexcept {
-  if (!on_runner()) shared_->yield_point();  // others would wait for the lock for ever
+  if (!on_runner()) shared_->yield_point();  // with the lock, the others would wait for ever
   if (!has_direction(op.kind)) {
     start_locked(op);
     return;
@@ -101,9 +103,9 @@ void op_engine::start_shared(io_op& op) noexcept {
   descriptor& d = *op.target;
   const operation_lock held(*this, d, op.kind);
   count_outstanding(1);
-  if (closing_) return complete_with(op, -ECANCELED);
-  if (d.fd < 0 || is_closing(d)) return complete_with(op, -EBADF);
-  if (d.expired) return complete_with(op, timeout_result);
+  if (closing_) return queue_completion(op, -ECANCELED);
+  if (d.fd < 0 || is_closing(d)) return queue_completion(op, -EBADF);
+  if (d.expired) return queue_completion(op, timeout_result);
   direction& q = d.queue[direction_of(op.kind)];
   if (q.current != nullptr) {
     advance(op, op_event::queue);
@@ -111,11 +113,11 @@ void op_engine::start_shared(io_op& op) noexcept {
     return;
   }
   q.current = &op;
-  advance(op, op_event::wake);  // so that a cancel beside the attempt marks it
+  advance(op, op_event::wake);  // so that a cancel during the attempt marks it
   if (attempt_current(op)) finish(op, op.result);
 }
 
-/// For a coroutine that has not suspended yet. True: it has a result.
+/// Attempts `op` for a coroutine that has not suspended yet.
 bool op_engine::attempt_in_handler(io_op& op) noexcept {
   if (!moves_bytes(op.kind) || !in_handler() || runner::current()->budget() == 0) return false;
   descriptor& d = *op.target;
@@ -139,7 +141,7 @@ bool op_engine::attempt_in_handler(io_op& op) noexcept {
   } else {
     op.state = op_state::inert;
   }
-  leave_direction(op);  // else it starts behind what has come meanwhile
+  leave_direction(op);  // without a result it will start behind the operations that came meanwhile
   return done;
 }
 

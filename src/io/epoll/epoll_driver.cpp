@@ -17,7 +17,7 @@
 #include "io/loop/mailbox.hpp"
 #include "io/op/readiness.hpp"
 #include "io/op/transitions.hpp"
-#include "io/system/wake.hpp"
+#include "io/system/posix_system.hpp"
 
 namespace beck::detail {
 namespace {

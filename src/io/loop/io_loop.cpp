@@ -8,11 +8,13 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include <beck/base/assert.hpp>
 #include <beck/detail/deferred_init.hpp>
 #include <beck/detail/timed_operation.hpp>
 
 #include "io/driver/driver.hpp"
 #include "io/shared/virtual_threads.hpp"
+#include "io/system/posix_system.hpp"
 
 namespace beck {
 using namespace detail;
@@ -330,3 +332,25 @@ const executor_table io_context::shared_loop_table{
 };
 
 }  // namespace beck
+
+// The mailbox that the library instantiates, and the functions that it needs.
+namespace beck::detail {
+
+template class basic_mailbox<mailbox_parts>;
+
+queue_entry mailbox_parts::asleep_mark{};
+
+void mailbox_parts::wake(int wake_fd) noexcept { wake_write(wake_fd); }
+void mailbox_parts::drain(int wake_fd, std::uint64_t total) noexcept { wake_drain(wake_fd, total); }
+
+const void* mailbox_parts::this_thread() noexcept {
+  thread_local const char mark = 0;
+  return &mark;
+}
+
+void mailbox_parts::refuse_foreign_post(const void* running_thread) noexcept {
+  BECK_ASSERT(running_thread == nullptr || running_thread == this_thread(),
+              "a simulated context was posted to from another thread while it runs");
+}
+
+}  // namespace beck::detail

@@ -141,10 +141,10 @@ class io_loop final : public op_engine {
   /// Sets the time at which the operations in flight on `d` end with error::timeout; `no_deadline`
   /// removes the limit. Returns false if there is no memory.
   bool expire_at(descriptor& d, std::int64_t when) noexcept;
-  std::size_t cancel_waits(timer_state& timer, std::size_t most) noexcept;
+  std::size_t cancel_timer_waits(timer_state& timer, std::size_t most) noexcept;
   void cancel_signal_waits(signal_state& set) noexcept;
   /// Removes the wait from its set and completes it with `result`.
-  void end_signal_wait(signal_wait& op, int result) noexcept;
+  void finish_signal_wait(signal_wait& op, int result) noexcept;
 
   // --- parts
   mailbox& mail() noexcept override { return mail_; }
@@ -235,7 +235,7 @@ class io_loop final : public op_engine {
   // --- timers and signals
   void start_timer(timer_operation& op) noexcept;
   [[gnu::noinline]] void start_rare_timer(timer_operation& op) noexcept;
-  void end_timer(timer_operation& op, int result) noexcept;
+  void finish_timer(timer_operation& op, int result) noexcept;
   void cancel_timer(timer_operation& op) noexcept;
   static void expire_timer(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
   static void expire_descriptor(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;

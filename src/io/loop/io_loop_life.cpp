@@ -206,6 +206,9 @@ void io_loop::give_up_kernel_state() noexcept {
   closing_ = true;  // operations in the mail at the fork, and new ones, are cancelled
   descriptors_.each([this](descriptor& d) { give_up(d); });
   driver_->after_fork_in_child();
+  // Descriptors that waited for a completion, which goes to the parent. A close may free the slot,
+  // so it follows after the driver has emptied its lists of descriptors.
+  descriptors_.each([this](descriptor& d) { close_if_idle(d); });
   jobs_.after_fork_in_child();
 }
 

@@ -29,7 +29,7 @@ void signal_state::deliver() noexcept {
   while (first != nullptr && inbox->take(info)) {
     while (first != nullptr) {
       first->info = info;
-      loop->end_signal_wait(*first, 0);
+      loop->finish_signal_wait(*first, 0);
     }
   }
 }
@@ -37,10 +37,10 @@ void signal_state::deliver() noexcept {
 void io_loop::start_signal_wait(signal_wait& op) noexcept {
   signal_state& set = *op.set;
   ++outstanding_;
-  if (closing_) return complete_with(op, -ECANCELED);
-  if (set.inbox == nullptr) return complete_with(op, -EBADF);
+  if (closing_) return queue_completion(op, -ECANCELED);
+  if (set.inbox == nullptr) return queue_completion(op, -EBADF);
   if (set.first == nullptr) {
-    if (set.inbox->take(op.info)) return complete_with(op, 0);
+    if (set.inbox->take(op.info)) return queue_completion(op, 0);
     set.next = signal_sets_;
     set.previous = nullptr;
     if (set.next != nullptr) set.next->previous = &set;
@@ -53,7 +53,7 @@ void io_loop::start_signal_wait(signal_wait& op) noexcept {
   set.last = &op;
 }
 
-void io_loop::end_signal_wait(signal_wait& op, int result) noexcept {
+void io_loop::finish_signal_wait(signal_wait& op, int result) noexcept {
   signal_state& set = *op.set;
   (op.sibling_previous != nullptr ? op.sibling_previous->sibling_next : set.first) =
       op.sibling_next;
@@ -62,11 +62,11 @@ void io_loop::end_signal_wait(signal_wait& op, int result) noexcept {
     (set.previous != nullptr ? set.previous->next : signal_sets_) = set.next;
     if (set.next != nullptr) set.next->previous = set.previous;
   }
-  complete_with(op, result);
+  queue_completion(op, result);
 }
 
 void io_loop::cancel_signal_waits(signal_state& set) noexcept {
-  while (set.first != nullptr) end_signal_wait(*set.first, -ECANCELED);
+  while (set.first != nullptr) finish_signal_wait(*set.first, -ECANCELED);
 }
 
 void io_loop::cancel_all_signal_waits() noexcept {

@@ -58,10 +58,10 @@ inline void io_loop::start_timer(timer_operation& op) noexcept {
 void io_loop::start_rare_timer(timer_operation& op) noexcept {
   timer_state& timer = *op.timer;
   ++outstanding_;
-  if (closing_) return complete_with(op, -ECANCELED);
-  if (&timer == &no_timer_) return complete_with(op, -EBADF);
+  if (closing_) return queue_completion(op, -ECANCELED);
+  if (&timer == &no_timer_) return queue_completion(op, -EBADF);
   const bool added = timer.clock == clock_kind::steady ? timers_.add(op) : wall_timers_.add(op);
-  if (!added) return complete_with(op, -ENOMEM);
+  if (!added) return queue_completion(op, -ENOMEM);
   join(timer, op);
 }
 
@@ -73,12 +73,12 @@ void io_loop::start_wait(io_op& op) noexcept {
 void io_loop::cancel_wait(io_op& op) noexcept {
   if (op.state != op_state::parked) return;
   if (op.kind == op_kind::wait_signal)
-    return end_signal_wait(static_cast<signal_wait&>(op), -ECANCELED);
+    return finish_signal_wait(static_cast<signal_wait&>(op), -ECANCELED);
   cancel_timer(static_cast<timer_operation&>(op));
 }
 
 /// Queues the completion of a wait that is no longer in any queue of timers.
-void io_loop::end_timer(timer_operation& op, int result) noexcept {
+void io_loop::finish_timer(timer_operation& op, int result) noexcept {
   leave(*op.timer, op);
   op.result = result;
   advance(op, op_event::finish);
@@ -88,7 +88,7 @@ void io_loop::end_timer(timer_operation& op, int result) noexcept {
 }
 
 void io_loop::expire_timer(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept {
-  loop.end_timer(static_cast<timer_operation&>(entry), shutting_down ? -ECANCELED : 0);
+  loop.finish_timer(static_cast<timer_operation&>(entry), shutting_down ? -ECANCELED : 0);
 }
 
 void io_loop::cancel_timer(timer_operation& op) noexcept {
@@ -97,10 +97,10 @@ void io_loop::cancel_timer(timer_operation& op) noexcept {
   } else {
     wall_timers_.remove(op);
   }
-  end_timer(op, -ECANCELED);
+  finish_timer(op, -ECANCELED);
 }
 
-std::size_t io_loop::cancel_waits(timer_state& timer, std::size_t most) noexcept {
+std::size_t io_loop::cancel_timer_waits(timer_state& timer, std::size_t most) noexcept {
   if (timer.first == nullptr) return 0;
   std::size_t count = 0;
   for (; timer.first != nullptr && count < most; ++count) cancel_timer(*timer.first);

@@ -41,7 +41,7 @@ void free_state(timer_state* state) noexcept {
 /// Cancels the waits and frees the state. Runs as a command of the loop.
 void release_state(void* timer) noexcept {
   auto* state = static_cast<timer_state*>(timer);
-  state->loop->cancel_waits(*state, SIZE_MAX);
+  state->loop->cancel_timer_waits(*state, SIZE_MAX);
   free_state(state);
 }
 
@@ -51,7 +51,7 @@ void drop(timer_state* state) noexcept {
   io_loop& loop = *state->loop;
   if (state == &loop.no_timer()) return;
   if (loop.as_runner([state](io_loop& l) {
-        if (state->first != nullptr) l.cancel_waits(*state, SIZE_MAX);
+        if (state->first != nullptr) l.cancel_timer_waits(*state, SIZE_MAX);
       })) {
     free_state(state);
     return;
@@ -74,7 +74,7 @@ struct cancel_order : loop_command {
   static void cancel_waits(void* self) noexcept {
     const cancel_order what = *static_cast<cancel_order*>(self);
     free_block(self);
-    what.timer->loop->cancel_waits(*what.timer, what.most);
+    what.timer->loop->cancel_timer_waits(*what.timer, what.most);
   }
 
   timer_state* timer;
@@ -86,7 +86,7 @@ struct cancel_order : loop_command {
 std::size_t cancel_some(timer_state* state, std::size_t most) {
   const object_use inside = use_of(*state, "cancel");
   std::size_t count = 0;
-  if (state->loop->as_runner([&](io_loop& loop) { count = loop.cancel_waits(*state, most); }))
+  if (state->loop->as_runner([&](io_loop& loop) { count = loop.cancel_timer_waits(*state, most); }))
     return count;
   state->loop->send_order(::new (allocate_block(sizeof(cancel_order))) cancel_order(state, most));
   return 0;

@@ -57,10 +57,10 @@ struct detail::write_queue_state final : vector_operation {
 
   // --- taking bytes
   std::size_t held() const noexcept { return static_cast<std::size_t>(pushed - sent - dropped); }
-  int room_for(std::size_t bytes) const noexcept;
+  int room_for(std::size_t bytes, bool overtakes) const noexcept;
   bool reserve(std::size_t bytes) noexcept;
   void append(const_buffer data) noexcept;
-  int take(const const_buffer* parts, std::size_t count) noexcept;
+  int take(const const_buffer* parts, std::size_t count, bool overtakes) noexcept;
   void admit_pushes() noexcept;
 
   // --- sending them
@@ -105,10 +105,11 @@ struct detail::write_queue_state final : vector_operation {
 
 // --- taking bytes -------------------------------------------------------------------------------
 
-int write_queue_state::room_for(std::size_t bytes) const noexcept {
+/// Returns 0 if `bytes` bytes may be taken, else the error; `overtakes`: pushes wait before them.
+int write_queue_state::room_for(std::size_t bytes, bool overtakes) const noexcept {
   if (failure != 0) return failure;
   if (bytes > bytes_max) return -error::message_size;
-  return bytes <= bytes_max - held() ? 0 : -error::no_buffer_space;
+  return !overtakes && bytes <= bytes_max - held() ? 0 : -error::no_buffer_space;
 }
 
 /// Allocates the blocks for `bytes` more bytes: all of them, or none and returns false.
@@ -153,10 +154,10 @@ void write_queue_state::append(const_buffer data) noexcept {
 }
 
 /// Copies all parts into the queue, or none. Returns 0 or the error.
-int write_queue_state::take(const const_buffer* parts, std::size_t count) noexcept {
+int write_queue_state::take(const const_buffer* parts, std::size_t count, bool overtakes) noexcept {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) bytes += parts[i].size();
-  const int room = room_for(bytes);
+  const int room = room_for(bytes, overtakes);
   if (room != 0 || bytes == 0) return room;
   if (!reserve(bytes)) return -error::no_memory;
   for (std::size_t i = 0; i < count; ++i) append(parts[i]);
@@ -167,7 +168,7 @@ int write_queue_state::take(const const_buffer* parts, std::size_t count) noexce
 /// Copies the bytes of waiting pushes into the queue, in their order, as far as there is room.
 void write_queue_state::admit_pushes() noexcept {
   while (waiter* const first = pushers.front()) {
-    const int taken = take(&static_cast<write_queue_operation&>(*first).data_, 1);
+    const int taken = take(&static_cast<write_queue_operation&>(*first).data_, 1, false);
     if (taken == -error::no_buffer_space) return;
     pushers.pop()->wake(taken);
   }
@@ -328,8 +329,7 @@ write_queue::~write_queue() {
 }
 
 error_code write_queue::push_parts(const const_buffer* parts, std::size_t count) noexcept {
-  if (!state_->pushers.empty()) return error::no_buffer_space;
-  return make_error(state_->take(parts, count));
+  return make_error(state_->take(parts, count, !state_->pushers.empty()));
 }
 
 void write_queue::cancel() noexcept {
@@ -358,7 +358,7 @@ bool write_queue_operation::ready() {
   write_queue_state& state = *queue_->state_;
   if (!drains_) {
     if (!state.pushers.empty()) return false;
-    const int taken = state.take(&data_, 1);
+    const int taken = state.take(&data_, 1, false);
     return taken != -error::no_buffer_space && finish(make_error(taken));
   }
   if (state.started) return false;  // the number of sent bytes is not final yet

@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::int64_t pause_ns_min = 10'000'000;
 constexpr std::int64_t pause_ns_max = 1'000'000'000;
-/// An acceptor that finds so many lost connections in a row pauses, too: a filter that refuses the
-/// call looks the same.
+/// The number of lost connections in a row after which an acceptor pauses, too: a filter that
+/// refuses the call looks like them.
 constexpr unsigned lost_connections_max = 64;
 
-/// accept(2): errors of the new connection, not of the listener (S2). EOPNOTSUPP, which accept(2)
-/// names among them, is that of a socket that cannot accept.
+/// Returns whether `result` is an error of the new connection, not of the listener (S2, accept(2)).
+/// EOPNOTSUPP, which accept(2) names among them, is that of a socket that cannot accept.
 bool is_lost_connection(std::ptrdiff_t result) noexcept {
   switch (-result) {
     case ECONNABORTED:

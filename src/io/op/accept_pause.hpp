@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // S1 and S2: accepts that found no descriptor or no memory for a new socket, or connections that
-// were lost before they were accepted. They are tried again when a descriptor has been closed, or
-// after a pause that doubles from 10 ms to one second; the program's log hears of each pause once.
+// were lost before they were accepted. They are attempted again when a descriptor has been closed,
+// or after a pause that doubles from 10 ms to one second. The log gets one line for each series of
+// pauses.
 #pragma once
 
 #include <atomic>
@@ -20,10 +21,10 @@ class accept_pause {
  public:
   static constexpr std::int64_t no_deadline = INT64_MAX;
 
-  /// What the result of an accept(2) asks for.
+  /// The consequence of a result of accept(2).
   enum class verdict : std::uint8_t {
-    deliver,  ///< it is the operation's
-    again,    ///< the connection was lost: the next one may be fine
+    deliver,  ///< it is the result of the operation
+    again,    ///< the connection was lost: accept the next one
     pause,    ///< nothing can be accepted now
   };
 
@@ -31,12 +32,13 @@ class accept_pause {
   accept_pause(const accept_pause&) = delete;
   accept_pause& operator=(const accept_pause&) = delete;
 
+  /// Returns the consequence of `result`, and counts lost connections.
   verdict judge(std::ptrdiff_t result) noexcept;
-  /// Parks an accept, whose result says why, until resume().
+  /// Parks an accept, whose result is the reason, until resume().
   void add(io_op& op) noexcept;
-  /// Takes out one that is to end.
+  /// Removes an accept that is to end.
   void remove(io_op& op) noexcept;
-  /// Queues attempts of all.
+  /// Queues attempts of all paused accepts.
   void resume() noexcept;
   bool empty() const noexcept { return paused_.empty(); }
   /// Returns when resume() is due; `no_deadline` if nothing is paused.
@@ -55,8 +57,8 @@ class accept_pause {
   std::int64_t retry_at_ = no_deadline;
   unsigned lost_connections_ = 0;  // in a row
   log_message log_entry_;
-  std::atomic<int> reason_{
-      0};  // of the log_message that is queued; its end releases the log_message
+  // The error that the queued log_message reports; 0 if none is queued.
+  std::atomic<int> reason_{0};
 };
 
 }  // namespace beck::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The loop of composed transfers: ask the condition, move some, again.
+// The loop of composed transfers: it calls the condition, transfers some bytes, and repeats.
 #include <beck/detail/composed_operation.hpp>
 
 #include <cerrno>
@@ -9,7 +9,7 @@
 
 namespace beck::detail {
 
-/// The condition is done, or the last step failed.
+/// Returns whether the condition is met, or the last step failed. Otherwise prepares the next step.
 bool composed_transfer::finished() noexcept {
   if (failed_) {
     static_cast<void>(prepare_(*this));  // conditions may count errors
@@ -22,7 +22,7 @@ bool composed_transfer::finished() noexcept {
 bool composed_transfer::await_ready() noexcept {
   runner* const where = runner::current();
   if (where == nullptr || !where->spend(runner::memory_weight))
-    return false;  // nothing may be left to move
+    return false;  // begin() finds out whether anything is left to move
   for (;;) {
     if (finished()) {
       if (!failed_) result = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Slots are handed out on any thread, also while another thread runs the loop. In a child of fork
-// whose parent was just inside the mutex there are none.
+// Any thread allocates slots, also while another thread runs the loop. In a child of fork,
+// allocation fails if another thread held the mutex at the fork.
 #include "io/op/descriptor_table.hpp"
 
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The descriptors of a loop. Any thread allocates and frees a slot. A freed slot is reused under a
+// The descriptors of a loop. Any thread allocates and frees slots. A freed slot is reused under a
 // new generation number, so that an event for its former owner is recognised and ignored. The table
 // grows by chunks that never move, because events and other threads name slots by number.
 #pragma once
@@ -29,11 +29,12 @@ struct descriptor_chunks {
     const auto step = static_cast<std::uint32_t>(std::bit_width(unit / of_size + 1)) - 1;
     return step * of_size + ((unit - of_size * ((1u << step) - 1)) >> step);
   }
-  /// Returns the number of its first slot, and how many it has.
+  /// Returns the number of the first slot of `chunk`.
   static constexpr std::uint32_t begin(std::uint32_t chunk) noexcept {
     const std::uint32_t step = chunk / of_size;
     return first * (of_size * ((1u << step) - 1) + (chunk % of_size << step));
   }
+  /// Returns the number of slots of `chunk`.
   static constexpr std::uint32_t size(std::uint32_t chunk) noexcept {
     return first << chunk / of_size;
   }
@@ -57,17 +58,18 @@ class descriptor_table {
   descriptor_table(const descriptor_table&) = delete;
   descriptor_table& operator=(const descriptor_table&) = delete;
 
-  /// Takes a slot for an object with this executor. Throws io_error (no_descriptors) when the table
-  /// is full, and std::bad_alloc. Any thread.
+  /// Allocates a slot for an object with this executor. Throws io_error (no_descriptors) when the
+  /// table is full, and std::bad_alloc. Thread: any.
   descriptor* allocate(const any_io_executor& executor);
-  /// Gives a slot back; its generation ends. Any thread.
+  /// Frees a slot, and begins its next generation. Thread: any.
   void free(descriptor& d) noexcept;
-  /// Returns the slot of this number, which has been allocated at some time. Any thread.
+  /// Returns the slot of this number. Requires that it was allocated before. Thread: any.
   descriptor& at(std::uint32_t index) noexcept {
     const std::uint32_t chunk = descriptor_chunks::holding(index);
     return chunks_[chunk].load(std::memory_order_acquire)[index - descriptor_chunks::begin(chunk)];
   }
-  /// Calls `action(descriptor&)` for every slot, free ones included. The runner, or nobody else.
+  /// Calls `action(descriptor&)` for every slot, free ones included. Thread: the runner, or any if
+  /// the loop has none.
   template <class Action>
   void each(Action&& action) noexcept {
     for (std::uint32_t chunk = 0; chunk < descriptor_chunks::most && chunks_[chunk] != nullptr;
@@ -75,9 +77,9 @@ class descriptor_table {
       for (std::uint32_t i = 0; i < descriptor_chunks::size(chunk); ++i) action(chunks_[chunk][i]);
     }
   }
-  /// Returns how many slots objects have. Requires that no other thread takes one.
+  /// Returns the number of slots that objects hold. Requires that no other thread allocates one.
   std::int64_t in_use() noexcept;
-  /// The slots stay for ever: the kernel may still name them.
+  /// Leaks all slots, because the kernel may still name them.
   void leak() noexcept;
 
  private:
@@ -85,8 +87,8 @@ class descriptor_table {
 
   io_loop& owner_;
   const unsigned forks_ = fork_count();
-  std::mutex mutex_;  // for what follows
-  /// Released when they are filled, and read without the mutex.
+  std::mutex mutex_;  // guards the changes of the members below
+  /// Stored with release order when they are filled, and read without the mutex.
   std::array<std::atomic<descriptor*>, descriptor_chunks::most> chunks_{};
   descriptor* free_ = nullptr;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// One direction of a descriptor: the queue of its operations, what is known about its readiness,
-// and what its reads have taught so far. io/op/readiness.hpp has the rules that read and write it.
+// One direction of a descriptor: the queue of its operations, its readiness as far as it is known,
+// and the experience of its reads. io/op/readiness.hpp has the rules that read and write it.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +14,16 @@ namespace beck::detail {
 enum class readiness : std::uint8_t {
   no,       ///< an attempt would find nothing: wait for an event
   perhaps,  ///< the last read filled its buffer or met a boundary: there may be more
-  known,    ///< an event, a hang-up or the kernel's word says so
+  known,    ///< an event, a hang-up or a completion says that there is something
 };
 
-/// Learns whether a read that has no event yet finds its data by being tried one turn later.
+/// Learns whether a read without an event finds data if it is attempted one poll later.
 class read_predictor {
  public:
   bool expects_data() const noexcept { return waits_ >= waits_enough; }
-  /// A read has waited for its event, and then found data.
+  /// Notes that a read has waited for its event, and will find data.
   void waiting_was_right() noexcept { waits_ = std::min<std::uint8_t>(waits_ + 1, waits_max); }
-  /// A late attempt is due whatever happened before: only it can tell whether there is more.
+  /// Makes a late attempt due whatever happened before: only it can tell whether there is more.
   void expect_data() noexcept { waits_ = std::max(waits_, waits_enough); }
   void late_attempt_failed() noexcept { waits_ = 0; }
 
@@ -33,21 +33,23 @@ class read_predictor {
   std::uint8_t waits_ = 0;
 };
 
-/// Learns in which form the small receives of a direction are cheaper. Armed on a ring they cost no
-/// system call where their data is there when the ring looks, and a wake-up of the ring each where
-/// it keeps coming later; there the descriptor's readiness and direct calls are cheaper.
+/// Learns which form of small receives is cheaper in a direction. An armed receive costs no system
+/// call if its data is there when the kernel takes its entry, and a wake-up of the ring if its data
+/// comes later. If data keeps coming later, the descriptor's readiness and direct calls are
+/// cheaper.
 class arming_record {
  public:
-  /// Whether receives are to be armed.
+  /// Returns whether receives are to be armed.
   bool arms() const noexcept { return arms_; }
-  /// The ring gets an armed receive by the visit to the kernel of this number.
+  /// Notes the number of the enter that submits an armed receive.
   void armed_by(std::uint8_t number) noexcept { enter_number_ = number; }
   bool was_armed_by(std::uint8_t number) const noexcept { return enter_number_ == number; }
-  /// The outcome of an armed receive: whether it had its data within the visit that armed it.
+  /// Notes the outcome of an armed receive; `at_once`: the enter that submitted it found its data.
   void note_armed(bool at_once) noexcept;
-  /// The outcome of one that was not armed: whether its data was there one turn later.
+  /// Notes the outcome of a receive that was not armed; `at_once`: its data was there one poll
+  /// later.
   void note_unarmed(bool at_once) noexcept;
-  /// True once after the return to arming: the descriptor's events are of no use any more.
+  /// Returns true once after each return to arming, which makes the descriptor's events useless.
   bool take_return() noexcept {
     const bool returned = returned_;
     returned_ = false;
@@ -55,12 +57,12 @@ class arming_record {
   }
 
  private:
-  static constexpr int later_enough = 8;       // more than at once: arming ends
-  static constexpr int at_once_enough = -16;   // arming is right: a return comes easily again
-  static constexpr unsigned patience_max = 4;  // the hits before a return: 8 to 128
+  static constexpr int later_enough = 8;       // the surplus of late data that ends arming
+  static constexpr int at_once_enough = -16;   // the surplus of early data that makes a return easy
+  static constexpr unsigned patience_max = 4;  // limits the hits before a return to 8 to 128
 
   std::uint8_t enter_number_ = 0;
-  std::int8_t balance_ = 0;  // of the present form: what speaks against it
+  std::int8_t balance_ = 0;  // the evidence against the present form
   std::uint8_t patience_ : 4 = 0;
   bool arms_ : 1 = true;
   bool returned_ : 1 = false;
@@ -87,19 +89,19 @@ inline void arming_record::note_unarmed(bool at_once) noexcept {
   }
 }
 
-/// The operations of one direction, in the order of their start: one that is being tried, waits for
-/// readiness or is in the kernel, and those behind it.
+/// The operations of one direction, in the order of their starts: the current one, which is being
+/// attempted, waits for readiness or is in the kernel, and the waiting ones behind it.
 struct direction {
   io_op* current = nullptr;
   entry_queue waiting;
-  /// The last one whose completion is in the run queue: nothing may finish inline before it.
+  /// The last operation whose completion is in the run queue. No other may finish inline before it.
   io_op* undelivered = nullptr;
   readiness ready = readiness::no;
   read_predictor predictor;
   arming_record arming;
-  bool handing_over = false;  ///< waiting operations are being given to the driver
-  bool trying = false;        ///< shared: a thread makes its system call
-  bool woken_late = false;    ///< shared: an event came during that
+  bool handing_over = false;  ///< waiting operations are being passed to the driver
+  bool trying = false;        ///< shared loops: a thread makes a system call for it
+  bool woken_late = false;    ///< shared loops: an event came during that call
 };
 
 }  // namespace beck::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Operations that wait one turn before they are attempted or submitted. A listed operation that is
+// Operations that wait one poll before they are attempted or submitted. A listed operation that is
 // cancelled stays until its list is taken; then the flag ends it.
 #pragma once
 
@@ -18,7 +18,7 @@ class lazy_list {
     list_ = entry_queue();
     while (!taken.empty()) action(*static_cast<io_op*>(taken.pop()));
   }
-  /// Takes `op` out; false if it is not in this list. Looks at every entry.
+  /// Removes `op`. Returns false if it is not in this list. Visits every entry.
   bool remove(io_op& op) noexcept {
     bool found = false;
     entry_queue kept;
@@ -33,7 +33,7 @@ class lazy_list {
     list_ = kept;
     return found;
   }
-  /// Adds what `next` holds behind what is here; `next` is empty then.
+  /// Appends all operations of `next`, which is empty afterwards.
   void rotate(lazy_list& next) noexcept { list_.append(next.list_); }
 
  private:

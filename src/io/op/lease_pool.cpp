@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Two lists of free buffers: the runner's own, without a lock, and what other threads gave back.
+// Two lists of free buffers: the runner's own, without a lock, and those that other threads
+// returned.
 #include "io/op/lease_pool.hpp"
 
 #include <new>
@@ -20,7 +21,8 @@ lease_pool::lease_pool(io_loop& loop, std::size_t most, std::size_t bytes) noexc
   refill_.run = &refill;
 }
 
-/// Doubles what there is, up to the bound.
+/// Doubles the number of buffers, up to the bound. Returns false if it is reached, or there is no
+/// memory.
 bool lease_pool::grow() noexcept {
   const std::size_t wanted = made_ != 0 ? made_ : slab_first;
   const std::size_t count = wanted < most_ - made_ ? wanted : most_ - made_;
@@ -46,7 +48,7 @@ bool lease_pool::grow() noexcept {
 }
 
 void lease_pool::keep(lease_slot& slot) noexcept {
-  annotate_lent(slot.data, bytes_);  // who looks into it now has no lease
+  annotate_lent(slot.data, bytes_);  // code that reads it now has no lease
   slot.next = free_;
   free_ = &slot;
   ++kept_;
@@ -60,7 +62,7 @@ lease_slot* lease_pool::take() noexcept {
       const std::lock_guard lock(mutex_);
       starving_ = true;
       if (returned_ == nullptr) return nullptr;
-      // One came back while nobody had said that it is needed.
+      // A buffer came back before `starving_` was set.
       lease_slot* const late = returned_;
       returned_ = late->next;
       keep(*late);
@@ -73,7 +75,7 @@ lease_slot* lease_pool::take() noexcept {
   return slot;
 }
 
-/// What other threads gave back: to those who wait, then into the pool.
+/// Passes the buffers that other threads returned to waiting receives, then to the pool.
 void lease_pool::take_returned() noexcept {
   for (;;) {
     lease_slot* all = nullptr;
@@ -93,8 +95,8 @@ void lease_pool::take_returned() noexcept {
   }
 }
 
-/// U9: who waits for a buffer gets it here, and by no timer; nobody comes between, because it is
-/// reserved.
+/// Passes a buffer to the receive that has waited longest (U9), without any timer. No other receive
+/// can take it, because it is reserved.
 void lease_pool::serve(lease_slot& slot) noexcept {
   if (waiting_.empty()) return keep(slot);
   auto& op = *static_cast<io_op*>(waiting_.pop());
@@ -117,7 +119,7 @@ void lease_pool::give_back(lease_slot& slot) noexcept {
   returned_ = &slot;
   if (!starving_ || refilling_) return;
   refilling_ = true;
-  loop_->mail().push(&refill_);  // no queue of a shared loop: that may take the loop's lock
+  loop_->mail().push(&refill_);  // not enqueue(): on a shared loop that may need the loop's lock
 }
 
 void lease_pool::refill(queue_entry* entry, runner* where) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The buffers that a loop lends to receivers, and those who wait for one. Leases come back from any
-// thread and may outlive the loop, so the pool is apart from it and goes with the last of them.
+// The buffers that a loop lends to receives, and the receives that wait for one. Leases come back
+// on any thread and may outlive the loop, so the pool is an object of its own, which lives until
+// the last lease has come back.
 #pragma once
 
 #include <atomic>
@@ -19,38 +20,42 @@ namespace beck::detail {
 class io_loop;
 class lease_pool;
 
-/// A buffer. Its address is what an operation and a lease hold.
+/// A buffer. Operations and leases hold its address.
 struct lease_slot {
   lease_slot* next = nullptr;
   lease_pool* pool = nullptr;
   char* data = nullptr;
 };
 
-/// Thread: the runner, but for give_back().
+/// Thread: the runner; give_back() any.
 class lease_pool {
  public:
   static constexpr std::size_t slab_first = 8;
 
-  /// At most `most` buffers of `bytes` bytes each, made as they are needed.
+  /// Makes a pool of at most `most` buffers of `bytes` bytes, which are allocated when they are
+  /// needed.
   lease_pool(io_loop& loop, std::size_t most, std::size_t bytes) noexcept;
   lease_pool(const lease_pool&) = delete;
   lease_pool& operator=(const lease_pool&) = delete;
 
-  /// A buffer for somebody who has not waited; nullptr: all are lent out, or somebody waits, or
-  /// there is no memory.
+  /// Returns a buffer for a receive that has not waited; nullptr if all are lent, other receives
+  /// wait, or there is no memory.
   lease_slot* take() noexcept;
-  /// A buffer for a receiver comes back: to whoever waits longest, else into the pool.
+  /// Returns a buffer to the receive that has waited longest, otherwise to the pool.
   void give_back(lease_slot& slot) noexcept;
 
-  /// `op` is parked until there is a buffer, which it then finds in `address`.
+  /// Adds `op`, which is parked, to the receives that wait for a buffer; its slot will be in
+  /// `op.address`.
   void wait(io_op& op) noexcept { waiting_.push(&op); }
-  /// It does not wait any more.
+  /// Ends the wait of `op`.
   void leave(io_op& op) noexcept { waiting_.remove(&op); }
 
-  /// The loop goes: nobody posts to it any more when this returns. Idempotent. In a child of fork
-  /// the pool stays for ever if another thread was giving a buffer back at the fork.
+  /// Separates the pool from its loop, to which no thread posts any more when this returns.
+  /// Idempotent. In a child of fork the pool is leaked if another thread was returning a buffer at
+  /// the fork.
   void close() noexcept;
-  /// The loop is gone, and runs no entry of the pool. It goes with the last lease.
+  /// Ends the loop's use of the pool; the last lease frees it. Requires that the loop runs no entry
+  /// of the pool any more.
   struct releaser {
     void operator()(lease_pool* pool) const noexcept {
       pool->close();
@@ -85,15 +90,15 @@ class lease_pool {
   std::vector<std::unique_ptr<char[]>> memory_;
   std::vector<std::unique_ptr<lease_slot[]>> slots_;
 
-  /// Whoever is it may touch the above; null: there is no loop any more. Written under the mutex;
+  /// The runner, which may touch the members above; null after close(). Written under the mutex;
   /// the release pairs with the acquire in give_back().
   std::atomic<const runner*> owner_;
   const unsigned forks_ = fork_count();
-  std::mutex mutex_;  // of what other threads give back
+  std::mutex mutex_;  // guards the members below, for other threads
   lease_slot* returned_ = nullptr;
-  bool starving_ = false;    // whoever returns one has to tell
-  bool refilling_ = false;   // and somebody has
-  std::size_t holders_ = 0;  // once closed: leases that are left, and the loop
+  bool starving_ = false;    // a receive lacks a buffer: the next return has to queue refill_
+  bool refilling_ = false;   // refill_ is queued
+  std::size_t holders_ = 0;  // after close(): the remaining leases, and the loop
 };
 
 }  // namespace beck::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Under AddressSanitizer the buffers of a receive are poisoned while it waits: nobody may look at
-// them before it has completed. In other builds these are empty.
+// Poisons the buffers of a receive while it waits, under AddressSanitizer: no code may read them
+// before the receive has completed. In other builds these functions do nothing.
 #pragma once
 
 #include <beck/detail/message_operation.hpp>
@@ -10,7 +10,8 @@
 
 namespace beck::detail {
 
-/// Not of a batch: when a context is destroyed its headers may be gone, which are the caller's.
+/// Calls `action(data, bytes)` for each buffer of a message. Skips batches: their headers are the
+/// caller's, and may be gone when the context is destroyed.
 template <class Action>
 void each_message_buffer(const io_op& op, Action& action) noexcept {
   if (op.address != nullptr) return;

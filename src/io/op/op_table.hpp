@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
-// The facts about each kind of operation, one row a kind: its direction, the readiness that it
-// waits for, the form in which io_uring is asked for it, and its words. Beside its row a kind needs
-// a case in perform() and, if its form is new, one in the ring driver's fill().
+// The facts about each kind of operation, one row for each kind: its direction, the readiness that
+// it waits for, the form of its ring entry, and its names. Besides its row a kind needs a case in
+// perform() and, if its form is new, one in the ring driver's fill().
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include <beck/detail/operation.hpp>
 
@@ -17,31 +18,31 @@ namespace beck::detail {
 /// Directions of a descriptor: reading and accepting, writing and connecting, and errors.
 enum : std::uint8_t { direction_in, direction_out, direction_error, directions };
 
-/// The entry by which a driver of io_uring asks for an operation when it could not be done at once.
+/// The form of the ring entry for an operation that could not be done at once.
 enum class ring_form : std::uint8_t {
-  none,     ///< never: it waits elsewhere, or for the descriptor's multishot poll
+  none,     ///< no entry: it waits elsewhere, or for the descriptor's multishot poll
   poll,     ///< IORING_OP_POLL_ADD for the readiness that it waits for
   receive,  ///< IORING_OP_RECV
-  send,     ///< IORING_OP_SEND; of what is no socket, as poll
-  file,     ///< IORING_OP_READ and its relations
-  raw,      ///< whatever the program fills in
+  send,     ///< IORING_OP_SEND; as poll if the descriptor is no socket
+  file,     ///< IORING_OP_READ and the like
+  raw,      ///< the entry that the program fills
 };
 
 struct op_row {
   op_kind kind;
   std::uint8_t direction;
   ring_form ring;
-  /// What poll(2) has to report before an attempt makes sense.
+  /// The events of poll(2) that make an attempt worthwhile.
   std::uint16_t awaited_events;
-  /// As the functions that start it are called, without their prefix.
+  /// The name of the functions that start it, without their prefix.
   const char* name;
-  /// What a dump says that a task waits for, where that is more than the name.
+  /// The words of a dump for a task that waits for it, if they are not the name.
   const char* awaited = nullptr;
 };
 
 inline constexpr std::uint16_t read_events = poll_in | poll_read_hang_up;
 
-// The kinds from wait_timer on have no queue in a descriptor: their direction is never asked for.
+// The kinds from wait_timer on have no queue in a descriptor: their direction is never used.
 inline constexpr op_row op_table[] = {
     {op_kind::receive, direction_in, ring_form::receive, read_events, "read"},
     {op_kind::send, direction_out, ring_form::send, poll_out, "write"},
@@ -63,23 +64,29 @@ inline constexpr op_row op_table[] = {
     {op_kind::job, direction_error, ring_form::none, 0, "a blocking call"},
 };
 
-inline constexpr std::size_t op_kinds = static_cast<std::size_t>(op_kind::job) + 1;
+inline constexpr std::size_t op_kinds = std::size(op_table);
+
+/// Returns whether `Kind` has an enumerator: compilers print a value without one as a cast.
+template <op_kind Kind>
+consteval bool is_enumerator() {
+  return std::string_view(__PRETTY_FUNCTION__).find("= (") == std::string_view::npos;
+}
 
 static_assert(
     [] {
-      if (std::size(op_table) != op_kinds) return false;
       for (std::size_t i = 0; i < op_kinds; ++i) {
         if (op_table[i].kind != static_cast<op_kind>(i)) return false;
       }
       return true;
-    }(),
+    }() &&
+        !is_enumerator<static_cast<op_kind>(op_kinds)>(),
     "a row for each kind, in the order of op_kind");
 
 constexpr const op_row& row_of(op_kind kind) noexcept {
   return op_table[static_cast<std::size_t>(kind)];
 }
 
-/// The directions as bytes side by side: operations of all kinds ask for theirs at each step.
+/// The directions as adjacent bytes, because each step of each operation reads one.
 inline constexpr auto direction_table = [] {
   std::array<std::uint8_t, op_kinds> table{};
   for (std::size_t i = 0; i < op_kinds; ++i) table[i] = op_table[i].direction;
@@ -98,7 +105,7 @@ inline const char* name_of(op_kind kind) noexcept { return row_of(kind).name; }
 
 static_assert(op_kind::file_in_order < op_kind::wait_timer && op_kind::wait_timer < op_kind::file);
 
-/// Whether operations of this kind queue for a direction of their descriptor.
+/// Returns whether operations of this kind queue for a direction of their descriptor.
 constexpr bool has_direction(op_kind kind) noexcept { return kind < op_kind::wait_timer; }
 
 constexpr bool is_file(op_kind kind) noexcept {
@@ -109,17 +116,20 @@ constexpr bool is_receive(op_kind kind) noexcept {
   return kind == op_kind::receive || kind == op_kind::receive_vector;
 }
 
-/// Moves bytes of a stream into or out of the program's buffers.
+/// Returns whether operations of this kind move bytes of a stream into or out of the program's
+/// buffers.
 constexpr bool is_transfer(op_kind kind) noexcept {
   return is_receive(kind) || kind == op_kind::send || kind == op_kind::send_vector;
 }
 
-/// Reads of a stream: what one of them finds says something about the next.
+/// Returns whether operations of this kind read a stream: the outcome of one read says something
+/// about the next.
 constexpr bool is_read(op_kind kind) noexcept {
   return is_receive(kind) || kind == op_kind::receive_lease;
 }
 
-/// Datagrams: what one of them finds says nothing about the next.
+/// Returns whether operations of this kind move datagrams: the outcome of one says nothing about
+/// the next.
 constexpr bool is_message(op_kind kind) noexcept {
   return kind == op_kind::receive_message || kind == op_kind::send_message;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Operations as coroutines see them: trying before suspending, waiting, cancelling, resuming, and
-// the words of their errors, which are those of the synchronous forms.
+// Operations as coroutines await them: the attempt before the suspension, the wait, its
+// cancellation and the resumption; and the names of operations in errors, which are those of the
+// synchronous forms.
 #include <beck/base/assert.hpp>
 #include <beck/detail/file_operation.hpp>
 #include <beck/io/timer_object.hpp>
@@ -73,7 +74,7 @@ bool operation::await_ready() noexcept {
   const descriptor& d = *target;
   const direction& q = d.queue[direction_of(kind)];
   io_loop& loop = *d.loop;
-  // Off the runner the slot may not even be looked at.
+  // Off the runner not even reading the slot is allowed.
   if (!loop.on_runner()) return attempt_off_runner(*this);
   if (loop.run_state().budget() == 0) return false;
   if (d.fd < 0 || (is_closing(d) | d.expired) || q.current != nullptr) return false;
@@ -143,7 +144,8 @@ void operation::resume_elsewhere(queue_entry* entry, runner* where) {
   home.on_work_finished();
 }
 
-// --- cancelling from elsewhere: an order goes to the loop, and home to the handler ---------------
+// --- cancelling from elsewhere: a command goes to the loop and back to the handler's executor
+// -----
 
 bool cancel_operation(io_op& op) noexcept {
   return loop_of(op).as_runner([&op](io_loop& loop) { loop.cancel(op, false); });
@@ -174,7 +176,7 @@ void remote_cancel::come_home(queue_entry* entry, runner* where) {
   if (request.delivery_ != nullptr) request.delivery_->run(request.delivery_, where);
 }
 
-// Raw entries belong to no descriptor: they hang on the loop's own.
+// Raw entries belong to no descriptor: their target is the loop's no_descriptor().
 
 raw_operation::raw_operation(io_context& context, fill_function how) noexcept
     : operation(op_kind::raw, nullptr, nullptr, 0), fill_(how) {

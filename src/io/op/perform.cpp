@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// One switch, no default: a new kind of operation does not compile until it is decided here.
+// One switch, no default: a new kind of operation does not compile until it has a case here.
 #include "io/op/perform.hpp"
 
 #include <atomic>
@@ -23,9 +23,9 @@ bool is_connected_to(system& sys, int fd, const io_op& op) noexcept {
          std::memcmp(name, op.address, bytes) == 0;
 }
 
-/// A connect that was cancelled goes on in the kernel. connect(2) tells once what became of it,
-/// whatever address it is asked for (net/ipv4/af_inet.c). -EAGAIN: it has failed, and the socket is
-/// as new.
+/// Ends a connect that was cancelled and goes on in the kernel. connect(2) reports its outcome
+/// once, whatever address it is given (net/ipv4/af_inet.c). Returns -EAGAIN if it has failed, and
+/// the socket is like a new one.
 int end_earlier_connect(system& sys, io_op& op) noexcept {
   descriptor& d = *op.target;
   const int r = sys.connect(d.fd, op.address, op.length);
@@ -38,13 +38,14 @@ int end_earlier_connect(system& sys, io_op& op) noexcept {
 int connect_step(system& sys, io_op& op) noexcept {
   const int fd = op.target->fd;
   std::atomic<bool>& connecting = op.target->connecting;
-  if ((op.flags & io_op::flag_tried) != 0) {  // woken: the outcome, unless the wake-up was stale
+  // woken: read the outcome, unless the wake-up was stale
+  if ((op.flags & io_op::flag_tried) != 0) {
     const int ready = poll_now(sys, fd, op.kind);
     if (ready < 0) return ready;
     connecting.store(false, std::memory_order_relaxed);
     const int error = sys.pending_error(fd);
-    // Linux keeps a TCP socket "connecting" until it is asked again; else the next connect would
-    // succeed.
+    // Linux keeps a TCP socket "connecting" until connect(2) is called again; without that the next
+    // connect would succeed.
     if (error == 0) static_cast<void>(sys.connect(fd, op.address, op.length));
     return error;
   }
@@ -59,7 +60,7 @@ int connect_step(system& sys, io_op& op) noexcept {
   return -EAGAIN;
 }
 
-/// Pipes, terminals and the like.
+/// Reads or writes pipes, terminals and the like.
 std::ptrdiff_t read_or_write(system& sys, io_op& op) noexcept {
   const descriptor& d = *op.target;
   io_vector whole{static_cast<char*>(op.address) + op.transferred, op.length - op.transferred};
@@ -99,7 +100,7 @@ std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
     case op_kind::wait_read:
     case op_kind::wait_error:
       return poll_now(sys, fd, op.kind);
-    case op_kind::receive_lease:  // the loop's, which has the buffers
+    case op_kind::receive_lease:  // op_engine makes the call: it has the buffers
     case op_kind::wait_timer:
     case op_kind::wait_signal:
     case op_kind::file:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// One switch, no default: a new call does not compile until it is decided here.
+// One switch, no default: a new call does not compile until it has a case here.
 #include "io/op/perform.hpp"
 
 #include <cerrno>
@@ -13,7 +13,7 @@ bool is_lost_write(int result) noexcept {
   return result == -EIO || result == -ENOSPC || result == -EDQUOT;
 }
 
-/// Whether the alignment of a direct transfer explains that the kernel refused it.
+/// Returns whether the alignment of a direct transfer explains why the kernel refused it.
 bool is_misaligned(const file_operation& op) noexcept {
   const descriptor& d = *op.target;
   if (d.memory_alignment == 0 || !is_file_transfer(op.call)) return false;
@@ -134,7 +134,7 @@ int result_of_call(file_operation& op, std::ptrdiff_t r) noexcept {
       return 0;
     case file_call::sync_all:
     case file_call::sync_data:
-      // What could not be written is gone from memory, and the kernel says so only once.
+      // Data that could not be written is gone from memory, and the kernel reports that only once.
       if (is_lost_write(result)) op.target->sync_error = result;
       return op.target->sync_error != 0 ? op.target->sync_error : result;
     case file_call::list:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Datagrams: one call for one message, or for as many of a batch as the socket gives or takes.
+// Datagrams: one call for one message, or for as many messages of a batch as the socket has or
+// takes.
 #include <cerrno>
 #include <cstring>
 
@@ -30,9 +31,9 @@ std::ptrdiff_t receive_one(system& sys, message_operation& op) noexcept {
   return (header.flags & MSG_TRUNC) != 0 ? -EMSGSIZE : 0;
 }
 
-/// A UNIX socket that is not connected to a receiver whose queue is full is called writable all the
-/// time, and there is never news of room (net/unix/af_unix.c, unix_dgram_poll): an error then,
-/// unless there is room by now.
+/// Makes `call`, which sends. poll(2) reports an unconnected UNIX socket as writable although the
+/// queue of its receiver is full, and no event reports room there (net/unix/af_unix.c,
+/// unix_dgram_poll). A full queue is an error then, unless a second call finds room.
 template <class Call>
 std::ptrdiff_t send_or_tell(system& sys, int fd, const message_header& first, Call call) noexcept {
   std::ptrdiff_t r = call();

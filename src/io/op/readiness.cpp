@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// From events to queued attempts, and from the outcome of reads to what is expected of the next.
-// Nothing here makes a system call.
+// Turns events into queued attempts, and the outcome of reads into expectations of the next. Makes
+// no system call.
 #include "io/op/readiness.hpp"
 
 #include "base/test_build.hpp"
@@ -46,8 +46,9 @@ void readiness_rules::note_received(const descriptor& d, direction& q, std::size
   }
 }
 
-/// It has found the last of the data, or met a boundary (docs/kernel.md). TCP has one kind of
-/// boundary, and a driver may tell of it. Else there is "perhaps" more, and a late attempt is best.
+/// Notes a short read: it has found the last of the data, or a boundary (docs/kernel.md). The only
+/// boundary of TCP is urgent data, which some drivers report. Otherwise there is `perhaps` more,
+/// and a late attempt is best.
 void readiness_rules::note_short_read(const descriptor& d, direction& q) const noexcept {
   if (d.nature == descriptor_nature::tcp && urgent_data_is_told) {
     q.ready = readiness::no;
@@ -57,15 +58,17 @@ void readiness_rules::note_short_read(const descriptor& d, direction& q) const n
   }
 }
 
-/// The kernel's word needs no guess. An event that came since the receive was armed stays: the
-/// completions of different entries are not ordered, and an edge is told once.
+/// Notes the readiness that the kernel has reported, so that nothing is guessed. An event that came
+/// since the receive was armed stays: completions of different entries are not ordered, and an edge
+/// is reported once.
 void readiness_rules::note_completed_receive(const descriptor& d, direction& q,
                                              bool more) const noexcept {
   if (d.reads_until_empty || more) {
     q.ready = readiness::known;
   } else if (q.ready != readiness::known) {
     q.ready = readiness::no;
-    // Of UNIX sockets it says so from Linux 6.17 on. What is not watched yet is looked at then.
+    // For UNIX sockets the kernel says so since Linux 6.17. A descriptor that is not watched yet is
+    // checked when its poll begins.
     if (d.nature != descriptor_nature::tcp && is_watched(d)) note_short_read(d, q);
   }
 }

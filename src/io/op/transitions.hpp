@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The lives of operations and of descriptors as tables: where each event leads, and from where; all
-// else is a defect. States change only through advance(), which is asserted in every build.
+// The states of operations and descriptors as tables: the state that each event leads to, and the
+// states in which it may occur. Any other transition is a defect. States change only through
+// advance(), which asserts that in every build.
 #pragma once
 
 #include <array>
@@ -19,17 +20,17 @@ namespace beck::detail {
 enum class op_event : std::uint8_t {
   mail,    ///< started off the runner
   queue,   ///< another operation of its direction is before it
-  list,    ///< to be tried or submitted one turn later
-  park,    ///< nothing to do until the descriptor is ready or its time has come
-  submit,  ///< handed to the kernel
-  wake,    ///< ready, or to be tried from the queue because the budget is spent
+  list,    ///< to be attempted or submitted one poll later
+  park,    ///< nothing to do until its descriptor is ready or its time has come
+  submit,  ///< passed to the kernel
+  wake,    ///< to be attempted from the run queue: it is ready, or the budget was spent
   finish,  ///< its result is known
 };
 
 inline constexpr std::size_t op_states = 8;
 inline constexpr std::size_t op_events = 7;
 
-/// Every event leads to one state; it may come in some.
+/// The state that an event leads to, and the states in which it may occur.
 template <class State>
 struct transition {
   State to;
@@ -77,13 +78,14 @@ inline void advance(io_op& op, op_event event) noexcept {
 
 enum class slot_event : std::uint8_t {
   open,    ///< it has a descriptor number
-  detach,  ///< everything on it ends, for a close, a release or the end of the context
+  detach,  ///< its operations end, for a close, a release or the end of the context
   stay,    ///< it was detached, and stays open
-  wait,    ///< it was detached, but the kernel still has something of it
+  wait,    ///< it was detached, but the kernel still holds operations of it
   close,   ///< it has no descriptor number any more
 };
 
-/// In the order of slot_event. A slot without a number may be detached: a file is on its way there.
+/// In the order of slot_event. A slot without a number may be detached: an open of a file may be
+/// under way.
 inline constexpr std::array<transition<slot_state>, 5> slot_transitions = [] {
   using enum slot_state;
   return std::array<transition<slot_state>, 5>{{
@@ -102,10 +104,10 @@ inline void advance(descriptor& d, slot_event event) noexcept {
 }
 
 enum class watch_event : std::uint8_t {
-  ask,      ///< events are wanted; the driver asks for them in its next visit to the kernel
+  ask,      ///< events are wanted; the driver asks for them in its next poll
   watch,    ///< the kernel was asked
-  unwatch,  ///< they are not wanted any more; the driver says so in its next visit
-  unasked,  ///< the kernel was asked for the end, which it is going to tell
+  unwatch,  ///< they are not wanted any more; the driver says so in its next poll
+  unasked,  ///< the kernel was asked for the end, and will report it
   end,      ///< nothing more comes
 };
 

@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: BSL-1.0
 // Decides where idle threads of a shared context wait: one (the leader) in the kernel for events
-// and timers, the others on a futex; and tells a thread that goes to sleep what came meanwhile.
+// and timers, the others (the followers) on a futex. Tells a thread that queues entries for itself
+// whether another thread sleeps.
 #pragma once
 
 #include <cstdint>
 
 #include "base/spin_lock.hpp"
 
-// What a thread of a shared context that queues something for itself must know of the others, and
-// learns without a lock: whether one sleeps that would have to be woken for it.
+// sleep_state tells a thread of a shared context that queues an entry for itself, without a lock,
+// whether a thread sleeps that would have to be woken for the entry.
 namespace beck::detail {
 
-/// Whoever is about to sleep says so with set(), then looks at every private queue; whoever has
-/// pushed onto its own then asks with get(). The fences make sure that one of the two sees the
-/// other.
+/// A thread that is about to sleep calls set(), and then looks at every private queue. A thread
+/// that has pushed onto its own queue then calls get(). The fences make sure that one of the two
+/// sees the other.
 template <class Atomics>
 class basic_sleep_state {
  public:
   enum class level : unsigned char {
-    nobody,     ///< none that could be woken
-    watched,    ///< some, and one of them looks at all queues before long
-    unwatched,  ///< some, and all of them sleep until they are woken
+    nobody,     ///< no thread sleeps that could be woken
+    watched,    ///< threads sleep; one of them will look at all queues soon
+    unwatched,  ///< threads sleep, all of them until they are woken
   };
 
-  /// Under the lock of the context.
+  /// Sets the level. Requires the lock of the context.
   void set(level now) noexcept {
     level_.store(now, std::memory_order_relaxed);
     Atomics::fence(std::memory_order_seq_cst);
   }
-  /// Any thread.
+  /// Returns the level. Thread: any.
   level get() const noexcept {
     Atomics::fence(std::memory_order_seq_cst);
     return level_.load(std::memory_order_relaxed);
@@ -40,35 +41,35 @@ class basic_sleep_state {
 
 using sleep_state = basic_sleep_state<real_atomics>;
 
-// Who of the idle runners of a shared context waits where: one in the kernel, for descriptors and
-// timers, the others on a futex. A leader that stops waiting wakes a follower that takes its
-// place while it runs handlers; new work wakes one of them, and costs no system call
-// while nobody is idle.
+// A leader that stops waiting wakes a follower, which takes its place while the former leader runs
+// handlers. New work wakes an idle thread, and costs no system call while no thread is idle.
 
-/// The parts that basic_idle_threads is made of (base/spin_lock.hpp).
+/// The parts of basic_idle_threads (base/spin_lock.hpp).
 struct idle_threads_parts : real_atomics {
-  /// Waits while `word` is `expected`; false: the deadline (steady clock, nanoseconds; INT64_MAX:
-  /// none) has passed. May return true for no reason.
+  /// Waits while `word` is `expected`. Returns false if the deadline (steady clock, nanoseconds;
+  /// INT64_MAX: none) has passed. May return true for no reason.
   static bool futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected,
                          std::int64_t deadline) noexcept;
-  /// The word itself is not touched, and may be gone.
+  /// Wakes at most `count` threads that wait at `word`. Does not touch the word, which may be gone.
   static void futex_wake(const void* word, unsigned count) noexcept;
   static void wake(int wake_fd) noexcept;
   static void drain(int wake_fd, std::uint64_t total) noexcept;
 };
 
-/// Requires a run queue with a lock. A runner takes the lock and finds the queue empty: it calls
-/// begin_wait() before it unlocks, waits where that says, calls step_down() if that was the kernel,
-/// and looks at the queue again. If it then finds work, or leaves run(), it calls
-/// promote_follower() before it runs anything. Whoever pushes work calls claim() before it unlocks,
-/// for each entry but one that it will look for itself; whoever leaves run() while work is queued
-/// calls it as well. What all of these give is delivered after the unlock.
+/// Requires a run queue with a lock. A thread that takes the lock and finds the queue empty calls
+/// begin_wait() before it unlocks, waits at the place that this returns, calls step_down() if that
+/// was the kernel, and looks at the queue again. If it then finds work, or leaves run(), it calls
+/// promote_follower() before it runs anything. A thread that pushes work calls claim() before it
+/// unlocks, for each entry but one that it will look for itself; a thread that leaves run() while
+/// work is queued calls it as well. The wake-ups that these functions return are delivered after
+/// the unlock.
 template <class Parts>
 class basic_idle_threads {
  public:
   enum class role : unsigned char { leader, follower };
 
-  /// Wake-ups that a thread owes. Names no idle_threads: that may be gone when they are delivered.
+  /// Wake-ups that a thread owes. They do not refer to the idle_threads, which may be gone when
+  /// they are delivered.
   struct wake_up {
     const void* word = nullptr;
     unsigned sleepers = 0;  ///< to wake at the futex
@@ -77,28 +78,28 @@ class basic_idle_threads {
 
   void open(int wake_fd) noexcept { wake_fd_ = wake_fd; }
 
-  // --- a runner, idle
-  /// Under the lock. Where to wait.
+  // --- called by an idle thread
+  /// Makes the caller idle. Returns the place of its wait. Requires the lock.
   role begin_wait() noexcept;
-  /// At the futex, until claimed. False: the deadline passed before that, and it is not idle any
-  /// more.
+  /// Waits at the futex until claimed. Returns false if the deadline passed before; the caller is
+  /// no longer idle then.
   bool sleep(std::int64_t deadline) noexcept { return sleep(deadline, &Parts::futex_wait); }
-  /// The same, with another futex(2).
+  /// As above, with another futex(2).
   template <class FutexWait>
   bool sleep(std::int64_t deadline, FutexWait&& futex_wait) noexcept;
-  /// Has returned from the kernel, for whatever reason.
+  /// Ends the leader's wait in the kernel, whatever has ended it.
   void step_down() noexcept;
-  /// After sleep() or step_down(): one who sleeps is claimed if nobody waits in the kernel.
+  /// Claims a follower if no thread waits in the kernel. Called after sleep() or step_down().
   wake_up promote_follower() noexcept;
 
   // --- any thread, under the lock
-  /// For `most` entries of new work: as many sleepers, and the one in the kernel if there are
-  /// fewer. `everybody`: for a stop.
+  /// Claims `most` followers for as many entries of new work, and the leader if there are fewer.
+  /// `everybody`: claims all threads, for a stop.
   wake_up claim(unsigned most) noexcept;
   static constexpr unsigned everybody = UINT32_MAX;
-  /// For what only the one in the kernel must know: an earlier deadline.
+  /// Claims the leader, which alone has to know of an earlier deadline.
   wake_up claim_leader() noexcept;
-  /// Whether claim() would find somebody.
+  /// Returns whether claim() would find a thread.
   bool anybody_idle() const noexcept {
     const std::uint32_t state = state_.load(std::memory_order_relaxed);
     return state >= one_sleeper || (state & leader_mask) == waiting;
@@ -107,10 +108,11 @@ class basic_idle_threads {
   // --- any thread
   static void deliver(const wake_up& owed) noexcept;
 
-  // --- the end; nobody is idle
-  /// Waits for writes to the wake descriptor that are still owed; after it that may be closed.
+  // --- the end; no thread is idle
+  /// Waits for the writes to the wake descriptor that are still owed. Afterwards it may be closed.
   void finish() noexcept;
-  /// For who shares the wake descriptor with others, and waits for the sum of what all of them owe.
+  /// Returns the number of writes that are owed, for a caller that shares the wake descriptor with
+  /// others and waits for the sum.
   std::uint64_t owed() const noexcept { return owed_; }
 
  private:
@@ -119,9 +121,9 @@ class basic_idle_threads {
   template <class T>
   using plain = typename Parts::template plain<T>;
 
-  // Both words are relaxed where nothing else is said: the lock of the run queue, which lies
-  // between waiting and whatever a claim was for, orders the rest. state_: the lowest two bits say
-  // who is in the kernel, the others count the sleepers that nobody has claimed.
+  // Accesses to both words are relaxed unless stated otherwise: the lock of the run queue, which is
+  // taken between a wait and the work that it was claimed for, orders the rest. state_: the lowest
+  // two bits are the state of the leader, the others count the followers that are not claimed.
   static constexpr std::uint32_t leader_mask = 3;
   static constexpr std::uint32_t nobody = 0;
   static constexpr std::uint32_t waiting = 1;
@@ -131,9 +133,9 @@ class basic_idle_threads {
   wake_up release_sleepers(unsigned count) noexcept;
 
   atomic<std::uint32_t> state_{nobody};
-  atomic<std::uint32_t> permits_{0};  // the futex: claims that no sleeper has taken yet
+  atomic<std::uint32_t> permits_{0};  // the futex: claims that no follower has taken yet
   plain<int> wake_fd_ = -1;
-  plain<std::uint64_t> owed_ = 0;  // writes that were claimed; whoever is in the kernel counts
+  plain<std::uint64_t> owed_ = 0;  // claimed writes, which the leader counts
 };
 
 template <class Parts>
@@ -141,7 +143,7 @@ typename basic_idle_threads<Parts>::role basic_idle_threads<Parts>::begin_wait()
   std::uint32_t state = state_.load(std::memory_order_relaxed);
   for (;;) {
     const bool free = (state & leader_mask) == nobody;
-    // acquire: the last one in the kernel has counted what was owed to it
+    // acquire: pairs with step_down(), where the last leader has counted the writes owed to it
     if (state_.compare_exchange_weak(state, free ? state | waiting : state + one_sleeper,
                                      std::memory_order_acquire, std::memory_order_relaxed)) {
       return free ? role::leader : role::follower;
@@ -168,7 +170,8 @@ bool basic_idle_threads<Parts>::sleep(std::int64_t deadline, FutexWait&& futex_w
         return false;
       }
     }
-    deadline = INT64_MAX;  // all that sleep have been claimed: a permit is there or about to be
+    // all sleeping threads have been claimed: a permit is there or will be at once
+    deadline = INT64_MAX;
   }
 }
 
@@ -208,7 +211,8 @@ typename basic_idle_threads<Parts>::wake_up basic_idle_threads<Parts>::promote_f
 template <class Parts>
 typename basic_idle_threads<Parts>::wake_up basic_idle_threads<Parts>::claim(
     unsigned most) noexcept {
-  std::uint32_t state = state_.load(std::memory_order_relaxed);  // the lock shows who has settled
+  // the lock orders it behind each begin_wait()
+  std::uint32_t state = state_.load(std::memory_order_relaxed);
   unsigned sleepers = 0;
   bool call = false;
   do {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// futex(2), and the eventfd of wake.hpp, for the library's idle_threads.
+// futex(2), and the eventfd of posix_system.hpp, for the library's idle_threads.
 #include <cerrno>
 #include <ctime>
 
@@ -9,7 +9,7 @@
 
 #include "base/fatal_call.hpp"
 #include "io/shared/idle_threads.hpp"
-#include "io/system/wake.hpp"
+#include "io/system/posix_system.hpp"
 
 namespace beck::detail {
 
@@ -43,7 +43,7 @@ bool idle_threads_parts::futex_wait(std::atomic<std::uint32_t>& word, std::uint3
 }
 
 void idle_threads_parts::futex_wake(const void* word, unsigned count) noexcept {
-  // EFAULT: whoever slept there is awake and has gone with the word.
+  // EFAULT: the thread that slept there is awake, and the word is gone.
   if (::syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, nullptr, nullptr, 0) < 0 &&
       errno != EFAULT)
     end_without_call("futex", errno);

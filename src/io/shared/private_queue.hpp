@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The entries that one thread of a shared context has taken or queued: first in, first out. It has
-// a lock of its own, which is nearly always free; the others take entries out of it when they have
-// none, so that what lies behind a handler that blocks is not stranded.
+// The queue of the entries that one thread of a shared context has taken or queued: first in, first
+// out. It has a lock of its own, which is nearly always free. Other threads steal from it when they
+// have no entries, so that entries behind a blocking handler are not stranded.
 #pragma once
 
 #include <beck/detail/queue_entry.hpp>
@@ -10,21 +10,22 @@
 
 namespace beck::detail {
 
-/// What a private queue is made of (base/spin_lock.hpp).
+/// The parts of a private queue (base/spin_lock.hpp).
 struct private_queue_parts : real_atomics {
   using entry = queue_entry;
   using queue = entry_queue;
 };
 
-/// Thread: the owner, but for count() and steal().
+/// Thread: the owner; count() and steal() any.
 template <class Parts>
 class basic_private_queue {
  public:
   using entry = typename Parts::entry;
   using queue = typename Parts::queue;
 
-  /// By the owner: no fewer than there are, and 0 is exact. By others: says whether a look is worth
-  /// it; an entry that was pushed before, in the sense of happens-before, is counted.
+  /// Returns the number of entries. For the owner it is at least the true number, and 0 is exact.
+  /// For other threads it says whether stealing is worthwhile; it counts each entry whose push
+  /// happens before the call.
   unsigned count() const noexcept { return count_.load(std::memory_order_relaxed); }
 
   void push(entry* pushed) noexcept {
@@ -34,7 +35,7 @@ class basic_private_queue {
     lock_.unlock();
   }
 
-  /// The oldest one; nullptr if there is none.
+  /// Removes the oldest entry and returns it; nullptr if there is none.
   entry* pop() noexcept {
     if (count() == 0) return nullptr;
     lock_.lock();
@@ -47,7 +48,7 @@ class basic_private_queue {
     return oldest;
   }
 
-  /// Behind what is here: at most `most` from the head of `more`. Gives how many.
+  /// Appends at most `most` entries from the head of `more`. Returns their number.
   unsigned append(queue& more, unsigned most) noexcept {
     lock_.lock();
     const unsigned moved = move(more, entries_, most);
@@ -56,7 +57,7 @@ class basic_private_queue {
     return moved;
   }
 
-  /// Behind what is here: all of another queue of the same owner.
+  /// Appends all entries of another queue of the same owner.
   void append(basic_private_queue& other) noexcept {
     if (other.count() == 0) return;
     queue taken;
@@ -71,7 +72,8 @@ class basic_private_queue {
     lock_.unlock();
   }
 
-  /// Any other thread: the older half goes behind what is in `into`. Gives how many.
+  /// Appends the older half of the entries to `into`. Returns their number. Thread: any but the
+  /// owner.
   unsigned steal(queue& into) noexcept {
     lock_.lock();
     const unsigned all = count();
@@ -81,7 +83,7 @@ class basic_private_queue {
     return moved;
   }
 
-  /// All of it goes in front of what is in `shared`.
+  /// Moves all entries to the front of `shared`.
   void give_back(queue& shared) noexcept {
     lock_.lock();
     entries_.append(shared);
@@ -96,7 +98,7 @@ class basic_private_queue {
     for (; moved < most && !from.empty(); ++moved) to.push(from.pop());
     return moved;
   }
-  /// Under the lock, which orders it.
+  /// Sets the number of entries. Requires the lock, which orders the store.
   void set_count(unsigned n) noexcept { count_.store(n, std::memory_order_relaxed); }
 
   basic_spin_lock<Parts> lock_;

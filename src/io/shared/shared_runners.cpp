@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Running a shared loop. A thread runs its own entries and now and then looks at what is shared.
-// One that finds nothing waits in the kernel or at a futex, as idle_threads says; while others are
-// active, who waits in the kernel looks at their queues from time to time, so that a thread with
-// few entries need not wake anybody.
+// Runs a shared loop. A thread runs its own entries, and looks at the shared state now and then. A
+// thread that finds nothing waits in the kernel or at a futex (idle_threads). While others are
+// active, the one in the kernel looks at their queues from time to time, so that a thread with few
+// entries need not wake any other.
 #include "io/shared/shared_runners.hpp"
 
 #include <algorithm>
@@ -15,21 +15,22 @@
 namespace beck::detail {
 namespace {
 
-/// A thread looks at what is shared after so many of its entries,
+/// The number of its own entries after which a thread looks at the shared state.
 constexpr unsigned entries_between_polls = 32;
-/// takes at most so many from there if others are inside too,
+/// The most entries that a thread takes from the shared queue if others are inside run(), too.
 constexpr unsigned batch_max = 32;
-/// tries reads that are due although it has more,
+/// The number of entries after which a thread attempts reads that are due, although it has more.
 constexpr unsigned entries_between_rotations = 1024;
-/// A thread that has few entries takes from one that has many, although both are at work.
+/// A thread with fewer than few_entries steals from one with more than many_entries, although both
+/// are active.
 constexpr unsigned few_entries = 8;
 constexpr unsigned many_entries = 32;
-/// While others are active a thread looks so often in vain, at most, before it sleeps.
+/// The most polls without a result that a thread makes before it sleeps, while others are active.
 constexpr unsigned idle_polls_most = 16;
 
 }  // namespace
 
-/// The lock for one look.
+/// Holds the lock, and then delivers the wake-ups that are owed.
 class shared_runners::lock_guard {
  public:
   explicit lock_guard(shared_runners& all) noexcept
@@ -92,7 +93,7 @@ class shared_runners::place {
   bool taken_ = false;
 };
 
-/// A thread inside run().
+/// Registers a thread that is inside run().
 class shared_runners::run_guard {
  public:
   run_guard(shared_runners& all, shared_thread& mine) noexcept
@@ -184,7 +185,7 @@ std::size_t shared_runners::serve(shared_thread& mine, std::size_t handlers, std
   const std::uint64_t most = handlers == SIZE_MAX ? UINT64_MAX : before + handlers;
   mine.delivered_max = most;
   mine.entries_to_poll = 0;
-  // Without time: as poll(), but not for ever.
+  // Without time left: as poll(), for a limited number of iterations.
   const bool no_time = !in_time(deadline);
   const std::int64_t until = no_time ? io_loop::no_deadline : deadline;
   unsigned iterations_left = no_time ? io_loop::batch_entries_max : 0;
@@ -196,7 +197,7 @@ std::size_t shared_runners::serve(shared_thread& mine, std::size_t handlers, std
   return mine.counters.delivered - before;
 }
 
-/// One entry, or one wait for some. False: run() returns.
+/// Runs one entry, or waits for some. Returns false if run() has to return.
 bool shared_runners::iterate(shared_thread& mine, std::int64_t deadline, bool blocking) {
   const bool looks = mine.entries_to_poll == 0 || mine.queue.count() == 0;
   if (looks && !find_work(mine, deadline, blocking)) return false;
@@ -219,7 +220,7 @@ bool shared_runners::in_time(std::int64_t deadline) const noexcept {
   return deadline == io_loop::no_deadline || loop_.system_->now() < deadline;
 }
 
-/// What is shared: mail, timers, events, entries. False: run() returns.
+/// Looks at the shared state: mail, timers, events, entries. Returns false if run() has to return.
 bool shared_runners::find_work(shared_thread& mine, std::int64_t deadline, bool blocking) {
   lock_guard held(*this);
   add_counters(mine);
@@ -230,9 +231,9 @@ bool shared_runners::find_work(shared_thread& mine, std::int64_t deadline, bool 
     return true;
   }
   rest(mine, held.owed);
-  const bool late = !in_time(deadline);  // then it still asks the kernel, once
+  const bool late = !in_time(deadline);  // then it still polls the kernel, once
   if (out_of_work(mine)) {
-    if (mine.depth == 1) loop_.end_.stop_here();  // else the handler around this run is work
+    if (mine.depth == 1) loop_.end_.stop_here();  // otherwise the handler around this run is work
     return false;
   }
   if (!idle(mine, deadline, blocking && !late)) return false;
@@ -244,15 +245,15 @@ bool shared_runners::collect_entries(shared_thread& mine) noexcept {
   loop_.take_mail();
   loop_.expire_timers();
   take_entries(mine);
-  // What lies behind a handler that blocks must not wait until nothing else is left.
+  // Entries behind a blocking handler must not wait until nothing else is left.
   ++mine.polls;
   if (inside_ > 1 && loop_.system_->now() >= help_at_) help_others(mine);
   if (mine.queue.count() == 0 || mine.entries_to_rotate == 0) rotate(mine);
-  if (mine.count() != 0) set_active(mine);  // before a visit, which lets go of the lock
+  if (mine.count() != 0) set_active(mine);  // before a poll, which releases the lock
   if (mine.queue.count() != 0) {
     if (!polling_ && loop_.entries_since_poll_ >= io_loop::batch_entries_min)
       poll_kernel(poll_mode::busy, 0);
-  } else if (mine.due.count() != 0) {  // they were listed just now: what has come is before them
+  } else if (mine.due.count() != 0) {  // they were listed just now: new events come before them
     if (!polling_) poll_kernel(poll_mode::drain, 0);
     take_entries(mine);
     if (mine.queue.count() == 0) rotate(mine);
@@ -266,9 +267,10 @@ void shared_runners::rotate(shared_thread& mine) noexcept {
   mine.due.append(mine.fresh);
 }
 
-/// There is nothing in the shared queue. False: there is nothing to wait for either.
+/// Looks for work elsewhere, or waits, when the shared queue is empty. Returns false if there is
+/// nothing to wait for.
 bool shared_runners::idle(shared_thread& mine, std::int64_t deadline, bool blocking) noexcept {
-  if (active_ != 0 || !blocking) {  // else a wait finds the same with one system call less
+  if (active_ != 0 || !blocking) {  // otherwise a wait finds the same with one system call fewer
     if (!polling_) {
       poll_kernel(poll_mode::drain, 0);
       loop_.expire_timers();
@@ -277,12 +279,12 @@ bool shared_runners::idle(shared_thread& mine, std::int64_t deadline, bool block
     if (mine.queue.count() == 0) steal(mine, mine.woken || !blocking ? 1 : 2);
     if (mine.queue.count() != 0) return true;
     if (!blocking) return !loop_.queue_.empty() || loop_.mail_.has_mail();
-    if (mine.idle_polls < mine.idle_polls_max) {  // they may make some soon
+    if (mine.idle_polls < mine.idle_polls_max) {  // the others may queue entries soon
       ++mine.idle_polls;
       return true;
     }
   }
-  if (polling_ && !in_kernel_) {  // somebody is just asking the kernel what is ready
+  if (polling_ && !in_kernel_) {  // another thread is polling the kernel
     pause_lock();
     yield();
     lock();
@@ -292,13 +294,13 @@ bool shared_runners::idle(shared_thread& mine, std::int64_t deadline, bool block
   return true;
 }
 
-/// Takes a share of what is queued.
+/// Takes a share of the shared queue.
 void shared_runners::take_entries(shared_thread& mine) noexcept {
-  // Alone, a thread keeps the order of all that it has queued and found.
+  // A thread that is alone keeps the order of all entries.
   if (!loop_.queue_.empty()) mine.queue.append(loop_.queue_, inside_ == 1 ? UINT32_MAX : batch_max);
 }
 
-/// From whoever has at least `least` entries.
+/// Steals from a thread that has at least `least` entries.
 void shared_runners::steal(shared_thread& mine, unsigned least) noexcept {
   for (shared_thread* other = threads_; other != nullptr; other = other->next) {
     if (other != &mine) steal_from(*other, mine, least);
@@ -316,8 +318,9 @@ void shared_runners::steal_from(shared_thread& other, shared_thread& mine,
   mine.queue.append(stolen, UINT32_MAX);
 }
 
-/// Takes from those that have not looked for that long, or have many when the caller has few. From
-/// the others it would be a loss: what their processors have in the cache is far away.
+/// Steals from threads that have not looked at the shared state for `watch_ns`, and from those with
+/// many entries if the caller has few. Stealing from others would be a loss: the data of their
+/// entries is in the caches of their processors.
 void shared_runners::help_others(shared_thread& mine) noexcept {
   help_at_ = loop_.system_->now() + watch_ns;
   for (shared_thread* other = threads_; other != nullptr; other = other->next) {
@@ -328,7 +331,8 @@ void shared_runners::help_others(shared_thread& mine) noexcept {
   }
 }
 
-/// It has entries: somebody should wait in the kernel meanwhile, and help if there are many.
+/// Begins to run entries: another thread should wait in the kernel meanwhile, and help if there are
+/// many.
 void shared_runners::begin(shared_thread& mine, wake_ups_owed& owed) noexcept {
   set_active(mine);
   mine.woken = false;
@@ -342,17 +346,17 @@ void shared_runners::begin(shared_thread& mine, wake_ups_owed& owed) noexcept {
   if (!loop_.queue_.empty() || mine.count() >= least) owed.work = claim(1);
 }
 
-/// From here on the others know that not everything has ended.
+/// Marks the thread as active, so that the others know that there is work.
 void shared_runners::set_active(shared_thread& mine) noexcept {
   if (!mine.active) ++active_;
   mine.active = true;
 }
 
-/// It has none.
+/// Marks the thread as not active: it has no entries.
 void shared_runners::rest(shared_thread& mine, wake_ups_owed& owed) noexcept {
   if (!mine.active) return;
   mine.active = false;
-  // A run() inside a handler may wait for nothing but the end of the others.
+  // A run() inside a handler may only wait for the end of the others.
   if (--active_ == 0 && outer_ != 0) owed.outer = claim(idle_threads::everybody);
 }
 

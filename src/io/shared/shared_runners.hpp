@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The threads of a shared context. Each takes a batch of entries from the shared queue into a queue
-// of its own, where what its handlers queue goes as well; one that has none takes from the others.
-// One lock guards what they share: that queue, mail, timers, and who may ask the kernel. Handlers
-// run without it, and so do transfers on sockets (op_engine_shared.cpp).
+// of its own, where the entries of its handlers go as well; a thread without entries steals from
+// the others. One lock guards the shared state: that queue, the mail, the timers, and the right to
+// poll the kernel. Handlers run without it, and so do transfers on sockets (op_engine_shared.cpp).
 #pragma once
 
 #include <condition_variable>
@@ -25,21 +25,21 @@ class virtual_threads;
 /// A thread inside run().
 struct alignas(64) shared_thread : runner {
   private_queue queue;
-  private_queue due;    ///< reads that are speculated on, when the queue has been run through,
-  private_queue fresh;  ///< and those for the time after that
-  context_stats seen;   ///< since its last look at what is shared
-  std::int64_t outstanding = 0;    ///< operations started less operations finished, since then
-  bool unannounced = false;        ///< it has queued something, and asked nobody to help
-  bool active = false;             ///< it has entries, or is inside a handler
-  bool woken = false;              ///< it has slept: a single entry is worth taking from others
-  unsigned depth = 0;              ///< of run(), where handlers call it
-  unsigned entries_to_poll = 0;    ///< until it looks at what is shared, although it has more
-  unsigned entries_to_rotate = 0;  ///< until reads that are due are tried, although it has more
+  private_queue due;             ///< reads whose late attempts are due when the queue has been run
+  private_queue fresh;           ///< reads whose late attempts are due after that
+  context_stats seen;            ///< counters since its last look at the shared state
+  std::int64_t outstanding = 0;  ///< operations started less those finished, since then
+  bool unannounced = false;      ///< it has queued an entry, and has not called announce()
+  bool active = false;           ///< it has entries, or is inside a handler
+  bool woken = false;            ///< it has slept: a single entry is worth stealing
+  unsigned depth = 0;            ///< of nested calls of run() by handlers
+  unsigned entries_to_poll = 0;  ///< entries to run until it looks at the shared state
+  unsigned entries_to_rotate = 0;  ///< entries to run until reads that are due are attempted
   unsigned polls = 0;
-  unsigned polls_before = 0;  ///< when another thread last asked
+  unsigned polls_before = 0;  ///< when another thread last compared
   unsigned idle_polls = 0;
   unsigned idle_polls_max = 0;
-  shared_thread* next = nullptr;  ///< inside run() too
+  shared_thread* next = nullptr;  ///< the next thread inside run()
 
   unsigned count() const noexcept { return queue.count() + due.count() + fresh.count(); }
 };
@@ -51,47 +51,50 @@ class shared_runners {
   shared_runners(const shared_runners&) = delete;
   shared_runners& operator=(const shared_runners&) = delete;
 
-  /// `threads`: the driver's own, or nullptr if they are real.
+  /// Sets the wake descriptor and the threads: the driver's, or nullptr if they are real.
   void open(int wake_fd, virtual_threads* threads) noexcept;
   unsigned threads_max() const noexcept { return places_; }
 
-  /// io_loop::run() by one of several threads; one too many waits for a place, until `deadline`.
+  /// Runs the loop as io_loop::run() does, on one of several threads. A thread over the maximum
+  /// waits for a place, until `deadline`.
   std::size_t run(std::size_t handlers, std::int64_t deadline, bool blocking);
-  /// The same, by one of the driver's own.
+  /// Runs the loop on the calling thread, a real one or one of the driver's.
   std::size_t run_as_thread(std::size_t handlers, std::int64_t deadline, bool blocking);
 
-  /// Whether a thread is inside run(). Under the lock.
+  /// Returns whether a thread is inside run(). Requires the lock.
   bool is_inside() const noexcept { return inside_ != 0; }
-  /// Whether another thread than the caller is.
+  /// Returns whether a thread other than the caller is inside run().
   bool others_inside() const noexcept { return inside_ > (running_here() ? 1u : 0u); }
-  /// For the destructor: wake-ups that are still owed to the wake descriptor.
+  /// Returns the number of writes that are still owed to the wake descriptor, for the destructor.
   std::uint64_t owed() const noexcept { return virtual_ == nullptr ? idle_threads_.owed() : 0; }
-  /// Wakes all who wait, as stop() does.
+  /// Wakes all waiting threads, as stop() does.
   void call_everybody() noexcept;
-  /// How often a thread was woken: at the futex, or in the kernel for something that was queued.
+  /// Returns how often a thread was woken: at the futex, or in the kernel for an entry or a
+  /// deadline.
   std::uint64_t wake_ups() const noexcept { return wake_ups_; }
 
   // --- inside a handler
-  /// Whether the caller is.
+  /// Returns whether the calling thread is inside run().
   bool running_here() const noexcept {
     const runner* const where = runner::current();
     return where != nullptr && where->is_inside(this);
   }
-  /// Requires running_here().
+  /// Returns the calling thread. Requires running_here().
   static shared_thread& here() noexcept { return static_cast<shared_thread&>(*runner::current()); }
-  /// Queues for this thread; announce() must follow before user code runs.
+  /// Queues `entry` for this thread; announce() must follow before user code runs.
   static void queue_here(queue_entry* entry) noexcept {
     shared_thread& mine = here();
     mine.queue.push(entry);
     mine.unannounced = true;
   }
-  /// Queues a read that is to be tried when what is here now has been run.
+  /// Lists a read for a late attempt, after the entries that this thread has now.
   static void list_here(queue_entry* entry) noexcept {
     shared_thread& mine = here();
     mine.fresh.push(entry);
     mine.unannounced = true;
   }
-  /// Sees to it that what this thread has queued does not have to wait for the end of its handler.
+  /// Makes sure that the entries that this thread has queued need not wait for the end of its
+  /// handler.
   void announce() noexcept {
     shared_thread& mine = here();
     if (!mine.unannounced) return;
@@ -102,29 +105,29 @@ class shared_runners {
 
   // --- the lock
   void lock() noexcept;
-  /// Lets go of it for a moment, by whoever goes on with the same thing.
+  /// Releases the lock for a moment, and wakes no thread.
   void pause_lock() noexcept;
-  /// Lets go of it, and wakes whom the change that was made concerns.
+  /// Releases the lock, and wakes the threads that the changes require.
   void unlock() noexcept;
 
   // --- without any lock
-  /// Between two tries of something that another thread will do soon.
+  /// Yields between two checks of something that another thread will do soon.
   void yield() noexcept;
-  /// Where what other threads do makes a difference: virtual ones may do it here.
+  /// Lets virtual threads continue, where the actions of other threads make a difference.
   void yield_point() noexcept {
     if (virtual_ != nullptr) [[unlikely]]
       meet_virtual_others();
   }
 
  private:
-  /// How long entries behind a handler that blocks may have to wait until a thread looks.
+  /// The longest time that entries behind a blocking handler wait until another thread looks.
   static constexpr std::int64_t watch_ns = 1'000'000;
-  /// With fewer entries a thread does not wake another one that will look by itself: a wake-up
+  /// A thread with fewer entries does not wake another one that will look by itself: a wake-up
   /// takes as long as dozens of small handlers.
   static constexpr unsigned worth_a_wake_up = 4;
 
   void meet_virtual_others() noexcept;
-  /// Wake-ups to deliver without the lock; they name nothing that could be gone by then.
+  /// Wake-ups to deliver without the lock. They refer to nothing that could be gone by then.
   struct wake_ups_owed {
     idle_threads::wake_up work;
     idle_threads::wake_up other;
@@ -174,14 +177,14 @@ class shared_runners {
 
   alignas(64) idle_threads idle_threads_;
   shared_thread* threads_ = nullptr;     // inside run()
-  std::int64_t wait_until_ = INT64_MIN;  // of who waits in the kernel
-  std::int64_t help_at_ = 0;             // when somebody looks who is stuck
+  std::int64_t wait_until_ = INT64_MIN;  // the deadline of the leader's wait in the kernel
+  std::int64_t help_at_ = 0;             // when a thread next looks for stuck threads
   std::uint64_t wake_ups_ = 0;
   unsigned inside_ = 0;     // threads in run()
   unsigned active_ = 0;     // with entries, or inside a handler
   unsigned outer_ = 0;      // handlers that have called run() and wait for it
-  bool polling_ = false;    // somebody collects events
-  bool in_kernel_ = false;  // and waits for them
+  bool polling_ = false;    // a thread polls the kernel
+  bool in_kernel_ = false;  // and waits there
   bool watched_ = false;    // for a short time only, because others are active
 
   std::mutex places_mutex_;

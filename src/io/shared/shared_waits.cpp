@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The waits of a shared loop's threads: for its lock, in the kernel or at a futex as idle_threads
-// says, and whom a change wakes. Where the driver plays the threads, it plays their waits too.
+// The waits of the threads of a shared loop: for its lock, in the kernel, or at a futex
+// (idle_threads); and the wake-ups that a change requires. A driver that simulates the threads
+// simulates their waits, too.
 #include "io/shared/shared_runners.hpp"
 
 #include <algorithm>
@@ -21,9 +22,9 @@ void shared_runners::lock() noexcept {
   unsigned spins = 0;
   while (!loop_.slot_.try_take(runner_slot::holder::borrower)) {
     if (loop_.is_forked_copy())
-      return;  // a child of fork has one thread; who held it is in the parent
+      return;  // a child of fork has one thread; the holder exists in the parent only
     while (!loop_.slot_.looks_free() && ++spins < real_atomics::spins_max) {}
-    if (spins >= real_atomics::spins_max) {  // its holder has lost its processor
+    if (spins >= real_atomics::spins_max) {  // the holder was probably preempted
       real_atomics::yield();
       spins = 0;
     }
@@ -42,12 +43,12 @@ void shared_runners::unlock() noexcept {
 
 // --- waking --------------------------------------------------------------------------------------
 
-/// Whom new entries in the shared queue and new deadlines concern.
+/// Returns the wake-ups that new entries in the shared queue and new deadlines require.
 shared_runners::wake_ups_owed shared_runners::changes() noexcept {
   wake_ups_owed owed;
   if (!loop_.queue_.empty()) owed.work = claim(1);
   if (wait_until_ != nobody_waits && loop_.next_deadline() < wait_until_) {
-    wait_until_ = nobody_waits;  // it is told once
+    wait_until_ = nobody_waits;  // the leader is woken once
     owed.other = counted(idle_threads_.claim_leader());
   }
   return owed;
@@ -80,14 +81,16 @@ void shared_runners::call_help(shared_thread& mine, sleep_state::level who) noex
 
 // --- sleeping ------------------------------------------------------------------------------------
 
-/// Until there is something to look at.
+/// Waits until there may be something to do.
 void shared_runners::sleep(shared_thread& mine, std::int64_t deadline) noexcept {
-  // While this one asked the kernel, the last of the others may have ended; nobody would wake it.
+  // While this thread polled the kernel, the last active thread may have become idle; no thread
+  // would wake this one.
   if (loop_.stopped() || out_of_work(mine)) return;
   const bool kernel = !in_kernel_;
   if (kernel) watched_ = active_ != 0;
   sleepers_.set(watched_ ? sleep_state::level::watched : sleep_state::level::unwatched);
-  if (!watched_ && active_ != 0) steal(mine, 1);  // what was queued before they could see that
+  // entries that were queued before their threads could see that
+  if (!watched_ && active_ != 0) steal(mine, 1);
   if (mine.queue.count() != 0) {
     sleepers_.set(who_sleeps());
     return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Directories of simulated disks: the way of a path from one, the properties of files, listings.
-#include "io/sim/sim_directories.hpp"
+#include "io/sim/sim_files.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,7 +10,6 @@
 #include <fcntl.h>
 
 #include "io/sim/sim_faults.hpp"
-#include "io/sim/sim_files.hpp"
 #include "io/system/directory_record.hpp"
 
 namespace beck::detail {

@@ -10,7 +10,6 @@
 
 #include <beck/detail/vector_operation.hpp>
 
-#include "io/sim/sim_directories.hpp"
 #include "io/sim/sim_world.hpp"
 
 namespace beck::detail {

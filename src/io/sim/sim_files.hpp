@@ -20,6 +20,13 @@ class sim_faults;
 class sim_host;
 class sim_random;
 
+/// Returns the name of the directory at `path`: with one slash at its end; "" for "." and "./".
+inline std::string directory_name(std::string_view path) {
+  while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+  if (path == ".") return {};
+  return path == "/" ? std::string(path) : std::string(path) + '/';
+}
+
 /// The files of a host. Thread: one. Results as in system.hpp. A path is only a name. The
 /// directories are the parts of the names before their slashes: they exist as long as a file is in
 /// them, and are written with the slash at their end; "" is the one of relative names.

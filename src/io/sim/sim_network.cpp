@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "io/sim/sim_clock.hpp"
-#include "io/sim/sim_links.hpp"
 #include "io/sim/sim_world.hpp"
 #include "io/system/system.hpp"
 

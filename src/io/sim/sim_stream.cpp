@@ -4,7 +4,9 @@
 // reset. Between UNIX sockets the bytes are there at once, as on Linux; only the notification
 // travels.
 #include <algorithm>
+#include <bit>
 #include <cerrno>
+#include <cstring>
 
 #include <sys/socket.h>
 
@@ -13,6 +15,8 @@
 
 namespace beck::detail {
 namespace {
+
+constexpr std::size_t ring_bytes_min = 256;
 
 /// Returns the most bytes that may be in flight from `s` or unread.
 std::uint64_t capacity_of(const sim_socket& s) noexcept {
@@ -269,6 +273,38 @@ void sim_network::close_stream(sim_socket& s) {
     }
     s.send_ended = true;
   }
+}
+
+// --- the ring of a pipe, of which a piece is copied in at most two parts -------------------------
+
+void sim_pipe::reserve(std::size_t bytes) {
+  if (bytes <= ring_.size()) return;
+  std::vector<char> larger(std::max(std::bit_ceil(bytes), ring_bytes_min));
+  for (std::uint64_t from = read_; from != sent_;) {
+    const auto run = std::min(static_cast<std::size_t>(sent_ - from), ring_.size() - at(from));
+    for (std::size_t i = 0; i < run; ++i) {
+      larger[static_cast<std::size_t>(from + i) & (larger.size() - 1)] = ring_[at(from) + i];
+    }
+    from += run;
+  }
+  ring_.swap(larger);
+}
+
+void sim_pipe::send(const char* data, std::size_t bytes) {
+  if (bytes == 0) return;
+  reserve(static_cast<std::size_t>(sent_ - read_) + bytes);
+  const std::size_t first = std::min(bytes, ring_.size() - at(sent_));
+  std::memcpy(&ring_[at(sent_)], data, first);
+  if (first < bytes) std::memcpy(ring_.data(), data + first, bytes - first);
+  sent_ += bytes;
+}
+
+void sim_pipe::receive(char* data, std::size_t bytes) noexcept {
+  if (bytes == 0) return;
+  const std::size_t first = std::min(bytes, ring_.size() - at(read_));
+  std::memcpy(data, &ring_[at(read_)], first);
+  if (first < bytes) std::memcpy(data + first, ring_.data(), bytes - first);
+  read_ += bytes;
 }
 
 }  // namespace beck::detail

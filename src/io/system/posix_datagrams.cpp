@@ -28,15 +28,6 @@ mmsghdr* as_messages(message_header* messages) noexcept {
   return reinterpret_cast<mmsghdr*>(messages);
 }
 
-template <class Call>
-std::ptrdiff_t retried(Call call) noexcept {
-  for (;;) {
-    const std::ptrdiff_t result = call();
-    if (result >= 0) return result;
-    if (errno != EINTR) return -errno;
-  }
-}
-
 /// Returns whether a message has one buffer and no control data: recvfrom(2) and sendto(2) then
 /// copy less into the kernel.
 bool is_simple(const message_header& message) noexcept {

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "io/system/directory_record.hpp"
-#include "io/system/posix_retry.hpp"
 #include "io/system/posix_system.hpp"
 
 namespace beck::detail {

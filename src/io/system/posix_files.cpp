@@ -11,7 +11,6 @@
 
 #include <beck/detail/vector_operation.hpp>
 
-#include "io/system/posix_retry.hpp"
 #include "io/system/posix_system.hpp"
 
 namespace beck::detail {

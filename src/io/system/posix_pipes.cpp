@@ -14,7 +14,6 @@
 
 #include "base/fatal_call.hpp"
 #include "io/system/pipe_signal.hpp"
-#include "io/system/posix_retry.hpp"
 #include "io/system/posix_system.hpp"
 
 // Blocking of SIGPIPE by pthread_sigmask(3), rt_sigtimedwait(2), rt_sigqueueinfo(2). The kernel

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// The system calls on sockets and clocks, one place per call. The result is checked at once: errno
-// is read only if a call returned -1, and EINTR (S9) is retried everywhere but in close(2), where
-// the descriptor is closed in any case.
+// The system calls on sockets, clocks and the wake descriptor, one place per call. The result is
+// checked at once: errno is read only if a call returned -1, and EINTR (S9) is retried everywhere
+// but in close(2), where the descriptor is closed in any case.
 #include "io/system/posix_system.hpp"
 
 #include <algorithm>
@@ -11,15 +11,16 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <beck/base/assert.hpp>
 #include <beck/detail/vector_operation.hpp>
 
 #include "base/fatal_call.hpp"
-#include "io/system/posix_retry.hpp"
 
 namespace beck::detail {
 namespace {
@@ -163,6 +164,37 @@ int posix_system::poll(int fd, unsigned events, std::int64_t deadline) noexcept 
     if (count < 0) return -errno;
     if ((waiting.revents & POLLNVAL) != 0) return -EBADF;
     return waiting.revents;
+  }
+}
+
+// --- the wake descriptor -------------------------------------------------------------------------
+
+int wake_open() noexcept {
+  const int fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  return fd >= 0 ? fd : -errno;
+}
+
+void wake_write(int fd) noexcept {
+  BECK_ASSERT(fd >= 0, "a simulated context was posted to from another thread");
+  const std::uint64_t one = 1;
+  while (::write(fd, &one, sizeof one) < 0) {
+    // Without the write, the loop would continue to sleep.
+    if (errno != EINTR) end_without_call("write to the eventfd of an io_context", errno);
+  }
+}
+
+void wake_drain(int fd, std::uint64_t total) noexcept {
+  std::uint64_t seen = 0;
+  while (seen < total) {
+    std::uint64_t count = 0;
+    if (::read(fd, &count, sizeof count) == sizeof count) {
+      seen += count;
+      continue;
+    }
+    if (errno != EAGAIN && errno != EINTR)
+      end_without_call("read of the eventfd of an io_context", errno);
+    pollfd waiting{fd, POLLIN, 0};  // the writer is between its push and its write
+    if (::poll(&waiting, 1, -1) < 0 && errno != EINTR) end_without_call("poll", errno);
   }
 }
 

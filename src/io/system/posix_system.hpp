@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: BSL-1.0
-// The system interface over Linux, for the drivers that use a real kernel.
+// The system interface over Linux, for the drivers that use a real kernel. Calls report a value or
+// -errno; EINTR (S9) is retried everywhere but in close(2).
 #pragma once
+
+#include <cerrno>
+#include <cstddef>
 
 #include "io/system/system.hpp"
 
 namespace beck::detail {
+
+/// The most bytes that Linux moves in one call; a larger request is only cut to this length.
+inline constexpr std::size_t transfer_max = 0x7ffff000;
+
+/// Makes `call` until it does not end with EINTR. Returns its value, or -errno.
+template <class Call>
+auto retried(Call call) noexcept -> decltype(call()) {
+  for (;;) {
+    const auto result = call();
+    if (result >= 0) [[likely]]
+      return result;
+    if (errno != EINTR) return static_cast<decltype(call())>(-errno);
+  }
+}
 
 class posix_system : public system {
  public:
@@ -94,5 +112,16 @@ class posix_system : public system {
               name_texts& names) noexcept override;
   int poll(int fd, unsigned events, std::int64_t deadline) noexcept override;
 };
+
+// --- the eventfd that ends a loop's wait from another thread -------------------------------------
+// It is watched edge-triggered and never read while the loop lives, so one wake-up is one write and
+// nothing else.
+
+/// Makes a non-blocking, close-on-exec eventfd. Returns it, or -errno.
+int wake_open() noexcept;
+/// Adds 1 to the eventfd. Any thread.
+void wake_write(int fd) noexcept;
+/// Waits until `total` writes have been made since wake_open(), and synchronises with them.
+void wake_drain(int fd, std::uint64_t total) noexcept;
 
 }  // namespace beck::detail

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "io/system/pipe_signal.hpp"
-#include "io/system/posix_retry.hpp"
 #include "io/system/posix_system.hpp"
 
 namespace beck::detail {

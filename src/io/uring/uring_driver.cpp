@@ -14,7 +14,7 @@
 #include "io/driver/driver_host.hpp"
 #include "io/op/perform.hpp"
 #include "io/op/transitions.hpp"
-#include "io/system/wake.hpp"
+#include "io/system/posix_system.hpp"
 #include "io/uring/probe.hpp"
 
 namespace beck::detail {
@@ -78,10 +78,7 @@ void uring_driver::cancel(io_op& op) noexcept {
 }
 
 bool uring_driver::detach(descriptor& d) noexcept {
-  if (d.watch == watch_state::arming) {  // the poll is not written yet
-    unlink(polls_, d);
-    advance(d, watch_event::end);
-  }
+  if (d.watch == watch_state::arming) unwatch(d);
   if (!is_watched(d) && d.in_kernel == 0) return true;
   if (host_.is_forked_copy()) return false;  // the ring is the parent's
   for (direction& q : d.queue) {

@@ -73,7 +73,7 @@ class uring_driver final : public driver {
   void write_or_keep(lazy_list& list) noexcept;
   /// Lists a descriptor for a multishot poll, if it has none.
   void watch(descriptor& d) noexcept;
-  /// Lists the cancel of a descriptor's poll.
+  /// Ends the poll of a descriptor: lists its cancel, or drops it if it is not written yet.
   void unwatch(descriptor& d) noexcept;
   static void unlink(descriptor*& list, descriptor& d) noexcept;
 
@@ -91,8 +91,8 @@ class uring_driver final : public driver {
   void take_file(file_operation& op, int result) noexcept;
   /// Finishes an operation that the kernel has returned, and closes its descriptor if that waits
   /// for it.
-  void end_operation(io_op& op, descriptor& d, int result) noexcept;
-  void start_over(io_op& op, descriptor& d, int result) noexcept;
+  void finish_operation(io_op& op, descriptor& d, int result) noexcept;
+  void submit_again(io_op& op, descriptor& d, int result) noexcept;
   void received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept;
   void learn_arming(direction& q) noexcept;
   void sent(io_op& op, descriptor& d, int result) noexcept;

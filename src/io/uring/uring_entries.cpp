@@ -288,6 +288,10 @@ void uring_driver::watch(descriptor& d) noexcept {
 }
 
 void uring_driver::unwatch(descriptor& d) noexcept {
+  if (d.watch == watch_state::arming) {  // the poll is not written yet
+    unlink(polls_, d);
+    advance(d, watch_event::end);
+  }
   if (d.watch != watch_state::watched) return;
   advance(d, watch_event::unwatch);
   d.next = unwatched_;

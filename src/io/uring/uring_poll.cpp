@@ -205,7 +205,7 @@ void uring_driver::take_operation(io_op& op, const io_uring_cqe& completion) noe
     advance(op, op_event::list);
     now_.add(op);
   } else {
-    end_operation(op, d, completion.res < 0 ? completion.res : -ECANCELED);
+    finish_operation(op, d, completion.res < 0 ? completion.res : -ECANCELED);
   }
 }
 
@@ -221,7 +221,7 @@ void uring_driver::take_file(file_operation& op, int result) noexcept {
   }
 }
 
-void uring_driver::end_operation(io_op& op, descriptor& d, int result) noexcept {
+void uring_driver::finish_operation(io_op& op, descriptor& d, int result) noexcept {
   // A cancel interrupts an operation that is on a kernel worker thread; an operation with EINTR
   // that was not cancelled has been submitted again before.
   host_.finish(op, result == -EINTR ? -ECANCELED : result);
@@ -230,7 +230,7 @@ void uring_driver::end_operation(io_op& op, descriptor& d, int result) noexcept 
 
 /// Starts an operation again that was ended without a cancel. After EFAULT by a direct call, which
 /// tells whether the thread or the memory is gone.
-void uring_driver::start_over(io_op& op, descriptor& d, int result) noexcept {
+void uring_driver::submit_again(io_op& op, descriptor& d, int result) noexcept {
   if (result == -EFAULT) {
     note_ready(d.queue[direction_of(op.kind)]);
     host_.queue_attempt(op);
@@ -250,14 +250,14 @@ void uring_driver::learn_arming(direction& q) noexcept {
 void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& completion) noexcept {
   if (completion.res < 0) {
     if (is_orphaned(op, completion.res) && !is_closing(d)) {
-      start_over(op, d, completion.res);
+      submit_again(op, d, completion.res);
     } else {
-      end_operation(op, d, completion.res);
+      finish_operation(op, d, completion.res);
     }
     return;
   }
   if (completion.res == 0) {
-    end_operation(op, d, eof_result);
+    finish_operation(op, d, eof_result);
     return;
   }
   direction& q = d.queue[direction_in];
@@ -265,9 +265,9 @@ void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& comple
   op.transferred += static_cast<std::size_t>(completion.res);
   host_.rules().note_completed_receive(d, q, (completion.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0);
   if ((op.flags & io_op::flag_all) == 0 || op.transferred == op.length) {
-    end_operation(op, d, 0);
+    finish_operation(op, d, 0);
   } else if ((op.flags & io_op::flag_cancelled) != 0 || is_closing(d)) {
-    end_operation(op, d, -ECANCELED);
+    finish_operation(op, d, -ECANCELED);
   } else {
     advance(op, op_event::wake);  // the kernel has returned it, and it may have to be parked
     submit(op);
@@ -277,18 +277,18 @@ void uring_driver::received(io_op& op, descriptor& d, const io_uring_cqe& comple
 void uring_driver::sent(io_op& op, descriptor& d, int result) noexcept {
   if (result < 0) {
     if (is_orphaned(op, result) && !is_closing(d)) {
-      start_over(op, d, result);
+      submit_again(op, d, result);
     } else {
-      end_operation(op, d, result);
+      finish_operation(op, d, result);
     }
     return;
   }
   op.transferred += static_cast<std::size_t>(result);
   note_ready(d.queue[direction_out]);
   if ((op.flags & io_op::flag_all) == 0 || op.transferred == op.length) {
-    end_operation(op, d, 0);
+    finish_operation(op, d, 0);
   } else if ((op.flags & io_op::flag_cancelled) != 0 || is_closing(d)) {
-    end_operation(op, d, -ECANCELED);
+    finish_operation(op, d, -ECANCELED);
   } else {
     host_.queue_attempt(op);  // U10: short in spite of MSG_WAITALL
   }

@@ -292,7 +292,7 @@ CONFORMANCE("direct transfers that are not aligned say so") {
   file.open(place.path("a"), for_writing | file_object::direct, ec);
   if (ec == std::errc::invalid_argument) SKIP_CASE("this file system has no direct transfers");
   REQUIRE_FALSE(ec);
-  const beck::file_alignment alignment = file.direct_alignment();
+  const beck::file_object::alignment alignment = file.direct_alignment();
   REQUIRE(alignment.memory > 0);
   REQUIRE(alignment.offset > 0);
   const std::size_t bytes = alignment.offset;

@@ -131,7 +131,7 @@ CONFORMANCE("async_push waits for room, in the order of the calls") {
   stream_pair pair(ctx);
   beck::write_queue out(pair.a, 4000);
   std::string pushed, received, order;
-  const std::string a(3000, 'a'), b(2000, 'b'), c(10, 'c');
+  const std::string a(3000, 'a'), b(2000, 'b'), c(10, 'c'), too_long(4001, 'd');
   const auto push = [&](const std::string& text) -> beck::task<> {
     const auto r = co_await out.async_push(beck::buffer(text));
     CHECK_FALSE(r.error());
@@ -147,6 +147,8 @@ CONFORMANCE("async_push waits for room, in the order of the calls") {
     CHECK(order.empty());
     // The small ones would fit sooner, but do not overtake.
     CHECK(out.push(beck::const_buffer("x", 1)) == beck::error::no_buffer_space);
+    // A push that exceeds the bound will never fit, whoever waits.
+    CHECK(out.push(beck::buffer(too_long)) == beck::error::message_size);
     co_await read_on(pair.b, received, pushed.size());
   };
   run_task(ctx, work);

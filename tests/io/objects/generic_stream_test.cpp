@@ -269,6 +269,27 @@ TEST_CASE("read_until over a user's stream stops at the bound of its buffer and 
   });
 }
 
+TEST_CASE("read_until ends with eof after a read that moves nothing, in both forms") {
+  struct stalled_stream : memory_stream {
+    using memory_stream::memory_stream;
+    std::size_t read_some(const beck::mutable_buffer&, beck::error_code&) { return 0; }
+  };
+  beck::io_context context;
+  stalled_stream stream(context, 0);
+  stream.content = "ab";
+  std::string text;
+  beck::error_code ec;
+  CHECK(beck::read_until(stream, beck::dynamic_buffer(text), '\n', ec) == 0);
+  CHECK(ec == beck::error::eof);
+  run_task(context, [&]() -> task<> {
+    const auto [error, n] =
+        co_await beck::async_read_until(stream, beck::dynamic_buffer(text), '\n');
+    CHECK(error == beck::error::eof);
+    CHECK(n == 0);
+  });
+  CHECK(text.empty());
+}
+
 TEST_CASE("a delimiter over the limit is refused with a message") {
   beck::io_context context;
   memory_stream stream(context, 4);

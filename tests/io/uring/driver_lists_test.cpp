@@ -8,8 +8,10 @@
 #include <beck/net/local.hpp>
 #include <cerrno>
 #include <chrono>
+#include <string>
 #include <vector>
 
+#include "support/child.hpp"
 #include "support/context_seam.hpp"
 #include "support/outcome.hpp"
 #include "support/scripted_ring.hpp"
@@ -95,4 +97,36 @@ TEST_CASE("U1: cancels wait for room, except those of reads that finish before t
       CHECK(right);
     }
   }
+}
+
+TEST_CASE("U1, U16: in a child of fork no list of the ring leads into the list of free slots") {
+  constexpr std::size_t pairs_max = 60;
+  scripted_kernel kernel;
+  kernel.limit_entries(32);
+  beck::io_context ctx(context_seam::on_ring(kernel));
+  const auto slots_in_use = [&ctx] {
+    return static_cast<io_loop*>(ctx.get_executor().target())->descriptors().in_use();
+  };
+  std::vector<beck::test::stream_pair> pairs;
+  for (std::size_t i = 0; i < pairs_max; ++i) pairs.emplace_back(ctx);
+  std::vector<beck::test::stream_pair> watched;
+  for (int i = 0; i < 2; ++i) {
+    watched.emplace_back(ctx);
+    watched.back().a.async_wait(beck::test::stream_socket::wait_read, [](beck::error_code) {});
+  }
+  for (int i = 0; i < 4; ++i) beck::test::let_settle(ctx);
+
+  kernel.fail_enter(ENOMEM, 1000);
+  char bytes[pairs_max] = {};
+  for (std::size_t i = 0; i < pairs_max; ++i) {
+    pairs[i].a.async_read_some(beck::buffer(&bytes[i], 1), [](beck::error_code, std::size_t) {});
+  }
+  for (int i = 0; i < 4; ++i) ctx.poll();
+  watched.clear();  // the cancels of their polls find no room, so that both closes wait
+  REQUIRE(slots_in_use() == 2 * pairs_max + 2);
+  const std::string in_child = beck::test::said_by_child([&] {
+    pairs.back().b.close();
+    return std::to_string(slots_in_use());
+  });
+  CHECK(in_child == std::to_string(2 * pairs_max));
 }
