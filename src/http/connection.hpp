@@ -118,6 +118,7 @@ class connection : public std::enable_shared_from_this<connection> {
   void lose() noexcept;
 
   // --- for request and exchange
+  ip::address client_address(const request_head& head) const noexcept;
   route_match& route() noexcept { return active_->route; }
   /// Called when the exchange object that had the request has ended.
   void return_exchange() noexcept;
@@ -147,6 +148,8 @@ class connection : public std::enable_shared_from_this<connection> {
                                                   std::uint64_t bytes);
 
   beck::detail::list_hook hook;
+  ip::tcp::endpoint peer;   ///< that of an accept; none for UNIX sockets
+  bool is_counted = false;  ///< by its address, for the worker
 
  private:
   class handler_call;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The stream of a connection: the handshake of its layer, before the first request.
+// The stream of a connection: the handshake of its layer, before the first request, and its other
+// end.
 #include <utility>
 
 #include <beck/coro/within.hpp>
@@ -45,4 +46,19 @@ task<bool> connection::make_layer(stream_layer& layer) {
   co_return !lost_;
 }
 
+/// Returns the address of the peer, or the one that a proxy tells.
+ip::address connection::client_address(const request_head& head) const noexcept {
+  const server_state& server = worker_->server();
+  return detail::client_address(head, server.forwarded_in(), server.proxies(), peer.address(),
+                                false);
+}
+
 }  // namespace beck::http::detail
+
+namespace beck::http {
+
+ip::tcp::endpoint request::peer() const noexcept { return connection_->peer; }
+
+ip::address request::client_address() const noexcept { return connection_->client_address(*head_); }
+
+}  // namespace beck::http

@@ -38,6 +38,14 @@ void server_state::listen(const ip::tcp::endpoint& at, bool any_family, stream_l
   places_.push_back({at, any_family, layer});
 }
 
+void server_state::behind_proxy(std::string_view proxies, field how) {
+  if (how != field::x_forwarded_for && how != field::forwarded)
+    throw std::invalid_argument("http: behind_proxy() reads X-Forwarded-For or Forwarded, not " +
+                                std::string(name_of(how)));
+  proxies_.add(proxies);
+  forwarded_in_ = how;
+}
+
 ip::tcp::endpoint server_state::endpoint(std::size_t index) const {
   const std::lock_guard guard(mutex_);
   if (index >= places_.size())
@@ -103,6 +111,7 @@ server_stats server_state::stats() const noexcept {
   for (const std::shared_ptr<worker_counters>& one : counters_) {
     sum.connections += one->connections.get();
     sum.accepted += one->accepted.get();
+    sum.turned_away += one->turned_away.get();
     sum.handshakes_failed += one->handshakes_failed.get();
     sum.exchanges += one->exchanges.get();
     sum.failed += one->failed.get();
@@ -132,6 +141,10 @@ void server::listen(const ip::tcp::endpoint& at, stream_layer& layer) {
 }
 
 void server::report_to(const detail::record_sink& sink) noexcept { state_->state->report_to(sink); }
+
+void server::behind_proxy(std::string_view proxies, field how) {
+  state_->state->behind_proxy(proxies, how);
+}
 
 void server::share_ports(bool on) noexcept { state_->state->share_ports(on); }
 

@@ -9,6 +9,8 @@
 
 #include <beck/http/server.hpp>
 
+#include "http/forwarded.hpp"
+
 namespace beck::http::detail {
 
 class worker;
@@ -28,7 +30,7 @@ class counter {
 
 /// The counters of one serve(); server_stats says what they count.
 struct worker_counters {
-  counter connections, accepted, handshakes_failed, exchanges, failed, cut;
+  counter connections, accepted, turned_away, handshakes_failed, exchanges, failed, cut;
   counter refused[64];
 };
 
@@ -66,6 +68,9 @@ class server_state {
     sink_.destroy();
     sink_ = sink;
   }
+  void behind_proxy(std::string_view proxies, field how);
+  const proxy_list& proxies() const noexcept { return proxies_; }
+  field forwarded_in() const noexcept { return forwarded_in_; }
   ip::tcp::endpoint endpoint(std::size_t index) const;
   server_stats stats() const noexcept;
 
@@ -89,6 +94,8 @@ class server_state {
   handler_table table_;
   limits bounds_;
   record_sink sink_;
+  proxy_list proxies_;
+  field forwarded_in_ = field::x_forwarded_for;
   bool share_ports_ = false;
 
   mutable std::mutex mutex_;

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <ctime>
+#include <utility>
 
 #include <beck/coro/co_spawn.hpp>
 #include <beck/http/date.hpp>
@@ -48,9 +49,10 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
     const bool room = co_await w.wait_for_room();
     if (!room) break;
     auto one = std::make_shared<connection>(self);
-    auto accepted = co_await from.acceptor.async_accept(one->carrier().socket());
+    auto accepted = co_await from.acceptor.async_accept(one->carrier().socket(), one->peer);
     if (w.draining_) break;
     accepted.value();  // an error that is not of one connection: the context's on_unhandled() tells
+    if (!w.admit(*one)) continue;  // its end closes the socket
     one->carrier().set_up();
     one->carrier().expect_data();
     w.make_room();
@@ -72,6 +74,17 @@ task<bool> worker::wait_for_room() {
   }
   waits_for_room_ = false;
   co_return !draining_;
+}
+
+/// Counts an accepted connection by its address. Returns false if there are too many from there.
+bool worker::admit(connection& one) noexcept {
+  const ip::address from = unmapped(one.peer.address());
+  one.peer.address(from);
+  const std::size_t most = bounds().per_address();
+  if (most == 0 || from.is_loopback() || server_->proxies().has(from)) return true;
+  one.is_counted = addresses_.add(from, most);
+  if (!one.is_counted) counters_->turned_away.add();
+  return one.is_counted;
 }
 
 /// Closes the connection that has been idle for longest, at the limit.
@@ -96,6 +109,7 @@ void worker::add(connection& one) {
 
 void worker::remove(connection& one) noexcept {
   all_.erase(one);
+  if (std::exchange(one.is_counted, false)) addresses_.remove(one.peer.address());
   --connections_;
   counters_->connections.subtract();
   room_.set();

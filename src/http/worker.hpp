@@ -11,6 +11,7 @@
 #include <beck/coro/event.hpp>
 #include <beck/http/server.hpp>
 
+#include "http/address_count.hpp"
 #include "http/connection.hpp"
 #include "http/phase_clock.hpp"
 #include "http/server_state.hpp"
@@ -58,6 +59,7 @@ class worker : public std::enable_shared_from_this<worker> {
   static task<> accept_loop(std::shared_ptr<worker> self, listener& from);
   static void on_due(timed_entry& entry, phase was);
   task<bool> wait_for_room();
+  bool admit(connection& one) noexcept;
   void make_room();
   void end_if_empty();
   void cut_all() noexcept;
@@ -72,6 +74,7 @@ class worker : public std::enable_shared_from_this<worker> {
   std::size_t accepting_ = 0;  // loops that run
   std::size_t connections_ = 0;
   beck::detail::intrusive_list<connection, &connection::hook> all_;
+  address_count addresses_;  // of connections that are limited by their address
   auto_reset_event room_;
   beck::detail::result_handler<error_code> ended_;
   bool waits_for_room_ = false;

@@ -338,3 +338,31 @@ CONFORMANCE("http: a body over the limit is refused before the handler, or while
   CHECK(malformed[0].status == 400);
   CHECK(s.server.stats().count(http::refusal::body_too_long) == 2);
 }
+
+CONFORMANCE("http: a request knows its peer, and what a proxy says of the client") {
+  served s([](http::request& q, http::response& r) {
+    const auto peer = q.peer().to_text();
+    const auto client = q.client_address().to_string();
+    r.send(std::string(peer.data(), peer.size()) + ' ' + std::string(client.data(), client.size()));
+  });
+  s.server.behind_proxy("127.0.0.0/8");
+  peer& one = s.start(get("/", "X-Forwarded-For: 9.9.9.9, 1.2.3.4\r\n") + last_get("/"));
+  s.run_until([&] { return one.done; });
+  const auto all = one.replies();
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].body.substr(0, 10) == "127.0.0.1:");
+  CHECK(has(all[0].body, " 1.2.3.4"));
+  CHECK(has(all[1].body, " 127.0.0.1"));
+  CHECK_THROWS_AS(s.server.behind_proxy("nowhere"), std::invalid_argument);
+  CHECK_THROWS_AS(s.server.behind_proxy("::1", http::field::host), std::invalid_argument);
+}
+
+CONFORMANCE("http: loopback addresses have no limit of connections") {
+  served s(say_path, http::limits().per_address(1));
+  const peer& first = s.start(get("/1"));
+  const peer& second = s.start(get("/2"));
+  s.wait_for(first, 1);
+  s.wait_for(second, 1);
+  CHECK(s.server.stats().connections == 2);
+  CHECK(s.server.stats().turned_away == 0);
+}

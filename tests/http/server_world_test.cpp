@@ -216,6 +216,46 @@ TEST_CASE("http limits: at the limit of connections the one that is idle longest
   CHECK(s.server.stats().connections == 2);
 }
 
+TEST_CASE("http limits: an address has a limit of connections, which other addresses do not feel") {
+  site s(say_path, http::limits().per_address(2));
+  peer& first = s.start(get("/1"));
+  peer& second = s.start(get("/2"));
+  peer& third = s.start(get("/3"));
+  s.listen_to(third, 1s);
+  CHECK(third.done);
+  CHECK(third.received.empty());
+  CHECK(s.server.stats().turned_away == 1);
+  CHECK(s.server.stats().accepted == 2);
+  beck::io_context elsewhere(s.world.host("elsewhere"));
+  peer other(elsewhere);
+  other.socket.async_connect(site::server_at(), [](error_code) {});
+  s.world.run_for(1ms);
+  s.step(other, last_get("/other"));
+  CHECK(s.server.stats().accepted == 3);
+  s.listen_to(first, 1s);
+  CHECK(first.replies().at(0).body == "/1");
+  first.socket.close();
+  s.world.run_for(1s);
+  peer& fourth = s.start(last_get("/4"));  // in the place of the first
+  s.listen_to(fourth, 1s);
+  CHECK(fourth.replies().at(0).body == "/4");
+  CHECK(s.server.stats().turned_away == 1);
+  CHECK(second.socket.is_open());
+}
+
+TEST_CASE("http limits: proxies that are named have no limit of connections, nor has 0") {
+  site proxied(say_path, http::limits().per_address(1));
+  proxied.server.behind_proxy("10.0.0.0/8");
+  site none(say_path, http::limits().per_address(0));
+  for (site* s : {&proxied, &none}) {
+    s->start(get("/1"));
+    s->start(get("/2"));
+    s->start(get("/3"));
+    CHECK(s->server.stats().accepted == 3);
+    CHECK(s->server.stats().turned_away == 0);
+  }
+}
+
 TEST_CASE("http limits: a request that crosses the stop is still answered") {
   site s(say_path);
   peer& one = s.start(get("/a"));

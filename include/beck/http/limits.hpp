@@ -41,6 +41,13 @@ class limits {
     connections_ = most != 0 ? most : 1;
     return *this;
   }
+  /// Sets the greatest number of connections of a context that come from one address of IPv4, or
+  /// one /64 of IPv6; further ones are closed at once. Loopback addresses, UNIX sockets and the
+  /// addresses of server::behind_proxy() have no limit. 0: no limit. Default: 256.
+  limits& per_address(std::size_t most) noexcept {
+    per_address_ = most;
+    return *this;
+  }
   /// Sets how long the handshake of a layer may take, such as that of TLS. The connection is then
   /// closed. Default: 10 s.
   limits& handshake(duration most) noexcept {
@@ -93,6 +100,7 @@ class limits {
   const head_limits& heads() const noexcept { return heads_; }
   const body_limits& bodies() const noexcept { return bodies_; }
   std::size_t connections() const noexcept { return connections_; }
+  std::size_t per_address() const noexcept { return per_address_; }
   duration handshake() const noexcept { return handshake_; }
   duration idle() const noexcept { return idle_; }
   duration head() const noexcept { return head_; }
@@ -110,6 +118,7 @@ class limits {
   head_limits heads_;
   body_limits bodies_;
   std::size_t connections_ = 10'000;
+  std::size_t per_address_ = 256;
   std::size_t unread_body_ = 65'536;
   std::size_t linger_bytes_ = 16'777'216;
   duration handshake_ = duration(10 * second);

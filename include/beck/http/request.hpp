@@ -5,6 +5,7 @@
 
 #include <beck/base/buffer.hpp>
 #include <beck/http/head.hpp>
+#include <beck/net/tcp.hpp>
 #include <beck/run/op.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -96,6 +97,12 @@ class request {
   /// Returns the decoded part of the path that the router's pattern calls `name`; an empty text if
   /// it has no such part.
   std::string_view param(std::string_view name) const noexcept;
+  /// Returns the endpoint of the connection's other end, with an IPv4 address if that came to a
+  /// socket for both versions; 0.0.0.0 and port 0 for a UNIX socket.
+  ip::tcp::endpoint peer() const noexcept;
+  /// Returns the address of the client: that of the peer, or what a proxy says that
+  /// server::behind_proxy() names.
+  ip::address client_address() const noexcept;
   /// Returns the body.
   request_body body() noexcept { return request_body(*connection_); }
   /// Returns the executor of the connection, on which the handler runs.

@@ -24,6 +24,7 @@ namespace beck::http {
 struct server_stats {
   std::uint64_t connections = 0;        ///< that are open now
   std::uint64_t accepted = 0;           ///< connections
+  std::uint64_t turned_away = 0;        ///< connections above limits::per_address()
   std::uint64_t handshakes_failed = 0;  ///< of a layer, or that took too long
   std::uint64_t exchanges = 0;          ///< requests for which a handler was called, and has ended
   std::uint64_t failed = 0;             ///< handlers that threw, or ended without a reply
@@ -85,6 +86,13 @@ class server {
   /// second server on a port fails.
   void share_ports(bool on) noexcept;
 
+  /// Believes these proxies what they say of their clients: request::client_address() then returns
+  /// the rightmost address in the fields `how` that is not a proxy's. `proxies`: addresses and
+  /// networks, separated by commas and spaces, and "unix" for peers of UNIX sockets, such as
+  /// "10.0.0.0/8 fd00::1 unix". `how`: field::x_forwarded_for or field::forwarded, the one that the
+  /// proxies write; they pass the other one on as the client has sent it. Several calls add up; the
+  /// last one sets `how`. Throws std::invalid_argument, which names what is no address.
+  void behind_proxy(std::string_view proxies, field how = field::x_forwarded_for);
   /// Calls `function(const exchange_record&)` for each exchange that has ended and each message
   /// that was refused, on the thread of the connection: with several contexts on several at once.
   /// The function is copied or moved into the server. It must not throw, and not block. Default:
