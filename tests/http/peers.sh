@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+# usage: peers.sh PEER_SERVER
+# Foreign clients, proxies and servers against beck's HTTP: peers_test.py, differential.py, and client_peers.sh for its
+# client. Ends with 0 if all agree; at most 10 minutes. On the loopback only; ends what it has started.
+set -euo pipefail
+here=$(dirname "${BASH_SOURCE[0]}")
+server=$(realpath "$1")
+status=0
+part() {
+  echo "== $1"
+  timeout --kill-after=10 200 "${@:2}" || { echo "peers: FAILED: $1" >&2; status=1; }
+}
+part 'clients and proxies' /usr/bin/python3 "$here/peers_test.py" "$server"
+part 'what several servers accept' /usr/bin/python3 "$here/differential.py" "$server"
+[ ! -x "$here/client_peers.sh" ] || part 'servers behind the client' "$here/client_peers.sh" "$(dirname "$server")"
+[ "$status" -ne 0 ] || echo 'peers: passed'
+exit "$status"
