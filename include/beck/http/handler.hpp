@@ -27,8 +27,8 @@ concept coroutine_handler = requires(H& h, request& q, response& r) {
 };
 /// A function that takes the exchange over, and replies then or later: `void(exchange)`.
 template <class H>
-concept exchange_handler = requires(H& h, exchange x) {
-  { h(static_cast<exchange&&>(x)) } -> std::same_as<void>;
+concept exchange_handler = requires(H& h, http::exchange x) {
+  { h(static_cast<http::exchange&&>(x)) } -> std::same_as<void>;
 };
 
 namespace detail {
@@ -46,7 +46,7 @@ struct route_choice {
 struct handler_table {
   void (*plain)(void* handler, request& q, response& r);
   task<> (*coroutine)(void* handler, request& q, response& r);
-  void (*callback)(void* handler, exchange&& x);
+  void (*callback)(void* handler, http::exchange&& x);
   /// Returns the handler of a request whose head has arrived. That is no router.
   route_choice (*choose)(void* handler, request& q);
   void (*destroy)(void* handler) noexcept;
@@ -77,8 +77,8 @@ constexpr handler_table table_of() noexcept {
   } else if constexpr (plain_handler<H>) {
     table.plain = [](void* handler, request& q, response& r) { (*static_cast<H*>(handler))(q, r); };
   } else if constexpr (exchange_handler<H>) {
-    table.callback = [](void* handler, exchange&& x) {
-      (*static_cast<H*>(handler))(static_cast<exchange&&>(x));
+    table.callback = [](void* handler, http::exchange&& x) {
+      (*static_cast<H*>(handler))(static_cast<http::exchange&&>(x));
     };
   } else {
     table.coroutine = [](void* handler, request& q, response& r) -> task<> {
