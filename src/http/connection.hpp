@@ -148,8 +148,9 @@ class connection : public std::enable_shared_from_this<connection> {
                                                   std::uint64_t bytes);
 
   beck::detail::list_hook hook;
-  ip::tcp::endpoint peer;   ///< that of an accept; none for UNIX sockets
+  ip::tcp::endpoint peer;   ///< 0.0.0.0 and port 0 if it is none of TCP
   bool is_counted = false;  ///< by its address, for the worker
+  bool is_local = false;    ///< accepted from a UNIX socket
 
  private:
   class handler_call;

@@ -50,7 +50,7 @@ task<bool> connection::make_layer(stream_layer& layer) {
 ip::address connection::client_address(const request_head& head) const noexcept {
   const server_state& server = worker_->server();
   return detail::client_address(head, server.forwarded_in(), server.proxies(), peer.address(),
-                                false);
+                                is_local);
 }
 
 }  // namespace beck::http::detail

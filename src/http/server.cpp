@@ -34,10 +34,6 @@ class serve_operation : public op<serve_operation, void(error_code)> {
 
 }  // namespace
 
-void server_state::listen(const ip::tcp::endpoint& at, bool any_family, stream_layer* layer) {
-  places_.push_back({at, any_family, layer});
-}
-
 void server_state::behind_proxy(std::string_view proxies, field how) {
   if (how != field::x_forwarded_for && how != field::forwarded)
     throw std::invalid_argument("http: behind_proxy() reads X-Forwarded-For or Forwarded, not " +
@@ -54,19 +50,6 @@ ip::tcp::endpoint server_state::endpoint(std::size_t index) const {
   return places_[index].at;
 }
 
-std::unique_ptr<listener> server_state::open(const any_io_executor& executor,
-                                             const place& where) const {
-  auto made = std::make_unique<listener>(executor, where.layer);
-  ip::tcp::acceptor& acceptor = made->acceptor;
-  acceptor.open(where.at.protocol());
-  acceptor.set_option(socket_base::reuse_address(true));
-  if (share_ports_) acceptor.set_option(socket_base::reuse_port(true));
-  acceptor.set_option(ip::tcp::no_delay(true));  // accepted sockets inherit it
-  acceptor.bind(where.at);
-  acceptor.listen();
-  return made;
-}
-
 std::vector<std::unique_ptr<listener>> server_state::open_listeners(
     const any_io_executor& executor) {
   const std::lock_guard guard(mutex_);
@@ -74,13 +57,12 @@ std::vector<std::unique_ptr<listener>> server_state::open_listeners(
   std::vector<std::unique_ptr<listener>> made;
   for (place& one : places_) {
     try {
-      made.push_back(open(executor, one));
+      made.push_back(std::make_unique<listener>(executor, one, share_ports_));
     } catch (const io_error& failed) {
       if (!one.any_family || failed.code() != std::errc::address_family_not_supported) throw;
       one.at = ip::tcp::endpoint(ip::tcp::v4(), one.at.port());
-      made.push_back(open(executor, one));
+      made.push_back(std::make_unique<listener>(executor, one, share_ports_));
     }
-    one.at = made.back()->acceptor.local_endpoint();
     one.any_family = false;
   }
   return made;
@@ -131,13 +113,42 @@ server::server(void* handler, const detail::handler_table& table, const limits& 
 server::~server() { delete state_; }
 
 void server::listen(std::uint16_t port) {
-  state_->state->listen(ip::tcp::endpoint(ip::tcp::v6(), port), true, nullptr);
+  detail::place where;
+  where.at = ip::tcp::endpoint(ip::tcp::v6(), port);
+  where.any_family = true;
+  state_->state->listen(std::move(where));
 }
 
-void server::listen(const ip::tcp::endpoint& at) { state_->state->listen(at, false, nullptr); }
+void server::listen(const ip::tcp::endpoint& at) { listen_over(at, nullptr); }
 
-void server::listen(const ip::tcp::endpoint& at, stream_layer& layer) {
-  state_->state->listen(at, false, &layer);
+void server::listen(const ip::tcp::endpoint& at, stream_layer& layer) { listen_over(at, &layer); }
+
+void server::listen_over(const ip::tcp::endpoint& at, stream_layer* layer) {
+  detail::place where;
+  where.at = at;
+  where.layer = layer;
+  state_->state->listen(std::move(where));
+}
+
+void server::listen(const local::stream_protocol::endpoint& at) {
+  detail::place where;
+  where.path = at;
+  where.is_local = true;
+  state_->state->listen(std::move(where));
+}
+
+std::size_t server::listen_inherited(stream_layer* layer) {
+  const std::size_t count = detail::count_inherited();
+  std::vector<detail::place> places(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    places[i].is_local = detail::is_local_listener(detail::inherited_first + static_cast<int>(i));
+    places[i].layer = layer;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    places[i].inherited = detail::take_inherited(detail::inherited_first + static_cast<int>(i));
+    state_->state->listen(std::move(places[i]));
+  }
+  return count;
 }
 
 void server::report_to(const detail::record_sink& sink) noexcept { state_->state->report_to(sink); }

@@ -10,6 +10,7 @@
 #include <beck/http/server.hpp>
 
 #include "http/forwarded.hpp"
+#include "http/listener.hpp"
 
 namespace beck::http::detail {
 
@@ -34,14 +35,6 @@ struct worker_counters {
   counter refused[64];
 };
 
-/// A listening socket of one worker.
-struct listener {
-  listener(const any_io_executor& executor, stream_layer* over) : acceptor(executor), layer(over) {}
-
-  ip::tcp::acceptor acceptor;
-  stream_layer* layer;  ///< of its connections; nullptr: none
-};
-
 /// The shared part of a server. Thread: any where it has a lock, else before the first serve().
 class server_state {
  public:
@@ -58,7 +51,7 @@ class server_state {
   const handler_table& table() const noexcept { return table_; }
   void* handler() const noexcept { return handler_; }
 
-  void listen(const ip::tcp::endpoint& at, bool any_family, stream_layer* layer);
+  void listen(place&& where) { places_.push_back(std::move(where)); }
   void share_ports(bool on) noexcept { share_ports_ = on; }
   /// Returns the observer of ended exchanges; nullptr if there is none.
   const record_sink* reports_to() const noexcept {
@@ -82,14 +75,6 @@ class server_state {
   void stop(duration grace) noexcept;
 
  private:
-  struct place {
-    ip::tcp::endpoint at;
-    bool any_family;  // IPv4 instead, on a machine without IPv6
-    stream_layer* layer;
-  };
-
-  std::unique_ptr<listener> open(const any_io_executor& executor, const place& where) const;
-
   void* handler_;
   handler_table table_;
   limits bounds_;

@@ -49,15 +49,15 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
     const bool room = co_await w.wait_for_room();
     if (!room) break;
     auto one = std::make_shared<connection>(self);
-    auto accepted = co_await from.acceptor.async_accept(one->carrier().socket(), one->peer);
+    auto accepted = co_await from.accept(one->carrier().socket());
     if (w.draining_) break;
     accepted.value();  // an error that is not of one connection: the context's on_unhandled() tells
-    if (!w.admit(*one)) continue;  // its end closes the socket
+    if (!w.admit(*one, from)) continue;  // its end closes the socket
     one->carrier().set_up();
     one->carrier().expect_data();
     w.make_room();
     w.add(*one);
-    co_spawn(w.executor_, connection::serve(one, from.layer),
+    co_spawn(w.executor_, connection::serve(one, from.layer()),
              [one](const std::exception_ptr&) { one->ended(); });
   }
   --w.accepting_;
@@ -76,13 +76,20 @@ task<bool> worker::wait_for_room() {
   co_return !draining_;
 }
 
-/// Counts an accepted connection by its address. Returns false if there are too many from there.
-bool worker::admit(connection& one) noexcept {
-  const ip::address from = unmapped(one.peer.address());
-  one.peer.address(from);
+/// Finds the peer of an accepted connection, and counts it by its address. Returns false if there
+/// are too many from there.
+bool worker::admit(connection& one, const listener& from) noexcept {
+  one.is_local = from.is_local();
+  if (one.is_local) return true;
+  std::size_t bytes = one.peer.capacity();
+  error_code gone;  // the peer, again: its endpoint stays unknown
+  beck::detail::socket_calls::remote_name(*one.carrier().socket().slot(), one.peer.data(), bytes,
+                                          gone);
+  const ip::address address = unmapped(one.peer.address());
+  one.peer.address(address);
   const std::size_t most = bounds().per_address();
-  if (most == 0 || from.is_loopback() || server_->proxies().has(from)) return true;
-  one.is_counted = addresses_.add(from, most);
+  if (most == 0 || address.is_loopback() || server_->proxies().has(address)) return true;
+  one.is_counted = addresses_.add(address, most);
   if (!one.is_counted) counters_->turned_away.add();
   return one.is_counted;
 }
@@ -126,7 +133,7 @@ void worker::drain(duration grace) {
   if (draining_) return;
   draining_ = true;
   for (const auto& one : listeners_) {
-    one->acceptor.close();
+    one->close();
     room_.set();  // each lets one of the loops continue
   }
   for (connection& one : all_) one.drain();

@@ -59,7 +59,7 @@ class worker : public std::enable_shared_from_this<worker> {
   static task<> accept_loop(std::shared_ptr<worker> self, listener& from);
   static void on_due(timed_entry& entry, phase was);
   task<bool> wait_for_room();
-  bool admit(connection& one) noexcept;
+  bool admit(connection& one, const listener& from) noexcept;
   void make_room();
   void end_if_empty();
   void cut_all() noexcept;

@@ -13,6 +13,7 @@
 #include <beck/http/request.hpp>
 #include <beck/http/response.hpp>
 #include <beck/io/stream_layer.hpp>
+#include <beck/net/local.hpp>
 #include <beck/net/tcp.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -81,6 +82,15 @@ class server {
   /// outlive what serve() has started. A connection whose handshake fails or takes longer than
   /// limits::handshake() is closed, and counted.
   void listen(const ip::tcp::endpoint& at, stream_layer& layer);
+  /// Accepts connections on this UNIX socket, on every context that serves. The file of a socket
+  /// that nobody listens on is replaced; that of another one is address_in_use. It is removed when
+  /// the last context stops to listen. Its mode follows the umask.
+  void listen(const local::stream_protocol::endpoint& at);
+  /// Accepts connections on the sockets that systemd passes to a service (socket activation), over
+  /// `layer` if that is not nullptr. Returns their number, 0 if the process was started otherwise.
+  /// Throws std::invalid_argument, which names the descriptor, if one of them is no listening
+  /// stream socket; then none is taken. Source: sd_listen_fds(3).
+  std::size_t listen_inherited(stream_layer* layer = nullptr);
   /// Lets several contexts, or several processes, listen on the same endpoints; the kernel
   /// distributes the connections. run() sets it for several contexts. Default: off, so that a
   /// second server on a port fails.
@@ -118,7 +128,7 @@ class server {
   static constexpr duration default_grace = duration(20'000'000'000);
 
   /// Returns the endpoint of listen() number `index`, with the port that was chosen if that was 0;
-  /// an endpoint with port 0 before the first serve() has begun.
+  /// an endpoint with port 0 before the first serve() has begun, and for a UNIX socket.
   ip::tcp::endpoint endpoint(std::size_t index = 0) const;
   /// Returns the counters.
   server_stats stats() const noexcept;
@@ -126,6 +136,7 @@ class server {
  private:
   void report_to(const detail::record_sink& sink) noexcept;
   server(void* handler, const detail::handler_table& table, const limits& bounds);
+  void listen_over(const ip::tcp::endpoint& at, stream_layer* layer);
 
   detail::server_handle* state_;
 };

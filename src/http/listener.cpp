@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+// A path cannot be bound twice, so its socket is opened once and duplicated for each further
+// context; the kernel wakes them all, and one gets the connection.
+#include "http/listener.hpp"
+
+#include <utility>
+
+#include <beck/io/io_context.hpp>
+
+namespace beck::http::detail {
+listener::listener(const any_io_executor& executor, place& where, bool share_port)
+    : socket_(std::in_place_index<0>, executor), layer_(where.layer) {
+  if (where.is_local) socket_.emplace<1>(executor);
+  if (where.inherited) {
+    if (where.is_local) {
+      adopt(std::get<1>(socket_), where.inherited.get());
+    } else {
+      adopt(std::get<0>(socket_), where.inherited.get());
+      where.at = std::get<0>(socket_).local_endpoint();
+    }
+  } else if (where.is_local) {
+    open_path(where);
+  } else {
+    open(where.at, share_port);
+    where.at = std::get<0>(socket_).local_endpoint();
+  }
+}
+
+void listener::open(const ip::tcp::endpoint& at, bool share_port) {
+  ip::tcp::acceptor& acceptor = std::get<0>(socket_);
+  acceptor.open(at.protocol());
+  acceptor.set_option(socket_base::reuse_address(true));
+  if (share_port) acceptor.set_option(socket_base::reuse_port(true));
+  acceptor.set_option(ip::tcp::no_delay(true));  // accepted sockets inherit it
+  acceptor.bind(at);
+  acceptor.listen();
+}
+
+void listener::open_path(place& where) {
+  auto& acceptor = std::get<1>(socket_);
+  file_ = where.file.lock();
+  if (file_ != nullptr) return adopt(acceptor, file_->fd());
+  acceptor.open(local::stream_protocol());
+  const bool simulated =
+      beck::detail::socket_calls::context_of(*acceptor.slot_to_open()).backend_in_use() ==
+      backend::sim;
+  error_code ec;
+  acceptor.bind(where.path, ec);
+  if (ec == std::errc::address_in_use && !simulated && socket_file::remove_stale(where.path)) {
+    acceptor.bind(where.path, ec);
+  }
+  if (ec) {
+    const auto text = where.path.to_text();
+    throw io_error(ec, "listen", beck::detail::text_view(text.data(), text.size()));
+  }
+  acceptor.listen();
+  if (simulated) return;
+  file_ = std::make_shared<socket_file>(acceptor.native_handle(), where.path);
+  where.file = file_;
+}
+
+template <class Acceptor>
+void listener::adopt(Acceptor& acceptor, int fd) {
+  unique_fd copy = duplicate_socket(fd);
+  acceptor.assign(typename Acceptor::protocol_type::endpoint().protocol(), copy.get());
+  static_cast<void>(copy.release());
+}
+
+beck::detail::accept_into_operation listener::accept(beck::detail::stream_object& into) {
+  if (is_local()) return std::get<1>(socket_).async_accept(into);
+  return std::get<0>(socket_).async_accept(into);
+}
+
+void listener::close() {
+  std::visit([](auto& acceptor) { acceptor.close(); }, socket_);
+  file_.reset();
+}
+
+}  // namespace beck::http::detail

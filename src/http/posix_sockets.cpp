@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+// What is checked here is checked by descriptor, or by the file's identity where only a path names
+// it: another process may replace the file at any time.
+#include "http/posix_sockets.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace beck::http::detail {
+namespace {
+
+using local_endpoint = local::stream_protocol::endpoint;
+
+constexpr std::size_t inherited_max = 1024;
+
+std::string path_of(const local_endpoint& at) {
+  const auto path = at.path();
+  return std::string(path.data(), path.size());
+}
+
+bool has_file(const local_endpoint& at) noexcept { return !at.is_abstract() && !at.is_unnamed(); }
+
+/// Returns an option of level SOL_SOCKET; -1 if `fd` is no socket.
+int socket_option_of(int fd, int name) noexcept {
+  int value = -1;
+  socklen_t bytes = sizeof value;
+  return ::getsockopt(fd, SOL_SOCKET, name, &value, &bytes) == 0 ? value : -1;
+}
+
+}  // namespace
+
+socket_file::socket_file(int fd, const local_endpoint& at) : fd_(duplicate_socket(fd)), at_(at) {
+  struct stat facts;
+  if (!has_file(at) || ::lstat(path_of(at).c_str(), &facts) != 0) return;
+  device_ = facts.st_dev;
+  number_ = facts.st_ino;
+}
+
+socket_file::~socket_file() {
+  if (number_ == 0) return;
+  struct stat facts;
+  const std::string path = path_of(at_);
+  if (::lstat(path.c_str(), &facts) != 0 || facts.st_dev != device_ || facts.st_ino != number_)
+    return;
+  ::unlink(path.c_str());
+}
+
+bool socket_file::remove_stale(const local_endpoint& at) noexcept {
+  struct stat facts;
+  const auto path = at.path();
+  char name[local_endpoint::path_max + 1] = {};
+  if (!has_file(at) || path.size() >= sizeof name) return false;
+  for (std::size_t i = 0; i < path.size(); ++i) name[i] = path.data()[i];
+  if (::lstat(name, &facts) != 0 || !S_ISSOCK(facts.st_mode)) return false;
+  const unique_fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!probe) return false;
+  const auto* const to = static_cast<const sockaddr*>(at.data());
+  if (::connect(probe.get(), to, static_cast<socklen_t>(at.size())) == 0) return false;
+  return errno == ECONNREFUSED && ::unlink(name) == 0;
+}
+
+unique_fd duplicate_socket(int fd) {
+  unique_fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!copy) throw io_error(error_code(errno, std::system_category()), "listen");
+  return copy;
+}
+
+bool is_local_listener(int fd) {
+  const int family = socket_option_of(fd, SO_DOMAIN);
+  if (socket_option_of(fd, SO_ACCEPTCONN) != 1 || socket_option_of(fd, SO_TYPE) != SOCK_STREAM ||
+      (family != AF_INET && family != AF_INET6 && family != AF_UNIX))
+    throw std::invalid_argument("http: the inherited descriptor " + std::to_string(fd) +
+                                " is no listening stream socket of TCP or UNIX");
+  return family == AF_UNIX;
+}
+
+unique_fd take_inherited(int fd) noexcept {
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return unique_fd(fd);
+}
+
+std::size_t count_inherited() {
+  const char* const owner = std::getenv("LISTEN_PID");
+  const char* const text = std::getenv("LISTEN_FDS");
+  if (owner == nullptr || text == nullptr || std::to_string(::getpid()) != owner) return 0;
+  const std::string_view digits(text);
+  std::size_t count = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+  if (read.ec != std::errc() || read.ptr != digits.data() + digits.size() || count > inherited_max)
+    throw std::invalid_argument("http: LISTEN_FDS is not a number from 0 to 1024: \"" +
+                                std::string(digits) + '"');
+  return count;
+}
+
+}  // namespace beck::http::detail
