@@ -5,7 +5,6 @@
 #include <cstddef>
 
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include <beck/detail/message_operation.hpp>
 
