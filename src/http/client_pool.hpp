@@ -12,7 +12,7 @@
 #include <beck/http/client.hpp>
 
 #include "http/client_connection.hpp"
-#include "http/server_state.hpp"
+#include "http/counter.hpp"
 #include "http/tcp_connector.hpp"
 
 namespace beck::http::detail {

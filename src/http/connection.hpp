@@ -202,6 +202,7 @@ class connection : public std::enable_shared_from_this<connection> {
 
   // files (connection_file.cpp)
   error_code begin_file(std::uint64_t bytes);
+  error_code end_error() const noexcept;
   task<io_result<std::uint64_t>> transmit(file_object& from, std::uint64_t offset,
                                           std::uint64_t bytes);
   task<io_result<std::uint64_t>> copy(file_object& from, std::uint64_t offset, std::uint64_t bytes);

@@ -67,13 +67,19 @@ task<file_result> connection::send_file(std::shared_ptr<connection> self, file_o
   co_return sent;
 }
 
+/// Returns the error of an operation that could not wait for the end of earlier writes.
+error_code connection::end_error() const noexcept {
+  return lost_ ? make_error_code(std::errc::broken_pipe)
+               : make_error_code(error::operation_aborted);
+}
+
 /// Lets the kernel send the file behind what is waiting.
 task<file_result> connection::transmit(file_object& from, std::uint64_t offset,
                                        std::uint64_t bytes) {
   const_buffer parts[outbox::parts_max];
   if (writing_ || outbox_.gather(parts) > 1) {
     const bool sent = co_await flush();
-    if (!sent) co_return file_result(make_error_code(std::errc::broken_pipe), 0);
+    if (!sent) co_return file_result(end_error(), 0);
   }
   std::uint64_t counted = 0;
   auto count = [&](std::uint64_t sent) {
@@ -84,7 +90,12 @@ task<file_result> connection::transmit(file_object& from, std::uint64_t offset,
   how.progress(count);
   if (outbox_.gather(parts) == 1) how.prefix(parts[0]);
   begin_writing();
-  auto sent = co_await async_transmit(stream_->socket(), from, offset, bytes, how);
+  io_result<transfer_report> sent;
+  try {
+    sent = co_await async_transmit(stream_->socket(), from, offset, bytes, how);
+  } catch (...) {  // no memory; the writers that wait have to be told
+    sent.error_ = make_error_code(std::errc::not_enough_memory);
+  }
   const transfer_report report = sent.value_;
   outbox_.consume(static_cast<std::size_t>(report.prefix_bytes));
   active_->reply.sent += report.bytes;

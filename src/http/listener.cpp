@@ -8,7 +8,7 @@
 #include <beck/io/io_context.hpp>
 
 namespace beck::http::detail {
-listener::listener(const any_io_executor& executor, place& where, bool share_port)
+listener::listener(const any_io_executor& executor, listening_place& where, bool share_port)
     : socket_(std::in_place_index<0>, executor), layer_(where.layer) {
   if (where.is_local) socket_.emplace<1>(executor);
   if (where.inherited) {
@@ -36,7 +36,7 @@ void listener::open(const ip::tcp::endpoint& at, bool share_port) {
   acceptor.listen();
 }
 
-void listener::open_path(place& where) {
+void listener::open_path(listening_place& where) {
   auto& acceptor = std::get<1>(socket_);
   file_ = where.file.lock();
   if (file_ != nullptr) return adopt(acceptor, file_->fd());

@@ -16,7 +16,7 @@
 namespace beck::http::detail {
 
 /// A place to listen on.
-struct place {
+struct listening_place {
   ip::tcp::endpoint at;
   local::stream_protocol::endpoint path;
   std::weak_ptr<socket_file> file;  ///< of `path`, while a context listens there
@@ -30,7 +30,7 @@ struct place {
 class listener {
  public:
   /// Listens at `where`, and completes it: the port, the file. Throws io_error.
-  listener(const any_io_executor& executor, place& where, bool share_port);
+  listener(const any_io_executor& executor, listening_place& where, bool share_port);
 
   /// Accepts into a closed socket.
   beck::detail::accept_into_operation accept(beck::detail::stream_object& into);
@@ -41,7 +41,7 @@ class listener {
 
  private:
   void open(const ip::tcp::endpoint& at, bool share_port);
-  void open_path(place& where);
+  void open_path(listening_place& where);
   template <class Acceptor>
   void adopt(Acceptor& acceptor, int fd);
 

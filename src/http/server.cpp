@@ -55,7 +55,7 @@ std::vector<std::unique_ptr<listener>> server_state::open_listeners(
   const std::lock_guard guard(mutex_);
   if (places_.empty()) throw std::logic_error("http: serve() without listen()");
   std::vector<std::unique_ptr<listener>> made;
-  for (place& one : places_) {
+  for (listening_place& one : places_) {
     try {
       made.push_back(std::make_unique<listener>(executor, one, share_ports_));
     } catch (const io_error& failed) {
@@ -113,7 +113,7 @@ server::server(void* handler, const detail::handler_table& table, const limits& 
 server::~server() { delete state_; }
 
 void server::listen(std::uint16_t port) {
-  detail::place where;
+  detail::listening_place where;
   where.at = ip::tcp::endpoint(ip::tcp::v6(), port);
   where.any_family = true;
   state_->state->listen(std::move(where));
@@ -124,14 +124,14 @@ void server::listen(const ip::tcp::endpoint& at) { listen_over(at, nullptr); }
 void server::listen(const ip::tcp::endpoint& at, stream_layer& layer) { listen_over(at, &layer); }
 
 void server::listen_over(const ip::tcp::endpoint& at, stream_layer* layer) {
-  detail::place where;
+  detail::listening_place where;
   where.at = at;
   where.layer = layer;
   state_->state->listen(std::move(where));
 }
 
 void server::listen(const local::stream_protocol::endpoint& at) {
-  detail::place where;
+  detail::listening_place where;
   where.path = at;
   where.is_local = true;
   state_->state->listen(std::move(where));
@@ -139,7 +139,7 @@ void server::listen(const local::stream_protocol::endpoint& at) {
 
 std::size_t server::listen_inherited(stream_layer* layer) {
   const std::size_t count = detail::count_inherited();
-  std::vector<detail::place> places(count);
+  std::vector<detail::listening_place> places(count);
   for (std::size_t i = 0; i < count; ++i) {
     places[i].is_local = detail::is_local_listener(detail::inherited_first + static_cast<int>(i));
     places[i].layer = layer;

@@ -2,32 +2,19 @@
 // What the contexts of a server share: the handler, the limits, the endpoints and the counters.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include <beck/http/server.hpp>
 
+#include "http/counter.hpp"
 #include "http/forwarded.hpp"
 #include "http/listener.hpp"
 
 namespace beck::http::detail {
 
 class worker;
-
-/// A counter that one thread changes and any thread reads.
-class counter {
- public:
-  void add(std::uint64_t n = 1) noexcept {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-  void subtract(std::uint64_t n = 1) noexcept { add(std::uint64_t{0} - n); }
-  std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<std::uint64_t> value_{0};
-};
 
 /// The counters of one serve(); server_stats says what they count.
 struct worker_counters {
@@ -51,7 +38,7 @@ class server_state {
   const handler_table& table() const noexcept { return table_; }
   void* handler() const noexcept { return handler_; }
 
-  void listen(place&& where) { places_.push_back(std::move(where)); }
+  void listen(listening_place&& where) { places_.push_back(std::move(where)); }
   void share_ports(bool on) noexcept { share_ports_ = on; }
   /// Returns the observer of ended exchanges; nullptr if there is none.
   const record_sink* reports_to() const noexcept {
@@ -84,7 +71,7 @@ class server_state {
   bool share_ports_ = false;
 
   mutable std::mutex mutex_;
-  std::vector<place> places_;
+  std::vector<listening_place> places_;
   std::vector<std::weak_ptr<worker>> workers_;
   std::vector<std::shared_ptr<worker_counters>> counters_;
   bool stopped_ = false;
