@@ -117,9 +117,11 @@ class connection : public std::enable_shared_from_this<connection> {
   /// Ends the connection at once; what was not sent is lost.
   void lose() noexcept;
 
-  // --- for request and exchange
+  // --- for request, exchange and handlers of the library
   ip::address client_address(const request_head& head) const noexcept;
   route_match& route() noexcept { return active_->route; }
+  /// Returns the place of a handler's object for this context; empty at first. `key`: its address.
+  std::shared_ptr<void>& local(const void* key);
   /// Called when the exchange object that had the request has ended.
   void return_exchange() noexcept;
 

@@ -186,7 +186,9 @@ void connection::report(refusal why) {
   worker_->server().reports_to()->call(record);
 }
 
-route_match& route_of(request& q) noexcept { return q.connection_->route(); }
+std::shared_ptr<void>& connection::local(const void* key) { return worker_->local(key); }
+
+connection& connection_of(request& q) noexcept { return *q.connection_; }
 
 }  // namespace beck::http::detail
 

@@ -8,7 +8,7 @@
 
 #include <beck/http/target.hpp>
 
-#include "http/route_match.hpp"
+#include "http/connection.hpp"
 #include "http/route_table.hpp"
 
 namespace beck::http {
@@ -23,7 +23,7 @@ void say_not_found(void*, request&, response& r) {
 }
 
 void say_bad_path(void*, request& q, response& r) {
-  const path_error why = route_of(q).decode(q.path());
+  const path_error why = connection_of(q).route().decode(q.path());
   r.status(status::bad_request).set(field::content_type, "text/plain; charset=utf-8");
   r.send(std::string(text_of(why)) + '\n');
 }
@@ -95,7 +95,7 @@ void router::add_mount(std::string_view prefix, void* handler, const handler_tab
 }
 
 route_choice router::choose(request& q) const {
-  route_match& match = route_of(q);
+  route_match& match = connection_of(q).route();
   if (!match.has_path()) {
     if (q.target() == "*") return {&all_methods, nullptr, 0};
     if (match.decode(q.path()) != path_error::none) return {&bad_path, nullptr, 0};

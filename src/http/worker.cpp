@@ -107,6 +107,12 @@ void worker::note_idle() noexcept {
   if (waits_for_room_) room_.set();
 }
 
+std::shared_ptr<void>& worker::local(const void* key) {
+  for (auto& [known, kept] : locals_)
+    if (known == key) return kept;
+  return locals_.emplace_back(key, nullptr).second;
+}
+
 void worker::add(connection& one) {
   all_.push_back(one);
   ++connections_;

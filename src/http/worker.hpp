@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <beck/coro/event.hpp>
@@ -49,6 +50,9 @@ class worker : public std::enable_shared_from_this<worker> {
   bool is_draining() const noexcept { return draining_; }
   worker_counters& counters() noexcept { return *counters_; }
 
+  /// Returns the place of a handler's object for this context; empty at first. `key`: its address.
+  std::shared_ptr<void>& local(const void* key);
+
   /// A connection is in the list as long as its coroutine runs.
   void add(connection& one);
   void remove(connection& one) noexcept;
@@ -71,6 +75,7 @@ class worker : public std::enable_shared_from_this<worker> {
   steady_timer grace_timer_;
   date_line date_;
   std::vector<std::unique_ptr<listener>> listeners_;
+  std::vector<std::pair<const void*, std::shared_ptr<void>>> locals_;
   std::size_t accepting_ = 0;  // loops that run
   std::size_t connections_ = 0;
   beck::detail::intrusive_list<connection, &connection::hook> all_;

@@ -19,10 +19,9 @@ class request;
 namespace detail {
 
 class connection;
-class route_match;
 
-/// Returns the place where a router keeps its captures.
-route_match& route_of(request& q) noexcept;
+/// Returns the connection, which keeps what routers and static_files find out.
+connection& connection_of(request& q) noexcept;
 
 /// The operation of request_body::async_read_some().
 class [[nodiscard]] body_read : public op<body_read, void(error_code, std::size_t)> {
@@ -113,7 +112,7 @@ class request {
  private:
   friend class detail::connection;
   friend class exchange;
-  friend detail::route_match& detail::route_of(request& q) noexcept;
+  friend detail::connection& detail::connection_of(request& q) noexcept;
   request(const request&) = default;
   request& operator=(const request&) = default;
   request(const request_head& head, detail::connection& of) noexcept
