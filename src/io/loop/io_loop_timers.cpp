@@ -117,6 +117,7 @@ void io_loop::expire_timers() noexcept {
   std::int64_t now = system_->now();
   if (planted(planted_bug::early_timer)) now += 20'000;
   if (earliest > now) return;
+  runner_.read_at = now;  // else a handler would find its wait not due yet, and set it again
   if (accepts_.retry_at() <= now) accepts_.resume();
   // Takes one batch: a timer that a handler arms with a duration of zero expires in the next
   // iteration, after the kernel was polled for I/O.

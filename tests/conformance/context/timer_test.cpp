@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/context_options.hpp"
+#include "support/faulty_system.hpp"
 #include "support/stream_pair.hpp"
 
 using namespace std::chrono_literals;
@@ -32,6 +33,23 @@ CONFORMANCE("a wait never ends before its timer's expiry") {
   }
   CHECK(ctx.run() == 50);
   CHECK(ended == 50);
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "the clock that a loop has read shows at least the expiry of a wait") {
+  beck::io_context ctx(context_options());
+  beck::test::faulty_system& system = beck::test::make_faulty(ctx);
+  system.clock_ns = 1'000'000'000;
+  const std::int64_t expiry = system.clock_ns + 1'000;
+  std::int64_t read_at = 0;
+  steady_timer timer(ctx);
+  beck::post(ctx, [&] {
+    timer.expires_at(beck::time_point(beck::duration(expiry)));
+    timer.async_wait([&](beck::error_code) { read_at = beck::detail::runner::current()->read_at; });
+    system.clock_ns += 1'000'000;  // after the loop has read it
+  });
+  ctx.run();
+  CHECK(read_at >= expiry);
 }
 
 CONFORMANCE("waits end in the order of their expiries, whatever the order of their start") {
