@@ -45,7 +45,7 @@ void field_lines::remove(std::string_view name) noexcept {
   while (!left.empty()) {
     const std::size_t line = left.find('\n') + 1;
     if (!equal_in_any_case(left.substr(0, left.find(':')), name)) {
-      std::memmove(to, left.data(), line);
+      if (to != left.data()) std::memmove(to, left.data(), line);
       to += line;
     }
     left.remove_prefix(line);

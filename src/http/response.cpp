@@ -12,11 +12,22 @@ namespace beck::http {
 namespace {
 
 /// Refuses fields that belong to the server.
-void check_name(std::string_view name) {
-  const field f = to_field(name);
+void check_field(field f, std::string_view name) {
   if (f == field::content_length || f == field::transfer_encoding || f == field::connection ||
       f == field::date)
     throw std::invalid_argument("http: the server writes the field " + std::string(name));
+}
+
+void add_field(detail::reply_state& reply, field f, std::string_view name, std::string_view value) {
+  check_field(f, name);
+  reply.fields.add(name, value);
+  reply.touched = true;
+}
+
+void set_field(detail::reply_state& reply, field f, std::string_view name, std::string_view value) {
+  check_field(f, name);
+  reply.fields.remove(name);
+  add_field(reply, f, name, value);
 }
 
 }  // namespace
@@ -34,20 +45,21 @@ response& response::status(unsigned number) {
 
 http::status response::status() const noexcept { return connection_->reply().status; }
 
-response& response::set(field f, std::string_view value) { return set(name_of(f), value); }
+response& response::set(field f, std::string_view value) {
+  connection_->require_no_head();
+  set_field(connection_->reply(), f, name_of(f), value);
+  return *this;
+}
 
 response& response::set(std::string_view name, std::string_view value) {
   connection_->require_no_head();
-  check_name(name);
-  connection_->reply().fields.remove(name);
-  return add(name, value);
+  set_field(connection_->reply(), to_field(name), name, value);
+  return *this;
 }
 
 response& response::add(std::string_view name, std::string_view value) {
   connection_->require_no_head();
-  check_name(name);
-  connection_->reply().fields.add(name, value);
-  connection_->reply().touched = true;
+  add_field(connection_->reply(), to_field(name), name, value);
   return *this;
 }
 

@@ -32,7 +32,7 @@ struct fixed_reply {
   void operator()(http::request&, http::response& reply) const {
     reply.set(http::field::server, bench::http_server_name);
     reply.set(http::field::content_type, bench::http_content_type);
-    if (!close) reply.set(bench::http_filler_name, bench::http_filler);
+    if (!close) reply.set(http::field::cache_control, bench::http_filler);
     reply.send(body);
   }
 };
@@ -64,7 +64,7 @@ struct file_reply {
   beck::task<> operator()(http::request&, http::response& reply) const {
     reply.set(http::field::server, bench::http_server_name);
     reply.set(http::field::content_type, bench::http_content_type);
-    if (!close) reply.set(bench::http_filler_name, bench::http_filler);
+    if (!close) reply.set(http::field::cache_control, bench::http_filler);
     beck::ignore(co_await reply.async_send_file(file, 0, beck::to_the_end));
   }
 };
