@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// One call of a client: a request with fields of the caller's and, if it has one, a body that is
+// given whole or written as a stream; then its reply.
+#pragma once
+
+#include <beck/base/buffer.hpp>
+#include <beck/http/field.hpp>
+#include <beck/http/method.hpp>
+#include <beck/http/reply.hpp>
+#include <beck/run/op.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace beck::http {
+
+class client;
+
+namespace detail {
+
+/// The operation of call::async_write_some().
+class [[nodiscard]] call_write : public op<call_write, void(error_code, std::size_t)> {
+ public:
+  static constexpr const char* waits_for = "http request";
+
+  call_write(const exchange_ref& to, const_buffer data) noexcept : to_(to), data_(data) {}
+  call_write(call_write&& other) noexcept
+      : op(static_cast<op&&>(other)),
+        to_(static_cast<exchange_ref&&>(other.to_)),
+        data_(other.data_) {}
+
+  any_io_executor get_executor() const noexcept;
+  bool ready();
+  void initiate(handler done);
+
+ private:
+  exchange_ref to_;
+  const_buffer data_;
+};
+
+/// The operation that ends a request and waits for the head of its reply.
+class [[nodiscard]] call_finish : public op<call_finish, void(error_code, reply)> {
+ public:
+  static constexpr const char* waits_for = "http reply";
+
+  explicit call_finish(exchange_ref of) noexcept : of_(static_cast<exchange_ref&&>(of)) {}
+  call_finish(call_finish&& other) noexcept
+      : op(static_cast<op&&>(other)), of_(static_cast<exchange_ref&&>(other.of_)) {}
+
+  any_io_executor get_executor() const noexcept;
+  void initiate(handler done);
+
+ private:
+  exchange_ref of_;
+};
+
+}  // namespace detail
+
+/// A call. Set fields, then finish it, with a whole body or without one:
+///   http::call ask(web, http::method::get, url);
+///   auto got = co_await ask.set(http::field::accept, "text/csv").async_finish();
+/// or write a body of any length and finish it then:
+///   auto [ec, n] = co_await beck::async_write(ask, beck::buffer(rows));
+/// A stream, async_write() included, is sent in chunks, or as it is after content_length(). It is
+/// never sent twice: only a body that is given whole can be repeated, for a retry or a redirect.
+/// A call that is destroyed before it was finished closes its connection. Thread: that of the
+/// client's context; one operation at a time. Lifetime: the client outlives it.
+class call {
+ public:
+  /// Makes a call. `url` is copied; one that is refused ends the operations with bad_url. Throws
+  /// std::invalid_argument for method::connect, trace and other; std::bad_alloc.
+  call(client& by, http::method m, std::string_view url);
+  /// As above, with any method. Throws std::invalid_argument if it is not a token.
+  call(client& by, std::string_view method, std::string_view url);
+  call(call&&) noexcept = default;
+  call& operator=(call&&) = delete;
+  ~call();
+
+  /// Sets a field; replaces those of the same name. Throws std::invalid_argument if `value` has a
+  /// line end or another control character, and for fields of the connection, which are the
+  /// client's: Content-Length, Transfer-Encoding, Connection, Keep-Alive, Expect, TE, Trailer,
+  /// Upgrade, Proxy-Connection. Throws std::length_error above 16 KiB of fields; std::logic_error
+  /// if the head was sent.
+  call& set(field f, std::string_view value);
+  /// As above, for a field with any name.
+  call& set(std::string_view name, std::string_view value);
+  /// Adds a field beside others of the same name. Throws as set().
+  call& add(std::string_view name, std::string_view value);
+  /// Promises the length of a body that is written with async_write_some(). Throws std::logic_error
+  /// if the head was sent.
+  call& content_length(std::uint64_t bytes);
+  /// Sends the body only after the server has said "100 Continue", or has said nothing for
+  /// client_options::continue_wait(). Throws std::logic_error if the head was sent.
+  call& expect_continue();
+  /// Asks the server to switch to `protocol`; it may answer 101, and reply::take_over() then gives
+  /// the stream. Throws as set().
+  call& upgrade(std::string_view protocol);
+  /// Ends the connection after this call. Throws std::logic_error if the head was sent.
+  call& close();
+
+  /// Writes a part of the body; the first one connects and sends the head. Completes with
+  /// (error_code, std::size_t): the bytes taken, at least one. Waits while 64 KiB are not sent.
+  /// Errors: broken_pipe if the server takes no more: it has replied with an error, or the
+  /// connection is gone; async_finish() then gives its reply, or the reason. message_size beyond
+  /// content_length(). Those of a connection that is not made.
+  /// Cancellation: ends with operation_aborted; no byte was taken.
+  detail::call_write async_write_some(const_buffer data) const noexcept { return {of_, data}; }
+  /// As above. `token` takes (error_code, std::size_t).
+  template <class Token>
+  auto async_write_some(const_buffer data, Token&& token) const {
+    return beck::detail::launch(async_write_some(data), static_cast<Token&&>(token));
+  }
+  /// Ends the request and waits for the head of the reply. Completes with (error_code, reply); with
+  /// an error the reply has no head, and reply::failure() has the error in words. The call is used
+  /// up. Errors: those of client_error; a refusal; those of the lookup and of the socket. Throws
+  /// std::logic_error after another async_finish().
+  /// Cancellation: ends with operation_aborted, and the connection is closed.
+  detail::call_finish async_finish();
+  /// As above. `token` takes (error_code, reply).
+  template <class Token>
+    requires(!std::is_convertible_v<Token, const_buffer>)
+  auto async_finish(Token&& token) {
+    return beck::detail::launch(async_finish(), static_cast<Token&&>(token));
+  }
+  /// As above, with a whole body, which must live until completion. Throws std::logic_error if a
+  /// part was written.
+  detail::call_finish async_finish(const_buffer body);
+  /// As above. `token` takes (error_code, reply).
+  template <class Token>
+  auto async_finish(const_buffer body, Token&& token) {
+    return beck::detail::launch(async_finish(body), static_cast<Token&&>(token));
+  }
+
+  /// Returns the executor of the client.
+  any_io_executor get_executor() const noexcept;
+
+ private:
+  detail::exchange_ref of_;
+};
+
+}  // namespace beck::http

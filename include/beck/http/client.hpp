@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The HTTP/1.1 client: calls that share a pool of connections for each origin. It is strict,
+// follows no redirect unless it is told to, and has no cookies.
+#pragma once
+
+#include <beck/http/call.hpp>
+#include <beck/http/client_error.hpp>
+#include <beck/http/client_options.hpp>
+#include <beck/http/connector.hpp>
+#include <beck/http/reply.hpp>
+#include <beck/io/stream_layer.hpp>
+#include <cstdint>
+#include <string_view>
+
+namespace beck::http {
+
+/// Counters of a client since it was made. The first three are those of now.
+struct client_stats {
+  std::uint64_t connections = 0;  ///< that are open, or being made
+  std::uint64_t idle = 0;         ///< of them
+  std::uint64_t waiting = 0;      ///< calls that wait for a connection
+  std::uint64_t made = 0;         ///< connections
+  std::uint64_t reused = 0;       ///< calls that got a connection which was idle
+  std::uint64_t discarded = 0;    ///< idle connections that ended, or were ended
+  std::uint64_t waits = 0;        ///< calls that had to wait for a connection
+  std::uint64_t retries = 0;      ///< requests that were sent a second time
+  std::uint64_t redirects = 0;    ///< that were followed
+  std::uint64_t replies = 0;      ///< heads of replies, without 1xx and redirects followed
+};
+
+namespace detail {
+struct client_handle;
+}
+
+/// A client. Each call gets an idle connection to its origin, or a new one; at the limits of
+/// client_options calls wait, in their order. A call that fails on a connection that was idle,
+/// before anything of a reply has come, is sent once more if its method is idempotent and its body
+/// is not a stream: the server may have closed the connection meanwhile.
+///   http::client web(ctx, http::client_options().per_origin(8));
+///   auto got = co_await timeout(web.async_get("http://api.example/a.json"), 5s);
+/// Thread: that of the context; stats(): any. Requires: an exclusive context, which is an
+/// io_context. Lifetime: the context outlives it. The destructor ends everything under way with
+/// operation_aborted, also the bodies of replies. An idle connection is work of the context: run()
+/// returns when it has ended; see close_idle().
+class client {
+ public:
+  /// Makes a client. Throws std::logic_error on a shared context.
+  template <class Context>
+    requires(!std::is_convertible_v<Context&, any_io_executor>)
+  explicit client(Context& context, const client_options& limits = client_options())
+      : client(any_io_executor(context.get_executor()), limits) {}
+  /// As above, on the context of `executor`.
+  explicit client(const any_io_executor& executor, const client_options& limits = client_options());
+  ~client();
+  client(const client&) = delete;
+  client& operator=(const client&) = delete;
+
+  /// Makes https work: `with` encrypts the connections of later calls, and verifies the host. It
+  /// must outlive the client.
+  void secure(stream_layer& with) noexcept;
+  /// Makes the connections of later calls with `how`, which must outlive the client, instead of TCP
+  /// and of secure().
+  void connect_with(connector& how) noexcept;
+
+  /// Gets a URL. Completes with (error_code, reply), errors and cancellation as
+  /// call::async_finish(). `url` is copied. Throws std::bad_alloc.
+  detail::call_finish async_get(std::string_view url);
+  /// As above. `token` takes (error_code, reply).
+  template <class Token>
+  auto async_get(std::string_view url, Token&& token) {
+    return beck::detail::launch(async_get(url), static_cast<Token&&>(token));
+  }
+  /// Gets the head of a URL's reply; else as async_get().
+  detail::call_finish async_head(std::string_view url);
+  /// As above. `token` takes (error_code, reply).
+  template <class Token>
+  auto async_head(std::string_view url, Token&& token) {
+    return beck::detail::launch(async_head(url), static_cast<Token&&>(token));
+  }
+  /// Deletes a URL; else as async_get().
+  detail::call_finish async_delete(std::string_view url);
+  /// As above. `token` takes (error_code, reply).
+  template <class Token>
+  auto async_delete(std::string_view url, Token&& token) {
+    return beck::detail::launch(async_delete(url), static_cast<Token&&>(token));
+  }
+  /// Posts a body, which must live until completion; else as async_get(). Throws
+  /// std::invalid_argument if `content_type` has a control character.
+  detail::call_finish async_post(std::string_view url, std::string_view content_type,
+                                 const_buffer body);
+  /// As above. `token` takes (error_code, reply).
+  template <class Token>
+  auto async_post(std::string_view url, std::string_view content_type, const_buffer body,
+                  Token&& token) {
+    return beck::detail::launch(async_post(url, content_type, body), static_cast<Token&&>(token));
+  }
+  /// Puts a body; else as async_post().
+  detail::call_finish async_put(std::string_view url, std::string_view content_type,
+                                const_buffer body);
+  /// As above. `token` takes (error_code, reply).
+  template <class Token>
+  auto async_put(std::string_view url, std::string_view content_type, const_buffer body,
+                 Token&& token) {
+    return beck::detail::launch(async_put(url, content_type, body), static_cast<Token&&>(token));
+  }
+
+  /// Closes the connections that are idle now.
+  void close_idle() noexcept;
+  /// Returns the counters.
+  client_stats stats() const noexcept;
+  /// Returns the executor of the context.
+  any_io_executor get_executor() const noexcept;
+
+ private:
+  friend class call;
+
+  detail::client_handle* state_;
+};
+
+}  // namespace beck::http

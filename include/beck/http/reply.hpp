@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The reply to a call as a client gets it: the head, and the body as a stream.
+#pragma once
+
+#include <beck/base/buffer.hpp>
+#include <beck/http/head.hpp>
+#include <beck/io/stream_layer.hpp>
+#include <beck/run/op.hpp>
+#include <cstddef>
+#include <string>  // lint: allow heavy-header, error.hpp has it already
+#include <string_view>
+#include <utility>
+
+namespace beck::http {
+
+namespace detail {
+
+class exchange;
+
+/// A share of an exchange: of a request and its reply.
+class exchange_ref {
+ public:
+  exchange_ref() noexcept = default;
+  /// Takes over a share.
+  explicit exchange_ref(exchange* owned) noexcept : exchange_(owned) {}
+  exchange_ref(const exchange_ref& other) noexcept;
+  exchange_ref(exchange_ref&& other) noexcept
+      : exchange_(std::exchange(other.exchange_, nullptr)) {}
+  exchange_ref& operator=(exchange_ref&& other) noexcept;
+  ~exchange_ref();
+
+  explicit operator bool() const noexcept { return exchange_ != nullptr; }
+  exchange& operator*() const noexcept { return *exchange_; }
+  exchange* operator->() const noexcept { return exchange_; }
+
+ private:
+  exchange* exchange_ = nullptr;
+};
+
+/// The operation of reply_body::async_read_some().
+class [[nodiscard]] reply_read : public op<reply_read, void(error_code, std::size_t)> {
+ public:
+  static constexpr const char* waits_for = "http body";
+
+  reply_read(const exchange_ref& from, mutable_buffer to) noexcept : from_(from), to_(to) {}
+  reply_read(reply_read&& other) noexcept
+      : op(static_cast<op&&>(other)),
+        from_(static_cast<exchange_ref&&>(other.from_)),
+        to_(other.to_) {}
+
+  any_io_executor get_executor() const noexcept;
+  bool ready();
+  void initiate(handler done);
+
+ private:
+  exchange_ref from_;
+  mutable_buffer to_;
+};
+
+/// The operation of reply_body::async_read_all().
+class [[nodiscard]] reply_read_all : public op<reply_read_all, void(error_code, std::string)> {
+ public:
+  static constexpr const char* waits_for = "http body";
+
+  reply_read_all(const exchange_ref& from, std::size_t limit) noexcept
+      : from_(from), limit_(limit) {}
+  reply_read_all(reply_read_all&& other) noexcept
+      : op(static_cast<op&&>(other)),
+        from_(static_cast<exchange_ref&&>(other.from_)),
+        limit_(other.limit_) {}
+
+  any_io_executor get_executor() const noexcept;
+  void initiate(handler done);
+
+ private:
+  exchange_ref from_;
+  std::size_t limit_;
+};
+
+}  // namespace detail
+
+/// The body of a reply: a stream that can be read once. A value that shares the reply's connection,
+/// and must not outlive the reply's use.
+/// Errors of a read: eof at the end of the body; client_error::body_late if it comes too slowly,
+/// cut_short if the connection ends first, a refusal if it is malformed or too long;
+/// operation_aborted after the client or the reply is gone; those of the socket. A later read ends
+/// with the same error.
+/// Thread: that of the client's context. One read at a time.
+class reply_body {
+ public:
+  explicit reply_body(const detail::exchange_ref& of) noexcept : of_(of) {}
+
+  /// Receives at least one byte. Completes with (error_code, std::size_t). Cancellation: ends with
+  /// operation_aborted; no byte is lost.
+  detail::reply_read async_read_some(mutable_buffer to) const noexcept { return {of_, to}; }
+  /// As above. `token` takes (error_code, std::size_t).
+  template <class Token>
+  auto async_read_some(mutable_buffer to, Token&& token) const {
+    return beck::detail::launch(async_read_some(to), static_cast<Token&&>(token));
+  }
+  /// Receives the rest of the body. Completes with (error_code, std::string). Errors: message_size
+  /// (std::errc), with the bytes received so far, if there are more than `limit` bytes, which ends
+  /// the connection; no eof. Cancellation: ends with operation_aborted and the bytes so far.
+  detail::reply_read_all async_read_all(std::size_t limit) const noexcept { return {of_, limit}; }
+  /// As above. `token` takes (error_code, std::string).
+  template <class Token>
+  auto async_read_all(std::size_t limit, Token&& token) const {
+    return beck::detail::launch(async_read_all(limit), static_cast<Token&&>(token));
+  }
+  /// Returns whether the whole body has been read.
+  bool is_whole() const noexcept;
+  /// Returns the executor of the client.
+  any_io_executor get_executor() const noexcept;
+
+ private:
+  detail::exchange_ref of_;
+};
+
+/// A stream that reply::take_over() has taken out of HTTP.
+struct taken_stream {
+  taken_stream() noexcept = default;
+
+  owned_stream stream;
+  std::string read_ahead;  ///< the bytes that the server sent behind its head
+};
+
+/// A reply. It keeps its connection until the body was read; then the connection serves other
+/// calls. One that is destroyed earlier gives it back if the rest of the body has arrived already,
+/// and closes it otherwise. Move-only; a default-constructed one is empty.
+/// Thread: that of the client's context.
+class reply {
+ public:
+  /// Makes an empty reply.
+  reply() noexcept = default;
+  /// For the library.
+  explicit reply(detail::exchange_ref of) noexcept : of_(static_cast<detail::exchange_ref&&>(of)) {}
+  reply(reply&&) noexcept = default;
+  reply& operator=(reply&& other) noexcept;
+  ~reply();
+
+  /// Returns whether there is a head: false for an empty reply, and after an error.
+  explicit operator bool() const noexcept;
+  /// Returns the head. Requires that there is one, here and below. Its texts live as long as the
+  /// reply.
+  const response_head& head() const noexcept;
+  /// Returns the status.
+  http::status status() const noexcept { return head().status(); }
+  /// Returns the value of the first field `f`; an empty text if there is none.
+  std::string_view get(field f) const noexcept { return head().get(f); }
+  /// Returns the value of the first field with this name in any case; an empty text if there is
+  /// none.
+  std::string_view get(std::string_view name) const noexcept { return head().get(name); }
+  /// Returns the body.
+  reply_body body() const noexcept { return reply_body(of_); }
+  /// Returns the URL that was asked for last: another one than that of the call after redirects.
+  std::string_view url() const noexcept;
+  /// Takes the connection over after status 101. The reply is used up. Throws std::logic_error for
+  /// another status.
+  taken_stream take_over();
+
+  /// Returns a sentence with the method, the origin and the error of a call that has failed; an
+  /// empty text if it has not. Throws std::bad_alloc.
+  std::string failure() const;
+
+ private:
+  detail::exchange_ref of_;
+};
+
+}  // namespace beck::http

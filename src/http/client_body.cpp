@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSL-1.0
+// The body of a reply: decoded where it lies, received only when it is read. Behind its end the
+// connection goes back to the pool.
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include <beck/coro/timeout.hpp>
+#include <beck/http/client_error.hpp>
+
+#include "http/characters.hpp"
+#include "http/client_exchange.hpp"
+#include "http/phase_clock.hpp"
+
+namespace beck::http::detail {
+namespace {
+
+constexpr std::int64_t ns_per_second = 1'000'000'000;
+constexpr std::uint64_t reserved_max = 1'048'576;  // by read_all(), whatever the head promises
+
+/// Returns the seconds of "timeout=5" in a field Keep-Alive; a negative number if there are none.
+std::int64_t keep_alive_seconds(std::string_view value) noexcept {
+  constexpr std::string_view name = "timeout=";
+  while (!value.empty()) {
+    const std::string_view element = take_element(value);
+    if (element.size() <= name.size() || !equal_in_any_case(element.substr(0, name.size()), name))
+      continue;
+    std::uint32_t seconds = 0;
+    const std::string_view digits = element.substr(name.size());
+    const std::from_chars_result read =
+        std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
+    if (read.ec == std::errc() && read.ptr == digits.data() + digits.size()) return seconds;
+  }
+  return -1;
+}
+
+}  // namespace
+
+/// Returns how long the connection may be idle; 0 if it cannot be kept.
+duration exchange::keep_time() const noexcept {
+  const client_connection& c = *connection_;
+  if (!head_.keeps_alive() || !ended_ || request_.closes || c.end() || c.send_error() ||
+      c.is_sending() || !c.input().empty() || head_.framing() == body_framing::until_close ||
+      head_.status() == status::switching_protocols) {
+    return duration::zero();
+  }
+  std::int64_t time = pool_->bounds().idle().nanoseconds();
+  const std::int64_t said = keep_alive_seconds(head_.get(field::keep_alive));
+  // A second less: a request must not cross the server's end.
+  if (said >= 0) time = std::min(time, std::max<std::int64_t>(said - 1, 0) * ns_per_second);
+  return duration(time);
+}
+
+/// The body is whole: the connection serves other calls, if it can.
+void exchange::end_body() noexcept {
+  if (is_whole_) return;
+  is_whole_ = true;
+  if (connection_ == nullptr || head_.status() == status::switching_protocols) return;
+  const std::shared_ptr<client_connection> done = std::move(connection_);
+  connection_ = done;  // keep_time() asks it
+  const duration time = keep_time();
+  connection_.reset();
+  pool_->put_back(done, time);
+}
+
+void exchange::fail_body(error_code ec) noexcept {
+  failed_ = ec;
+  if (connection_ != nullptr) connection_->close();
+  connection_.reset();
+}
+
+void exchange::abandon() noexcept {
+  if (connection_ == nullptr) return;
+  if (head_done_ && !failed_ && !reading_) {
+    while (decode()) {  // what has arrived
+      connection_->consume(std::exchange(data_end_, 0));
+      data_bytes_ = 0;
+    }
+  }
+  if (connection_ != nullptr) connection_->close();
+  connection_.reset();
+}
+
+/// Decodes the input up to the next piece of data. Returns whether there is one.
+bool exchange::decode() {
+  while (data_bytes_ == 0 && !decoder_.is_done()) {
+    const std::string_view text = connection_->input();
+    const body_part part = decoder_.decode(text);
+    if (part.status == parse_status::refused) {
+      fail_body(make_error_code(decoder_.reason()));
+      return false;
+    }
+    if (part.data.empty()) {
+      connection_->consume(part.consumed);
+      if (part.consumed == 0) return false;
+    } else {
+      data_at_ = static_cast<std::size_t>(part.data.data() - text.data());
+      data_bytes_ = part.data.size();
+      data_end_ = part.consumed;
+    }
+  }
+  if (data_bytes_ == 0) end_body();
+  return data_bytes_ != 0;
+}
+
+void exchange::copy_data(mutable_buffer to, std::size_t& bytes) noexcept {
+  bytes = std::min(to.size(), data_bytes_);
+  std::memcpy(to.data(), connection_->input().data() + data_at_, bytes);
+  data_at_ += bytes;
+  data_bytes_ -= bytes;
+  if (data_bytes_ == 0) connection_->consume(std::exchange(data_end_, 0));
+}
+
+bool exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec) {
+  bytes = 0;
+  if (to.size() == 0) return true;
+  if (is_whole_) {
+    ec = error::eof;
+    return true;
+  }
+  if (connection_ == nullptr) {
+    ec = failed_ ? failed_ : make_error_code(error::operation_aborted);
+    return true;
+  }
+  if (connection_->is_closed()) {
+    fail_body(make_error_code(error::operation_aborted));
+    ec = failed_;
+    return true;
+  }
+  if (decode()) {
+    copy_data(to, bytes);
+    if (data_bytes_ == 0) static_cast<void>(decode());  // the end may have come with it
+    return true;
+  }
+  if (is_whole_) {
+    ec = error::eof;
+    return true;
+  }
+  if (connection_ == nullptr) {
+    ec = failed_;
+    return true;
+  }
+  const error_code end = connection_->end();
+  if (!end) return false;
+  if (end == error::eof && decoder_.end_of_input() == parse_status::done) {
+    end_body();
+    ec = error::eof;
+  } else {
+    fail_body(end == error::eof ? make_error_code(client_error::cut_short) : end);
+    ec = failed_;
+  }
+  return true;
+}
+
+/// Returns for how long the body may be waited for now.
+std::int64_t exchange::patience() const noexcept {
+  const client_options& bounds = pool_->bounds();
+  const double earned = static_cast<double>(decoder_.bytes()) / bounds.body_rate() *
+                        double{ns_per_second};  // the time that the bytes so far may have taken
+  const std::int64_t total =
+      std::max<std::int64_t>(bounds.body_grace().nanoseconds(),
+                             earned < 9e18 ? static_cast<std::int64_t>(earned) : INT64_MAX);
+  return std::min<std::int64_t>(bounds.body_pause().nanoseconds(), total - waited_ns_);
+}
+
+/// Waits for more of the body. `bytes`: those that went straight to the reader.
+task<error_code> exchange::receive_body(mutable_buffer to, std::size_t& bytes) {
+  const std::shared_ptr<client_connection> c = connection_;
+  const std::int64_t limit = patience();
+  if (limit <= 0) co_return client_error::body_late;
+  const std::int64_t began = loop_time();
+  error_code ec;
+  const bool direct = head_.framing() == body_framing::length && c->input().empty() &&
+                      !c->is_receiving() && to.size() <= decoder_.known_bytes();
+  if (direct) {  // nothing else can follow these bytes
+    auto got = co_await timeout(c->stream().read_some(to), duration(limit));
+    bytes = got.value_;
+    ec = got.error();
+    static_cast<void>(decoder_.decode({static_cast<const char*>(to.data()), bytes}));
+  } else {
+    c->want_more();
+    auto waited = co_await timeout(c->received().wait(), duration(limit));
+    ec = waited.error();
+  }
+  waited_ns_ += loop_time() - began;
+  if (ec == error::timeout) co_return client_error::body_late;
+  if (direct && ec && ec != error::operation_aborted) {
+    c->note_end(ec);  // read_ready() judges it
+    co_return error_code();
+  }
+  co_return ec;
+}
+
+task<io_result<std::size_t>> exchange::read(exchange_ref self, mutable_buffer to) {
+  exchange& x = *self;
+  std::size_t bytes = 0;
+  error_code ec;
+  x.reading_ = true;
+  while (!x.read_ready(to, bytes, ec)) {
+    ec = co_await x.receive_body(to, bytes);
+    if (ec && ec != error::operation_aborted) x.fail_body(ec);
+    if (ec) break;
+    if (bytes != 0) {
+      if (x.decoder_.is_done() && x.connection_ != nullptr) x.end_body();
+      break;
+    }
+  }
+  x.reading_ = false;
+  co_return io_result<std::size_t>(ec, bytes);
+}
+
+task<io_result<std::string>> exchange::read_all(exchange_ref self, std::size_t limit) {
+  constexpr std::size_t step = 16'384;
+  exchange& x = *self;
+  io_result<std::string> result;
+  std::string& text = result.value_;
+  limit = std::min(limit, text.max_size() - 1);
+  if (x.has_head()) {
+    text.reserve(static_cast<std::size_t>(
+        std::min<std::uint64_t>({x.head_.content_length(), limit, reserved_max})));
+  }
+  error_code ec;
+  for (;;) {
+    const std::size_t before = text.size();
+    std::size_t room = std::min(step, limit - before + 1);  // one more shows that there is more
+    const std::uint64_t known = x.decoder_.known_bytes();
+    if (known != 0 && known < room) room = static_cast<std::size_t>(known);
+    text.resize(before + room);
+    const mutable_buffer to(text.data() + before, text.size() - before);
+    std::size_t bytes = 0;
+    if (!x.read_ready(to, bytes, ec)) {
+      auto got = co_await read(self, to);
+      bytes = got.value_;
+      ec = got.error();
+    }
+    text.resize(before + bytes);
+    if (ec) break;
+    if (text.size() > limit) {
+      text.resize(limit);
+      ec = make_error_code(std::errc::message_size);
+      x.fail_body(ec);
+      break;
+    }
+  }
+  if (ec != error::eof) result.error_ = ec;
+  co_return result;
+}
+
+}  // namespace beck::http::detail

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSL-1.0
+// One connection of a client. A coroutine receives when it is asked to, another one sends what the
+// socket did not take at once; the exchange that has the connection waits for their events. Idle,
+// the first one still receives: any byte or end then closes the connection.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include <beck/base/duration.hpp>
+#include <beck/base/flat_buffer.hpp>
+#include <beck/coro/event.hpp>
+#include <beck/detail/intrusive_list.hpp>
+#include <beck/io/stream_layer.hpp>
+
+#include "http/client_place.hpp"
+#include "http/outbox.hpp"
+
+namespace beck::http::detail {
+
+/// A connection. Its coroutines share it with the exchange that has it. Thread: that of its
+/// context.
+class client_connection : public std::enable_shared_from_this<client_connection> {
+ public:
+  client_connection(place at, owned_stream stream) noexcept;
+  ~client_connection();
+  client_connection(const client_connection&) = delete;
+  client_connection& operator=(const client_connection&) = delete;
+
+  /// Starts the coroutine that receives. Throws std::bad_alloc.
+  void start();
+
+  // --- sending
+  outbox& out() noexcept { return out_; }
+  /// Sends the outbox and, behind it, `parts`, of which it copies only what the socket does not
+  /// take at once. Requires at most 4 parts, and fewer than 12 blocks in the outbox.
+  void send(const_buffer_span parts);
+  /// Sends the outbox, in the background what the socket does not take at once.
+  void flush();
+  bool is_sending() const noexcept { return sending_; }
+  /// Returns why sending has failed; no error while it goes on.
+  error_code send_error() const noexcept { return send_error_; }
+  /// Set when there is room in the outbox, and when sending fails.
+  auto_reset_event& sent() noexcept { return sent_; }
+
+  // --- receiving
+  /// The received bytes; behind them request_parser::padding bytes are readable.
+  std::string_view input() const noexcept {
+    const beck::detail::text_view all = input_.view();
+    return {all.data(), all.size()};
+  }
+  void consume(std::size_t bytes) noexcept { input_.consume(bytes); }
+  /// Receives once, unless that is under way.
+  void want_more() noexcept;
+  bool is_receiving() const noexcept { return asked_; }
+  /// Set when bytes have come, when the input has ended, and when the outbox has become empty.
+  auto_reset_event& received() noexcept { return received_; }
+  /// Returns why nothing more comes; no error while that is open.
+  error_code end() const noexcept { return end_; }
+  /// Tells that the input has ended.
+  void note_end(error_code why) noexcept { end_ = why; }
+  byte_stream& stream() noexcept { return *stream_; }
+
+  // --- its life
+  /// Returns whether it has served a call before.
+  bool is_reused() const noexcept { return reused_; }
+  void become_idle(duration time) noexcept;
+  void become_busy() noexcept {
+    idle_ = false;
+    reused_ = true;
+  }
+  /// Closes it. Its place goes to the next call.
+  void close() noexcept;
+  bool is_closed() const noexcept { return closed_; }
+  /// Closes it and returns its place.
+  place surrender() noexcept;
+  /// Gives the stream away and forgets the connection. Requires !is_receiving().
+  owned_stream release() noexcept;
+  const place& room() const noexcept { return place_; }
+
+  beck::detail::list_hook pool_hook, origin_hook, idle_hook;
+
+ private:
+  static task<> receive_loop(std::shared_ptr<client_connection> self);
+  task<io_result<buffer_lease>> receive();
+  static task<> send_rest(std::shared_ptr<client_connection> self);
+  void flush_now() noexcept;
+  void send_in_background();
+  void fail_sending(error_code why) noexcept;
+  void stop_coroutines() noexcept;
+
+  place place_;
+  owned_stream stream_;
+  flat_buffer input_;
+  outbox out_;
+  auto_reset_event wanted_, received_, sent_;
+  duration idle_time_;
+  error_code end_;
+  error_code send_error_;
+  bool asked_ = false;    // to receive, and nothing has come since
+  bool sending_ = false;  // send_rest() runs
+  bool idle_ = false;
+  bool reused_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace beck::http::detail

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSL-1.0
+// The two categories. A message names the limit's setter, so that its reader knows what to change.
+#include <beck/http/client_error.hpp>
+
+#include <iterator>
+#include <string>
+
+namespace beck::http {
+namespace {
+
+class client_category_type final : public std::error_category {
+ public:
+  constexpr client_category_type() noexcept = default;
+  const char* name() const noexcept override { return "beck.http.client"; }
+  std::string message(int value) const override {
+    switch (static_cast<client_error>(value)) {
+      case client_error::bad_url:
+        return "The URL is refused";
+      case client_error::no_tls:
+        return "https needs a connector with TLS, and this client has none";
+      case client_error::too_many_waiting:
+        return "As many calls wait for a connection as client_options::waiting() allows";
+      case client_error::connect_late:
+        return "No connection within client_options::connect()";
+      case client_error::send_late:
+        return "The server took no byte of the request for client_options::send()";
+      case client_error::head_late:
+        return "No head of a reply within client_options::head()";
+      case client_error::body_late:
+        return "The body came more slowly than client_options::body_rate() or body_pause() allow";
+      case client_error::no_reply:
+        return "The server ended the connection without a reply";
+      case client_error::cut_short:
+        return "The connection ended before the reply was whole";
+      case client_error::too_many_interim:
+        return "More 1xx replies before the reply than client_options::interim() allows";
+      case client_error::too_many_redirects:
+        return "More redirects than client_options::redirects() allows";
+      case client_error::unexpected_upgrade:
+        return "The server switched protocols without having been asked";
+      case client_error::wrong_length:
+        return "Less was written than call::content_length() has promised";
+      case client_error::connector_failed:
+        return "The connector threw an exception";
+    }
+    return "Unknown error " + std::to_string(value);
+  }
+  std::error_condition default_error_condition(int value) const noexcept override {
+    switch (static_cast<client_error>(value)) {
+      case client_error::connect_late:
+      case client_error::send_late:
+      case client_error::head_late:
+      case client_error::body_late:
+        return std::errc::timed_out;
+      case client_error::no_reply:
+      case client_error::cut_short:
+        return std::errc::connection_reset;
+      case client_error::bad_url:
+      case client_error::no_tls:
+      case client_error::too_many_waiting:
+      case client_error::too_many_interim:
+      case client_error::too_many_redirects:
+      case client_error::unexpected_upgrade:
+      case client_error::wrong_length:
+      case client_error::connector_failed:
+        break;
+    }
+    return {value, *this};
+  }
+};
+
+class refusal_category_type final : public std::error_category {
+ public:
+  constexpr refusal_category_type() noexcept = default;
+  const char* name() const noexcept override { return "beck.http.refusal"; }
+  std::string message(int value) const override {
+    if (value < 0 || value > static_cast<int>(refusal::body_late))
+      return "Unknown error " + std::to_string(value);
+    return "The reply is refused: " + std::string(text_of(static_cast<refusal>(value)));
+  }
+  std::error_condition default_error_condition(int value) const noexcept override {
+    if (value == static_cast<int>(refusal::body_too_long)) return std::errc::message_size;
+    return std::errc::bad_message;
+  }
+};
+
+// Constant-initialised and never destroyed: codes are also compared in static destructors.
+template <class Category>
+union storage {
+  Category value;
+  constexpr storage() noexcept : value() {}
+  ~storage() {}
+};
+constinit storage<client_category_type> client_category_object;
+constinit storage<refusal_category_type> refusal_category_object;
+
+}  // namespace
+
+const std::error_category& client_category() noexcept { return client_category_object.value; }
+
+const std::error_category& refusal_category() noexcept { return refusal_category_object.value; }
+
+}  // namespace beck::http

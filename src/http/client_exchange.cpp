@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSL-1.0
+// The course of a call: a connection, the request, the head of the reply; once more if the
+// connection had ended before it was used; again for each redirect.
+#include "http/client_exchange.hpp"
+
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+
+#include <beck/coro/timeout.hpp>
+#include <beck/http/client_error.hpp>
+
+#include "http/characters.hpp"
+#include "http/phase_clock.hpp"
+
+namespace beck::http::detail {
+namespace {
+
+constexpr std::size_t key_max = 300;  // of "https://", a host of 255 bytes, and ":65535"
+
+/// Writes the name of the origin of `of`, in lower case. Returns it.
+std::string_view write_key(const url& of, char (&room)[key_max]) noexcept {
+  char* at = room;
+  const auto put = [&at](std::string_view text) {
+    for (const char c : text) *at++ = lower(c);
+  };
+  put(of.is_https ? "https://" : "http://");
+  if (of.kind == host_kind::ipv6) put("[");
+  put(of.host);
+  put(of.kind == host_kind::ipv6 ? "]:" : ":");
+  put(std::to_string(of.port));
+  return {room, static_cast<std::size_t>(at - room)};
+}
+
+bool is_redirect(http::status s) noexcept {
+  return s == status::moved_permanently || s == status::found || s == status::see_other ||
+         s == status::temporary_redirect || s == status::permanent_redirect;
+}
+
+}  // namespace
+
+exchange_ref::exchange_ref(const exchange_ref& other) noexcept : exchange_(other.exchange_) {
+  if (exchange_ != nullptr) exchange_->add_share();
+}
+
+exchange_ref& exchange_ref::operator=(exchange_ref&& other) noexcept {
+  const exchange_ref old(std::move(*this));
+  exchange_ = std::exchange(other.exchange_, nullptr);
+  return *this;
+}
+
+exchange_ref::~exchange_ref() {
+  if (exchange_ != nullptr) exchange_->drop_share();
+}
+
+void block_text::assign(std::string_view text) {
+  auto* const made =
+      static_cast<char*>(beck::detail::allocate_block(text.size() + request_parser::padding));
+  if (!text.empty()) std::memcpy(made, text.data(), text.size());
+  clear();
+  data_ = made;
+  bytes_ = text.size();
+}
+
+exchange::exchange(std::shared_ptr<client_pool> of, std::string_view url)
+    : pool_(std::move(of)), parser_(pool_->bounds().heads()) {
+  set_url(url.substr(0, url::bytes_max + 1));
+}
+
+void exchange::set_url(std::string_view text) {
+  url_text_.assign(text);
+  url_error_ = parse_url(url_text_.view(), url_);
+}
+
+void exchange::require_not_begun() const {
+  if (begun_ || finishing_) throw std::logic_error("http: the head of the request was sent");
+}
+
+void exchange::take_for_finish() {
+  if (finishing_) throw std::logic_error("http: the call was finished before");
+  finishing_ = true;
+}
+
+task<error_code> exchange::run(exchange_ref self) {
+  exchange& x = *self;
+  error_code ec;
+  for (bool again = true; again;) {
+    ec = co_await x.attempt();
+    again = !ec && x.redirect(ec);
+  }
+  if (ec) co_return x.fail(ec);
+  x.pool_->counters().replies.add();
+  co_return ec;
+}
+
+/// One request and the head of its reply.
+task<error_code> exchange::attempt() {
+  error_code ec = failed_;
+  if (!ec && url_error_ != url_error::none) ec = client_error::bad_url;
+  if (!ec && begun_) {
+    ec = end_stream();
+  } else if (!ec) {
+    if (request_.kind == request_body_kind::length && request_.length != 0) {
+      ec = client_error::wrong_length;
+    } else {
+      ec = co_await get_connection();
+    }
+    if (!ec) send_request();
+  }
+  if (ec) co_return ec;
+  if (!ended_) ec = co_await wait_for_continue();
+  if (!ec) ec = co_await receive_head();
+  if (!may_retry(ec)) co_return ec;
+  pool_->counters().retries.add();
+  place at = connection_->surrender();
+  connection_.reset();
+  ec = co_await make_connection(std::move(at));
+  if (ec) co_return ec;
+  send_request();
+  if (!ended_) ec = co_await wait_for_continue();
+  if (!ec) ec = co_await receive_head();
+  co_return ec;
+}
+
+task<error_code> exchange::get_connection() {
+  char room[key_max];
+  const std::string_view key = write_key(url_, room);
+  granted got;
+  error_code ec = co_await pool_->acquire(key, got);
+  if (ec) co_return ec;
+  if (got.connection != nullptr) {
+    connection_ = std::move(got.connection);
+    co_return ec;
+  }
+  ec = co_await make_connection(std::move(got.room));
+  co_return ec;
+}
+
+task<error_code> exchange::make_connection(place at) {
+  auto made = co_await pool_->connect(std::move(at), url_);
+  connection_ = std::move(made.value_);
+  co_return made.error();
+}
+
+/// Parses what has come. Heads of 1xx are consumed. Returns `more` until the head of the reply is
+/// there; `refused` with `ec` set.
+parse_status exchange::parse_head(error_code& ec) {
+  client_connection& c = *connection_;
+  while (!head_done_ && !c.input().empty()) {
+    heard_ = true;
+    const parse_status parsed = parser_.parse_padded(c.input(), request_.method, head_);
+    if (parsed == parse_status::more) return parsed;
+    if (parsed == parse_status::refused) {
+      ec = make_error_code(parser_.reason());
+      return parsed;
+    }
+    const unsigned number = number_of(head_.status());
+    if (number >= 200 || number == 101) {
+      note_head();
+    } else {
+      continued_ = continued_ || number == 100;
+      c.consume(head_.bytes());
+      parser_.reset();
+      if (++interim_ > pool_->bounds().interim()) ec = client_error::too_many_interim;
+    }
+    if (number == 101 && request_.upgrade.empty()) ec = client_error::unexpected_upgrade;
+    if (ec) return parse_status::refused;
+  }
+  return head_done_ ? parse_status::done : parse_status::more;
+}
+
+/// Takes the head of the reply out of the input.
+void exchange::note_head() {
+  client_connection& c = *connection_;
+  head_text_.assign(c.input().substr(0, head_.bytes()));
+  head_.rebase(head_text_.view().data());
+  c.consume(head_.bytes());
+  decoder_ = body_decoder(head_, pool_->bounds().bodies());
+  head_done_ = true;
+}
+
+task<error_code> exchange::receive_head() {
+  client_connection& c = *connection_;
+  std::int64_t left = 0;  // until the head is late; 0: the request is still being sent
+  for (;;) {
+    error_code ec;
+    const parse_status parsed = parse_head(ec);
+    if (parsed == parse_status::refused) co_return ec;
+    if (parsed == parse_status::done) break;
+    if (c.end()) co_return end_error();
+    if (c.send_error() == client_error::send_late) co_return c.send_error();
+    c.want_more();
+    if (c.is_sending()) {  // which has a limit of its own
+      auto waited = co_await c.received().wait();
+      if (waited.error()) co_return waited.error();
+      continue;
+    }
+    if (left == 0) left = pool_->bounds().head().nanoseconds();
+    const std::int64_t began = loop_time();
+    auto waited = co_await timeout(c.received().wait(), duration(left));
+    left -= loop_time() - began;
+    if (waited.error() == error::timeout || (!waited.error() && left <= 0)) {
+      co_return client_error::head_late;
+    }
+    if (waited.error()) co_return waited.error();
+  }
+  static_cast<void>(decode());  // a body of no bytes gives the connection back
+  co_return error_code();
+}
+
+error_code exchange::end_error() const noexcept {
+  const client_connection& c = *connection_;
+  if (c.end() != error::eof) return c.end();
+  return heard_ ? client_error::cut_short : client_error::no_reply;
+}
+
+/// Only a connection that was idle, and may have ended before the request reached the server.
+bool exchange::may_retry(error_code ec) const noexcept {
+  return ec && connection_ != nullptr && connection_->is_reused() && !heard_ &&
+         connection_->end() && !connection_->is_closed() && !request_.is_stream() &&
+         is_idempotent(request_.method);
+}
+
+error_code exchange::fail(error_code ec) noexcept {
+  if (connection_ != nullptr) connection_->close();
+  connection_.reset();
+  head_done_ = false;
+  failed_ = ec;
+  return ec;
+}
+
+/// Prepares the request that a redirect asks for. Returns false if the reply is the result.
+bool exchange::redirect(error_code& ec) {
+  if (pool_->bounds().redirects() == 0 || !is_redirect(head_.status())) return false;
+  const http::status s = head_.status();
+  const bool to_get =
+      (s == status::see_other && request_.method != method::head) ||
+      ((s == status::moved_permanently || s == status::found) && request_.method == method::post);
+  if (!to_get && request_.is_stream()) return false;  // it cannot be sent again
+  std::string text;
+  url next;
+  if (head_.repeats(field::location) ||
+      resolve_reference(url_, head_.get(field::location), text) != url_error::none ||
+      !head_.has(field::location) || parse_url(text, next) != url_error::none) {
+    return false;
+  }
+  if (url_.is_https && !next.is_https) return false;
+  if (redirects_ == pool_->bounds().redirects()) {
+    ec = client_error::too_many_redirects;
+    return false;
+  }
+  ++redirects_;
+  if (!is_same_origin(url_, next)) {
+    for (const field secret :
+         {field::authorization, field::cookie, field::proxy_authorization, field::host}) {
+      request_.fields.remove(name_of(secret));
+    }
+  }
+  if (to_get) {
+    request_.set_method(method::get, name_of(method::get));
+    request_.kind = request_body_kind::none;
+    request_.expects_continue = false;
+    for (const field about_body : {field::content_type, field::content_encoding,
+                                   field::content_language, field::content_location}) {
+      request_.fields.remove(name_of(about_body));
+    }
+  }
+  abandon();
+  set_url(text);
+  pool_->counters().redirects.add();
+  parser_.reset();
+  begun_ = ended_ = heard_ = continued_ = head_done_ = is_whole_ = false;
+  interim_ = 0;
+  return true;
+}
+
+std::string exchange::failure() const {
+  std::string text;
+  if (!failed_) return text;
+  text.append(request_.method_name()).append(" ");
+  if (url_error_ != url_error::none) {
+    text.append(url_text_.view().substr(0, 200)).append(": ").append(failed_.message());
+    return text.append(": ").append(text_of(url_error_));
+  }
+  char room[key_max];
+  text.append(write_key(url_, room)).append(": ").append(failed_.message());
+  return text;
+}
+
+taken_stream exchange::take_over() {
+  if (!head_done_ || connection_ == nullptr || head_.status() != status::switching_protocols)
+    throw std::logic_error("http: only a reply with status 101 gives its stream away");
+  taken_stream taken;
+  taken.read_ahead.assign(connection_->input());
+  taken.stream = connection_->release();
+  connection_.reset();
+  is_whole_ = true;
+  return taken;
+}
+
+}  // namespace beck::http::detail

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSL-1.0
+// A call under way: its request, the connection that it has, and its reply. client_exchange.cpp has
+// its course with retry and redirects, client_request.cpp the sending side, client_body.cpp the
+// body of the reply.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <beck/detail/block.hpp>
+#include <beck/detail/ref_count.hpp>
+#include <beck/http/body_decoder.hpp>
+#include <beck/http/parser.hpp>
+#include <beck/http/url.hpp>
+
+#include "http/client_pool.hpp"
+#include "http/reply_state.hpp"
+
+namespace beck::http::detail {
+
+/// A text in a recycled block, with request_parser::padding readable bytes behind it.
+class block_text {
+ public:
+  block_text() noexcept = default;
+  ~block_text() { clear(); }
+  block_text(const block_text&) = delete;
+  block_text& operator=(const block_text&) = delete;
+  /// Throws std::bad_alloc; then the text is unchanged.
+  void assign(std::string_view text);
+  void clear() noexcept {
+    if (data_ != nullptr) beck::detail::free_block(data_);
+    data_ = nullptr;
+    bytes_ = 0;
+  }
+  std::string_view view() const noexcept { return {data_, bytes_}; }
+
+ private:
+  char* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// How the body of a request is sent.
+enum class request_body_kind : std::uint8_t { none, whole, chunked, length };
+
+/// What the caller has said of a request.
+struct request_state {
+  http::method method = http::method::get;
+  char method_text[24] = {};
+  std::uint8_t method_bytes = 0;
+  request_body_kind kind = request_body_kind::none;
+  bool expects_continue = false;
+  bool closes = false;
+  std::uint64_t length = 0;  ///< promised, for request_body_kind::length
+  std::uint64_t sent = 0;    ///< bytes of a stream so far
+  const_buffer body;         ///< for request_body_kind::whole
+  field_lines fields;
+  std::string upgrade;  ///< the protocol, if one is asked for
+
+  std::string_view method_name() const noexcept { return {method_text, method_bytes}; }
+  void set_method(http::method m, std::string_view name) noexcept;
+  bool is_stream() const noexcept {
+    return kind == request_body_kind::chunked || kind == request_body_kind::length;
+  }
+};
+
+/// A call under way. Shared by its reply, or its call, and the coroutines that work for it. Thread:
+/// that of its client's context.
+class exchange {
+ public:
+  exchange(std::shared_ptr<client_pool> of, std::string_view url);
+  ~exchange() { abandon(); }
+  exchange(const exchange&) = delete;
+  exchange& operator=(const exchange&) = delete;
+  static void* operator new(std::size_t bytes) { return beck::detail::allocate_block(bytes); }
+  static void operator delete(void* block) noexcept { beck::detail::free_block(block); }
+  void add_share() noexcept { shares_.add(); }
+  void drop_share() noexcept {
+    if (shares_.drop()) delete this;
+  }
+
+  const any_io_executor& executor() const noexcept { return pool_->executor(); }
+  request_state& request() noexcept { return request_; }
+  /// Throws std::logic_error if the head of the request was sent.
+  void require_not_begun() const;
+  /// Marks the request as finished by its call. Throws std::logic_error if it was.
+  void take_for_finish();
+  bool is_finishing() const noexcept { return finishing_; }
+
+  /// The whole call, up to the head of the reply; of a streamed request, what is left of it.
+  static task<error_code> run(exchange_ref self);
+  /// Writes a part of a stream.
+  bool write_ready(const_buffer data, std::size_t& bytes, error_code& ec);
+  static task<io_result<std::size_t>> write(exchange_ref self, const_buffer data);
+  /// Reads the body of the reply.
+  bool read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec);
+  static task<io_result<std::size_t>> read(exchange_ref self, mutable_buffer to);
+  static task<io_result<std::string>> read_all(exchange_ref self, std::size_t limit);
+  bool body_is_whole() const noexcept { return head_done_ && is_whole_; }
+
+  bool has_head() const noexcept { return head_done_; }
+  const response_head& head() const noexcept { return head_; }
+  std::string_view url_text() const noexcept { return url_text_.view(); }
+  std::string failure() const;
+  taken_stream take_over();
+  /// Notes the error of the call, and closes its connection. Returns `ec`.
+  error_code fail(error_code ec) noexcept;
+  /// Gives the connection back if nothing more is to come, else closes it.
+  void abandon() noexcept;
+
+ private:
+  // the course (client_exchange.cpp)
+  task<error_code> attempt();
+  task<error_code> get_connection();
+  task<error_code> make_connection(place at);
+  task<error_code> receive_head();
+  parse_status parse_head(error_code& ec);
+  void note_head();
+  error_code end_error() const noexcept;
+  bool may_retry(error_code ec) const noexcept;
+  bool redirect(error_code& ec);
+  void set_url(std::string_view text);
+
+  // the request (client_request.cpp)
+  void write_head();
+  void send_request();
+  void send_whole_body();
+  error_code end_stream();
+  bool is_refused_early();
+  task<error_code> wait_for_continue();
+
+  // the body of the reply (client_body.cpp)
+  bool decode();
+  void copy_data(mutable_buffer to, std::size_t& bytes) noexcept;
+  void end_body() noexcept;
+  void fail_body(error_code ec) noexcept;
+  std::int64_t patience() const noexcept;
+  task<error_code> receive_body(mutable_buffer to, std::size_t& bytes);
+  duration keep_time() const noexcept;
+
+  beck::detail::ref_count shares_;
+  std::shared_ptr<client_pool> pool_;
+  std::shared_ptr<client_connection> connection_;
+  block_text url_text_;
+  url url_;
+  request_state request_;
+  response_parser parser_;
+  response_head head_;
+  block_text head_text_;
+  body_decoder decoder_;
+  std::size_t data_at_ = 0;     // decoded bytes of the body in the input: where they begin,
+  std::size_t data_bytes_ = 0;  // their number,
+  std::size_t data_end_ = 0;    // and the end of the framing behind them
+  std::int64_t waited_ns_ = 0;  // for the body
+  error_code failed_;           // the call, or its body
+  unsigned interim_ = 0;
+  unsigned redirects_ = 0;
+  url_error url_error_ = url_error::none;
+  bool begun_ = false;      // the head of the request was sent
+  bool ended_ = false;      // so was the rest
+  bool heard_ = false;      // a byte of a reply has come
+  bool continued_ = false;  // "100 Continue" has come
+  bool head_done_ = false;
+  bool is_whole_ = false;  // the body was read
+  bool reading_ = false;   // read() is under way
+  bool finishing_ = false;
+};
+
+}  // namespace beck::http::detail
