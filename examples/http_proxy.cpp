@@ -34,7 +34,6 @@ int main(int argc, char** argv) {
     web.close_idle();
   });
   while (server.endpoint().port() == 0 && context.poll_one() != 0) continue;
-  std::printf("listening on port %d\n", server.endpoint().port());
-  std::fflush(stdout);
+  std::fprintf(stderr, "listening on port %d\n", server.endpoint().port());
   context.run();
 }

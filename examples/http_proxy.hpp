@@ -36,7 +36,7 @@ class http_proxy {
     auto got = co_await out.async_finish();
     if (got.error()) {
       const bool late = got.error() == beck::errc::timed_out;
-      r.status(late ? http::status::gateway_timeout : http::status::bad_gateway);
+      r.status(late ? 504 : 502);
       r.send(late ? "the server takes too long\n" : "the server cannot be reached\n");
       co_return;
     }
@@ -64,6 +64,7 @@ class http_proxy {
                         f.id == field::x_forwarded_host || f.id == field::x_forwarded_proto;
       if (!ours && !stays(q.head(), f)) out.add(f.name, f.value);
     }
+    out.set(field::x_forwarded_for, q.peer().address().to_string());
     out.set(field::x_forwarded_host, q.get(field::host)).set(field::x_forwarded_proto, "http");
     out.add("Via", "1.1 beck");
   }

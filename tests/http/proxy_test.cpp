@@ -90,7 +90,9 @@ TEST_CASE("http proxy: fields of a connection stay, those of the message and X-F
   CHECK(got.head_field == "up");
   CHECK(contains(got.body, "/a%20b?c=d|Host=10.0.0.1|"));
   CHECK(contains(got.body, "|X-One=1|"));
-  CHECK(contains(got.body, "|X-Forwarded-Host=10.0.0.2|X-Forwarded-Proto=http|Via=1.1 beck"));
+  CHECK(contains(
+      got.body,
+      "|X-Forwarded-For=10.0.0.3|X-Forwarded-Host=10.0.0.2|X-Forwarded-Proto=http|Via=1.1 beck"));
   CHECK(!contains(got.body, "evil"));
   http::call hop(*c.outer, http::method::get, "http://10.0.0.2/");
   const outcome& last = c.finish(hop.close().async_finish());
