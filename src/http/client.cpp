@@ -14,7 +14,6 @@
 
 #include "http/characters.hpp"
 #include "http/client_exchange.hpp"
-#include "http/tcp_connector.hpp"
 
 namespace beck::http {
 namespace detail {

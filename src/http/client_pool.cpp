@@ -3,7 +3,6 @@
 // have one more connection. An idle connection goes to the first call that waits for its origin.
 #include "http/client_pool.hpp"
 
-#include <exception>
 #include <new>
 #include <system_error>
 
