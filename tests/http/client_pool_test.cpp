@@ -8,6 +8,10 @@
 #include <beck/run/bind.hpp>
 
 #include <algorithm>
+<<<<<<< HEAD
+=======
+#include <deque>
+>>>>>>> client
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -319,6 +323,29 @@ CONFORMANCE("http client pool: the end of a client ends everything under way") {
   CHECK(s.outcomes[1].ec == error::operation_aborted);
 }
 
+<<<<<<< HEAD
+=======
+CONFORMANCE("http client: a client and its context are destroyed in the middle of everything") {
+  beck::io_context ctx(context_options());
+  scripted_server server(ctx, ip::tcp::endpoint(ip::address_v4::loopback(), 0));
+  const std::string url = "http://127.0.0.1:" + std::to_string(server.endpoint().port()) + "/";
+  server.will("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc");
+  std::deque<outcome> outcomes(4);
+  const std::string body(4'000'000, 'b');
+  {
+    http::client web(ctx, http::client_options().per_origin(2));
+    co_spawn(ctx, collect(web.async_get(url), outcomes[0]), beck::detached);  // reads a body
+    while (server.requests.empty()) ctx.run_one();
+    co_spawn(ctx, collect(web.async_put(url, "a/b", beck::buffer(body)), outcomes[1]),
+             beck::detached);                                                 // sends one
+    co_spawn(ctx, collect(web.async_get(url), outcomes[2]), beck::detached);  // waits
+    co_spawn(ctx, collect(web.async_get("http://127.0.0.1:1/"), outcomes[3]), beck::detached);
+    while (web.stats().waiting != 1) ctx.run_one();
+  }
+  for (const outcome& one : outcomes) CHECK(!one.done);
+}
+
+>>>>>>> client
 CONFORMANCE("http client: redirects are off, and followed if they are wanted") {
   const std::string there = "HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 2\r\n\r\nxx";
   client_site off;

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Gets URLs, all at once, over at most 8 connections to a server. Prints a line for each: status,
+// bytes and URL, or why there is no reply. The bodies are read as streams and dropped.
+//   http_get URL...
+#include <beck/coro/co_spawn.hpp>
+#include <beck/coro/timeout.hpp>
+#include <beck/http/client.hpp>
+#include <beck/io/io_context.hpp>
+#include <cstdio>
+#include <string>
+
+namespace http = beck::http;
+
+namespace {
+
+constexpr beck::duration limit(30'000'000'000);  // for a reply's head, redirects included
+
+/// Returns whether the URL was got whole, with status 200.
+beck::task<bool> get(http::client& web, std::string url) {
+  auto got = co_await beck::timeout(web.async_get(url), limit);
+  if (got.error()) {
+    const std::string why = got->failure();
+    std::printf("--- %s\n", why.empty() ? got.error().message().c_str() : why.c_str());
+    co_return false;
+  }
+  const http::reply page = std::move(got).value();
+  unsigned long long bytes = 0;
+  char part[16384];
+  for (;;) {
+    const auto [ec, n] = co_await page.body().async_read_some(beck::buffer(part));
+    bytes += n;
+    if (ec == beck::error::eof) break;
+    if (ec) {
+      std::printf("--- %s: %s after %llu bytes\n", url.c_str(), ec.message().c_str(), bytes);
+      co_return false;
+    }
+  }
+  std::printf("%u %llu %s\n", number_of(page.status()), bytes, std::string(page.url()).c_str());
+  co_return page.status() == http::status::ok;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: http_get URL...\n");
+    return 2;
+  }
+  beck::io_context context;
+  http::client web(context, http::client_options().redirects(10));
+  int left = argc - 1;
+  bool all = true;
+  for (int i = 1; i < argc; ++i) {
+    get(web, argv[i]).start(context, [&](bool good) {
+      all = all && good;
+      if (--left == 0) web.close_idle();  // nothing is left to wait for
+    });
+  }
+  context.run();
+  return all ? 0 : 1;
+}

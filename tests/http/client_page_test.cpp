@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+// docs/http-client.md and the code say the same of limits and errors.
+#include <beck/http/client.hpp>
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "http/client_site.hpp"
+
+using namespace beck::http::test;
+namespace http = beck::http;
+
+namespace {
+
+/// Returns the rows of the table whose heading begins with `heading`.
+std::vector<std::string> rows_of(std::string_view heading) {
+  std::ifstream page(BECK_HTTP_CLIENT_PAGE);
+  REQUIRE(page);
+  std::vector<std::string> rows;
+  bool inside = false;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with(heading)) inside = true;
+    if (inside && line.empty()) break;
+    if (inside) rows.push_back(line);
+  }
+  REQUIRE(rows.size() > 2);
+  rows.erase(rows.begin(), rows.begin() + 2);
+  return rows;
+}
+
+std::string seconds(beck::duration time) {
+  return std::to_string(time.nanoseconds() / 1'000'000'000) + " s";
+}
+
+}  // namespace
+
+TEST_CASE("docs/http-client.md has the default and the setter of each limit") {
+  const http::client_options o;
+  const auto number = [](auto n) { return std::to_string(n); };
+  const struct {
+    const char* setter;
+    std::string value;
+  } limits[] = {
+      {"per_origin", number(o.per_origin())},
+      {"connections", number(o.connections())},
+      {"waiting", number(o.waiting())},
+      {"idle", seconds(o.idle())},
+      {"connect", seconds(o.connect())},
+      {"send", seconds(o.send())},
+      {"head", seconds(o.head())},
+      {"body_rate", number(o.body_rate()) + " bytes a second, after " + seconds(o.body_grace())},
+      {"body_pause", seconds(o.body_pause())},
+      {"continue_wait", seconds(o.continue_wait())},
+      {"heads", number(o.heads().head_bytes) + " bytes, " + number(o.heads().fields) + " fields"},
+      {"body_bytes", o.body_bytes() == INT64_MAX ? "none" : "some"},
+      {"bodies", "as a server's"},
+      {"interim", number(o.interim())},
+      {"redirects", number(o.redirects())},
+  };
+  const auto rows = rows_of("| limit of a client |");
+  REQUIRE(rows.size() == std::size(limits) + 2);  // two are fixed
+  for (std::size_t i = 0; i < std::size(limits); ++i) {
+    CAPTURE(rows[i]);
+    const std::string part = "| " + limits[i].value + " | `" + limits[i].setter + "()` |";
+    CHECK(contains(rows[i], part));
+  }
+}
+
+TEST_CASE("docs/http-client.md has a row for each error, and each has a text of its own") {
+  constexpr const char* names[] = {
+      "bad_url",      "no_tls",           "too_many_waiting",   "connect_late",
+      "send_late",    "head_late",        "body_late",          "no_reply",
+      "cut_short",    "too_many_interim", "too_many_redirects", "unexpected_upgrade",
+      "wrong_length", "connector_failed"};
+  constexpr std::size_t errors = std::size(names);
+  static_assert(errors == static_cast<std::size_t>(http::client_error::connector_failed));
+  const auto rows = rows_of("| `client_error` |");
+  REQUIRE(rows.size() == errors);
+  for (std::size_t i = 0; i < errors; ++i) {
+    CHECK(rows[i].starts_with("| `" + std::string(names[i]) + "` |"));
+    const beck::error_code ec = static_cast<http::client_error>(i + 1);
+    CHECK(!contains(ec.message(), "Unknown"));
+    for (std::size_t j = 0; j < i; ++j) {
+      const beck::error_code other = static_cast<http::client_error>(j + 1);
+      CHECK(ec.message() != other.message());
+    }
+  }
+  CHECK(contains(http::client_category().message(static_cast<int>(errors) + 1), "Unknown"));
+  CHECK(contains(http::refusal_category().message(-1), "Unknown"));
+  const beck::error_code timed_out = http::client_error::head_late;
+  CHECK(timed_out == beck::errc::timed_out);
+  const beck::error_code too_long = http::refusal::body_too_long;
+  CHECK(too_long == beck::errc::message_size);
+}
