@@ -14,10 +14,6 @@
 
 #include "http/characters.hpp"
 #include "http/client_exchange.hpp"
-<<<<<<< HEAD
-#include "http/tcp_connector.hpp"
-=======
->>>>>>> client
 
 namespace beck::http {
 namespace detail {

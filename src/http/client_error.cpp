@@ -2,10 +2,6 @@
 // The two categories. A message names the limit's setter, so that its reader knows what to change.
 #include <beck/http/client_error.hpp>
 
-<<<<<<< HEAD
-#include <iterator>
-=======
->>>>>>> client
 #include <string>
 
 namespace beck::http {

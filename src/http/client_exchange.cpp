@@ -4,10 +4,6 @@
 #include "http/client_exchange.hpp"
 
 #include <cstring>
-<<<<<<< HEAD
-#include <exception>
-=======
->>>>>>> client
 #include <stdexcept>
 
 #include <beck/coro/timeout.hpp>
@@ -91,16 +87,11 @@ task<error_code> exchange::run(exchange_ref self) {
     ec = co_await x.attempt();
     again = !ec && x.redirect(ec);
   }
-<<<<<<< HEAD
-  if (ec) co_return x.fail(ec);
-  x.pool_->counters().replies.add();
-=======
   if (ec) {
     x.fail(ec);
   } else {
     x.pool_->counters().replies.add();
   }
->>>>>>> client
   co_return ec;
 }
 
@@ -184,11 +175,7 @@ parse_status exchange::parse_head(error_code& ec) {
 void exchange::note_head() {
   client_connection& c = *connection_;
   head_text_.assign(c.input().substr(0, head_.bytes()));
-<<<<<<< HEAD
-  head_.rebase(head_text_.view().data());
-=======
   head_.rebase(head_text_.data());
->>>>>>> client
   c.consume(head_.bytes());
   decoder_ = body_decoder(head_, pool_->bounds().bodies());
   head_done_ = true;
@@ -236,19 +223,11 @@ bool exchange::may_retry(error_code ec) const noexcept {
          is_idempotent(request_.method);
 }
 
-<<<<<<< HEAD
-error_code exchange::fail(error_code ec) noexcept {
-=======
 void exchange::fail(error_code ec) noexcept {
->>>>>>> client
   if (connection_ != nullptr) connection_->close();
   connection_.reset();
   head_done_ = false;
   failed_ = ec;
-<<<<<<< HEAD
-  return ec;
-=======
->>>>>>> client
 }
 
 /// Prepares the request that a redirect asks for. Returns false if the reply is the result.

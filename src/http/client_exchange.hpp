@@ -35,10 +35,7 @@ class block_text {
     data_ = nullptr;
     bytes_ = 0;
   }
-<<<<<<< HEAD
-=======
   const char* data() const noexcept { return data_; }
->>>>>>> client
   std::string_view view() const noexcept { return {data_, bytes_}; }
 
  private:
@@ -109,13 +106,8 @@ class exchange {
   std::string_view url_text() const noexcept { return url_text_.view(); }
   std::string failure() const;
   taken_stream take_over();
-<<<<<<< HEAD
-  /// Notes the error of the call, and closes its connection. Returns `ec`.
-  error_code fail(error_code ec) noexcept;
-=======
   /// Notes the error of the call, and closes its connection.
   void fail(error_code ec) noexcept;
->>>>>>> client
   /// Gives the connection back if nothing more is to come, else closes it.
   void abandon() noexcept;
 

@@ -3,10 +3,6 @@
 // have one more connection. An idle connection goes to the first call that waits for its origin.
 #include "http/client_pool.hpp"
 
-<<<<<<< HEAD
-#include <exception>
-=======
->>>>>>> client
 #include <new>
 #include <system_error>
 

@@ -12,11 +12,7 @@
 #include <beck/http/client.hpp>
 
 #include "http/client_connection.hpp"
-<<<<<<< HEAD
 #include "http/counter.hpp"
-=======
-#include "http/server_state.hpp"
->>>>>>> client
 #include "http/tcp_connector.hpp"
 
 namespace beck::http::detail {

@@ -98,11 +98,14 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
     c.active_->parser.reset();
     if (c.outbox_.size() >= outbox_max) alive = co_await c.flush();
   }
+  if (c.is_tunnel_) co_return;
   if (c.late_ == refusal::head_late && !c.lost_) c.refuse(refusal::head_late);
   co_await c.close_gently();
 }
 
 void connection::ended() noexcept {
+  course_ended_ = true;
+  if (is_tunnel_ && !lost_) return active_.reset();  // its tunnel goes on
   lose();
   stream_->socket().close();  // also if it was lost before an exception
   worker_->clock().enter(receiving_, phase::none);
@@ -221,6 +224,7 @@ void connection::lose() noexcept {
   if (handler_scope_ != nullptr) handler_scope_->stop();
   if (!writing_) outbox_.clear();
   wake_writers();
+  if (is_tunnel_ && course_ended_) worker_->remove(*this);
 }
 
 }  // namespace beck::http::detail

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // One connection of a server: it waits for input without a buffer, parses heads where they lie,
 // calls the handler, collects replies and sends them together. connection.cpp has the course of a
-// connection, connection_stream.cpp the stream below it, connection_handler.cpp the calls of
-// handlers, connection_reply.cpp the sending side, connection_file.cpp files as bodies of replies,
-// connection_body.cpp the bodies of requests.
+// connection, connection_stream.cpp the stream below it, connection_tunnel.cpp its way out of HTTP,
+// connection_handler.cpp the calls of handlers, connection_reply.cpp the sending side,
+// connection_file.cpp files as bodies of replies, connection_body.cpp the bodies of requests.
 #pragma once
 
 #include <cstddef>
@@ -117,6 +117,15 @@ class connection : public std::enable_shared_from_this<connection> {
   /// Ends the connection at once; what was not sent is lost.
   void lose() noexcept;
 
+  // --- for tunnel
+  /// Throws std::logic_error unless the handler may take the connection over.
+  void require_tunnel() const;
+  static task<io_result<tunnel>> take_over(std::shared_ptr<connection> self);
+  /// Called when the tunnel has ended.
+  void return_tunnel() noexcept;
+  byte_stream& stream() noexcept { return *stream_; }
+  std::string_view read_ahead() const noexcept { return input_.view(); }
+
   // --- for request, exchange and handlers of the library
   ip::address client_address(const request_head& head) const noexcept;
   route_match& route() noexcept { return active_->route; }
@@ -160,6 +169,7 @@ class connection : public std::enable_shared_from_this<connection> {
 
   // the stream (connection_stream.cpp)
   task<bool> make_layer(stream_layer& layer);
+  void write_tunnel_head();
 
   // the course (connection.cpp)
   parse_status parse_head();
@@ -228,7 +238,8 @@ class connection : public std::enable_shared_from_this<connection> {
   reply_flush::handler flush_done_;
   manual_reset_event written_{true};
   flush_request flush_request_;
-  std::uint64_t bytes_taken_ = 0;  // by the socket
+  std::shared_ptr<connection> tunnel_keeps_;  // this, while there is a tunnel
+  std::uint64_t bytes_taken_ = 0;             // by the socket
   std::uint64_t taken_at_check_ = 0;
   refusal late_ = refusal::none;
   bool writing_ = false;          // write_rest() runs
@@ -239,6 +250,8 @@ class connection : public std::enable_shared_from_this<connection> {
   bool peer_ended_ = false;       // the input has ended
   bool deferring_ = false;        // the course runs, and flushes by itself
   bool watched_ = false;          // for a reset
+  bool is_tunnel_ = false;        // a handler has taken the stream over
+  bool course_ended_ = false;     // serve() has
   bool nothing_follows_ = false;  // the client has said that it sends nothing more
 };
 

@@ -129,7 +129,7 @@ void connection::watch_for_reset(std::shared_ptr<connection> self) {
   beck::detail::launch(beck::detail::void_operation(beck::detail::op_kind::wait_error,
                                                     c.stream_->socket().slot(), nullptr, 0),
                        [self = std::move(self)](const error_code& ec) {
-                         if (!ec) self->lose();
+                         if (!ec && !self->is_tunnel_) self->lose();
                        });
 }
 
@@ -138,7 +138,7 @@ void connection::end_exchange(bool threw) {
   deferring_ = true;
   exchange_state& x = *active_;
   worker_->counters().exchanges.add();
-  if (lost_) {
+  if (lost_ || is_tunnel_) {
     if (threw) worker_->counters().failed.add();
     if (x.reply.begun && !x.reply.ended) note_cut();
     if (worker_->server().reports_to() != nullptr) report(refusal::none);

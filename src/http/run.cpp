@@ -2,6 +2,7 @@
 // run(): a server as a whole program, with a context a thread and an end on signals.
 #include <csignal>
 #include <cstdio>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -29,23 +30,29 @@ int run(server& what, const run_options& how) {
   const std::size_t contexts = how.contexts() != 0 ? how.contexts() : processors;
   try {
     if (contexts > 1) what.share_ports(true);
+    std::mutex guard;
+    std::exception_ptr failed;
+    const auto end_all = [&](std::exception_ptr error) {
+      if (!error) return;
+      const std::lock_guard locked(guard);
+      if (!failed) failed = std::move(error);
+      what.stop(duration::zero());
+    };
     io_context first;
     std::optional<io_pool> others;
     signal_set signals(first, SIGINT, SIGTERM);
-    std::exception_ptr failed;
     co_spawn(first, stop_on_signal(what, signals, how.drain()), detached);
     what.serve().start(first, [&](std::exception_ptr error) {
-      failed = std::move(error);
+      end_all(std::move(error));
       signals.cancel();
     });
     if (contexts > 1) {
       others.emplace(contexts - 1);
       for (std::size_t i = 0; i + 1 < contexts; ++i) {
-        co_spawn(others->at(i), what.serve(), detached);
+        co_spawn(others->at(i), what.serve(), end_all);
       }
     }
     first.run();
-    if (failed) what.stop(duration::zero());
     if (others) others->join();
     if (failed) std::rethrow_exception(failed);
     return 0;

@@ -95,6 +95,7 @@ server_stats server_state::stats() const noexcept {
     sum.accepted += one->accepted.get();
     sum.turned_away += one->turned_away.get();
     sum.handshakes_failed += one->handshakes_failed.get();
+    sum.taken_over += one->taken_over.get();
     sum.exchanges += one->exchanges.get();
     sum.failed += one->failed.get();
     sum.cut += one->cut.get();

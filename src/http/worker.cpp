@@ -147,7 +147,11 @@ void worker::drain(duration grace) {
 }
 
 void worker::cut_all() noexcept {
-  for (connection& one : all_) one.lose();
+  for (auto at = all_.begin(); at != all_.end();) {
+    connection& one = *at;
+    ++at;  // a tunnel leaves the list at once
+    one.lose();
+  }
 }
 
 void worker::end_if_empty() {

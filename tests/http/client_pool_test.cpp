@@ -8,10 +8,7 @@
 #include <beck/run/bind.hpp>
 
 #include <algorithm>
-<<<<<<< HEAD
-=======
 #include <deque>
->>>>>>> client
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -323,8 +320,6 @@ CONFORMANCE("http client pool: the end of a client ends everything under way") {
   CHECK(s.outcomes[1].ec == error::operation_aborted);
 }
 
-<<<<<<< HEAD
-=======
 CONFORMANCE("http client: a client and its context are destroyed in the middle of everything") {
   beck::io_context ctx(context_options());
   scripted_server server(ctx, ip::tcp::endpoint(ip::address_v4::loopback(), 0));
@@ -345,7 +340,6 @@ CONFORMANCE("http client: a client and its context are destroyed in the middle o
   for (const outcome& one : outcomes) CHECK(!one.done);
 }
 
->>>>>>> client
 CONFORMANCE("http client: redirects are off, and followed if they are wanted") {
   const std::string there = "HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 2\r\n\r\nxx";
   client_site off;

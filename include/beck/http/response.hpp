@@ -7,6 +7,7 @@
 #include <beck/base/buffer.hpp>
 #include <beck/http/field.hpp>
 #include <beck/http/status.hpp>
+#include <beck/http/tunnel.hpp>
 #include <beck/run/op.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -164,6 +165,15 @@ class response {
     return beck::detail::launch(async_send_file(from, offset, bytes), static_cast<Token&&>(token));
   }
 
+  /// Ends HTTP on this connection, and gives its stream to the handler, once the head was sent. For
+  /// a request with Upgrade: sends 101, with the fields that the handler has set; one of them is
+  /// Upgrade, with one of the protocols that the client offers. For CONNECT: sends the status, a
+  /// 2xx, and the fields. The handler may end before the tunnel does.
+  ///   reply.set(field::upgrade, "echo");  auto taken = co_await reply.take_over();
+  /// Throws std::logic_error, with nothing sent, if the request asks for nothing of this kind, the
+  /// reply does not agree to it, the request's body was not read, or the handler is a function.
+  /// Errors: broken_pipe if the connection is gone; then there is no tunnel.
+  task<io_result<tunnel>> take_over();
   /// Returns whether the head was sent, or is waiting to be.
   bool has_begun() const noexcept;
   /// Returns the executor of the connection, on which the handler runs.

@@ -27,6 +27,7 @@ struct server_stats {
   std::uint64_t accepted = 0;           ///< connections
   std::uint64_t turned_away = 0;        ///< connections above limits::per_address()
   std::uint64_t handshakes_failed = 0;  ///< of a layer, or that took too long
+  std::uint64_t taken_over = 0;         ///< connections that have become tunnels
   std::uint64_t exchanges = 0;          ///< requests for which a handler was called, and has ended
   std::uint64_t failed = 0;             ///< handlers that threw, or ended without a reply
   std::uint64_t cut = 0;                ///< replies that were begun and not finished

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSL-1.0
+// The end of HTTP on a connection that goes on: Upgrade and CONNECT. The connection stays with its
+// worker until its tunnel has ended, or the grace of a stop.
+#include <beck/http/tunnel.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "http/characters.hpp"
+#include "http/worker.hpp"
+
+namespace beck::http::detail {
+namespace {
+
+[[noreturn]] void forbid(const char* why) {
+  throw std::logic_error(std::string("http: take_over() ") + why);
+}
+
+/// Returns the value of the field Upgrade among the lines of a reply; an empty text without one.
+std::string_view upgrade_in(std::string_view lines) noexcept {
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find('\r'));
+    const std::size_t colon = line.find(':');
+    if (equal_in_any_case(line.substr(0, colon), "upgrade")) return trimmed(line.substr(colon + 1));
+    lines.remove_prefix(line.size() + 2);
+  }
+  return {};
+}
+
+}  // namespace
+
+/// Throws std::logic_error unless the request asks for a change of the protocol, and the reply
+/// agrees.
+void connection::require_tunnel() const {
+  const exchange_state& x = *active_;
+  require_no_head();
+  if (x.text == nullptr) forbid("needs a coroutine, or an exchange");
+  if (!body_is_whole()) forbid("before the whole body was read");
+  if (x.reply.has_length) forbid("after content_length()");
+  if (x.head.method() == method::connect) {
+    if (number_of(x.reply.status) / 100 != 2) forbid("of CONNECT with a status that is not 2xx");
+    return;
+  }
+  if (x.head.minor_version() == 0 || !x.head.lists(field::connection, "upgrade"))
+    forbid("of a request that asks for no upgrade");
+  const std::string_view protocol = upgrade_in(x.reply.fields.text());
+  if (protocol.empty() || !x.head.lists(field::upgrade, protocol))
+    forbid("without a field Upgrade with one of the client's protocols");
+}
+
+/// Sends the head, and gives the stream away.
+task<io_result<tunnel>> connection::take_over(std::shared_ptr<connection> self) {
+  connection& c = *self;
+  c.write_tunnel_head();
+  const bool sent = co_await c.flush();
+  if (!sent) co_return io_result<tunnel>(make_error_code(std::errc::broken_pipe), tunnel());
+  c.is_tunnel_ = c.watched_ = true;
+  c.worker_->counters().taken_over.add();
+  c.tunnel_keeps_ = std::move(self);
+  co_return io_result<tunnel>(error_code(), tunnel(c));
+}
+
+void connection::write_tunnel_head() {
+  exchange_state& x = *active_;
+  const bool upgrades = x.head.method() != method::connect;
+  if (upgrades) x.reply.status = status::switching_protocols;
+  std::string head("HTTP/1.1 ");
+  head.append(std::to_string(number_of(x.reply.status))).append(" ");
+  head.append(reason_of(x.reply.status)).append("\r\n").append(worker_->date().view());
+  if (upgrades) head.append("Connection: upgrade\r\n");
+  head.append(x.reply.fields.text()).append("\r\n");
+  ending_ = true;  // nothing else is served, whatever becomes of the head
+  x.reply.begun = x.reply.ended = true;
+  outbox_.append(head);
+}
+
+/// The tunnel has ended.
+void connection::return_tunnel() noexcept {
+  const std::shared_ptr<connection> self = std::move(tunnel_keeps_);
+  lose();
+}
+
+}  // namespace beck::http::detail
+
+namespace beck::http {
+
+tunnel& tunnel::operator=(tunnel&& other) noexcept {
+  if (this == &other) return *this;
+  if (connection_ != nullptr) connection_->return_tunnel();
+  connection_ = std::exchange(other.connection_, nullptr);
+  return *this;
+}
+
+tunnel::~tunnel() {
+  if (connection_ != nullptr) connection_->return_tunnel();
+}
+
+byte_stream& tunnel::stream() const noexcept { return connection_->stream(); }
+
+std::string_view tunnel::read_ahead() const noexcept { return connection_->read_ahead(); }
+
+task<io_result<tunnel>> response::take_over() {
+  connection_->require_tunnel();
+  return detail::connection::take_over(connection_->shared_from_this());
+}
+
+}  // namespace beck::http
