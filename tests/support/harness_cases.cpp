@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,6 +62,21 @@ TEST_CASE("waits in a child for ever" * doctest::skip()) {
     for (;;) ::pause();
   }
   ::waitpid(child, nullptr, 0);
+}
+
+TEST_CASE("waits for the processor" * doctest::skip()) {
+  const pid_t child = ::fork();
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(0, &one);
+  REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
+  if (child == 0) {
+    ::alarm(2);
+    for (volatile bool end = false; !end;) {}
+  }
+  const sched_param none{};
+  REQUIRE(::sched_setscheduler(0, SCHED_IDLE, &none) == 0);
+  while (::waitpid(child, nullptr, WNOHANG) == 0) {}
 }
 
 TEST_CASE("is last and dies" * doctest::skip()) { std::_Exit(0); }

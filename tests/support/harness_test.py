@@ -94,6 +94,11 @@ class Harness(unittest.TestCase):
             self.assertIn(f'the case "{name}" hangs: {reason}', done.stderr)
             self.assertEqual(totals.Variant(self.reports).failures, [f"a died in: {name}"])
 
+    def test_a_case_that_waits_for_the_processor_does_not_hang(self):
+        case = "waits for the processor"
+        status, _, variant = self.run_cases("--no-skip", f"--test-case={case}", BECK_TEST_LIMIT="1")
+        self.assertEqual((status, variant.cases), (0, {case: ("passed", "case")}))
+
     def test_names_are_listed_alone(self):
         arguments = ["--reporters=names", "--list-test-cases"]
         names = subprocess.run([BINARY, *arguments], capture_output=True, text=True).stdout.splitlines()
