@@ -2,6 +2,7 @@
 // Cases that pass, fail, skip and die, for harness_test.py, which checks how the harness reports
 // them. They are no part of the test suite: half of them are meant to fail.
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 
 #include <sched.h>
@@ -38,6 +39,8 @@ TEST_CASE("has parts") {
   SUBCASE("one") { CHECK(true); }
   SUBCASE("two") { CHECK(true); }
 }
+
+TEST_CASE("ignores no signal") { CHECK(bool{std::signal(SIGINT, SIG_DFL) == SIG_DFL}); }
 
 TEST_CASE("reports a figure") {
   beck::test::report_value("schedules", 7);
