@@ -2,8 +2,10 @@
 // Cases that pass, fail, skip and die, for harness_test.py, which checks how the harness reports
 // them. They are no part of the test suite: half of them are meant to fail.
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +40,8 @@ TEST_CASE("has parts") {
   SUBCASE("two") { CHECK(true); }
 }
 
+TEST_CASE("ignores no signal") { CHECK(bool{std::signal(SIGINT, SIG_DFL) == SIG_DFL}); }
+
 TEST_CASE("reports a figure") {
   beck::test::report_value("schedules", 7);
   beck::test::report_fingerprint("seeds", 0xabcu);
@@ -61,6 +65,21 @@ TEST_CASE("waits in a child for ever" * doctest::skip()) {
     for (;;) ::pause();
   }
   ::waitpid(child, nullptr, 0);
+}
+
+TEST_CASE("waits for the processor" * doctest::skip()) {
+  const pid_t child = ::fork();
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(0, &one);
+  REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
+  if (child == 0) {
+    ::alarm(2);
+    for (volatile bool end = false; !end;) {}
+  }
+  const sched_param none{};
+  REQUIRE(::sched_setscheduler(0, SCHED_IDLE, &none) == 0);
+  while (::waitpid(child, nullptr, WNOHANG) == 0) {}
 }
 
 TEST_CASE("is last and dies" * doctest::skip()) { std::_Exit(0); }

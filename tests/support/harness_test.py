@@ -5,6 +5,7 @@
 usage: harness_test.py HARNESS_CASES
 """
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -94,11 +95,24 @@ class Harness(unittest.TestCase):
             self.assertIn(f'the case "{name}" hangs: {reason}', done.stderr)
             self.assertEqual(totals.Variant(self.reports).failures, [f"a died in: {name}"])
 
+    def test_a_case_that_waits_for_the_processor_does_not_hang(self):
+        case = "waits for the processor"
+        status, _, variant = self.run_cases("--no-skip", f"--test-case={case}", BECK_TEST_LIMIT="1")
+        self.assertEqual((status, variant.cases), (0, {case: ("passed", "case")}))
+
+    def test_a_run_in_the_background_ignores_no_signal(self):
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            status, _, _ = self.run_cases("--test-case=ignores no signal")
+        finally:
+            signal.signal(signal.SIGINT, before)
+        self.assertEqual(status, 0)
+
     def test_names_are_listed_alone(self):
         arguments = ["--reporters=names", "--list-test-cases"]
         names = subprocess.run([BINARY, *arguments], capture_output=True, text=True).stdout.splitlines()
         self.assertIn("passes/epoll", names)
-        self.assertEqual(len(names), 5 * 3 + 5)
+        self.assertEqual(len(names), 5 * 3 + 6)
 
 
 if __name__ == "__main__":

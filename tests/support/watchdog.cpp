@@ -2,14 +2,19 @@
 // The timer of watchdog.hpp, and the check that it makes.
 #include "support/watchdog.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <initializer_list>
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/sanitizers.hpp"
@@ -30,6 +35,7 @@ struct {
   const char* volatile name = nullptr;
   long cpu_at_start = 0;
   long cpu_at_look = 0;
+  long queued_at_look = 0;
 } state;
 
 long milliseconds(const timeval& time) noexcept { return time.tv_sec * 1000 + time.tv_usec / 1000; }
@@ -44,14 +50,51 @@ long cpu_ms() noexcept {
   return sum;
 }
 
+/// Returns for how long the thread was ready to run and had no processor, in milliseconds; 0 if
+/// Linux does not say.
+long queued_ms(const char* thread) noexcept {
+  char text[300];
+  std::snprintf(text, sizeof text, "/proc/self/task/%s/schedstat", thread);
+  const int fd = ::open(text, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  const ssize_t bytes = ::read(fd, text, sizeof text - 1);
+  ::close(fd);
+  if (bytes <= 0) return 0;
+  text[bytes] = '\0';
+  const char* const second = std::strchr(text, ' ');
+  return second == nullptr ? 0 : static_cast<long>(std::strtoull(second, nullptr, 10) / 1'000'000);
+}
+
+/// Returns the sum of queued_ms() of all threads. Reads the directory by the system call, because
+/// opendir(3) allocates.
+long queued_ms() noexcept {
+  const int tasks = ::open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (tasks < 0) return 0;
+  long sum = 0;
+  alignas(dirent64) char records[4096];
+  long bytes = 0;
+  while ((bytes = ::syscall(SYS_getdents64, tasks, records, sizeof records)) > 0) {
+    for (long at = 0; at < bytes;) {
+      const auto& one = *reinterpret_cast<const dirent64*>(records + at);
+      at += one.d_reclen;
+      if (one.d_name[0] != '.') sum += queued_ms(one.d_name);
+    }
+  }
+  ::close(tasks);
+  return sum;
+}
+
 /// Checks the running case. Calls only functions that a signal handler may call.
 void look(int) {
   const int kept = errno;
   const long now = cpu_ms();
-  const bool waits = now - state.cpu_at_look < state.limit_ms / idle_fraction;
+  const long queued = queued_ms();
+  const long wanted = now - state.cpu_at_look + std::max(queued - state.queued_at_look, 0L);
+  const bool waits = wanted < state.limit_ms / idle_fraction;
   const int busy = busy_limits_max != nullptr ? busy_limits_max() : busy_limits_default;
   const bool spins = now - state.cpu_at_start > busy * state.limit_ms;
   state.cpu_at_look = now;
+  state.queued_at_look = queued;
   if (state.name != nullptr && (waits || spins)) {
     char text[600];
     const int length = std::snprintf(
@@ -89,6 +132,7 @@ void watch_case(const char* name) noexcept {
   if (state.limit_ms <= 0) return;
   state.name = nullptr;
   state.cpu_at_start = state.cpu_at_look = cpu_ms();
+  state.queued_at_look = queued_ms();
   state.name = name;
   itimerspec when{};
   if (name != nullptr) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // Ends a test binary whose running case hangs, with the case's name. A case hangs if the process
-// and the children that it has waited for use next to no processor time for `limit` seconds, or
-// use several times that much in one case. The handler of a timer signal (SIGRTMAX) checks this, so
-// the watchdog needs no thread, no descriptor and no child; children that a case forks have no
-// timer.
+// and the children that it has waited for use next to no processor time for `limit` seconds,
+// although the machine had time for them, or use several times that much in one case. The handler
+// of a timer signal (SIGRTMAX) checks this, so the watchdog needs no thread, no descriptor and no
+// child; children that a case forks have no timer.
 #pragma once
 
 namespace beck::test {

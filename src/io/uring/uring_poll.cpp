@@ -133,6 +133,8 @@ void uring_driver::take(const io_uring_cqe& completion) noexcept {
       take_poll(completion);
       return;
     case uring::token_kind::wake:
+      if (completion.res < 0 && !is_given_up(completion.res))
+        end_without_call("poll of the eventfd of an io_context", -completion.res);
       if ((completion.flags & IORING_CQE_F_MORE) == 0)
         wake_watched_ = false;  // U8: written again in the next poll
       return;

@@ -72,6 +72,16 @@ bool contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
 
+/// Closes every eventfd of this process.
+void close_eventfds() {
+  for (int fd = 3; fd < 1000; ++fd) {
+    const std::string link = "/proc/self/fd/" + std::to_string(fd);
+    char target[64] = {};
+    if (::readlink(link.c_str(), target, sizeof target - 1) <= 0) continue;
+    if (contains(target, "[eventfd]")) ::close(fd);
+  }
+}
+
 }  // namespace
 
 CONFORMANCE_ON(beck::test::epoll,
@@ -129,4 +139,19 @@ CONFORMANCE_ON(beck::test::kernel,
     CHECK(contains(said, ring ? "io_uring_enter: " : "epoll_"));
     CHECK(contains(said, "Bad file descriptor"));
   }
+}
+
+CONFORMANCE_ON(beck::test::uring,
+               "S18: a program that closes the eventfd below its context ends with a message") {
+  const std::string said = heard_of_child([=] {
+    beck::io_context ctx(context_options());
+    close_eventfds();
+    beck::steady_timer timer(ctx, 50ms);
+    outcome waited;
+    timer.async_wait(note(waited));
+    ctx.run();
+    return "ran to its end in " + std::to_string(ctx.stats().iterations) + " turns";
+  });
+  INFO(said);
+  CHECK(contains(said, "eventfd of an io_context: Bad file descriptor"));
 }

@@ -364,6 +364,15 @@ std::vector<std::string> play_on_linux(const std::vector<step>& script, ring& re
   return told(on_linux);
 }
 
+/// Returns the first lines that differ, for the log: the next failure may be rare, too.
+std::string first_difference(const std::vector<std::string>& model,
+                             const std::vector<std::string>& linux_lines) {
+  const auto [left, right] =
+      std::mismatch(model.begin(), model.end(), linux_lines.begin(), linux_lines.end());
+  return "the model: " + (left == model.end() ? "nothing" : *left) +
+         "; Linux: " + (right == linux_lines.end() ? "nothing" : *right);
+}
+
 constexpr unsigned scripts = 500;
 
 // A busy Linux may be late, and then a script goes another way: on the ring, and also on the model,
@@ -390,6 +399,9 @@ TEST_CASE("model: a calm scripted kernel gives every operation the outcome that 
       NEEDS_RING(probed);
       expected = play_on_linux(script, real);
       given = play_on_model(script);
+      if (given != expected)
+        MESSAGE("play " << play << " of seed " << seed << ": "
+                        << first_difference(given, expected));
     }
     REQUIRE(given.size() == expected.size());
     for (std::size_t line = 0; line < given.size(); ++line) CHECK(given[line] == expected[line]);
