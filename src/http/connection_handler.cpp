@@ -174,8 +174,10 @@ void connection::note_cut() noexcept {
 void connection::report(refusal why) {
   const exchange_state& x = *active_;
   exchange_record record;
+  record.client = peer.address();
   if (x.head.bytes() != 0) {
     record.request = &x.head;
+    record.client = client_address(x.head);
     record.request_bytes = x.decoder.bytes();
     record.time = duration(loop_time() - x.began);
   }

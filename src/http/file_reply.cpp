@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Replies with an open file: the choice of its compressed form, conditions, ranges.
 #include <algorithm>
-#include <iterator>
 
-#include <beck/base/assert.hpp>
 #include <beck/file/random_access_file.hpp>
 #include <beck/http/conditions.hpp>
 #include <beck/http/date.hpp>

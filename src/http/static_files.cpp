@@ -14,7 +14,6 @@
 #include "http/characters.hpp"
 #include "http/connection.hpp"
 #include "http/file_site.hpp"
-#include "http/worker.hpp"
 
 namespace beck::http {
 namespace detail {

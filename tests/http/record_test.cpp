@@ -56,6 +56,7 @@ CONFORMANCE("http: each exchange and each refusal has one record") {
   REQUIRE(all.size() == 6);
   CHECK(all[0].request == "POST /count?x=1 a");
   CHECK(all[0].record.status == 200);
+  for (const kept_record& one : all) CHECK(!one.record.client.is_unspecified());
   CHECK(all[0].record.request_bytes == 4);
   CHECK(all[0].record.reply_bytes == 1);
   CHECK(all[0].record.time.nanoseconds() >= 0);
@@ -112,6 +113,8 @@ CONFORMANCE("http: a record says that the peer has gone before the reply was who
   s.run_until([&] { return !all.empty(); });
   CHECK(all[0].record.cut);
   CHECK(all[0].record.status == 200);
+  CHECK((where == beck::test::on_sim || all[0].record.client.is_loopback()));
+  CHECK(!all[0].record.client.is_unspecified());
   CHECK(all[0].record.reply_bytes >= 1'000'000);
 }
 

@@ -6,6 +6,7 @@
 #include <beck/base/duration.hpp>
 #include <beck/http/head.hpp>
 #include <beck/http/refusal.hpp>
+#include <beck/net/address.hpp>
 #include <cstdint>
 
 namespace beck::http {
@@ -14,6 +15,8 @@ namespace beck::http {
 struct exchange_record {
   /// The head of the request; nullptr if it was refused or came too slowly. Valid during the call.
   const request_head* request = nullptr;
+  /// Of the client, as request::client_address(); of the peer for a message that was refused.
+  ip::address client;
   unsigned status = 0;              ///< of the reply; 0: there was none
   std::uint64_t request_bytes = 0;  ///< of the request's body that were received
   std::uint64_t reply_bytes = 0;    ///< of the reply's body that were written

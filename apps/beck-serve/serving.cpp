@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A context for each worker, the first of them on the main thread, which also has the signals.
+#include "serving.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <beck/coro/co_spawn.hpp>
+#include <beck/http/exchange_record.hpp>
+#include <beck/http/server.hpp>
+#include <beck/http/static_files.hpp>
+#include <beck/io/io_context.hpp>
+#include <beck/io/io_pool.hpp>
+#include <beck/io/signal_set.hpp>
+#include <beck/io/system_timer.hpp>
+#include <beck/net/local.hpp>
+#include <beck/net/tcp.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "access_log.hpp"
+#include "failure.hpp"
+
+namespace beck_serve {
+namespace {
+
+namespace http = beck::http;
+using beck::ip::tcp;
+
+/// Lets the process open as many files and connections as it may.
+void raise_descriptor_limit() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
+}
+
+/// Returns the path of the folder from the root, so that every context opens the same one.
+std::string resolved_folder(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
+                                                         &std::free);
+  if (real == nullptr) throw failure(errno_text(path, errno));
+  const int fd = ::open(real.get(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) throw failure(errno_text(path, errno));
+  ::close(fd);
+  return real.get();
+}
+
+tcp::endpoint endpoint_of(const settings& asked) {
+  if (asked.host == "*") return tcp::endpoint(tcp::v6(), asked.port);
+  beck::error_code ec;
+  const beck::ip::address address =
+      beck::ip::make_address(asked.host == "localhost" ? "127.0.0.1" : asked.host, ec);
+  if (ec)
+    throw wrong_usage(fmt::format("--host {}: not an address of IPv4 or IPv6, nor *", asked.host));
+  return tcp::endpoint(address, asked.port);
+}
+
+std::string text_of(const tcp::endpoint& at) {
+  const std::string address = at.address().to_string();
+  return at.address().is_v6() ? fmt::format("[{}]:{}", address, at.port())
+                              : fmt::format("{}:{}", address, at.port());
+}
+
+/// Throws failure if another program has the port. Several contexts share it, and then the kernel
+/// would let a second server of the same user share it too.
+void check_port(beck::io_context& context, const tcp::endpoint& at) {
+  if (at.port() == 0) return;
+  tcp::acceptor probe(context);
+  beck::error_code ec;
+  probe.open(at.protocol(), ec);
+  if (ec == std::errc::address_family_not_supported) return;  // then the server listens on IPv4
+  if (!ec) probe.set_option(tcp::acceptor::reuse_address(true), ec);
+  if (!ec) probe.bind(at, ec);
+  if (ec) throw failure(fmt::format("cannot listen on {}: {}", text_of(at), ec.message()));
+}
+
+/// Returns the address of a client for the log.
+std::string client_text(const beck::ip::address& client) {
+  if (client.is_unspecified()) return "unix:";
+  return client.to_string();
+}
+
+log_entry entry_of(const http::exchange_record& record, std::string_view client) {
+  log_entry entry;
+  entry.peer = client;
+  if (record.request != nullptr) {
+    entry.method = record.request->method_text();
+    entry.target = record.request->target();
+    entry.minor_version = record.request->minor_version();
+    entry.referer = record.request->get(http::field::referer);
+    entry.user_agent = record.request->get(http::field::user_agent);
+  }
+  entry.status = record.status;
+  entry.sent_bytes = record.reply_bytes;
+  entry.received_bytes = record.request_bytes;
+  entry.time_ns = beck::system_now().nanoseconds();
+  entry.duration_ns = record.time.nanoseconds();
+  if (record.why != http::refusal::none) entry.refusal = text_of(record.why);
+  entry.cut = record.cut;
+  return entry;
+}
+
+/// A server on its contexts.
+class program {
+ public:
+  explicit program(const settings& asked)
+      : asked_(asked),
+        at_(endpoint_of(asked)),
+        server_(http::static_files(resolved_folder(asked.folder), asked.files), asked.limits),
+        signals_(first_, SIGINT, SIGTERM, SIGHUP) {
+    listen();
+    if (!asked.proxies.empty()) believe(asked.proxies);
+    if (!asked.access_log.empty()) {
+      log_.emplace(asked.access_log, asked.format);
+      server_.on_finish([this](const http::exchange_record& r) {
+        log_->add(entry_of(r, client_text(r.client)));
+      });
+    }
+  }
+
+  /// Serves until a signal. Throws the exception of a context that could not begin.
+  void run() {
+    const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
+    const std::size_t workers = asked_.workers != 0 ? asked_.workers : processors;
+    server_.share_ports(workers > 1);
+    serving_ = workers;
+    beck::co_spawn(first_, obey_signals(), beck::detached);
+    start(first_);
+    beck::post(first_, [this, workers] { announce(workers, turns_max); });
+    first_.run();
+    if (others_) others_->join();
+    if (failed_) std::rethrow_exception(failed_);
+  }
+
+ private:
+  void listen() {
+    if (server_.listen_inherited() != 0) return;
+    if (!asked_.unix_path.empty()) {
+      server_.listen(beck::local::stream_protocol::endpoint(asked_.unix_path));
+      return;
+    }
+    check_port(first_, at_);
+    if (asked_.host == "*") {
+      server_.listen(asked_.port);
+    } else {
+      server_.listen(at_);
+    }
+  }
+
+  void believe(const std::string& proxies) {
+    try {
+      server_.behind_proxy(proxies);
+    } catch (const std::invalid_argument& e) {
+      throw wrong_usage(fmt::format("--proxy {}: {}", proxies, e.what()));
+    }
+  }
+
+  /// Returns where the server listens, for people and scripts.
+  std::string place() const {
+    const tcp::endpoint at = server_.endpoint();
+    if (at.port() != 0) return fmt::format("http://{}/", text_of(at));
+    return "unix:" + asked_.unix_path;  // no path: a UNIX socket that was inherited
+  }
+
+  void start(beck::io_context& on) {
+    server_.serve().start(on, [this](std::exception_ptr error) {
+      if (error) server_.stop(beck::duration::zero());
+      beck::post(first_, [this, error] {
+        if (error && !failed_) failed_ = error;
+        if (--serving_ == 0) signals_.cancel();
+      });
+    });
+  }
+
+  /// Says where the server listens when the first context does; then starts the others, which share
+  /// its port.
+  void announce(std::size_t workers, int turns) {
+    if (turns != 0) {  // a context that cannot listen says so in the next turns
+      beck::post(first_, [this, workers, turns] { announce(workers, turns - 1); });
+      return;
+    }
+    if (!failed_) {
+      fmt::print("listening: {}\n", place());
+      std::fflush(stdout);
+    }
+    if (workers > 1) others_.emplace(workers - 1);
+    for (std::size_t i = 0; i + 1 < workers; ++i) start(others_->at(i));
+  }
+
+  beck::task<> obey_signals() {
+    for (int stops = 0;;) {
+      auto arrived = co_await signals_.async_wait();
+      if (arrived.error()) co_return;
+      if (arrived.value_ == SIGHUP) {
+        if (log_) log_->reopen();
+      } else {
+        server_.stop(stops++ == 0 ? asked_.drain : beck::duration::zero());
+      }
+    }
+  }
+
+  static constexpr int turns_max = 4;
+
+  const settings& asked_;
+  tcp::endpoint at_;
+  std::optional<access_log> log_;  // outlives what adds to it
+  http::server server_;
+  beck::io_context first_;
+  beck::signal_set signals_;
+  std::optional<beck::io_pool> others_;
+  std::size_t serving_ = 0;  // contexts; changed by the first one
+  std::exception_ptr failed_;
+};
+
+}  // namespace
+
+void serve(const settings& asked) {
+  raise_descriptor_limit();
+  program whole(asked);
+  whole.run();
+}
+
+}  // namespace beck_serve

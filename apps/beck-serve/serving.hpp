@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The server of the tool: from settings to its end.
+#pragma once
+
+#include "settings.hpp"
+
+namespace beck_serve {
+
+/// Serves until a signal. Throws failure, and std::exception, if it cannot begin.
+void serve(const settings& asked);
+
+}  // namespace beck_serve

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The settings of the command line.
+#pragma once
+
+#include <beck/base/duration.hpp>
+#include <beck/http/limits.hpp>
+#include <beck/http/static_files.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "log_line.hpp"
+
+namespace beck_serve {
+
+inline constexpr std::size_t workers_max = 1024;
+
+struct settings {
+  std::string folder;
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 8080;
+  std::string unix_path;  // instead of host and port; empty: none
+  std::string proxies;
+  beck::http::file_options files;
+  beck::http::limits limits;
+  std::string access_log;  // empty: none; "-": standard output
+  log_format format = log_format::combined;
+  std::size_t workers = 0;  // 0: one for each processor
+  beck::duration drain = beck::duration(20'000'000'000);
+};
+
+}  // namespace beck_serve
