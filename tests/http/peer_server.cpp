@@ -10,8 +10,8 @@
 // The log has a line for each request that has arrived but that for /stats: "METHOD TARGET", or "-"
 // and the reason for which its head was refused.
 // With --folder it serves the files of a folder instead.
-// usage: peer_server [--log FILE] [--file FILE] [--folder DIRECTORY] [--connections N] [--idle SECONDS] [--head SECONDS]
-//                    [--reply SECONDS]
+// usage: peer_server [--log FILE] [--file FILE] [--folder DIRECTORY] [--connections N]
+//                    [--idle SECONDS] [--head SECONDS] [--reply SECONDS]
 // It prints "listening on port N" and serves on one context until SIGTERM.
 #include <beck/coro/co_spawn.hpp>
 #include <beck/file/random_access_file.hpp>
