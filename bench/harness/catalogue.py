@@ -291,7 +291,7 @@ BENCHES = {
                 "1k: 100 connections, bodies of 1 KiB; 1k-1000: 1,000; 64k: 100, of 64 KiB; pipelined: 16 requests at",
                 "  once; connection: ab, a connection for each request, 4 KiB; file-1g: curl downloads 1 GiB.",
                 "beck parses strictly and keeps its limits; raw-epoll only looks for the end of a head.",
-                "nginx: one worker, return; nginx-file: sendfile and open_file_cache. beck-*-file: an open file.",
+                "nginx: one worker, return; nginx-file: sendfile and open_file_cache. beck-*-file: static_files.",
             ),
             ("us", 1e3),
             ("raw-epoll", "nginx", "nginx-file", "asio-epoll", "beast", "go"),

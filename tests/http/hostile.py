@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from peer import Failed, LIMIT_S, backends, beck_server, end, require, wait_until
@@ -26,6 +26,7 @@ LOW_CONNECTIONS_MAX = 500
 MEMORY_KIB_EACH = 130  # the limits of a connection: 64 KiB each way
 MEMORY_KIB = 20_000  # of a server without any
 TIMES = ["--idle", 20, "--head", 3, "--reply", 3]  # limits in seconds that the run can wait for
+TRIES = 4
 NOISE_MS = 3.0  # a p99 below it says more about the machine than about the server
 SLOW_MODES = {  # of slowhttptest: what is slow, and its options
     "head (slowloris)": ["-H"],
@@ -92,11 +93,16 @@ def show(backend, phase, figures):
     require(not figures["errors"], f"{backend}, {phase}: a good connection was lost: {figures['errors'][:1]}")
 
 
-def compare(backend, phase, figures, before):
-    show(backend, phase, figures)
+def compare(backend, phase, measure, before):
+    """Measures until the p99 of the good ones is within its limit. Other work of the machine only ever adds to it, so
+    one good measurement of a few is enough."""
     limit = 2 * max(before["p99"], NOISE_MS)
-    require(figures["p99"] <= limit,
-            f"{backend}, {phase}: the p99 of the good ones is {figures['p99']:.1f} ms, above {limit:.1f} ms")
+    for _ in range(TRIES):
+        figures = measure()
+        show(backend, phase, figures)
+        if figures["p99"] <= limit:
+            return
+    raise Failed(f"{backend}, {phase}: the p99 of the good ones is {figures['p99']:.1f} ms, above {limit:.1f} ms")
 
 
 def within_limits(backend, server, most):
@@ -108,35 +114,43 @@ def within_limits(backend, server, most):
     require(memory <= memory_max, f"{backend}: the server uses {memory} KiB, above {memory_max}")
 
 
-def hostile_peers(backend, server, good, seconds, cpu):
-    before = good.over(seconds)
-    show(backend, "before", before)
-    good.figures()
+def hostile_peers(backend, server, good, seconds, before, cpu):
     command = [sys.executable, str(HERE / "hostile_clients.py"), str(server.port), str(HOSTILE)]
-    with talking(command, **pinned(cpu)) as hostile:
+
+    def connect_and_measure():
+        stack.close()  # ends those of the last try
+        good.figures()
+        hostile = stack.enter_context(talking(command, **pinned(cpu)))
         require(hostile.process.stdout.readline() == "connected\n", "the hostile clients did not connect")
         time.sleep(0.5)
-        compare(backend, "while they connect", good.figures(), before)
-        compare(backend, "beside them", good.over(seconds), before)
+        return good.figures()
+
+    with ExitStack() as stack:
+        compare(backend, "while they connect", connect_and_measure, before)
+        compare(backend, "beside them", lambda: good.over(seconds), before)
         within_limits(backend, server, CONNECTIONS_MAX)
-    compare(backend, "after", good.over(seconds), before)
-    return before
+    compare(backend, "after", lambda: good.over(seconds), before)
 
 
 def slow_peers(backend, server, good, seconds, before, cpu):
     for what, options in SLOW_MODES.items():
         command = ["slowhttptest", "-c", "400", "-r", "400", "-i", "1", "-p", "3", "-l", str(int(seconds) + 1)]
-        command += options
-        target = f"{server.url}/bytes/1000000"
-        with subprocess.Popen([*command, "-u", target], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, **pinned(cpu)) as tester:
-            try:
-                compare(backend, f"slow {what}", good.over(seconds), before)
-                output, _ = tester.communicate(timeout=LIMIT_S)
-            finally:
-                end(tester)
-        require("service available" in output.replace("\x1b[1;32m", ""), f"slowhttptest said: {output[-500:]}")
-        require(not re.search(r"service available:\S*\s*\S*NO", output), f"{backend}: no service beside a slow {what}")
+        command += [*options, "-u", f"{server.url}/bytes/1000000"]
+
+        def measure():
+            with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, **pinned(cpu)) as tester:
+                try:
+                    figures = good.over(seconds)
+                    output, _ = tester.communicate(timeout=LIMIT_S)
+                finally:
+                    end(tester)
+            require("service available" in output, f"slowhttptest said: {output[-500:]}")
+            no_service = re.search(r"service available:\S*\s*\S*NO", output)
+            require(not no_service, f"{backend}: no service beside a slow {what}")
+            return figures
+
+        compare(backend, f"slow {what}", measure, before)
 
 
 def nothing_left(backend, server, descriptors):
@@ -177,7 +191,9 @@ def try_backend(program, backend, seconds):
         descriptors = server.descriptors()
         command = [sys.executable, str(HERE / "good_clients.py"), str(server.port)]
         with talking(command, **pinned(cpus[-1], first=True)) as good:
-            before = hostile_peers(backend, server, good, seconds, cpus[-1])
+            before = good.over(seconds)
+            show(backend, "before", before)
+            hostile_peers(backend, server, good, seconds, before, cpus[-1])
             slow_peers(backend, server, good, seconds, before, cpus[-1])
         nothing_left(backend, server, descriptors)
 

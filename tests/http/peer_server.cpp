@@ -9,12 +9,14 @@
 //   any other        "METHOD TARGET BYTES CHECKSUM", of the body; the checksum is Adler-32
 // The log has a line for each request that has arrived but that for /stats: "METHOD TARGET", or "-"
 // and the reason for which its head was refused.
-// usage: peer_server [--log FILE] [--file FILE] [--connections N] [--idle SECONDS] [--head SECONDS]
-//                    [--reply SECONDS]
+// With --folder it serves the files of a folder instead.
+// usage: peer_server [--log FILE] [--file FILE] [--folder DIRECTORY] [--connections N]
+//                    [--idle SECONDS] [--head SECONDS] [--reply SECONDS]
 // It prints "listening on port N" and serves on one context until SIGTERM.
 #include <beck/coro/co_spawn.hpp>
 #include <beck/file/random_access_file.hpp>
 #include <beck/http/server.hpp>
+#include <beck/http/static_files.hpp>
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/io/signal_set.hpp>
@@ -36,7 +38,7 @@ constexpr std::uint64_t body_bytes_max = 64 << 20;
 constexpr std::size_t piece_bytes = 26 * 512;
 
 struct options {
-  std::string log, file;
+  std::string log, file, folder;
   std::size_t connections = 10'000;
   long long idle_s = 75, head_s = 10, reply_s = 30;
 };
@@ -51,6 +53,8 @@ options read_options(int argc, char** argv) {
       result.log = value;
     } else if (name == "--file") {
       result.file = value;
+    } else if (name == "--folder") {
+      result.folder = value;
     } else if (name == "--connections") {
       result.connections = static_cast<std::size_t>(number);
     } else if (name == "--idle") {
@@ -191,11 +195,15 @@ int main(int argc, char** argv) {
   try {
     beck::io_context context;
     peer_handler handler(context, how);
+    const http::static_files files(how.folder);
     http::limits bounds;
     bounds.connections(how.connections).body_bytes(body_bytes_max);
     bounds.idle(seconds(how.idle_s)).head(seconds(how.head_s)).reply(seconds(how.reply_s));
-    http::server server([&handler](http::request& q, http::response& r) { return handler(q, r); },
-                        bounds);
+    http::server server(
+        [&](http::request& q, http::response& r) {
+          return how.folder.empty() ? handler(q, r) : files(q, r);
+        },
+        bounds);
     handler.of(server);
     if (!how.log.empty()) server.on_finish(request_log(how.log));
     server.listen(beck::ip::tcp::endpoint(beck::ip::make_address("127.0.0.1"), 0));

@@ -65,10 +65,14 @@ class Peers(unittest.TestCase):
         return done.stdout
 
 
-class Curl(Peers):
+class CurlPeers(Peers):
+    """Runs curl."""
+
     def curl(self, *arguments, data=None):
         return self.tool("curl", "-sS", "--max-time", str(LIMIT_S), *map(str, arguments), data=data)
 
+
+class Curl(CurlPeers):
     @on_each_backend
     def test_bodies_of_every_framing_come_whole(self):
         for size in (0, 1, 65536, 1_000_000):
@@ -104,6 +108,58 @@ class Curl(Peers):
         urls = [f"{self.server.url}/{i}" for i in range(5)]
         out = self.curl("-w", "%{num_connects}\n", *urls)
         self.assertEqual(re.findall(rb"^(\d)$", out, re.MULTILINE), [b"1", b"0", b"0", b"0", b"0"])
+
+
+class Files(CurlPeers):
+    """The files of a folder: ranges and conditions."""
+
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (self.folder / "data.bin").write_bytes(BODY)
+
+    def each_backend(self):
+        for backend in backends():
+            with beck_server(program, backend, "--folder", self.folder) as server:
+                yield f"{server.url}/data.bin"
+
+    def status_of(self, *arguments):
+        return self.curl("-o", self.folder / "out", "-w", "%{http_code}", *arguments)
+
+    def test_ranges(self):
+        for url in self.each_backend():
+            self.assertEqual(self.curl(url), BODY)
+            for text, part in (("0-99", BODY[:100]), ("-100", BODY[-100:]), ("299990-", BODY[299_990:]),
+                               ("5-5", BODY[5:6]), ("299999-9999999", BODY[-1:])):
+                self.assertEqual(self.curl("-r", text, url), part)
+                self.assertEqual(self.status_of("-r", text, url), b"206")
+            several = self.curl("-i", "-r", "0-9,100-109", url)
+            self.assertIn(b"multipart/byteranges", several)
+            self.assertIn(b"Content-Range: bytes 100-109/300000\r\n\r\n" + BODY[100:110], several)
+            self.assertEqual(self.status_of("-r", "300000-", url), b"416")
+
+    def test_a_download_is_resumed(self):
+        for url in self.each_backend():
+            out = self.folder / "resumed"
+            out.write_bytes(BODY[:123_456])
+            self.curl("-C", "-", "-o", out, url)
+            self.assertEqual(out.read_bytes(), BODY)
+
+    def test_conditions(self):
+        for url in self.each_backend():
+            tag = self.folder / "tag"
+            self.assertEqual(self.status_of("--etag-save", tag, url), b"200")
+            self.assertEqual(self.status_of("--etag-compare", tag, url), b"304")
+            self.assertEqual(self.status_of("-z", self.folder / "data.bin", url), b"304")
+            before = "If-Unmodified-Since: Sat, 01 Jan 2000 00:00:00 GMT"
+            self.assertEqual(self.status_of("-H", before, url), b"412")
+            self.assertEqual(self.status_of("-H", 'If-Match: "other"', url), b"412")
+            self.assertEqual(self.status_of("-r", "0-9", "-H", 'If-Range: "other"', url), b"200")
+
+    def test_nothing_outside_of_the_folder(self):
+        for url in self.each_backend():
+            base = url.removesuffix("/data.bin")
+            for path in ("/../etc/passwd", "/%2e%2e/etc/passwd", "/..%2fetc/passwd", "//etc/passwd", "/.hidden"):
+                self.assertIn(self.status_of("--path-as-is", base + path), (b"400", b"404"))
 
 
 class Load(Peers):

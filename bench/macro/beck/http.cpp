@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The HTTP service with beck::http: a function as the handler. --form coroutine: a coroutine
-// instead. --file: a coroutine that sends the file.
+// instead. --file: static_files, for its folder.
 #include <beck/coro/co_spawn.hpp>
-#include <beck/file/random_access_file.hpp>
 #include <beck/http/server.hpp>
+#include <beck/http/static_files.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/net/tcp.hpp>
-#include <beck/transfer/transfer_report.hpp>
 #include <cstdio>
 #include <exception>
 
@@ -56,19 +55,6 @@ void serve(beck::io_context& context, const Handler& handler) {
   context.run();
 }
 
-/// Sends a file that is open, as nginx keeps it in its cache.
-struct file_reply {
-  beck::random_access_file& file;
-  bool close;
-
-  beck::task<> operator()(http::request&, http::response& reply) const {
-    reply.set(http::field::server, bench::http_server_name);
-    reply.set(http::field::content_type, bench::http_content_type);
-    if (!close) reply.set(http::field::cache_control, bench::http_filler);
-    beck::ignore(co_await reply.async_send_file(file, 0, beck::to_the_end));
-  }
-};
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -77,10 +63,8 @@ int main(int argc, char** argv) {
     const std::string body = s.body();
     const fixed_reply reply{body, s.close};
     beck::io_context context(options_of(s));
-    beck::random_access_file file(context);
     if (!s.file.empty()) {
-      file.open(s.file.c_str(), beck::file_object::read_only);
-      serve(context, file_reply{file, s.close});
+      serve(context, http::static_files(s.file.substr(0, s.file.rfind('/'))));
     } else if (s.form == "coroutine") {
       serve(context, fixed_reply_task{reply});
     } else {
