@@ -3,6 +3,7 @@
 #include <beck/http/client.hpp>
 
 #include <beck/io/steady_timer.hpp>
+#include <beck/run/bind.hpp>
 
 #include <stdexcept>
 #include <string>
@@ -140,6 +141,27 @@ CONFORMANCE("http client: a body is written as a stream, in chunks or by its len
   CHECK(contains(s.server.requests[1].head, "Content-Length: 200000\r\n"));
   CHECK(s.server.requests[1].body.size() == 200'000);
   CHECK(s.server.connections() == 1);
+}
+
+CONFORMANCE("http client: a stream whose first write was cancelled in time has no body") {
+  client_site s(http::client_options().per_origin(1));
+  s.start("/hold");
+  s.run_until([&] { return s.server.requests.size() == 1; });
+  http::call c(*s.web, http::method::put, s.url("/put"));
+  beck::cancellation_signal stop;
+  error_code ec;
+  c.async_write_some(
+      beck::buffer("x", 1),
+      beck::bind_cancellation_slot(stop.slot(), [&](error_code why, std::size_t) { ec = why; }));
+  s.run_until([&] { return s.web->stats().waiting == 1; });
+  stop.emit(beck::cancellation_type::terminal);
+  s.run_until([&] { return !!ec; });
+  CHECK(ec == error::operation_aborted);
+  s.server.close(0);
+  s.server.will(ok("y"));
+  CHECK(s.finish(c.async_finish()).body == "y");
+  CHECK(contains(s.server.requests.at(1).head, "Content-Length: 0\r\n"));
+  CHECK(!contains(s.server.requests[1].head, "chunked"));
 }
 
 CONFORMANCE("http client: less than the promised length ends the connection with an error") {
