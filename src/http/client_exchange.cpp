@@ -102,6 +102,9 @@ task<error_code> exchange::attempt() {
   if (!ec && begun_) {
     ec = end_stream();
   } else if (!ec) {
+    if (request_.kind == request_body_kind::chunked) {
+      request_.kind = request_body_kind::none;  // no write has come so far as to connect
+    }
     if (request_.kind == request_body_kind::length && request_.length != 0) {
       ec = client_error::wrong_length;
     } else {

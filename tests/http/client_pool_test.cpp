@@ -111,6 +111,7 @@ CONFORMANCE("http client pool: at the limit of all connections an idle one makes
   CHECK(waits.body == "e");
   CHECK((holds_one.done || third.done));
   other.stop();
+  s.end();  // before `other` goes
 }
 
 CONFORMANCE("http client pool: a byte or an end while idle discards a connection") {
@@ -408,6 +409,7 @@ CONFORMANCE("http client: credentials never leave their origin") {
   CHECK(contains(other.requests.at(0).head, "Accept: kept\r\n"));
   CHECK(!contains(s.server.requests[2].head, "secret"));
   other.stop();
+  s.end();  // before `other` goes
 }
 
 CONFORMANCE("http client: a redirect that may not be followed is the result") {

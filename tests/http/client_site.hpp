@@ -187,11 +187,13 @@ struct client_site {
       : ctx(context_options()),
         server(ctx, ip::tcp::endpoint(ip::address_v4::loopback(), 0)),
         web(std::make_unique<client>(ctx, how)) {}
-  ~client_site() {
+  ~client_site() { end(); }
+  /// Ends both, and runs until nothing is left: nothing of them waits for ever.
+  void end() {
     web.reset();
     server.stop();
     ctx.restart();
-    ctx.run();  // nothing of them waits for ever
+    ctx.run();
   }
 
   std::string url(std::string_view path = "/") const {

@@ -3,6 +3,7 @@
 #include <beck/http/client.hpp>
 
 #include <beck/io/steady_timer.hpp>
+#include <beck/run/bind.hpp>
 
 #include <stdexcept>
 #include <string>
@@ -142,6 +143,27 @@ CONFORMANCE("http client: a body is written as a stream, in chunks or by its len
   CHECK(s.server.connections() == 1);
 }
 
+CONFORMANCE("http client: a stream whose first write was cancelled in time has no body") {
+  client_site s(http::client_options().per_origin(1));
+  s.start("/hold");
+  s.run_until([&] { return s.server.requests.size() == 1; });
+  http::call c(*s.web, http::method::put, s.url("/put"));
+  beck::cancellation_signal stop;
+  error_code ec;
+  c.async_write_some(
+      beck::buffer("x", 1),
+      beck::bind_cancellation_slot(stop.slot(), [&](error_code why, std::size_t) { ec = why; }));
+  s.run_until([&] { return s.web->stats().waiting == 1; });
+  stop.emit(beck::cancellation_type::terminal);
+  s.run_until([&] { return !!ec; });
+  CHECK(ec == error::operation_aborted);
+  s.server.close(0);
+  s.server.will(ok("y"));
+  CHECK(s.finish(c.async_finish()).body == "y");
+  CHECK(contains(s.server.requests.at(1).head, "Content-Length: 0\r\n"));
+  CHECK(!contains(s.server.requests[1].head, "chunked"));
+}
+
 CONFORMANCE("http client: less than the promised length ends the connection with an error") {
   client_site s;
   bool wrote = false;
@@ -159,12 +181,12 @@ CONFORMANCE("http client: less than the promised length ends the connection with
 }
 
 CONFORMANCE("http client: writes wait while the server takes nothing") {
+  std::size_t writes = 0;
+  bool pending = false;  // the end of the site sets it: they live longer
   client_site s;
   s.server.answers_early = true;  // it never reads a body
   http::call one(*s.web, http::method::post, s.url());
   const std::string part(65'536, 'p');
-  std::size_t writes = 0;
-  bool pending = false;
   for (int i = 0; i < 1000; ++i) {
     pending = true;
     one.async_write_some(beck::buffer(part), [&](error_code ec, std::size_t) {
