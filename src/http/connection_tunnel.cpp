@@ -78,7 +78,9 @@ void connection::write_tunnel_head() {
 /// The tunnel has ended.
 void connection::return_tunnel() noexcept {
   const std::shared_ptr<connection> self = std::move(tunnel_keeps_);
-  lose();
+  if (std::exchange(lost_, true)) return;  // after the grace
+  stream_->socket().close();               // the handler is not stopped: it may have more to do
+  if (course_ended_) worker_->remove(*this);
 }
 
 }  // namespace beck::http::detail

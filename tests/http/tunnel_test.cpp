@@ -120,7 +120,8 @@ CONFORMANCE("http tunnel: replies before it go out first, a tunnel may outlive i
 }
 
 CONFORMANCE("http tunnel: the destructor closes, and a moved tunnel is the same") {
-  served s([](http::request&, http::response& r) -> task<> {
+  bool stopped = true;
+  served s([&](http::request&, http::response& r) -> task<> {
     auto taken = co_await r.set("Upgrade", "echo").take_over();
     http::tunnel first = std::move(taken).value();
     http::tunnel second(std::move(first));
@@ -128,10 +129,15 @@ CONFORMANCE("http tunnel: the destructor closes, and a moved tunnel is the same"
     first = std::move(second);
     CHECK(first);
     beck::ignore(co_await write_all(first.stream(), "bye"));
+    first = http::tunnel();
+    beck::steady_timer timer(r.get_executor(), beck::duration(100'000));
+    auto waited = co_await timer.async_wait();
+    stopped = bool(waited.error());  // a handler may go on without its tunnel
   });
   peer& one = s.start(upgrade("/"));
   s.run_until([&] { return one.done && s.server.stats().connections == 0; });
   CHECK(has(one.received, "\r\n\r\nbye"));
+  CHECK(!stopped);
 }
 
 CONFORMANCE("http tunnel: what is not asked for, or not agreed to, is refused before it begins") {
