@@ -154,6 +154,7 @@ class connection : public std::enable_shared_from_this<connection> {
   /// Calls `done` when the outbox is empty.
   void wait_for_flush(reply_flush::handler done);
   void cancel_flush() noexcept;
+  bool send_cached(file_object& from, std::uint64_t offset, std::uint64_t bytes, error_code& ec);
   static task<io_result<std::uint64_t>> send_file(std::shared_ptr<connection> self,
                                                   file_object& from, std::uint64_t offset,
                                                   std::uint64_t bytes);
@@ -213,6 +214,7 @@ class connection : public std::enable_shared_from_this<connection> {
   void wake_writers();
 
   // files (connection_file.cpp)
+  bool has_room() const noexcept;
   error_code begin_file(std::uint64_t bytes);
   error_code end_error() const noexcept;
   task<io_result<std::uint64_t>> transmit(file_object& from, std::uint64_t offset,

@@ -12,11 +12,13 @@
 #include "http/connection.hpp"
 #include "http/pass_on.hpp"
 #include "http/worker.hpp"
+#include "io/loop/io_loop.hpp"
 
 namespace beck::http::detail {
 namespace {
 
 constexpr std::size_t block_bytes = 65'536;  // where the kernel cannot send the file
+constexpr std::uint64_t small_max = 16'384;  // cheaper to copy than to send by the kernel
 
 using file_result = io_result<std::uint64_t>;
 
@@ -38,6 +40,22 @@ error_code connection::begin_file(std::uint64_t bytes) {
   }
   begin_stream();
   return {};
+}
+
+/// Adds a small part of a file to what is waiting, if it is in memory: replies of a pipeline then
+/// still go out together. Returns false if the part has to be sent in another way.
+bool connection::send_cached(file_object& from, std::uint64_t offset, std::uint64_t bytes,
+                             error_code& ec) {
+  beck::detail::descriptor& d = *from.slot();
+  if (bytes > small_max || bytes == 0 || !has_room() || d.fd < 0) return false;
+  char block[small_max];
+  const beck::detail::io_vector whole{block, static_cast<std::size_t>(bytes)};
+  const std::ptrdiff_t got = d.loop->sys().read_cached(d.fd, &whole, 1, offset);
+  if (got != static_cast<std::ptrdiff_t>(bytes)) return false;
+  ec = begin_file(bytes);
+  std::size_t written = 0;
+  if (!ec) static_cast<void>(write_ready({block, whole.bytes}, written, ec));
+  return true;
 }
 
 task<file_result> connection::send_file(std::shared_ptr<connection> self, file_object& from,
@@ -129,6 +147,11 @@ task<file_result> connection::copy(file_object& from, std::uint64_t offset, std:
     }
   }
   co_return file_result(ec, copied);
+}
+
+bool file_send::ready() {
+  error_code ec;
+  return to_->send_cached(*from_, offset_, bytes_, ec) && finish(ec, ec ? 0 : bytes_);
 }
 
 void file_send::initiate(handler done) {

@@ -131,6 +131,8 @@ void connection::begin_stream() {
   ending_ = ends;
 }
 
+bool connection::has_room() const noexcept { return outbox_.size() < waiting_max; }
+
 /// Takes a part of the body. Returns false if the handler has to wait for room.
 bool connection::write_ready(const_buffer data, std::size_t& bytes, error_code& ec) {
   reply_state& reply = active_->reply;
@@ -146,7 +148,7 @@ bool connection::write_ready(const_buffer data, std::size_t& bytes, error_code& 
   }
   if (ec) return true;
   if (!reply.begun) begin_stream();
-  if (outbox_.size() >= waiting_max) return false;
+  if (!has_room()) return false;
   const bool ends = std::exchange(ending_, true);  // as in send()
   bytes = std::min(data.size(), chunk_max);
   reply.sent += bytes;

@@ -78,6 +78,7 @@ class [[nodiscard]] file_send : public op<file_send, void(error_code, std::uint6
         offset_(other.offset_),
         bytes_(other.bytes_) {}
 
+  bool ready();
   void initiate(handler done);
   any_io_executor get_executor() const noexcept;
 
