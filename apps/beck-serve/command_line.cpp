@@ -34,6 +34,7 @@ struct texts {
   std::string precompressed;
   std::string cache_control;
   std::string drain = "20s";
+  std::string keep_open = "0s";
   std::vector<std::string> types;
   std::vector<std::string> limits;
   bool listing = false;
@@ -51,7 +52,7 @@ void set_files(const texts& given, beck::http::file_options& to) {
   std::replace(codings.begin(), codings.end(), ',', ' ');
   try {
     to.index(given.index).precompressed(codings).listing(given.listing);
-    to.cache_control(given.cache_control);
+    to.cache_control(given.cache_control).keep_open(parse_time("--keep-open", given.keep_open));
     for (const std::string& one : given.types) add_type(one, to);
   } catch (const std::invalid_argument& e) {
     throw wrong_usage(e.what());
@@ -86,6 +87,10 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
       ->type_name("CODINGS");
   app.add_option("--cache-control", given.cache_control, "The value of Cache-Control")
       ->type_name("VALUE");
+  app.add_option("--keep-open", given.keep_open,
+                 "Keep files open for TIME; changes are noticed that much later")
+      ->type_name("TIME")
+      ->capture_default_str();
   app.add_option("--type", given.types, "A media type, such as md=text/plain; may be repeated")
       ->type_name("EXT=TYPE");
   app.add_option("--limit", given.limits, "A limit of the server: see below; may be repeated")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Replies with an open file: the choice of its compressed form, conditions, ranges.
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include <beck/file/random_access_file.hpp>
 #include <beck/http/conditions.hpp>
@@ -46,7 +48,7 @@ bool is_fresh(std::int64_t modified_ns, std::int64_t now) noexcept {
 /// Opens the compressed form of a file that the client likes best. `status` becomes its status.
 /// Returns content_coding::identity if there is none.
 task<content_coding> open_compressed(file_call call, const std::string& name,
-                                     random_access_file& file, file_status& status) {
+                                     std::shared_ptr<open_file>& file, file_status& status) {
   const accepted_codings accepted(call.q.head());
   content_coding left[3] = {};
   std::size_t count = 0;
@@ -55,16 +57,16 @@ task<content_coding> open_compressed(file_call call, const std::string& name,
     const content_coding best = accepted.pick(left, count);
     if (best == content_coding::identity) break;
     count = static_cast<std::size_t>(std::remove(left, left + count, best) - left);
-    const std::string path = name + std::string(suffix_of(best));
-    auto [ec, found] =
-        co_await call.open.root.async_open_file(file, path.c_str(), file_object::read_only);
-    if (ec) continue;
+    std::string path = name + std::string(suffix_of(best));
+    auto opened = co_await call.open.files.open(call.open.root, std::move(path));
+    if (opened.error()) continue;
+    const file_status& found = opened.value_->status;
     if (found.kind == file_kind::regular &&
         seconds_of(found.modified_ns) >= seconds_of(status.modified_ns)) {
       status = found;
+      file = std::move(opened.value_);
       co_return best;
     }
-    file.close();
   }
   co_return content_coding::identity;
 }
@@ -144,7 +146,7 @@ task<> send_found_file(file_call call, const std::string& name, file_object& fil
                        file_status status) {
   response& r = call.r;
   const file_settings& settings = call.site.settings;
-  random_access_file compressed(call.q.get_executor());
+  std::shared_ptr<open_file> compressed;
   content_coding coding = content_coding::identity;
   if (!settings.codings.empty()) {
     r.set(field::vary, "Accept-Encoding");
@@ -174,7 +176,7 @@ task<> send_found_file(file_call call, const std::string& name, file_object& fil
   }
   if (is_compressed) r.set(field::content_encoding, name_of(coding));
   r.set(field::accept_ranges, "bytes");
-  file_object& body = is_compressed ? static_cast<file_object&>(compressed) : file;
+  file_object& body = is_compressed ? static_cast<file_object&>(compressed->file) : file;
   const bool range_applies = found.range_applies && call.q.method() == method::get;
   co_await send_body(call, body, status.bytes, settings.type_of(name), range_applies);
 }

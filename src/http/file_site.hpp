@@ -17,6 +17,8 @@
 #include <beck/http/request.hpp>
 #include <beck/http/response.hpp>
 
+#include "http/open_files.hpp"
+
 namespace beck::http::detail {
 
 struct file_settings {
@@ -24,6 +26,7 @@ struct file_settings {
   std::vector<content_coding> codings;
   std::string cache_control;
   std::vector<std::pair<std::string, std::string>> types;  ///< of extensions, in lower case
+  duration keep_open;
   bool listing = false;
 
   /// Returns the media type of a file.
@@ -39,9 +42,11 @@ struct file_site {
 
 /// The part of a context.
 struct open_site {
-  explicit open_site(const any_io_executor& executor) : root(executor) {}
+  open_site(const any_io_executor& executor, const file_settings& settings)
+      : root(executor), files(settings.keep_open) {}
 
   directory root;
+  open_files files;
   unsigned listings = 0;  ///< that are being made
 };
 

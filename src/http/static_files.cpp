@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <system_error>
 
-#include <beck/file/random_access_file.hpp>
 #include <beck/http/media_type.hpp>
 
 #include "http/characters.hpp"
@@ -60,7 +59,7 @@ void redirect_to_slash(request& q, response& r) {
 /// Returns the open folder of the context of the request. Waits for the device once.
 open_site& open_here(const file_site& site, connection& on, error_code& ec) {
   std::shared_ptr<void>& kept = on.local(&site);
-  if (kept == nullptr) kept = std::make_shared<open_site>(on.executor());
+  if (kept == nullptr) kept = std::make_shared<open_site>(on.executor(), site.settings);
   auto& open = *static_cast<open_site*>(kept.get());
   if (!open.root.is_open()) open.root.open(site.folder, ec);
   return open;
@@ -68,17 +67,16 @@ open_site& open_here(const file_site& site, connection& on, error_code& ec) {
 
 /// Replies to a path without a slash at its end.
 task<> answer_file(file_call call, std::string name) {
-  random_access_file file(call.q.get_executor());
-  auto [ec, status] =
-      co_await call.open.root.async_open_file(file, name.c_str(), file_object::read_only);
-  if (ec) {
-    say_error(call.r, ec);
-  } else if (status.kind == file_kind::directory) {
+  auto found = co_await call.open.files.open(call.open.root, name);
+  open_file& file = *found.value_;
+  if (found.error()) {
+    say_error(call.r, found.error());
+  } else if (file.status.kind == file_kind::directory) {
     redirect_to_slash(call.q, call.r);
-  } else if (status.kind != file_kind::regular) {
+  } else if (file.status.kind != file_kind::regular) {
     say(call.r, status::not_found, "not found\n");
   } else {
-    co_await send_found_file(call, name, file, status);
+    co_await send_found_file(call, name, file.file, file.status);
   }
 }
 
@@ -87,11 +85,11 @@ task<> answer_folder(file_call call, std::string folder) {
   const file_settings& settings = call.site.settings;
   if (!settings.index.empty()) {
     const std::string name = folder.empty() ? settings.index : folder + '/' + settings.index;
-    random_access_file file(call.q.get_executor());
-    auto [ec, status] =
-        co_await call.open.root.async_open_file(file, name.c_str(), file_object::read_only);
-    if (!ec && status.kind == file_kind::regular) {
-      co_await send_found_file(call, name, file, status);
+    auto found = co_await call.open.files.open(call.open.root, name);
+    const error_code ec = found.error();
+    if (!ec && found.value_->status.kind == file_kind::regular) {
+      open_file& file = *found.value_;
+      co_await send_found_file(call, name, file.file, file.status);
       co_return;
     }
     if (ec && !is_absence(ec)) {
@@ -192,6 +190,11 @@ file_options& file_options::precompressed(std::string_view codings) {
 
 file_options& file_options::listing(bool on) noexcept {
   settings_->listing = on;
+  return *this;
+}
+
+file_options& file_options::keep_open(duration time) noexcept {
+  settings_->keep_open = time;
   return *this;
 }
 

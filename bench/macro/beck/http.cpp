@@ -64,7 +64,9 @@ int main(int argc, char** argv) {
     const fixed_reply reply{body, s.close};
     beck::io_context context(options_of(s));
     if (!s.file.empty()) {
-      serve(context, http::static_files(s.file.substr(0, s.file.rfind('/'))));
+      const auto kept = beck::duration(60'000'000'000);  // as long as nginx keeps them
+      serve(context, http::static_files(s.file.substr(0, s.file.rfind('/')),
+                                        http::file_options().keep_open(kept)));
     } else if (s.form == "coroutine") {
       serve(context, fixed_reply_task{reply});
     } else {

@@ -3,6 +3,7 @@
 // Serves the files of a folder.
 #pragma once
 
+#include <beck/base/duration.hpp>
 #include <beck/coro/task.hpp>
 #include <beck/http/request.hpp>
 #include <beck/http/response.hpp>
@@ -36,6 +37,11 @@ class file_options {
   /// Answers for a folder without its index file with a page that lists its files, at most
   /// listing_max. Default: off.
   file_options& listing(bool on) noexcept;
+  /// Keeps files open for `time` after they were opened, at most 512 in each context, so that
+  /// further requests for them cost no call to find them. A change of a file is then noticed up to
+  /// `time` later, and a file that becomes shorter meanwhile cuts the connection that it is sent
+  /// over. Default: zero, for which every request looks.
+  file_options& keep_open(duration time) noexcept;
   /// Sets the value of Cache-Control, such as "max-age=3600". Default: none. Throws
   /// std::invalid_argument for a value with a control character.
   file_options& cache_control(std::string_view value);
