@@ -133,8 +133,17 @@ void connection::watch_for_reset(std::shared_ptr<connection> self) {
                        });
 }
 
+/// Ends what uses the exchange, which is about to end: a write would go into the next reply, and a
+/// read would take the next request.
+void connection::end_operations() noexcept {
+  if (operations_ != 0) lose();
+  cancel_room();
+  cancel_flush();
+}
+
 /// Completes the reply of a handler that has ended.
 void connection::end_exchange(bool threw) {
+  end_operations();
   deferring_ = true;
   exchange_state& x = *active_;
   worker_->counters().exchanges.add();
