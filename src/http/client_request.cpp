@@ -192,7 +192,9 @@ bool exchange::write_ready(const_buffer data, std::size_t& bytes, error_code& ec
   }
   request_.sent += bytes;
   // The bytes behind 101 belong to the caller, who takes the stream without a receive under way.
-  if (!head_done_ || head_.status() != status::switching_protocols) c.want_more();
+  // An early body waits in the socket, but for a part of it: nobody reads it during the request.
+  const bool is_upgraded = head_done_ && head_.status() == status::switching_protocols;
+  if (!is_upgraded && c.input().size() < waiting_max) c.want_more();
   return true;
 }
 

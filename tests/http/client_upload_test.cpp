@@ -15,6 +15,7 @@ using namespace beck::http::test;
 using beck::error_code;
 using beck::task;
 namespace http = beck::http;
+namespace ip = beck::ip;
 
 namespace {
 
@@ -106,4 +107,38 @@ CONFORMANCE("http client: nobody else receives from a stream that is taken durin
   };
   co_spawn(s.ctx, run(*s.web), beck::detached);
   s.run_until([&] { return done; });
+}
+
+CONFORMANCE_ON(beck::test::sim, "http client: an early body without end does not fill the memory") {
+  // In a simulated world, where sockets hold little and a limit of time costs none.
+  client_site s;
+  ip::tcp::acceptor acceptor(s.ctx, ip::tcp::endpoint(ip::address_v4::loopback(), 0));
+  const std::string at = "http://127.0.0.1:" + std::to_string(acceptor.local_endpoint().port());
+  std::size_t replied = 0;
+  bool done = false;
+  const auto reply_on = [&]() -> task<> {
+    auto got = co_await acceptor.async_accept();
+    ip::tcp::socket socket = std::move(got).value();
+    std::string next = "HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n";
+    std::string room(65'536, ' ');
+    for (error_code ec; !ec;) {
+      auto wrote = co_await beck::async_write(socket, beck::buffer(next));
+      if (wrote.error()) break;
+      replied += wrote.value_;
+      next.assign(65'536, 'b');
+      auto read = co_await socket.async_read_some(beck::buffer(room));
+      ec = read.error();
+    }
+  };
+  const auto run = [&](http::client& web) -> task<> {
+    http::call to(web, http::method::post, at);
+    beck::ignore(co_await upload(to, 3000));
+    done = true;
+  };
+  co_spawn(s.ctx, reply_on(), beck::detached);
+  co_spawn(s.ctx, run(*s.web), beck::detached);
+  s.run_until([&] { return done; });
+  CHECK(replied < 1'000'000);
+  s.web.reset();
+  s.settle();
 }
