@@ -191,7 +191,7 @@ void connection::report(refusal why) {
     record.time = duration(loop_time() - x.began);
   }
   if (x.reply.begun) record.status = number_of(x.reply.status);
-  record.reply_bytes = x.reply.sent;
+  if (body_allowed()) record.reply_bytes = x.reply.sent;
   record.why = why;
   record.cut = x.reply.cut;
   worker_->server().reports_to()->call(record);
