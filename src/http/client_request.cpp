@@ -131,20 +131,23 @@ error_code exchange::end_stream() {
   if (ended_) return error_code();
   client_connection& c = *connection_;
   if (request_.kind == request_body_kind::length && request_.sent != request_.length) {
-    return is_refused_early() || c.send_error() ? error_code() : client_error::wrong_length;
+    const bool may_stop = is_refused_early() || c.send_error() || c.end();
+    return may_stop ? failed_ : make_error_code(client_error::wrong_length);
   }
   if (request_.kind == request_body_kind::chunked && !is_refused_early()) {
     c.out().append("0\r\n\r\n");
   }
   ended_ = !is_refused_early();
   c.flush();
-  return error_code();
+  return failed_;
 }
 
-/// Whether the server has replied before the request has ended, and wants no more of it.
+/// Whether the server has replied before the request has ended, and wants no more of it. A reply
+/// that is refused fails the call.
 bool exchange::is_refused_early() {
   error_code ec;
   const parse_status parsed = parse_head(ec);
+  if (ec) failed_ = ec;
   return parsed == parse_status::refused ||
          (parsed == parse_status::done &&
           (number_of(head_.status()) >= 400 || request_.expects_continue));
@@ -188,7 +191,10 @@ bool exchange::write_ready(const_buffer data, std::size_t& bytes, error_code& ec
     c.send(const_buffer_span(parts, 3));
   }
   request_.sent += bytes;
-  c.want_more();
+  // The bytes behind 101 belong to the caller, who takes the stream without a receive under way.
+  // An early body waits in the socket, but for a part of it: nobody reads it during the request.
+  const bool is_upgraded = head_done_ && head_.status() == status::switching_protocols;
+  if (!is_upgraded && c.input().size() < waiting_max) c.want_more();
   return true;
 }
 

@@ -112,6 +112,12 @@ void connection::ended() noexcept {
   worker_->remove(*this);
 }
 
+void connection::abandon() noexcept {
+  const reply_write::handler room = std::move(room_done_);
+  const reply_flush::handler flush = std::move(flush_done_);
+  waits_for_room_ = waits_for_flush_ = false;
+}
+
 /// Parses the head of the next request as far as it has arrived.
 parse_status connection::parse_head() {
   if (input_.empty()) return parse_status::more;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <beck/base/flat_buffer.hpp>
 #include <beck/coro/event.hpp>
@@ -108,6 +109,9 @@ class connection : public std::enable_shared_from_this<connection> {
   static task<> serve(std::shared_ptr<connection> self, stream_layer* layer);
   /// Called when serve() has ended, also by an exception.
   void ended() noexcept;
+  /// Called instead when the context is destroyed: drops what waits for the outbox, which may own
+  /// the exchange, and with it the connection.
+  void abandon() noexcept;
   /// Returns the stream to accept into.
   socket_stream& carrier() noexcept { return plain_; }
   /// Called by the clock.
@@ -116,6 +120,22 @@ class connection : public std::enable_shared_from_this<connection> {
   void drain();
   /// Ends the connection at once; what was not sent is lost.
   void lose() noexcept;
+
+  /// A read or a file of a handler that is under way. It uses the exchange: one that ends before
+  /// its operations loses the connection.
+  class operation {
+   public:
+    explicit operation(connection& of) : connection_(of.shared_from_this()) { ++of.operations_; }
+    operation(operation&& other) noexcept = default;
+    operation& operator=(operation&&) = delete;
+    ~operation() { end(); }
+    void end() noexcept {
+      if (connection_ != nullptr) --std::exchange(connection_, nullptr)->operations_;
+    }
+
+   private:
+    std::shared_ptr<connection> connection_;
+  };
 
   // --- for tunnel
   /// Throws std::logic_error unless the handler may take the connection over.
@@ -180,6 +200,7 @@ class connection : public std::enable_shared_from_this<connection> {
   bool call_plain(const route_choice& chosen);
   bool call_callback(const route_choice& chosen);
   task<> call_coroutine(const route_choice& chosen, request& q, response& r);
+  void end_operations() noexcept;
   void end_exchange(bool threw);
   void note_cut() noexcept;
   void report(refusal why);
@@ -243,6 +264,7 @@ class connection : public std::enable_shared_from_this<connection> {
   std::shared_ptr<connection> tunnel_keeps_;  // this, while there is a tunnel
   std::uint64_t bytes_taken_ = 0;             // by the socket
   std::uint64_t taken_at_check_ = 0;
+  std::size_t operations_ = 0;  // under way
   refusal late_ = refusal::none;
   bool writing_ = false;          // write_rest() runs
   bool waits_for_room_ = false;   // room_done_ is set

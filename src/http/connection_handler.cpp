@@ -133,8 +133,17 @@ void connection::watch_for_reset(std::shared_ptr<connection> self) {
                        });
 }
 
+/// Ends what uses the exchange, which is about to end: a write would go into the next reply, and a
+/// read would take the next request.
+void connection::end_operations() noexcept {
+  if (operations_ != 0) lose();
+  cancel_room();
+  cancel_flush();
+}
+
 /// Completes the reply of a handler that has ended.
 void connection::end_exchange(bool threw) {
+  end_operations();
   deferring_ = true;
   exchange_state& x = *active_;
   worker_->counters().exchanges.add();
@@ -182,7 +191,7 @@ void connection::report(refusal why) {
     record.time = duration(loop_time() - x.began);
   }
   if (x.reply.begun) record.status = number_of(x.reply.status);
-  record.reply_bytes = x.reply.sent;
+  if (body_allowed()) record.reply_bytes = x.reply.sent;
   record.why = why;
   record.cut = x.reply.cut;
   worker_->server().reports_to()->call(record);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -81,6 +82,13 @@ bool is_local_listener(int fd) {
     throw std::invalid_argument("http: the inherited descriptor " + std::to_string(fd) +
                                 " is no listening stream socket of TCP or UNIX");
   return family == AF_UNIX;
+}
+
+void claim_inherited() {
+  static std::atomic<bool> claimed(false);
+  // Relaxed: only the value counts; the descriptors are as old as the process.
+  if (claimed.exchange(true, std::memory_order_relaxed))
+    throw std::logic_error("http: the inherited sockets were taken before; they have one server");
 }
 
 unique_fd take_inherited(int fd) noexcept {

@@ -43,6 +43,9 @@ std::size_t count_inherited();
 /// Checks that `fd` is a listening stream socket. Returns whether it is one of UNIX, not TCP.
 /// Throws std::invalid_argument, which names it, for any other descriptor.
 bool is_local_listener(int fd);
+/// Notes that the inherited descriptors of this process have an owner. Throws std::logic_error if
+/// they had one before: a second one would close descriptors that are others' by then. Thread: any.
+void claim_inherited();
 /// Owns an inherited descriptor, and makes it close-on-exec.
 unique_fd take_inherited(int fd) noexcept;
 

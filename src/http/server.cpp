@@ -145,6 +145,7 @@ std::size_t server::listen_inherited(stream_layer* layer) {
     places[i].is_local = detail::is_local_listener(detail::inherited_first + static_cast<int>(i));
     places[i].layer = layer;
   }
+  if (count != 0) detail::claim_inherited();
   for (std::size_t i = 0; i < count; ++i) {
     places[i].inherited = detail::take_inherited(detail::inherited_first + static_cast<int>(i));
     state_->state->listen(std::move(places[i]));

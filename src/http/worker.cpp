@@ -12,6 +12,24 @@
 #include <beck/io/system_timer.hpp>
 
 namespace beck::http::detail {
+namespace {
+
+/// Tells a connection how its coroutine has ended: by itself, or with the context.
+class connection_end {
+ public:
+  explicit connection_end(std::shared_ptr<connection> of) noexcept : of_(std::move(of)) {}
+  connection_end(connection_end&& other) noexcept = default;
+  connection_end& operator=(connection_end&&) = delete;
+  ~connection_end() {
+    if (of_ != nullptr) of_->abandon();
+  }
+  void operator()(const std::exception_ptr&) { std::exchange(of_, nullptr)->ended(); }
+
+ private:
+  std::shared_ptr<connection> of_;
+};
+
+}  // namespace
 
 std::string_view date_line::view() {
   const std::int64_t now = loop_time();
@@ -57,8 +75,7 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
     one->carrier().expect_data();
     w.make_room();
     w.add(*one);
-    co_spawn(w.executor_, connection::serve(one, from.layer()),
-             [one](const std::exception_ptr&) { one->ended(); });
+    co_spawn(w.executor_, connection::serve(one, from.layer()), connection_end(one));
   }
   --w.accepting_;
   w.end_if_empty();

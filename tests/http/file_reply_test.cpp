@@ -8,6 +8,8 @@
 #include <beck/io/generic_stream.hpp>
 #include <beck/transfer/transfer_report.hpp>
 
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "http/both_streams.hpp"
@@ -157,4 +159,28 @@ CONFORMANCE("http: a peer that goes in the middle of a file ends the operation")
   f.s.run_until([&] { return f.s.server.stats().connections == 0; });
   CHECK(f.last_error);
   CHECK(f.last_bytes < f.content.size());
+}
+
+CONFORMANCE("http: a file that is left behind by its exchange does not become another reply") {
+  beck::test::file_place place(where);
+  std::optional<error_code> sent;
+  std::unique_ptr<beck::random_access_file> file;
+  served s([&](http::exchange x) {
+    if (x.request().path() == "/b") return x.response().send("b");
+    x.response().async_send_file(*file, 0, beck::to_the_end,
+                                 [&](error_code ec, std::uint64_t) { sent = ec; });
+  });
+  file = std::make_unique<beck::random_access_file>(
+      s.ctx, place.path("file"), beck::file_object::read_write | beck::file_object::create);
+  const std::string text = text_of_size(100'000);
+  beck::write_at(*file, 0, beck::buffer(text));
+  for (const std::string more : {std::string(), get("/b")}) {
+    sent.reset();
+    const peer& one = s.start(get("/a") + more);
+    s.run_until([&] { return sent.has_value() && one.done; });
+    CHECK(*sent == std::errc::broken_pipe);
+    CHECK(one.received.empty());
+  }
+  CHECK(s.server.stats().exchanges == 2);
+  file.reset();
 }

@@ -134,6 +134,91 @@ CONFORMANCE("http: a context ends while callbacks hold exchanges") {
 
 namespace {
 
+/// Writes until the peer does not take more. Each write owns the exchange.
+void write_on(http::exchange x, bool& waits) {
+  static const std::string text(16'384, 'a');
+  http::response& r = x.response();
+  waits = true;
+  r.async_write_some(beck::buffer(text),
+                     [x = std::move(x), &waits](error_code ec, std::size_t) mutable {
+                       waits = false;
+                       if (!ec) write_on(std::move(x), waits);
+                     });
+}
+
+}  // namespace
+
+CONFORMANCE("http: a context ends while writes that own their exchanges wait for the peer") {
+  const auto before = beck::test::open_descriptors();
+  {
+    bool waits = false;
+    bool flushes = false;
+    const std::string large(8'000'000, 'a');
+    served s([&](http::exchange x) {
+      if (x.request().path() == "/write") return write_on(std::move(x), waits);
+      x.response().send(large);
+      http::response& r = x.response();
+      flushes = true;
+      r.async_flush([x = std::move(x), &flushes](error_code) { flushes = false; });
+    });
+    s.start_deaf(get("/write"));
+    s.start_deaf(get("/flush"));
+    s.run_until([&] { return s.server.stats().connections == 2; });
+    for (int i = 0; i < 2000; ++i) s.ctx.poll();
+    CHECK(waits);
+    CHECK(flushes);
+  }
+  CHECK(beck::test::open_descriptors() == before);
+}
+
+CONFORMANCE("http: a write that waits ends with its exchange, and reaches no other reply") {
+  std::vector<http::exchange> kept;
+  error_code written;
+  bool waits = false;
+  served s([&](http::exchange x) { kept.push_back(std::move(x)); });
+  s.start_deaf(get("/"));
+  s.run_until([&] { return !kept.empty(); });
+  const std::string text(16'384, 'a');
+  while (!waits) {
+    waits = true;
+    kept[0].response().async_write_some(beck::buffer(text), [&](error_code ec, std::size_t) {
+      waits = false;
+      written = ec;
+    });
+    for (int i = 0; i < 100 && waits; ++i) s.ctx.poll();
+  }
+  CHECK(!written);
+  kept.clear();
+  s.run_until([&] { return !waits; });
+  CHECK(written == beck::error::operation_aborted);
+}
+
+CONFORMANCE("http: a read that is left behind by its exchange ends, and the connection with it") {
+  for (const bool started : {false, true}) {
+    CAPTURE(started);
+    std::vector<http::exchange> kept;
+    std::optional<error_code> read;
+    char part[100];
+    bool called = false;
+    served s([&](http::exchange x) {
+      called = true;
+      x.request().body().async_read_some(beck::buffer(part),
+                                         [&](error_code ec, std::size_t) { read = ec; });
+      x.response().send("early");
+      if (started) kept.push_back(std::move(x));
+    });
+    const peer& one = s.start("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n");
+    s.run_until([&] { return called; });
+    for (int i = 0; i < 20; ++i) s.ctx.poll();
+    kept.clear();
+    s.run_until([&] { return read.has_value() && one.done; });
+    CHECK(*read == std::errc::connection_reset);
+    CHECK(s.server.stats().exchanges == 1);
+  }
+}
+
+namespace {
+
 /// Chooses among three handlers by the first letter of the path.
 struct chooser {
   http::detail::route_choice choose(http::request& q) {

@@ -227,6 +227,11 @@ CONFORMANCE_ON(beck::test::kernel, "http: sockets that systemd passes are taken,
     ::setenv("LISTEN_FDS", "2", 1);
     if (server.listen_inherited() != 2 || ::fcntl(3, F_GETFD) != FD_CLOEXEC)
       beck::test::exit_child(7);
+    try {  // another owner would close them a second time
+      http::server second(say_path);
+      second.listen_inherited();
+      beck::test::exit_child(10);
+    } catch (const std::logic_error&) {}
     beck::io_context ctx(context_options());
     co_spawn(ctx, server.serve(), [](std::exception_ptr error) {
       if (error) beck::test::exit_child(8);

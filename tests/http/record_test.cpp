@@ -132,3 +132,14 @@ CONFORMANCE("http: the text of a refusal names the limit, its value and its sett
             "(limit: 5 bytes, set by limits::body_bytes)"));
   CHECK(!has(text("bad\r\n\r\n"), "limit"));
 }
+
+CONFORMANCE("http: a record of HEAD counts no bytes of a body, however the reply was made") {
+  std::vector<kept_record> all;
+  served s(answer);
+  s.server.on_finish([&](const http::exchange_record& one) { note(all, one); });
+  s.talk("HEAD /parts HTTP/1.1\r\nHost: a\r\n\r\n" + last_get("/parts"));
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].record.reply_bytes == 0);
+  CHECK(!all[0].record.cut);
+  CHECK(all[1].record.reply_bytes == 5);
+}

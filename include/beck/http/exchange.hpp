@@ -11,7 +11,8 @@ namespace beck::http {
 /// A request that waits for its reply. A handler moves it into whatever will answer: a callback, a
 /// queue, a table. Destroying it ends the exchange: what the reply has then is sent, and the next
 /// request of the connection is served; a reply that was not begun is 500. An exchange whose peer
-/// has gone stays valid; its writes end with broken_pipe.
+/// has gone stays valid; its writes end with broken_pipe. One that ends before its operations ends
+/// them: writes with operation_aborted; a read or a file under way cuts the connection.
 /// Thread: that of the connection, for its destruction, too. Lifetime: its owner destroys it before
 /// the context, or is destroyed with the context.
 class exchange {

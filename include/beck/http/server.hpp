@@ -90,7 +90,8 @@ class server {
   /// Accepts connections on the sockets that systemd passes to a service (socket activation), over
   /// `layer` if that is not nullptr. Returns their number, 0 if the process was started otherwise.
   /// Throws std::invalid_argument, which names the descriptor, if one of them is no listening
-  /// stream socket; then none is taken. Source: sd_listen_fds(3).
+  /// stream socket; then none is taken. Throws std::logic_error if they were taken before, by
+  /// whatever server. Source: sd_listen_fds(3).
   std::size_t listen_inherited(stream_layer* layer = nullptr);
   /// Lets several contexts, or several processes, listen on the same endpoints; the kernel
   /// distributes the connections. run() sets it for several contexts. Default: off, so that a

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSL-1.0
+// Replies that come before their request has ended: refused ones, those that end the connection,
+// and 101.
+#include <beck/http/client.hpp>
+
+#include <beck/http/client_error.hpp>
+#include <beck/io/steady_timer.hpp>
+
+#include <string>
+
+#include "http/client_site.hpp"
+#include "support/conformance.hpp"
+
+using namespace beck::http::test;
+using beck::error_code;
+using beck::task;
+namespace http = beck::http;
+namespace ip = beck::ip;
+
+namespace {
+
+/// Writes a body in small parts until the server wants no more, or it is whole.
+task<error_code> upload(http::call& to, int parts) {
+  const std::string part(1000, 'p');
+  error_code ec;
+  for (int i = 0; i < parts && !ec; ++i) {
+    auto wrote = co_await to.async_write_some(beck::buffer(part));
+    ec = wrote.error();
+    beck::steady_timer pause(to.get_executor(), beck::duration(100'000));
+    beck::ignore(co_await pause.async_wait());
+  }
+  co_return ec;
+}
+
+}  // namespace
+
+CONFORMANCE("http client: a reply that is refused during an upload fails the call") {
+  const std::string early = "HTTP/1.1 103 Early Hints\r\n\r\n";
+  const struct {
+    std::string answer;
+    error_code expected;
+  } cases[] = {
+      {"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+       make_error_code(http::client_error::unexpected_upgrade)},
+      {early + early + ok("never"), make_error_code(http::client_error::too_many_interim)},
+      {"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+       make_error_code(http::refusal::bad_content_length)},
+  };
+  for (const auto& one : cases) {
+    CAPTURE(one.answer);
+    client_site s(http::client_options().interim(1));
+    s.server.answers_early = true;
+    s.server.will(one.answer);
+    bool done = false;
+    const auto run = [&](http::client& web) -> task<> {
+      http::call large(web, http::method::post, s.url());
+      const error_code ec = co_await upload(large, 100'000);
+      CHECK(ec == beck::errc::broken_pipe);
+      auto got = co_await large.async_finish();
+      CHECK(got.error() == one.expected);
+      done = true;
+    };
+    co_spawn(s.ctx, run(*s.web), beck::detached);
+    s.run_until([&] { return done; });
+    CHECK(s.web->stats().connections == 0);
+  }
+}
+
+CONFORMANCE("http client: a reply that ends an upload with its connection is the result") {
+  client_site s;
+  s.server.answers_early = true;
+  s.server.will("HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0\r\n\r\n", after::end);
+  bool done = false;
+  const auto run = [&](http::client& web) -> task<> {
+    http::call large(web, http::method::post, s.url());
+    large.content_length(1'000'000'000);
+    const error_code ec = co_await upload(large, 1'000'000);
+    CHECK(ec == beck::errc::broken_pipe);
+    auto got = co_await large.async_finish();
+    CHECK(!got.error());
+    if (!got.error()) CHECK(number_of(got->status()) == 302);
+    done = true;
+  };
+  co_spawn(s.ctx, run(*s.web), beck::detached);
+  s.run_until([&] { return done; });
+  CHECK(s.web->stats().connections == 0);
+}
+
+CONFORMANCE("http client: nobody else receives from a stream that is taken during an upload") {
+  client_site s;
+  s.server.answers_early = true;
+  s.server.will("HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n");
+  bool done = false;
+  const auto run = [&](http::client& web) -> task<> {
+    http::call ask(web, http::method::post, s.url());
+    ask.upgrade("x").content_length(100'000);
+    const error_code ec = co_await upload(ask, 100);
+    CHECK(!ec);
+    auto got = co_await ask.async_finish();
+    http::reply answered = std::move(got).value();
+    http::taken_stream taken = answered.take_over();
+    s.server.push(0, "later");
+    auto more = co_await beck::timeout(taken.stream->receive(), beck::duration(5'000'000'000));
+    CHECK(!more.error());
+    if (!more.error()) CHECK(std::string(more->data(), more->size()) == "later");
+    done = true;
+  };
+  co_spawn(s.ctx, run(*s.web), beck::detached);
+  s.run_until([&] { return done; });
+}
+
+CONFORMANCE_ON(beck::test::sim, "http client: an early body without end does not fill the memory") {
+  // In a simulated world, where sockets hold little and a limit of time costs none.
+  client_site s;
+  ip::tcp::acceptor acceptor(s.ctx, ip::tcp::endpoint(ip::address_v4::loopback(), 0));
+  const std::string at = "http://127.0.0.1:" + std::to_string(acceptor.local_endpoint().port());
+  std::size_t replied = 0;
+  bool done = false;
+  const auto reply_on = [&]() -> task<> {
+    auto got = co_await acceptor.async_accept();
+    ip::tcp::socket socket = std::move(got).value();
+    std::string next = "HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n";
+    std::string room(65'536, ' ');
+    for (error_code ec; !ec;) {
+      auto wrote = co_await beck::async_write(socket, beck::buffer(next));
+      if (wrote.error()) break;
+      replied += wrote.value_;
+      next.assign(65'536, 'b');
+      auto read = co_await socket.async_read_some(beck::buffer(room));
+      ec = read.error();
+    }
+  };
+  const auto run = [&](http::client& web) -> task<> {
+    http::call to(web, http::method::post, at);
+    beck::ignore(co_await upload(to, 3000));
+    done = true;
+  };
+  co_spawn(s.ctx, reply_on(), beck::detached);
+  co_spawn(s.ctx, run(*s.web), beck::detached);
+  s.run_until([&] { return done; });
+  CHECK(replied < 1'000'000);
+  s.web.reset();
+  s.settle();
+}
