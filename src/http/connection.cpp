@@ -140,8 +140,7 @@ task<bool> connection::receive_more() {
   if (input_.empty()) {
     active_.reset();
     input_.release();
-    worker_->clock().enter(receiving_, worker_->is_draining() ? phase::draining : phase::idle);
-    worker_->note_idle();
+    worker_->clock().enter(receiving_, idle_phase());
   } else {
     input_.keep();
   }
@@ -154,6 +153,12 @@ task<bool> connection::receive_more() {
   }
   input_.add(std::move(received).value());
   co_return late_ == refusal::none && !lost_;  // both may change while the result is queued
+}
+
+/// Returns the phase of a connection that begins to wait for a request.
+phase connection::idle_phase() const noexcept {
+  if (worker_->is_draining()) return phase::draining;
+  return newcomer_hook.is_linked() ? phase::fresh : phase::kept;
 }
 
 bool connection::may_go_on() const noexcept { return !lost_ && !ending_; }
@@ -207,6 +212,14 @@ void connection::on_due(timed_entry& entry, phase was) {
     case phase::handshake:
       lose();
       break;
+    case phase::kept:
+      if (worker_->bounds().idle() > phase_clock::kept_max) {
+        worker_->clock().enter(receiving_, phase::idle);
+        worker_->note_evictable();
+        break;
+      }
+      [[fallthrough]];
+    case phase::fresh:
     case phase::idle:
     case phase::draining:
     case phase::linger:
@@ -220,7 +233,9 @@ void connection::on_due(timed_entry& entry, phase was) {
 }
 
 void connection::drain() {
-  if (receiving_.in == phase::idle) worker_->clock().enter(receiving_, phase::draining);
+  const phase in = receiving_.in;
+  if (in == phase::fresh || in == phase::kept || in == phase::idle)
+    worker_->clock().enter(receiving_, phase::draining);
 }
 
 void connection::lose() noexcept {

@@ -180,9 +180,10 @@ class connection : public std::enable_shared_from_this<connection> {
                                                   std::uint64_t bytes);
 
   beck::detail::list_hook hook;
-  ip::tcp::endpoint peer;   ///< 0.0.0.0 and port 0 if it is none of TCP
-  bool is_counted = false;  ///< by its address, for the worker
-  bool is_local = false;    ///< accepted from a UNIX socket
+  beck::detail::list_hook newcomer_hook;  ///< linked until the first head is whole
+  ip::tcp::endpoint peer;                 ///< 0.0.0.0 and port 0 if it is none of TCP
+  bool is_counted = false;                ///< by its address, for the worker
+  bool is_local = false;                  ///< accepted from a UNIX socket
 
  private:
   class handler_call;
@@ -202,6 +203,7 @@ class connection : public std::enable_shared_from_this<connection> {
   task<> call_coroutine(const route_choice& chosen, request& q, response& r);
   void end_operations() noexcept;
   void end_exchange(bool threw);
+  phase idle_phase() const noexcept;
   void note_cut() noexcept;
   void report(refusal why);
   bool may_go_on() const noexcept;

@@ -23,6 +23,7 @@ using beck::detail::allocate_block;
 /// Chooses the handler of the request, and judges the length of its body.
 route_choice connection::begin_exchange() {
   exchange_state& x = *active_;
+  newcomer_hook.unlink();
   x.reply.clear();
   x.data_end = x.data_bytes = 0;
   x.waited_ns = 0;

@@ -20,7 +20,9 @@ phase_clock::phase_clock(const any_io_executor& executor, const limits& bounds, 
   };
   wait(phase::none) = INT64_MAX;
   wait(phase::handshake) = bounds.handshake().nanoseconds();
-  wait(phase::idle) = bounds.idle().nanoseconds();
+  wait(phase::fresh) = bounds.idle().nanoseconds();
+  wait(phase::kept) = std::min(kept_max.nanoseconds(), bounds.idle().nanoseconds());
+  wait(phase::idle) = wait(phase::fresh) - wait(phase::kept);
   wait(phase::draining) = std::min(draining_ns, bounds.idle().nanoseconds());
   wait(phase::head) = bounds.head().nanoseconds();
   wait(phase::body) =

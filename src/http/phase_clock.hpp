@@ -25,8 +25,10 @@ inline std::int64_t loop_time() noexcept {
 enum class phase : std::uint8_t {
   none,       ///< for nothing that has a limit
   handshake,  ///< for the end of a layer's handshake
-  idle,       ///< for the first byte of a request
-  draining,   ///< the same, while the server is being stopped
+  fresh,      ///< for the first byte of the first request
+  kept,       ///< for the first byte of a further request, in the first second
+  idle,       ///< the same, behind that second
+  draining,   ///< for the first byte of a request, while the server is being stopped
   head,       ///< for the rest of a head
   body,       ///< for more of a body
   reply,      ///< for room in the socket
@@ -51,6 +53,8 @@ class phase_clock {
   using list = beck::detail::intrusive_list<timed_entry, &timed_entry::hook>;
   /// Called for an entry that is due; it is in no list then.
   using due_function = void (*)(timed_entry& entry, phase was);
+  /// How long phase::kept lasts, unless limits::idle() is less: then nothing follows it.
+  static constexpr duration kept_max = duration(1'000'000'000);
 
   /// Makes a clock without entries. `keep_alive` owns it: the timer's wait holds on to that.
   phase_clock(const any_io_executor& executor, const limits& bounds, due_function on_due,
@@ -66,7 +70,7 @@ class phase_clock {
   void stop();
 
  private:
-  static constexpr std::size_t phases = 8;
+  static constexpr std::size_t phases = 10;
 
   void arm(std::int64_t at);
   void ring();

@@ -94,6 +94,7 @@ server_stats server_state::stats() const noexcept {
     sum.connections += one->connections.get();
     sum.accepted += one->accepted.get();
     sum.turned_away += one->turned_away.get();
+    sum.evicted += one->evicted.get();
     sum.handshakes_failed += one->handshakes_failed.get();
     sum.taken_over += one->taken_over.get();
     sum.exchanges += one->exchanges.get();

@@ -18,7 +18,8 @@ class worker;
 
 /// The counters of one serve(); server_stats says what they count.
 struct worker_counters {
-  counter connections, accepted, turned_away, handshakes_failed, taken_over, exchanges, failed, cut;
+  counter connections, accepted, turned_away, evicted, handshakes_failed, taken_over, exchanges,
+      failed, cut;
   counter refused[64];
 };
 

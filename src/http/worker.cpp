@@ -64,33 +64,20 @@ void worker::start(beck::detail::result_handler<error_code> ended) {
 task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
   worker& w = *self;
   while (!w.draining_) {
-    const bool room = co_await w.wait_for_room();
-    if (!room) break;
     auto one = std::make_shared<connection>(self);
     auto accepted = co_await from.accept(one->carrier().socket());
     if (w.draining_) break;
     accepted.value();  // an error that is not of one connection: the context's on_unhandled() tells
     if (!w.admit(*one, from)) continue;  // its end closes the socket
+    const bool room = co_await w.make_room();
+    if (!room) break;
     one->carrier().set_up();
     one->carrier().expect_data();
-    w.make_room();
     w.add(*one);
     co_spawn(w.executor_, connection::serve(one, from.layer()), connection_end(one));
   }
   --w.accepting_;
   w.end_if_empty();
-}
-
-/// Waits until there may be one connection more, or one that is idle can make room. Returns false
-/// when the server is stopped.
-task<bool> worker::wait_for_room() {
-  while (connections_ >= bounds().connections() && clock_->in(phase::idle).empty() && !draining_) {
-    waits_for_room_ = true;
-    auto waited = co_await room_.wait();
-    if (waited.error()) co_return false;
-  }
-  waits_for_room_ = false;
-  co_return !draining_;
 }
 
 /// Finds the peer of an accepted connection, and counts it by its address. Returns false if there
@@ -111,17 +98,35 @@ bool worker::admit(connection& one, const listener& from) noexcept {
   return one.is_counted;
 }
 
-/// Closes the connection that has been idle for longest, at the limit.
-void worker::make_room() {
-  if (connections_ < bounds().connections()) return;
-  timed_entry* const longest = clock_->in(phase::idle).front();
-  if (longest == nullptr) return;
-  clock_->enter(*longest, phase::none);
-  longest->owner.on_due(*longest, phase::idle);
+/// Waits until there may be one connection more, and evicts one for it if that is possible. Returns
+/// false when the server is stopped.
+task<bool> worker::make_room() {
+  while (connections_ >= bounds().connections() && !draining_ && !evict()) {
+    ++waiting_for_room_;
+    auto waited = co_await room_.wait();
+    --waiting_for_room_;
+    if (waited.error()) co_return false;
+  }
+  co_return !draining_;
 }
 
-void worker::note_idle() noexcept {
-  if (waits_for_room_) room_.set();
+/// Closes a connection: the oldest one that has sent no whole head, else the one that is idle
+/// longest. Returns false if there is neither.
+bool worker::evict() {
+  if (connection* const newcomer = newcomers_.pop_front(); newcomer != nullptr) {
+    newcomer->lose();
+  } else if (timed_entry* const longest = clock_->in(phase::idle).front(); longest != nullptr) {
+    clock_->enter(*longest, phase::none);
+    longest->owner.lose();
+  } else {
+    return false;
+  }
+  counters_->evicted.add();
+  return true;
+}
+
+void worker::note_evictable() noexcept {
+  if (waiting_for_room_ != 0) room_.set();
 }
 
 std::shared_ptr<void>& worker::local(const void* key) {
@@ -132,13 +137,16 @@ std::shared_ptr<void>& worker::local(const void* key) {
 
 void worker::add(connection& one) {
   all_.push_back(one);
+  newcomers_.push_back(one);
   ++connections_;
   counters_->connections.add();
   counters_->accepted.add();
+  note_evictable();
 }
 
 void worker::remove(connection& one) noexcept {
   all_.erase(one);
+  one.newcomer_hook.unlink();
   if (std::exchange(one.is_counted, false)) addresses_.remove(one.peer.address());
   --connections_;
   counters_->connections.subtract();

@@ -56,15 +56,15 @@ class worker : public std::enable_shared_from_this<worker> {
   /// A connection is in the list as long as its coroutine runs.
   void add(connection& one);
   void remove(connection& one) noexcept;
-  /// Called when a connection has become idle: it can make room for another one.
-  void note_idle() noexcept;
+  /// Called when a connection may be evicted from now on.
+  void note_evictable() noexcept;
 
  private:
   static task<> accept_loop(std::shared_ptr<worker> self, listener& from);
   static void on_due(timed_entry& entry, phase was);
-  task<bool> wait_for_room();
   bool admit(connection& one, const listener& from) noexcept;
-  void make_room();
+  task<bool> make_room();
+  bool evict();
   void end_if_empty();
   void cut_all() noexcept;
 
@@ -78,11 +78,12 @@ class worker : public std::enable_shared_from_this<worker> {
   std::vector<std::pair<const void*, std::shared_ptr<void>>> locals_;
   std::size_t accepting_ = 0;  // loops that run
   std::size_t connections_ = 0;
+  std::size_t waiting_for_room_ = 0;  // loops
   beck::detail::intrusive_list<connection, &connection::hook> all_;
+  beck::detail::intrusive_list<connection, &connection::newcomer_hook> newcomers_;
   address_count addresses_;  // of connections that are limited by their address
   auto_reset_event room_;
   beck::detail::result_handler<error_code> ended_;
-  bool waits_for_room_ = false;
   bool draining_ = false;
 };
 

@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 HOSTILE = 2000
 GOOD = 100
 CONNECTIONS_MAX = 2500  # of the server: all find room; what the limit does is tried with a lower one
-LOW_CONNECTIONS_MAX = 500
+LOW_CONNECTIONS_MAX = 1500
 MEMORY_KIB_EACH = 130  # the limits of a connection: 64 KiB each way
 MEMORY_KIB = 20_000  # of a server without any
 TIMES = ["--idle", 20, "--head", 3, "--reply", 3]  # limits in seconds that the run can wait for
@@ -160,7 +160,7 @@ def nothing_left(backend, server, descriptors):
     wait_until(only_the_asking_one, f"{backend}: connections are left: {server.stats()}")
     wait_until(lambda: server.descriptors() <= descriptors,
                f"{backend}: {server.descriptors()} descriptors are left of {descriptors} at the beginning")
-    time.sleep(0.2)
+    time.sleep(1.2)  # the clock of the connections looks once more, within a second
     began = server.cpu_ns()
     time.sleep(1)
     used = server.cpu_ns() - began
@@ -168,16 +168,21 @@ def nothing_left(backend, server, descriptors):
 
 
 def try_limit(program, backend, seconds, cpus):
-    """More hostile connections than the server takes."""
+    """More hostile connections than the server takes. They must not push out the good ones."""
     arguments = ["--connections", LOW_CONNECTIONS_MAX, *TIMES]
     with beck_server(program, backend, *arguments, **pinned(cpus[0], first=True)) as server:
         server.stats()
         descriptors = server.descriptors()
-        command = [sys.executable, str(HERE / "hostile_clients.py"), str(server.port), str(HOSTILE)]
-        with talking(command, **pinned(cpus[-1])):
-            for _ in range(3):
-                time.sleep(seconds / 3)
-                within_limits(backend, server, LOW_CONNECTIONS_MAX)
+        good_command = [sys.executable, str(HERE / "good_clients.py"), str(server.port)]
+        hostile_command = [sys.executable, str(HERE / "hostile_clients.py"), str(server.port), str(HOSTILE)]
+        with talking(good_command, **pinned(cpus[-1], first=True)) as good:
+            good.over(seconds)
+            with talking(hostile_command, **pinned(cpus[-1])):
+                for _ in range(3):
+                    figures = good.over(seconds / 3)
+                    show(backend, "beside too many", figures)
+                    require(figures["requests"] >= GOOD, f"{backend}: the good clients are not served")
+                    within_limits(backend, server, LOW_CONNECTIONS_MAX)
         nothing_left(backend, server, descriptors)
 
 

@@ -3,86 +3,19 @@
 // exchanges with peers that split, stop and reset wherever the seed says.
 #include <beck/http/server.hpp>
 
-#include <beck/io/generic_stream.hpp>
 #include <beck/io/steady_timer.hpp>
-#include <beck/testing/sim.hpp>
 
 #include <chrono>
 #include <string>
 
-#include "http/served.hpp"
+#include "http/server_site.hpp"
 #include "support/report.hpp"
 
 using namespace beck::http::test;
 using beck::error_code;
 using beck::task;
-using namespace std::chrono_literals;
 namespace http = beck::http;
 namespace ip = beck::ip;
-namespace sim = beck::testing::sim;
-
-namespace {
-
-/// A server on one machine of a world and peers on another.
-struct site {
-  template <class Handler>
-  explicit site(Handler handler, const http::limits& bounds = http::limits(),
-                std::uint64_t seed = 1)
-      : world(seed, sim::settings().calm()),
-        web(world.host("web")),
-        far(world.host("far")),
-        server(std::move(handler), bounds) {
-    server.listen(80);
-    co_spawn(web, server.serve(), beck::detached);
-    world.run_until_idle();
-  }
-
-  /// Connects, then sends each text and waits after it.
-  template <class... Steps>
-  peer& start(Steps... steps) {
-    peer& made = peers.emplace_back(far);
-    made.socket.async_connect(server_at(), [](error_code) {});
-    world.run_for(1ms);
-    (step(made, steps), ...);
-    return made;
-  }
-  static ip::tcp::endpoint server_at() { return {ip::make_address("10.0.0.1"), 80}; }
-  void step(peer& to, const std::string& text) {
-    beck::async_write(to.socket, beck::buffer(text), [](error_code, std::size_t) {});
-    world.run_for(1ms);
-  }
-  void step(peer&, std::chrono::nanoseconds time) { world.run_for(time); }
-  void both(peer& to, const std::string& text, std::chrono::nanoseconds time) {
-    step(to, text);
-    step(to, time);
-  }
-  /// Receives until the end of the connection or of `time`.
-  void listen_to(peer& to, std::chrono::nanoseconds time) {
-    bool over = false;
-    co_spawn(far, receive(to), [&](std::exception_ptr) { over = true; });
-    world.run_for(time);
-    if (!over) to.socket.cancel();
-    world.run_for(1ms);
-  }
-  static task<> receive(peer& to) {
-    char part[4096];
-    for (;;) {
-      const beck::mutable_buffer room(part, sizeof part);
-      auto got = co_await to.socket.async_read_some(room);
-      to.received.append(part, got.value_);
-      to.end = got.error();
-      if (to.end) break;
-    }
-    to.done = to.end != beck::error::operation_aborted;
-  }
-
-  sim::world world;
-  beck::io_context web, far;
-  http::server server;
-  std::deque<peer> peers;
-};
-
-}  // namespace
 
 TEST_CASE("http limits: a connection that stays idle is closed without a reply") {
   site s(say_path, http::limits().idle(20s));
@@ -200,20 +133,6 @@ TEST_CASE("http: the field Date follows the clock") {
     return all[i].fields.substr(all[i].fields.find("Date"), 37);
   };
   CHECK(date(0) != date(1));
-}
-
-TEST_CASE("http limits: at the limit of connections the one that is idle longest makes room") {
-  site s(say_path, http::limits().connections(2));
-  peer& first = s.start(get("/1"), 1s);
-  peer& second = s.start(get("/2"), 1s);
-  peer& third = s.start(get("/3"), 1s);
-  s.listen_to(third, 1s);
-  CHECK(third.replies().size() == 1);
-  s.listen_to(first, 1s);
-  CHECK(first.done);
-  s.listen_to(second, 1s);
-  CHECK(!second.done);
-  CHECK(s.server.stats().connections == 2);
 }
 
 TEST_CASE("http limits: an address has a limit of connections, which other addresses do not feel") {

@@ -34,9 +34,10 @@ class limits {
     return *this;
   }
 
-  /// Sets the greatest number of connections of a context. At the limit the connection that has
-  /// been idle for longest makes room; if none is idle, accepting pauses. 0 counts as 1. Default:
-  /// 10,000.
+  /// Sets the greatest number of connections of a context. At the limit a connection makes room
+  /// that has sent no whole head yet, the oldest first; without one, the connection that has been
+  /// idle for longest, but no less than a second. If there is neither, accepting pauses. 0 counts
+  /// as 1. Default: 10,000.
   limits& connections(std::size_t most) noexcept {
     connections_ = most != 0 ? most : 1;
     return *this;

@@ -26,6 +26,7 @@ struct server_stats {
   std::uint64_t connections = 0;        ///< that are open now
   std::uint64_t accepted = 0;           ///< connections
   std::uint64_t turned_away = 0;        ///< connections above limits::per_address()
+  std::uint64_t evicted = 0;            ///< connections that made room; see limits::connections()
   std::uint64_t handshakes_failed = 0;  ///< of a layer, or that took too long
   std::uint64_t taken_over = 0;         ///< connections that have become tunnels
   std::uint64_t exchanges = 0;          ///< requests for which a handler was called, and has ended
