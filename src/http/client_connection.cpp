@@ -107,10 +107,15 @@ void client_connection::send(const_buffer_span parts) {
     taken = bytes > queued ? bytes - queued : 0;
   }
   if (send_error_) return;
-  for (const const_buffer& part : parts) {
-    const std::size_t skipped = taken < part.size() ? taken : part.size();
-    out_.append({static_cast<const char*>(part.data()) + skipped, part.size() - skipped});
-    taken -= skipped;
+  try {
+    for (const const_buffer& part : parts) {
+      const std::size_t skipped = taken < part.size() ? taken : part.size();
+      out_.append({static_cast<const char*>(part.data()) + skipped, part.size() - skipped});
+      taken -= skipped;
+    }
+  } catch (...) {  // a part may be among what is waiting: nothing can follow it
+    fail_sending(make_error_code(std::errc::not_enough_memory));
+    throw;
   }
   send_in_background();
 }

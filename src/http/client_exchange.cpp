@@ -119,6 +119,7 @@ task<error_code> exchange::attempt() {
   pool_->counters().retries.add();
   place at = connection_->surrender();
   connection_.reset();
+  continued_ = false;
   ec = co_await make_connection(std::move(at));
   if (ec) co_return ec;
   send_request();

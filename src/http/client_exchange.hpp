@@ -126,6 +126,7 @@ class exchange {
 
   // the request (client_request.cpp)
   void write_head();
+  void add_head();
   void send_request();
   void send_whole_body();
   error_code end_stream();

@@ -38,8 +38,17 @@ void request_state::set_method(http::method m, std::string_view name) noexcept {
   method_bytes = static_cast<std::uint8_t>(name.copy(method_text, sizeof method_text));
 }
 
-/// Adds the head of the request to the outbox.
+/// Adds the head of the request to the outbox. Without memory for it the call has failed.
 void exchange::write_head() {
+  try {
+    add_head();
+  } catch (...) {
+    fail(make_error_code(std::errc::not_enough_memory));
+    throw;
+  }
+}
+
+void exchange::add_head() {
   outbox& out = connection_->out();
   const auto line = [&out](field name, std::string_view value) {
     out.append(name_of(name));

@@ -121,7 +121,7 @@ class connection : public std::enable_shared_from_this<connection> {
   /// Ends the connection at once; what was not sent is lost.
   void lose() noexcept;
 
-  /// A read or a file of a handler that is under way. It uses the exchange: one that ends before
+  /// A read, a file or a change of the protocol that a handler has under way. It uses the exchange: one that ends before
   /// its operations loses the connection.
   class operation {
    public:
@@ -129,6 +129,8 @@ class connection : public std::enable_shared_from_this<connection> {
     operation(operation&& other) noexcept = default;
     operation& operator=(operation&&) = delete;
     ~operation() { end(); }
+    /// Returns the connection. Requires: end() was not called.
+    const std::shared_ptr<connection>& of() const noexcept { return connection_; }
     void end() noexcept {
       if (connection_ != nullptr) --std::exchange(connection_, nullptr)->operations_;
     }
@@ -140,7 +142,7 @@ class connection : public std::enable_shared_from_this<connection> {
   // --- for tunnel
   /// Throws std::logic_error unless the handler may take the connection over.
   void require_tunnel() const;
-  static task<io_result<tunnel>> take_over(std::shared_ptr<connection> self);
+  static task<io_result<tunnel>> take_over(operation under_way);
   /// Called when the tunnel has ended.
   void return_tunnel() noexcept;
   byte_stream& stream() noexcept { return *stream_; }

@@ -11,7 +11,6 @@
 
 #include "http/connection.hpp"
 #include "http/pass_on.hpp"
-#include "http/worker.hpp"
 #include "io/loop/io_loop.hpp"
 
 namespace beck::http::detail {

@@ -6,6 +6,7 @@
 
 #include <beck/base/assert.hpp>
 
+#include "http/connection.hpp"
 #include "http/worker.hpp"
 
 namespace beck::http::detail {
@@ -30,14 +31,15 @@ route_choice connection::begin_exchange() {
   x.body_refusal = refusal::none;
   x.peer_ended = false;
   x.route.clear();
-  server_state& server = worker_->server();
+  worker& w = *worker_;
+  server_state& server = w.server();
   route_choice chosen{&server.table(), server.handler(), 0};
   if (chosen.table->choose != nullptr) {
     request q(x.head, *this);
     chosen = chosen.table->choose(chosen.handler, q);
     BECK_ASSERT(chosen.table->choose == nullptr, "a router chose a router");
   }
-  body_limits bounds = worker_->bounds().bodies();
+  body_limits bounds = w.bounds().bodies();
   if (chosen.body_bytes != 0) bounds.body_bytes = chosen.body_bytes;
   x.body_bytes_max = bounds.body_bytes;
   x.began = loop_time();

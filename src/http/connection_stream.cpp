@@ -5,6 +5,7 @@
 
 #include <beck/coro/within.hpp>
 
+#include "http/connection.hpp"
 #include "http/worker.hpp"
 
 namespace beck::http::detail {
@@ -27,19 +28,21 @@ class connection::stoppable {
 
 /// Puts a layer on the accepted socket. Returns false if that fails; the connection is lost then.
 task<bool> connection::make_layer(stream_layer& layer) {
-  worker_->clock().enter(receiving_, phase::handshake);
+  worker& w = *worker_;
+  w.clock().enter(receiving_, phase::handshake);
   try {
     owned_stream carrier(new socket_stream(std::move(plain_)));
     task<io_result<owned_stream>> handshake = layer.accept(std::move(carrier));
     auto made = co_await beck::detail::within(stoppable(*this), std::move(handshake));
     if (made) layered_ = std::move(made).value();
     if (layered_) stream_ = layered_.get();
-  } catch (...) {  // without a stream it has failed, like any other handshake
+  } catch (...) {
+    layered_ = owned_stream();  // it has failed, like any other handshake
   }
   handler_scope_ = nullptr;
-  worker_->clock().enter(receiving_, phase::none);
+  w.clock().enter(receiving_, phase::none);
   if (lost_ || !layered_) {
-    worker_->counters().handshakes_failed.add();
+    w.counters().handshakes_failed.add();
     lost_ = true;
     stream_->socket().close();
   }

@@ -50,14 +50,14 @@ void connection::require_tunnel() const {
 }
 
 /// Sends the head, and gives the stream away.
-task<io_result<tunnel>> connection::take_over(std::shared_ptr<connection> self) {
-  connection& c = *self;
-  c.write_tunnel_head();
+task<io_result<tunnel>> connection::take_over(operation under_way) {
+  connection& c = *under_way.of();
+  if (!c.lost_) c.write_tunnel_head();
   const bool sent = co_await c.flush();
   if (!sent) co_return io_result<tunnel>(make_error_code(std::errc::broken_pipe), tunnel());
   c.is_tunnel_ = c.watched_ = true;
   c.worker_->counters().taken_over.add();
-  c.tunnel_keeps_ = std::move(self);
+  c.tunnel_keeps_ = under_way.of();
   co_return io_result<tunnel>(error_code(), tunnel(c));
 }
 
@@ -104,7 +104,7 @@ std::string_view tunnel::read_ahead() const noexcept { return connection_->read_
 
 task<io_result<tunnel>> response::take_over() {
   connection_->require_tunnel();
-  return detail::connection::take_over(connection_->shared_from_this());
+  return detail::connection::take_over(detail::connection::operation(*connection_));
 }
 
 }  // namespace beck::http

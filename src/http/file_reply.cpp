@@ -4,7 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include <beck/file/random_access_file.hpp>
 #include <beck/http/conditions.hpp>
 #include <beck/http/date.hpp>
 #include <beck/http/entity_tag.hpp>

@@ -24,7 +24,8 @@ std::string_view take_last(std::string_view& list, char separator) noexcept {
 /// Reads a number without sign or further characters.
 bool read_number(std::string_view text, unsigned most, unsigned& number) noexcept {
   const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
+  const char* const begin = text.data();
+  const auto read = std::from_chars(begin, end, number);
   return read.ec == std::errc() && read.ptr == end && number <= most;
 }
 

@@ -3,7 +3,6 @@
 // programmer reads them in the body of the reply.
 #include "http/refusal_reply.hpp"
 
-#include <beck/http/parser.hpp>
 
 namespace beck::http::detail {
 namespace {

@@ -174,7 +174,7 @@ CONFORMANCE("http: a file that is left behind by its exchange does not become an
       s.ctx, place.path("file"), beck::file_object::read_write | beck::file_object::create);
   const std::string text = text_of_size(100'000);
   beck::write_at(*file, 0, beck::buffer(text));
-  for (const std::string more : {std::string(), get("/b")}) {
+  for (const std::string& more : {std::string(), get("/b")}) {
     sent.reset();
     const peer& one = s.start(get("/a") + more);
     s.run_until([&] { return sent.has_value() && one.done; });

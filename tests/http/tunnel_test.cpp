@@ -125,7 +125,7 @@ CONFORMANCE("http tunnel: the destructor closes, and a moved tunnel is the same"
     auto taken = co_await r.set("Upgrade", "echo").take_over();
     http::tunnel first = std::move(taken).value();
     http::tunnel second(std::move(first));
-    CHECK(!first);  // NOLINT(bugprone-use-after-move): a moved tunnel owns none
+    CHECK(!first);  // a moved tunnel owns none
     first = std::move(second);
     CHECK(first);
     beck::ignore(co_await write_all(first.stream(), "bye"));
@@ -256,4 +256,22 @@ CONFORMANCE("http tunnel: a context is destroyed with tunnels under way, also wh
     kept.reset();
     CHECK(s.server.stats().connections == 1);
   }
+}
+
+CONFORMANCE("http: a change of the protocol whose exchange has ended gives nothing") {
+  std::optional<error_code> ended;
+  served s([&](http::exchange x) {
+    x.response().set(http::field::upgrade, "echo");
+    auto change = x.response().take_over();
+    beck::co_spawn(x.get_executor(), std::move(change),
+                   [&](const std::exception_ptr&, beck::io_result<http::tunnel> result) {
+                     ended = result.error();
+                   });
+  });
+  const std::string text =
+      s.talk(get("/", "Connection: upgrade\r\nUpgrade: echo\r\n") + get("/next"));
+  s.run_until([&] { return ended.has_value(); });
+  CHECK(*ended == std::errc::broken_pipe);
+  CHECK(!has(text, "101"));
+  s.run_until([&] { return s.server.stats().connections == 0; });
 }
