@@ -18,7 +18,7 @@ template <class T>
 class pass_on {
  public:
   using handler = beck::detail::result_handler<error_code, T>;
-  pass_on(connection& of, handler done) noexcept : under_way_(of), done_(std::move(done)) {}
+  pass_on(connection& of, handler done) : under_way_(of), done_(std::move(done)) {}
   using executor_type = any_io_executor;
   using cancellation_slot_type = cancellation_slot;
   executor_type get_executor() const noexcept { return done_.get_executor(); }
