@@ -96,9 +96,16 @@ std::string client_text(const beck::ip::address& client) {
   return client.to_string();
 }
 
-log_entry entry_of(const http::exchange_record& record, std::string_view client) {
+/// Returns the other end of a connection for the log.
+std::string peer_text(const tcp::endpoint& peer) {
+  return peer.port() != 0 ? text_of(peer) : "unix:";
+}
+
+log_entry entry_of(const http::exchange_record& record, std::string_view client,
+                   std::string_view peer) {
   log_entry entry;
-  entry.peer = client;
+  entry.client = client;
+  entry.peer = peer;
   if (record.request != nullptr) {
     entry.method = record.request->method_text();
     entry.target = record.request->target();
@@ -129,7 +136,7 @@ class program {
     if (!asked.access_log.empty()) {
       log_.emplace(asked.access_log, asked.format);
       server_.on_finish([this](const http::exchange_record& r) {
-        log_->add(entry_of(r, client_text(r.client)));
+        log_->add(entry_of(r, client_text(r.client), peer_text(r.peer)));
       });
     }
   }

@@ -121,6 +121,12 @@ class Sockets(ServeCase):
         self.assertEqual(server.stop(), 0)
         clients = [line.split()[0] for line in log.read_text().splitlines()]
         self.assertEqual(clients, ["127.0.0.1", "192.0.2.7"])
+        server = self.serve("--access-log", log, "--log-format", "json", "--proxy", "127.0.0.1")
+        server.ask("/a", **fields)
+        self.assertEqual(server.stop(), 0)
+        entry = json.loads(log.read_text().splitlines()[-1])
+        self.assertEqual(entry["client"], "192.0.2.7")
+        self.assertRegex(entry["peer"], r"^127\.0\.0\.1:[1-9]\d*$")
 
 
 class AccessLog(ServeCase):
@@ -157,7 +163,8 @@ class AccessLog(ServeCase):
         server.talk(b"GET / HTTP/1.1\r\n\r\n")
         first, second, refused = map(json.loads, self.lines(3))
         self.assertEqual((first["method"], first["target"], first["status"]), ("GET", "/a", 200))
-        self.assertEqual(first["peer"], "127.0.0.1")
+        self.assertEqual(first["client"], "127.0.0.1")
+        self.assertRegex(first["peer"], r"^127\.0\.0\.1:[1-9]\d*$")
         self.assertEqual((first["sent_bytes"], first["user_agent"]), (4, "me"))
         self.assertRegex(first["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
         self.assertGreaterEqual(first["seconds"], 0)
