@@ -5,7 +5,7 @@
 
 #include <beck/http/server.hpp>
 #include <beck/io/io_context.hpp>
-#include <string>
+#include <string>  // lint: allow heavy-header, error.hpp has it already
 #include <string_view>
 
 namespace beck::http {
