@@ -129,6 +129,25 @@ class Sockets(ServeCase):
         self.assertRegex(entry["peer"], r"^127\.0\.0\.1:[1-9]\d*$")
 
 
+    def test_metrics(self):
+        (self.site / "metrics").write_text("a file")
+        server = self.serve("--metrics", "/metrics")
+        server.ask("/none")
+        reply = server.ask("/metrics")
+        self.assertEqual((reply.status, reply["Content-Type"]), (200, "text/plain; version=0.0.4; charset=utf-8"))
+        self.assertRegex(reply.body, rb"(?m)^beck_http_exchanges_total 1$")
+        plain = self.serve()
+        for target in ("/a", "/metrics/", "/none", "/"):
+            for method in ("GET", "PUT", "OPTIONS"):
+                got, expected = server.ask(target, method), plain.ask(target, method)
+                for part in ("status", "body"):
+                    self.assertEqual(getattr(got, part), getattr(expected, part), (target, method))
+                self.assertEqual(got["Allow"], expected["Allow"], (target, method))
+        self.assertEqual(server.stop(), 0)
+        self.fails(self.site, "--metrics", "metrics", says=["--metrics metrics"], status=2)
+        self.fails(self.site, "--metrics", "/{a}", says=["--metrics /{a}"], status=2)
+
+
 class AccessLog(ServeCase):
     def setUp(self):
         super().setUp()
