@@ -95,6 +95,9 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
       ->type_name("EXT=TYPE");
   app.add_option("--limit", given.limits, "A limit of the server: see below; may be repeated")
       ->type_name("NAME=VALUE");
+  app.add_option("--metrics", asked.metrics,
+                 "Answer PATH with the server's counters for Prometheus")
+      ->type_name("PATH");
   app.add_option("--access-log", asked.access_log,
                  "Append a line an exchange; - is standard output")
       ->type_name("FILE");

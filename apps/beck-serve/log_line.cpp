@@ -46,7 +46,7 @@ void append_combined(std::string& to, const log_entry& e) {
   constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   const std::tm at = parts_of(e.time_ns);
-  append_escaped(to, e.peer.empty() ? "-" : e.peer, log_format::combined);
+  append_escaped(to, e.client.empty() ? "-" : e.client, log_format::combined);
   fmt::format_to(std::back_inserter(to), " - - [{:02}/{}/{}:{:02}:{:02}:{:02} +0000] \"",
                  at.tm_mday, months[at.tm_mon], at.tm_year + 1900, at.tm_hour, at.tm_min,
                  at.tm_sec);
@@ -76,6 +76,7 @@ void append_json(std::string& to, const log_entry& e) {
                  "{{\"time\":\"{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z\"", at.tm_year + 1900,
                  at.tm_mon + 1, at.tm_mday, at.tm_hour, at.tm_min, at.tm_sec,
                  e.time_ns % second / 1'000'000);
+  append_member(to, "client", e.client);
   append_member(to, "peer", e.peer);
   append_member(to, "method", e.method);
   append_member(to, "target", e.target);

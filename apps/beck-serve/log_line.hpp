@@ -17,7 +17,8 @@ enum class log_format : std::uint8_t {
 
 /// An exchange that has ended, or a message that was refused.
 struct log_entry {
-  std::string_view peer;  ///< an address; empty if it is not known
+  std::string_view client;  ///< an address, which a proxy may have told; empty if it is not known
+  std::string_view peer;    ///< address and port of the connection's other end
   std::string_view method;
   std::string_view target;
   unsigned minor_version = 1;

@@ -12,6 +12,8 @@
 #include <atomic>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/http/exchange_record.hpp>
+#include <beck/http/metrics.hpp>
+#include <beck/http/router.hpp>
 #include <beck/http/server.hpp>
 #include <beck/http/static_files.hpp>
 #include <beck/io/io_context.hpp>
@@ -96,9 +98,16 @@ std::string client_text(const beck::ip::address& client) {
   return client.to_string();
 }
 
-log_entry entry_of(const http::exchange_record& record, std::string_view client) {
+/// Returns the other end of a connection for the log.
+std::string peer_text(const tcp::endpoint& peer) {
+  return peer.port() != 0 ? text_of(peer) : "unix:";
+}
+
+log_entry entry_of(const http::exchange_record& record, std::string_view client,
+                   std::string_view peer) {
   log_entry entry;
-  entry.peer = client;
+  entry.client = client;
+  entry.peer = peer;
   if (record.request != nullptr) {
     entry.method = record.request->method_text();
     entry.target = record.request->target();
@@ -116,20 +125,40 @@ log_entry entry_of(const http::exchange_record& record, std::string_view client)
   return entry;
 }
 
+/// Makes the server of the files, and of its own counters if they are asked for. It will lie at
+/// `self`.
+http::server make_server(const settings& asked, const http::server* self) {
+  const http::static_files files(resolved_folder(asked.folder), asked.files);
+  if (asked.metrics.empty()) return http::server(files, asked.limits);
+  if (asked.metrics.find_first_of("{}") != std::string::npos)
+    throw wrong_usage(fmt::format("--metrics {}: a path has no braces", asked.metrics));
+  http::router site;
+  try {
+    site.get(asked.metrics, [self](http::request&, http::response& reply) {
+      reply.set(http::field::content_type, http::metrics_type);
+      reply.send(http::metrics_text(self->stats()));
+    });
+    site.mount("/", files);
+  } catch (const std::invalid_argument& e) {
+    throw wrong_usage(fmt::format("--metrics {}: {}", asked.metrics, e.what()));
+  }
+  return http::server(std::move(site), asked.limits);
+}
+
 /// A server on its contexts.
 class program {
  public:
   explicit program(const settings& asked)
       : asked_(asked),
         at_(endpoint_of(asked)),
-        server_(http::static_files(resolved_folder(asked.folder), asked.files), asked.limits),
+        server_(make_server(asked, &server_)),
         signals_(first_, SIGINT, SIGTERM, SIGHUP) {
     listen();
     if (!asked.proxies.empty()) believe(asked.proxies);
     if (!asked.access_log.empty()) {
       log_.emplace(asked.access_log, asked.format);
       server_.on_finish([this](const http::exchange_record& r) {
-        log_->add(entry_of(r, client_text(r.client)));
+        log_->add(entry_of(r, client_text(r.client), peer_text(r.peer)));
       });
     }
   }

@@ -24,6 +24,7 @@ struct settings {
   std::string proxies;
   beck::http::file_options files;
   beck::http::limits limits;
+  std::string metrics;     // the path of the counters; empty: none
   std::string access_log;  // empty: none; "-": standard output
   log_format format = log_format::combined;
   std::size_t workers = 0;  // 0: one for each processor

@@ -186,6 +186,7 @@ void connection::note_cut() noexcept {
 void connection::report(refusal why) {
   const exchange_state& x = *active_;
   exchange_record record;
+  record.peer = peer;
   record.client = peer.address();
   if (x.head.bytes() != 0) {
     record.request = &x.head;

@@ -121,6 +121,31 @@ class Sockets(ServeCase):
         self.assertEqual(server.stop(), 0)
         clients = [line.split()[0] for line in log.read_text().splitlines()]
         self.assertEqual(clients, ["127.0.0.1", "192.0.2.7"])
+        server = self.serve("--access-log", log, "--log-format", "json", "--proxy", "127.0.0.1")
+        server.ask("/a", **fields)
+        self.assertEqual(server.stop(), 0)
+        entry = json.loads(log.read_text().splitlines()[-1])
+        self.assertEqual(entry["client"], "192.0.2.7")
+        self.assertRegex(entry["peer"], r"^127\.0\.0\.1:[1-9]\d*$")
+
+
+    def test_metrics(self):
+        (self.site / "metrics").write_text("a file")
+        server = self.serve("--metrics", "/metrics")
+        server.ask("/none")
+        reply = server.ask("/metrics")
+        self.assertEqual((reply.status, reply["Content-Type"]), (200, "text/plain; version=0.0.4; charset=utf-8"))
+        self.assertRegex(reply.body, rb"(?m)^beck_http_exchanges_total 1$")
+        plain = self.serve()
+        for target in ("/a", "/metrics/", "/none", "/"):
+            for method in ("GET", "PUT", "OPTIONS"):
+                got, expected = server.ask(target, method), plain.ask(target, method)
+                for part in ("status", "body"):
+                    self.assertEqual(getattr(got, part), getattr(expected, part), (target, method))
+                self.assertEqual(got["Allow"], expected["Allow"], (target, method))
+        self.assertEqual(server.stop(), 0)
+        self.fails(self.site, "--metrics", "metrics", says=["--metrics metrics"], status=2)
+        self.fails(self.site, "--metrics", "/{a}", says=["--metrics /{a}"], status=2)
 
 
 class AccessLog(ServeCase):
@@ -157,7 +182,8 @@ class AccessLog(ServeCase):
         server.talk(b"GET / HTTP/1.1\r\n\r\n")
         first, second, refused = map(json.loads, self.lines(3))
         self.assertEqual((first["method"], first["target"], first["status"]), ("GET", "/a", 200))
-        self.assertEqual(first["peer"], "127.0.0.1")
+        self.assertEqual(first["client"], "127.0.0.1")
+        self.assertRegex(first["peer"], r"^127\.0\.0\.1:[1-9]\d*$")
         self.assertEqual((first["sent_bytes"], first["user_agent"]), (4, "me"))
         self.assertRegex(first["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
         self.assertGreaterEqual(first["seconds"], 0)

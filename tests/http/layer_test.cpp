@@ -83,6 +83,19 @@ CONFORMANCE("http layer: a handshake that takes too long is closed, whether it h
   CHECK(silent.received.empty());
 }
 
+CONFORMANCE("http layer: at the limit of connections a handshake makes room") {
+  with_layer t(http::limits().connections(1));
+  const peer& half = t.start("MAS");
+  t.s.run_until([&] { return t.s.server.stats().connections == 1; });
+  mask out;
+  const peer& whole = t.start(std::string(mask_question) + out.of(last_get("/a")));
+  t.s.run_until([&] { return half.done && whole.done; });
+  CHECK(half.received.empty());
+  CHECK(whole.received.size() > mask_answer.size());
+  CHECK(t.s.server.stats().evicted == 1);
+  CHECK(t.s.server.stats().exchanges == 1);
+}
+
 CONFORMANCE("http layer: the first request may come with the last message of the handshake") {
   with_layer t;
   mask out, in;

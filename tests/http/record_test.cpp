@@ -15,6 +15,7 @@ using namespace beck::http::test;
 using beck::error_code;
 using beck::task;
 namespace http = beck::http;
+namespace ip = beck::ip;
 
 namespace {
 
@@ -74,6 +75,26 @@ CONFORMANCE("http: each exchange and each refusal has one record") {
   CHECK(all[5].record.why == http::refusal::body_too_long);
   CHECK(all[5].record.status == 413);
   for (std::size_t i = 0; i < 4; ++i) CHECK(all[i].record.why == http::refusal::none);
+}
+
+CONFORMANCE("http: a record has the peer, and the client that a proxy names") {
+  std::vector<kept_record> all;
+  ip::tcp::endpoint peer;
+  served s([&](http::request& q, http::response& r) {
+    peer = q.peer();
+    r.send("ok");
+  });
+  s.server.behind_proxy("0.0.0.0/0");
+  s.server.on_finish([&](const http::exchange_record& one) { note(all, one); });
+  s.ask(get("/", "Connection: close\r\nX-Forwarded-For: 192.0.2.7\r\n"));
+  s.ask("GET / HTTP/1.1\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n");  // without Host
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].record.peer.port() != 0);
+  CHECK(all[0].record.peer == peer);
+  CHECK(all[0].record.client == ip::make_address("192.0.2.7"));
+  CHECK(all[1].record.why == http::refusal::host_missing);
+  CHECK(all[1].record.peer.port() != 0);
+  CHECK(all[1].record.client == all[1].record.peer.address());
 }
 
 CONFORMANCE("http: functions and callbacks have records with their heads, too") {

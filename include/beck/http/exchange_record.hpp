@@ -7,6 +7,7 @@
 #include <beck/http/head.hpp>
 #include <beck/http/refusal.hpp>
 #include <beck/net/address.hpp>
+#include <beck/net/tcp.hpp>
 #include <cstdint>
 
 namespace beck::http {
@@ -15,7 +16,9 @@ namespace beck::http {
 struct exchange_record {
   /// The head of the request; nullptr if it was refused or came too slowly. Valid during the call.
   const request_head* request = nullptr;
-  /// Of the client, as request::client_address(); of the peer for a message that was refused.
+  /// The other end of the connection, as request::peer().
+  ip::tcp::endpoint peer;
+  /// The address of the client, as request::client_address(); that of the peer if there is no head.
   ip::address client;
   unsigned status = 0;              ///< of the reply; 0: there was none
   std::uint64_t request_bytes = 0;  ///< of the request's body that were received

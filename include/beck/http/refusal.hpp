@@ -54,6 +54,9 @@ enum class refusal : std::uint8_t {
 /// Returns the status that a server answers with.
 status status_of(refusal r) noexcept;
 
+/// Returns the name of the value, such as "head_late".
+std::string_view name_of(refusal r) noexcept;
+
 /// Returns the reason in words, without a final period.
 std::string_view text_of(refusal r) noexcept;
 
