@@ -30,6 +30,8 @@ PEERS = {
     "nginx-file": ("", []),
     "beast": ("beast", []),
     "go": ("go", []),
+    # Of the benchmark of HTTP clients (calling.py).
+    "libcurl": ("libcurl", []),
     # Of http_blocking: the programs of examples/ that differ in a few words.
     "coroutine-uring": ("coroutine", ["0"]),
     "coroutine-epoll": ("coroutine", ["0"]),
@@ -61,6 +63,7 @@ OPTIONAL = {
     "beast": "Boost.Beast is not installed (Debian: libboost-dev)",
     "nginx": "nginx is not installed (Debian: nginx-light)",
     "nginx-file": "nginx is not installed (Debian: nginx-light)",
+    "libcurl": "libcurl is not installed (Debian: libcurl4-openssl-dev)",
     "go": "Go is not installed (https://go.dev/dl, to /usr/local/go)",
 }
 LIBRARIES = BECK + ("asio-epoll", "asio-uring")
@@ -313,6 +316,20 @@ BENCHES = {
             ),
             ("us", 1e3),
             ("blocking-one", "blocking-threads", "blocking-pool", "nginx"),
+        ),
+        Bench(
+            "http_client",
+            "call",
+            "HTTP clients on one CPU, 32 calls in flight to nginx on another: CPU time of the client",
+            500,
+            cases(["1k", "64k"], BECK + ("raw-epoll", "libcurl")),
+            (
+                "Bodies of 1 KiB and 64 KiB, over 32 connections that are kept. Each peer reads every body to its end",
+                "  and checks its length, with buffers of 16 KiB. beck parses strictly and keeps its limits; raw-epoll",
+                "  sends fixed requests and reads the status and Content-Length; libcurl: multi, with epoll.",
+            ),
+            ("us", 1e3),
+            ("raw-epoll", "libcurl"),
         ),
         Bench(
             "compile",

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-from . import compilation, copying, machine, serving
+from . import calling, compilation, copying, machine, serving
 from .catalogue import BECK, OPTIONAL, PEERS, RING_PEERS
 
 TIMEOUT_MARGIN_S = 20
@@ -33,10 +33,10 @@ class Programs:
         """Why the slot cannot run, or ""."""
         return "" if self.path(slot.peer).exists() else f"{self.path(slot.peer)} is not built"
 
-    def run(self, slot, warm_up):
+    def run(self, slot, warm_up, more_arguments=()):
         ms = min(self.duration_ms, WARM_UP_MS) if warm_up else self.duration_ms
         arguments = ["--case", slot.case.name, "--ms", str(ms), "--cpu", str(self.cpu)]
-        arguments += ["--other-cpu", str(self.other_cpu)] + PEERS[slot.peer][1]
+        arguments += ["--other-cpu", str(self.other_cpu), *PEERS[slot.peer][1], *more_arguments]
         # A new copy each time: which pages of memory a program's file lies on moves its figures by up to 4 %, and a
         # file stays where it is for all rounds.
         with tempfile.TemporaryDirectory(prefix="beck-bench-") as folder:
@@ -64,7 +64,10 @@ def runner(bench, build, root, duration_ms=None, size=None):
         return compilation.Compilations(root)
     if bench.name in ("http", "http_blocking"):
         return serving.Services(bench, build, root, duration_ms)
-    return Programs(bench, build, duration_ms or bench.duration_ms)
+    programs = Programs(bench, build, duration_ms or bench.duration_ms)
+    if bench.name == "http_client":
+        return calling.Calls(programs, serving.Services(bench, build, root))
+    return programs
 
 
 def available(all_slots, how, backend, refusal, say):

@@ -276,6 +276,14 @@ def http(results):
             yield Check("H10", f"1k-1000: {peer} / nginx, p99.9", ratio.median, 1.0, interval=(ratio.low, ratio.high))
 
 
+def http_client(results):
+    """H10: at most 1.3 times the CPU time of a client of ours on bare epoll, 0.6 times that of libcurl."""
+    for case in results.cases():
+        for peer in BECK:
+            yield from ratio_check(results, "H10", case, peer, "raw-epoll", 1.30)
+            yield from ratio_check(results, "H10", case, peer, "libcurl", 0.60)
+
+
 def http_blocking(results):
     """H10: how much faster the coroutine form is than the blocking form, which serves one connection after another."""
     for case in results.cases():
@@ -291,6 +299,7 @@ def http_blocking(results):
 CHECKS = {
     "http": http,
     "http_blocking": http_blocking,
+    "http_client": http_client,
     "copy": copy,
     "http_parse": http_parse,
     "idle": idle,

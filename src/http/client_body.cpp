@@ -163,6 +163,15 @@ std::int64_t exchange::patience() const noexcept {
   return std::min<std::int64_t>(bounds.body_pause().nanoseconds(), total - waited_ns_);
 }
 
+/// Returns the part of `to` that bytes may be received into without a detour; empty: none. It never
+/// ends where the body does: so bytes behind the body show, in it or in the input.
+mutable_buffer exchange::direct_room(mutable_buffer to) const noexcept {
+  const client_connection& c = *connection_;
+  if (head_.framing() != body_framing::length || !c.input().empty() || c.is_receiving()) return {};
+  if (to.size() == decoder_.known_bytes()) return {to.data(), to.size() - 1};
+  return to;
+}
+
 /// Waits for more of the body. `bytes`: those that went straight to the reader.
 task<error_code> exchange::receive_body(mutable_buffer to, std::size_t& bytes) {
   const std::shared_ptr<client_connection> c = connection_;
@@ -170,13 +179,14 @@ task<error_code> exchange::receive_body(mutable_buffer to, std::size_t& bytes) {
   if (limit <= 0) co_return client_error::body_late;
   const std::int64_t began = loop_time();
   error_code ec;
-  const bool direct = head_.framing() == body_framing::length && c->input().empty() &&
-                      !c->is_receiving() && to.size() <= decoder_.known_bytes();
-  if (direct) {  // nothing else can follow these bytes
-    auto got = co_await timeout(c->stream().read_some(to), duration(limit));
-    bytes = got.value_;
+  const mutable_buffer room = direct_room(to);
+  const bool direct = room.size() != 0;
+  if (direct) {
+    auto got = co_await timeout(c->stream().read_some(room), duration(limit));
     ec = got.error();
-    static_cast<void>(decoder_.decode({static_cast<const char*>(to.data()), bytes}));
+    const std::string_view text(static_cast<const char*>(room.data()), got.value_);
+    bytes = decoder_.decode(text).data.size();
+    if (bytes < text.size()) c->note_end(error::eof);  // behind the body: serves no other call
   } else {
     c->want_more();
     auto waited = co_await timeout(c->received().wait(), duration(limit));
@@ -217,14 +227,14 @@ task<io_result<std::string>> exchange::read_all(exchange_ref self, std::size_t l
   limit = std::min(limit, text.max_size() - 1);
   if (x.has_head()) {
     text.reserve(static_cast<std::size_t>(
-        std::min<std::uint64_t>({x.head_.content_length(), limit, reserved_max})));
+        std::min<std::uint64_t>({x.head_.content_length(), limit, reserved_max}) + 1));
   }
   error_code ec;
   for (;;) {
     const std::size_t before = text.size();
     std::size_t room = std::min(step, limit - before + 1);  // one more shows that there is more
     const std::uint64_t known = x.decoder_.known_bytes();
-    if (known != 0 && known < room) room = static_cast<std::size_t>(known);
+    if (known != 0 && known < room) room = static_cast<std::size_t>(known) + 1;  // direct_room()
     text.resize(before + room);
     const mutable_buffer to(text.data() + before, text.size() - before);
     std::size_t bytes = 0;

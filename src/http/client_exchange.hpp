@@ -139,6 +139,7 @@ class exchange {
   void end_body() noexcept;
   void fail_body(error_code ec) noexcept;
   std::int64_t patience() const noexcept;
+  mutable_buffer direct_room(mutable_buffer to) const noexcept;
   task<error_code> receive_body(mutable_buffer to, std::size_t& bytes);
   duration keep_time() const noexcept;
 

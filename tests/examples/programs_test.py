@@ -21,13 +21,13 @@ folder = Path(".")
 
 
 @contextmanager
-def program(name, *arguments, backend):
-    """Starts an example that says which port it listens on; gives the process and the port."""
+def program(name, *arguments, backend, says="stdout"):
+    """Starts an example that says, on one of its outputs, which port it listens on; gives the process and the port."""
     environment = os.environ | {"BECK_BACKEND": backend}
     command = [str(folder / name), *map(str, arguments)]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as started:
+    with subprocess.Popen(command, env=environment, text=True, **{says: subprocess.PIPE}) as started:
         try:
-            line = started.stdout.readline()
+            line = getattr(started, says).readline()
             found = re.fullmatch(r"listening on port (\d+)\n", line)
             assert found, f"{name} said: {line!r}"
             yield started, int(found.group(1))

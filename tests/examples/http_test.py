@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""Runs the HTTP client http_get and the reverse proxy http_proxy in front of a server of Python's.
+
+usage: http_test.py EXAMPLES_DIR [unittest options]
+"""
+import signal
+import socket
+import sys
+import threading
+import unittest
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection, IncompleteRead
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import programs_test
+from programs_test import LIMIT_S
+
+
+class Origin(BaseHTTPRequestHandler):
+    """What a server of HTTP says: bodies with a length and in chunks, redirects, a request's body back."""
+
+    protocol_version = "HTTP/1.1"
+    LONG = bytes(i % 251 for i in range(300_000))
+
+    def reply(self, status, body=b"", **fields):
+        self.send_response(status)
+        for name, value in fields.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", len(body))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        self.server.asked.append((self.path, dict(self.headers)))
+        if self.path == "/redirect":
+            self.reply(302, Location="/long")
+        elif self.path == "/chunks":
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            for part in (b"one", b"two" * 5000):
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+            self.wfile.write(b"0\r\n\r\n")
+        elif self.path == "/cut":
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+            self.close_connection = True
+        elif self.path == "/held":
+            self.server.held.set()
+            self.server.go_on.wait(LIMIT_S)
+            self.reply(200, b"held")
+        else:
+            self.reply(200 if self.path.startswith("/long") else 404, self.LONG)
+
+    def do_POST(self):
+        self.reply(201, self.rfile.read(int(self.headers["Content-Length"])), X="posted")
+
+    def log_message(self, *_):
+        pass
+
+
+@contextmanager
+def origin():
+    """Serves Origin in a thread; gives the server, which notes the requests, and its URL."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Origin) as server:
+        server.asked, server.held, server.go_on = [], threading.Event(), threading.Event()
+        serving = threading.Thread(target=server.serve_forever, args=(0.01,))
+        serving.start()
+        try:
+            yield server, f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.go_on.set()
+            server.shutdown()
+            serving.join(LIMIT_S)
+
+
+def unused_port():
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        return unused.getsockname()[1]
+
+
+class HttpGet(unittest.TestCase):
+    def test_urls_are_got_at_once_and_a_line_tells_of_each(self):
+        for backend in programs_test.backends():
+            with self.subTest(backend=backend), origin() as (_, url):
+                many = [f"{url}/long?{number}" for number in range(20)]  # more than there are connections
+                done = programs_test.run("http_get", *many, f"{url}/redirect", f"{url}/chunks", backend=backend)
+                expected = [f"200 300000 {one}" for one in many]
+                expected += [f"200 300000 {url}/long", f"200 15003 {url}/chunks"]
+                self.assertEqual(sorted(done.stdout.splitlines()), sorted(expected))
+                self.assertEqual(done.returncode, 0)
+
+    def test_what_is_not_got_whole_is_told_and_is_the_status(self):
+        refused = f"http://127.0.0.1:{unused_port()}"
+        for backend in programs_test.backends():
+            with self.subTest(backend=backend), origin() as (_, url):
+                urls = (f"{url}/none", f"{url}/cut", f"{refused}/", "no url")
+                done = programs_test.run("http_get", *urls, backend=backend)
+                lines = done.stdout.splitlines()
+                self.assertEqual(len(lines), 4)
+                self.assertIn(f"404 300000 {url}/none", lines)
+                self.assertRegex(done.stdout, f"--- {url}/cut: .+ after 4 bytes\n")
+                self.assertRegex(done.stdout, f"--- GET {refused}: Connection refused\n")
+                self.assertEqual(done.returncode, 1)
+
+
+class HttpProxy(unittest.TestCase):
+    @contextmanager
+    def proxy(self, upstream, backend):
+        """Starts the proxy; gives it and a connection of HTTP to it."""
+        with programs_test.program("http_proxy", 0, upstream, backend=backend, says="stderr") as (started, port):
+            client = HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
+            try:
+                yield started, client
+            finally:
+                client.close()
+
+    def ask(self, client, method, path, body=None):
+        client.request(method, path, body, {"Connection": "keep-alive, X-Hop", "X-Hop": "1", "X-End": "2"})
+        reply = client.getresponse()
+        return reply.status, reply.read(), reply
+
+    def test_requests_and_replies_pass_and_fields_of_a_connection_do_not(self):
+        for backend in programs_test.backends():
+            with self.subTest(backend=backend), origin() as (server, url), self.proxy(url, backend) as (_, client):
+                for _ in range(2):  # over one connection
+                    self.assertEqual(self.ask(client, "GET", "/long?a=b")[:2], (200, Origin.LONG))
+                self.assertEqual(self.ask(client, "GET", "/chunks")[:2], (200, b"one" + b"two" * 5000))
+                self.assertEqual(self.ask(client, "GET", "/none")[0], 404)
+                status, body, reply = self.ask(client, "POST", "/", Origin.LONG)
+                self.assertEqual((status, body, reply.headers["X"]), (201, Origin.LONG, "posted"))
+                path, fields = server.asked[0]
+                self.assertEqual(path, "/long?a=b")
+                self.assertEqual(fields["X-Forwarded-For"], "127.0.0.1")
+                self.assertEqual(fields["X-End"], "2")
+                self.assertNotIn("X-Hop", fields)
+
+    def test_a_server_that_is_not_there_or_stops_halfway_is_no_good_reply(self):
+        for backend in programs_test.backends():
+            with self.subTest(backend=backend), self.proxy(f"http://127.0.0.1:{unused_port()}", backend) as (_, client):
+                self.assertEqual(self.ask(client, "GET", "/")[:2], (502, b"the server cannot be reached\n"))
+            with self.subTest(backend=backend), origin() as (_, url), self.proxy(url, backend) as (_, client):
+                with self.assertRaises((IncompleteRead, ConnectionError)):
+                    self.ask(client, "GET", "/cut")
+
+    def test_a_signal_ends_it_when_what_is_under_way_has_ended(self):
+        for backend in programs_test.backends():
+            with self.subTest(backend=backend), ExitStack() as stack:
+                server, url = stack.enter_context(origin())
+                started, client = stack.enter_context(self.proxy(url, backend))
+                client.request("GET", "/held")
+                self.assertTrue(server.held.wait(LIMIT_S))
+                started.send_signal(signal.SIGTERM)
+                with self.assertRaises(ConnectionError):
+                    for _ in range(100_000):  # until it no longer listens
+                        programs_test.connect(client.port).close()
+                server.go_on.set()
+                reply = client.getresponse()
+                self.assertEqual((reply.status, reply.read()), (200, b"held"))
+                self.assertEqual(started.wait(LIMIT_S), 0)
+
+
+if __name__ == "__main__":
+    programs_test.folder = Path(sys.argv.pop(1))
+    unittest.main()
