@@ -121,8 +121,8 @@ class connection : public std::enable_shared_from_this<connection> {
   /// Ends the connection at once; what was not sent is lost.
   void lose() noexcept;
 
-  /// A read, a file or a change of the protocol that a handler has under way. It uses the exchange: one that ends before
-  /// its operations loses the connection.
+  /// A read, a file or a change of the protocol that a handler has under way. It uses the exchange:
+  /// one that ends before its operations loses the connection.
   class operation {
    public:
     explicit operation(connection& of) : connection_(of.shared_from_this()) { ++of.operations_; }
