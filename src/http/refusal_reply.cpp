@@ -3,7 +3,6 @@
 // programmer reads them in the body of the reply.
 #include "http/refusal_reply.hpp"
 
-
 namespace beck::http::detail {
 namespace {
 
