@@ -144,8 +144,6 @@ class Sockets(ServeCase):
                     self.assertEqual(getattr(got, part), getattr(expected, part), (target, method))
                 self.assertEqual(got["Allow"], expected["Allow"], (target, method))
         self.assertEqual(server.stop(), 0)
-        self.fails(self.site, "--metrics", "metrics", says=["--metrics metrics"], status=2)
-        self.fails(self.site, "--metrics", "/{a}", says=["--metrics /{a}"], status=2)
 
 
 class AccessLog(ServeCase):
@@ -286,6 +284,10 @@ class Errors(ServeCase):
             self.fails(
                 self.site, "--port", port, "--workers", workers, says=f"cannot listen on 127.0.0.1:{port}", status=1
             )
+
+    def test_the_path_of_metrics(self):
+        for path in ("metrics", "/{a}", "/a?b"):
+            self.fails(self.site, "--metrics", path, says=f"--metrics {path}", status=2)
 
     def test_limits(self):
         known = ["--limit nope=1", "head_bytes", "connections", "idle"]
