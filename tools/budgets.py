@@ -21,7 +21,7 @@ HEADER_LINES_MAX = 5000
 ECHO_LINES_MAX = 5500
 UMBRELLA_LINES_MAX = 15500
 HTTP_SERVER_LINES_MAX = 6500  # 0.35 s above the base for a whole program: tasks, sockets and the server
-HTTP_SERVER_HEADERS = ("exchange", "handler", "request", "router", "server", "static_files")  # what handlers need
+HTTP_SERVER_HEADERS = ("exchange", "handler", "metrics", "request", "router", "server", "static_files")
 BASE = "#include <system_error>\n#include <coroutine>\n"
 
 
