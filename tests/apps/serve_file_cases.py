@@ -3,10 +3,13 @@
 import gzip
 import os
 import random
+import shutil
 import socket
+import stat
 import threading
 from pathlib import Path
 
+import server as tool
 from server import ServeCase, read_body, read_head
 
 
@@ -146,10 +149,8 @@ class Attacks(ServeCase):
             os.chmod(self.site / "a.txt", 0)
             self.assertEqual(self.serve().ask("/a.txt").status, 403)
             return
-        import shutil
-
-        import server as tool
-
+        if not os.stat("/").st_mode & stat.S_IXOTH:
+            self.skipTest("here other users reach nothing at all")
         os.chmod(self.site / "a.txt", 0o600)
         os.chmod(self.folder, 0o755)
         original, tool.program = tool.program, Path(shutil.copy(tool.program, self.folder))
