@@ -89,7 +89,7 @@ std::shared_ptr<client_pool> make_pool(const any_io_executor& executor,
 }
 
 exchange_ref make_exchange(std::shared_ptr<client_pool> of, method m, std::string_view url) {
-  exchange_ref made(new exchange(std::move(of), url));
+  exchange_ref made(new client_exchange(std::move(of), url));
   made->request().set_method(m, name_of(m));
   return made;
 }
@@ -111,14 +111,14 @@ bool reply_read::ready() {
 
 void reply_read::initiate(handler done) {
   const any_io_executor executor = from_->executor();
-  co_spawn(executor, exchange::read(from_, to_), pass_on<handler>(std::move(done)));
+  co_spawn(executor, client_exchange::read(from_, to_), pass_on<handler>(std::move(done)));
 }
 
 any_io_executor reply_read_all::get_executor() const noexcept { return from_->executor(); }
 
 void reply_read_all::initiate(handler done) {
   const any_io_executor executor = from_->executor();
-  co_spawn(executor, exchange::read_all(from_, limit_), pass_on<handler>(std::move(done)));
+  co_spawn(executor, client_exchange::read_all(from_, limit_), pass_on<handler>(std::move(done)));
 }
 
 any_io_executor call_write::get_executor() const noexcept { return to_->executor(); }
@@ -131,14 +131,14 @@ bool call_write::ready() {
 
 void call_write::initiate(handler done) {
   const any_io_executor executor = to_->executor();
-  co_spawn(executor, exchange::write(to_, data_), pass_on<handler>(std::move(done)));
+  co_spawn(executor, client_exchange::write(to_, data_), pass_on<handler>(std::move(done)));
 }
 
 any_io_executor call_finish::get_executor() const noexcept { return of_->executor(); }
 
 void call_finish::initiate(handler done) {
   const any_io_executor executor = of_->executor();
-  co_spawn(executor, exchange::run(of_), pass_reply(std::move(done), of_));
+  co_spawn(executor, client_exchange::run(of_), pass_reply(std::move(done), of_));
 }
 
 }  // namespace detail

@@ -37,7 +37,7 @@ std::int64_t keep_alive_seconds(std::string_view value) noexcept {
 }  // namespace
 
 /// Returns how long the connection may be idle; 0 if it cannot be kept.
-duration exchange::keep_time() const noexcept {
+duration client_exchange::keep_time() const noexcept {
   const client_connection& c = *connection_;
   if (!head_.keeps_alive() || !ended_ || request_.closes || c.end() || c.send_error() ||
       c.is_sending() || !c.input().empty() || head_.framing() == body_framing::until_close ||
@@ -52,7 +52,7 @@ duration exchange::keep_time() const noexcept {
 }
 
 /// The body is whole: the connection serves other calls, if it can.
-void exchange::end_body() noexcept {
+void client_exchange::end_body() noexcept {
   if (is_whole_) return;
   is_whole_ = true;
   if (connection_ == nullptr || head_.status() == status::switching_protocols) return;
@@ -63,13 +63,13 @@ void exchange::end_body() noexcept {
   pool_->put_back(done, time);
 }
 
-void exchange::fail_body(error_code ec) noexcept {
+void client_exchange::fail_body(error_code ec) noexcept {
   failed_ = ec;
   if (connection_ != nullptr) connection_->close();
   connection_.reset();
 }
 
-void exchange::abandon() noexcept {
+void client_exchange::abandon() noexcept {
   if (connection_ == nullptr) return;
   if (head_done_ && !failed_ && !reading_) {
     while (decode()) {  // what has arrived
@@ -82,7 +82,7 @@ void exchange::abandon() noexcept {
 }
 
 /// Decodes the input up to the next piece of data. Returns whether there is one.
-bool exchange::decode() {
+bool client_exchange::decode() {
   while (data_bytes_ == 0 && !decoder_.is_done()) {
     const std::string_view text = connection_->input();
     const body_part part = decoder_.decode(text);
@@ -103,7 +103,7 @@ bool exchange::decode() {
   return data_bytes_ != 0;
 }
 
-void exchange::copy_data(mutable_buffer to, std::size_t& bytes) noexcept {
+void client_exchange::copy_data(mutable_buffer to, std::size_t& bytes) noexcept {
   bytes = std::min(to.size(), data_bytes_);
   std::memcpy(to.data(), connection_->input().data() + data_at_, bytes);
   data_at_ += bytes;
@@ -111,7 +111,7 @@ void exchange::copy_data(mutable_buffer to, std::size_t& bytes) noexcept {
   if (data_bytes_ == 0) connection_->consume(std::exchange(data_end_, 0));
 }
 
-bool exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec) {
+bool client_exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec) {
   bytes = 0;
   if (to.size() == 0) return true;
   if (is_whole_) {
@@ -153,7 +153,7 @@ bool exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec)
 }
 
 /// Returns for how long the body may be waited for now.
-std::int64_t exchange::patience() const noexcept {
+std::int64_t client_exchange::patience() const noexcept {
   const client_options& bounds = pool_->bounds();
   const double earned = static_cast<double>(decoder_.bytes()) / bounds.body_rate() *
                         double{ns_per_second};  // the time that the bytes so far may have taken
@@ -165,7 +165,7 @@ std::int64_t exchange::patience() const noexcept {
 
 /// Returns the part of `to` that bytes may be received into without a detour; empty: none. It never
 /// ends where the body does: so bytes behind the body show, in it or in the input.
-mutable_buffer exchange::direct_room(mutable_buffer to) const noexcept {
+mutable_buffer client_exchange::direct_room(mutable_buffer to) const noexcept {
   const client_connection& c = *connection_;
   if (head_.framing() != body_framing::length || !c.input().empty() || c.is_receiving()) return {};
   if (to.size() == decoder_.known_bytes()) return {to.data(), to.size() - 1};
@@ -173,7 +173,7 @@ mutable_buffer exchange::direct_room(mutable_buffer to) const noexcept {
 }
 
 /// Waits for more of the body. `bytes`: those that went straight to the reader.
-task<error_code> exchange::receive_body(mutable_buffer to, std::size_t& bytes) {
+task<error_code> client_exchange::receive_body(mutable_buffer to, std::size_t& bytes) {
   const std::shared_ptr<client_connection> c = connection_;
   const std::int64_t limit = patience();
   if (limit <= 0) co_return client_error::body_late;
@@ -201,8 +201,8 @@ task<error_code> exchange::receive_body(mutable_buffer to, std::size_t& bytes) {
   co_return ec;
 }
 
-task<io_result<std::size_t>> exchange::read(exchange_ref self, mutable_buffer to) {
-  exchange& x = *self;
+task<io_result<std::size_t>> client_exchange::read(exchange_ref self, mutable_buffer to) {
+  client_exchange& x = *self;
   std::size_t bytes = 0;
   error_code ec;
   x.reading_ = true;
@@ -219,9 +219,9 @@ task<io_result<std::size_t>> exchange::read(exchange_ref self, mutable_buffer to
   co_return io_result<std::size_t>(ec, bytes);
 }
 
-task<io_result<std::string>> exchange::read_all(exchange_ref self, std::size_t limit) {
+task<io_result<std::string>> client_exchange::read_all(exchange_ref self, std::size_t limit) {
   constexpr std::size_t step = 16'384;
-  exchange& x = *self;
+  client_exchange& x = *self;
   io_result<std::string> result;
   std::string& text = result.value_;
   limit = std::min(limit, text.max_size() - 1);

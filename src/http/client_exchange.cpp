@@ -61,27 +61,27 @@ void block_text::assign(std::string_view text) {
   bytes_ = text.size();
 }
 
-exchange::exchange(std::shared_ptr<client_pool> of, std::string_view url)
+client_exchange::client_exchange(std::shared_ptr<client_pool> of, std::string_view url)
     : pool_(std::move(of)), parser_(pool_->bounds().heads()) {
   set_url(url.substr(0, url::bytes_max + 1));
 }
 
-void exchange::set_url(std::string_view text) {
+void client_exchange::set_url(std::string_view text) {
   url_text_.assign(text);
   url_error_ = parse_url(url_text_.view(), url_);
 }
 
-void exchange::require_not_begun() const {
+void client_exchange::require_not_begun() const {
   if (begun_ || finishing_) throw std::logic_error("http: the head of the request was sent");
 }
 
-void exchange::take_for_finish() {
+void client_exchange::take_for_finish() {
   if (finishing_) throw std::logic_error("http: the call was finished before");
   finishing_ = true;
 }
 
-task<error_code> exchange::run(exchange_ref self) {
-  exchange& x = *self;
+task<error_code> client_exchange::run(exchange_ref self) {
+  client_exchange& x = *self;
   error_code ec;
   for (bool again = true; again;) {
     ec = co_await x.attempt();
@@ -96,7 +96,7 @@ task<error_code> exchange::run(exchange_ref self) {
 }
 
 /// One request and the head of its reply.
-task<error_code> exchange::attempt() {
+task<error_code> client_exchange::attempt() {
   error_code ec = failed_;
   if (!ec && url_error_ != url_error::none) ec = client_error::bad_url;
   if (!ec && begun_) {
@@ -128,7 +128,7 @@ task<error_code> exchange::attempt() {
   co_return ec;
 }
 
-task<error_code> exchange::get_connection() {
+task<error_code> client_exchange::get_connection() {
   char room[key_max];
   const std::string_view key = write_key(url_, room);
   granted got;
@@ -142,7 +142,7 @@ task<error_code> exchange::get_connection() {
   co_return ec;
 }
 
-task<error_code> exchange::make_connection(place at) {
+task<error_code> client_exchange::make_connection(place at) {
   auto made = co_await pool_->connect(std::move(at), url_);
   connection_ = std::move(made.value_);
   co_return made.error();
@@ -150,7 +150,7 @@ task<error_code> exchange::make_connection(place at) {
 
 /// Parses what has come. Heads of 1xx are consumed. Returns `more` until the head of the reply is
 /// there; `refused` with `ec` set.
-parse_status exchange::parse_head(error_code& ec) {
+parse_status client_exchange::parse_head(error_code& ec) {
   client_connection& c = *connection_;
   while (!head_done_ && !c.input().empty()) {
     heard_ = true;
@@ -176,7 +176,7 @@ parse_status exchange::parse_head(error_code& ec) {
 }
 
 /// Takes the head of the reply out of the input.
-void exchange::note_head() {
+void client_exchange::note_head() {
   client_connection& c = *connection_;
   head_text_.assign(c.input().substr(0, head_.bytes()));
   head_.rebase(head_text_.data());
@@ -185,7 +185,7 @@ void exchange::note_head() {
   head_done_ = true;
 }
 
-task<error_code> exchange::receive_head() {
+task<error_code> client_exchange::receive_head() {
   client_connection& c = *connection_;
   std::int64_t left = 0;  // until the head is late; 0: the request is still being sent
   for (;;) {
@@ -214,20 +214,20 @@ task<error_code> exchange::receive_head() {
   co_return error_code();
 }
 
-error_code exchange::end_error() const noexcept {
+error_code client_exchange::end_error() const noexcept {
   const client_connection& c = *connection_;
   if (c.end() != error::eof) return c.end();
   return heard_ ? client_error::cut_short : client_error::no_reply;
 }
 
 /// Only a connection that was idle, and may have ended before the request reached the server.
-bool exchange::may_retry(error_code ec) const noexcept {
+bool client_exchange::may_retry(error_code ec) const noexcept {
   return ec && connection_ != nullptr && connection_->is_reused() && !heard_ &&
          connection_->end() && !connection_->is_closed() && !request_.is_stream() &&
          is_idempotent(request_.method);
 }
 
-void exchange::fail(error_code ec) noexcept {
+void client_exchange::fail(error_code ec) noexcept {
   if (connection_ != nullptr) connection_->close();
   connection_.reset();
   head_done_ = false;
@@ -235,7 +235,7 @@ void exchange::fail(error_code ec) noexcept {
 }
 
 /// Prepares the request that a redirect asks for. Returns false if the reply is the result.
-bool exchange::redirect(error_code& ec) {
+bool client_exchange::redirect(error_code& ec) {
   if (pool_->bounds().redirects() == 0 || !is_redirect(head_.status())) return false;
   const http::status s = head_.status();
   const bool to_get =
@@ -279,7 +279,7 @@ bool exchange::redirect(error_code& ec) {
   return true;
 }
 
-std::string exchange::failure() const {
+std::string client_exchange::failure() const {
   std::string text;
   if (!failed_) return text;
   text.append(request_.method_name()).append(" ");
@@ -292,7 +292,7 @@ std::string exchange::failure() const {
   return text;
 }
 
-taken_stream exchange::take_over() {
+taken_stream client_exchange::take_over() {
   if (!head_done_ || connection_ == nullptr || head_.status() != status::switching_protocols)
     throw std::logic_error("http: only a reply with status 101 gives its stream away");
   taken_stream taken;

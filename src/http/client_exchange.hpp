@@ -69,12 +69,12 @@ struct request_state {
 
 /// A call under way. Shared by its reply, or its call, and the coroutines that work for it. Thread:
 /// that of its client's context.
-class exchange {
+class client_exchange {
  public:
-  exchange(std::shared_ptr<client_pool> of, std::string_view url);
-  ~exchange() { abandon(); }
-  exchange(const exchange&) = delete;
-  exchange& operator=(const exchange&) = delete;
+  client_exchange(std::shared_ptr<client_pool> of, std::string_view url);
+  ~client_exchange() { abandon(); }
+  client_exchange(const client_exchange&) = delete;
+  client_exchange& operator=(const client_exchange&) = delete;
   static void* operator new(std::size_t bytes) { return beck::detail::allocate_block(bytes); }
   static void operator delete(void* block) noexcept { beck::detail::free_block(block); }
   void add_share() noexcept { shares_.add(); }

@@ -39,7 +39,7 @@ void request_state::set_method(http::method m, std::string_view name) noexcept {
 }
 
 /// Adds the head of the request to the outbox. Without memory for it the call has failed.
-void exchange::write_head() {
+void client_exchange::write_head() {
   try {
     add_head();
   } catch (...) {
@@ -48,7 +48,7 @@ void exchange::write_head() {
   }
 }
 
-void exchange::add_head() {
+void client_exchange::add_head() {
   outbox& out = connection_->out();
   const auto line = [&out](field name, std::string_view value) {
     out.append(name_of(name));
@@ -97,7 +97,7 @@ void exchange::add_head() {
 }
 
 /// Sends the request, but for a stream, and for a body that waits for "100 Continue".
-void exchange::send_request() {
+void client_exchange::send_request() {
   write_head();
   const bool has_body = request_.kind == request_body_kind::whole && request_.body.size() != 0;
   if (has_body && !request_.expects_continue) {
@@ -108,13 +108,13 @@ void exchange::send_request() {
   }
 }
 
-void exchange::send_whole_body() {
+void client_exchange::send_whole_body() {
   connection_->send(const_buffer_span(&request_.body, 1));
   ended_ = true;
 }
 
 /// Waits for "100 Continue", but not for ever, then sends the body; not after another reply.
-task<error_code> exchange::wait_for_continue() {
+task<error_code> client_exchange::wait_for_continue() {
   const std::shared_ptr<client_connection> c = connection_;
   std::int64_t left = pool_->bounds().continue_wait().nanoseconds();
   error_code ec;
@@ -136,7 +136,7 @@ task<error_code> exchange::wait_for_continue() {
 }
 
 /// Ends the stream of a request.
-error_code exchange::end_stream() {
+error_code client_exchange::end_stream() {
   if (ended_) return error_code();
   client_connection& c = *connection_;
   if (request_.kind == request_body_kind::length && request_.sent != request_.length) {
@@ -153,7 +153,7 @@ error_code exchange::end_stream() {
 
 /// Whether the server has replied before the request has ended, and wants no more of it. A reply
 /// that is refused fails the call.
-bool exchange::is_refused_early() {
+bool client_exchange::is_refused_early() {
   error_code ec;
   const parse_status parsed = parse_head(ec);
   if (ec) failed_ = ec;
@@ -162,7 +162,7 @@ bool exchange::is_refused_early() {
           (number_of(head_.status()) >= 400 || request_.expects_continue));
 }
 
-bool exchange::write_ready(const_buffer data, std::size_t& bytes, error_code& ec) {
+bool client_exchange::write_ready(const_buffer data, std::size_t& bytes, error_code& ec) {
   bytes = 0;
   if (failed_ || data.size() == 0) {
     ec = failed_;
@@ -207,8 +207,8 @@ bool exchange::write_ready(const_buffer data, std::size_t& bytes, error_code& ec
   return true;
 }
 
-task<io_result<std::size_t>> exchange::write(exchange_ref self, const_buffer data) {
-  exchange& x = *self;
+task<io_result<std::size_t>> client_exchange::write(exchange_ref self, const_buffer data) {
+  client_exchange& x = *self;
   std::size_t bytes = 0;
   error_code ec;
   if (x.connection_ == nullptr && !x.failed_) {

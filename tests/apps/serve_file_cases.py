@@ -126,7 +126,7 @@ class Attacks(ServeCase):
         self.write(".env", self.SECRET)
         (self.site / "out").symlink_to(self.folder / "secret.txt")
         (self.site / "up").symlink_to("..")
-        (self.site / "root").symlink_to("/")
+        (self.site / "top").symlink_to("/")
         os.mkfifo(self.site / "pipe")
 
     def test_nothing_outside_is_reached(self):
@@ -135,8 +135,8 @@ class Attacks(ServeCase):
         slashes = ["/", "%2f", "%5c", "\\", "//", "%c0%af"]
         paths = ["/" + d + s + t for d in dots for s in slashes for t in ("secret.txt", "../secret.txt")]
         paths += ["/a.txt" + p for p in paths]
-        paths += ["/out", "/up/secret.txt", "/root/etc/passwd", "/.env", "/%2eenv", "/a.txt%00.html"]
-        paths += ["/up/", "/root/", "/pipe", "/pipe/"]
+        paths += ["/out", "/up/secret.txt", "/top/etc/passwd", "/.env", "/%2eenv", "/a.txt%00.html"]
+        paths += ["/up/", "/top/", "/pipe", "/pipe/"]
         paths += [f"//{self.folder}/secret.txt", f"{self.folder}/secret.txt", "/proc/self/environ"]
         for path in paths:
             reply = server.talk(f"GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())

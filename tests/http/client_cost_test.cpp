@@ -11,7 +11,7 @@
 #include <string>
 
 #include "http/client_site.hpp"
-#include "io/system/posix_system.hpp"
+#include "http/counting_system.hpp"
 #include "support/allocations.hpp"
 #include "support/conformance.hpp"
 #include "support/context_seam.hpp"
@@ -20,34 +20,6 @@ using beck::task;
 namespace http = beck::http;
 
 namespace {
-
-struct calls_made {
-  int receives = 0, empty_receives = 0, sends = 0;
-};
-
-class watched_system final : public beck::detail::posix_system {
- public:
-  explicit watched_system(calls_made& counts) : counts_(counts) {}
-
-  std::ptrdiff_t receive(int fd, void* data, std::size_t bytes) noexcept override {
-    const std::ptrdiff_t got = posix_system::receive(fd, data, bytes);
-    ++counts_.receives;
-    counts_.empty_receives += got < 0;
-    return got;
-  }
-  std::ptrdiff_t send(int fd, const void* data, std::size_t bytes) noexcept override {
-    ++counts_.sends;
-    return posix_system::send(fd, data, bytes);
-  }
-  std::ptrdiff_t send_vector(int fd, const beck::detail::io_vector* parts,
-                             std::size_t count) noexcept override {
-    ++counts_.sends;
-    return posix_system::send_vector(fd, parts, count);
-  }
-
- private:
-  calls_made& counts_;
-};
 
 /// A listening socket of this thread, and one connection of it.
 class plain_server {
@@ -102,10 +74,11 @@ task<> call_often(http::client& web, std::string url, std::string body, int roun
 
 /// Counts calls whose reply has a body of `bytes` bytes, which takes `receives` receives.
 void check_calls(const std::string& body, std::size_t bytes, int receives) {
-  calls_made calls;
+  http::test::call_counts calls;
   plain_server server;
   beck::io_context ctx(context_options());
-  beck::testing::context_seam::replace_system(ctx, std::make_unique<watched_system>(calls));
+  beck::testing::context_seam::replace_system(ctx,
+                                              std::make_unique<http::test::counting_system>(calls));
   http::client web(ctx);
   const std::string answer = http::test::ok(std::string(bytes, 'x'));
   const std::string url = "http://127.0.0.1:" + std::to_string(server.port) + "/a/long/path";
@@ -113,7 +86,7 @@ void check_calls(const std::string& body, std::size_t bytes, int receives) {
   for (const bool warm : {false, true}) {
     int done = 0;
     co_spawn(ctx, call_often(web, url, body, rounds, done), beck::detached);
-    const calls_made before = calls;
+    const http::test::call_counts before = calls;
     const std::uint64_t allocations = beck::test::allocations();
     char part[4096];
     while (done < rounds) {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "http/counting_system.hpp"
 #include "http/served.hpp"
-#include "io/system/posix_system.hpp"
 #include "support/allocations.hpp"
 #include "support/conformance.hpp"
 #include "support/context_seam.hpp"
@@ -21,39 +21,13 @@ using beck::task;
 using beck::test::kernel;
 namespace http = beck::http;
 namespace ip = beck::ip;
+using http::test::call_counts;
+using http::test::counting_system;
 using http::test::get;
 using http::test::has;
 using http::test::last_get;
 
 namespace {
-
-struct call_counts {
-  int receives = 0, empty_receives = 0, sends = 0;
-};
-
-class counting_system final : public beck::detail::posix_system {
- public:
-  explicit counting_system(call_counts& counts) : counts_(counts) {}
-
-  std::ptrdiff_t receive(int fd, void* data, std::size_t bytes) noexcept override {
-    const std::ptrdiff_t got = posix_system::receive(fd, data, bytes);
-    ++counts_.receives;
-    counts_.empty_receives += got < 0;
-    return got;
-  }
-  std::ptrdiff_t send(int fd, const void* data, std::size_t bytes) noexcept override {
-    ++counts_.sends;
-    return posix_system::send(fd, data, bytes);
-  }
-  std::ptrdiff_t send_vector(int fd, const beck::detail::io_vector* parts,
-                             std::size_t count) noexcept override {
-    ++counts_.sends;
-    return posix_system::send_vector(fd, parts, count);
-  }
-
- private:
-  call_counts& counts_;
-};
 
 /// A server on a context whose calls are counted, and peers that block.
 class counted {

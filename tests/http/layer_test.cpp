@@ -109,7 +109,7 @@ CONFORMANCE("http layer: the first request may come with the last message of the
   CHECK(t.s.server.stats().handshakes_failed == 0);
 }
 
-CONFORMANCE("http layer: what the grace has left of handshakes is cut, and serve() ends") {
+CONFORMANCE("http layer: handshakes that outlast the grace are cut, and serve() ends") {
   with_layer t(http::limits().handshake(beck::duration(3'600'000'000'000)));
   const peer& half = t.start("MAS");
   t.s.run_until([&] { return t.s.server.stats().connections == 1; });

@@ -145,7 +145,7 @@ CONFORMANCE("http: a server listens on an abstract name") {
 }
 
 CONFORMANCE_ON(beck::test::kernel,
-               "http: a file is replaced if nobody listens there, and never else") {
+               "http: only a socket file without a listener is replaced") {
   const scratch_path path("stale");
   const local::endpoint at(path.text);
   {

@@ -16,14 +16,14 @@ namespace beck::http {
 
 namespace detail {
 
-class exchange;
+class client_exchange;
 
 /// A share of an exchange: of a request and its reply.
 class exchange_ref {
  public:
   exchange_ref() noexcept = default;
   /// Takes over a share.
-  explicit exchange_ref(exchange* owned) noexcept : exchange_(owned) {}
+  explicit exchange_ref(client_exchange* owned) noexcept : exchange_(owned) {}
   exchange_ref(const exchange_ref& other) noexcept;
   exchange_ref(exchange_ref&& other) noexcept
       : exchange_(std::exchange(other.exchange_, nullptr)) {}
@@ -31,11 +31,11 @@ class exchange_ref {
   ~exchange_ref();
 
   explicit operator bool() const noexcept { return exchange_ != nullptr; }
-  exchange& operator*() const noexcept { return *exchange_; }
-  exchange* operator->() const noexcept { return exchange_; }
+  client_exchange& operator*() const noexcept { return *exchange_; }
+  client_exchange* operator->() const noexcept { return exchange_; }
 
  private:
-  exchange* exchange_ = nullptr;
+  client_exchange* exchange_ = nullptr;
 };
 
 /// The operation of reply_body::async_read_some().
