@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Draws the copies: for each case how fast every peer is, and what CPU time it takes for a GiB. Needs matplotlib."""
 from . import machine
-from .picture import ASIO_COLOR, BECK_COLOR, FAINT, HALO, INK, RAW_COLOR, plt
+from .picture import ASIO_COLOR, BECK_COLOR, FAINT, HALO, INK, RAW_COLOR, bare_axes, plt
 
 CASES = {
     "zero-null": "/dev/zero to /dev/null",
@@ -34,13 +34,7 @@ def draw_panel(axes, results, case, metric, factor, text):
         axes.annotate(text(value), (summary.high * factor, y), xytext=(6, 0), textcoords="offset points",
                       va="center", fontsize=8, color=INK, path_effects=HALO)
     axes.set_xlim(0, largest * 1.2)
-    axes.set_ylim(len(peers) - 0.4, -0.6)
-    axes.set_yticks(range(len(peers)), peers, fontsize=8, color=INK)
-    axes.tick_params(length=0, colors=FAINT, labelsize=8)
-    axes.grid(axis="x", color="#e4e7eb", linewidth=0.8, zorder=0)
-    for side in ("top", "right", "bottom"):
-        axes.spines[side].set_visible(False)
-    axes.spines["left"].set_color(FAINT)
+    bare_axes(axes, peers, 8)
 
 
 def draw(results, stem):

@@ -2,7 +2,7 @@
 """Draws the HTTP servers: for each case the CPU time that a request costs each of them. Needs matplotlib."""
 from . import machine
 from .catalogue import BECK, PEERS
-from .picture import ASIO_COLOR, BECK_COLOR, FAINT, HALO, INK, RAW_COLOR, plt
+from .picture import ASIO_COLOR, BECK_COLOR, FAINT, HALO, INK, RAW_COLOR, bare_axes, plt
 from .results import number
 
 CASES = {
@@ -45,14 +45,8 @@ def draw_case(axes, results, case):
         axes.annotate(f"{number(value)} {unit}", (summary.high / scale, y), xytext=(6, 0), textcoords="offset points",
                       va="center", fontsize=8, color=INK, path_effects=HALO)
     axes.set_xlim(0, max(summary.high for summary in summaries) / scale * 1.25)
-    axes.set_ylim(len(peers) - 0.4, -0.6)
-    axes.set_yticks(range(len(peers)), [LABELS[peer] for peer in peers], fontsize=8.5, color=INK)
+    bare_axes(axes, [LABELS[peer] for peer in peers], 8.5)
     axes.set_title(CASES[case], loc="left", fontsize=10, fontweight="bold", color=INK)
-    axes.tick_params(length=0, colors=FAINT, labelsize=8.5)
-    axes.grid(axis="x", color="#e4e7eb", linewidth=0.8, zorder=0)
-    for side in ("top", "right", "bottom"):
-        axes.spines[side].set_visible(False)
-    axes.spines["left"].set_color(FAINT)
 
 
 def draw(results, stem):

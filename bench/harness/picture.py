@@ -30,6 +30,17 @@ BAR_HEIGHT, GROUP_GAP = 0.74, 1.3
 HALO = [patheffects.withStroke(linewidth=3, foreground="white")]  # keeps the grid out of the letters
 
 
+def bare_axes(axes, names, font_size):
+    """Leaves a chart of bars only the names of the bars, the figures below it and a faint grid."""
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_yticks(range(len(names)), names, fontsize=font_size, color=INK)
+    axes.tick_params(length=0, colors=FAINT, labelsize=font_size)
+    axes.grid(axis="x", color="#e4e7eb", linewidth=0.8, zorder=0)
+    for side in ("top", "right", "bottom"):
+        axes.spines[side].set_visible(False)
+    axes.spines["left"].set_color(FAINT)
+
+
 def color_of(peer):
     if peer in BECK:
         return BECK_COLOR

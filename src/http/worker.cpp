@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <ctime>
+#include <exception>
 #include <utility>
 
 #include <beck/coro/co_spawn.hpp>
@@ -63,21 +64,27 @@ void worker::start(beck::detail::result_handler<error_code> ended) {
 
 task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
   worker& w = *self;
-  while (!w.draining_) {
-    auto one = std::make_shared<connection>(self);
-    auto accepted = co_await from.accept(one->carrier().socket());
-    if (w.draining_) break;
-    accepted.value();  // an error that is not of one connection: the context's on_unhandled() tells
-    if (!w.admit(*one, from)) continue;  // its end closes the socket
-    const bool room = co_await w.make_room();
-    if (!room) break;
-    one->carrier().set_up();
-    one->carrier().expect_data();
-    w.add(*one);
-    co_spawn(w.executor_, connection::serve(one, from.layer()), connection_end(one));
+  std::exception_ptr failed;
+  try {
+    while (!w.draining_) {
+      auto one = std::make_shared<connection>(self);
+      auto accepted = co_await from.accept(one->carrier().socket());
+      if (w.draining_) break;
+      accepted.value();                    // throws an error that is not of one connection
+      if (!w.admit(*one, from)) continue;  // its end closes the socket
+      const bool room = co_await w.make_room();
+      if (!room) break;
+      one->carrier().set_up();
+      one->carrier().expect_data();
+      w.add(*one);
+      co_spawn(w.executor_, connection::serve(one, from.layer()), connection_end(one));
+    }
+  } catch (...) {
+    failed = std::current_exception();
   }
   --w.accepting_;
   w.end_if_empty();
+  if (failed) std::rethrow_exception(failed);  // the context's on_unhandled() tells
 }
 
 /// Finds the peer of an accepted connection, and counts it by its address. Returns false if there

@@ -144,8 +144,7 @@ CONFORMANCE("http: a server listens on an abstract name") {
   CHECK(replies_in(s.ask(at, last_get("/a"))).at(0).body == "/a");
 }
 
-CONFORMANCE_ON(beck::test::kernel,
-               "http: only a socket file without a listener is replaced") {
+CONFORMANCE_ON(beck::test::kernel, "http: only a socket file without a listener is replaced") {
   const scratch_path path("stale");
   const local::endpoint at(path.text);
   {

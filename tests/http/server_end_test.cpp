@@ -6,10 +6,14 @@
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/steady_timer.hpp>
 
+#include <cerrno>
+#include <memory>
 #include <string>
 
 #include "http/both_streams.hpp"
 #include "http/served.hpp"
+#include "io/system/posix_system.hpp"
+#include "support/context_seam.hpp"
 
 using namespace beck::http::test;
 using beck::error_code;
@@ -181,4 +185,39 @@ CONFORMANCE("http: a server that cannot listen says so") {
   });
   first.run_until([&] { return ended; });
   CHECK_THROWS_AS(std::rethrow_exception(failed), beck::io_error);
+}
+
+namespace {
+
+/// A system on which accepting fails, with an error that is not of one connection.
+class no_accepts final : public beck::detail::posix_system {
+ public:
+  int accept(int) noexcept override { return -EINVAL; }
+};
+
+}  // namespace
+
+CONFORMANCE_ON(beck::test::kernel,
+               "http: a listener that fails is reported, and does not keep serve() from ending") {
+  beck::io_context ctx(context_options());
+  beck::testing::context_seam::replace_system(ctx, std::make_unique<no_accepts>());
+  int reports = 0;
+  ctx.on_unhandled([](std::exception_ptr, void* count) { ++*static_cast<int*>(count); }, &reports);
+  http::server server(say_path);
+  server.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0));
+  bool ended = false;
+  server.serve().start(ctx, [&](std::exception_ptr) { ended = true; });
+  ip::tcp::socket peer(ctx);
+  while (server.endpoint().port() == 0) ctx.poll();
+  peer.async_connect(server.endpoint(), [](error_code) {});
+  while (reports == 0) {
+    ctx.restart();
+    REQUIRE(ctx.run_one() != 0);
+  }
+  server.stop();
+  while (!ended) {
+    ctx.restart();
+    REQUIRE(ctx.run_one() != 0);
+  }
+  CHECK(reports == 1);
 }
