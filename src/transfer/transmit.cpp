@@ -192,11 +192,14 @@ class block_sending {
       const std::size_t have = std::min(*got, bytes);
       if (have != 0 && !work_.error) co_await send_prefix(work_);
       if (work_.error) break;
-      transfer_operation write(op_kind::send, &work_.to, memory, have);
-      write.flags = io_op::flag_all;
-      auto put = co_await std::move(write);
-      work_.sent(transfer_mechanism::read_write, *put);
-      if (put.error()) work_.fail(put.error());
+      // In parts as the stream takes them, so that the progress shows a slow peer at work.
+      for (std::size_t done = 0; done < have && !work_.error;) {
+        transfer_operation write(op_kind::send, &work_.to, memory + done, have - done);
+        auto put = co_await std::move(write);
+        done += *put;
+        work_.sent(transfer_mechanism::read_write, *put);
+        if (put.error()) work_.fail(put.error());
+      }
       if (have != bytes) work_.fail(got.error());
       turns_[(index + 1) % workers_].set();
     }

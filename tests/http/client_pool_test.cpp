@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The pool of a client: reuse, waiting, retry, redirects, replies that nobody reads, and what an
+// The pool of a client: reuse, waiting, redirects, replies that nobody reads, and what an
 // exchange costs.
 #include <beck/http/client.hpp>
 
@@ -153,60 +153,6 @@ CONFORMANCE("http client pool: connections that may not be kept are not") {
   for (const char* body : {"a", "b", "c", "d"}) CHECK(s.get().body == body);
   CHECK(s.server.connections() == 4);
   CHECK(s.web->stats().idle == 1);
-}
-
-CONFORMANCE("http client pool: a call is sent again if its idle connection had ended") {
-  for (const after how : {after::end, after::reset}) {
-    client_site s;
-    s.server.will(ok("a"));
-    CHECK(s.get().body == "a");
-    s.server.will("", how);  // it ends instead of answering, as a server that closes idle ones
-    s.server.will(ok("b"));
-    const outcome& again = s.get("/again");
-    CHECK(again.body == "b");
-    CHECK(s.web->stats().retries == 1);
-    REQUIRE(s.server.requests.size() == 3);
-    CHECK(s.server.requests[1].head == s.server.requests[2].head);
-    CHECK(s.server.requests[2].connection == 1);
-  }
-}
-
-CONFORMANCE("http client pool: a body that is given whole is sent again, too") {
-  client_site s;
-  s.server.will(ok("a"));
-  CHECK(s.get().body == "a");
-  s.server.will("", after::end);
-  s.server.will(ok("b"));
-  const std::string body(1000, 'p');
-  CHECK(s.finish(s.web->async_put(s.url(), "a/b", beck::buffer(body))).body == "b");
-  CHECK(s.server.requests.at(2).body == body);
-}
-
-CONFORMANCE("http client pool: nothing is sent twice that could have had an effect") {
-  struct once {
-    const char* method;
-    bool on_fresh;
-    const char* bytes;
-  };
-  for (const once& one : {once{"POST", false, ""}, once{"PATCH", false, ""}, once{"X", false, ""},
-                          once{"GET", true, ""}, once{"GET", false, "H"},
-                          once{"GET", false, "HTTP/1.1 100 Continue\r\n\r\n"}}) {
-    CAPTURE(one.method);
-    CAPTURE(one.bytes);
-    client_site s;
-    std::size_t before = 0;
-    if (!one.on_fresh) {
-      s.server.will(ok("a"));
-      CHECK(s.get().body == "a");
-      before = 1;
-    }
-    s.server.will(one.bytes, after::end);
-    s.server.will(ok("never"));
-    http::call c(*s.web, one.method, s.url());
-    CHECK(s.finish(c.async_finish()).ec == beck::errc::connection_reset);
-    CHECK(s.server.requests.size() == before + 1);
-    CHECK(s.web->stats().retries == 0);
-  }
 }
 
 CONFORMANCE("http client pool: a call is sent again only once") {

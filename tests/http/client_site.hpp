@@ -74,6 +74,7 @@ class scripted_server {
   std::vector<asked> requests;
   std::size_t ends = 0;        ///< connections that the client has ended
   bool answers_early = false;  ///< at the end of the head, without the body
+  std::size_t dropped = 0;     ///< bytes behind early answers
   bool continues = false;      ///< sends "100 Continue" where it is expected
 
  private:
@@ -139,6 +140,7 @@ class scripted_server {
       }
       while (answers_early) {  // what comes is no request
         auto got = co_await socket->async_read_some(room);
+        dropped += got.value_;
         if (!got.error()) continue;
         ++ends;
         co_return;

@@ -3,7 +3,9 @@
 // exchanges with peers that split, stop and reset wherever the seed says.
 #include <beck/http/server.hpp>
 
+#include <beck/file/random_access_file.hpp>
 #include <beck/io/steady_timer.hpp>
+#include <beck/transfer/transfer_report.hpp>
 
 #include <chrono>
 #include <string>
@@ -16,6 +18,25 @@ using beck::error_code;
 using beck::task;
 namespace http = beck::http;
 namespace ip = beck::ip;
+
+namespace {
+
+/// Receives at most 64 KiB in 20 s, until the end.
+void read_slowly(site& s, peer& from) {
+  for (int i = 0; i < 100 && from.socket.is_open(); ++i) {
+    std::string part(65'536, ' ');
+    std::size_t bytes = 0;
+    from.socket.async_read_some(beck::buffer(part), [&](error_code ec, std::size_t n) {
+      from.end = ec;
+      bytes = n;
+    });
+    s.world.run_for(20s);
+    from.received.append(part, 0, bytes);
+    if (from.end) break;
+  }
+}
+
+}  // namespace
 
 TEST_CASE("http limits: a connection that stays idle is closed without a reply") {
   site s(say_path, http::limits().idle(20s));
@@ -76,19 +97,29 @@ TEST_CASE("http limits: a peer that takes nothing of a reply is cut, a slow one 
   CHECK(never.done);
   CHECK(never.received.size() < large.size());
   peer& slow = s.start(last_get("/"));
-  for (int i = 0; i < 100 && slow.socket.is_open(); ++i) {
-    std::string part(65'536, ' ');
-    std::size_t bytes = 0;
-    slow.socket.async_read_some(beck::buffer(part), [&](error_code ec, std::size_t n) {
-      slow.end = ec;
-      bytes = n;
-    });
-    s.world.run_for(20s);
-    slow.received.append(part, 0, bytes);
-    if (slow.end) break;
-  }
+  read_slowly(s, slow);
   REQUIRE(slow.replies().size() == 1);
   CHECK(slow.replies()[0].body.size() == large.size());
+}
+
+TEST_CASE("http limits: a peer that takes a file slowly is served, too") {
+  const std::string large(1'000'000, 'f');
+  site s(
+      [](http::request& q, http::response& r) -> task<> {
+        beck::random_access_file file(q.get_executor());
+        file.open("file", beck::file_object::read_only);
+        beck::ignore(co_await r.async_send_file(file, 0, beck::to_the_end));
+      },
+      http::limits().reply(30s));
+  {
+    beck::random_access_file file(s.web, "file",
+                                  beck::file_object::write_only | beck::file_object::create);
+    REQUIRE(file.write_some_at(0, beck::buffer(large)) == large.size());
+  }
+  peer& slow = s.start(last_get("/"));
+  read_slowly(s, slow);
+  REQUIRE(slow.replies().size() == 1);
+  CHECK((slow.replies()[0].body == large));
 }
 
 TEST_CASE(
