@@ -2,8 +2,10 @@
 // Cases that pass, fail, skip and die, for harness_test.py, which checks how the harness reports
 // them. They are no part of the test suite: half of them are meant to fail.
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <thread>
 
 #include <sched.h>
 #include <sys/wait.h>
@@ -80,6 +82,19 @@ TEST_CASE("waits for the processor" * doctest::skip()) {
   const sched_param none{};
   REQUIRE(::sched_setscheduler(0, SCHED_IDLE, &none) == 0);
   while (::waitpid(child, nullptr, WNOHANG) == 0) {}
+}
+
+// Computes for longer than one limit of 1 s with the watchdog's signal held back, so that its look
+// comes just before the second limit ends, and then waits for less than a limit.
+TEST_CASE("is looked at late" * doctest::skip()) {
+  sigset_t watchdog;
+  sigemptyset(&watchdog);
+  sigaddset(&watchdog, SIGRTMAX);
+  REQUIRE(::pthread_sigmask(SIG_BLOCK, &watchdog, nullptr) == 0);
+  const auto start = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - start < std::chrono::milliseconds(1950)) {}
+  REQUIRE(::pthread_sigmask(SIG_UNBLOCK, &watchdog, nullptr) == 0);
+  std::this_thread::sleep_until(start + std::chrono::milliseconds(2200));
 }
 
 TEST_CASE("is last and dies" * doctest::skip()) { std::_Exit(0); }

@@ -84,6 +84,14 @@ long queued_ms() noexcept {
   return sum;
 }
 
+/// Sets the timer to the limit. Each look sets it again, since a periodic timer would let a look that
+/// came late, when the processor was busy, be followed at once by the next, which sees no work done.
+void look_after_limit() noexcept {
+  itimerspec when{};
+  when.it_value.tv_sec = state.limit_ms / 1000;
+  ::timer_settime(state.timer, 0, &when, nullptr);
+}
+
 /// Checks the running case. Calls only functions that a signal handler may call.
 void look(int) {
   const int kept = errno;
@@ -105,6 +113,7 @@ void look(int) {
     ::signal(SIGABRT, SIG_DFL);
     std::abort();
   }
+  if (state.name != nullptr) look_after_limit();
   errno = kept;
 }
 
@@ -134,11 +143,12 @@ void watch_case(const char* name) noexcept {
   state.cpu_at_start = state.cpu_at_look = cpu_ms();
   state.queued_at_look = queued_ms();
   state.name = name;
-  itimerspec when{};
   if (name != nullptr) {
-    when.it_value.tv_sec = when.it_interval.tv_sec = state.limit_ms / 1000;
+    look_after_limit();
+  } else {
+    const itimerspec never{};
+    ::timer_settime(state.timer, 0, &never, nullptr);
   }
-  ::timer_settime(state.timer, 0, &when, nullptr);
 }
 
 }  // namespace beck::test
