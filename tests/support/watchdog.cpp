@@ -84,8 +84,8 @@ long queued_ms() noexcept {
   return sum;
 }
 
-/// Sets the timer to the limit. Each look sets it again, since a periodic timer would let a look that
-/// came late, when the processor was busy, be followed at once by the next, which sees no work done.
+/// Sets the timer to the limit. Each look sets it again: with a periodic timer a look that came
+/// late, because the processor was busy, would be followed at once by one that sees no work done.
 void look_after_limit() noexcept {
   itimerspec when{};
   when.it_value.tv_sec = state.limit_ms / 1000;
