@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is checked here is checked by descriptor, or by the file's identity where only a path names
-// it: another process may replace the file at any time.
-#include "http/posix_sockets.hpp"
+// The files of UNIX sockets, and sockets that were inherited. What is checked here is checked by
+// descriptor, or by the file's identity where only a path names it: another process may replace the
+// file at any time.
+#include "http/listener.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
