@@ -9,8 +9,8 @@
 #include <beck/http/server.hpp>
 
 #include "http/counter.hpp"
-#include "http/forwarded.hpp"
 #include "http/listener.hpp"
+#include "http/peer_addresses.hpp"
 
 namespace beck::http::detail {
 

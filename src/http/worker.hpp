@@ -12,7 +12,6 @@
 #include <beck/coro/event.hpp>
 #include <beck/http/server.hpp>
 
-#include "http/address_count.hpp"
 #include "http/connection.hpp"
 #include "http/phase_clock.hpp"
 #include "http/server_state.hpp"
