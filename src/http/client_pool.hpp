@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The connections of a client: how many there are to each origin and in all, which of them are
-// idle, and the calls that wait for one, in their order.
+// The connections of a client: how they are made, how many there are to each origin and in all,
+// which of them are idle, and the calls that wait for one, in their order.
 #pragma once
 
 #include <map>
@@ -10,10 +10,10 @@
 
 #include <beck/detail/intrusive_list.hpp>
 #include <beck/http/client.hpp>
+#include <beck/http/connector.hpp>
 
 #include "http/client_connection.hpp"
 #include "http/counter.hpp"
-#include "http/tcp_connector.hpp"
 
 namespace beck::http::detail {
 
@@ -32,6 +32,17 @@ struct origin_pool {
   std::size_t open = 0;  ///< connections, also those being made
   beck::detail::intrusive_list<client_connection, &client_connection::origin_hook> idle;
   beck::detail::intrusive_list<place_wait, &place_wait::hook> waiting;
+};
+
+/// The connector of a client that was given none: connects over TCP, to names with Happy Eyeballs.
+/// Errors for https: no_tls, unless there is a layer for it.
+class tcp_connector final : public connector {
+ public:
+  task<io_result<owned_stream>> connect(any_io_executor on, const origin& to) override;
+  void secure(stream_layer& with) noexcept { layer_ = &with; }
+
+ private:
+  stream_layer* layer_ = nullptr;
 };
 
 /// What a client's calls share. Thread: that of the context, but for the counters.
