@@ -3,7 +3,8 @@
 // calls the handler, collects replies and sends them together. connection.cpp has the course of a
 // connection, connection_stream.cpp the stream below it, connection_tunnel.cpp its way out of HTTP,
 // connection_handler.cpp the calls of handlers, connection_reply.cpp the sending side,
-// connection_file.cpp files as bodies of replies, connection_body.cpp the bodies of requests.
+// connection_refusal.cpp the replies to refused messages, connection_file.cpp files as bodies of
+// replies, connection_body.cpp the bodies of requests.
 #pragma once
 
 #include <cstddef>
@@ -225,8 +226,6 @@ class connection : public std::enable_shared_from_this<connection> {
   void write_head(bool has_body_length, std::uint64_t length);
   void begin_stream();
   void finish_reply();
-  void refuse(refusal why);
-  void answer(http::status status, std::string_view text);
   bool body_allowed() const noexcept;
   void schedule_flush();
   static void flush_entry(beck::detail::queue_entry* entry, beck::detail::runner* where);
@@ -237,6 +236,10 @@ class connection : public std::enable_shared_from_this<connection> {
   static task<> write_rest(std::shared_ptr<connection> self);
   void stop_writing();
   void wake_writers();
+
+  // replies of the server's own (connection_refusal.cpp)
+  void answer(http::status status, std::string_view text);
+  void refuse(refusal why);
 
   // files (connection_file.cpp)
   bool has_room() const noexcept;
