@@ -221,22 +221,10 @@ void connection::flush_entry(beck::detail::queue_entry* entry, beck::detail::run
 
 /// Sends as much as the socket takes at once.
 void connection::flush_now() noexcept {
-  while (!writing_ && !lost_ && !outbox_.empty()) {
-    const_buffer parts[outbox::parts_max];
-    const std::size_t count = outbox_.gather(parts);
-    std::size_t offered = 0;
-    for (std::size_t i = 0; i < count; ++i) offered += parts[i].size();
-    error_code ec;
-    const std::size_t sent = stream_->write_now(const_buffer_span(parts, count), ec);
-    bytes_taken_ += sent;
-    outbox_.consume(sent);
-    if (ec == error::would_block) return;
-    if (ec) {
-      lose();
-    } else if (sent < offered) {
-      return;
-    }
-  }
+  if (writing_ || lost_) return;
+  error_code ec;
+  bytes_taken_ += outbox_.send_now(*stream_, ec);
+  if (ec) lose();
 }
 
 /// Lets nothing else write, and watches that the peer takes bytes, until stop_writing().
