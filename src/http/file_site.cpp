@@ -6,11 +6,13 @@
 #include <system_error>
 
 #include <beck/http/media_type.hpp>
+#include <beck/io/steady_timer.hpp>
 
 #include "http/characters.hpp"
-#include "http/phase_clock.hpp"
 
 namespace beck::http::detail {
+
+using beck::detail::loop_time;
 
 void open_files::close_old(std::int64_t now, std::size_t most) {
   while (!order_.empty() && (order_.front().until <= now || order_.size() > most)) {
