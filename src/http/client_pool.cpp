@@ -89,21 +89,6 @@ client_pool::client_pool(any_io_executor executor, const client_options& bounds)
 
 client_pool::~client_pool() = default;
 
-client_stats client_pool::stats() const noexcept {
-  client_stats now;
-  now.connections = counters_.connections.get();
-  now.idle = counters_.idle.get();
-  now.waiting = counters_.waiting.get();
-  now.made = counters_.made.get();
-  now.reused = counters_.reused.get();
-  now.discarded = counters_.discarded.get();
-  now.waits = counters_.waits.get();
-  now.retries = counters_.retries.get();
-  now.redirects = counters_.redirects.get();
-  now.replies = counters_.replies.get();
-  return now;
-}
-
 origin_pool& client_pool::find(std::string_view key) {
   const auto found = origins_.find(key);
   if (found != origins_.end()) return *found->second;

@@ -13,16 +13,11 @@
 #include <beck/http/connector.hpp>
 
 #include "http/client_connection.hpp"
-#include "http/counter.hpp"
+#include "http/counters.hpp"
 
 namespace beck::http::detail {
 
 class place_wait;
-
-/// The counters of a client; client_stats says what they count.
-struct client_counters {
-  counter connections, idle, waiting, made, reused, discarded, waits, retries, redirects, replies;
-};
 
 /// The connections to one origin. It exists as long as there is one, or a call that waits.
 struct origin_pool {
@@ -54,7 +49,7 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
   const any_io_executor& executor() const noexcept { return executor_; }
   const client_options& bounds() const noexcept { return bounds_; }
   client_counters& counters() noexcept { return counters_; }
-  client_stats stats() const noexcept;
+  client_stats stats() const noexcept { return counters_.read(); }
   void secure(stream_layer& with) noexcept { tcp_.secure(with); }
   void connect_with(connector& how) noexcept { connector_ = &how; }
 
