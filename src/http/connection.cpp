@@ -119,8 +119,8 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
     } else if (chosen.table->callback != nullptr) {
       threw = c.call_callback(chosen);
       if (c.active_->is_taken()) {
-        auto waited = co_await c.active_->exchange_gone.wait();
-        if (waited.error()) c.lose();  // an exchange object may still have the request
+        beck::ignore(co_await c.active_->exchange_gone.wait());
+        if (c.active_->is_taken()) c.lose();  // the object outlives this: cut(), or the context
       }
     } else {
       c.copy_head();
@@ -285,6 +285,11 @@ void connection::lose() noexcept {
   if (!writing_) outbox_.clear();
   wake_writers();
   if (is_tunnel_ && course_ended_) worker_->remove(*this);
+}
+
+void connection::cut() noexcept {
+  lose();
+  if (active_ != nullptr && active_->is_taken()) active_->exchange_gone.set();
 }
 
 }  // namespace beck::http::detail

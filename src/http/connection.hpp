@@ -124,6 +124,8 @@ class connection : public std::enable_shared_from_this<connection> {
   void drain();
   /// Ends the connection at once; what was not sent is lost.
   void lose() noexcept;
+  /// As lose(), also while an exchange object has the request, which may be kept for ever.
+  void cut() noexcept;
 
   /// A read, a file or a change of the protocol that a handler has under way. It uses the exchange:
   /// one that ends before its operations loses the connection.
@@ -190,6 +192,7 @@ class connection : public std::enable_shared_from_this<connection> {
   ip::tcp::endpoint peer;                 ///< 0.0.0.0 and port 0 if it is none of TCP
   bool is_counted = false;                ///< by its address, for the worker
   bool is_local = false;                  ///< accepted from a UNIX socket
+  bool is_evicted = false;                ///< makes room for another one
 
  private:
   class handler_call;
