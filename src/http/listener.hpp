@@ -16,6 +16,29 @@
 
 namespace beck::http::detail {
 
+/// The right to put a socket at a path, or to take it away: a lock on the file "PATH.lock", which
+/// exists only meanwhile. Without it two servers that find the same dead socket could each remove
+/// the other's. An abstract name needs none. Not in simulated worlds.
+class path_lock {
+ public:
+  /// Takes the lock, without waiting for another process that has it.
+  explicit path_lock(const local::stream_protocol::endpoint& at) noexcept;
+  ~path_lock();
+  path_lock(const path_lock&) = delete;
+  path_lock& operator=(const path_lock&) = delete;
+
+  /// Returns why there is no lock: address_in_use if another process has it, or the error of
+  /// open(2).
+  const error_code& error() const noexcept { return error_; }
+
+ private:
+  static constexpr std::size_t name_max = local::stream_protocol::endpoint::path_max + 8;
+
+  char name_[name_max] = {};
+  unique_fd fd_;
+  error_code error_;
+};
+
 /// The file of a listening UNIX socket, and that socket for further contexts. Removes the file at
 /// its end, unless another one has taken its place. Not in simulated worlds, which have no files.
 class socket_file {
@@ -27,7 +50,8 @@ class socket_file {
   socket_file& operator=(const socket_file&) = delete;
 
   int fd() const noexcept { return fd_.get(); }
-  /// Removes the file of a socket that nobody listens on. Returns whether it did.
+  /// Removes the file of a socket that nobody listens on. Returns whether it did. Requires the
+  /// lock of the path.
   static bool remove_stale(const local::stream_protocol::endpoint& at) noexcept;
 
  private:
