@@ -83,9 +83,10 @@ void listener::adopt(Acceptor& acceptor, int fd) {
   static_cast<void>(copy.release());
 }
 
-beck::detail::accept_into_operation listener::accept(beck::detail::stream_object& into) {
+beck::detail::accept_into_operation listener::accept(beck::detail::stream_object& into,
+                                                     ip::tcp::endpoint& peer) {
   if (is_local()) return std::get<1>(socket_).async_accept(into);
-  return std::get<0>(socket_).async_accept(into);
+  return std::get<0>(socket_).async_accept(into, peer);
 }
 
 void listener::close() {

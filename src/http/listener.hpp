@@ -95,8 +95,9 @@ class listener {
   /// Listens at `where`, and completes it: the port, the file. Throws io_error.
   listener(const any_io_executor& executor, listening_place& where, bool share_port);
 
-  /// Accepts into a closed socket.
-  beck::detail::accept_into_operation accept(beck::detail::stream_object& into);
+  /// Accepts into a closed socket, and writes the peer's endpoint if that is one of TCP.
+  beck::detail::accept_into_operation accept(beck::detail::stream_object& into,
+                                             ip::tcp::endpoint& peer);
   /// Stops to listen; the last one of a path removes its file.
   void close();
   stream_layer* layer() const noexcept { return layer_; }

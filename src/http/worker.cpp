@@ -68,7 +68,7 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
   try {
     while (!w.draining_) {
       auto one = std::make_shared<connection>(self);
-      auto accepted = co_await from.accept(one->carrier().socket());
+      auto accepted = co_await from.accept(one->carrier().socket(), one->peer);
       if (w.draining_) break;
       accepted.value();                    // throws an error that is not of one connection
       if (!w.admit(*one, from)) continue;  // its end closes the socket
@@ -87,15 +87,11 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
   if (failed) std::rethrow_exception(failed);  // the context's on_unhandled() tells
 }
 
-/// Finds the peer of an accepted connection, and counts it by its address. Returns false if there
-/// are too many from there.
+/// Counts an accepted connection by the address of its peer. Returns false if there are too many
+/// from there.
 bool worker::admit(connection& one, const listener& from) noexcept {
   one.is_local = from.is_local();
   if (one.is_local) return true;
-  std::size_t bytes = one.peer.capacity();
-  error_code gone;  // the peer, again: its endpoint stays unknown
-  beck::detail::socket_calls::remote_name(*one.carrier().socket().slot(), one.peer.data(), bytes,
-                                          gone);
   const ip::address address = unmapped(one.peer.address());
   one.peer.address(address);
   const std::size_t most = bounds().per_address();

@@ -210,7 +210,7 @@ namespace {
 /// A system on which accepting fails, with an error that is not of one connection.
 class no_accepts final : public beck::detail::posix_system {
  public:
-  int accept(int) noexcept override { return -EINVAL; }
+  int accept(int, void*, std::size_t&) noexcept override { return -EINVAL; }
 };
 
 }  // namespace
