@@ -15,9 +15,9 @@ using beck::ip::tcp;
 
 namespace {
 
-const char* name_of(beck::relay_mechanism how) {
-  if (how == beck::relay_mechanism::none) return "nothing";
-  return how == beck::relay_mechanism::splice ? "splice" : "a buffer";
+const char* name_of(beck::transfer_mechanism how) {
+  if (how == beck::transfer_mechanism::automatic) return "nothing";
+  return how == beck::transfer_mechanism::splice ? "splice" : "a buffer";
 }
 
 beck::task<> session(tcp::socket client, tcp::endpoint upstream) {

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Sentences for errnos, and which errnos mean "not this way" rather than "not at all".
+// Which errnos mean "not this way" rather than "not at all".
 #include "failure.hpp"
 
-#include <fmt/format.h>
-
 #include <cerrno>
-#include <cstring>
 
 namespace beck_copy {
 namespace {
@@ -29,12 +26,6 @@ bool means_another_way(int error) {
 }
 
 }  // namespace
-
-std::string errno_text(const std::string& what, int error) {
-  const char* const name = ::strerrorname_np(error);
-  return fmt::format("{}: {} ({})", what, ::strerrordesc_np(error) ? ::strerrordesc_np(error) : "?",
-                     name ? name : std::to_string(error));
-}
 
 void fail_call(const std::string& call, int error, unsigned long long copied) {
   if (copied == 0 && means_another_way(error)) throw refusal(errno_text(call, error));

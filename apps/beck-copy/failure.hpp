@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "common/errno_text.hpp"
+
 namespace beck_copy {
 
 /// The copy failed. what() is the sentence.
@@ -21,8 +23,7 @@ class refusal : public failure {
   using failure::failure;
 };
 
-/// Returns a text such as "WHAT: No space left on device (ENOSPC)".
-std::string errno_text(const std::string& what, int error);
+using beck_apps::errno_text;
 
 /// Throws a failure for a failed system call, or a refusal if its errno says that the mechanism
 /// does not exist here and `copied` is 0.

@@ -4,7 +4,8 @@
 #pragma once
 
 #include <stdexcept>
-#include <string>
+
+#include "common/errno_text.hpp"
 
 namespace beck_serve {
 
@@ -20,7 +21,6 @@ class wrong_usage : public failure {
   using failure::failure;
 };
 
-/// Returns a text such as "WHAT: Permission denied (EACCES)".
-std::string errno_text(const std::string& what, int error);
+using beck_apps::errno_text;
 
 }  // namespace beck_serve

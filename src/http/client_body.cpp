@@ -10,7 +10,6 @@
 
 #include "http/characters.hpp"
 #include "http/client_exchange.hpp"
-#include "http/phase_clock.hpp"
 
 namespace beck::http::detail {
 namespace {

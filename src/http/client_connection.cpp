@@ -121,17 +121,10 @@ void client_connection::send(const_buffer_span parts) {
 }
 
 void client_connection::flush_now() noexcept {
-  while (!sending_ && !send_error_ && !out_.empty()) {
-    const_buffer parts[outbox::parts_max];
-    const std::size_t count = out_.gather(parts);
-    std::size_t offered = 0;
-    for (std::size_t i = 0; i < count; ++i) offered += parts[i].size();
-    error_code ec;
-    const std::size_t sent = stream_->write_now(const_buffer_span(parts, count), ec);
-    out_.consume(sent);
-    if (ec && ec != error::would_block) return fail_sending(ec);
-    if (sent < offered) return;
-  }
+  if (sending_ || send_error_) return;
+  error_code ec;
+  static_cast<void>(out_.send_now(*stream_, ec));
+  if (ec) fail_sending(ec);
 }
 
 void client_connection::fail_sending(error_code why) noexcept {

@@ -10,7 +10,6 @@
 #include <beck/http/client_error.hpp>
 
 #include "http/characters.hpp"
-#include "http/phase_clock.hpp"
 
 namespace beck::http::detail {
 namespace {

@@ -15,11 +15,14 @@
 #include <beck/http/body_decoder.hpp>
 #include <beck/http/parser.hpp>
 #include <beck/http/url.hpp>
+#include <beck/io/steady_timer.hpp>
 
 #include "http/client_pool.hpp"
 #include "http/reply_state.hpp"
 
 namespace beck::http::detail {
+
+using beck::detail::loop_time;
 
 /// A text in a recycled block, with request_parser::padding readable bytes behind it.
 class block_text {

@@ -4,10 +4,14 @@
 #include "http/client_pool.hpp"
 
 #include <new>
+#include <string>
 #include <system_error>
 
 #include <beck/coro/timeout.hpp>
 #include <beck/coro/within.hpp>
+#include <beck/http/client_error.hpp>
+#include <beck/net/connect_race.hpp>
+#include <beck/net/socket_stream.hpp>
 
 namespace beck::http::detail {
 
@@ -48,25 +52,42 @@ void place_wait::cancel() noexcept {
   if (hook.is_linked()) end(make_error_code(error::operation_aborted));
 }
 
+// An address is connected to directly; only a name needs a lookup and a race.
+task<io_result<owned_stream>> tcp_connector::connect(any_io_executor on, const origin& to) {
+  io_result<owned_stream> result;
+  stream_layer* const layer = layer_;
+  if (to.is_https && layer == nullptr) {
+    result.error_ = client_error::no_tls;
+    co_return result;
+  }
+  ip::tcp::socket socket(on);
+  error_code ec;
+  if (to.kind == host_kind::name) {
+    const std::string service = std::to_string(to.port);
+    const happy_eyeballs how;
+    auto connected = co_await async_connect(socket, to.host, service, how);
+    ec = connected.error();
+  } else {
+    const ip::tcp::endpoint at(ip::make_address(to.host, ec), to.port);
+    if (!ec) {
+      auto connected = co_await socket.async_connect(at);
+      ec = connected.error();
+    }
+  }
+  if (!ec) socket.set_option(ip::tcp::no_delay(true), ec);
+  result.error_ = ec;
+  if (!ec) result.value_ = owned_stream(new socket_stream(std::move(socket)));
+  if (!ec && to.is_https) {
+    auto secured = layer->connect(std::move(result.value_), to.host);
+    result = co_await std::move(secured);
+  }
+  co_return result;
+}
+
 client_pool::client_pool(any_io_executor executor, const client_options& bounds)
     : executor_(std::move(executor)), bounds_(bounds) {}
 
 client_pool::~client_pool() = default;
-
-client_stats client_pool::stats() const noexcept {
-  client_stats now;
-  now.connections = counters_.connections.get();
-  now.idle = counters_.idle.get();
-  now.waiting = counters_.waiting.get();
-  now.made = counters_.made.get();
-  now.reused = counters_.reused.get();
-  now.discarded = counters_.discarded.get();
-  now.waits = counters_.waits.get();
-  now.retries = counters_.retries.get();
-  now.redirects = counters_.redirects.get();
-  now.replies = counters_.replies.get();
-  return now;
-}
 
 origin_pool& client_pool::find(std::string_view key) {
   const auto found = origins_.find(key);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The connections of a client: how many there are to each origin and in all, which of them are
-// idle, and the calls that wait for one, in their order.
+// The connections of a client: how they are made, how many there are to each origin and in all,
+// which of them are idle, and the calls that wait for one, in their order.
 #pragma once
 
 #include <map>
@@ -10,19 +10,14 @@
 
 #include <beck/detail/intrusive_list.hpp>
 #include <beck/http/client.hpp>
+#include <beck/http/connector.hpp>
 
 #include "http/client_connection.hpp"
-#include "http/counter.hpp"
-#include "http/tcp_connector.hpp"
+#include "http/counters.hpp"
 
 namespace beck::http::detail {
 
 class place_wait;
-
-/// The counters of a client; client_stats says what they count.
-struct client_counters {
-  counter connections, idle, waiting, made, reused, discarded, waits, retries, redirects, replies;
-};
 
 /// The connections to one origin. It exists as long as there is one, or a call that waits.
 struct origin_pool {
@@ -34,6 +29,17 @@ struct origin_pool {
   beck::detail::intrusive_list<place_wait, &place_wait::hook> waiting;
 };
 
+/// The connector of a client that was given none: connects over TCP, to names with Happy Eyeballs.
+/// Errors for https: no_tls, unless there is a layer for it.
+class tcp_connector final : public connector {
+ public:
+  task<io_result<owned_stream>> connect(any_io_executor on, const origin& to) override;
+  void secure(stream_layer& with) noexcept { layer_ = &with; }
+
+ private:
+  stream_layer* layer_ = nullptr;
+};
+
 /// What a client's calls share. Thread: that of the context, but for the counters.
 class client_pool : public std::enable_shared_from_this<client_pool> {
  public:
@@ -43,7 +49,7 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
   const any_io_executor& executor() const noexcept { return executor_; }
   const client_options& bounds() const noexcept { return bounds_; }
   client_counters& counters() noexcept { return counters_; }
-  client_stats stats() const noexcept;
+  client_stats stats() const noexcept { return counters_.read(); }
   void secure(stream_layer& with) noexcept { tcp_.secure(with); }
   void connect_with(connector& how) noexcept { connector_ = &how; }
 

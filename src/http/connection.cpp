@@ -3,10 +3,13 @@
 // an end that loses no reply. What ends it early (the clock, a reset, the server) is here, too.
 #include "http/connection.hpp"
 
+#include <coroutine>
 #include <cstring>
+#include <source_location>
 #include <utility>
 
-#include "http/handler_call.hpp"
+#include <beck/coro/within.hpp>
+
 #include "http/worker.hpp"
 
 namespace beck::http::detail {
@@ -47,6 +50,42 @@ void input::keep() {
   lease_.reset();
 }
 
+/// Awaits the task of a handler below a scope of its own, which a lost connection stops.
+class connection::handler_call {
+ public:
+  handler_call(connection& of, task<>&& work) noexcept
+      : connection_(&of), work_(static_cast<task<>&&>(work)) {}
+  handler_call(handler_call&& inert) noexcept
+      : connection_(inert.connection_), work_(static_cast<task<>&&>(inert.work_)) {}
+
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> course,
+                     std::source_location at = std::source_location::current()) {
+    scope_.emplace(beck::detail::scope_of(course, at));
+    connection_->handler_scope_ = &*scope_;
+    if (!beck::detail::suspend_inside(work_, course, *scope_)) return false;
+    connection_->handler_suspended();
+    return true;
+  }
+  /// Returns whether the handler threw an exception.
+  bool await_resume() noexcept {
+    connection_->handler_scope_ = nullptr;
+    scope_.reset();
+    try {
+      work_.await_resume();
+      return false;
+    } catch (...) {
+      return true;
+    }
+  }
+
+ private:
+  connection* connection_;
+  beck::detail::deferred_init<beck::detail::inner_scope> scope_;
+  task<> work_;
+};
+
 connection::connection(std::shared_ptr<worker> of)
     : worker_(std::move(of)), plain_(worker_->executor()), receiving_(*this), sending_(*this) {
   flush_request_.run = &flush_entry;
@@ -80,8 +119,8 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
     } else if (chosen.table->callback != nullptr) {
       threw = c.call_callback(chosen);
       if (c.active_->is_taken()) {
-        auto waited = co_await c.active_->exchange_gone.wait();
-        if (waited.error()) c.lose();  // an exchange object may still have the request
+        beck::ignore(co_await c.active_->exchange_gone.wait());
+        if (c.active_->is_taken()) c.lose();  // the object outlives this: cut(), or the context
       }
     } else {
       c.copy_head();
@@ -246,6 +285,11 @@ void connection::lose() noexcept {
   if (!writing_) outbox_.clear();
   wake_writers();
   if (is_tunnel_ && course_ended_) worker_->remove(*this);
+}
+
+void connection::cut() noexcept {
+  lose();
+  if (active_ != nullptr && active_->is_taken()) active_->exchange_gone.set();
 }
 
 }  // namespace beck::http::detail

@@ -3,19 +3,23 @@
 // calls the handler, collects replies and sends them together. connection.cpp has the course of a
 // connection, connection_stream.cpp the stream below it, connection_tunnel.cpp its way out of HTTP,
 // connection_handler.cpp the calls of handlers, connection_reply.cpp the sending side,
-// connection_file.cpp files as bodies of replies, connection_body.cpp the bodies of requests.
+// connection_refusal.cpp the replies to refused messages, connection_file.cpp files as bodies of
+// replies, connection_body.cpp the bodies of requests.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include <beck/base/flat_buffer.hpp>
+#include <beck/base/io_result.hpp>
 #include <beck/coro/event.hpp>
 #include <beck/detail/intrusive_list.hpp>
+#include <beck/detail/result_slot.hpp>
 #include <beck/http/body_decoder.hpp>
 #include <beck/http/handler.hpp>
 #include <beck/http/parser.hpp>
@@ -120,6 +124,8 @@ class connection : public std::enable_shared_from_this<connection> {
   void drain();
   /// Ends the connection at once; what was not sent is lost.
   void lose() noexcept;
+  /// As lose(), also while an exchange object has the request, which may be kept for ever.
+  void cut() noexcept;
 
   /// A read, a file or a change of the protocol that a handler has under way. It uses the exchange:
   /// one that ends before its operations loses the connection.
@@ -186,6 +192,7 @@ class connection : public std::enable_shared_from_this<connection> {
   ip::tcp::endpoint peer;                 ///< 0.0.0.0 and port 0 if it is none of TCP
   bool is_counted = false;                ///< by its address, for the worker
   bool is_local = false;                  ///< accepted from a UNIX socket
+  bool is_evicted = false;                ///< makes room for another one
 
  private:
   class handler_call;
@@ -225,8 +232,6 @@ class connection : public std::enable_shared_from_this<connection> {
   void write_head(bool has_body_length, std::uint64_t length);
   void begin_stream();
   void finish_reply();
-  void refuse(refusal why);
-  void answer(http::status status, std::string_view text);
   bool body_allowed() const noexcept;
   void schedule_flush();
   static void flush_entry(beck::detail::queue_entry* entry, beck::detail::runner* where);
@@ -237,6 +242,10 @@ class connection : public std::enable_shared_from_this<connection> {
   static task<> write_rest(std::shared_ptr<connection> self);
   void stop_writing();
   void wake_writers();
+
+  // replies of the server's own (connection_refusal.cpp)
+  void answer(http::status status, std::string_view text);
+  void refuse(refusal why);
 
   // files (connection_file.cpp)
   bool has_room() const noexcept;
@@ -281,6 +290,31 @@ class connection : public std::enable_shared_from_this<connection> {
   bool is_tunnel_ = false;        // a handler has taken the stream over
   bool course_ended_ = false;     // serve() has
   bool nothing_follows_ = false;  // the client has said that it sends nothing more
+};
+
+/// Passes the result of a task on to the handler of an operation, with its cancellation slot. The
+/// operation is under way until then.
+template <class T>
+class pass_on {
+ public:
+  using handler = beck::detail::result_handler<error_code, T>;
+  pass_on(connection& of, handler done) : under_way_(of), done_(std::move(done)) {}
+  using executor_type = any_io_executor;
+  using cancellation_slot_type = cancellation_slot;
+  executor_type get_executor() const noexcept { return done_.get_executor(); }
+  cancellation_slot get_cancellation_slot() const noexcept { return done_.get_cancellation_slot(); }
+  void operator()(const std::exception_ptr& failed, io_result<T> result) {
+    under_way_.end();
+    if (failed) {
+      done_(make_error_code(std::errc::not_enough_memory), T());
+    } else {
+      done_(result.error(), result.value_);
+    }
+  }
+
+ private:
+  connection::operation under_way_;
+  handler done_;
 };
 
 }  // namespace beck::http::detail

@@ -10,7 +10,6 @@
 #include <beck/transfer/transmit.hpp>
 
 #include "http/connection.hpp"
-#include "http/pass_on.hpp"
 #include "io/loop/io_loop.hpp"
 
 namespace beck::http::detail {

@@ -9,7 +9,6 @@
 #include <beck/coro/co_spawn.hpp>
 
 #include "http/connection.hpp"
-#include "http/refusal_reply.hpp"
 #include "http/worker.hpp"
 
 namespace beck::http::detail {
@@ -199,33 +198,6 @@ void connection::finish_reply() {
   }
 }
 
-/// Replies with a text of the server's own, whatever the handler has set.
-void connection::answer(http::status status, std::string_view text) {
-  reply_state& reply = active_->reply;
-  const bool close = reply.close;
-  reply.clear();
-  reply.close = close;
-  reply.status = status;
-  reply.fields.add(name_of(field::content_type), "text/plain; charset=utf-8");
-  send(text);
-}
-
-/// Answers a message that is refused; nothing behind it is interpreted.
-void connection::refuse(refusal why) {
-  if (active_ == nullptr) active_ = std::make_unique<exchange_state>(worker_->bounds());
-  exchange_state& x = *active_;
-  worker_->counters().refused[static_cast<std::size_t>(why)].add();
-  ending_ = true;
-  if (x.body_refusal == refusal::none) {  // of the head only the reason is known
-    x.drop_text();
-    x.head.clear();
-  }
-  x.reply.clear();
-  x.reply.close = true;
-  answer(status_of(why), refusal_reply(why, worker_->bounds(), x.body_bytes_max));
-  if (worker_->server().reports_to() != nullptr) report(why);
-}
-
 // --- writes --------------------------------------------------------------------------------------
 
 /// Makes sure that the outbox is sent when the present code has returned to the loop.
@@ -249,22 +221,10 @@ void connection::flush_entry(beck::detail::queue_entry* entry, beck::detail::run
 
 /// Sends as much as the socket takes at once.
 void connection::flush_now() noexcept {
-  while (!writing_ && !lost_ && !outbox_.empty()) {
-    const_buffer parts[outbox::parts_max];
-    const std::size_t count = outbox_.gather(parts);
-    std::size_t offered = 0;
-    for (std::size_t i = 0; i < count; ++i) offered += parts[i].size();
-    error_code ec;
-    const std::size_t sent = stream_->write_now(const_buffer_span(parts, count), ec);
-    bytes_taken_ += sent;
-    outbox_.consume(sent);
-    if (ec == error::would_block) return;
-    if (ec) {
-      lose();
-    } else if (sent < offered) {
-      return;
-    }
-  }
+  if (writing_ || lost_) return;
+  error_code ec;
+  bytes_taken_ += outbox_.send_now(*stream_, ec);
+  if (ec) lose();
 }
 
 /// Lets nothing else write, and watches that the peer takes bytes, until stop_writing().
@@ -371,28 +331,5 @@ void connection::wake_writers() {
     done(lost_ ? make_error_code(std::errc::broken_pipe) : error_code());
   }
 }
-
-bool reply_write::ready() {
-  std::size_t bytes = 0;
-  error_code ec;
-  return to_->write_ready(data_, bytes, ec) && finish(ec, bytes);
-}
-
-void reply_write::initiate(handler done) { to_->wait_for_room(data_, std::move(done)); }
-
-void reply_write::cancel() noexcept { to_->cancel_room(); }
-
-any_io_executor reply_write::get_executor() const noexcept { return to_->executor(); }
-
-bool reply_flush::ready() {
-  error_code ec;
-  return to_->flush_ready(ec) && finish(ec);
-}
-
-void reply_flush::initiate(handler done) { to_->wait_for_flush(std::move(done)); }
-
-void reply_flush::cancel() noexcept { to_->cancel_flush(); }
-
-any_io_executor reply_flush::get_executor() const noexcept { return to_->executor(); }
 
 }  // namespace beck::http::detail

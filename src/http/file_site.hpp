@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: BSL-1.0
-// What static_files knows: the settings, which all copies and contexts share, and the open folder,
-// which each context has for itself.
+// What static_files knows: the settings, which all copies and contexts share, and the folder and
+// its files, which each context opens for itself and keeps open for a while, so that further
+// requests for them make no call for that.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include <beck/base/duration.hpp>
 #include <beck/coro/task.hpp>
 #include <beck/detail/ref_count.hpp>
 #include <beck/file/directory.hpp>
+#include <beck/file/random_access_file.hpp>
 #include <beck/http/content_coding.hpp>
 #include <beck/http/request.hpp>
 #include <beck/http/response.hpp>
-
-#include "http/open_files.hpp"
 
 namespace beck::http::detail {
 
@@ -38,6 +43,44 @@ struct file_site {
   std::string folder;
   file_settings settings;
   beck::detail::ref_count holders;
+};
+
+/// A regular file that is open, or a directory that was looked at.
+struct open_file {
+  explicit open_file(const any_io_executor& executor) : file(executor) {}
+
+  random_access_file file;
+  file_status status;
+};
+
+/// The files that are kept open. Thread: that of the context.
+class open_files {
+ public:
+  /// The greatest number of files kept open.
+  static constexpr std::size_t files_max = 512;
+
+  /// Keeps files for `time`; not at all for zero.
+  explicit open_files(duration time) noexcept : time_(time) {}
+  open_files(const open_files&) = delete;
+  open_files& operator=(const open_files&) = delete;
+
+  /// Returns a file of `root`, whose path is `name`. Errors: as directory::async_open_file().
+  task<io_result<std::shared_ptr<open_file>>> open(directory& root, std::string name);
+
+ private:
+  struct hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  struct kept {
+    std::string_view name;  // the key of the entry
+    std::int64_t until;
+  };
+
+  void close_old(std::int64_t now, std::size_t most);
+
+  duration time_;
+  std::unordered_map<std::string, std::shared_ptr<open_file>, hash, std::equal_to<>> files_;
+  std::deque<kept> order_;  // the oldest first
 };
 
 /// The part of a context.

@@ -8,6 +8,22 @@
 #include <beck/io/io_context.hpp>
 
 namespace beck::http::detail {
+namespace {
+
+/// Binds and listens. With the lock no other server takes this socket for a dead one before it
+/// listens, or replaces the same dead one.
+void listen_on_path(local::stream_protocol::acceptor& acceptor,
+                    const local::stream_protocol::endpoint& at, error_code& ec) {
+  const path_lock lock(at);
+  ec = lock.error();
+  if (ec) return;
+  acceptor.bind(at, ec);
+  if (ec == std::errc::address_in_use && socket_file::remove_stale(at)) acceptor.bind(at, ec);
+  if (!ec) acceptor.listen(socket_base::max_listen_connections, ec);
+}
+
+}  // namespace
+
 listener::listener(const any_io_executor& executor, listening_place& where, bool share_port)
     : socket_(std::in_place_index<0>, executor), layer_(where.layer) {
   if (where.is_local) socket_.emplace<1>(executor);
@@ -45,15 +61,16 @@ void listener::open_path(listening_place& where) {
       beck::detail::socket_calls::context_of(*acceptor.slot_to_open()).backend_in_use() ==
       backend::sim;
   error_code ec;
-  acceptor.bind(where.path, ec);
-  if (ec == std::errc::address_in_use && !simulated && socket_file::remove_stale(where.path)) {
+  if (simulated) {
     acceptor.bind(where.path, ec);
+    if (!ec) acceptor.listen(socket_base::max_listen_connections, ec);
+  } else {
+    listen_on_path(acceptor, where.path, ec);
   }
   if (ec) {
     const auto text = where.path.to_text();
     throw io_error(ec, "listen", beck::detail::text_view(text.data(), text.size()));
   }
-  acceptor.listen();
   if (simulated) return;
   file_ = std::make_shared<socket_file>(acceptor.native_handle(), where.path);
   where.file = file_;
@@ -66,9 +83,10 @@ void listener::adopt(Acceptor& acceptor, int fd) {
   static_cast<void>(copy.release());
 }
 
-beck::detail::accept_into_operation listener::accept(beck::detail::stream_object& into) {
+beck::detail::accept_into_operation listener::accept(beck::detail::stream_object& into,
+                                                     ip::tcp::endpoint& peer) {
   if (is_local()) return std::get<1>(socket_).async_accept(into);
-  return std::get<0>(socket_).async_accept(into);
+  return std::get<0>(socket_).async_accept(into, peer);
 }
 
 void listener::close() {

@@ -1,19 +1,82 @@
 // SPDX-License-Identifier: BSL-1.0
 // The places that a server listens on, and the sockets that a worker has for them: ports of TCP,
 // of which each context has a socket of its own, and sockets that all contexts share, because they
-// have a path or were inherited.
+// have a path or were inherited. posix_listener.cpp has the system calls that no acceptor makes.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <variant>
 
+#include <beck/base/unique_fd.hpp>
 #include <beck/io/stream_layer.hpp>
 #include <beck/net/local.hpp>
 #include <beck/net/tcp.hpp>
 
-#include "http/posix_sockets.hpp"
-
 namespace beck::http::detail {
+
+/// The right to put a socket at a path, or to take it away: a lock on the file "PATH.lock", which
+/// exists only meanwhile. Without it two servers that find the same dead socket could each remove
+/// the other's. An abstract name needs none. Not in simulated worlds.
+class path_lock {
+ public:
+  /// Takes the lock, without waiting for another process that has it.
+  explicit path_lock(const local::stream_protocol::endpoint& at) noexcept;
+  ~path_lock();
+  path_lock(const path_lock&) = delete;
+  path_lock& operator=(const path_lock&) = delete;
+
+  /// Returns why there is no lock: address_in_use if another process has it, or the error of
+  /// open(2).
+  const error_code& error() const noexcept { return error_; }
+
+ private:
+  static constexpr std::size_t name_max = local::stream_protocol::endpoint::path_max + 8;
+
+  char name_[name_max] = {};
+  unique_fd fd_;
+  error_code error_;
+};
+
+/// The file of a listening UNIX socket, and that socket for further contexts. Removes the file at
+/// its end, unless another one has taken its place. Not in simulated worlds, which have no files.
+class socket_file {
+ public:
+  /// Keeps the listening socket `fd`, which has the path of `at`. Throws io_error.
+  socket_file(int fd, const local::stream_protocol::endpoint& at);
+  ~socket_file();
+  socket_file(const socket_file&) = delete;
+  socket_file& operator=(const socket_file&) = delete;
+
+  int fd() const noexcept { return fd_.get(); }
+  /// Removes the file of a socket that nobody listens on. Returns whether it did. Requires the
+  /// lock of the path.
+  static bool remove_stale(const local::stream_protocol::endpoint& at) noexcept;
+
+ private:
+  unique_fd fd_;
+  local::stream_protocol::endpoint at_;
+  std::uint64_t device_ = 0;
+  std::uint64_t number_ = 0;  // 0: an abstract name, without a file
+};
+
+/// Returns another descriptor of the same socket. Throws io_error.
+unique_fd duplicate_socket(int fd);
+
+/// The first descriptor that systemd passes.
+inline constexpr int inherited_first = 3;
+/// Returns how many sockets systemd has passed to this process. Throws std::invalid_argument if
+/// LISTEN_FDS is no such number. Source: sd_listen_fds(3).
+std::size_t count_inherited();
+/// Checks that `fd` is a listening stream socket. Returns whether it is one of UNIX, not TCP.
+/// Throws std::invalid_argument, which names it, for any other descriptor.
+bool is_local_listener(int fd);
+/// Notes that the inherited descriptors of this process have an owner. Throws std::logic_error if
+/// they had one before: a second one would close descriptors that are others' by then. Thread: any.
+void claim_inherited();
+/// Owns an inherited descriptor, and makes it close-on-exec.
+unique_fd take_inherited(int fd) noexcept;
 
 /// A place to listen on.
 struct listening_place {
@@ -32,8 +95,9 @@ class listener {
   /// Listens at `where`, and completes it: the port, the file. Throws io_error.
   listener(const any_io_executor& executor, listening_place& where, bool share_port);
 
-  /// Accepts into a closed socket.
-  beck::detail::accept_into_operation accept(beck::detail::stream_object& into);
+  /// Accepts into a closed socket, and writes the peer's endpoint if that is one of TCP.
+  beck::detail::accept_into_operation accept(beck::detail::stream_object& into,
+                                             ip::tcp::endpoint& peer);
   /// Stops to listen; the last one of a path removes its file.
   void close();
   stream_layer* layer() const noexcept { return layer_; }

@@ -41,6 +41,9 @@ class outbox {
 
   /// Fills `parts` with the first bytes. Returns the number of parts.
   std::size_t gather(const_buffer (&parts)[parts_max]) const noexcept;
+  /// Sends, and removes, as many bytes as `to` takes at once. Returns their number; `ec` is the
+  /// error of a stream that has failed, which a full one has not.
+  std::size_t send_now(byte_stream& to, error_code& ec) noexcept;
   /// Removes `bytes` bytes at the front. Requires bytes <= size().
   void consume(std::size_t bytes) noexcept;
   /// Removes everything.

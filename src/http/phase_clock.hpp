@@ -14,12 +14,7 @@
 
 namespace beck::http::detail {
 
-/// Returns the time at which the context that runs this thread last read its clock, in nanoseconds;
-/// outside every context, the time.
-inline std::int64_t loop_time() noexcept {
-  const beck::detail::runner* const here = beck::detail::runner::current();
-  return here != nullptr ? here->read_at : steady_now().nanoseconds();
-}
+using beck::detail::loop_time;
 
 /// What a connection is waiting for.
 enum class phase : std::uint8_t {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The face of a reply for handlers: every rule that does not need the connection is checked here.
-// The connection itself writes (connection_reply.cpp).
+// The face of a reply for handlers, and its operations: every rule that does not need the
+// connection is checked here. The connection itself writes (connection_reply.cpp).
 #include <beck/http/response.hpp>
 
 #include <stdexcept>
@@ -83,3 +83,30 @@ bool response::has_begun() const noexcept { return connection_->reply().begun; }
 any_io_executor response::get_executor() const noexcept { return connection_->executor(); }
 
 }  // namespace beck::http
+
+namespace beck::http::detail {
+
+bool reply_write::ready() {
+  std::size_t bytes = 0;
+  error_code ec;
+  return to_->write_ready(data_, bytes, ec) && finish(ec, bytes);
+}
+
+void reply_write::initiate(handler done) { to_->wait_for_room(data_, std::move(done)); }
+
+void reply_write::cancel() noexcept { to_->cancel_room(); }
+
+any_io_executor reply_write::get_executor() const noexcept { return to_->executor(); }
+
+bool reply_flush::ready() {
+  error_code ec;
+  return to_->flush_ready(ec) && finish(ec);
+}
+
+void reply_flush::initiate(handler done) { to_->wait_for_flush(std::move(done)); }
+
+void reply_flush::cancel() noexcept { to_->cancel_flush(); }
+
+any_io_executor reply_flush::get_executor() const noexcept { return to_->executor(); }
+
+}  // namespace beck::http::detail

@@ -90,19 +90,7 @@ void server_state::stop(duration grace) noexcept {
 server_stats server_state::stats() const noexcept {
   const std::lock_guard guard(mutex_);
   server_stats sum;
-  for (const std::shared_ptr<worker_counters>& one : counters_) {
-    sum.connections += one->connections.get();
-    sum.accepted += one->accepted.get();
-    sum.turned_away += one->turned_away.get();
-    sum.evicted += one->evicted.get();
-    sum.handshakes_failed += one->handshakes_failed.get();
-    sum.taken_over += one->taken_over.get();
-    sum.exchanges += one->exchanges.get();
-    sum.failed += one->failed.get();
-    sum.cut += one->cut.get();
-    for (std::size_t i = 0; i < std::size(sum.refused); ++i)
-      sum.refused[i] += one->refused[i].get();
-  }
+  for (const std::shared_ptr<worker_counters>& one : counters_) one->add_to(sum);
   return sum;
 }
 

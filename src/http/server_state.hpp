@@ -8,20 +8,13 @@
 
 #include <beck/http/server.hpp>
 
-#include "http/counter.hpp"
-#include "http/forwarded.hpp"
+#include "http/counters.hpp"
 #include "http/listener.hpp"
+#include "http/peer_addresses.hpp"
 
 namespace beck::http::detail {
 
 class worker;
-
-/// The counters of one serve(); server_stats says what they count.
-struct worker_counters {
-  counter connections, accepted, turned_away, evicted, handshakes_failed, taken_over, exchanges,
-      failed, cut;
-  counter refused[64];
-};
 
 /// The shared part of a server. Thread: any where it has a lock, else before the first serve().
 class server_state {

@@ -8,8 +8,6 @@
 #include <stdexcept>
 #include <system_error>
 
-#include <beck/http/media_type.hpp>
-
 #include "http/characters.hpp"
 #include "http/connection.hpp"
 #include "http/file_site.hpp"
@@ -106,46 +104,6 @@ task<> answer_folder(file_call call, std::string folder) {
 }
 
 }  // namespace
-
-std::string_view file_settings::type_of(std::string_view name) const noexcept {
-  const std::size_t dot = name.rfind('.');
-  if (dot != std::string_view::npos) {
-    for (const auto& [extension, type] : types)
-      if (equal_in_any_case(name.substr(dot + 1), extension)) return type;
-  }
-  return media_type_of(name);
-}
-
-void say(response& r, status what, std::string_view text) {
-  r.status(what).set(field::content_type, "text/plain; charset=utf-8");
-  r.send(text);
-}
-
-bool is_absence(const error_code& ec) noexcept {
-  using std::errc;
-  for (const errc one :
-       {errc::no_such_file_or_directory, errc::not_a_directory, errc::filename_too_long,
-        errc::too_many_symbolic_link_levels, errc::cross_device_link,
-        errc::no_such_device_or_address, errc::no_such_device, errc::invalid_argument}) {
-    if (ec == one) return true;
-  }
-  return false;
-}
-
-void say_error(response& r, const error_code& ec) {
-  using std::errc;
-  if (is_absence(ec)) {
-    say(r, status::not_found, "not found\n");
-  } else if (ec == errc::permission_denied || ec == errc::operation_not_permitted) {
-    say(r, status::forbidden, "not permitted\n");
-  } else if (ec == errc::too_many_files_open || ec == errc::too_many_files_open_in_system ||
-             ec == errc::not_enough_memory || ec == errc::resource_unavailable_try_again) {
-    r.set(field::retry_after, "1");
-    say(r, status::service_unavailable, "too much is open now\n");
-  } else {
-    say(r, status::internal_server_error, "the file cannot be read\n");
-  }
-}
 
 }  // namespace detail
 

@@ -68,7 +68,7 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
   try {
     while (!w.draining_) {
       auto one = std::make_shared<connection>(self);
-      auto accepted = co_await from.accept(one->carrier().socket());
+      auto accepted = co_await from.accept(one->carrier().socket(), one->peer);
       if (w.draining_) break;
       accepted.value();                    // throws an error that is not of one connection
       if (!w.admit(*one, from)) continue;  // its end closes the socket
@@ -87,15 +87,11 @@ task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
   if (failed) std::rethrow_exception(failed);  // the context's on_unhandled() tells
 }
 
-/// Finds the peer of an accepted connection, and counts it by its address. Returns false if there
-/// are too many from there.
+/// Counts an accepted connection by the address of its peer. Returns false if there are too many
+/// from there.
 bool worker::admit(connection& one, const listener& from) noexcept {
   one.is_local = from.is_local();
   if (one.is_local) return true;
-  std::size_t bytes = one.peer.capacity();
-  error_code gone;  // the peer, again: its endpoint stays unknown
-  beck::detail::socket_calls::remote_name(*one.carrier().socket().slot(), one.peer.data(), bytes,
-                                          gone);
   const ip::address address = unmapped(one.peer.address());
   one.peer.address(address);
   const std::size_t most = bounds().per_address();
@@ -105,10 +101,11 @@ bool worker::admit(connection& one, const listener& from) noexcept {
   return one.is_counted;
 }
 
-/// Waits until there may be one connection more, and evicts one for it if that is possible. Returns
-/// false when the server is stopped.
+/// Waits until there may be one connection more, and evicts one for each loop that waits if that is
+/// possible: it counts until it has gone. Returns false when the server is stopped.
 task<bool> worker::make_room() {
-  while (connections_ >= bounds().connections() && !draining_ && !evict()) {
+  while (connections_ >= bounds().connections() && !draining_) {
+    if (evicting_ <= waiting_for_room_) evict();
     ++waiting_for_room_;
     auto waited = co_await room_.wait();
     --waiting_for_room_;
@@ -118,18 +115,19 @@ task<bool> worker::make_room() {
 }
 
 /// Closes a connection: the oldest one that has sent no whole head, else the one that is idle
-/// longest. Returns false if there is neither.
-bool worker::evict() {
-  if (connection* const newcomer = newcomers_.pop_front(); newcomer != nullptr) {
-    newcomer->lose();
-  } else if (timed_entry* const longest = clock_->in(phase::idle).front(); longest != nullptr) {
+/// longest; if there is neither, none.
+void worker::evict() {
+  connection* leaves = newcomers_.pop_front();
+  if (leaves == nullptr) {
+    timed_entry* const longest = clock_->in(phase::idle).front();
+    if (longest == nullptr) return;
     clock_->enter(*longest, phase::none);
-    longest->owner.lose();
-  } else {
-    return false;
+    leaves = &longest->owner;
   }
+  leaves->is_evicted = true;
+  ++evicting_;
   counters_->evicted.add();
-  return true;
+  leaves->lose();
 }
 
 void worker::note_evictable() noexcept {
@@ -156,6 +154,7 @@ void worker::remove(connection& one) noexcept {
   one.newcomer_hook.unlink();
   if (std::exchange(one.is_counted, false)) addresses_.remove(one.peer.address());
   --connections_;
+  if (one.is_evicted) --evicting_;
   counters_->connections.subtract();
   room_.set();
   end_if_empty();
@@ -182,7 +181,7 @@ void worker::cut_all() noexcept {
   for (auto at = all_.begin(); at != all_.end();) {
     connection& one = *at;
     ++at;  // a tunnel leaves the list at once
-    one.lose();
+    one.cut();
   }
 }
 

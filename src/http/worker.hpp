@@ -12,7 +12,6 @@
 #include <beck/coro/event.hpp>
 #include <beck/http/server.hpp>
 
-#include "http/address_count.hpp"
 #include "http/connection.hpp"
 #include "http/phase_clock.hpp"
 #include "http/server_state.hpp"
@@ -64,7 +63,7 @@ class worker : public std::enable_shared_from_this<worker> {
   static void on_due(timed_entry& entry, phase was);
   bool admit(connection& one, const listener& from) noexcept;
   task<bool> make_room();
-  bool evict();
+  void evict();
   void end_if_empty();
   void cut_all() noexcept;
 
@@ -78,6 +77,7 @@ class worker : public std::enable_shared_from_this<worker> {
   std::vector<std::pair<const void*, std::shared_ptr<void>>> locals_;
   std::size_t accepting_ = 0;  // loops that run
   std::size_t connections_ = 0;
+  std::size_t evicting_ = 0;          // connections that make room and have not gone
   std::size_t waiting_for_room_ = 0;  // loops
   beck::detail::intrusive_list<connection, &connection::hook> all_;
   beck::detail::intrusive_list<connection, &connection::newcomer_hook> newcomers_;

@@ -38,7 +38,7 @@ struct relay_state {
       stream->cancel(ignored);
     }
   }
-  void count(relay_direction& way, relay_mechanism by, std::size_t bytes) {
+  void count(relay_direction& way, transfer_mechanism by, std::size_t bytes) {
     way.mechanism = by;
     way.bytes += bytes;
     how.tell(report);
@@ -82,7 +82,7 @@ bool is_refusal(const error_code& ec) noexcept {
 
 task<bool> write_out(const pump_parts& pump, const std::vector<char>& room, std::size_t bytes) {
   auto [ec, n] = co_await async_write(pump.to, buffer(room.data(), bytes));
-  if (n != 0) pump.all.count(pump.way, relay_mechanism::buffer, n);
+  if (n != 0) pump.all.count(pump.way, transfer_mechanism::read_write, n);
   co_return !is_over(pump, ec);
 }
 
@@ -109,7 +109,7 @@ task<bool> empty_pipe(const pump_parts& pump, readable_pipe& out, std::size_t by
 /// Splices until the direction is over, and returns true; returns false if the kernel does not
 /// splice these two streams. Then all bytes that were taken from the source have been passed on.
 task<bool> pump_spliced(const pump_parts& pump, readable_pipe& out, writable_pipe& in) {
-  const bool may_change = pump.all.how.only() != relay_mechanism::splice;
+  const bool may_change = pump.all.how.only() != transfer_mechanism::splice;
   constexpr auto own_reader = splice_operation::ends::own_reader;
   while (!pump.all.error) {
     auto [ec, n] = co_await splice_operation(pump.from, in, pipe_bytes, false, own_reader);
@@ -121,7 +121,7 @@ task<bool> pump_spliced(const pump_parts& pump, readable_pipe& out, writable_pip
         const bool goes_on = co_await empty_pipe(pump, out, left);
         co_return !goes_on;
       }
-      if (m != 0) pump.all.count(pump.way, relay_mechanism::splice, m);
+      if (m != 0) pump.all.count(pump.way, transfer_mechanism::splice, m);
       if (is_over(pump, sent)) co_return true;
       left -= m;
     }
@@ -132,13 +132,13 @@ task<bool> pump_spliced(const pump_parts& pump, readable_pipe& out, writable_pip
 /// Moves bytes in one direction until it is over: by splices if possible, else through a buffer.
 task<> pump(pump_parts parts) {
   if (parts.all.error) co_return;
-  if (parts.all.how.only() != relay_mechanism::buffer) {
+  if (parts.all.how.only() != transfer_mechanism::read_write) {
     const any_io_executor& executor = parts.from.slot()->executor;
     readable_pipe out(executor);
     writable_pipe in(executor);
     error_code ec;
     connect_pipe(out, in, ec);
-    if (ec && parts.all.how.only() == relay_mechanism::splice) co_return parts.all.fail(ec);
+    if (ec && parts.all.how.only() == transfer_mechanism::splice) co_return parts.all.fail(ec);
     if (!ec) {
       const bool over = co_await pump_spliced(parts, out, in);
       if (over) co_return;
@@ -152,6 +152,9 @@ task<> pump(pump_parts parts) {
 task<io_result<relay_report>> async_relay(stream_object& a, stream_object& b, relay_options how) {
   BECK_ASSERT(a.slot()->loop == b.slot()->loop,
               "a relay was started between streams of two contexts");
+  const transfer_mechanism only = how.only();
+  if (only == transfer_mechanism::copy_range || only == transfer_mechanism::send_file)
+    co_return io_result<relay_report>(error::invalid_argument, {});  // between files only
   relay_state all{a, b, how, {}, {}};
   auto both = when_all(pump({all, a, b, all.report.forth}), pump({all, b, a, all.report.back}));
   ignore(co_await std::move(both));

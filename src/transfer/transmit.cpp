@@ -95,6 +95,49 @@ bool is_refusal(std::ptrdiff_t result) noexcept {
   }
 }
 
+/// What is known to be in memory of the file. A server sends the same files again and again, so the
+/// descriptor keeps what was found out last, for as long as that is believed.
+class resident_bytes {
+ public:
+  explicit resident_bytes(transmission& work) noexcept : work_(work) {}
+
+  /// Returns whether the byte at `at` is known to be in memory.
+  bool has(std::uint64_t at) noexcept {
+    const resident_range& last = work_.from.resident;
+    if (at >= end_ && is_shared() && at >= last.begin && at < last.end && is_fresh(last.since)) {
+      end_ = std::min(last.end, work_.begin + work_.limit);
+      since_ = last.since;
+    }
+    return at < end_;
+  }
+  /// Returns the end of what is known to be in memory.
+  std::uint64_t end() const noexcept { return end_; }
+  /// Notes that bytes were found in memory, or brought there.
+  void note(std::uint64_t at, std::size_t bytes) noexcept {
+    end_ = at + bytes;
+    since_ = work_.loop().sys().now();
+    if (!is_shared()) return;
+    resident_range& last = work_.from.resident;
+    if (at != last.end || !is_fresh(last.since)) last = {at, at, since_};
+    last.end = end_;
+  }
+  /// Forgets what was found out too long ago.
+  void forget_old() noexcept {
+    if (!is_fresh(since_)) end_ = 0;
+  }
+
+ private:
+  /// Returns whether all transmissions of the file run on this thread.
+  bool is_shared() const noexcept { return work_.loop().runs_alone(); }
+  bool is_fresh(std::int64_t since) const noexcept {
+    return work_.loop().sys().now() - since <= known_ns_max;
+  }
+
+  transmission& work_;
+  std::uint64_t end_ = 0;
+  std::int64_t since_ = 0;
+};
+
 /// Sends by sendfile(2) until all is sent or an error occurs, and returns true. Returns false if
 /// the kernel does not do that for these two, so that reads and writes continue.
 task<bool> send_file(transmission& work) {
@@ -103,13 +146,12 @@ task<bool> send_file(transmission& work) {
   if (may_change && work.from.offset_alignment != 0) co_return false;  // O_DIRECT: not via memory
   system& sys = work.loop().sys();
   const any_io_executor here = co_await this_coro::executor;
-  std::uint64_t in_memory = 0;  // the bytes before this offset are in memory
-  std::int64_t known_since = 0;
+  resident_bytes resident(work);
   std::size_t window = window_bytes_min;
   packet_filling filling(work);
   while (!work.error && (work.left() != 0 || work.prefix_left().size() != 0)) {
     const std::uint64_t at = work.begin + work.report.bytes;
-    if (in_memory <= at && work.left() != 0) {
+    if (work.left() != 0 && !resident.has(at)) {
       const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(window, work.left()));
       window = std::min(window * 2, window_bytes_max);
       if (!sys.is_in_memory(work.from.fd, at, bytes)) {
@@ -121,8 +163,7 @@ task<bool> send_file(transmission& work) {
         if (ready.error()) work.fail(ready.error());
         if (work.error) break;
       }
-      in_memory = at + bytes;
-      known_since = sys.now();
+      resident.note(at, bytes);
     }
     if (work.prefix_left().size() != 0) {
       co_await send_prefix(work);
@@ -130,11 +171,11 @@ task<bool> send_file(transmission& work) {
     }
     const std::ptrdiff_t r = work.send_now([&](system& calls) {
       return calls.send_to_stream(work.from.fd, at, work.to.fd,
-                                  static_cast<std::size_t>(in_memory - at));
+                                  static_cast<std::size_t>(resident.end() - at));
     });
     if (r == -EAGAIN) {
       co_await wait_for_room(work);
-      if (sys.now() - known_since > known_ns_max) in_memory = at;
+      resident.forget_old();
     } else if (may_change && (is_refusal(r) || r == 0)) {
       co_return false;  // files of /proc return 0 before their end, too: a read finds out
     } else if (r <= 0) {

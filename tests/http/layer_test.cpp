@@ -4,9 +4,14 @@
 // files that include both_streams.hpp.
 #include <beck/io/stream_layer.hpp>
 
+#include <beck/coro/this_coro.hpp>
+#include <beck/coro/within.hpp>
 #include <beck/http/server.hpp>
+#include <beck/io/steady_timer.hpp>
 #include <beck/net/socket_stream.hpp>
 
+#include <algorithm>
+#include <deque>
 #include <stdexcept>
 #include <string>
 
@@ -94,6 +99,40 @@ CONFORMANCE("http layer: at the limit of connections a handshake makes room") {
   CHECK(whole.received.size() > mask_answer.size());
   CHECK(t.s.server.stats().evicted == 1);
   CHECK(t.s.server.stats().exchanges == 1);
+}
+
+CONFORMANCE("http layer: connections that make room count until they have gone") {
+  /// Never begins a handshake, and needs a millisecond to end.
+  class slow final : public beck::stream_layer {
+    task<beck::io_result<beck::owned_stream>> accept(beck::owned_stream carrier) override {
+      const beck::any_io_executor here = co_await beck::this_coro::executor;
+      beck::steady_timer timer(here, beck::duration(1'000'000));
+      beck::ignore(co_await carrier->receive());
+      beck::ignore(co_await beck::shield(timer.async_wait()));
+      co_return beck::io_result<beck::owned_stream>(beck::error::operation_aborted, {});
+    }
+    task<beck::io_result<beck::owned_stream>> connect(beck::owned_stream,
+                                                      beck::detail::text_view) override {
+      co_return beck::io_result<beck::owned_stream>(beck::error::operation_aborted, {});
+    }
+  } layer;
+  beck::io_context ctx(context_options());
+  http::server server(say_path, http::limits().connections(2));
+  const ip::tcp::endpoint any_port(ip::address_v4::loopback(), 0);
+  for (int i = 0; i < 3; ++i) server.listen(any_port, layer);  // each accepts for itself
+  co_spawn(ctx, server.serve(), beck::detached);
+  while (server.endpoint(2).port() == 0) ctx.poll();
+  std::deque<ip::tcp::socket> peers;
+  for (unsigned i = 0; i < 9; ++i)
+    peers.emplace_back(ctx).async_connect(server.endpoint(i % 3), [](error_code) {});
+  std::uint64_t most = 0;
+  while (server.stats().accepted < 9) {
+    ctx.restart();
+    REQUIRE(ctx.run_one() != 0);
+    most = std::max(most, server.stats().connections);
+  }
+  CHECK(most == 2);
+  CHECK(server.stats().evicted == 7);
 }
 
 CONFORMANCE("http layer: the first request may come with the last message of the handshake") {

@@ -10,16 +10,19 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "http/listener.hpp"
 #include "http/served.hpp"
@@ -173,6 +176,63 @@ CONFORMANCE_ON(beck::test::kernel, "http: only a socket file without a listener 
   on_path fourth(at, say_path);
   CHECK(fourth.failed);
   CHECK(path.exists());  // a file of another kind
+}
+
+CONFORMANCE_ON(beck::test::kernel, "http: of servers that find one dead socket, one listens") {
+  const scratch_path path("race");
+  const local::endpoint at(path.text);
+  constexpr int servers = 4;
+  for (int round = 0; round < 300; ++round) {
+    {
+      beck::io_context ctx(context_options());
+      local::acceptor leaves(ctx, at, false);
+    }
+    std::atomic<int> ready(0), refused(0), listening(0);
+    std::vector<std::thread> all;
+    for (int i = 0; i < servers; ++i) {
+      all.emplace_back([&] {
+        beck::io_context ctx(context_options());
+        http::server server(say_path);
+        server.listen(at);
+        ++ready;
+        while (ready != servers) std::this_thread::yield();
+        bool failed = false;
+        server.serve().start(ctx, [&](std::exception_ptr error) { failed = error != nullptr; });
+        for (int turn = 0; turn < 10; ++turn) ctx.poll();
+        ++(failed ? refused : listening);
+        while (refused + listening != servers) std::this_thread::yield();
+        server.stop();
+        ctx.run();
+      });
+    }
+    for (std::thread& one : all) one.join();
+    REQUIRE(listening == 1);
+    REQUIRE(!path.exists());  // removed by its owner, as nobody has replaced it
+  }
+}
+
+CONFORMANCE_ON(beck::test::kernel, "http: a path that another process is replacing is in use") {
+  const scratch_path path("replaced"), lock("replaced.lock");
+  const local::endpoint at(path.text);
+  {
+    beck::io_context ctx(context_options());
+    local::acceptor leaves(ctx, at, false);
+  }
+  const beck::unique_fd held(::open(lock.text.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  REQUIRE(::flock(held.get(), LOCK_EX) == 0);
+  on_path late(at, say_path);
+  REQUIRE(late.ended);
+  try {
+    std::rethrow_exception(late.failed);
+  } catch (const beck::io_error& failed) {
+    CHECK(failed.code() == std::errc::address_in_use);
+  }
+  CHECK(path.exists());
+  CHECK(lock.exists());
+  REQUIRE(::flock(held.get(), LOCK_UN) == 0);
+  on_path next(at, say_path);
+  CHECK(!next.failed);
+  CHECK(!lock.exists());
 }
 
 CONFORMANCE_ON(beck::test::kernel, "http: several contexts accept from one path") {

@@ -8,7 +8,9 @@
 
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "http/both_streams.hpp"
 #include "http/served.hpp"
@@ -88,6 +90,22 @@ CONFORMANCE("http: what is left after the grace is cut") {
   s.stop(beck::duration(1'000'000));
   s.run_until([&] { return one.done; });
   CHECK(one.received.empty());
+}
+
+CONFORMANCE("http: an exchange that is kept for ever does not keep a server from ending") {
+  std::optional<http::exchange> kept;
+  served s([&](http::exchange x) { kept.emplace(std::move(x)); });
+  peer& one = s.start(get("/kept"));
+  s.run_until([&] { return kept.has_value(); });
+  s.stop(beck::duration(1'000'000));
+  s.run_until([&] { return one.done; });
+  CHECK(one.received.empty());
+  CHECK(s.server.stats().connections == 0);
+  s.ctx.restart();
+  s.ctx.run();  // the exchange is no work of the context
+  CHECK(kept->request().path() == "/kept");
+  kept->response().send("goes nowhere");
+  kept.reset();
 }
 
 CONFORMANCE("http: a context is destroyed in the middle of everything") {
@@ -192,7 +210,7 @@ namespace {
 /// A system on which accepting fails, with an error that is not of one connection.
 class no_accepts final : public beck::detail::posix_system {
  public:
-  int accept(int) noexcept override { return -EINVAL; }
+  int accept(int, void*, std::size_t&) noexcept override { return -EINVAL; }
 };
 
 }  // namespace

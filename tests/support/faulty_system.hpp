@@ -19,8 +19,8 @@ class faulty_system final : public posix_system {
   /// The errors (errno values) that the next accepts return.
   std::deque<int> accept_errors;
 
-  int accept(int fd) noexcept override {
-    if (accept_errors.empty()) return posix_system::accept(fd);
+  int accept(int fd, void* address, std::size_t& bytes) noexcept override {
+    if (accept_errors.empty()) return posix_system::accept(fd, address, bytes);
     const int error = accept_errors.front();
     accept_errors.pop_front();
     return -error;

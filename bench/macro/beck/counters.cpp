@@ -31,9 +31,9 @@ void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); 
 namespace beck_peer {
 
 beck::io_context::options context_options(const bench::settings& s) {
-  const auto arming = s.arming == "eager"  ? beck::receive_arming::eager
-                      : s.arming == "none" ? beck::receive_arming::none
-                                           : beck::receive_arming::lazy;
+  const auto arming = s.arming == "eager"  ? beck::io_context::receive_arming::eager
+                      : s.arming == "none" ? beck::io_context::receive_arming::none
+                                           : beck::io_context::receive_arming::lazy;
   return beck::io_context::options()
       .backend(beck::detail::parse_backend(s.backend.c_str()))
       .arming(arming)

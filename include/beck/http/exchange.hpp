@@ -12,7 +12,9 @@ namespace beck::http {
 /// queue, a table. Destroying it ends the exchange: what the reply has then is sent, and the next
 /// request of the connection is served; a reply that was not begun is 500. An exchange whose peer
 /// has gone stays valid; its writes end with broken_pipe. One that ends before its operations ends
-/// them: writes with operation_aborted; a read or a file under way cuts the connection.
+/// them: writes with operation_aborted; a read or a file under way cuts the connection. There is no
+/// limit to its time but the grace of server::stop(): until then its connection stays open, counts
+/// against limits::connections(), and keeps serve() from ending.
 /// Thread: that of the connection, for its destruction, too. Lifetime: its owner destroys it before
 /// the context, or is destroyed with the context.
 class exchange {

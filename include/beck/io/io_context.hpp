@@ -44,13 +44,6 @@ enum class backend : unsigned char {
 /// Returns the name of `which` as BECK_BACKEND spells it.
 const char* to_string(backend which) noexcept;
 
-/// How a receive into a small buffer waits on io_uring, when it is not known that there is data.
-enum class receive_arming : unsigned char {
-  lazy,   ///< it goes to the kernel one turn later, behind the next sends
-  eager,  ///< it goes to the kernel in the turn that starts it
-  none,   ///< it waits for the descriptor's poll, as a receive into a large buffer does
-};
-
 namespace detail {
 
 /// Parses "automatic", "io_uring", "epoll" or "sim". Throws system_error (invalid_argument) whose
@@ -100,6 +93,13 @@ struct context_stats {
 /// reaped, their handlers are destroyed un-run, then the tasks that still live, newest first.
 class io_context : public execution_context {
  public:
+  /// How a receive into a small buffer waits on io_uring, when it is not known that there is data.
+  enum class receive_arming : unsigned char {
+    lazy,   ///< it goes to the kernel one turn later, behind the next sends
+    eager,  ///< it goes to the kernel in the turn that starts it
+    none,   ///< it waits for the descriptor's poll, as a receive into a large buffer does
+  };
+
   /// The settings of a context. Every setter returns the object.
   class options {
    public:

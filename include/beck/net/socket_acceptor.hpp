@@ -18,7 +18,8 @@ class [[nodiscard]] accept_operation : public operation {
   using endpoint_type = typename Socket::endpoint_type;
 
   accept_operation(descriptor* d, Socket&& socket, endpoint_type* peer = nullptr) noexcept
-      : operation(op_kind::accept, d, nullptr, 0),
+      : operation(op_kind::accept, d, peer != nullptr ? peer->data() : nullptr,
+                  peer != nullptr ? endpoint_type::capacity() : 0),
         socket_(static_cast<Socket&&>(socket)),
         peer_(peer) {
     result = -1;
@@ -40,8 +41,7 @@ class [[nodiscard]] accept_operation : public operation {
       ec = socket_calls::open_accepted(*socket_.slot(), *target, std::exchange(result, -1),
                                        Socket::protocol_type::protocol());
     }
-    error_code gone;  // the peer, again
-    if (!ec && peer_ != nullptr) *peer_ = socket_.remote_endpoint(gone);
+    if (!ec && peer_ != nullptr) peer_->resize(length);
     return io_result<Socket>(ec, static_cast<Socket&&>(socket_));
   }
 
@@ -60,8 +60,9 @@ class [[nodiscard]] accept_operation : public operation {
 /// the start.
 class [[nodiscard]] accept_into_operation : public begun_by<accept_into_operation, void_operation> {
  public:
-  accept_into_operation(descriptor* d, stream_object& peer, int protocol) noexcept
-      : begun_by(op_kind::accept, d, nullptr, 0), peer_(&peer), protocol_(protocol) {
+  accept_into_operation(descriptor* d, stream_object& peer, int protocol, void* name = nullptr,
+                        std::size_t capacity = 0) noexcept
+      : begun_by(op_kind::accept, d, name, capacity), peer_(&peer), protocol_(protocol) {
     result = -1;
   }
   accept_into_operation(accept_into_operation&& other) noexcept
@@ -94,9 +95,6 @@ class [[nodiscard]] accept_into_operation : public begun_by<accept_into_operatio
     return detail::launch(static_cast<accept_into_operation&&>(*this), static_cast<Token&&>(token));
   }
 
- protected:
-  descriptor& peer_slot() noexcept { return *peer_->slot(); }
-
  private:
   bool refuse() noexcept {
     const int refused = socket_calls::openable(*peer_->slot_to_open());
@@ -115,15 +113,12 @@ class [[nodiscard]] accept_from_operation : public accept_into_operation {
  public:
   accept_from_operation(descriptor* d, stream_object& peer, Endpoint& endpoint,
                         int protocol) noexcept
-      : accept_into_operation(d, peer, protocol), endpoint_(&endpoint) {}
+      : accept_into_operation(d, peer, protocol, endpoint.data(), Endpoint::capacity()),
+        endpoint_(&endpoint) {}
 
   io_result<> await_resume() noexcept {
     const io_result<> accepted = accept_into_operation::await_resume();
-    if (accepted.error()) return accepted;
-    error_code gone;  // the peer, again
-    std::size_t bytes = endpoint_->capacity();
-    socket_calls::remote_name(this->peer_slot(), endpoint_->data(), bytes, gone);
-    gone ? void(*endpoint_ = Endpoint()) : endpoint_->resize(bytes);
+    if (!accepted.error()) endpoint_->resize(length);
     return accepted;
   }
 
@@ -230,8 +225,8 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   detail::accept_into_operation async_accept(detail::stream_object& peer) {
     return {this->descriptor_, peer, Protocol::protocol()};
   }
-  /// Accepts, and writes the peer's endpoint at completion: an empty one if the peer has already
-  /// gone. `endpoint` must outlive the operation.
+  /// Accepts, and writes the peer's endpoint, also that of a peer that has already gone. `endpoint`
+  /// must outlive the operation; after an error its value is unspecified.
   detail::accept_operation<socket_type> async_accept(endpoint_type& endpoint) {
     return {this->descriptor_, socket_on(this->object_executor()), &endpoint};
   }
@@ -260,7 +255,7 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   auto async_accept(Target&& target, Token&& token) {
     return detail::launch(async_accept(static_cast<Target&&>(target)), static_cast<Token&&>(token));
   }
-  /// As above, and writes the peer's endpoint at completion.
+  /// As above, and writes the peer's endpoint.
   template <class Target, class Token>
   auto async_accept(Target&& target, endpoint_type& endpoint, Token&& token) {
     return detail::launch(async_accept(static_cast<Target&&>(target), endpoint),

@@ -7,22 +7,16 @@
 
 #include <beck/coro/task.hpp>
 #include <beck/detail/stream_object.hpp>
+#include <beck/transfer/transfer_report.hpp>
 
 namespace beck {
-
-/// The way bytes are carried.
-enum class relay_mechanism : unsigned char {
-  none,    ///< nothing was carried yet
-  splice,  ///< inside the kernel, through a pipe
-  buffer,  ///< through memory of the program
-};
 
 namespace detail {
 
 /// One direction of a relay.
 struct relay_direction {
-  std::uint64_t bytes = 0;  ///< that were passed on
-  relay_mechanism mechanism = relay_mechanism::none;
+  std::uint64_t bytes = 0;                                       ///< that were passed on
+  transfer_mechanism mechanism = transfer_mechanism::automatic;  ///< that was used last
   bool ended = false;  ///< its source has ended, and the end was passed on
 };
 
@@ -43,8 +37,10 @@ class relay_options {
     buffer_bytes_ = most != 0 ? most : 1;
     return *this;
   }
-  /// Allows only this mechanism: splice then ends with invalid_argument where it does not work.
-  relay_options& only(relay_mechanism mechanism) noexcept {
+  /// Allows only this mechanism: splice, which then ends with invalid_argument where it does not
+  /// work, or read_write, through a buffer. Any other one ends with invalid_argument. Default:
+  /// automatic, which is splice where that works.
+  relay_options& only(transfer_mechanism mechanism) noexcept {
     only_ = mechanism;
     return *this;
   }
@@ -59,8 +55,8 @@ class relay_options {
 
   /// Returns the size of a buffer.
   std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
-  /// Returns the only mechanism allowed, or none if both are.
-  relay_mechanism only() const noexcept { return only_; }
+  /// Returns the only mechanism allowed, or automatic.
+  transfer_mechanism only() const noexcept { return only_; }
   /// Calls the function for the progress.
   void tell(const relay_report& report) const {
     if (tell_ != nullptr) tell_(to_, report);
@@ -68,7 +64,7 @@ class relay_options {
 
  private:
   std::size_t buffer_bytes_ = 65'536;
-  relay_mechanism only_ = relay_mechanism::none;
+  transfer_mechanism only_ = transfer_mechanism::automatic;
   void* to_ = nullptr;
   void (*tell_)(void*, const relay_report&) = nullptr;
 };

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// The mechanisms that the kernel may have for copies and transmissions of files, and the report at
-// their end.
+// The mechanisms that the kernel may have for copies, transmissions of files and relays, and the
+// report at the end of the first two.
 #pragma once
 
 #include <cstdint>
 
 namespace beck {
 
-/// The way the bytes of a file are moved.
+/// The way the bytes of a file or a stream are moved.
 enum class transfer_mechanism : std::uint8_t {
   automatic,   ///< the best one that works for these two; in a report: nothing was moved
   copy_range,  ///< copy_file_range(2): shares the blocks where the file system can
   send_file,   ///< sendfile(2)
   splice,      ///< splice(2) through a pipe
-  read_write,  ///< reads and writes, several blocks side by side
+  read_write,  ///< reads and writes, several blocks of a file side by side
 };
 
 /// Returns the name of `which`: "copy_range", ...

@@ -16,10 +16,10 @@
 namespace beck::detail {
 namespace {
 
-uring_driver_options driver_options(receive_arming arming) noexcept {
+uring_driver_options driver_options(io_context::receive_arming arming) noexcept {
   uring_driver_options options;
-  options.lazy = arming == receive_arming::lazy;
-  if (arming == receive_arming::none) options.small_receive_bytes_max = 0;
+  options.lazy = arming == io_context::receive_arming::lazy;
+  if (arming == io_context::receive_arming::none) options.small_receive_bytes_max = 0;
   return options;
 }
 

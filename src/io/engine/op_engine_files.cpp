@@ -153,6 +153,7 @@ void op_engine::open_file_locked(descriptor& d, int fd, unsigned flags) noexcept
   open_locked(d, fd, descriptor_nature::socket);
   d.position = 0;
   d.sync_error = 0;
+  d.resident = resident_range();
   d.memory_alignment = d.offset_alignment = 0;
   if ((flags & O_DIRECT) != 0) {
     system_->direct_alignment(fd, d.memory_alignment, d.offset_alignment);

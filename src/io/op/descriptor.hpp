@@ -47,6 +47,13 @@ struct descriptor_expiry : timer_entry {
   descriptor* owner = nullptr;
 };
 
+/// Bytes of a file that were in memory, and the time when that was found out.
+struct resident_range {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::int64_t since = 0;
+};
+
 struct alignas(64) descriptor {
   io_loop* loop = nullptr;
   any_io_executor executor;  ///< of the object; the default of its handlers
@@ -76,6 +83,7 @@ struct alignas(64) descriptor {
   std::uint32_t memory_alignment = 0;  ///< of direct transfers; 0: it makes none
   std::uint32_t offset_alignment = 0;
   int sync_error = 0;          ///< the error of a sync, with which later syncs fail too
+  resident_range resident;     ///< of a file on an exclusive loop: for transmissions
   use_mark used;               ///< marks the thread inside a function of its object
   descriptor* next = nullptr;  ///< free list, or one of the driver's lists
   loop_command close_order;    ///< carries a close to the runner

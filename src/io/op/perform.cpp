@@ -60,6 +60,14 @@ int connect_step(system& sys, io_op& op) noexcept {
   return -EAGAIN;
 }
 
+/// Accepts; on success `op.length` becomes the size of the peer's address.
+int accept_step(system& sys, io_op& op) noexcept {
+  std::size_t bytes = op.length;
+  const int accepted = sys.accept(op.target->fd, op.address, bytes);
+  if (accepted >= 0) op.length = bytes;
+  return accepted;
+}
+
 /// Reads or writes pipes, terminals and the like.
 std::ptrdiff_t read_or_write(system& sys, io_op& op) noexcept {
   const descriptor& d = *op.target;
@@ -91,7 +99,7 @@ std::ptrdiff_t perform(system& sys, io_op& op) noexcept {
     case op_kind::send_message:
       return perform_messages(sys, op);
     case op_kind::accept:
-      return sys.accept(fd);
+      return accept_step(sys, op);
     case op_kind::connect:
       return connect_step(sys, op);
     case op_kind::wait_write:

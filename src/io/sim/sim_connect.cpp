@@ -338,7 +338,7 @@ void sim_network::connect_timeout(sim_socket& client, std::uint64_t value) {
   fail_connect(client, ETIMEDOUT);
 }
 
-int sim_network::accept(sim_socket& listener) {
+int sim_network::accept(sim_socket& listener, void* address, std::size_t& bytes) {
   if (listener.phase != sim_phase::listening) return -EINVAL;
   if (listener.backlog.empty()) return -EAGAIN;
   if (strikes(sim_fault::accept_exhausted, listener)) {
@@ -347,7 +347,9 @@ int sim_network::accept(sim_socket& listener) {
   if (strikes(sim_fault::accept_aborted, listener)) return abort_first(listener);
   sim_socket& child = *listener.backlog.front();
   const int fd = listener.host->install(child);
-  if (fd >= 0) listener.backlog.erase(listener.backlog.begin());
+  if (fd < 0) return fd;
+  listener.backlog.erase(listener.backlog.begin());
+  if (address != nullptr) write_name(child.family, child.remote, address, bytes);
   return fd;
 }
 

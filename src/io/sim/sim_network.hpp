@@ -96,7 +96,7 @@ class sim_network {
   int bind(sim_socket& s, const void* address, std::size_t bytes);
   int listen(sim_socket& s, int backlog);
   int connect(sim_socket& s, const void* address, std::size_t bytes);
-  int accept(sim_socket& listener);
+  int accept(sim_socket& listener, void* address, std::size_t& bytes);
   int local_name(const sim_socket& s, void* address, std::size_t& bytes) const noexcept;
   int remote_name(const sim_socket& s, void* address, std::size_t& bytes) const noexcept;
   int set_option(sim_socket& s, int level, int name, const void* value, std::size_t bytes);

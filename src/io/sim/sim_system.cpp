@@ -147,8 +147,9 @@ int sim_system::shutdown(int fd, int how) noexcept {
   return on(sim_note::shutdown, fd, [&](sim_socket& s) { return network().shutdown(s, how); });
 }
 
-int sim_system::accept(int fd) noexcept {
-  return on(sim_note::accept, fd, [&](sim_socket& s) { return network().accept(s); });
+int sim_system::accept(int fd, void* address, std::size_t& bytes) noexcept {
+  return on(sim_note::accept, fd,
+            [&](sim_socket& s) { return network().accept(s, address, bytes); });
 }
 
 int sim_system::connect(int fd, const void* address, std::size_t bytes) noexcept {

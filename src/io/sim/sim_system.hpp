@@ -98,7 +98,7 @@ class sim_system final : public system {
   std::ptrdiff_t send_messages(int fd, message_header* messages,
                                std::size_t count) noexcept override;
   std::ptrdiff_t splice(int from, int to, std::size_t bytes, bool own_reader) noexcept override;
-  int accept(int fd) noexcept override;
+  int accept(int fd, void* address, std::size_t& bytes) noexcept override;
   int connect(int fd, const void* address, std::size_t bytes) noexcept override;
   int pending_error(int fd) noexcept override;
   int watch_signal(int number, signal_sink& sink) noexcept override;

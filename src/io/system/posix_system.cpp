@@ -136,8 +136,14 @@ std::ptrdiff_t posix_system::send_vector(int fd, const io_vector* parts,
   return retried([&] { return ::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL); });
 }
 
-int posix_system::accept(int fd) noexcept {
-  return retried([=] { return ::accept4(fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); });
+int posix_system::accept(int fd, void* address, std::size_t& bytes) noexcept {
+  auto* const to = static_cast<sockaddr*>(address);
+  auto room = static_cast<socklen_t>(bytes);
+  const int accepted = retried([&] {
+    return ::accept4(fd, to, to != nullptr ? &room : nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  });
+  if (accepted >= 0) bytes = room;
+  return accepted;
 }
 
 int posix_system::connect(int fd, const void* address, std::size_t bytes) noexcept {

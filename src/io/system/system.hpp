@@ -192,8 +192,9 @@ class system {
   /// of the pipe that is written to, so no signal can be raised. Source: splice(2).
   virtual std::ptrdiff_t splice(int from, int to, std::size_t bytes, bool own_reader) noexcept = 0;
 
-  /// Accepts a connection. Returns the new descriptor, non-blocking and close-on-exec.
-  virtual int accept(int fd) noexcept = 0;
+  /// Accepts a connection. Returns the new descriptor, non-blocking and close-on-exec. Writes the
+  /// peer's address, of at most `bytes` bytes, and its size; not if `address` is nullptr.
+  virtual int accept(int fd, void* address, std::size_t& bytes) noexcept = 0;
   /// Connects a socket. Returns 0, -EINPROGRESS, or an error.
   virtual int connect(int fd, const void* address, std::size_t bytes) noexcept = 0;
   /// Returns and clears the pending error of a socket (SO_ERROR): 0 or -errno.

@@ -127,7 +127,8 @@ void settle(beck::io_context& ctx) {
 CONFORMANCE_ON(beck::test::kernel,
                "U18, U20: reads of a thread that has ended are reaped when another thread destroys "
                "their context") {
-  for (const auto arming : {beck::receive_arming::lazy, beck::receive_arming::eager}) {
+  for (const auto arming :
+       {beck::io_context::receive_arming::lazy, beck::io_context::receive_arming::eager}) {
     socket_reads reads;
     handlers ends;
     auto ctx = std::make_unique<beck::io_context>(context_options().arming(arming));
@@ -149,7 +150,8 @@ CONFORMANCE_ON(beck::test::kernel,
 CONFORMANCE_ON(beck::test::kernel,
                "U18, U20: a context whose operations two threads submitted, one of which has "
                "ended, is destroyed by the other") {
-  for (const auto arming : {beck::receive_arming::lazy, beck::receive_arming::eager}) {
+  for (const auto arming :
+       {beck::io_context::receive_arming::lazy, beck::io_context::receive_arming::eager}) {
     socket_reads of_ended;
     socket_reads of_living;
     handlers ends;

@@ -10,7 +10,7 @@
 #include "support/outcome.hpp"
 #include "support/stream_pair.hpp"
 
-using beck::receive_arming;
+using receive_arming = beck::io_context::receive_arming;
 
 namespace {
 

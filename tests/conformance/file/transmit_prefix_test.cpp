@@ -286,6 +286,35 @@ CONFORMANCE_ON(beck::test::kernel, "what a slow reader has kept waiting is looke
   CHECK(looks[1] > looks[0]);
 }
 
+CONFORMANCE_ON(beck::test::kernel,
+               "transmissions share what they know of a file, but not for long") {
+  beck::io_context ctx(context_options());
+  counting_system& seen = count_calls(ctx);
+  replying s(ctx, where, 600'000, 0);
+  const auto looks_of = [&](std::uint64_t offset, std::uint64_t bytes) {
+    const int before = seen.looks;
+    beck::test::tcp_connection line(ctx);
+    std::swap(s.line, line);
+    s.arrived.clear();
+    s.exchange(ctx, offset, bytes);
+    CHECK_FALSE(s.error);
+    CHECK((s.arrived == s.data.substr(offset, bytes)));
+    return seen.looks - before;
+  };
+  CHECK(looks_of(100, 65'536) == 1);
+  CHECK(looks_of(100, 65'536) == 0);
+  CHECK(looks_of(5'000, 1'000) == 0);
+  CHECK(looks_of(99, 1'000) == 1);      // before what is known
+  CHECK(looks_of(1'000, 90'000) == 1);  // beyond it
+  CHECK(looks_of(0, beck::to_the_end) == 2);
+  CHECK(looks_of(0, beck::to_the_end) == 0);
+  seen.later_ns += 100'000'001;
+  CHECK(looks_of(100, 65'536) == 1);
+  s.file.close();
+  s.file.open(s.place.path("sent"), file_object::read_only);  // another file, for the descriptor
+  CHECK(looks_of(100, 65'536) == 1);
+}
+
 CONFORMANCE_ON(beck::test::kernel, "what is not in memory is read before each window is sent") {
   beck::io_context ctx(context_options());
   counting_system& seen = count_calls(ctx);

@@ -20,7 +20,6 @@
 
 using beck::buffer;
 using beck::error_code;
-using beck::relay_mechanism;
 using beck::relay_options;
 using beck::relay_report;
 using beck::test::kernel;
@@ -64,7 +63,7 @@ struct relayed {
 };
 
 template <class Connection>
-void check_both_ways(beck::io_context& ctx, relay_options how, relay_mechanism expected) {
+void check_both_ways(beck::io_context& ctx, relay_options how, transfer_mechanism expected) {
   relayed<Connection> r(ctx, how);
   const std::string request = pattern(400'000);
   const std::string answer = pattern(250'001);
@@ -106,20 +105,35 @@ void check_both_ways(beck::io_context& ctx, relay_options how, relay_mechanism e
 
 CONFORMANCE("a relay carries bytes both ways between TCP sockets, by splicing") {
   beck::io_context ctx(context_options());
-  check_both_ways<tcp_connection>(ctx, {}, relay_mechanism::splice);
+  check_both_ways<tcp_connection>(ctx, {}, transfer_mechanism::splice);
 }
 
 CONFORMANCE("a relay carries bytes both ways between UNIX sockets") {
   beck::io_context ctx(context_options());
-  check_both_ways<local_connection>(ctx, {}, relay_mechanism::splice);
+  check_both_ways<local_connection>(ctx, {}, transfer_mechanism::splice);
 }
 
 CONFORMANCE("a relay through buffers carries the same, also through tiny ones") {
   beck::io_context ctx(context_options());
-  const auto through_buffers = relay_options().only(relay_mechanism::buffer);
-  check_both_ways<tcp_connection>(ctx, through_buffers, relay_mechanism::buffer);
+  const auto through_buffers = relay_options().only(transfer_mechanism::read_write);
+  check_both_ways<tcp_connection>(ctx, through_buffers, transfer_mechanism::read_write);
   check_both_ways<local_connection>(ctx, relay_options(through_buffers).buffer_bytes(1000),
-                                    relay_mechanism::buffer);
+                                    transfer_mechanism::read_write);
+}
+
+CONFORMANCE(
+    "a relay by a mechanism that only files have ends at once, and both streams stay open") {
+  for (const transfer_mechanism only :
+       {transfer_mechanism::copy_range, transfer_mechanism::send_file}) {
+    beck::io_context ctx(context_options());
+    relayed<tcp_connection> r(ctx, relay_options().only(only));
+    beck::test::run_all(ctx);
+    CHECK(r.done);
+    CHECK(r.error == error::invalid_argument);
+    CHECK(r.report.forth.mechanism == transfer_mechanism::automatic);
+    CHECK(r.near.server.is_open());
+    CHECK(r.far.client.is_open());
+  }
 }
 
 CONFORMANCE("the end of one side is passed on while the other direction goes on") {
@@ -155,8 +169,9 @@ CONFORMANCE("an error of one side ends the relay with that error") {
 }
 
 CONFORMANCE("a relay whose first stream has failed before ends at once, by every mechanism") {
-  const relay_options ways[] = {relay_options(), relay_options().only(relay_mechanism::buffer),
-                                relay_options().only(relay_mechanism::splice)};
+  const relay_options ways[] = {relay_options(),
+                                relay_options().only(transfer_mechanism::read_write),
+                                relay_options().only(transfer_mechanism::splice)};
   for (const relay_options& how : ways) {
     beck::io_context ctx(context_options());
     tcp_connection near(ctx);
@@ -316,7 +331,7 @@ CONFORMANCE_ON(kernel, "a relay goes past an urgent mark and carries what is beh
     ctx.restart();
     ctx.run_for(beck::duration(1'000'000'000));
     CHECK(r.report.forth.bytes == 11);
-    CHECK(r.report.forth.mechanism == relay_mechanism::buffer);
+    CHECK(r.report.forth.mechanism == transfer_mechanism::read_write);
     CHECK(ctx.stats().kernel_entries < 1000);
   }
 }

@@ -109,7 +109,8 @@ class kernel {
     REQUIRE(connect(c.client, v4(port(c.listener))) == -EINPROGRESS);
     REQUIRE(wait(c.client, poll_out) == poll_out);
     REQUIRE(wait(c.listener, poll_in) == poll_in);
-    c.server = sys_.accept(c.listener);
+    std::size_t none = 0;
+    c.server = sys_.accept(c.listener, nullptr, none);
     REQUIRE(c.server >= 0);
     return c;
   }

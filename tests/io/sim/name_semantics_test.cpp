@@ -21,6 +21,11 @@ Address name_of(Call call) {
   return address;
 }
 
+int accept_on(const kernel& k, int fd) {
+  std::size_t none = 0;
+  return k.sys().accept(fd, nullptr, none);
+}
+
 int set_int(const kernel& k, int fd, int level, int name, int value) {
   return k.sys().set_option(fd, level, name, &value, sizeof value);
 }
@@ -89,7 +94,7 @@ TEST_CASE("addresses are checked as Linux checks them") {
     CHECK(k.sys().connect(fd, &whole, 7) == -EINVAL);
     CHECK(k.bind(fd, k.v4(0)) == 0);
     CHECK(k.bind(fd, k.v4(0)) == -EINVAL);
-    CHECK(k.sys().accept(fd) == -EINVAL);
+    CHECK(accept_on(k, fd) == -EINVAL);
     k.sys().close(fd);
     CHECK(k.sys().open_socket(AF_INET, SOCK_STREAM, IPPROTO_UDP) == -EPROTONOSUPPORT);
     CHECK(k.sys().open_socket(1000, SOCK_STREAM, 0) == -EAFNOSUPPORT);
@@ -130,7 +135,7 @@ TEST_CASE("a listener comes back on its port beside its old connections, if it a
     const int client = k.tcp();
     REQUIRE(k.connect(client, where) == -EINPROGRESS);
     REQUIRE(k.wait(old_one, poll_in) == poll_in);
-    const int server = k.sys().accept(old_one);
+    const int server = accept_on(k, old_one);
     k.sys().close(old_one);
     const int hasty = k.tcp();
     CHECK(k.bind(hasty, where) == -EADDRINUSE);
@@ -154,14 +159,20 @@ TEST_CASE("connections are accepted in the order in which they came") {
     }
     for (int i = 0; i < 3; ++i) {
       REQUIRE(k.wait(listener, poll_in) == poll_in);
-      const int fd = k.sys().accept(listener);
+      sockaddr_in accepted{};
+      std::size_t bytes = sizeof accepted;
+      const int fd = k.sys().accept(listener, &accepted, bytes);
+      CHECK(bytes == sizeof accepted);
       const auto peer = name_of<sockaddr_in>(
           [&](void* a, std::size_t& n) { return k.sys().remote_name(fd, a, n); });
       CHECK(ntohs(peer.sin_port) == ports[i]);
+      CHECK(accepted.sin_port == peer.sin_port);
+      CHECK(accepted.sin_addr.s_addr == peer.sin_addr.s_addr);
+      CHECK(accepted.sin_family == AF_INET);
       k.sys().close(fd);
       k.sys().close(clients[i]);
     }
-    CHECK(k.sys().accept(listener) == -EAGAIN);
+    CHECK(accept_on(k, listener) == -EAGAIN);
     k.sys().close(listener);
   });
 }
@@ -195,7 +206,7 @@ TEST_CASE("an IPv6 listener takes IPv4 clients under mapped addresses, unless to
       CHECK(k.sys().pending_error(client) == (only == 1 ? -ECONNREFUSED : 0));
       if (only == 0) {
         REQUIRE(k.wait(listener, poll_in) == poll_in);
-        const int server = k.sys().accept(listener);
+        const int server = accept_on(k, listener);
         const auto peer = name_of<sockaddr_in6>(
             [&](void* a, std::size_t& n) { return k.sys().remote_name(server, a, n); });
         CHECK(IN6_IS_ADDR_V4MAPPED(&peer.sin6_addr));
@@ -224,7 +235,7 @@ TEST_CASE("UNIX paths outlive their sockets and are refused as on Linux") {
     CHECK(k.connect_path(client, scratch.path()) == 0);
     const int second = k.local();
     CHECK(k.connect_path(second, scratch.path()) == -EAGAIN);  // the backlog is full
-    const int server = k.sys().accept(bound);
+    const int server = accept_on(k, bound);
     CHECK(server >= 0);
     CHECK(k.connect_path(client, scratch.path()) == -EISCONN);
     CHECK(k.connect_path(bound, scratch.path()) == -EINVAL);
@@ -254,7 +265,7 @@ TEST_CASE("UNIX names are reported as on Linux") {
     REQUIRE(k.sys().listen(listener, 4) == 0);
     const int client = k.local();
     REQUIRE(k.connect_path(client, scratch.path()) == 0);
-    const int server = k.sys().accept(listener);
+    const int server = accept_on(k, listener);
     const std::string path(scratch.path().c_str(), scratch.path().size() + 1);  // with its NUL
     CHECK(named(&beck::detail::system::local_name, listener) == path);
     CHECK(named(&beck::detail::system::local_name, server) == path);

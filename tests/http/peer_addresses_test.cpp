@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The address of a client behind proxies: what is believed, and what a client cannot make others
-// believe.
-#include "http/forwarded.hpp"
+// believe; and the connections of an address.
+#include "http/peer_addresses.hpp"
 
 #include <beck/http/parser.hpp>
 
@@ -10,8 +10,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-
-#include "http/address_count.hpp"
 
 namespace http = beck::http;
 namespace ip = beck::ip;

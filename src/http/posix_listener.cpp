@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// What is checked here is checked by descriptor, or by the file's identity where only a path names
-// it: another process may replace the file at any time.
-#include "http/posix_sockets.hpp"
+// The files of UNIX sockets, and sockets that were inherited. What is checked here is checked by
+// descriptor, or by the file's identity where only a path names it: another process may replace the
+// file at any time.
+#include "http/listener.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +14,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -22,6 +25,7 @@ namespace {
 using local_endpoint = local::stream_protocol::endpoint;
 
 constexpr std::size_t inherited_max = 1024;
+constexpr int lock_tries_max = 8;
 
 std::string path_of(const local_endpoint& at) {
   const auto path = at.path();
@@ -37,7 +41,37 @@ int socket_option_of(int fd, int name) noexcept {
   return ::getsockopt(fd, SOL_SOCKET, name, &value, &bytes) == 0 ? value : -1;
 }
 
+/// Takes the lock of the file `name`. Returns 0, or the error. The last owner may have removed the
+/// file between open(2) and flock(2): then it is no longer the lock.
+int take_lock(const char* name, unique_fd& fd) noexcept {
+  for (int i = 0; i < lock_tries_max; ++i) {
+    fd.reset(::open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
+    if (!fd) return errno;
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return errno == EWOULDBLOCK ? EADDRINUSE : errno;
+    struct stat mine, named;
+    if (::fstat(fd.get(), &mine) == 0 && ::lstat(name, &named) == 0 &&
+        mine.st_dev == named.st_dev && mine.st_ino == named.st_ino)
+      return 0;
+  }
+  return EADDRINUSE;
+}
+
 }  // namespace
+
+path_lock::path_lock(const local_endpoint& at) noexcept {
+  if (!has_file(at)) return;
+  const auto path = at.path();
+  std::memcpy(name_, path.data(), path.size());
+  std::memcpy(name_ + path.size(), ".lock", 5);
+  const int error = take_lock(name_, fd_);
+  if (error == 0) return;
+  fd_.reset();
+  error_.assign(error, std::system_category());
+}
+
+path_lock::~path_lock() {
+  if (fd_) ::unlink(name_);
+}
 
 socket_file::socket_file(int fd, const local_endpoint& at) : fd_(duplicate_socket(fd)), at_(at) {
   struct stat facts;
@@ -48,6 +82,8 @@ socket_file::socket_file(int fd, const local_endpoint& at) : fd_(duplicate_socke
 
 socket_file::~socket_file() {
   if (number_ == 0) return;
+  const path_lock lock(at_);
+  if (lock.error()) return;  // another server is about to replace the file
   struct stat facts;
   const std::string path = path_of(at_);
   if (::lstat(path.c_str(), &facts) != 0 || facts.st_dev != device_ || facts.st_ino != number_)

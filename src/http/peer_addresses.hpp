@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// Proxies in front of a server: which peers are some, and the address of the client that they tell
-// in Forwarded or X-Forwarded-For.
+// The addresses at the other end: how many connections each has, which of them are proxies, and the
+// address of the client that a proxy tells in Forwarded or X-Forwarded-For.
 #pragma once
 
+#include <compare>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +14,33 @@
 #include <beck/net/address.hpp>
 
 namespace beck::http::detail {
+
+/// Returns an IPv4 address instead of its IPv6 form, which a socket for both versions sees.
+ip::address unmapped(const ip::address& a) noexcept;
+
+/// The number of connections of one worker from each address. A peer usually has a whole /64 of
+/// IPv6, so that counts as one address. A tree: no choice of addresses makes it slow. Thread: one
+/// at a time.
+class address_count {
+ public:
+  /// Counts a connection, unless there are `most` from its address already or memory is lacking.
+  /// Returns whether it was counted.
+  bool add(const ip::address& from, std::size_t most) noexcept;
+  /// Forgets a connection that was counted.
+  void remove(const ip::address& from) noexcept;
+  /// Returns the number of addresses that have connections.
+  std::size_t size() const noexcept { return counts_.size(); }
+
+ private:
+  struct network {
+    std::uint64_t bits;
+    bool is_v6;
+    friend auto operator<=>(const network&, const network&) = default;
+  };
+  static network network_of(const ip::address& a) noexcept;
+
+  std::map<network, std::size_t> counts_;
+};
 
 /// The addresses of proxies whose word is taken.
 class proxy_list {

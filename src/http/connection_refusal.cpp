@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// The limits of a server in words: value and setter of each that a message can pass. A client's
-// programmer reads them in the body of the reply.
-#include "http/refusal_reply.hpp"
+// Replies of the server's own: that to a message it refuses tells the client's programmer the limit
+// that was passed, its value and its setter.
+#include <memory>
+#include <string>
+
+#include "http/connection.hpp"
+#include "http/worker.hpp"
 
 namespace beck::http::detail {
 namespace {
@@ -42,15 +46,43 @@ std::string limit_of(refusal why, const limits& bounds, std::uint64_t body_bytes
   return {};
 }
 
-}  // namespace
-
-std::string refusal_reply(refusal why, const limits& bounds, std::uint64_t body_bytes) {
+/// Returns the reason in words, with the limit. `body_bytes` is that of the body.
+std::string text_for(refusal why, const limits& bounds, std::uint64_t body_bytes) {
   std::string text("refused: ");
   text += text_of(why);
   const std::string limit = limit_of(why, bounds, body_bytes);
   if (!limit.empty()) text += " (limit: " + limit + ')';
   text += '\n';
   return text;
+}
+
+}  // namespace
+
+/// Replies with a text of the server's own, whatever the handler has set.
+void connection::answer(http::status status, std::string_view text) {
+  reply_state& reply = active_->reply;
+  const bool close = reply.close;
+  reply.clear();
+  reply.close = close;
+  reply.status = status;
+  reply.fields.add(name_of(field::content_type), "text/plain; charset=utf-8");
+  send(text);
+}
+
+/// Answers a message that is refused; nothing behind it is interpreted.
+void connection::refuse(refusal why) {
+  if (active_ == nullptr) active_ = std::make_unique<exchange_state>(worker_->bounds());
+  exchange_state& x = *active_;
+  worker_->counters().refused[static_cast<std::size_t>(why)].add();
+  ending_ = true;
+  if (x.body_refusal == refusal::none) {  // of the head only the reason is known
+    x.drop_text();
+    x.head.clear();
+  }
+  x.reply.clear();
+  x.reply.close = true;
+  answer(status_of(why), text_for(why, worker_->bounds(), x.body_bytes_max));
+  if (worker_->server().reports_to() != nullptr) report(why);
 }
 
 }  // namespace beck::http::detail

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Sentences for errnos.
-#include "failure.hpp"
+// The name and the description are the C library's.
+#include "common/errno_text.hpp"
 
 #include <fmt/format.h>
 
 #include <cstring>
 
-namespace beck_serve {
+namespace beck_apps {
 
 std::string errno_text(const std::string& what, int error) {
   const char* const name = ::strerrorname_np(error);
@@ -16,4 +16,4 @@ std::string errno_text(const std::string& what, int error) {
                      name != nullptr ? name : std::to_string(error));
 }
 
-}  // namespace beck_serve
+}  // namespace beck_apps
