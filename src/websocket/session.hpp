@@ -153,11 +153,11 @@ class session : public std::enable_shared_from_this<session> {
   std::uint64_t taken_ = 0;  // bytes, by the socket
   std::uint64_t taken_at_check_ = 0;
 
-  // The last ping that was not answered, and the answer in out_: up to its end.
-  char ping_[125];
+  char ping_[125];  // the text of the last ping
   std::uint8_t ping_bytes_ = 0;
-  bool ping_waits_ = false;
-  std::uint64_t pong_end_ = 0;
+  bool ping_waits_ = false;     // for its answer
+  unsigned pongs_ = 0;          // since out_ had none
+  std::uint64_t pong_end_ = 0;  // of the last one, in all that was added to out_
 
   unsigned empty_frames_ = 0;  // in a row, since empty_since_
   std::int64_t empty_since_ = 0;

@@ -90,7 +90,6 @@ bool session::count_empty() noexcept {
   return false;
 }
 
-/// Notes a ping: of several that were not answered only the last one is (RFC 6455, section 5.5.3).
 void session::take_ping() noexcept {
   const std::string_view text = decoder_.control_text();
   ping_bytes_ = static_cast<std::uint8_t>(text.copy(ping_, sizeof ping_));
@@ -115,7 +114,9 @@ error_code session::read_error() const noexcept {
 
 /// Returns the error of a receive, which ends the connection unless the reader was cancelled.
 error_code session::note_end(error_code why) noexcept {
-  if (why == beck::error::operation_aborted && !lost_ && stream_->socket().is_open()) return why;
+  const bool cancelled =
+      why == beck::error::operation_aborted || why == beck::error::make_error_code(beck::error::timeout);
+  if (cancelled && !lost_ && stream_->socket().is_open()) return why;
   if (why == beck::error::eof) why = stream_error::cut_short;
   lose(why);
   return end_;
@@ -124,6 +125,7 @@ error_code session::note_end(error_code why) noexcept {
 /// Waits for bytes: into `direct` unless that is empty, else into the input. Returns the number of
 /// bytes in `direct`.
 task<io_result<std::size_t>> session::receive(mutable_buffer direct) {
+  flush_now();  // what the reader has answered goes out before it waits
   waits_ = true;
   waits_since_ = loop_time();
   const std::int64_t idle = limits_.idle().nanoseconds();
@@ -196,7 +198,7 @@ task<io_result<message_kind>> session::read(std::shared_ptr<session> self, flat_
     }
     const mutable_buffer room = s.direct_room(to);
     auto got = co_await s.receive(room);
-    if (got.error() == beck::error::operation_aborted) co_return result(got.error(), message_kind::text);
+    if (got.error() && !s.lost_) co_return result(got.error(), message_kind::text);  // cancelled
     if (got.error()) break;
     if (room.size() == 0) continue;
     if (s.take_direct(room, got.value_) == progress::over) break;
@@ -229,7 +231,7 @@ task<io_result<message_part>> session::read_some(std::shared_ptr<session> self, 
       if (left >= direct_min && to.size() >= direct_min)
         room = beck::buffer(to, static_cast<std::size_t>(std::min<std::uint64_t>(left, direct_max)));
       auto got = co_await s.receive(room);
-      if (got.error() == beck::error::operation_aborted) co_return result(got.error(), part);
+      if (got.error() && !s.lost_) co_return result(got.error(), part);  // cancelled
       if (got.error()) break;
       if (room.size() == 0) continue;
       if (s.take_direct(room, got.value_) == progress::over) break;
@@ -262,7 +264,7 @@ task<io_result<>> session::close(std::shared_ptr<session> self, close_code code,
       s.has_part_ = false;
       if (found == progress::more) {
         auto got = co_await s.receive(mutable_buffer());
-        if (got.error() == beck::error::operation_aborted) co_return io_result<>(got.error());
+        if (got.error() && !s.lost_) co_return io_result<>(got.error());  // cancelled
         if (got.error()) break;
       }
       found = s.next_part();

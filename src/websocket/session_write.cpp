@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t copied_max = 4096;        // larger data is sent before it is copied
 constexpr std::size_t fragment_max = 65'536;    // of the messages that are written
 constexpr std::size_t flush_at_once = 65'536;   // waiting bytes that are not put off
+constexpr unsigned pongs_max = 16;  // that wait to be sent
 constexpr std::size_t gathered_max = frame_queue::parts_max - 2;
 
 }  // namespace
@@ -204,11 +205,13 @@ void session::put_control(opcode kind, std::string_view text) noexcept {
   schedule_flush();
 }
 
-/// Answers the last ping, once the answer to an earlier one was sent: a flood of pings is a flood
-/// of one answer.
+/// Answers the last ping, unless too many answers wait to be sent: then it waits until they were,
+/// and the last ping of a flood is answered, as RFC 6455, section 5.5.3, allows.
 void session::answer_ping() noexcept {
-  if (!ping_waits_ || close_sent_ || out_.removed() < pong_end_) return;
+  if (out_.removed() >= pong_end_) pongs_ = 0;
+  if (!ping_waits_ || close_sent_ || pongs_ == pongs_max) return;
   ping_waits_ = false;
+  ++pongs_;
   put_control(opcode::pong, {ping_, ping_bytes_});
   pong_end_ = out_.added();
 }
