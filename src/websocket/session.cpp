@@ -193,26 +193,25 @@ bool session::check_sending(std::int64_t now, std::int64_t& next) noexcept {
   return true;
 }
 
-/// Only the silence of a peer that is being read counts.
+/// Counts only the time in which the peer is read: the silence of all waits since its last byte.
 bool session::check_silence(std::int64_t now, std::int64_t& next) noexcept {
   if (!waits_ || close_sent_ || lost_) return true;
-  if (!pinged_) {
-    const std::int64_t due = later(std::max(waits_since_, received_at_), limits_.idle());
-    if (now < due) {
-      next = std::min(next, due);
-      return true;
-    }
+  const std::int64_t silence = silence_ + (now - waits_since_);
+  if (pinged_at_ < 0 && silence >= limits_.idle().nanoseconds()) {
     put_control(opcode::ping, {});
-    pinged_ = true;
-    pinged_at_ = now;
-  }
-  const std::int64_t due = later(std::max(pinged_at_, waits_since_), limits_.pong());
-  if (now >= due) {
+    pinged_at_ = silence;
+  } else if (silence >= patience()) {
     lose(stream_error::pong_late);
     return false;
   }
-  next = std::min(next, due);
+  next = std::min(next, later(now, duration(patience() - silence)));
   return true;
+}
+
+/// Returns the silence at which something has to be done: a ping, or the end.
+std::int64_t session::patience() const noexcept {
+  if (pinged_at_ < 0) return limits_.idle().nanoseconds();
+  return later(pinged_at_, limits_.pong());
 }
 
 }  // namespace beck::websocket::detail

@@ -94,6 +94,8 @@ class session : public std::enable_shared_from_this<session> {
   bool check_end(std::int64_t now, std::int64_t& next) noexcept;
   bool check_sending(std::int64_t now, std::int64_t& next) noexcept;
   bool check_silence(std::int64_t now, std::int64_t& next) noexcept;
+  std::int64_t patience() const noexcept;
+  void stop_waiting() noexcept;
 
   // receiving (session_read.cpp)
   progress next_part() noexcept;
@@ -166,12 +168,11 @@ class session : public std::enable_shared_from_this<session> {
   bool receiving_ = false;         // a read, or the end
   bool closing_ = false;           // close() receives
   bool waits_ = false;             // for bytes of the peer
-  bool pinged_ = false;            // since the last byte
   bool close_sent_ = false;
   bool lost_ = false;
-  std::int64_t received_at_ = 0;
   std::int64_t waits_since_ = 0;
-  std::int64_t pinged_at_ = 0;
+  std::int64_t silence_ = 0;     // of earlier waits, since the last byte
+  std::int64_t pinged_at_ = -1;  // the silence after which a ping was sent; -1: none was
   std::int64_t close_due_ = INT64_MAX;
   std::int64_t send_due_ = INT64_MAX;
   std::int64_t armed_ = INT64_MAX;  // when the timer expires

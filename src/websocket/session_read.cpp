@@ -29,7 +29,7 @@ class session::reader {
   reader(const reader&) = delete;
   reader& operator=(const reader&) = delete;
   ~reader() {
-    session_.waits_ = false;
+    session_.stop_waiting();
     session_.receiving_ = false;
     session_.input_.keep();
     session_.idle_.set();
@@ -122,14 +122,19 @@ error_code session::note_end(error_code why) noexcept {
   return end_;
 }
 
+/// Adds a wait that has ended to the silence.
+void session::stop_waiting() noexcept {
+  if (std::exchange(waits_, false)) silence_ += loop_time() - waits_since_;
+}
+
 /// Waits for bytes: into `direct` unless that is empty, else into the input. Returns the number of
 /// bytes in `direct`.
 task<io_result<std::size_t>> session::receive(mutable_buffer direct) {
   flush_now();  // what the reader has answered goes out before it waits
   waits_ = true;
   waits_since_ = loop_time();
-  const std::int64_t idle = limits_.idle().nanoseconds();
-  if (idle < INT64_MAX - waits_since_) arm(waits_since_ + idle);
+  const std::int64_t left = patience() - silence_;
+  if (left < INT64_MAX - waits_since_) arm(waits_since_ + left);
   error_code ec;
   std::size_t bytes = 0;
   if (direct.size() != 0) {
@@ -142,12 +147,12 @@ task<io_result<std::size_t>> session::receive(mutable_buffer direct) {
     ec = got.error();
     if (!ec) input_.take(std::move(got).value());
   }
-  waits_ = false;
+  stop_waiting();
   if (ec) {
     ec = note_end(ec);
   } else {
-    received_at_ = loop_time();
-    pinged_ = false;
+    silence_ = 0;
+    pinged_at_ = -1;
   }
   co_return io_result<std::size_t>(ec, bytes);
 }

@@ -3,6 +3,8 @@
 // nothing, never close, or send too much.
 #include <beck/websocket/accept.hpp>
 
+#include <beck/coro/timeout.hpp>
+
 #include <chrono>
 #include <optional>
 #include <string>
@@ -76,6 +78,26 @@ TEST_CASE("websocket limits: any byte of the peer shows that it is there") {
   w.s.listen_to(one, 1s);
   CHECK(w.ends.empty());
   CHECK(transcript_of(one) == "text:x text:x text:x text:x text:x ping:");
+}
+
+TEST_CASE("websocket limits: reads that are given up early do not hide the silence of a peer") {
+  std::optional<error_code> end;
+  site s([&](http::request& q, http::response& r) -> task<> {
+    const limits most = limits().idle(30s).pong(10s);
+    auto accepted = co_await accept(q, r, accept_options().limits(most));
+    stream ws = std::move(accepted).value();
+    beck::flat_buffer data;
+    while (!ws.error()) beck::ignore(co_await beck::timeout(ws.read(data), 300ms));
+    end = ws.error();
+  });
+  peer& silent = s.start(upgrade_request());
+  s.listen_to(silent, 29s);
+  CHECK(frames_in(silent).empty());
+  s.listen_to(silent, 2s);
+  CHECK(transcript_of(silent) == "ping:");
+  s.listen_to(silent, 10s);
+  REQUIRE(end);
+  CHECK(*end == stream_error::pong_late);
 }
 
 TEST_CASE("websocket limits: without a limit for silence no ping is sent") {
