@@ -21,6 +21,7 @@ LAYERS = (
     ("net", "file"),
     ("transfer",),
     ("testing", "http", "redis"),
+    ("websocket",),
     ("interop",),
 )
 LEVEL = {folder: level for level, row in enumerate(LAYERS) for folder in row}

@@ -70,6 +70,12 @@ int sim_system::collect_child(int, bool, exit_status&) noexcept { return -EOPNOT
 int sim_system::signal_child(int, int) noexcept { return -EOPNOTSUPP; }
 void sim_system::leave_child(int) noexcept {}
 
+void sim_system::random_bytes(void* data, std::size_t bytes) noexcept {
+  char* const to = static_cast<char*>(data);
+  for (std::size_t i = 0; i < bytes; ++i)
+    to[i] = static_cast<char>(world().keys().next() >> 56);
+}
+
 std::int64_t sim_system::wall_now() noexcept {
   sim_faults& faults = world().faults();
   if (faults.strikes(sim_fault::date_set, host_)) {

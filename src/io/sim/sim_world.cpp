@@ -95,7 +95,8 @@ sim_world::sim_world(sim_draws draws, const sim_profile& profile)
       clock_(profile.start_ns),
       faults_(*this, draws_, profile.faults),
       network_(*this, draws_),
-      scheduler_(*this, draws_) {}
+      scheduler_(*this, draws_),
+      keys_(draws_.seed(), sim_draws::streams_max) {}  // a stream that no subsystem has
 
 sim_world::~sim_world() {
   BECK_ASSERT(contexts == 0, "a simulated world was destroyed before a context inside it");

@@ -137,6 +137,8 @@ class sim_world {
   sim_faults& faults() noexcept { return faults_; }
   sim_trace& trace() noexcept { return trace_; }
   sim_digest& digest() noexcept { return digest_; }
+  /// Returns the source of the random bytes of programs. They are no choices, so no tape has them.
+  sim_generator& keys() noexcept { return keys_; }
   std::deque<sim_host>& hosts() noexcept { return hosts_; }
 
   /// Returns the host of that name; makes it at the first call.
@@ -181,6 +183,7 @@ class sim_world {
   sim_faults faults_;
   sim_network network_;
   sim_scheduler scheduler_;
+  sim_generator keys_;
   std::deque<sim_host> hosts_;
 };
 

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -47,6 +48,17 @@ const sockaddr* as_address(const void* address) noexcept {
 
 std::int64_t posix_system::now() noexcept { return read_clock(CLOCK_MONOTONIC); }
 std::int64_t posix_system::wall_now() noexcept { return read_clock(CLOCK_REALTIME); }
+
+void posix_system::random_bytes(void* data, std::size_t bytes) noexcept {
+  char* at = static_cast<char*>(data);
+  while (bytes != 0) {
+    const ssize_t got = ::getrandom(at, bytes, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) end_without_call("getrandom", errno);  // guessable keys are no keys
+    at += got;
+    bytes -= static_cast<std::size_t>(got);
+  }
+}
 
 int posix_system::open_socket(int family, int type, int protocol) noexcept {
   return once(::socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol));

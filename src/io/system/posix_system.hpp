@@ -28,6 +28,7 @@ class posix_system : public system {
  public:
   std::int64_t now() noexcept override;
   std::int64_t wall_now() noexcept override;
+  void random_bytes(void* data, std::size_t bytes) noexcept override;
 
   int open_socket(int family, int type, int protocol) noexcept override;
   int open_pair(int family, int type, int protocol, int (&pair)[2]) noexcept override;

@@ -73,6 +73,9 @@ class system {
   virtual std::int64_t now() noexcept = 0;
   /// Returns the date in nanoseconds since 1970-01-01 00:00 UTC. It may be set, forward and back.
   virtual std::int64_t wall_now() noexcept = 0;
+  /// Fills memory with random bytes that no one can guess: getrandom(2). Waits only while a machine
+  /// that has just started has none. In a simulation they follow from the seed of the world.
+  virtual void random_bytes(void* data, std::size_t bytes) noexcept = 0;
 
   virtual int open_socket(int family, int type, int protocol) noexcept = 0;
   virtual int open_pair(int family, int type, int protocol, int (&pair)[2]) noexcept = 0;

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The server's end of a WebSocket connection: a handler of HTTP answers the request for it, and
+// goes on with messages.
+#pragma once
+
+#include <beck/http/request.hpp>
+#include <beck/http/response.hpp>
+#include <beck/websocket/stream.hpp>
+#include <string>  // lint: allow heavy-header, error.hpp has it already
+#include <string_view>
+
+namespace beck::websocket {
+
+/// How a server takes connections. Every setter returns the object. A value.
+class accept_options {
+ public:
+  /// Makes the defaults.
+  accept_options() noexcept {}
+
+  /// Sets the limits of the connection. Default: websocket::limits().
+  accept_options& limits(const websocket::limits& most) noexcept {
+    limits_ = most;
+    return *this;
+  }
+  /// Sets the subprotocols that the server speaks, separated by commas, the best first: the first
+  /// that the client offers is chosen. A client that offers none of them is accepted, without one.
+  /// Default: none.
+  accept_options& protocols(std::string_view list) {
+    protocols_ = list;
+    return *this;
+  }
+  /// Sets the origins of the pages whose scripts may connect, separated by commas, such as
+  /// "https://app.example, http://localhost:8080"; "*": all. Pages of the server itself, whose
+  /// origin has the host and port of the request, and clients that are no browsers, without the
+  /// field Origin, may always connect. Browsers let the scripts of every page connect to every
+  /// server, with the user's cookies: only this stops them. Default: none.
+  accept_options& origins(std::string_view list) {
+    origins_ = list;
+    return *this;
+  }
+
+  const websocket::limits& limits() const noexcept { return limits_; }
+  std::string_view protocols() const noexcept { return protocols_; }
+  std::string_view origins() const noexcept { return origins_; }
+
+ private:
+  websocket::limits limits_;
+  std::string protocols_;
+  std::string origins_;
+};
+
+/// Makes a connection of the request that a handler has got. Checks method, version, key, Upgrade,
+/// Connection and Origin; a request that fails is answered by accept(), and the handler just ends.
+/// Extensions that the client offers are ignored, permessage-deflate among them. Fields that the
+/// handler has set in `reply` are sent.
+///   task<> chat(http::request& q, http::response& r) {
+///     auto accepted = co_await websocket::accept(q, r);
+///     if (!accepted) co_return;
+///     websocket::stream ws = std::move(accepted).value();
+///     ...
+///   }
+/// Requires a handler that is a coroutine, or an exchange. Errors: no_upgrade, bad_version,
+/// bad_key, bad_origin; broken_pipe if the connection is gone. Throws as response::take_over().
+/// Thread: that of the handler. Lifetime: `q` and `reply` live until the task ends.
+task<io_result<stream>> accept(http::request& q, http::response& reply,
+                               accept_options how = accept_options());
+
+}  // namespace beck::websocket

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+// Fields of the handshake are judged as strictly as the head was parsed: what may occur once occurs
+// once, names of protocols are compared with their case.
+#include "websocket/handshake.hpp"
+
+#include "http/characters.hpp"
+#include "websocket/digest.hpp"
+
+namespace beck::websocket::detail {
+namespace {
+
+using http::field;
+using http::detail::equal_in_any_case;
+using http::detail::take_element;
+
+/// Returns whether a list of texts between commas has `wanted`, with its case.
+bool lists(std::string_view list, std::string_view wanted) noexcept {
+  while (!list.empty())
+    if (take_element(list) == wanted) return true;
+  return false;
+}
+
+/// Returns whether the fields `f` of a head, together, list `wanted`, with its case.
+bool offers(const http::head& head, field f, std::string_view wanted) noexcept {
+  for (const http::field_view each : head)
+    if (each.id == f && lists(each.value, wanted)) return true;
+  return false;
+}
+
+/// Returns the first of `ours` that the client offers; an empty text if it offers none of them.
+std::string_view choose_protocol(const http::request_head& head, std::string_view ours) noexcept {
+  while (!ours.empty()) {
+    const std::string_view each = take_element(ours);
+    if (!each.empty() && offers(head, field::sec_websocket_protocol, each)) return each;
+  }
+  return {};
+}
+
+/// Returns whether scripts of the page that the request comes from may connect.
+bool is_origin_allowed(const http::request_head& head, std::string_view allowed) noexcept {
+  if (!head.has(field::origin)) return true;  // no browser
+  if (head.repeats(field::origin)) return false;
+  const std::string_view origin = head.get(field::origin);
+  while (!allowed.empty()) {
+    const std::string_view each = take_element(allowed);
+    if (each == "*" || equal_in_any_case(each, origin)) return true;
+  }
+  const std::size_t scheme = origin.find("://");
+  if (scheme == std::string_view::npos) return false;  // such as "null"
+  return equal_in_any_case(origin.substr(scheme + 3), head.get(field::host));
+}
+
+}  // namespace
+
+upgrade_check check_request(const http::request_head& head, const accept_options& how) noexcept {
+  using http::status;
+  if (head.method() != http::method::get)
+    return {status::method_not_allowed, stream_error::no_upgrade};
+  if (head.minor_version() == 0 || head.framing() != http::body_framing::none)
+    return {status::bad_request, stream_error::no_upgrade};
+  if (!head.lists(field::upgrade, "websocket") || !head.lists(field::connection, "upgrade"))
+    return {status::upgrade_required, stream_error::no_upgrade};
+  if (head.get(field::sec_websocket_version) != "13" || head.repeats(field::sec_websocket_version))
+    return {status::upgrade_required, stream_error::bad_version};
+  const std::string_view key = head.get(field::sec_websocket_key);
+  if (!is_key(key) || head.repeats(field::sec_websocket_key))
+    return {status::bad_request, stream_error::bad_key};
+  if (!is_origin_allowed(head, how.origins())) return {status::forbidden, stream_error::bad_origin};
+  return {key, choose_protocol(head, how.protocols())};
+}
+
+bool check_reply(const http::response_head& head, std::string_view key, std::string_view offered,
+                 std::string_view& protocol) {
+  if (!equal_in_any_case(head.get(field::upgrade), "websocket") || head.repeats(field::upgrade) ||
+      !head.lists(field::connection, "upgrade"))
+    return false;
+  if (head.get(field::sec_websocket_accept) != accept_value(key) ||
+      head.repeats(field::sec_websocket_accept))
+    return false;
+  if (head.has(field::sec_websocket_extensions)) return false;  // none was offered
+  protocol = {};
+  if (!head.has(field::sec_websocket_protocol)) return true;
+  if (head.repeats(field::sec_websocket_protocol)) return false;
+  while (!offered.empty()) {
+    const std::string_view each = take_element(offered);
+    if (each == head.get(field::sec_websocket_protocol)) protocol = each;
+  }
+  return !protocol.empty();
+}
+
+std::string http_url(std::string_view url) {
+  const std::size_t scheme = url.find(':');
+  if (scheme == std::string_view::npos) return {};
+  std::string text;
+  if (equal_in_any_case(url.substr(0, scheme), "ws")) {
+    text = "http";
+  } else if (equal_in_any_case(url.substr(0, scheme), "wss")) {
+    text = "https";
+  } else {
+    return {};
+  }
+  return text.append(url.substr(scheme));
+}
+
+}  // namespace beck::websocket::detail

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+// The handshake without I/O: is this a request for WebSocket, is that the answer to mine (RFC 6455,
+// section 4).
+#pragma once
+
+#include <string_view>
+
+#include <beck/http/head.hpp>
+#include <beck/websocket/accept.hpp>
+#include <beck/websocket/connect.hpp>
+#include <beck/websocket/error.hpp>
+
+namespace beck::websocket::detail {
+
+/// The judgement on a request.
+struct upgrade_check {
+  /// For a request that is refused.
+  upgrade_check(http::status answers, error_code why) noexcept : answer(answers), error(why) {}
+  /// For a good one.
+  upgrade_check(std::string_view of_client, std::string_view chosen) noexcept
+      : key(of_client), protocol(chosen) {}
+
+  http::status answer = http::status::switching_protocols;
+  error_code error;           ///< why it is refused; none if it is not
+  std::string_view key;       ///< a part of the request
+  std::string_view protocol;  ///< a part of the options
+};
+
+/// Judges a request.
+upgrade_check check_request(const http::request_head& head, const accept_options& how) noexcept;
+
+/// Returns whether a reply with status 101 answers a request with this key. `protocol` becomes the
+/// subprotocol, a part of `offered`.
+bool check_reply(const http::response_head& head, std::string_view key, std::string_view offered,
+                 std::string_view& protocol);
+
+/// Returns the URL of HTTP for one of WebSocket; an empty text if it is none. Throws
+/// std::bad_alloc.
+std::string http_url(std::string_view url);
+
+}  // namespace beck::websocket::detail

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: BSL-1.0
+// The sending side of a connection. What is written goes into a queue; when the present code has
+// returned to the loop, all of it is sent by one call. A frame is in the queue whole or not at all,
+// so no cancellation leaves half a frame.
+#include <algorithm>
+#include <utility>
+
+#include <beck/coro/co_spawn.hpp>
+
+#include "websocket/session.hpp"
+
+namespace beck::websocket::detail {
+namespace {
+
+constexpr std::size_t copied_max = 4096;        // larger data is sent before it is copied
+constexpr std::size_t fragment_max = 65'536;    // of the messages that are written
+constexpr std::size_t flush_at_once = 65'536;   // waiting bytes that are not put off
+constexpr unsigned pongs_max = 16;  // that wait to be sent
+constexpr std::size_t gathered_max = frame_queue::parts_max - 2;
+
+}  // namespace
+
+/// Ends the connection if a message was sent in part, and its writer goes away.
+class session::unfinished_message {
+ public:
+  unfinished_message() noexcept = default;
+  unfinished_message(const unfinished_message&) = delete;
+  unfinished_message& operator=(const unfinished_message&) = delete;
+  ~unfinished_message() {
+    if (session_ != nullptr && !session_->send_error())
+      session_->fail(stream_error::write_cancelled);
+  }
+  void begin(session& of) noexcept { session_ = &of; }
+  void end() noexcept { session_ = nullptr; }
+
+ private:
+  session* session_ = nullptr;
+};
+
+/// Returns why nothing can be sent; no error if it can.
+error_code session::send_error() const noexcept {
+  if (end_) return end_;
+  return close_sent_ ? make_error_code(stream_error::closed) : error_code();
+}
+
+bool session::has_room(std::size_t bytes) const noexcept {
+  const std::size_t waiting = queued();
+  return waiting == 0 || waiting + bytes <= limits_.queue_bytes();
+}
+
+/// Waits until a frame of `bytes` bytes may be added.
+task<error_code> session::wait_for_room(std::size_t bytes) {
+  while (!send_error() && !has_room(bytes)) {
+    room_.reset();
+    auto waited = co_await room_.wait();
+    if (waited.error()) co_return waited.error();
+  }
+  co_return send_error();
+}
+
+/// Sends a part of a message in as many frames as it needs. Requires the turn.
+task<error_code> session::write_frames(session& s, message_kind kind, const_buffer data,
+                                       bool is_last) {
+  const std::size_t most = std::min(fragment_max, s.limits_.queue_bytes() - frame_head_max);
+  unfinished_message guard;
+  for (;;) {
+    const const_buffer part(data.data(), std::min(data.size(), most));
+    const bool ends = part.size() == data.size();
+    error_code ec = s.send_error();
+    if (!ec && !s.has_room(part.size() + frame_head_max))
+      ec = co_await s.wait_for_room(part.size() + frame_head_max);
+    if (ec) co_return ec;
+    const opcode code = s.message_open_ ? opcode::continuation : static_cast<opcode>(kind);
+    s.put_frame(code, ends && is_last, part);
+    s.message_open_ = !(ends && is_last);
+    data += part.size();
+    if (ends) break;
+    guard.begin(s);
+  }
+  guard.end();
+  if (!s.message_open_) s.out_.append(s.later_);
+  co_return error_code();
+}
+
+task<io_result<>> session::write(std::shared_ptr<session> self, message_kind kind,
+                                 const_buffer data) {
+  session& s = *self;
+  mutex_lock turn;
+  if (s.turn_.try_lock()) {
+    turn = mutex_lock(s.turn_);
+  } else {
+    auto locked = co_await s.turn_.scoped_lock();
+    if (locked.error()) co_return io_result<>(locked.error());
+    turn = std::move(locked).value();
+  }
+  if (data.size() <= copied_max && !s.send_error() && s.has_room(data.size() + frame_head_max)) {
+    s.put_frame(static_cast<opcode>(kind), true, data);  // as almost always
+    co_return io_result<>();
+  }
+  const error_code ec = co_await write_frames(s, kind, data, true);
+  co_return io_result<>(ec);
+}
+
+task<io_result<>> session::write_part(std::shared_ptr<session> self, message_kind kind,
+                                      const_buffer data, bool is_last) {
+  session& s = *self;
+  if (!s.part_turn_.owns_lock()) {
+    auto locked = co_await s.turn_.scoped_lock();
+    if (locked.error()) co_return io_result<>(locked.error());
+    s.part_turn_ = std::move(locked).value();
+  }
+  const error_code ec = co_await write_frames(s, kind, data, is_last);
+  if (!s.message_open_ && s.part_turn_.owns_lock()) s.part_turn_.unlock();
+  co_return io_result<>(ec);
+}
+
+error_code session::send(const message& what) noexcept {
+  if (const error_code ec = send_error()) return ec;
+  const std::string_view data = what.data();
+  const std::size_t bytes = what.frame().size() + (own_ == side::client ? sizeof(mask_key) : 0);
+  if (bytes > limits_.queue_bytes()) return make_error_code(beck::error::message_size);
+  if (!has_room(bytes)) {
+    if (!limits_.drop_when_full()) return make_error_code(beck::error::would_block);
+    lose(stream_error::queue_full);
+    return end_;
+  }
+  frame_queue& to = message_open_ ? later_ : out_;
+  try {
+    if (own_ == side::server) {
+      to.add(what);
+    } else {
+      char head[frame_head_max];
+      const mask_key key = keys_.next();
+      const const_buffer head_text(
+          head,
+          write_frame_head(head, static_cast<opcode>(what.kind()), true, data.size(), &key));
+      to.add(head_text, const_buffer(data.data(), data.size()), &key);
+    }
+  } catch (...) {
+    return make_error_code(beck::error::no_memory);
+  }
+  schedule_flush();
+  return error_code();
+}
+
+// --- frames --------------------------------------------------------------------------------------
+
+/// Adds a frame to the queue. Throws std::bad_alloc; then nothing was sent, or the connection is
+/// lost.
+void session::put_frame(opcode kind, bool is_last, const_buffer data) {
+  char head[frame_head_max];
+  const bool masks = own_ == side::client;
+  const mask_key key = masks ? keys_.next() : mask_key();
+  const const_buffer head_text(
+      head, write_frame_head(head, kind, is_last, data.size(), masks ? &key : nullptr));
+  if (masks || data.size() <= copied_max || !send_at_once(head_text, data))
+    out_.add(head_text, data, masks ? &key : nullptr);
+  schedule_flush();
+}
+
+/// Sends what is waiting, and the frame behind it, and adds only what the socket does not take.
+/// Returns false if nothing of the frame was sent.
+bool session::send_at_once(const_buffer head, const_buffer& data) noexcept {
+  if (writing_ || lost_) return false;
+  const_buffer parts[frame_queue::parts_max];
+  std::size_t count = out_.gather(parts);
+  if (count > gathered_max) return false;
+  const std::size_t before = out_.size();
+  parts[count++] = head;
+  parts[count++] = data;
+  error_code ec;
+  const std::size_t sent = stream_->write_now(const_buffer_span(parts, count), ec);
+  if (sent <= before) {
+    note_sent(sent);
+    if (ec && ec != beck::error::would_block) lose(ec);
+    return lost_;
+  }
+  const std::size_t of_frame = sent - before;
+  const std::size_t of_head = std::min(of_frame, head.size());
+  try {
+    out_.add(head + of_head, data + (of_frame - of_head), nullptr);
+  } catch (...) {  // a part of the frame is on its way
+    lose(make_error_code(beck::error::no_memory));
+    return true;
+  }
+  taken_ += of_frame;
+  note_sent(before);
+  return true;
+}
+
+/// Adds a control frame, which may stand between the parts of a message. Without memory the
+/// connection is lost.
+void session::put_control(opcode kind, std::string_view text) noexcept {
+  if (lost_) return;
+  char head[frame_head_max];
+  const bool masks = own_ == side::client;
+  const mask_key key = masks ? keys_.next() : mask_key();
+  const const_buffer head_text(
+      head, write_frame_head(head, kind, true, text.size(), masks ? &key : nullptr));
+  try {
+    out_.add(head_text, const_buffer(text.data(), text.size()), masks ? &key : nullptr);
+  } catch (...) {
+    return lose(make_error_code(beck::error::no_memory));
+  }
+  schedule_flush();
+}
+
+/// Answers the last ping, unless too many answers wait to be sent: then it waits until they were,
+/// and the last ping of a flood is answered, as RFC 6455, section 5.5.3, allows.
+void session::answer_ping() noexcept {
+  if (out_.removed() >= pong_end_) pongs_ = 0;
+  if (!ping_waits_ || close_sent_ || pongs_ == pongs_max) return;
+  ping_waits_ = false;
+  ++pongs_;
+  put_control(opcode::pong, {ping_, ping_bytes_});
+  pong_end_ = out_.added();
+}
+
+// --- writes --------------------------------------------------------------------------------------
+
+/// Makes sure that the queue is sent when the present code has returned to the loop.
+void session::schedule_flush() noexcept {
+  if (flush_request_.keep != nullptr || writing_ || lost_ || out_.empty()) return;
+  if (out_.size() >= flush_at_once) {
+    flush_now();
+    if (!out_.empty()) start_writing();
+    return;
+  }
+  flush_request_.keep = shared_from_this();
+  executor_.post(&flush_request_);
+}
+
+void session::flush_entry(beck::detail::queue_entry* entry, beck::detail::runner* where) {
+  const std::shared_ptr<session> self = std::move(static_cast<flush_request*>(entry)->keep);
+  if (where == nullptr) return;
+  self->flush_now();
+  if (!self->out_.empty()) self->start_writing();
+}
+
+/// Sends as much as the socket takes at once.
+void session::flush_now() noexcept {
+  while (!writing_ && !lost_ && !out_.empty()) {
+    const_buffer parts[frame_queue::parts_max];
+    const std::size_t count = out_.gather(parts);
+    std::size_t offered = 0;
+    for (std::size_t i = 0; i < count; ++i) offered += parts[i].size();
+    error_code ec;
+    const std::size_t sent = stream_->write_now(const_buffer_span(parts, count), ec);
+    note_sent(sent);
+    if (ec == beck::error::would_block) return;
+    if (ec) {
+      lose(ec);
+    } else if (sent < offered) {
+      return;
+    }
+  }
+}
+
+void session::note_sent(std::size_t bytes) noexcept {
+  taken_ += bytes;
+  out_.remove(bytes);
+  answer_ping();
+  if (queued() <= limits_.queue_bytes() / 2) room_.set();
+}
+
+/// Starts to send the queue in the background, and to watch that the peer takes bytes.
+void session::start_writing() noexcept {
+  if (writing_ || lost_) return;
+  writing_ = true;
+  written_.reset();
+  taken_at_check_ = taken_;
+  const std::int64_t now = loop_time();
+  const std::int64_t limit = limits_.send().nanoseconds();
+  send_due_ = limit < INT64_MAX - now ? now + limit : INT64_MAX;
+  try {
+    arm(send_due_);
+    co_spawn(executor_, write_rest(shared_from_this()),
+             [self = shared_from_this()](const std::exception_ptr& failed) {
+               if (failed) self->lose(make_error_code(beck::error::no_memory));
+               self->stop_writing();
+             });
+  } catch (...) {
+    writing_ = false;
+    lose(make_error_code(beck::error::no_memory));
+    written_.set();
+  }
+}
+
+task<> session::write_rest(std::shared_ptr<session> self) {
+  session& s = *self;
+  const_buffer parts[frame_queue::parts_max];
+  while (!s.out_.empty() && !s.lost_) {
+    const const_buffer_span waiting(parts, s.out_.gather(parts));
+    auto sent = co_await s.stream_->write_some(waiting);
+    s.note_sent(sent.value_);
+    if (sent.error()) s.lose(sent.error());
+  }
+}
+
+void session::stop_writing() noexcept {
+  writing_ = false;
+  send_due_ = INT64_MAX;
+  if (lost_) out_.clear();
+  written_.set();
+  if (!lost_ && !out_.empty()) start_writing();  // what was added meanwhile
+}
+
+}  // namespace beck::websocket::detail

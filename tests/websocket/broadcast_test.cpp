@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSL-1.0
+// Broadcasts: a message is made once, each peer costs one send and no allocation, and a peer that
+// does not read costs a bounded queue.
+#include <beck/websocket/message.hpp>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "http/counting_system.hpp"
+#include "support/allocations.hpp"
+#include "support/conformance.hpp"
+#include "support/context_seam.hpp"
+#include "websocket/frame_queue.hpp"
+#include "websocket/pair.hpp"
+
+using namespace beck::websocket;
+using namespace beck::websocket::test;
+using beck::task;
+using beck::http::test::call_counts;
+using beck::http::test::counting_system;
+using beck::test::kernel;
+namespace http = beck::http;
+namespace ip = beck::ip;
+
+namespace {
+
+constexpr auto text = message_kind::text;
+
+/// A server whose system calls are counted, and peers that block.
+class counted {
+ public:
+  explicit counted(const limits& most = limits())
+      : ctx(context_options()), server([this, most](http::request& q, http::response& r) -> task<> {
+          auto accepted = co_await accept(q, r, accept_options().limits(most));
+          streams.push_back(std::move(accepted).value());
+        }) {
+    beck::testing::context_seam::replace_system(ctx, std::make_unique<counting_system>(calls));
+    server.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0));
+    server.serve().start(ctx, [](std::exception_ptr) {});
+    while (server.endpoint().port() == 0) ctx.poll();
+  }
+  ~counted() {
+    streams.clear();
+    for (const int fd : peers) ::close(fd);
+  }
+
+  void connect() {
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(server.endpoint().port());
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
+    peers.push_back(fd);
+    send(fd, upgrade_request());
+    const std::size_t before = streams.size();
+    while (streams.size() == before) ctx.poll();
+    while (!has(receive(fd), "\r\n\r\n")) ctx.poll();
+  }
+  static void send(int fd, const std::string& bytes) {
+    REQUIRE(::send(fd, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  }
+  /// Returns what has come.
+  static std::string receive(int fd) {
+    std::string got(100'000, ' ');
+    const ssize_t bytes = ::recv(fd, got.data(), got.size(), MSG_DONTWAIT);
+    got.resize(bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+    return got;
+  }
+  void settle() {
+    for (int i = 0; i < 20; ++i) ctx.poll();
+  }
+
+  call_counts calls;
+  beck::io_context ctx;
+  std::vector<stream> streams;
+  http::server server;
+  std::vector<int> peers;
+};
+
+}  // namespace
+
+CONFORMANCE_ON(kernel, "websocket: a broadcast is one allocation, and one send a peer") {
+  counted c;
+  constexpr int members = 100;
+  for (int i = 0; i < members; ++i) c.connect();
+  for (const std::size_t bytes : {std::size_t{100}, std::size_t{20'000}}) {
+    const std::string data(bytes, 'n');
+    const std::string expected = frame(opcode::text, data, {.masked = false});
+    for (int round = 0; round < 3; ++round) {
+      const int sends = c.calls.sends;
+      const std::uint64_t allocations = beck::test::allocations();
+      {
+        const message news(text, as_buffer(data));
+        for (stream& each : c.streams) beck::ignore(each.send(news));
+        while (c.calls.sends - sends < members) c.ctx.poll_one();
+      }
+      const std::uint64_t allocated = beck::test::allocations() - allocations;
+      CHECK(c.calls.sends - sends == members);
+      if (round != 0 && beck::test::counts_allocations()) CHECK(allocated == 1);
+      for (const int fd : c.peers) {
+        std::string got;
+        while (got.size() < expected.size()) got += counted::receive(fd);
+        CHECK((got == expected));
+      }
+    }
+  }
+}
+
+CONFORMANCE_ON(kernel, "websocket: an echo is one receive and one send, and allocates nothing") {
+  counted c;
+  c.connect();
+  co_spawn(
+      c.ctx,
+      [&]() -> task<> { beck::ignore(co_await echo_all(c.streams[0])); }, beck::detached);
+  const int fd = c.peers[0];
+  const std::string message_frame = text_frame("hello");
+  const auto turn = [&] {
+    counted::send(fd, message_frame);
+    char got[100];
+    while (::recv(fd, got, sizeof got, MSG_DONTWAIT) <= 0) c.ctx.poll_one();
+  };
+  for (int i = 0; i < 20; ++i) turn();
+  const call_counts before = c.calls;
+  const std::uint64_t allocations = beck::test::allocations();
+  for (int i = 0; i < 100; ++i) turn();
+  const std::uint64_t allocated = beck::test::allocations() - allocations;
+  CHECK(c.calls.sends - before.sends == 100);
+  CHECK(c.calls.receives - before.receives == 100);
+  CHECK(c.calls.empty_receives == before.empty_receives);
+  if (beck::test::counts_allocations()) CHECK(allocated == 0);
+  // Messages that come together are answered together.
+  std::string many;
+  for (int i = 0; i < 16; ++i) many += message_frame;
+  const int sends = c.calls.sends;
+  counted::send(fd, many);
+  std::string got;
+  while (got.size() < 16 * 7) {
+    c.ctx.poll_one();
+    got += counted::receive(fd);
+  }
+  CHECK(c.calls.sends - sends == 1);
+}
+
+CONFORMANCE("websocket: a full queue refuses a message, or ends the connection") {
+  for (const bool drops : {false, true}) {
+    pair_site s(limits().queue_bytes(100'000).drop_when_full(drops));
+    REQUIRE(!s.connect());
+    const message news(text, as_buffer(std::string(50'000, 'n')));
+    CHECK(s.server().send(message(text, as_buffer(std::string(100'000, 'n')))) ==
+          beck::error::message_size);
+    std::size_t taken = 0;
+    beck::error_code ec;
+    while (!(ec = s.server().send(news))) {
+      REQUIRE(++taken < 10'000);
+      s.settle();
+    }
+    if (drops) {
+      CHECK(ec == stream_error::queue_full);
+      CHECK(s.server().error() == stream_error::queue_full);
+      CHECK(s.server().failure() ==
+            "More bytes wait to be sent than limits::queue_bytes() allows: 100000 bytes");
+      CHECK(s.server().send(news) == stream_error::queue_full);
+      continue;
+    }
+    CHECK(ec == beck::error::would_block);
+    CHECK(!s.server().error());
+    for (std::size_t i = 0; i < taken; ++i)
+      CHECK((s.run(read_text(s.client())) == std::string(50'000, 'n')));
+    CHECK(!s.server().send(news));
+    CHECK((s.run(read_text(s.client())) == std::string(50'000, 'n')));
+  }
+}
+
+CONFORMANCE("websocket: a message is shared by peers, and masked for a server") {
+  pair_site s;
+  for (int i = 0; i < 5; ++i) REQUIRE(!s.connect());
+  message news(text, as_buffer("news"));
+  CHECK(news.data() == "news");
+  CHECK(news.kind() == text);
+  const message copy = news;
+  CHECK(copy.frame().data() == news.frame().data());
+  for (stream& each : s.servers) CHECK(!each.send(news));
+  for (stream& each : s.clients) CHECK(!each.send(copy));
+  news = message();
+  CHECK(!news);
+  CHECK(news.data().empty());
+  CHECK(news.frame().size() == 0);
+  for (stream& each : s.clients) CHECK(s.run(read_text(each)) == "news");
+  for (stream& each : s.servers) CHECK(s.run(read_text(each)) == "news");
+}
+
+TEST_CASE("websocket: a queue shares messages, copies frames, and keeps their order") {
+  detail::frame_queue queue;
+  std::string expected;
+  const auto sent = [&](std::size_t bytes) {
+    std::string got;
+    const beck::const_buffer none;
+    while (bytes != 0) {
+      beck::const_buffer parts[detail::frame_queue::parts_max];
+      const std::size_t count = queue.gather(parts);
+      REQUIRE(count != 0);
+      const std::size_t here = std::min(bytes, parts[0].size());
+      got.append(static_cast<const char*>(parts[0].data()), here);
+      queue.remove(here);
+      bytes -= here;
+    }
+    return got;
+  };
+  const message shared(text, as_buffer("shared"));
+  for (int i = 0; i < 50; ++i) {
+    const std::string head = "head" + std::to_string(i);
+    const std::string body(static_cast<std::size_t>(i * 200), static_cast<char>('a' + i % 26));
+    queue.add(as_buffer(head), as_buffer(body), nullptr);
+    expected += head + body;
+    if (i % 3 == 0) {
+      queue.add(shared);
+      expected.append(static_cast<const char*>(shared.frame().data()), shared.frame().size());
+    }
+    if (i % 7 == 0) {
+      const std::size_t some = expected.size() / 2;
+      REQUIRE((sent(some) == expected.substr(0, some)));
+      expected.erase(0, some);
+    }
+    REQUIRE(queue.size() == expected.size());
+  }
+  detail::frame_queue more;
+  more.add(as_buffer("more"), {}, nullptr);
+  queue.append(more);
+  CHECK(more.empty());
+  queue.append(more);
+  queue.add(as_buffer("end"), {}, nullptr);
+  expected += "moreend";
+  CHECK(queue.added() - queue.removed() == expected.size());
+  CHECK((sent(expected.size()) == expected));
+  CHECK(queue.empty());
+  queue.add(shared);
+  beck::const_buffer part[detail::frame_queue::parts_max];
+  CHECK(queue.gather(part) == 1);
+  CHECK(part[0].data() == shared.frame().data());
+}
+
+TEST_CASE("websocket: without memory for a frame the queue stays as it was") {
+  NEEDS_ALLOCATION_FAULTS();
+  detail::frame_queue queue;
+  queue.add(as_buffer("abc"), {}, nullptr);
+  const std::string large(1'000'000, 'x');
+  for (int fails = 1; fails < 5; ++fails) {
+    const beck::test::allocation_fault fault(fails);
+    CHECK_THROWS_AS(queue.add(as_buffer("head"), as_buffer(large), nullptr), std::bad_alloc);
+    CHECK(queue.size() == 3);
+  }
+  queue.add(as_buffer("head"), as_buffer(large), nullptr);
+  CHECK(queue.size() == 3 + 4 + large.size());
+}
