@@ -20,7 +20,7 @@ LAYERS = (
     ("io",),
     ("net", "file"),
     ("transfer",),
-    ("testing", "http", "redis"),
+    ("testing", "http", "redis", "tls"),
     ("interop",),
 )
 LEVEL = {folder: level for level, row in enumerate(LAYERS) for folder in row}
