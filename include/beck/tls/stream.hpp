@@ -78,6 +78,10 @@ class [[nodiscard]] stream_write : public op<stream_write, void(error_code, std:
   void initiate(handler done);
 
  private:
+  const_buffer_span data() const noexcept {
+    return {from_.begin(), static_cast<std::size_t>(from_.end() - from_.begin())};
+  }
+
   session_ref to_;
   parts from_;
 };
