@@ -24,6 +24,11 @@ constexpr std::size_t waiting_max =
     262'144;  // of answers that the peer asks for, and does not take
 constexpr duration finish_max = duration(2'000'000'000);
 
+/// Returns whether an operation that ended so may be started again.
+bool is_passing(error_code ec) noexcept {
+  return ec == beck::error::operation_aborted || ec == beck::error::timeout;
+}
+
 /// Returns the time at which the context that runs this thread last read its clock.
 std::int64_t loop_time() noexcept {
   const beck::detail::runner* const here = beck::detail::runner::current();
@@ -89,18 +94,25 @@ task<error_code> session::exchange_messages() {
 
 task<error_code> session::handshake(session_ref self) {
   session& s = *self;
-  if (!std::exchange(s.begun_, true)) {
+  while (s.engine_.state() == engine_state::shaking && !s.handshake_error_) {
+    if (s.shaking_) {
+      auto waited = co_await s.shaken_.wait();
+      if (waited.error()) co_return waited.error();
+      continue;
+    }
+    s.shaking_ = true;
     error_code ec;
     try {
       ec = co_await s.exchange_messages();
     } catch (...) {
       ec = make_error_code(std::errc::not_enough_memory);
     }
-    if (ec) s.input_error_ = s.output_error_ = s.handshake_error_ = ec;
-    s.shaken_.set();
+    s.shaking_ = false;
+    if (!is_passing(ec)) s.handshake_error_ = ec;
+    s.shaken_.set();  // another operation may go on with a handshake that was cancelled here
+    s.shaken_.reset();
+    if (ec) co_return ec;
   }
-  auto waited = co_await s.shaken_.wait();
-  if (waited.error()) co_return waited.error();
   co_return s.handshake_error_;
 }
 
@@ -108,6 +120,7 @@ task<error_code> session::handshake(session_ref self) {
 
 /// Returns why nothing more comes; no error while something may.
 error_code session::end_of_input() const noexcept {
+  if (handshake_error_) return handshake_error_;
   if (input_error_) return input_error_;
   if (engine_.state() == engine_state::failed) return engine_.code();
   if (engine_.state() == engine_state::ended) return beck::error::eof;
@@ -116,7 +129,7 @@ error_code session::end_of_input() const noexcept {
 
 /// Notes the error of a receive. Returns it as the caller shall see it.
 error_code session::note_end(error_code why) noexcept {
-  if (why == beck::error::operation_aborted || why == beck::error::timeout) return why;
+  if (is_passing(why)) return why;
   input_error_ = why == beck::error::eof ? make_error_code(error::truncated) : why;
   return input_error_;
 }
@@ -228,6 +241,7 @@ bool session::read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec) 
 
 /// Returns why nothing more is sent; no error while something may be.
 error_code session::end_of_output() const noexcept {
+  if (handshake_error_) return handshake_error_;
   if (output_error_) return output_error_;
   if (engine_.state() == engine_state::failed) return engine_.code();
   if (finished_) return beck::error::broken_pipe;

@@ -34,7 +34,8 @@ class session {
   const detail::engine& engine() const noexcept { return engine_; }
   beck::detail::text_view failure() const noexcept;
 
-  /// Makes the handshake, or waits for the one that is under way. Returns its error, also later.
+  /// Makes the handshake, unless another operation is about it, which it then waits for. Returns its
+  /// error, also later. One that is cancelled may be continued.
   static task<error_code> handshake(session_ref self);
 
   /// Returns whether bytes may be written: the handshake has succeeded, and nothing failed since.
@@ -88,11 +89,11 @@ class session {
   std::size_t ahead_at_ = 0;          // of them, those that were read
   flat_buffer waiting_;               // encrypted bytes that have to be sent
   manual_reset_event drained_{true};  // set when nothing is being sent
-  manual_reset_event shaken_;         // set when the handshake has ended
+  manual_reset_event shaken_;         // set for a moment when handshake() ends
   error_code handshake_error_;
   error_code input_error_;   // nothing more is received
   error_code output_error_;  // nothing more is sent
-  bool begun_ = false;       // the handshake
+  bool shaking_ = false;     // handshake() runs
   bool sending_ = false;     // send_waiting() runs
   bool finished_ = false;
 };

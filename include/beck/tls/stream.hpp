@@ -137,7 +137,7 @@ class stream {
 
   /// Makes the handshake; does nothing if it was made. Completes with (error_code): tls::error, or
   /// an error of the carrier; failure() explains it. The peer's certificate is verified then.
-  /// Cancellation: ends with operation_aborted; the stream cannot be used any more.
+  /// Cancellation: ends with operation_aborted; the next operation continues the handshake.
   detail::stream_step async_handshake() noexcept {
     return {of_, detail::stream_step::kind::handshake};
   }
