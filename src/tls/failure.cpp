@@ -3,18 +3,11 @@
 // is a broken protocol.
 #include "tls/failure.hpp"
 
-#include <new>
-
-#include <beck/base/error.hpp>
+#include "tls/certificate_text.hpp"
+#include "tls/connection_notes.hpp"
 
 namespace beck::tls::detail {
 namespace {
-
-/// Returns OpenSSL's own words for an entry of its queue.
-std::string words_of(unsigned long entry) {
-  const char* const reason = ERR_reason_error_string(entry);
-  return reason != nullptr ? reason : "an unknown reason";
-}
 
 error kind_of(unsigned long entry) noexcept {
   if (ERR_GET_LIB(entry) != ERR_LIB_SSL) return error::internal;
@@ -26,71 +19,74 @@ error kind_of(unsigned long entry) noexcept {
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_NO_PROTOCOLS_AVAILABLE:
     case SSL_R_VERSION_TOO_LOW:
-      return error::no_common_version;
+    case SSL_R_INAPPROPRIATE_FALLBACK:
+      return error::no_shared_version;
     case SSL_R_NO_SHARED_CIPHER:
     case SSL_R_NO_SHARED_GROUPS:
+    case SSL_R_NO_SUITABLE_GROUPS:
     case SSL_R_NO_SUITABLE_KEY_SHARE:
     case SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM:
     case SSL_R_NO_SHARED_SIGNATURE_ALGORITHMS:
-      return error::no_common_cipher;
+      return error::no_shared_cipher;
     case SSL_R_NO_APPLICATION_PROTOCOL:
-      return error::no_common_protocol;
+      return error::no_shared_protocol;
     case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
       return error::no_certificate;
+    case SSL_R_UNEXPECTED_EOF_WHILE_READING:
+      return error::truncated;
     default:
       return error::protocol_broken;
   }
 }
 
-error kind_of_verification(long result) noexcept {
-  switch (result) {
-    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-      return error::self_signed;
-    case X509_V_ERR_CERT_HAS_EXPIRED:
-      return error::expired;
-    case X509_V_ERR_CERT_NOT_YET_VALID:
-      return error::not_yet_valid;
-    case X509_V_ERR_HOSTNAME_MISMATCH:
-    case X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return error::wrong_name;
-    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
-    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-      return error::untrusted;
-    default:
-      return error::bad_certificate;
+const char* name_of_version(long number) noexcept {
+  return number == TLS1_2_VERSION ? "TLS 1.2" : "TLS 1.3";
+}
+
+/// Returns the sentence for a failure that is not about a certificate. Without the peer's name, as
+/// far as it is known, an error of many connections would help nobody.
+std::string sentence_of(SSL* of, error why, unsigned long entry) {
+  const connection_notes* notes = notes_of(of);
+  std::string peer = SSL_is_server(of) == 1 ? "The client" : "The server";
+  if (notes != nullptr && !notes->peer.name.empty())
+    peer += " \"" + printable(notes->peer.name) + "\"";
+  if (why == error::not_tls)
+    return peer + " does not speak TLS: its first bytes are no record of it";
+  if (why == error::no_certificate) return peer + " sent no certificate, and this side demands one";
+  if (why == error::no_shared_version) {
+    return peer + " speaks no version that is allowed here, " +
+           name_of_version(SSL_ctrl(of, SSL_CTRL_GET_MIN_PROTO_VERSION, 0, nullptr)) + " to " +
+           name_of_version(SSL_ctrl(of, SSL_CTRL_GET_MAX_PROTO_VERSION, 0, nullptr));
   }
+  const char* const words = ERR_reason_error_string(entry);
+  return peer +
+         (why == error::no_shared_cipher ? " shares no cipher, group or signature with this side"
+          : why == error::internal       ? ": OpenSSL failed"
+                                         : " broke the protocol") +
+         ": " + (words != nullptr ? words : "reason unknown");
 }
 
 }  // namespace
 
 failure explain(SSL* of) {
+  constexpr int alert_first = SSL_AD_REASON_OFFSET;
+  constexpr int alerts = 256;
+  // A check that has failed is the cause; what OpenSSL reports of it is the consequence.
+  const connection_notes* notes = notes_of(of);
+  if (notes != nullptr && notes->peer.found) return notes->peer.found;
   const unsigned long entry = ERR_peek_error();
   if (entry == 0) return {error::internal, "OpenSSL failed without a reason"};
-  if (ERR_GET_LIB(entry) == ERR_LIB_SSL &&
-      ERR_GET_REASON(entry) == SSL_R_CERTIFICATE_VERIFY_FAILED) {
-    const long result = SSL_get_verify_result(of);
-    return {kind_of_verification(result), X509_verify_cert_error_string(result)};
-  }
-  constexpr int alert_first = SSL_AD_REASON_OFFSET;
   const int reason = ERR_GET_REASON(entry);
-  if (ERR_GET_LIB(entry) == ERR_LIB_SSL && reason >= alert_first && reason < alert_first + 256) {
+  if (ERR_GET_LIB(entry) == ERR_LIB_SSL && reason >= alert_first && reason < alert_first + alerts)
     return explain_alert(reason - alert_first);
-  }
-  return {kind_of(entry), words_of(entry)};
+  const error why = kind_of(entry);
+  return {why, sentence_of(of, why, entry)};
 }
 
 failure explain_alert(int number) {
-  return {error::refused_by_peer,
-          std::string("the peer sent the alert \"") + SSL_alert_desc_string_long(number) + "\""};
-}
-
-void throw_setup_error(error code, const char* operation, const std::string& subject) {
-  const unsigned long entry = ERR_peek_error();
-  const std::string text = entry != 0 ? subject + ": " + words_of(entry) : subject;
-  clear_errors();
-  throw io_error(code, operation, text);
+  constexpr int alert_base = 256;  // see error
+  const error_code code(alert_base + number, error_category());
+  return {code, code.message()};
 }
 
 }  // namespace beck::tls::detail

@@ -6,6 +6,7 @@
 
 #include <beck/detail/text_view.hpp>
 #include <beck/io/stream_layer.hpp>
+#include <beck/tls/client_options.hpp>
 
 namespace beck::tls {
 
@@ -21,20 +22,26 @@ class client_state;
 /// outlives their handshakes.
 class client_context final : public stream_layer {
  public:
-  /// Trusts the roots of the system. Throws io_error if they cannot be read.
-  client_context();
-  /// Trusts the certificates of a file in PEM, and no others. Throws io_error: tls::error::bad_file
-  /// or the error of the file; what() names it.
+  /// Reads what `options` name; without them, trusts the roots of the system. Throws io_error: the
+  /// error of a file, or one of tls::error, as server_context; what() names the file. Blocks while it
+  /// reads.
+  explicit client_context(const client_options& options = client_options());
+  /// Trusts the certificates of a file in PEM, and no others. Throws as above.
   explicit client_context(beck::detail::text_view roots_file);
   ~client_context() override;
 
   /// Makes the handshake of a client with the server `name`, a host name or an address. Errors:
-  /// tls::error, those of the carrier; a result with an error owns a stream whose failure()
+  /// tls::error, invalid_argument for a name that is neither, those of the carrier; a result with an error owns a stream whose failure()
   /// explains it.
   task<io_result<owned_stream>> connect(owned_stream carrier,
                                         beck::detail::text_view name) override;
   /// Fails with operation_not_supported: servers need a server_context.
   task<io_result<owned_stream>> accept(owned_stream carrier) override;
+
+  /// Reads all files again, for the connections that are made from now on, and forgets the sessions
+  /// that could be resumed. Throws as the constructor, and then nothing has changed. Blocks while it
+  /// reads.
+  void reload();
 
   /// For the library.
   detail::client_state& state() const noexcept { return *state_; }
