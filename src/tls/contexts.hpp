@@ -27,11 +27,8 @@ class client_generation;
 /// The state of a server_context. Thread: any.
 class server_state {
  public:
-  /// Takes over a share of the keys of tickets. Throws as load_identity() and trust.
+  /// Throws as load_identity() and trust. Requires that the settings have keys of tickets.
   explicit server_state(server_settings settings);
-  ~server_state();
-  server_state(const server_state&) = delete;
-  server_state& operator=(const server_state&) = delete;
 
   /// Makes an object for one connection, which accepts. It keeps the settings of now. Throws
   /// std::bad_alloc.

@@ -77,6 +77,10 @@ identity load_identity(const identity_source& from) {
     made.ocsp = std::move(loaded.bytes);
     made.ocsp_end = loaded.end;
   }
+  if (!from.ocsp_unchecked.empty()) {
+    made.ocsp = from.ocsp_unchecked;
+    made.ocsp_end = INT64_MAX;
+  }
   return made;
 }
 

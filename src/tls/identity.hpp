@@ -13,10 +13,12 @@ namespace beck::tls::detail {
 
 /// The files of an identity. A value.
 struct identity_source {
-  std::string chain;      ///< the certificate, then each issuer; a root may be left out
-  std::string key;        ///< may be the same file
-  std::string ocsp;       ///< a response in DER, or empty
-  bool any_date = false;  ///< for tests: loads certificates that are not valid now
+  std::string chain;  ///< the certificate, then each issuer; a root may be left out
+  std::string key;    ///< may be the same file
+  std::string ocsp;   ///< a response in DER, or empty
+  // For tests of clients: certificates that are not valid now, and responses that are wrong.
+  bool any_date = false;
+  std::string ocsp_unchecked;
 };
 
 /// A loaded identity. Move-only.

@@ -39,18 +39,6 @@ void set_versions(detail::common_settings& to, version least, version most) {
   to.version_max = static_cast<int>(most);
 }
 
-/// Copies settings of a server, with a share of the keys.
-detail::server_settings* copy_of(const detail::server_settings& from) {
-  auto* made = new detail::server_settings(from);
-  if (made->tickets != nullptr) made->tickets->share();
-  return made;
-}
-
-void drop(detail::server_settings* settings) noexcept {
-  if (settings->tickets != nullptr) settings->tickets->drop();
-  delete settings;
-}
-
 }  // namespace
 
 authorities::authorities() : settings_(new detail::trust_settings) {}
@@ -127,12 +115,12 @@ server_options::server_options() : settings_(new detail::server_settings) {
   settings_->identities.emplace_back();
 }
 server_options::server_options(const server_options& other)
-    : settings_(copy_of(*other.settings_)) {}
+    : settings_(new detail::server_settings(*other.settings_)) {}
 server_options& server_options::operator=(const server_options& other) {
-  drop(std::exchange(settings_, copy_of(*other.settings_)));
+  *settings_ = *other.settings_;
   return *this;
 }
-server_options::~server_options() { drop(settings_); }
+server_options::~server_options() { delete settings_; }
 
 server_options& server_options::identity(text_view chain_file, text_view key_file) {
   detail::identity_source& added = settings_->identities.emplace_back();
@@ -159,9 +147,7 @@ server_options& server_options::versions(version least, version most) {
   return *this;
 }
 server_options& server_options::tickets(const ticket_keys& keys) {
-  keys.store().share();
-  if (settings_->tickets != nullptr) settings_->tickets->drop();
-  settings_->tickets = &keys.store();
+  settings_->tickets = keys.share().store;
   return *this;
 }
 server_options& server_options::resumption(bool on) noexcept {
@@ -173,24 +159,23 @@ ticket_keys::ticket_keys(duration rotation) {
   constexpr long long second = 1'000'000'000;
   if (rotation.nanoseconds() < second)
     throw std::invalid_argument("tls: keys of tickets are rotated each second at the most");
-  store_ = new detail::ticket_store(rotation.nanoseconds() / second);
+  auto made = std::make_shared<detail::ticket_store>(rotation.nanoseconds() / second);
+  share_ = new detail::ticket_share{std::move(made)};
 }
-ticket_keys::ticket_keys(const ticket_keys& other) noexcept : store_(other.store_) {
-  store_->share();
-}
+ticket_keys::ticket_keys(const ticket_keys& other)
+    : share_(new detail::ticket_share(*other.share_)) {}
 ticket_keys& ticket_keys::operator=(const ticket_keys& other) noexcept {
-  other.store_->share();
-  std::exchange(store_, other.store_)->drop();
+  *share_ = *other.share_;
   return *this;
 }
-ticket_keys::~ticket_keys() { store_->drop(); }
+ticket_keys::~ticket_keys() { delete share_; }
 
 void ticket_keys::set(const_buffer newest_first) {
   const std::size_t count = newest_first.size() / bytes;
   if (newest_first.size() % bytes != 0 || count == 0 || count > generations)
     throw std::invalid_argument("tls: keys of tickets: " + std::to_string(newest_first.size()) +
                                 " bytes; it must be 1 to 3 keys of 80");
-  store_->set(static_cast<const unsigned char*>(newest_first.data()), count);
+  share_->store->set(static_cast<const unsigned char*>(newest_first.data()), count);
 }
 
 }  // namespace beck::tls

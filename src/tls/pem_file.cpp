@@ -141,6 +141,8 @@ std::vector<pem_block> pem_file::blocks() const {
       const auto size = static_cast<std::size_t>(left.data() - begin);
       found.push_back({label, {begin, size}, begin_line});
       begin = nullptr;
+    } else if (text.starts_with(dashes) && begin_mark.starts_with(text)) {
+      fail(error::bad_pem, line, "a BEGIN that was cut");
     }
   }
   if (begin != nullptr) fail(error::bad_pem, begin_line, "BEGIN without END");

@@ -31,8 +31,7 @@ server_context::server_context(beck::detail::text_view chain_file, beck::detail:
   detail::server_settings settings = options.settings();
   settings.identities.front().chain = std::string(chain_file);
   settings.identities.front().key = std::string(key_file);
-  const ticket_keys own;
-  if (settings.tickets == nullptr) settings.tickets = &own.store();
+  if (settings.tickets == nullptr) settings.tickets = ticket_keys().share().store;
   state_ = new detail::server_state(std::move(settings));
 }
 

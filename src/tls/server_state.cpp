@@ -59,17 +59,10 @@ SSL_TICKET_RETURN on_resumption(SSL*, SSL_SESSION* session, const unsigned char*
 
 class server_generation {
  public:
-  explicit server_generation(const server_settings& settings) : protocols_(settings.protocols) {
-    tickets_ = settings.tickets;
-    tickets_->share();
-    try {
-      load(settings);
-    } catch (...) {
-      tickets_->drop();
-      throw;
-    }
+  explicit server_generation(const server_settings& settings)
+      : protocols_(settings.protocols), tickets_(settings.tickets) {
+    load(settings);
   }
-  ~server_generation() { tickets_->drop(); }
   server_generation(const server_generation&) = delete;
   server_generation& operator=(const server_generation&) = delete;
 
@@ -130,7 +123,7 @@ class server_generation {
   static int on_status(SSL* ssl, void* one);
 
   std::string protocols_;
-  ticket_store* tickets_;
+  std::shared_ptr<ticket_store> tickets_;
   std::optional<trust> clients_;
   std::deque<served> served_;  ///< callbacks point to them
   name_table names_;
@@ -188,16 +181,8 @@ int server_generation::on_status(SSL* ssl, void* one) {
   return SSL_TLSEXT_ERR_OK;
 }
 
-server_state::server_state(server_settings settings) : settings_(std::move(settings)) {
-  try {
-    generation_ = std::make_shared<server_generation>(settings_);
-  } catch (...) {
-    settings_.tickets->drop();
-    throw;
-  }
-}
-
-server_state::~server_state() { settings_.tickets->drop(); }
+server_state::server_state(server_settings settings)
+    : settings_(std::move(settings)), generation_(std::make_shared<server_generation>(settings_)) {}
 
 std::shared_ptr<const server_generation> server_state::now() const {
   const std::lock_guard guard(mutex_);

@@ -2,6 +2,7 @@
 // The values behind the public options: files, names and switches, before anything was loaded.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ struct server_settings : common_settings {
   trust_settings clients;
   bool asks_clients = false;
   bool demands_clients = false;
-  ticket_store* tickets = nullptr;  ///< a share; nullptr: one of its own
+  std::shared_ptr<ticket_store> tickets;  ///< none: those of one server alone
 };
 
 }  // namespace beck::tls::detail

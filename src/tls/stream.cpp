@@ -7,6 +7,7 @@
 #include <beck/tls/client_context.hpp>
 #include <beck/tls/server_context.hpp>
 
+#include "tls/certificate_text.hpp"
 #include "tls/contexts.hpp"
 #include "tls/session.hpp"
 
@@ -126,6 +127,15 @@ beck::detail::text_view stream::protocol() const noexcept {
 beck::detail::text_view stream::version() const noexcept {
   if (!of_->is_open()) return {};
   return SSL_get_version(of_->engine().ssl());
+}
+
+bool stream::is_resumed() const noexcept { return SSL_session_reused(of_->engine().ssl()) == 1; }
+
+beck::detail::fixed_text<100> stream::peer() const noexcept {
+  const X509* certificate = SSL_get0_peer_certificate(of_->engine().ssl());
+  beck::detail::fixed_text<100> name;
+  if (certificate != nullptr) name.append(detail::subject_of(*certificate));
+  return name;
 }
 
 any_io_executor stream::get_executor() const noexcept { return of_->executor(); }

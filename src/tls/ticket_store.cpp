@@ -48,12 +48,6 @@ ticket_store::ticket_store(std::int64_t rotation_seconds)
                             "tls: no random bytes for the keys of tickets");
 }
 
-ticket_store::~ticket_store() = default;
-
-void ticket_store::drop() noexcept {
-  if (shares_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
-}
-
 void ticket_store::set(const unsigned char* keys, std::size_t count) {
   const std::lock_guard guard(mutex_);
   for (std::size_t i = 0; i < count; ++i) keys_[i] = ticket_key(keys + i * ticket_key::bytes);

@@ -3,10 +3,10 @@
 // the program. Source: RFC 5077, sections 4 and 5.5.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <mutex>
 
 #include "tls/handles.hpp"
@@ -43,7 +43,6 @@ class ticket_store {
   /// Makes a store with a random key. A new one is made when the newest is `rotation_seconds` old,
   /// as tickets are made. Throws std::system_error without random bytes.
   explicit ticket_store(std::int64_t rotation_seconds);
-  ~ticket_store();
   ticket_store(const ticket_store&) = delete;
   ticket_store& operator=(const ticket_store&) = delete;
 
@@ -56,10 +55,6 @@ class ticket_store {
   void apply_to(SSL_CTX* context);
 
   std::int64_t rotation_seconds() const noexcept { return rotation_seconds_; }
-
-  /// Adds and drops a share.
-  void share() noexcept { shares_.fetch_add(1, std::memory_order_relaxed); }
-  void drop() noexcept;
 
  private:
   static int on_ticket(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
@@ -76,9 +71,11 @@ class ticket_store {
   std::int64_t made_at_[generations] = {};
   const std::int64_t rotation_seconds_;
   bool is_fixed_ = false;
-  /// Relaxed when a share is added, acquire and release when one is dropped: the last one sees all
-  /// that the others did.
-  std::atomic<unsigned> shares_ = 1;
+};
+
+/// What a ticket_keys has.
+struct ticket_share {
+  std::shared_ptr<ticket_store> store;
 };
 
 }  // namespace beck::tls::detail

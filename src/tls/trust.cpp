@@ -135,8 +135,9 @@ std::string plain_name(std::string name) {
 key_hash parse_pin(std::string_view text) {
   const std::string_view whole = text;
   if (text.starts_with(pin_prefix)) text.remove_prefix(pin_prefix.size());
-  if (text.starts_with('/')) text.remove_prefix(1);  // as curl writes it: sha256//...
   constexpr std::size_t base64_chars = 44;
+  // As curl writes it: "sha256//". The hash itself may begin with a slash, too.
+  if (text.size() == base64_chars + 1 && text.front() == '/') text.remove_prefix(1);
   unsigned char bytes[33];
   const auto* from = reinterpret_cast<const unsigned char*>(text.data());
   if (text.size() != base64_chars || text.back() != '=' || text.find('=') != base64_chars - 1 ||
@@ -235,6 +236,8 @@ int trust::verify(X509_STORE_CTX* chain, void* self) {
 
 failure trust::check(X509_STORE_CTX* chain, const peer_check& peer) const {
   X509_STORE_CTX_set_time(chain, 0, system_now().nanoseconds() / 1'000'000'000);
+  // What is loaded as a root is one, also an intermediate, or the certificate of a server itself.
+  X509_STORE_CTX_set_flags(chain, X509_V_FLAG_PARTIAL_CHAIN);
   if (has_lists_)
     X509_STORE_CTX_set_flags(chain, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
   const int done = X509_verify_cert(chain);

@@ -165,6 +165,17 @@ std::string make_list(const authority& issuer, const X509* revoked) {
   return text;
 }
 
+std::string pin_text(X509* of) {
+  unsigned char* der = nullptr;
+  const int bytes = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(of), &der);
+  unsigned char hash[32];
+  unsigned char text[45];
+  EVP_Digest(der, static_cast<std::size_t>(bytes), hash, nullptr, EVP_sha256(), nullptr);
+  OPENSSL_free(der);
+  EVP_EncodeBlock(text, hash, sizeof hash);
+  return std::string("sha256/") + reinterpret_cast<const char*>(text);
+}
+
 /// Everything that was made.
 class authorities {
  public:
@@ -297,15 +308,10 @@ const std::string& revocation_lists() {
 
 std::string pin_of(made which) {
   const std::lock_guard guard(lock());
-  unsigned char* der = nullptr;
-  const int bytes = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(all().certificate(which)), &der);
-  unsigned char hash[32];
-  unsigned char text[45];
-  EVP_Digest(der, static_cast<std::size_t>(bytes), hash, nullptr, EVP_sha256(), nullptr);
-  OPENSSL_free(der);
-  EVP_EncodeBlock(text, hash, sizeof hash);
-  return std::string("sha256/") + reinterpret_cast<const char*>(text);
+  return pin_text(all().certificate(which));
 }
+
+std::string pin_of_intermediate() { return pin_text(all().issuer().certificate.get()); }
 
 std::string ocsp_response(made about, ocsp_says what) {
   const std::lock_guard guard(lock());
@@ -348,7 +354,7 @@ identity_files::identity_files() {
     write(std::string(name_of(static_cast<made>(i))) + ".key", one.key);
   }
   write("root.pem", root());
-  write("lists.pem", revocation_lists());
+  write("lists.crl", revocation_lists());
   write("good.ocsp", ocsp_response(made::good, ocsp_says::good));
 }
 

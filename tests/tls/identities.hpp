@@ -51,13 +51,14 @@ const std::string& intermediate();
 const std::string& revocation_lists();
 /// Returns "sha256/..." of the certificate's public key.
 std::string pin_of(made which);
+std::string pin_of_intermediate();
 
 /// What a response says.
 enum class ocsp_says : unsigned char { good, revoked, unknown, too_old, foreign_signature };
 /// Returns a response about the certificate, in DER, signed by the intermediate.
 std::string ocsp_response(made about, ocsp_says what);
 
-/// A temporary folder with all of it: NAME.pem, NAME.key, root.pem, lists.pem, good.ocsp ...
+/// A temporary folder with all of it: NAME.pem, NAME.key, root.pem, lists.crl, good.ocsp ...
 class identity_files {
  public:
   identity_files();

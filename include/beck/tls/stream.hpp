@@ -6,6 +6,7 @@
 #pragma once
 
 #include <beck/base/buffer.hpp>
+#include <beck/detail/fixed_text.hpp>
 #include <beck/detail/text_view.hpp>
 #include <beck/detail/vector_operation.hpp>
 #include <beck/io/stream_layer.hpp>
@@ -198,6 +199,11 @@ class stream {
   beck::detail::text_view protocol() const noexcept;
   /// Returns the version: "TLSv1.2" or "TLSv1.3"; an empty text before the handshake.
   beck::detail::text_view version() const noexcept;
+  /// Returns whether the handshake has resumed an earlier session, whose certificates it relies on.
+  bool is_resumed() const noexcept;
+  /// Returns the common name of the peer's certificate, or all of its subject, shortened; an empty
+  /// text without a certificate. It was verified.
+  beck::detail::fixed_text<100> peer() const noexcept;
   /// Returns the executor of the carrier.
   any_io_executor get_executor() const noexcept;
   /// Returns the carrier's socket, to cancel and to close. Its bytes belong to TLS.

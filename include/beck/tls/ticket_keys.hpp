@@ -10,7 +10,7 @@
 namespace beck::tls {
 
 namespace detail {
-class ticket_store;
+struct ticket_share;
 }
 
 /// Keys that tickets are encrypted with. A session can be resumed wherever its ticket can be
@@ -32,7 +32,7 @@ class ticket_keys {
   /// rotations. Throws std::invalid_argument for less than a second, std::system_error without
   /// random numbers.
   explicit ticket_keys(duration rotation = default_rotation);
-  ticket_keys(const ticket_keys& other) noexcept;
+  ticket_keys(const ticket_keys& other);
   ticket_keys& operator=(const ticket_keys& other) noexcept;
   ~ticket_keys();
 
@@ -44,10 +44,10 @@ class ticket_keys {
   void set(const_buffer newest_first);
 
   /// For the library.
-  detail::ticket_store& store() const noexcept { return *store_; }
+  const detail::ticket_share& share() const noexcept { return *share_; }
 
  private:
-  detail::ticket_store* store_;
+  detail::ticket_share* share_;
 };
 
 }  // namespace beck::tls
