@@ -7,6 +7,10 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/beck)
 install(TARGETS beck beck_http beck_websocket EXPORT beckTargets FILE_SET HEADERS)
 install(EXPORT beckTargets NAMESPACE beck:: DESTINATION ${package_dir})
+if(TARGET beck_tls)
+  install(TARGETS beck_tls EXPORT beckTlsTargets FILE_SET HEADERS)
+  install(EXPORT beckTlsTargets NAMESPACE beck:: DESTINATION ${package_dir})
+endif()
 
 configure_package_config_file(cmake/beckConfig.cmake.in ${PROJECT_BINARY_DIR}/beckConfig.cmake
   INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)

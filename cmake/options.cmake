@@ -9,6 +9,8 @@ option(BECK_INSTALL "Generate the install rules" ${PROJECT_IS_TOP_LEVEL})
 option(BECK_WERROR "Treat warnings as errors; for work on beck itself" OFF)
 option(BECK_LTO "Link-time optimisation: the library is inlined into the programs built here" OFF)
 option(BECK_CHECK_RESULTS "Programs that link the library end with a message where a task drops a failed result" OFF)
+set(BECK_TLS AUTO CACHE STRING "Build beck::tls over OpenSSL 3: ON, OFF, or AUTO, which means where it is found")
+option(BECK_TLS_KEY_LOG "beck::tls writes its secrets to the file SSLKEYLOGFILE; never for programs in use" OFF)
 option(BECK_USE_CCACHE "Compile through ccache where it is found" OFF)
 set(BECK_SANITIZE "" CACHE STRING "Sanitizers for everything that is built here, e.g. address,undefined or thread")
 

@@ -3,7 +3,7 @@
 # progress each. Sourced by bash from the root of the tree.
 
 build_packages=(g++ cmake ninja-build ccache python3 pkg-config doctest-dev libasio-dev liburing-dev
-  libcli11-dev libfmt-dev)
+  libcli11-dev libfmt-dev libssl-dev)
 run_packages=(python3-matplotlib fio node-llhttp libh2o-evloop-dev libcurl4-openssl-dev)
 http_bench_packages=(nginx-light wrk apache2-utils curl libboost-dev)
 peer_packages=(curl wrk apache2-utils python3-requests nginx-light haproxy slowhttptest)

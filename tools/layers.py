@@ -20,7 +20,7 @@ LAYERS = (
     ("io",),
     ("net", "file"),
     ("transfer",),
-    ("testing", "http", "redis"),
+    ("testing", "http", "redis", "tls"),
     ("websocket",),
     ("interop",),
 )

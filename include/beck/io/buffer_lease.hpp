@@ -21,7 +21,8 @@ char* lease_data(const lease_slot* slot) noexcept;
 }  // namespace detail
 
 /// Owns received bytes in a buffer of the context; its destructor returns the buffer. Move-only; an
-/// empty lease holds no buffer.
+/// empty lease holds no buffer. A stream that changes bytes, such as TLS, may lend memory of its
+/// own.
 /// Thread: one object from one thread at a time, any thread. It may outlive its context, whose pool
 /// then lives until the last lease is gone.
 class buffer_lease {
@@ -62,6 +63,13 @@ class buffer_lease {
   /// Converts to the received bytes.
   operator mutable_buffer() const noexcept { return {data(), size_}; }
 
+  /// Keeps the first `bytes` bytes; returns the buffer if that is none. Requires bytes <= size();
+  /// not checked.
+  void truncate(std::size_t bytes) noexcept {
+    size_ = bytes;
+    if (bytes == 0) reset();
+  }
+
   /// Returns the buffer to its pool now; the lease is empty then.
   void reset() noexcept {
     if (slot_ != nullptr) detail::return_lease(slot_);
@@ -75,6 +83,10 @@ class buffer_lease {
 };
 
 namespace detail {
+
+/// Returns a lease of `bytes` undetermined bytes, in memory that belongs to no pool, for streams
+/// that make bytes of others. Throws std::bad_alloc.
+buffer_lease make_lease(std::size_t bytes);
 
 /// The operation of async_receive(). Until it completes `address` is null, or the buffer that is
 /// kept for it.

@@ -9,6 +9,7 @@
 #include <beck/base/buffer.hpp>
 #include <beck/base/io_result.hpp>
 #include <beck/coro/task.hpp>
+#include <beck/detail/text_view.hpp>
 #include <beck/io/buffer_lease.hpp>
 
 namespace beck {
@@ -56,6 +57,11 @@ class byte_stream {
   /// Ends the direction that sends, behind everything that was sent: the peer reads eof. Errors:
   /// not_connected.
   virtual task<io_result<>> finish() = 0;
+
+  /// Returns a sentence that explains why the stream has failed, such as the names in a certificate
+  /// that is not the expected one; an empty text if the error_code says it all. Valid until the
+  /// stream is destroyed.
+  virtual detail::text_view failure() const noexcept { return {}; }
 
   /// Returns the object with the descriptor: to cancel, to close, for options and deadlines. Its
   /// bytes belong to the protocol of the stream.

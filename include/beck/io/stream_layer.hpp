@@ -42,8 +42,10 @@ class owned_stream {
 /// Makes streams over other streams. One layer serves any number of connections, of several
 /// contexts at once, and outlives them.
 /// A handshake ends with a stream that owns its carrier, or with an error; then the carrier is
-/// gone. A stop of the awaiting scope ends it: that is how its caller limits its time. Bytes that
-/// the peer sends behind its last message of the handshake belong to the new stream.
+/// closed, or gone. With an error the result may own a stream, too, which is good for failure()
+/// only: for a sentence with names and dates that an error_code cannot hold. A stop of the awaiting
+/// scope ends it: that is how its caller limits its time. Bytes that the peer sends behind its last
+/// message of the handshake belong to the new stream.
 /// Thread: any; a handshake runs on the context of its carrier.
 class stream_layer {
  public:

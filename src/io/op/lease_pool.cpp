@@ -12,8 +12,19 @@
 
 namespace beck::detail {
 
-void return_lease(lease_slot* slot) noexcept { slot->pool->give_back(*slot); }
+void return_lease(lease_slot* slot) noexcept {
+  if (slot->pool != nullptr) return slot->pool->give_back(*slot);
+  slot->~lease_slot();
+  ::operator delete(slot);
+}
 char* lease_data(const lease_slot* slot) noexcept { return slot->data; }
+
+buffer_lease make_lease(std::size_t bytes) {
+  void* const memory = ::operator new(sizeof(lease_slot) + bytes + buffer_lease::padding);
+  auto* const slot = ::new (memory) lease_slot;
+  slot->data = reinterpret_cast<char*>(slot + 1);
+  return buffer_lease(slot, bytes);
+}
 
 lease_pool::lease_pool(io_loop& loop, std::size_t most, std::size_t bytes) noexcept
     : loop_(&loop), most_(most), bytes_(bytes), owner_(&loop.run_state()) {

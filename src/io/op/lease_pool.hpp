@@ -23,7 +23,7 @@ class lease_pool;
 /// A buffer. Operations and leases hold its address.
 struct lease_slot {
   lease_slot* next = nullptr;
-  lease_pool* pool = nullptr;
+  lease_pool* pool = nullptr;  // none: its bytes lie behind it, see make_lease()
   char* data = nullptr;
 };
 

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// TLS over a stream, for programs that speak a protocol of their own: reads and writes as on a
+// socket. HTTP needs none of it: http::server::listen() and http::client::secure() take the
+// contexts themselves.
+#pragma once
+
+#include <beck/base/buffer.hpp>
+#include <beck/detail/fixed_text.hpp>
+#include <beck/detail/text_view.hpp>
+#include <beck/detail/vector_operation.hpp>
+#include <beck/io/stream_layer.hpp>
+#include <beck/net/socket_stream.hpp>
+#include <beck/run/op.hpp>
+#include <cstddef>
+#include <utility>
+
+namespace beck::tls {
+
+class client_context;
+class server_context;
+
+namespace detail {
+
+class session;
+
+/// A share of a session.
+class session_ref {
+ public:
+  session_ref() noexcept = default;
+  /// Takes over a share.
+  explicit session_ref(session* owned) noexcept : session_(owned) {}
+  session_ref(const session_ref& other) noexcept;
+  session_ref(session_ref&& other) noexcept : session_(std::exchange(other.session_, nullptr)) {}
+  session_ref& operator=(session_ref&& other) noexcept {
+    std::swap(session_, other.session_);
+    return *this;
+  }
+  ~session_ref();
+
+  explicit operator bool() const noexcept { return session_ != nullptr; }
+  session& operator*() const noexcept { return *session_; }
+  session* operator->() const noexcept { return session_; }
+
+ private:
+  session* session_ = nullptr;
+};
+
+/// The operation of stream::async_read_some().
+class [[nodiscard]] stream_read : public op<stream_read, void(error_code, std::size_t)> {
+ public:
+  static constexpr const char* waits_for = "tls read";
+
+  stream_read(session_ref from, mutable_buffer to) noexcept : from_(std::move(from)), to_(to) {}
+  stream_read(stream_read&& other) noexcept
+      : op(static_cast<op&&>(other)), from_(std::move(other.from_)), to_(other.to_) {}
+
+  any_io_executor get_executor() const noexcept;
+  bool ready();
+  void initiate(handler done);
+
+ private:
+  session_ref from_;
+  mutable_buffer to_;
+};
+
+/// The operation of stream::async_write_some().
+class [[nodiscard]] stream_write : public op<stream_write, void(error_code, std::size_t)> {
+ public:
+  static constexpr const char* waits_for = "tls write";
+  using parts = beck::detail::buffer_parts<const_buffer>;
+
+  stream_write(session_ref to, const parts& from) noexcept : to_(std::move(to)), from_(from) {}
+  stream_write(stream_write&& other) noexcept
+      : op(static_cast<op&&>(other)), to_(std::move(other.to_)), from_(other.from_) {}
+
+  any_io_executor get_executor() const noexcept;
+  bool ready();
+  void initiate(handler done);
+
+ private:
+  const_buffer_span data() const noexcept {
+    return {from_.begin(), static_cast<std::size_t>(from_.end() - from_.begin())};
+  }
+
+  session_ref to_;
+  parts from_;
+};
+
+/// The operation of stream::async_handshake() and stream::async_shutdown().
+class [[nodiscard]] stream_step : public op<stream_step, void(error_code)> {
+ public:
+  static constexpr const char* waits_for = "tls handshake";
+  enum class kind : bool { handshake, shutdown };
+
+  stream_step(session_ref of, kind which) noexcept : of_(std::move(of)), which_(which) {}
+  stream_step(stream_step&& other) noexcept
+      : op(static_cast<op&&>(other)), of_(std::move(other.of_)), which_(other.which_) {}
+
+  any_io_executor get_executor() const noexcept;
+  void initiate(handler done);
+
+ private:
+  session_ref of_;
+  kind which_;
+};
+
+}  // namespace detail
+
+/// A stream of TLS over another stream, which it owns. The first operation makes the handshake, or
+/// async_handshake(). One read and one write may be under way at once. async_read(), async_write()
+/// and async_read_until() work on it.
+///   tls::stream s(std::move(socket), trust, "example.com");
+///   auto [ec, n] = co_await async_write(s, buffer("hello\n"));
+/// Thread: that of the carrier's context, which is an io_context. Lifetime: the context of TLS
+/// outlives the handshake. The destructor closes the carrier and ends what is under way with
+/// operation_aborted; without async_shutdown() the peer finds its stream truncated. Move-only.
+class stream {
+ public:
+  /// Prepares a client's side over a connected stream. `name`: a host name or an address, which the
+  /// server's certificate has to be valid for. Throws std::bad_alloc, std::invalid_argument for a
+  /// name that is empty or has a NUL.
+  stream(owned_stream carrier, client_context& trust, beck::detail::text_view name);
+  /// Prepares a server's side over a connected stream. Throws std::bad_alloc.
+  stream(owned_stream carrier, server_context& identity);
+  /// As above, over a connected socket.
+  template <class Protocol, class Executor>
+  stream(basic_stream_socket<Protocol, Executor>&& socket, client_context& trust,
+         beck::detail::text_view name)
+      : stream(owned_stream(new socket_stream(std::move(socket))), trust, name) {}
+  /// As above, over a connected socket.
+  template <class Protocol, class Executor>
+  stream(basic_stream_socket<Protocol, Executor>&& socket, server_context& identity)
+      : stream(owned_stream(new socket_stream(std::move(socket))), identity) {}
+  stream(stream&& other) noexcept = default;
+  stream& operator=(stream&& other) noexcept = default;
+  ~stream();
+
+  /// Makes the handshake; does nothing if it was made. Completes with (error_code): tls::error, or
+  /// an error of the carrier; failure() explains it. The peer's certificate is verified then.
+  /// Cancellation: ends with operation_aborted; the next operation continues the handshake.
+  detail::stream_step async_handshake() noexcept {
+    return {of_, detail::stream_step::kind::handshake};
+  }
+  /// As above. `token` takes (error_code).
+  template <class Token>
+  auto async_handshake(Token&& token) {
+    return beck::detail::launch(async_handshake(), static_cast<Token&&>(token));
+  }
+
+  /// Receives at least one byte into the first buffer of `buffers` that is not empty. Completes
+  /// with (error_code, std::size_t): eof after the peer's close_notify, tls::error::truncated after
+  /// an end without it, other codes of tls::error, or an error of the carrier; 0 bytes at once for
+  /// an empty buffer. Bytes of the buffer behind those received may have changed, too.
+  /// Cancellation: ends with operation_aborted; no byte is lost.
+  template <mutable_buffer_sequence B>
+  detail::stream_read async_read_some(const B& buffers) noexcept {
+    const beck::detail::buffer_parts<mutable_buffer> parts(buffers, 0, SIZE_MAX);
+    return {of_, parts.begin() != parts.end() ? *parts.begin() : mutable_buffer()};
+  }
+  /// As above. `token` takes (error_code, std::size_t).
+  template <mutable_buffer_sequence B, class Token>
+  auto async_read_some(const B& buffers, Token&& token) {
+    return beck::detail::launch(async_read_some(buffers), static_cast<Token&&>(token));
+  }
+
+  /// Sends at least one byte of `buffers`, of which the first 16 that are not empty are used.
+  /// Completes with (error_code, std::size_t) when the bytes are encrypted and on their way: like
+  /// those in the buffer of a socket they are sent in the background. At most 80 KiB wait so; a
+  /// further write waits for them. Errors: those of the carrier, also of an earlier write;
+  /// broken_pipe after async_shutdown().
+  /// Cancellation: ends with operation_aborted, and then nothing was sent.
+  template <const_buffer_sequence B>
+  detail::stream_write async_write_some(const B& buffers) noexcept {
+    return {of_, detail::stream_write::parts(buffers, 0, SIZE_MAX)};
+  }
+  /// As above. `token` takes (error_code, std::size_t).
+  template <const_buffer_sequence B, class Token>
+  auto async_write_some(const B& buffers, Token&& token) {
+    return beck::detail::launch(async_write_some(buffers), static_cast<Token&&>(token));
+  }
+
+  /// Ends the direction that sends: sends what waits, close_notify, and the carrier's end. The
+  /// other direction may still be read. Completes with (error_code): error::timeout if the peer
+  /// takes nothing for 2 s.
+  detail::stream_step async_shutdown() noexcept {
+    return {of_, detail::stream_step::kind::shutdown};
+  }
+  /// As above. `token` takes (error_code).
+  template <class Token>
+  auto async_shutdown(Token&& token) {
+    return beck::detail::launch(async_shutdown(), static_cast<Token&&>(token));
+  }
+
+  /// Returns the sentence that explains the error of a handshake, or of a connection that TLS has
+  /// ended; an empty text if there is none. Valid until the stream is moved or destroyed.
+  beck::detail::text_view failure() const noexcept;
+  /// Returns the application protocol that was agreed on (ALPN); an empty text if none was.
+  beck::detail::text_view protocol() const noexcept;
+  /// Returns the version: "TLSv1.2" or "TLSv1.3"; an empty text before the handshake.
+  beck::detail::text_view version() const noexcept;
+  /// Returns whether the handshake has resumed an earlier session, whose certificates it relies on.
+  bool is_resumed() const noexcept;
+  /// Returns the common name of the peer's certificate, or all of its subject, shortened; an empty
+  /// text without a certificate. It was verified.
+  beck::detail::fixed_text<100> peer() const noexcept;
+  /// Returns the executor of the carrier.
+  any_io_executor get_executor() const noexcept;
+  /// Returns the carrier's socket, to cancel and to close. Its bytes belong to TLS.
+  beck::detail::stream_object& socket() noexcept;
+
+ private:
+  detail::session_ref of_;
+};
+
+}  // namespace beck::tls

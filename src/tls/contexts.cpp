@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+// The settings of all connections, and those of clients.
+#include "tls/contexts.hpp"
+
+#include <new>
+#include <stdexcept>
+
+#include "tls/certificate_text.hpp"
+#include "tls/connection_notes.hpp"
+#include "tls/key_log.hpp"
+
+namespace beck::tls::detail {
+
+ssl_ctx_ptr make_context(const SSL_METHOD* method, const common_settings& settings) {
+  // 1.2 with forward secrecy and authenticated ciphers only; those of 1.3 are all of this kind.
+  constexpr const char* ciphers_1_2 = "ECDHE+AESGCM:ECDHE+CHACHA20:!aNULL";
+  constexpr int security_level = 2;  // 112 bits: RSA 2048, P-224, SHA-224
+  char groups[] = "X25519:P-256:P-384";
+  const error_queue queue;
+  ssl_ctx_ptr made(SSL_CTX_new(method));
+  if (!made) throw std::bad_alloc();
+  SSL_CTX* const c = made.get();
+  SSL_CTX_ctrl(c, SSL_CTRL_SET_MIN_PROTO_VERSION, settings.version_min, nullptr);
+  SSL_CTX_ctrl(c, SSL_CTRL_SET_MAX_PROTO_VERSION, settings.version_max, nullptr);
+  SSL_CTX_set_security_level(c, security_level);
+  if (SSL_CTX_set_cipher_list(c, ciphers_1_2) != 1 ||
+      SSL_CTX_ctrl(c, SSL_CTRL_SET_GROUPS_LIST, 0, groups) != 1)
+    throw std::bad_alloc();
+  SSL_CTX_set_options(c, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                             SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
+  SSL_CTX_clear_options(c, SSL_OP_ENABLE_KTLS | SSL_OP_IGNORE_UNEXPECTED_EOF);
+  SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
+  if (!settings.resumes) SSL_CTX_set_options(c, SSL_OP_NO_TICKET);
+  SSL_CTX_set_num_tickets(c, settings.resumes ? 1 : 0);
+  SSL_CTX_set_mode(c, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                          SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_NO_AUTO_CHAIN);
+  log_keys_if_asked(c);
+  return made;
+}
+
+/// What a client has loaded at one time.
+class client_generation {
+ public:
+  client_generation(const client_settings& settings, std::shared_ptr<session_cache> sessions)
+      : sessions_(std::move(sessions)),
+        trust_(settings.trust, settings.pins, settings.demands_ocsp),
+        context_(make_context(TLS_client_method(), settings)) {
+    const error_queue queue;
+    SSL_CTX* const c = context_.get();
+    trust_.apply_to(c);
+    SSL_CTX_set_verify(c, SSL_VERIFY_PEER, nullptr);
+    if (settings.resumes) sessions_->apply_to(c);
+    if (!settings.identity.chain.empty())
+      present(c, load_identity(settings.identity), settings.identity);
+    const auto* names = reinterpret_cast<const unsigned char*>(settings.protocols.data());
+    if (!settings.protocols.empty() &&
+        SSL_CTX_set_alpn_protos(c, names, static_cast<unsigned>(settings.protocols.size())) != 0)
+      throw std::bad_alloc();
+  }
+
+  SSL_CTX* context() const noexcept { return context_.get(); }
+
+ private:
+  std::shared_ptr<session_cache> sessions_;
+  trust trust_;
+  ssl_ctx_ptr context_;
+};
+
+client_state::client_state(client_settings settings)
+    : settings_(std::move(settings)),
+      sessions_(std::make_shared<session_cache>()),
+      generation_(std::make_shared<client_generation>(settings_, sessions_)) {}
+
+ssl_ptr client_state::make_session(beck::detail::text_view name) {
+  std::shared_ptr<const client_generation> generation;
+  {
+    const std::lock_guard guard(mutex_);
+    generation = generation_;
+  }
+  const error_queue queue;
+  ssl_ptr made(SSL_new(generation->context()));
+  if (!made) throw std::bad_alloc();
+  SSL_set_connect_state(made.get());
+  peer_check& peer = attach_notes(made.get(), generation).peer;
+  peer.name = std::string(name);
+  const error_code refused = expect(made.get(), peer);
+  if (refused == std::errc::invalid_argument)
+    throw std::invalid_argument("tls: \"" + printable(peer.name) +
+                                "\" is neither a host name nor an address");
+  if (refused) throw std::bad_alloc();
+  sessions_->offer(made.get(), peer.name);
+  return made;
+}
+
+void client_state::reload() {
+  std::shared_ptr<const client_generation> made =
+      std::make_shared<client_generation>(settings_, sessions_);
+  {
+    const std::lock_guard guard(mutex_);
+    generation_.swap(made);
+  }
+  sessions_->clear();
+}
+
+}  // namespace beck::tls::detail

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+// The shared states of the two contexts: they make the objects of OpenSSL that sessions work with.
+// Everything about certificates, verification, tickets and protocols is set here, so that the
+// engine and the session know nothing of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include <beck/detail/text_view.hpp>
+
+#include "tls/openssl.hpp"
+#include "tls/session_cache.hpp"
+#include "tls/settings.hpp"
+
+namespace beck::tls::detail {
+
+/// Returns a context with the settings that both sides share: versions, ciphers and groups; no
+/// renegotiation, no compression, no early data, buffers that are freed when they are empty.
+/// Throws std::bad_alloc.
+ssl_ctx_ptr make_context(const SSL_METHOD* method, const common_settings& settings);
+
+class server_generation;
+class client_generation;
+
+/// The state of a server_context. Thread: any.
+class server_state {
+ public:
+  /// Throws as load_identity() and trust. Requires that the settings have keys of tickets.
+  explicit server_state(server_settings settings);
+
+  /// Makes an object for one connection, which accepts. It keeps the settings of now. Throws
+  /// std::bad_alloc.
+  ssl_ptr make_session() const;
+  /// Reads all files again, for the sessions that are made from now on. Throws as the constructor,
+  /// and leaves everything as it was.
+  void reload();
+  /// Returns the first moment at which a certificate has expired, in seconds from 1970.
+  std::int64_t end() const;
+
+ private:
+  std::shared_ptr<const server_generation> now() const;
+
+  const server_settings settings_;
+  mutable std::mutex mutex_;  ///< for the pointer below
+  std::shared_ptr<const server_generation> generation_;
+};
+
+/// The state of a client_context. Thread: any.
+class client_state {
+ public:
+  /// Throws as trust and load_identity().
+  explicit client_state(client_settings settings);
+
+  /// Makes an object for one connection, which connects, with SNI and the expected name or address
+  /// set. Throws std::bad_alloc, std::invalid_argument for a name that is neither a host name nor
+  /// an address.
+  ssl_ptr make_session(beck::detail::text_view name);
+  /// Reads all files again, and forgets all sessions. Throws as the constructor, and leaves
+  /// everything as it was.
+  void reload();
+
+ private:
+  const client_settings settings_;
+  const std::shared_ptr<session_cache> sessions_;
+  std::mutex mutex_;  ///< for the pointer below
+  std::shared_ptr<const client_generation> generation_;
+};
+
+}  // namespace beck::tls::detail

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSL-1.0
+// TLS without I/O: one connection's object of OpenSSL between two stretches of memory. Its input is
+// where received bytes lie, its output is memory of the thread that is sent at once; no byte is
+// kept in between but in OpenSSL's own record. docs/adr/0014-tls-without-buffers.md says why.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include <beck/base/flat_buffer.hpp>
+#include <beck/io/byte_stream.hpp>
+
+#include "tls/failure.hpp"
+#include "tls/openssl.hpp"
+
+namespace beck::tls::detail {
+
+/// What an engine may do next.
+enum class engine_state : std::uint8_t {
+  shaking,  ///< the handshake is under way
+  open,     ///< bytes may be read and written
+  ended,    ///< the peer has sent close_notify: nothing more comes; bytes may be written
+  failed,   ///< nothing may be done any more; why() explains it
+};
+
+/// Memory of a thread for one call of an engine: what it sends, and bytes that one record joins.
+struct work_space {
+  /// The greatest number of bytes that write() encrypts at once.
+  static constexpr std::size_t plain_max = 81'920;
+  static constexpr std::size_t record_max = 16'384;
+
+  /// Returns that of the calling thread; nullptr without memory.
+  static work_space* here() noexcept;
+
+  char sealed[plain_max + 4096];
+  char joined[record_max];
+};
+
+/// One connection. Thread: one at a time; the output of a call is taken before another engine is
+/// called on the thread.
+class engine {
+ public:
+  /// Takes over an object that is prepared for one side. Throws std::bad_alloc.
+  explicit engine(ssl_ptr prepared);
+  engine(const engine&) = delete;
+  engine& operator=(const engine&) = delete;
+
+  // --- input
+  /// Gives the next received bytes, which stay readable until they are consumed. Requires that all
+  /// earlier ones are.
+  void give(const char* bytes, std::size_t count) noexcept {
+    input_ = bytes;
+    input_end_ = bytes + count;
+  }
+  bool has_input() const noexcept { return input_ != input_end_; }
+  /// Returns a bound of the number of bytes that OpenSSL holds of a record that is not whole. A
+  /// record's bytes may be written over its own input if there is so much room in front of that.
+  std::size_t held() const noexcept { return held_; }
+
+  // --- steps
+  /// Continues the handshake as far as the input goes.
+  void shake() noexcept;
+  /// Decrypts at most `room` bytes to `to`, until there is no input, no room, or an end. Returns
+  /// their number. `to` may overlap the input; see held().
+  std::size_t read(char* to, std::size_t room) noexcept;
+  /// Encrypts bytes of `parts`, at most work_space::plain_max. `now`: by the context's clock.
+  /// Returns their number.
+  std::size_t write(const_buffer_span parts, std::int64_t now) noexcept;
+  /// Says close_notify.
+  void end() noexcept;
+  /// Notes a failure: nothing may be done any more. `text`: nullptr if the code says it all.
+  void fail(error_code why, const char* text) noexcept;
+
+  // --- output
+  /// Returns the bytes to be sent: those in the thread's work_space, and those that had no room
+  /// there.
+  const_buffer output() const noexcept { return {output_, output_bytes_}; }
+  const_buffer more_output() const noexcept { return more_output_.data(); }
+  void drop_output() noexcept {
+    output_bytes_ = 0;
+    if (!more_output_.empty()) more_output_.release();
+  }
+
+  // --- state
+  engine_state state() const noexcept { return state_; }
+  /// Returns the failure. Requires state() == engine_state::failed.
+  error_code code() const noexcept { return code_; }
+  beck::detail::text_view text() const noexcept {
+    if (text_ == nullptr) return {};
+    return *text_;
+  }
+  SSL* ssl() const noexcept { return ssl_.get(); }
+
+ private:
+  friend struct engine_bio;
+
+  bool begin() noexcept;
+  std::size_t record_bytes(std::int64_t now) noexcept;
+  bool seal(const char* bytes, std::size_t count) noexcept;
+  void fail() noexcept;
+  static void note_message(const SSL* of, int where, int);
+
+  ssl_ptr ssl_;
+  const char* input_ = nullptr;
+  const char* input_end_ = nullptr;
+  std::size_t held_ = 0;  // input since the last record of the application's
+  char* output_ = nullptr;
+  std::size_t output_bytes_ = 0;
+  flat_buffer more_output_;
+  std::uint64_t read_bytes_ = 0;
+  std::uint64_t messages_ = 0;   // of the handshake's kind, behind the handshake
+  std::int64_t written_at_ = 0;  // the last write
+  std::size_t ramp_bytes_ = 0;   // written since a pause, while that is few
+  error_code code_;
+  std::unique_ptr<std::string> text_;
+  engine_state state_ = engine_state::shaking;
+  bool reading_ = false;
+  bool ended_ = false;  // close_notify was said
+  bool out_of_memory_ = false;
+};
+
+}  // namespace beck::tls::detail

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSL-1.0
+// A certificate with its chain and its private key, loaded and checked as a whole, so that a server
+// never starts to serve one that no client will accept.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tls/handles.hpp"
+
+namespace beck::tls::detail {
+
+/// The files of an identity. A value.
+struct identity_source {
+  std::string chain;  ///< the certificate, then each issuer; a root may be left out
+  std::string key;    ///< may be the same file
+  std::string ocsp;   ///< a response in DER, or empty
+  // For tests of clients: certificates that are not valid now, and responses that are wrong.
+  bool any_date = false;
+  std::string ocsp_unchecked;
+};
+
+/// A loaded identity. Move-only.
+struct identity {
+  x509_ptr leaf;
+  std::vector<x509_ptr> issuers;
+  key_ptr key;
+  std::string ocsp;           ///< the response, or empty
+  std::int64_t ocsp_end = 0;  ///< when it must not be served any more, in seconds from 1970
+};
+
+/// Loads an identity. Throws io_error with the file, the line or the certificate, and the reason:
+/// the system's error, bad_pem, encrypted_key, key_mismatch, broken_chain, weak_certificate,
+/// expired, not_yet_valid, bad_ocsp_response.
+identity load_identity(const identity_source& from);
+
+/// Makes an SSL_CTX present the identity. Throws io_error (weak_certificate) if OpenSSL refuses a
+/// certificate or key of it at the context's security level.
+void present(SSL_CTX* context, const identity& who, const identity_source& from);
+
+/// Returns the first moment at which a certificate of the identity has expired, in seconds from
+/// 1970.
+std::int64_t end_of(const identity& who) noexcept;
+
+}  // namespace beck::tls::detail

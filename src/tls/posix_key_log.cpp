@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+// The file belongs to the SSL_CTX. Every line is appended by one call: other processes may write to
+// the file, too.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include <beck/base/unique_fd.hpp>
+
+#include "tls/key_log.hpp"
+
+namespace beck::tls::detail {
+namespace {
+
+void close_log(void*, void* file, CRYPTO_EX_DATA*, int, long, void*) {
+  delete static_cast<unique_fd*>(file);
+}
+
+int log_index() noexcept {
+  static const int index = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, &close_log);
+  return index;
+}
+
+/// A line that cannot be written is lost: the log is for debugging only.
+void write_line(const SSL* ssl, const char* line) {
+  const auto* file =
+      static_cast<const unique_fd*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), log_index()));
+  if (file == nullptr) return;
+  std::string text = line;
+  text += '\n';
+  [[maybe_unused]] const ssize_t written = ::write(file->get(), text.data(), text.size());
+  OPENSSL_cleanse(text.data(), text.size());
+}
+
+}  // namespace
+
+bool log_keys_to(SSL_CTX* context, const char* path) {
+  constexpr mode_t for_owner = 0600;
+  auto file = std::make_unique<unique_fd>(
+      ::open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, for_owner));
+  if (!*file || SSL_CTX_set_ex_data(context, log_index(), file.get()) != 1) return false;
+  static_cast<void>(file.release());
+  SSL_CTX_set_keylog_callback(context, &write_line);
+  return true;
+}
+
+void log_keys_if_asked(SSL_CTX* context) {
+  if constexpr (BECK_TLS_KEY_LOG != 0) {
+    if (const char* path = secure_getenv("SSLKEYLOGFILE")) log_keys_to(context, path);
+  }
+}
+
+}  // namespace beck::tls::detail

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSL-1.0
+// A session: the engine, the stream that carries it, and the coroutine that sends what the carrier
+// did not take at once. Received bytes are decrypted where they lie. While a session waits it holds
+// no buffer.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include <beck/base/flat_buffer.hpp>
+#include <beck/coro/event.hpp>
+#include <beck/detail/ref_count.hpp>
+#include <beck/io/stream_layer.hpp>
+#include <beck/tls/stream.hpp>
+
+#include "tls/engine.hpp"
+
+namespace beck::tls::detail {
+
+/// A session. Its stream and its coroutines share it. Thread: that of the carrier's context.
+class session {
+ public:
+  /// Throws std::bad_alloc, std::logic_error if several threads run the context.
+  session(owned_stream carrier, ssl_ptr prepared);
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+  void add_share() noexcept { shares_.add(); }
+  void drop_share() noexcept {
+    if (shares_.drop()) delete this;
+  }
+
+  const any_io_executor& executor() const noexcept { return executor_; }
+  byte_stream& carrier() noexcept { return *carrier_; }
+  const detail::engine& engine() const noexcept { return engine_; }
+  beck::detail::text_view failure() const noexcept;
+
+  /// Makes the handshake, unless another operation is about it, which it then waits for. Returns its
+  /// error, also later. One that is cancelled may be continued.
+  static task<error_code> handshake(session_ref self);
+
+  /// Returns whether bytes may be written: the handshake has succeeded, and nothing failed since.
+  bool is_open() const noexcept {
+    return engine_.state() == engine_state::open || engine_.state() == engine_state::ended;
+  }
+
+  // --- as byte_stream, behind the handshake
+  task<io_result<buffer_lease>> receive();
+  task<io_result<std::size_t>> read_some(mutable_buffer to);
+  task<io_result<std::size_t>> write_some(const_buffer_span parts);
+  std::size_t write_now(const_buffer_span parts, error_code& ec) noexcept;
+  task<io_result<>> finish();
+
+  // --- for the operations of tls::stream
+  /// Reads what has been decrypted. Returns false if the caller has to wait.
+  bool read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec) noexcept;
+  /// Closes the carrier: what is under way ends.
+  void close() noexcept;
+
+ private:
+  class step;
+
+  ~session() = default;
+  session_ref share() noexcept {
+    add_share();
+    return session_ref(this);
+  }
+
+  void shake(const_buffer received) noexcept;
+  task<error_code> exchange_messages();
+
+  error_code end_of_input() const noexcept;
+  error_code note_end(error_code why) noexcept;
+  buffer_lease unseal(buffer_lease&& received) noexcept;
+  void keep(const_buffer rest) noexcept;
+  std::size_t take(mutable_buffer to) noexcept;
+
+  bool is_sending() const noexcept { return sending_ || !waiting_.empty(); }
+  error_code end_of_output() const noexcept;
+  void send_output() noexcept;
+  void start_sending();
+  void fail_sending(error_code why) noexcept;
+  static task<> send_waiting(session_ref self);
+
+  beck::detail::ref_count shares_;
+  any_io_executor executor_;
+  owned_stream carrier_;
+  detail::engine engine_;
+  buffer_lease ahead_;                // decrypted bytes for the next read
+  std::size_t ahead_at_ = 0;          // of them, those that were read
+  flat_buffer waiting_;               // encrypted bytes that have to be sent
+  manual_reset_event drained_{true};  // set when nothing is being sent
+  manual_reset_event shaken_;         // set for a moment when handshake() ends
+  error_code handshake_error_;
+  error_code input_error_;   // nothing more is received
+  error_code output_error_;  // nothing more is sent
+  bool shaking_ = false;     // handshake() runs
+  bool sending_ = false;     // send_waiting() runs
+  bool finished_ = false;
+};
+
+/// A session as a byte_stream, which it closes with it.
+class secure_stream final : public byte_stream {
+ public:
+  explicit secure_stream(session_ref of) noexcept : of_(std::move(of)) {}
+  ~secure_stream() override { of_->close(); }
+
+  task<io_result<buffer_lease>> receive() override { return of_->receive(); }
+  task<io_result<std::size_t>> read_some(mutable_buffer to) override { return of_->read_some(to); }
+  task<io_result<std::size_t>> write_some(const_buffer_span parts) override {
+    return of_->write_some(parts);
+  }
+  std::size_t write_now(const_buffer_span parts, error_code& ec) noexcept override {
+    return of_->write_now(parts, ec);
+  }
+  task<io_result<>> finish() override { return of_->finish(); }
+  beck::detail::text_view failure() const noexcept override { return of_->failure(); }
+  beck::detail::stream_object& socket() noexcept override { return of_->carrier().socket(); }
+  bool is_plain() const noexcept override { return false; }
+
+ private:
+  session_ref of_;
+};
+
+/// Makes the handshake that `prepared` is ready for, over `carrier`. The result as stream_layer
+/// says; with an error of TLS it owns a stream whose failure() explains it.
+task<io_result<owned_stream>> shake_hands(owned_stream carrier, ssl_ptr prepared);
+
+}  // namespace beck::tls::detail

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSL-1.0
+// Keeps sessions by the name that was verified when they were made; what has expired since then, the
+// session or the certificate, is not offered.
+#include "tls/session_cache.hpp"
+
+#include <beck/io/system_timer.hpp>
+
+#include <exception>
+
+#include "tls/certificate_text.hpp"
+
+namespace beck::tls::detail {
+namespace {
+
+int cache_index() noexcept {
+  static const int index = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
+  return index;
+}
+
+/// Returns the name or address that the connection has verified: tickets come after the handshake,
+/// when nothing else of it is left.
+std::string verified_name(SSL* ssl) {
+  X509_VERIFY_PARAM* const rules = SSL_get0_param(ssl);
+  if (const char* host = X509_VERIFY_PARAM_get0_host(rules, 0)) return host;
+  char* address = X509_VERIFY_PARAM_get1_ip_asc(rules);
+  std::string name = address != nullptr ? address : "";
+  OPENSSL_free(address);
+  return name;
+}
+
+/// Returns whether a server would still be believed.
+bool is_current(const SSL_SESSION& session) noexcept {
+  const std::int64_t now = system_now().nanoseconds() / 1'000'000'000;
+  const X509* peer = SSL_SESSION_get0_peer(const_cast<SSL_SESSION*>(&session));
+  const std::int64_t end = SSL_SESSION_get_time(&session) + SSL_SESSION_get_timeout(&session);
+  return SSL_SESSION_is_resumable(&session) == 1 && peer != nullptr && now < end &&
+         seconds_of(X509_get0_notAfter(peer)) >= now;
+}
+
+}  // namespace
+
+void session_cache::apply_to(SSL_CTX* context) {
+  SSL_CTX_set_ex_data(context, cache_index(), this);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+  SSL_CTX_sess_set_new_cb(context, &on_session);
+}
+
+/// Called by OpenSSL, which gives its share away if the result is 1.
+int session_cache::on_session(SSL* ssl, SSL_SESSION* session) {
+  auto* self =
+      static_cast<session_cache*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), cache_index()));
+  if (self == nullptr) return 0;
+  session_ptr owned(session);
+  try {
+    self->add(verified_name(ssl), std::move(owned));
+  } catch (const std::exception&) {  // no memory: the next connection makes a whole handshake
+  }
+  if (owned == nullptr) return 1;
+  static_cast<void>(owned.release());
+  return 0;
+}
+
+void session_cache::offer(SSL* ssl, std::string_view name) {
+  const session_ptr session = take(name);
+  if (session != nullptr) SSL_set_session(ssl, session.get());
+}
+
+void session_cache::add(std::string name, session_ptr session) {
+  if (name.empty()) return;
+  std::list<kept> made;
+  made.push_front({std::move(name), std::move(session)});
+  const std::lock_guard guard(mutex_);
+  sessions_.splice(sessions_.begin(), made);
+  const std::string& added = sessions_.front().name;
+  std::size_t same = 0;
+  for (auto at = sessions_.begin(); at != sessions_.end();) {
+    if (at->name == added && ++same > per_name_max) {
+      at = sessions_.erase(at);
+    } else {
+      ++at;
+    }
+  }
+  if (sessions_.size() > sessions_max) sessions_.pop_back();
+}
+
+session_ptr session_cache::take(std::string_view name) {
+  const std::lock_guard guard(mutex_);
+  for (auto at = sessions_.begin(); at != sessions_.end();) {
+    if (at->name != name) {
+      ++at;
+      continue;
+    }
+    const bool once = SSL_SESSION_get_protocol_version(at->session.get()) == TLS1_3_VERSION;
+    if (is_current(*at->session)) {
+      if (!once) SSL_SESSION_up_ref(at->session.get());
+      session_ptr taken(at->session.get());
+      if (once) {
+        at->session.release();
+        sessions_.erase(at);
+      }
+      return taken;
+    }
+    at = sessions_.erase(at);
+  }
+  return nullptr;
+}
+
+void session_cache::clear() noexcept {
+  const std::lock_guard guard(mutex_);
+  sessions_.clear();
+}
+
+std::size_t session_cache::size() const noexcept {
+  const std::lock_guard guard(mutex_);
+  return sessions_.size();
+}
+
+}  // namespace beck::tls::detail

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSL-1.0
+// The public stream: each operation is a coroutine of the session, but a read of bytes that were
+// decrypted before.
+#include <beck/tls/stream.hpp>
+
+#include <beck/coro/co_spawn.hpp>
+#include <beck/tls/client_context.hpp>
+#include <beck/tls/server_context.hpp>
+
+#include "tls/certificate_text.hpp"
+#include "tls/contexts.hpp"
+#include "tls/session.hpp"
+
+namespace beck::tls {
+namespace detail {
+namespace {
+
+/// Passes the result of a coroutine on to the handler of an operation, with its cancellation slot.
+template <class... T>
+class pass_on {
+ public:
+  using handler = beck::detail::result_handler<error_code, T...>;
+  using executor_type = any_io_executor;
+  using cancellation_slot_type = cancellation_slot;
+
+  explicit pass_on(handler done) : done_(std::move(done)) {}
+  executor_type get_executor() const noexcept { return done_.get_executor(); }
+  cancellation_slot get_cancellation_slot() const noexcept { return done_.get_cancellation_slot(); }
+  void operator()(const std::exception_ptr& failed, error_code ec)
+    requires(sizeof...(T) == 0)
+  {
+    done_(failed ? make_error_code(std::errc::not_enough_memory) : ec);
+  }
+  void operator()(const std::exception_ptr& failed, io_result<T...> result)
+    requires(sizeof...(T) == 1)
+  {
+    if (failed) result.error_ = make_error_code(std::errc::not_enough_memory);
+    done_(result.error(), result.value_);
+  }
+
+ private:
+  handler done_;
+};
+
+task<io_result<std::size_t>> read(session_ref from, mutable_buffer to) {
+  const error_code ec = co_await session::handshake(from);
+  if (ec) co_return io_result<std::size_t>(ec, 0);
+  auto got = co_await from->read_some(to);
+  co_return got;
+}
+
+task<io_result<std::size_t>> write(session_ref to, const_buffer_span parts) {
+  const error_code ec = co_await session::handshake(to);
+  if (ec) co_return io_result<std::size_t>(ec, 0);
+  auto sent = co_await to->write_some(parts);
+  co_return sent;
+}
+
+task<error_code> shut_down(session_ref of) {
+  auto ended = co_await of->finish();
+  co_return ended.error();
+}
+
+}  // namespace
+
+session_ref::session_ref(const session_ref& other) noexcept : session_(other.session_) {
+  if (session_ != nullptr) session_->add_share();
+}
+
+session_ref::~session_ref() {
+  if (session_ != nullptr) session_->drop_share();
+}
+
+any_io_executor stream_read::get_executor() const noexcept { return from_->executor(); }
+
+bool stream_read::ready() {
+  std::size_t bytes = 0;
+  error_code ec;
+  return from_->read_ready(to_, bytes, ec) && finish(ec, bytes);
+}
+
+void stream_read::initiate(handler done) {
+  co_spawn(from_->executor(), read(from_, to_), pass_on<std::size_t>(std::move(done)));
+}
+
+any_io_executor stream_write::get_executor() const noexcept { return to_->executor(); }
+
+bool stream_write::ready() {
+  if (!to_->is_open()) return false;
+  error_code ec;
+  const std::size_t bytes = to_->write_now(data(), ec);
+  return ec != beck::error::would_block && finish(ec, bytes);
+}
+
+void stream_write::initiate(handler done) {
+  co_spawn(to_->executor(), write(to_, data()), pass_on<std::size_t>(std::move(done)));
+}
+
+any_io_executor stream_step::get_executor() const noexcept { return of_->executor(); }
+
+void stream_step::initiate(handler done) {
+  task<error_code> work = which_ == kind::handshake ? session::handshake(of_) : shut_down(of_);
+  co_spawn(of_->executor(), std::move(work), pass_on<>(std::move(done)));
+}
+
+}  // namespace detail
+
+stream::stream(owned_stream carrier, client_context& trust, beck::detail::text_view name)
+    : of_(new detail::session(std::move(carrier), trust.state().make_session(name))) {}
+
+stream::stream(owned_stream carrier, server_context& identity)
+    : of_(new detail::session(std::move(carrier), identity.state().make_session())) {}
+
+stream::~stream() {
+  if (of_) of_->close();
+}
+
+beck::detail::text_view stream::failure() const noexcept { return of_->failure(); }
+
+beck::detail::text_view stream::protocol() const noexcept {
+  const unsigned char* name = nullptr;
+  unsigned bytes = 0;
+  SSL_get0_alpn_selected(of_->engine().ssl(), &name, &bytes);
+  return {reinterpret_cast<const char*>(name), bytes};
+}
+
+beck::detail::text_view stream::version() const noexcept {
+  if (!of_->is_open()) return {};
+  return SSL_get_version(of_->engine().ssl());
+}
+
+bool stream::is_resumed() const noexcept { return SSL_session_reused(of_->engine().ssl()) == 1; }
+
+beck::detail::fixed_text<100> stream::peer() const noexcept {
+  const X509* certificate = SSL_get0_peer_certificate(of_->engine().ssl());
+  beck::detail::fixed_text<100> name;
+  if (certificate != nullptr) name.append(detail::subject_of(*certificate));
+  return name;
+}
+
+any_io_executor stream::get_executor() const noexcept { return of_->executor(); }
+
+beck::detail::stream_object& stream::socket() noexcept { return of_->carrier().socket(); }
+
+}  // namespace beck::tls

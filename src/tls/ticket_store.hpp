@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSL-1.0
+// The keys that session tickets are encrypted with: a few generations, rotated by time or set by
+// the program. Source: RFC 5077, sections 4 and 5.5.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include "tls/handles.hpp"
+
+namespace beck::tls::detail {
+
+/// One generation: a name that a ticket begins with, and the keys. Wiped when it goes.
+struct ticket_key {
+  static constexpr std::size_t bytes = 80;
+
+  ticket_key() noexcept = default;
+  /// Copies a name and two keys, in this order.
+  explicit ticket_key(const unsigned char* from) noexcept {
+    std::memcpy(name, from, sizeof name);
+    std::memcpy(mac, from + sizeof name, sizeof mac);
+    std::memcpy(cipher, from + sizeof name + sizeof mac, sizeof cipher);
+  }
+  ticket_key(const ticket_key&) noexcept = default;
+  ticket_key& operator=(const ticket_key&) noexcept = default;
+  ~ticket_key() { OPENSSL_cleanse(this, sizeof *this); }
+
+  unsigned char name[16] = {};
+  unsigned char mac[32] = {};
+  unsigned char cipher[32] = {};
+};
+
+/// Generations of keys, the newest first: it encrypts, all of them decrypt. A ticket of an older
+/// one is replaced by a new ticket.
+/// Thread: any.
+class ticket_store {
+ public:
+  static constexpr std::size_t generations = 3;
+
+  /// Makes a store with a random key. A new one is made when the newest is `rotation_seconds` old,
+  /// as tickets are made. Throws std::system_error without random bytes.
+  explicit ticket_store(std::int64_t rotation_seconds);
+  ticket_store(const ticket_store&) = delete;
+  ticket_store& operator=(const ticket_store&) = delete;
+
+  /// Replaces all generations: `count` of them, each of ticket_key::bytes, the newest first. There
+  /// is no rotation any more. Requires 1 to `generations`.
+  void set(const unsigned char* keys, std::size_t count);
+
+  /// Makes the context encrypt its tickets with these keys. The store must outlive the context and
+  /// its connections.
+  void apply_to(SSL_CTX* context);
+
+  std::int64_t rotation_seconds() const noexcept { return rotation_seconds_; }
+
+ private:
+  static int on_ticket(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
+                       EVP_MAC_CTX* mac, int encrypts);
+  void newest(ticket_key& to);
+  /// Returns the age of the key with this name in generations, or -1.
+  int find(const unsigned char* name, ticket_key& to);
+  void rotate_if_due();
+  bool is_current(std::size_t index, std::int64_t now, std::int64_t life) const noexcept;
+
+  std::mutex mutex_;
+  ticket_key keys_[generations];
+  std::size_t count_ = 1;
+  std::int64_t made_at_[generations] = {};
+  const std::int64_t rotation_seconds_;
+  bool is_fixed_ = false;
+};
+
+/// What a ticket_keys has.
+struct ticket_share {
+  std::shared_ptr<ticket_store> store;
+};
+
+}  // namespace beck::tls::detail

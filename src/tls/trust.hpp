@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSL-1.0
+// Which certificates are believed: roots, revocation lists, pinned keys, and the check of a peer's
+// chain against them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tls/failure.hpp"
+#include "tls/handles.hpp"
+
+namespace beck::tls::detail {
+
+/// The SHA-256 of a public key (SubjectPublicKeyInfo).
+using key_hash = std::array<unsigned char, 32>;
+
+/// Returns the hash that `text` stands for: 43 characters of base64 and '=', with or without
+/// "sha256/" or "sha256//" before it. Throws std::invalid_argument for another text.
+key_hash parse_pin(std::string_view text);
+
+/// What to believe. A value.
+struct trust_settings {
+  bool system = false;  ///< the system's roots; they are trusted, too, if no others are given
+  std::vector<std::string> files;
+  std::vector<std::string> folders;
+  std::vector<std::string> texts;  ///< of PEM
+  std::vector<std::string> revocation_lists;
+};
+
+/// What one handshake expects of its peer, and what was found. Attached to its SSL until the
+/// handshake has ended.
+struct peer_check {
+  std::string name;  ///< the host name or address that is expected; empty: any, of a client
+  failure found;     ///< why the peer is not believed
+};
+
+class pem_file;
+
+/// Loaded roots and rules. Immutable: any thread, several at once.
+class trust {
+ public:
+  /// Loads what `from` names. Throws io_error with the file, the line and the reason.
+  explicit trust(const trust_settings& from, std::vector<key_hash> pins = {},
+                 bool demand_ocsp = false);
+
+  /// Makes every handshake of the context check its peer's chain as here. It keeps a pointer: the
+  /// trust must outlive the context and its connections.
+  void apply_to(SSL_CTX* context) const;
+  /// Returns the names of the roots, for servers that ask for certificates of clients.
+  STACK_OF(X509_NAME) * root_names() const;
+  /// Returns a hash of the roots and the lists: sessions of one trust are not those of another.
+  key_hash fingerprint() const;
+
+ private:
+  static int verify(X509_STORE_CTX* chain, void* self);
+  static int check_status(SSL* ssl, void* self);
+  failure check(X509_STORE_CTX* chain, const peer_check& peer) const;
+  failure check_pins(STACK_OF(X509) * chain) const;
+  void add_roots(const pem_file& from);
+
+  store_ptr store_;
+  std::vector<key_hash> pins_;
+  std::vector<key_hash> hashes_;  ///< of all that was loaded
+  bool has_lists_ = false;
+  bool demand_ocsp_ = false;
+};
+
+/// Makes `ssl`, of a client, expect the peer that `check` names, and ask for this name (SNI). Returns
+/// invalid_argument for a name that is neither a host name nor an address.
+error_code expect(SSL* ssl, peer_check& check);
+
+}  // namespace beck::tls::detail

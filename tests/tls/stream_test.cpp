@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSL-1.0
+// Streams of TLS over sockets: bytes in both directions at once, ends, cancellation, tokens.
+#include <beck/tls/stream.hpp>
+
+#include <beck/coro/timeout.hpp>
+#include <beck/io/generic_stream.hpp>
+#include <beck/tls/error.hpp>
+
+#include <chrono>
+#include <string>
+
+#include "support/conformance.hpp"
+#include "support/context_options.hpp"
+#include "support/outcome.hpp"
+#include "support/stream_pair.hpp"
+#include "tls/self_signed.hpp"
+
+using beck::error_code;
+using beck::task;
+using namespace beck::test;
+namespace tls = beck::tls;
+using tls::test::both_contexts;
+
+namespace {
+
+/// A client and a server of one context over a pair of sockets.
+struct secure_pair {
+  explicit secure_pair(beck::io_context& ctx) : secure_pair(stream_pair(ctx)) {}
+  explicit secure_pair(stream_pair&& raw)
+      : client(std::move(raw.a), both_contexts::get().trust, "example.com"),
+        server(std::move(raw.b), both_contexts::get().identity) {}
+
+  tls::stream client, server;
+};
+
+task<> shake(tls::stream& s, error_code& ec) {
+  auto ended = co_await s.async_handshake();
+  ec = ended.error();
+}
+
+task<> write_all(tls::stream& to, std::string text, bool& whole) {
+  auto sent = co_await beck::async_write(to, beck::buffer(text));
+  whole = sent && sent.value_ == text.size();
+}
+
+task<> read_all(tls::stream& from, std::string& text, error_code& end, std::size_t piece) {
+  std::string part(piece, ' ');
+  while (!end) {
+    auto got = co_await from.async_read_some(beck::buffer(part));
+    text.append(part, 0, got.value_);
+    end = got.error();
+  }
+}
+
+task<> shut_down(tls::stream& s, error_code& ec) {
+  auto ended = co_await s.async_shutdown();
+  ec = ended.error();
+}
+
+}  // namespace
+
+CONFORMANCE("tls: a handshake, a line in each direction, and an end that both sides know") {
+  beck::io_context ctx(context_options());
+  secure_pair p(ctx);
+  error_code a = beck::error::interrupted, b = beck::error::interrupted;
+  co_spawn(ctx, shake(p.client, a), beck::detached);
+  co_spawn(ctx, shake(p.server, b), beck::detached);
+  run_all(ctx);
+  CHECK(!a);
+  CHECK(!b);
+  CHECK(std::string(p.client.version()) == "TLSv1.3");
+  CHECK(p.client.failure().empty());
+  ctx.restart();
+  run_task(ctx, [&]() -> task<> {
+    char line[6];
+    beck::ignore(co_await beck::async_write(p.client, beck::buffer("hello\n", 6)));
+    auto got = co_await beck::async_read(p.server, beck::buffer(line));
+    CHECK(std::string(line, got.value_) == "hello\n");
+    beck::ignore(co_await beck::async_write(p.server, beck::buffer("world\n", 6)));
+    auto back = co_await beck::async_read(p.client, beck::buffer(line));
+    CHECK(std::string(line, back.value_) == "world\n");
+    auto ended = co_await p.client.async_shutdown();
+    CHECK(!ended.error());
+    auto end = co_await p.server.async_read_some(beck::buffer(line));
+    CHECK(end.error() == beck::error::eof);
+    beck::ignore(co_await beck::async_write(p.server, beck::buffer("later\n", 6)));
+    auto half = co_await beck::async_read(p.client, beck::buffer(line));
+    CHECK(std::string(line, half.value_) == "later\n");  // the other direction is still open
+  });
+}
+
+CONFORMANCE("tls: the first operation makes the handshake, and both directions are full at once") {
+  beck::io_context ctx(context_options());
+  secure_pair p(ctx);
+  const std::string there = pattern(1'000'000), back = pattern(700'001);
+  for (const std::size_t piece : {7'000U, 65'536U, 1'000'000U}) {
+    bool sent_there = false, sent_back = false;
+    std::string got_there, got_back;
+    error_code end_there, end_back;
+    co_spawn(ctx, write_all(p.client, there, sent_there), beck::detached);
+    co_spawn(ctx, write_all(p.server, back, sent_back), beck::detached);
+    const auto exactly = [](tls::stream& from, std::string& text, std::size_t bytes,
+                            std::size_t at_once) -> task<> {
+      std::string part(at_once, ' ');
+      while (text.size() < bytes) {
+        auto got = co_await from.async_read_some(beck::buffer(part));
+        text.append(part, 0, got.value_);
+        if (got.error()) break;
+      }
+    };
+    co_spawn(ctx, exactly(p.server, got_there, there.size(), piece), beck::detached);
+    co_spawn(ctx, exactly(p.client, got_back, back.size(), piece), beck::detached);
+    ctx.restart();
+    ctx.run();
+    CHECK(sent_there);
+    CHECK(sent_back);
+    CHECK((got_there == there));
+    CHECK((got_back == back));
+  }
+}
+
+CONFORMANCE("tls: reads of one byte lose nothing") {
+  beck::io_context ctx(context_options());
+  secure_pair p(ctx);
+  const std::string text = pattern(20'000);
+  bool sent = false;
+  std::string got;
+  error_code end, closed;
+  co_spawn(ctx, write_all(p.client, text, sent), beck::detached);
+  co_spawn(ctx, read_all(p.server, got, end, 1), beck::detached);
+  CHECK(run_until(ctx, [&] { return got.size() == text.size(); }));
+  co_spawn(ctx, shut_down(p.client, closed), beck::detached);
+  run_all(ctx);
+  CHECK(sent);
+  CHECK((got == text));
+  CHECK(end == beck::error::eof);
+}
+
+CONFORMANCE("tls: an end without close_notify is told from an end with it") {
+  beck::io_context ctx(context_options());
+  secure_pair p(ctx);
+  bool sent = false;
+  std::string got;
+  error_code end;
+  co_spawn(ctx, write_all(p.client, "half", sent), beck::detached);
+  co_spawn(ctx, read_all(p.server, got, end, 100), beck::detached);
+  CHECK(run_until(ctx, [&] { return got.size() == 4; }));
+  p.client.socket().close();
+  run_all(ctx);
+  CHECK(got == "half");
+  CHECK(end == tls::error::truncated);
+  CHECK(end == std::errc::connection_reset);
+}
+
+CONFORMANCE("tls: a handshake with another name fails on both sides, and says why") {
+  beck::io_context ctx(context_options());
+  stream_pair raw(ctx);
+  tls::stream client(std::move(raw.a), both_contexts::get().trust, "example.org");
+  tls::stream server(std::move(raw.b), both_contexts::get().identity);
+  error_code a, b;
+  std::string text;
+  co_spawn(ctx, shake(client, a), beck::detached);
+  co_spawn(ctx, read_all(server, text, b, 100), beck::detached);
+  run_until(ctx, [&] { return static_cast<bool>(a); });
+  CHECK(a == tls::error::wrong_name);
+  CHECK(!client.failure().empty());
+  run_all(ctx);
+  CHECK(b == tls::error::refused_by_peer);
+  CHECK(!server.failure().empty());
+}
+
+CONFORMANCE("tls: a read that is cancelled loses no byte") {
+  beck::io_context ctx(context_options());
+  secure_pair p(ctx);
+  const std::string text = pattern(50'000);
+  bool sent = false;
+  std::string got;
+  co_spawn(ctx, write_all(p.client, text, sent), beck::detached);
+  run_task(ctx, [&]() -> task<> {
+    std::string part(3'000, ' ');
+    for (int i = 0; got.size() < text.size(); ++i) {
+      auto one = co_await beck::timeout(p.server.async_read_some(beck::buffer(part)),
+                                        std::chrono::microseconds(1 + i % 7 * 20));
+      got.append(part, 0, one.value_);
+      if (one.error() && one.error() != beck::error::timeout) break;
+    }
+  });
+  CHECK((got == text));
+}
+
+CONFORMANCE("tls: reads and writes take handlers and deferred tokens") {
+  beck::io_context ctx(context_options());
+  secure_pair p(ctx);
+  char room[5];
+  outcome got, sent, shaken;
+  p.client.async_handshake(note(shaken));
+  p.server.async_read_some(beck::buffer(room), note(got));
+  auto write = p.client.async_write_some(beck::buffer("hello", 5), beck::deferred);
+  std::move(write)(note(sent));
+  run_all(ctx);
+  CHECK(shaken.ok());
+  CHECK(sent.ok());
+  CHECK(sent.bytes == 5);
+  CHECK(got.ok());
+  CHECK(std::string(room, got.bytes) == "hello");
+}
