@@ -221,7 +221,7 @@ task<> connection::close_gently() {
   }
   worker_->clock().enter(receiving_, phase::none);
   lost_ = true;
-  stream_->socket().close();
+  stream_->close();
 }
 
 void connection::on_due(timed_entry& entry, phase was) {
@@ -249,6 +249,7 @@ void connection::on_due(timed_entry& entry, phase was) {
       }
       break;
     case phase::handshake:
+      handshake_late_ = true;
       lose();
       break;
     case phase::kept:
@@ -263,7 +264,7 @@ void connection::on_due(timed_entry& entry, phase was) {
     case phase::draining:
     case phase::linger:
       lost_ = true;
-      stream_->socket().close();
+      stream_->close();
       break;
     case phase::none:
     case phase::reply:
