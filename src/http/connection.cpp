@@ -205,6 +205,7 @@ bool connection::may_go_on() const noexcept { return !lost_ && !ending_; }
 /// Sends the rest, then closes so that the peer can read all of it: a close with input that was not
 /// read would reset the connection.
 task<> connection::close_gently() {
+  flush_now(true);
   const bool sent = co_await flush();
   if (sent && !lost_ && !nothing_follows_ && !(peer_ended_ && input_.empty())) {
     ignore(co_await stream_->finish());

@@ -237,7 +237,7 @@ class connection : public std::enable_shared_from_this<connection> {
   bool body_allowed() const noexcept;
   void schedule_flush();
   static void flush_entry(beck::detail::queue_entry* entry, beck::detail::runner* where);
-  void flush_now() noexcept;
+  void flush_now(bool last = false) noexcept;
   void begin_writing();
   void start_writing();
   task<bool> flush();

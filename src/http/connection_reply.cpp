@@ -219,11 +219,11 @@ void connection::flush_entry(beck::detail::queue_entry* entry, beck::detail::run
   if (!self->outbox_.empty()) self->start_writing();
 }
 
-/// Sends as much as the socket takes at once.
-void connection::flush_now() noexcept {
+/// Sends as much as the socket takes at once. `last`: the end of the connection follows.
+void connection::flush_now(bool last) noexcept {
   if (writing_ || lost_) return;
   error_code ec;
-  bytes_taken_ += outbox_.send_now(*stream_, ec);
+  bytes_taken_ += outbox_.send_now(*stream_, ec, last);
   if (ec) lose();
 }
 

@@ -82,14 +82,15 @@ std::size_t outbox::gather(const_buffer (&parts)[parts_max]) const noexcept {
   return count;
 }
 
-std::size_t outbox::send_now(byte_stream& to, error_code& ec) noexcept {
+std::size_t outbox::send_now(byte_stream& to, error_code& ec, bool last) noexcept {
   std::size_t all = 0;
   while (!empty()) {
     const_buffer parts[parts_max];
     const std::size_t count = gather(parts);
     std::size_t offered = 0;
     for (std::size_t i = 0; i < count; ++i) offered += parts[i].size();
-    const std::size_t sent = to.write_now(const_buffer_span(parts, count), ec);
+    const const_buffer_span waiting(parts, count);
+    const std::size_t sent = last ? to.write_last(waiting, ec) : to.write_now(waiting, ec);
     all += sent;
     consume(sent);
     if (ec == error::would_block) ec = error_code();

@@ -42,8 +42,8 @@ class outbox {
   /// Fills `parts` with the first bytes. Returns the number of parts.
   std::size_t gather(const_buffer (&parts)[parts_max]) const noexcept;
   /// Sends, and removes, as many bytes as `to` takes at once. Returns their number; `ec` is the
-  /// error of a stream that has failed, which a full one has not.
-  std::size_t send_now(byte_stream& to, error_code& ec) noexcept;
+  /// error of a stream that has failed, which a full one has not. `last`: the end of `to` follows.
+  std::size_t send_now(byte_stream& to, error_code& ec, bool last = false) noexcept;
   /// Removes `bytes` bytes at the front. Requires bytes <= size().
   void consume(std::size_t bytes) noexcept;
   /// Removes everything.

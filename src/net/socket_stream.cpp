@@ -3,6 +3,9 @@
 // a stream that waits costs one small frame.
 #include <beck/net/socket_stream.hpp>
 
+#include <algorithm>
+#include <cerrno>
+
 #include "io/loop/io_loop.hpp"
 #include "io/op/readiness.hpp"
 
@@ -33,6 +36,22 @@ task<io_result<std::size_t>> socket_stream::write_some(const_buffer_span parts) 
 
 std::size_t socket_stream::write_now(const_buffer_span parts, error_code& ec) noexcept {
   return socket_.write_some(parts, ec);
+}
+
+std::size_t socket_stream::write_last(const_buffer_span parts, error_code& ec) noexcept {
+  const detail::descriptor& d = *socket_.slot();
+  constexpr std::size_t parts_max = detail::vector_operation::parts_max;
+  detail::io_vector vectors[parts_max];
+  std::size_t count = 0;
+  for (const const_buffer& part : parts) {
+    if (part.size() == 0) continue;
+    if (count == parts_max) break;
+    vectors[count++] = {const_cast<void*>(part.data()), part.size()};
+  }
+  std::ptrdiff_t sent = 0;
+  if (count != 0) sent = d.fd < 0 ? -EBADF : d.loop->sys().send_more(d.fd, vectors, count);
+  ec = detail::make_error(static_cast<int>(std::min<std::ptrdiff_t>(sent, 0)));
+  return static_cast<std::size_t>(std::max<std::ptrdiff_t>(sent, 0));
 }
 
 task<io_result<>> socket_stream::finish() {

@@ -56,8 +56,9 @@ task<> send_prefix(transmission& work) {
   while (!work.error && work.prefix_left().size() != 0) {
     const bool more = work.left() != 0;
     const const_buffer rest = work.prefix_left();
+    const io_vector part{const_cast<void*>(rest.data()), rest.size()};
     const std::ptrdiff_t r = work.send_now([&](system& sys) {
-      return more ? sys.send_more(work.to.fd, rest.data(), rest.size())
+      return more ? sys.send_more(work.to.fd, &part, 1)
                   : sys.send(work.to.fd, rest.data(), rest.size());
     });
     if (r == -EAGAIN) {

@@ -140,6 +140,21 @@ CONFORMANCE_ON(kernel, "http: a request that was there before the accept is read
   CHECK(c.ctx.stats().entries_submitted - entries < 20);
 }
 
+CONFORMANCE_ON(kernel, "http: the last reply of a connection leaves with its end") {
+  counted c(&hello);
+  const int fd = c.connect();
+  c.send(fd, get("/") + get("/"));
+  c.receive(fd, 2);
+  CHECK(c.calls.sends == 1);
+  CHECK(c.calls.last_sends == 0);  // more may follow
+  c.send(fd, get("/") + last_get("/"));
+  c.receive(fd, 2);
+  CHECK(c.calls.sends == 1);
+  CHECK(c.calls.last_sends == 1);
+  char more;
+  CHECK(::recv(fd, &more, 1, 0) == 0);
+}
+
 CONFORMANCE_ON(kernel, "http: idle connections make no system call") {
   counted c(&hello);
   for (int i = 0; i < 50; ++i) {

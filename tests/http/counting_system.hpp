@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A real system that counts the calls which receive and send.
+// A real system that counts the calls which receive and send. Those that hold bytes back until more,
+// or the end, follows are counted apart.
 #pragma once
 
 #include "io/system/posix_system.hpp"
@@ -7,7 +8,7 @@
 namespace beck::http::test {
 
 struct call_counts {
-  int receives = 0, empty_receives = 0, sends = 0;
+  int receives = 0, empty_receives = 0, sends = 0, last_sends = 0;
 };
 
 class counting_system final : public beck::detail::posix_system {
@@ -28,6 +29,12 @@ class counting_system final : public beck::detail::posix_system {
                              std::size_t count) noexcept override {
     ++counts_.sends;
     return posix_system::send_vector(fd, parts, count);
+  }
+
+  std::ptrdiff_t send_more(int fd, const beck::detail::io_vector* parts,
+                           std::size_t count) noexcept override {
+    ++counts_.last_sends;
+    return posix_system::send_more(fd, parts, count);
   }
 
  private:

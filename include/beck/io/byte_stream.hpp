@@ -30,7 +30,7 @@ class const_buffer_span {
 };
 
 /// A connected stream of bytes in both directions. At most one operation that receives and one that
-/// sends may be under way at once; write_now() counts as one that sends.
+/// sends may be under way at once; write_now() and write_last() count as such.
 /// Thread: that of the stream's context. Lifetime: outlives its operations, which end when the
 /// socket is closed. Cancellation: through the awaiting task's scope, or by socket().cancel() and
 /// socket().close(); bytes that were not delivered stay in the stream, and the number of bytes sent
@@ -54,6 +54,11 @@ class byte_stream {
   /// Sends the bytes of `parts` for which there is room now, of the first 16 buffers that are not
   /// empty. Returns their number; `ec` is would_block if there was no room at all.
   virtual std::size_t write_now(const_buffer_span parts, error_code& ec) noexcept = 0;
+  /// As write_now(), for bytes behind which the stream is finished, or its socket closed, at once:
+  /// they may wait for that, and then leave in one packet with the end.
+  virtual std::size_t write_last(const_buffer_span parts, error_code& ec) noexcept {
+    return write_now(parts, ec);
+  }
   /// Ends the direction that sends, behind everything that was sent: the peer reads eof. Errors:
   /// not_connected.
   virtual task<io_result<>> finish() = 0;

@@ -36,6 +36,7 @@ class socket_stream final : public byte_stream {
   task<io_result<std::size_t>> read_some(mutable_buffer to) override;
   task<io_result<std::size_t>> write_some(const_buffer_span parts) override;
   std::size_t write_now(const_buffer_span parts, error_code& ec) noexcept override;
+  std::size_t write_last(const_buffer_span parts, error_code& ec) noexcept override;
   task<io_result<>> finish() override;
   detail::stream_object& socket() noexcept override { return socket_; }
   bool is_plain() const noexcept override { return true; }

@@ -226,8 +226,8 @@ std::ptrdiff_t sim_system::send(int fd, const void* data, std::size_t bytes) noe
   return send_vector(fd, &part, 1);
 }
 
-std::ptrdiff_t sim_system::send_more(int fd, const void* data, std::size_t bytes) noexcept {
-  return send(fd, data, bytes);
+std::ptrdiff_t sim_system::send_more(int fd, const io_vector* parts, std::size_t count) noexcept {
+  return send_vector(fd, parts, count);
 }
 
 std::ptrdiff_t sim_system::send_vector(int fd, const io_vector* parts, std::size_t count) noexcept {

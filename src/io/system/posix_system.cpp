@@ -44,6 +44,14 @@ const sockaddr* as_address(const void* address) noexcept {
   return static_cast<const sockaddr*>(address);
 }
 
+std::ptrdiff_t send_parts(int fd, const io_vector* parts, std::size_t count, int flags) noexcept {
+  msghdr message{};
+  // sendmsg(2) does not write to the vectors.
+  message.msg_iov = reinterpret_cast<iovec*>(const_cast<io_vector*>(parts));
+  message.msg_iovlen = count;
+  return retried([&] { return ::sendmsg(fd, &message, flags); });
+}
+
 }  // namespace
 
 std::int64_t posix_system::now() noexcept { return read_clock(CLOCK_MONOTONIC); }
@@ -134,18 +142,13 @@ std::ptrdiff_t posix_system::send(int fd, const void* data, std::size_t bytes) n
       [=] { return ::send(fd, data, std::min(bytes, transfer_max), MSG_DONTWAIT | MSG_NOSIGNAL); });
 }
 
-std::ptrdiff_t posix_system::send_more(int fd, const void* data, std::size_t bytes) noexcept {
-  constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE;
-  return retried([=] { return ::send(fd, data, std::min(bytes, transfer_max), flags); });
-}
-
 std::ptrdiff_t posix_system::send_vector(int fd, const io_vector* parts,
                                          std::size_t count) noexcept {
-  msghdr message{};
-  // sendmsg(2) does not write to the vectors.
-  message.msg_iov = reinterpret_cast<iovec*>(const_cast<io_vector*>(parts));
-  message.msg_iovlen = count;
-  return retried([&] { return ::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL); });
+  return send_parts(fd, parts, count, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+std::ptrdiff_t posix_system::send_more(int fd, const io_vector* parts, std::size_t count) noexcept {
+  return send_parts(fd, parts, count, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE);
 }
 
 int posix_system::accept(int fd, void* address, std::size_t& bytes) noexcept {

@@ -84,8 +84,8 @@ class posix_system : public system {
   std::ptrdiff_t receive(int fd, void* data, std::size_t bytes) noexcept override;
   std::ptrdiff_t receive_vector(int fd, io_vector* parts, std::size_t count) noexcept override;
   std::ptrdiff_t send(int fd, const void* data, std::size_t bytes) noexcept override;
-  std::ptrdiff_t send_more(int fd, const void* data, std::size_t bytes) noexcept override;
   std::ptrdiff_t send_vector(int fd, const io_vector* parts, std::size_t count) noexcept override;
+  std::ptrdiff_t send_more(int fd, const io_vector* parts, std::size_t count) noexcept override;
   int open_pipe(int (&ends)[2]) noexcept override;
   int adopt_any(int fd) noexcept override;
   std::ptrdiff_t read(int fd, io_vector* parts, std::size_t count) noexcept override;

@@ -162,10 +162,10 @@ class system {
   virtual std::ptrdiff_t receive(int fd, void* data, std::size_t bytes) noexcept = 0;
   virtual std::ptrdiff_t receive_vector(int fd, io_vector* parts, std::size_t count) noexcept = 0;
   virtual std::ptrdiff_t send(int fd, const void* data, std::size_t bytes) noexcept = 0;
-  /// As send(), and tells a socket that more follows at once (MSG_MORE).
-  virtual std::ptrdiff_t send_more(int fd, const void* data, std::size_t bytes) noexcept = 0;
   virtual std::ptrdiff_t send_vector(int fd, const io_vector* parts,
                                      std::size_t count) noexcept = 0;
+  /// As send_vector(), and tells a socket that more, or its end, follows at once (MSG_MORE).
+  virtual std::ptrdiff_t send_more(int fd, const io_vector* parts, std::size_t count) noexcept = 0;
 
   /// Makes a pipe whose ends are non-blocking and close-on-exec; the first is the one to read from.
   virtual int open_pipe(int (&ends)[2]) noexcept = 0;

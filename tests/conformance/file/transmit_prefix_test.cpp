@@ -50,9 +50,10 @@ class counting_system final : public beck::detail::posix_system {
     ++sends;
     return posix_system::send(fd, data, bytes);
   }
-  std::ptrdiff_t send_more(int fd, const void* data, std::size_t bytes) noexcept override {
+  std::ptrdiff_t send_more(int fd, const beck::detail::io_vector* parts,
+                           std::size_t count) noexcept override {
     ++sends_with_more;
-    return posix_system::send_more(fd, data, bytes);
+    return posix_system::send_more(fd, parts, count);
   }
   std::ptrdiff_t send_to_stream(int from, std::uint64_t at, int to,
                                 std::size_t bytes) noexcept override {
