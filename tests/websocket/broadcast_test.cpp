@@ -116,8 +116,7 @@ CONFORMANCE_ON(kernel, "websocket: an echo is one receive and one send, and allo
   counted c;
   c.connect();
   co_spawn(
-      c.ctx,
-      [&]() -> task<> { beck::ignore(co_await echo_all(c.streams[0])); }, beck::detached);
+      c.ctx, [&]() -> task<> { beck::ignore(co_await echo_all(c.streams[0])); }, beck::detached);
   const int fd = c.peers[0];
   const std::string message_frame = text_frame("hello");
   const auto turn = [&] {
