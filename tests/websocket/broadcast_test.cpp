@@ -199,7 +199,6 @@ TEST_CASE("websocket: a queue shares messages, copies frames, and keeps their or
   std::string expected;
   const auto sent = [&](std::size_t bytes) {
     std::string got;
-    const beck::const_buffer none;
     while (bytes != 0) {
       beck::const_buffer parts[detail::frame_queue::parts_max];
       const std::size_t count = queue.gather(parts);
