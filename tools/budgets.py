@@ -41,6 +41,7 @@ def budget_of(header):
         return None
     larger = {"beck/beck.hpp": UMBRELLA_LINES_MAX}
     larger |= {f"beck/http/{name}.hpp": HTTP_SERVER_LINES_MAX for name in HTTP_SERVER_HEADERS}
+    larger |= {f"beck/websocket/{name}.hpp": HTTP_SERVER_LINES_MAX for name in ("accept", "connect")}
     return larger.get(header, HEADER_LINES_MAX)
 
 

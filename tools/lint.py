@@ -165,9 +165,10 @@ def folders(path):
 
 def unlisted(root):
     """Files that exist and that no CMakeLists.txt names: they would be neither built nor installed nor tested."""
+    of_library = ["src/CMakeLists.txt"] + [str(p) for p in files(root, "CMakeLists.txt") if under(p, "src")]
     for folder, suffixes, lists in (
-        ("src", (".cpp",), ["src/CMakeLists.txt"]),
-        ("include/beck", (".hpp",), ["src/CMakeLists.txt"]),
+        ("src", (".cpp",), of_library),
+        ("include/beck", (".hpp",), of_library),
         ("tests", ("_test.cpp",), [str(p) for p in files(root, "CMakeLists.txt", ".cmake") if under(p, "tests")]),
     ):
         listed = "\n".join((root / name).read_text() for name in lists if (root / name).exists())

@@ -77,8 +77,7 @@ task<io_result<stream>> accept(http::request& q, http::response& reply, accept_o
   if (!checked.protocol.empty()) reply.set(field::sec_websocket_protocol, checked.protocol);
   auto taken = co_await reply.take_over();
   if (taken.error()) co_return result(taken.error(), stream());
-  auto made =
-      std::make_shared<detail::session>(executor, how.limits(), std::move(taken).value());
+  auto made = std::make_shared<detail::session>(executor, how.limits(), std::move(taken).value());
   made->protocol = checked.protocol;
   co_return result(error_code(), detail::make_stream(std::move(made)));
 }

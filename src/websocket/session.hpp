@@ -140,15 +140,15 @@ class session : public std::enable_shared_from_this<session> {
   // the part of a message at the front of input_, if there is one
   std::size_t part_bytes_ = 0;
   bool has_part_ = false;
-  bool part_ends_ = false;  // it is the last of its message
+  bool part_ends_ = false;   // it is the last of its message
   bool in_message_ = false;  // read() has begun a message
 
   frame_queue out_;
-  frame_queue later_;  // behind the message whose parts are being sent
-  mutex turn_;         // to send the parts of a message
-  mutex_lock part_turn_;        // of write_part(), from the first to the last part
-  bool message_open_ = false;   // a message was sent in part
-  bool writing_ = false;        // write_rest() runs
+  frame_queue later_;          // behind the message whose parts are being sent
+  mutex turn_;                 // to send the parts of a message
+  mutex_lock part_turn_;       // of write_part(), from the first to the last part
+  bool message_open_ = false;  // a message was sent in part
+  bool writing_ = false;       // write_rest() runs
   flush_request flush_request_;
   manual_reset_event room_{true};
   manual_reset_event written_{true};

@@ -12,7 +12,7 @@
 namespace beck::websocket::detail {
 namespace {
 
-constexpr std::size_t direct_min = 2048;    // bytes of a frame that are worth a receive of their own
+constexpr std::size_t direct_min = 2048;  // bytes of a frame that are worth a receive of their own
 constexpr std::size_t direct_max = 131'072;  // of one receive
 constexpr std::int64_t second = 1'000'000'000;
 
@@ -114,8 +114,8 @@ error_code session::read_error() const noexcept {
 
 /// Returns the error of a receive, which ends the connection unless the reader was cancelled.
 error_code session::note_end(error_code why) noexcept {
-  const bool cancelled =
-      why == beck::error::operation_aborted || why == beck::error::make_error_code(beck::error::timeout);
+  const bool cancelled = why == beck::error::operation_aborted ||
+                         why == beck::error::make_error_code(beck::error::timeout);
   if (cancelled && !lost_ && stream_->socket().is_open()) return why;
   if (why == beck::error::eof) why = stream_error::cut_short;
   lose(why);
@@ -234,7 +234,8 @@ task<io_result<message_part>> session::read_some(std::shared_ptr<session> self, 
       const std::uint64_t left = s.decoder_.bytes_left();
       mutable_buffer room;
       if (left >= direct_min && to.size() >= direct_min)
-        room = beck::buffer(to, static_cast<std::size_t>(std::min<std::uint64_t>(left, direct_max)));
+        room =
+            beck::buffer(to, static_cast<std::size_t>(std::min<std::uint64_t>(left, direct_max)));
       auto got = co_await s.receive(room);
       if (got.error() && !s.lost_) co_return result(got.error(), part);  // cancelled
       if (got.error()) break;

@@ -12,10 +12,10 @@
 namespace beck::websocket::detail {
 namespace {
 
-constexpr std::size_t copied_max = 4096;        // larger data is sent before it is copied
-constexpr std::size_t fragment_max = 65'536;    // of the messages that are written
-constexpr std::size_t flush_at_once = 65'536;   // waiting bytes that are not put off
-constexpr unsigned pongs_max = 16;  // that wait to be sent
+constexpr std::size_t copied_max = 4096;       // larger data is sent before it is copied
+constexpr std::size_t fragment_max = 65'536;   // of the messages that are written
+constexpr std::size_t flush_at_once = 65'536;  // waiting bytes that are not put off
+constexpr unsigned pongs_max = 16;             // that wait to be sent
 constexpr std::size_t gathered_max = frame_queue::parts_max - 2;
 
 }  // namespace
@@ -132,8 +132,7 @@ error_code session::send(const message& what) noexcept {
       char head[frame_head_max];
       const mask_key key = keys_.next();
       const const_buffer head_text(
-          head,
-          write_frame_head(head, static_cast<opcode>(what.kind()), true, data.size(), &key));
+          head, write_frame_head(head, static_cast<opcode>(what.kind()), true, data.size(), &key));
       to.add(head_text, const_buffer(data.data(), data.size()), &key);
     }
   } catch (...) {

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Runs the fuzzers of HTTP for a time, some at once, and reports executions and findings.
+"""Runs the fuzzers of HTTP and WebSocket for a time, some at once, and reports executions and findings.
 
 usage: run.py BUILD [--seconds N] [--jobs N] [--only NAME,...]
 
-BUILD is the folder of the preset asan, with the target http_fuzzers built. Seeds are made from the vectors in
-tests/http/vectors. In BUILD/../fuzz the corpus of each fuzzer grows, a finding is left in findings, for
-BUILD/tests/fuzz/http/NAME_fuzz FILE to replay, and the report for tools/totals.py in reports.
+BUILD is the folder of the preset asan, with the targets http_fuzzers and websocket_fuzzers built. Seeds are made from
+the vectors in tests/http/vectors, and from frames. In BUILD/../fuzz the corpus of each fuzzer grows, a finding is left
+in findings, for BUILD/tests/fuzz/FOLDER/NAME_fuzz FILE to replay, and the report for tools/totals.py in reports.
 """
 import argparse
 import re
@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 VECTORS = Path(__file__).resolve().parents[1] / "http" / "vectors"
+FOLDERS = ("http", "websocket")
 MARGIN_SECONDS = 60
 ESCAPE = re.compile(rb"\\(\*(\d+);)?(r|n|t|\\|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 DATES = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994")
@@ -25,7 +26,10 @@ TOKENS = (
     "Content-Length: 3\\x0d\\x0a", "Transfer-Encoding: chunked\\x0d\\x0a", "Connection: close\\x0d\\x0a",
     "Connection: keep-alive\\x0d\\x0a", "Expect: 100-continue\\x0d\\x0a", "0\\x0d\\x0a\\x0d\\x0a", ";a=\\\"b\\\"",
     "X-Sum: 1\\x0d\\x0a", ": ", "\\x09", "\\xff", "\\x7f", "\\x00",
+    "Upgrade: websocket\\x0d\\x0a", "Connection: upgrade\\x0d\\x0a", "Sec-WebSocket-Version: 13\\x0d\\x0a",
+    "Sec-WebSocket-Protocol: v1\\x0d\\x0a", "Origin: https://a.example\\x0d\\x0a",
 )
+KEY = b"dGhlIHNhbXBsZSBub25jZQ=="
 
 
 def unescaped(text):
@@ -62,7 +66,37 @@ def seeds():
         "body": [kind + body for kind in (b"\x01", b"\x02") for body in chunked],
         "date": [bytes(8) + date.encode() for date in DATES],
         "writer": written,
+        "frames": frames(),
+        "upgrade": handshakes(),
     }
+
+
+def frames():
+    """Frames of a client and of a server behind the byte that chooses the end and its limits."""
+    def frame(first, text, masked):
+        head = bytes([first, len(text) | (0x80 if masked else 0)])
+        return head + (b"\x00\x00\x00\x00" if masked else b"") + text
+
+    inputs = []
+    for masked in (True, False):
+        whole = [frame(0x81, b"Hello", masked), frame(0x82, b"\x00\xff", masked), frame(0x89, b"ping", masked)]
+        parts = [frame(0x01, "\u20ac".encode()[:2], masked), frame(0x80, "\u20ac".encode()[2:], masked)]
+        ends = [frame(0x88, b"\x03\xe8bye", masked), frame(0x88, b"", masked)]
+        long = bytes([0x82, 126 | (0x80 if masked else 0), 0, 200]) + (bytes(4) if masked else b"") + bytes(200)
+        for choice in (b"\x00", b"\x06"):
+            inputs.append(bytes([choice[0] | (not masked)]) + b"".join(whole + parts + ends[:1]))
+            inputs.append(bytes([choice[0] | (not masked)]) + long + ends[1])
+    return inputs
+
+
+def handshakes():
+    """A request for a connection, and the answer to it."""
+    request = b"GET /chat HTTP/1.1\r\nHost: a.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    request += b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: v1, v2\r\nSec-WebSocket-Key: " + KEY + b"\r\n"
+    reply = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\n"
+    reply += b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
+    return [request + b"\r\n", request + b"Origin: http://a.example\r\n\r\n", reply + b"\r\n",
+            reply + b"Sec-WebSocket-Protocol: v1\r\n\r\n", b"wss://a.example/chat"]
 
 
 def write_seeds(folder, inputs):
@@ -100,16 +134,20 @@ def main(arguments):
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", type=lambda text: text.split(","))
     options = parser.parse_args(arguments)
-    programs = options.build.resolve() / "tests" / "fuzz" / "http"
+    programs = options.build.resolve() / "tests" / "fuzz"
     out = options.build.resolve().parent / "fuzz"
-    names = (programs / "fuzzers.txt").read_text(encoding="utf-8").split()
-    names = [name for name in names if not options.only or name in options.only]
+    folder_of = {
+        name: folder
+        for folder in FOLDERS
+        for name in (programs / folder / "fuzzers.txt").read_text(encoding="utf-8").split()
+    }
+    names = [name for name in folder_of if not options.only or name in options.only]
     (out / "reports").mkdir(parents=True, exist_ok=True)
     (out / "http.dict").write_text("".join(f'"{token}"\n' for token in TOKENS), encoding="ascii")
     inputs = seeds()
 
     def one(name):
-        return run(name, programs / f"{name}_fuzz", out, options.seconds, inputs.get(name, [b""]))
+        return run(name, programs / folder_of[name] / f"{name}_fuzz", out, options.seconds, inputs.get(name, [b""]))
 
     total, failed = 0, False
     with ThreadPoolExecutor(options.jobs) as pool, open(out / "reports" / "http.tsv", "w", encoding="utf-8") as report:

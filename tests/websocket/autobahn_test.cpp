@@ -47,8 +47,8 @@ std::vector<vector_case> echoes_and_pings() {
   for (const unsigned bytes : {0U, 125U, 126U, 127U, 128U, 65535U, 65536U}) {
     const std::string data(bytes, '*');
     const std::string binary(bytes, '\xfe');
-    all.push_back({"1.1 " + std::to_string(bytes), text_frame(data) + bye,
-                   joined("text:" + data, closed)});
+    all.push_back(
+        {"1.1 " + std::to_string(bytes), text_frame(data) + bye, joined("text:" + data, closed)});
     all.push_back({"1.2 " + std::to_string(bytes), frame(opcode::binary, binary) + bye,
                    joined("binary:" + binary, closed)});
   }
@@ -102,38 +102,48 @@ std::vector<vector_case> fragments() {
   std::vector<vector_case> all;
   const std::string two = first_part("fragment1") + next_part("fragment2", true);
   const std::string whole = "text:fragment1fragment2";
-  all.push_back({"5.1", frame(opcode::ping, "fragment1", part()) + next_part("fragment2", true),
-                 broken});
-  all.push_back({"5.2", frame(opcode::pong, "fragment1", part()) + next_part("fragment2", true),
-                 broken});
+  all.push_back(
+      {"5.1", frame(opcode::ping, "fragment1", part()) + next_part("fragment2", true), broken});
+  all.push_back(
+      {"5.2", frame(opcode::pong, "fragment1", part()) + next_part("fragment2", true), broken});
   all.push_back({"5.3", two + bye, joined(whole, closed)});
-  all.push_back({"5.6", first_part("fragment1") + ping_frame("ping") + next_part("fragment2", true) +
-                            bye,
+  all.push_back({"5.6",
+                 first_part("fragment1") + ping_frame("ping") + next_part("fragment2", true) + bye,
                  "pong:ping " + joined(whole, closed)});
   all.push_back({"5.9", next_part("no", true) + text_frame("Hello") + bye, broken});
   all.push_back({"5.12", next_part("no") + text_frame("Hello") + bye, broken});
-  all.push_back({"5.15", two + next_part("fragment3") + next_part("fragment4", true),
-                 joined(whole, broken)});
+  all.push_back(
+      {"5.15", two + next_part("fragment3") + next_part("fragment4", true), joined(whole, broken)});
   all.push_back({"5.16", next_part("fragment1") + text_frame("fragment2"), broken});
   all.push_back({"5.17", next_part("fragment1", true) + text_frame("fragment2"), broken});
   all.push_back({"5.18", first_part("fragment1") + text_frame("fragment2"), broken});
-  all.push_back({"5.19", first_part("1") + next_part("2") + ping_frame("ping 1") + next_part("3") +
-                             next_part("4") + ping_frame("ping 2") + next_part("5", true) + bye,
+  all.push_back({"5.19",
+                 first_part("1") + next_part("2") + ping_frame("ping 1") + next_part("3") +
+                     next_part("4") + ping_frame("ping 2") + next_part("5", true) + bye,
                  joined("pong:ping 1 pong:ping 2 text:12345", closed)});
   return all;
 }
 
-std::vector<vector_case> texts() {
-  std::vector<vector_case> all;
-  const auto good = [&all](const std::string& name, const std::string& text) {
+/// Good and bad texts: each whole, and in fragments of an octet.
+struct text_cases {
+  void good(const std::string& name, const std::string& text) {
     all.push_back({"6 good " + name, text_frame(text) + bye, joined("text:" + text, closed)});
-    all.push_back({"6 good octets " + name, in_fragments(text, 1) + bye,
-                   joined("text:" + text, closed)});
-  };
-  const auto bad = [&all](const std::string& name, const std::string& text) {
+    all.push_back(
+        {"6 good octets " + name, in_fragments(text, 1) + bye, joined("text:" + text, closed)});
+  }
+  void bad(const std::string& name, const std::string& text) {
     all.push_back({"6 bad " + name, text_frame(text) + bye, not_text});
     all.push_back({"6 bad octets " + name, in_fragments(text, 1) + bye, not_text});
-  };
+  }
+  void add_messages();
+  void add_characters();
+  void add_wrong_characters();
+
+  std::vector<vector_case> all;
+};
+
+/// 6.1 to 6.4: empty parts, text that is cut in characters, failing early.
+void text_cases::add_messages() {
   const std::string kosme = "\xce\xba\xe1\xbd\xb9\xcf\x83\xce\xbc\xce\xb5";
   all.push_back({"6.1.1", text_frame("") + bye, joined("text:", closed)});
   all.push_back({"6.1.2", first_part("") + next_part("") + next_part("", true) + bye,
@@ -142,12 +152,21 @@ std::vector<vector_case> texts() {
                  joined("text:middle", closed)});
   good("6.2", "Hello-\xc2\xb5@\xc3\x9f\xc3\xb6\xc3\xa4\xc3\xbc\xc3\xa0\xc3\xa1-UTF-8!!");
   good("6.2.4", kosme);
-  bad("6.3.1", kosme + "\xed\xa0\x80" "edited");
+  bad("6.3.1", kosme +
+                   "\xed\xa0\x80"
+                   "edited");
   // 6.4: what is behind the bad bytes has not come, and need not.
   all.push_back({"6.4.1", first_part(kosme) + next_part("\xf4\x90\x80\x80"), not_text});
   all.push_back({"6.4.2", first_part(kosme + "\xf4") + next_part("\x90"), not_text});
-  all.push_back({"6.4.3", frame(opcode::text, kosme + "\xf4\x90\x80\x80" "edited").substr(0, 6 + 13),
+  all.push_back({"6.4.3",
+                 frame(opcode::text, kosme + "\xf4\x90\x80\x80"
+                                             "edited")
+                     .substr(0, 6 + 13),
                  not_text});
+}
+
+/// 6.5 to 6.11, 6.22, 6.23: the first and last characters of each length, and what is cut.
+void text_cases::add_characters() {
   good("6.6.2", "\xce\xba");
   bad("6.6.1", "\xce");
   bad("6.6.3", "\xce\xba\xe1");
@@ -171,8 +190,21 @@ std::vector<vector_case> texts() {
   good("6.11.3", "\xef\xbf\xbd");
   good("6.11.4", "\xf4\x8f\xbf\xbf");
   bad("6.11.5", "\xf4\x90\x80\x80");
+  for (int plane = 0; plane < 16; ++plane) {
+    const char lead = static_cast<char>(0xf0 | plane >> 2);
+    const char second = static_cast<char>(0x8f | (plane & 3) << 4);
+    if (plane == 0) continue;  // U+FFFF is 6.9.3
+    good("6.22 " + std::to_string(plane), std::string{lead, second} + "\xbf\xbe");
+  }
+  for (const char* special : {"\xef\xbf\xb9", "\xef\xbf\xba", "\xef\xbf\xbb", "\xef\xbf\xbc"})
+    good("6.23", special);
+}
+
+/// 6.12 to 6.21: bytes that are no characters.
+void text_cases::add_wrong_characters() {
   for (std::size_t count = 1; count < 8; ++count)
-    bad("6.12." + std::to_string(count), std::string("\x80\xbf\x80\xbf\x80\xbf\x80\xbf").substr(0, count));
+    bad("6.12." + std::to_string(count),
+        std::string("\x80\xbf\x80\xbf\x80\xbf\x80\xbf").substr(0, count));
   for (int lead = 0xc0; lead < 0xfe; lead += 3)
     bad("6.13 " + std::to_string(lead), std::string(1, static_cast<char>(lead)) + " ");
   bad("6.14.1", "\xc3");
@@ -198,15 +230,14 @@ std::vector<vector_case> texts() {
     bad("6.20", surrogate);
     bad("6.21", std::string(surrogate) + "\xed\xb0\x80");
   }
-  for (int plane = 0; plane < 16; ++plane) {
-    const char lead = static_cast<char>(0xf0 | plane >> 2);
-    const char second = static_cast<char>(0x8f | (plane & 3) << 4);
-    if (plane == 0) continue;  // U+FFFF is 6.9.3
-    good("6.22 " + std::to_string(plane), std::string{lead, second} + "\xbf\xbe");
-  }
-  for (const char* special : {"\xef\xbf\xb9", "\xef\xbf\xba", "\xef\xbf\xbb", "\xef\xbf\xbc"})
-    good("6.23", special);
-  return all;
+}
+
+std::vector<vector_case> texts() {
+  text_cases cases;
+  cases.add_messages();
+  cases.add_characters();
+  cases.add_wrong_characters();
+  return cases.all;
 }
 
 std::vector<vector_case> closes() {
@@ -229,8 +260,8 @@ std::vector<vector_case> closes() {
   all.push_back({"7.5.1", close_frame(1000, "\xce\xba\xed\xa0\x80"), not_text});
   for (const unsigned code : {1000U, 1001U, 1002U, 1003U, 1007U, 1008U, 1009U, 1010U, 1011U, 3000U,
                               3999U, 4000U, 4999U}) {
-    all.push_back({"7.7 " + std::to_string(code), close_frame(code),
-                   "close:" + std::to_string(code) + ":"});
+    all.push_back(
+        {"7.7 " + std::to_string(code), close_frame(code), "close:" + std::to_string(code) + ":"});
   }
   for (const unsigned code : {0U, 999U, 1004U, 1005U, 1006U, 1015U, 1016U, 1100U, 2000U, 2999U}) {
     all.push_back({"7.9 " + std::to_string(code), close_frame(code), broken});

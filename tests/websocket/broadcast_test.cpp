@@ -116,8 +116,7 @@ CONFORMANCE_ON(kernel, "websocket: an echo is one receive and one send, and allo
   counted c;
   c.connect();
   co_spawn(
-      c.ctx,
-      [&]() -> task<> { beck::ignore(co_await echo_all(c.streams[0])); }, beck::detached);
+      c.ctx, [&]() -> task<> { beck::ignore(co_await echo_all(c.streams[0])); }, beck::detached);
   const int fd = c.peers[0];
   const std::string message_frame = text_frame("hello");
   const auto turn = [&] {
@@ -200,7 +199,6 @@ TEST_CASE("websocket: a queue shares messages, copies frames, and keeps their or
   std::string expected;
   const auto sent = [&](std::size_t bytes) {
     std::string got;
-    const beck::const_buffer none;
     while (bytes != 0) {
       beck::const_buffer parts[detail::frame_queue::parts_max];
       const std::size_t count = queue.gather(parts);

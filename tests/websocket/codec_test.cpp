@@ -41,7 +41,8 @@ TEST_CASE("websocket: the mask is the same at every offset, length and alignment
   std::string room(700, '\0');
   std::uint64_t cases = 0;
   for (std::size_t place = 0; place < 40; ++place) {
-    for (const unsigned bytes : {0U, 1U, 3U, 4U, 5U, 7U, 8U, 31U, 32U, 127U, 128U, 129U, 163U, 257U, 600U}) {
+    for (const unsigned bytes :
+         {0U, 1U, 3U, 4U, 5U, 7U, 8U, 31U, 32U, 127U, 128U, 129U, 163U, 257U, 600U}) {
       for (std::uint64_t offset = 0; offset < 5; ++offset) {
         for (std::size_t i = 0; i < room.size(); ++i) room[i] = static_cast<char>(i * 7);
         apply_mask(room.data() + place, bytes, key, offset);
@@ -69,9 +70,13 @@ TEST_CASE("websocket: heads are written with the shortest length") {
   CHECK(head_of(opcode::text, true, 0, nullptr) == "\x81\x00"s);
   CHECK(head_of(opcode::binary, false, 125, nullptr) == "\x02\x7d"s);
   CHECK(head_of(opcode::continuation, true, 126, nullptr) == "\x80\x7e\x00\x7e"s);
-  CHECK(head_of(opcode::text, true, 65535, &key) == "\x81\xfe\xff\xff" "abcd"s);
+  CHECK(head_of(opcode::text, true, 65535, &key) ==
+        "\x81\xfe\xff\xff"
+        "abcd"s);
   CHECK(head_of(opcode::text, true, 65536, nullptr) == "\x81\x7f\0\0\0\0\0\x01\0\0"s);
-  CHECK(head_of(opcode::ping, true, 1, &key) == "\x89\x81" "abcd"s);
+  CHECK(head_of(opcode::ping, true, 1, &key) ==
+        "\x89\x81"
+        "abcd"s);
   CHECK(head_of(opcode::text, true, INT64_MAX, &key).size() == frame_head_max);
 }
 
@@ -79,7 +84,8 @@ TEST_CASE("websocket: good frames are decoded at every split") {
   CHECK(as_server(text_frame("Hello")) == "text:Hello");
   CHECK(as_client(frame(opcode::text, "Hello", bare())) == "text:Hello");
   CHECK(as_server(text_frame("")) == "text:");
-  CHECK(as_server(frame(opcode::binary, std::string("\0\xff", 2))) == "binary:" + std::string("\0\xff", 2));
+  CHECK(as_server(frame(opcode::binary, std::string("\0\xff", 2))) ==
+        "binary:" + std::string("\0\xff", 2));
   CHECK(as_server(frame(opcode::text, "a", part()) + ping_frame("p") +
                   frame(opcode::continuation, "b", part()) + frame(opcode::pong, "q") +
                   frame(opcode::continuation, "c") + close_frame(1000, "bye")) ==
@@ -175,8 +181,11 @@ bool is_good(const std::string& text, bool cut) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   for (std::size_t i = 0; i < text.size();) {
     const unsigned lead = byte(i);
-    const std::size_t size = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3
-                             : lead >> 3 == 30 ? 4 : 0;
+    const std::size_t size = lead < 0x80       ? 1
+                             : lead >> 5 == 6  ? 2
+                             : lead >> 4 == 14 ? 3
+                             : lead >> 3 == 30 ? 4
+                                               : 0;
     if (size == 0) return false;
     std::uint32_t low = lead & (size == 1 ? 0x7f : 0xff >> (size + 1));
     std::uint32_t high = low;
@@ -204,7 +213,8 @@ bool is_good(const std::string& text, bool cut) {
 TEST_CASE("websocket: bad UTF-8 is refused at its first bad byte, whatever the split") {
   // All texts of one to three bytes from those that decide, behind and before plain text.
   const std::string bytes =
-      "a\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe1\xec\xed\xee\xef\xf0\xf1\xf3\xf4\xf5\xff";
+      "a\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe1\xec\xed\xee\xef\xf0\xf1\xf3\xf4\xf5"
+      "\xff";
   std::vector<std::string> texts{""};
   std::size_t cases = 0;
   for (std::size_t length = 1; length <= 4; ++length) {
@@ -245,14 +255,16 @@ TEST_CASE("websocket: bad UTF-8 is refused at its first bad byte, whatever the s
 
 TEST_CASE("websocket: text that is cut inside a character is refused at the end of its message") {
   CHECK(as_server(text_frame("\xe2\x82\xac")) == "text:\xe2\x82\xac");
-  CHECK(as_server(frame(opcode::text, "\xe2", part()) + frame(opcode::continuation, "\x82", part()) +
+  CHECK(as_server(frame(opcode::text, "\xe2", part()) +
+                  frame(opcode::continuation, "\x82", part()) +
                   frame(opcode::continuation, "\xac")) == "text:\xe2\x82\xac");
   CHECK(as_server(frame(opcode::text, "\xe2\x82")) == "refused:bad_text");
   CHECK(as_server(frame(opcode::text, "\xe2\x82", part()) + frame(opcode::continuation, "")) ==
         "refused:bad_text");
   CHECK(as_server(frame(opcode::binary, "\xe2\x82")) == "binary:\xe2\x82");
   // The first bad byte is enough: nothing behind it has to come.
-  const std::string early = frame(opcode::text, std::string(1000, 'a') + "\xff" + std::string(9, 'b'));
+  const std::string early =
+      frame(opcode::text, std::string(1000, 'a') + "\xff" + std::string(9, 'b'));
   CHECK(transcript_of(early.substr(0, 8 + 1001), side::server) == "refused:bad_text");
 }
 

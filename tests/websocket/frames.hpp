@@ -15,8 +15,8 @@ namespace beck::websocket::test {
 struct frame_style {
   bool masked = true;
   bool last = true;
-  unsigned reserved = 0;       ///< 0 to 7
-  unsigned length_bytes = 0;   ///< of the length, behind the first; 0: as many as it needs
+  unsigned reserved = 0;      ///< 0 to 7
+  unsigned length_bytes = 0;  ///< of the length, behind the first; 0: as many as it needs
   mask_key key{{0x11, '\xa2', 0x33, '\xc4'}};
 };
 
@@ -65,7 +65,9 @@ inline std::string transcript_of(std::string input, side own,
   std::string text, open;
   std::size_t at = 0;
   std::size_t cut = 0;
-  const auto add = [&text](std::string_view one) { text.append(text.empty() ? "" : " ").append(one); };
+  const auto add = [&text](std::string_view one) {
+    text.append(text.empty() ? "" : " ").append(one);
+  };
   while (at < input.size()) {
     while (cut < cuts.size() && cuts[cut] <= at) ++cut;
     const std::size_t end = cut < cuts.size() ? cuts[cut] : input.size();

@@ -191,7 +191,8 @@ TEST_CASE("websocket limits: a peer that answers a close frame and stays is cut,
 TEST_CASE("websocket limits: a flood of pings costs bounded work and memory, and starves nobody") {
   echo_world w(limits().control_frames(500));
   std::string pings;
-  for (int i = 0; i < 400; ++i) pings += ping_frame(std::string(100, static_cast<char>('a' + i % 26)));
+  for (int i = 0; i < 400; ++i)
+    pings += ping_frame(std::string(100, static_cast<char>('a' + i % 26)));
   peer& one = w.start();
   for (int round = 0; round < 10; ++round) {
     w.s.step(one, pings + text_frame("data"));
@@ -215,7 +216,8 @@ TEST_CASE("websocket limits: pings of a peer that takes no pong wait in bounded 
   std::optional<error_code> end;
   std::size_t queued = 0;
   site s([&](http::request& q, http::response& r) -> task<> {
-    auto accepted = co_await accept(q, r, accept_options().limits(limits().control_frames(1'000'000)));
+    auto accepted =
+        co_await accept(q, r, accept_options().limits(limits().control_frames(1'000'000)));
     kept.push_back(std::move(accepted).value());
     end = co_await echo_all(kept[0]);
   });

@@ -21,9 +21,10 @@ inline constexpr std::string_view key = "dGhlIHNhbXBsZSBub25jZQ==";
 
 /// Returns a request for a connection, with more fields.
 inline std::string upgrade_request(std::string_view more = {}, std::string_view path = "/") {
-  return http::test::get(path, "Connection: Upgrade\r\nUpgrade: websocket\r\n"
-                               "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " +
-                                   std::string(key) + "\r\n" + std::string(more));
+  return http::test::get(path,
+                         "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+                         "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " +
+                             std::string(key) + "\r\n" + std::string(more));
 }
 
 /// Sends every message back, until the connection ends. Returns its end.

@@ -25,7 +25,8 @@ constexpr auto binary = message_kind::binary;
 
 std::string letters(std::size_t bytes, char first = 'a') {
   std::string all(bytes, ' ');
-  for (std::size_t i = 0; i < bytes; ++i) all[i] = static_cast<char>(first + static_cast<char>(i % 23));
+  for (std::size_t i = 0; i < bytes; ++i)
+    all[i] = static_cast<char>(first + static_cast<char>(i % 23));
   return all;
 }
 
@@ -55,9 +56,10 @@ task<std::string> read_parts(stream& from, std::size_t room, std::vector<message
 CONFORMANCE("websocket: messages of all sizes arrive whole, in both directions") {
   pair_site s(large(), large());
   REQUIRE(!s.connect());
-  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{125}, std::size_t{126},
-                                  std::size_t{4096}, std::size_t{5000}, std::size_t{65'535},
-                                  std::size_t{65'536}, std::size_t{70'000}, std::size_t{1'000'000}}) {
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{1}, std::size_t{125}, std::size_t{126}, std::size_t{4096},
+        std::size_t{5000}, std::size_t{65'535}, std::size_t{65'536}, std::size_t{70'000},
+        std::size_t{1'000'000}}) {
     CAPTURE(bytes);
     const std::string data = letters(bytes);
     for (const bool from_client : {true, false}) {
@@ -83,7 +85,8 @@ CONFORMANCE("websocket: a message is read in parts of any size, and the rest by 
   pair_site s(large(), large());
   REQUIRE(!s.connect());
   const std::string data = letters(30'000);
-  for (const std::size_t room : {std::size_t{1}, std::size_t{7}, std::size_t{3000}, std::size_t{64'000}}) {
+  for (const std::size_t room :
+       {std::size_t{1}, std::size_t{7}, std::size_t{3000}, std::size_t{64'000}}) {
     CAPTURE(room);
     std::optional<io_result<>> sent;
     s.start(s.client().write(binary, as_buffer(data)), sent);
@@ -143,7 +146,8 @@ CONFORMANCE("websocket: many writers share a stream, and no message is torn") {
   std::vector<std::optional<io_result<>>> sent(writers);
   for (std::size_t i = 0; i < writers; ++i)
     s.start(s.client().write(text, as_buffer(texts[i])), sent[i]);
-  for (int i = 0; i < writers; ++i) CHECK((s.run(read_text(s.server())) == texts[static_cast<std::size_t>(i)]));
+  for (int i = 0; i < writers; ++i)
+    CHECK((s.run(read_text(s.server())) == texts[static_cast<std::size_t>(i)]));
   for (const auto& one : sent) CHECK(one.has_value());
 }
 
@@ -201,8 +205,7 @@ CONFORMANCE("websocket: a write that is cancelled before its first byte leaves n
   pair_site s;
   REQUIRE(!s.connect());
   CHECK(!s.run(s.client().write_part(text, as_buffer("a"), false)).error());
-  const auto late =
-      s.run(briefly(s.client().write(text, as_buffer("never"))));
+  const auto late = s.run(briefly(s.client().write(text, as_buffer("never"))));
   CHECK(late.error() == beck::error::timeout);
   CHECK(!s.run(s.client().write_part(text, as_buffer("b"), true)).error());
   CHECK(!s.run(s.client().write(text, as_buffer("next"))).error());
@@ -214,8 +217,7 @@ CONFORMANCE("websocket: a write that is cancelled inside its message ends the co
   pair_site s(large(), large());
   REQUIRE(!s.connect());
   const std::string data = letters(16'000'000);  // more than the sockets take
-  const auto late =
-      s.run(briefly(s.client().write(text, as_buffer(data))));
+  const auto late = s.run(briefly(s.client().write(text, as_buffer(data))));
   CHECK(late.error() == beck::error::timeout);
   CHECK(s.client().error() == stream_error::write_cancelled);
   const auto later = s.run(s.client().write(text, as_buffer("x")));
@@ -246,7 +248,7 @@ CONFORMANCE("websocket: either end closes, and both get the code and the reason"
     CHECK(s.run(first.write(text, as_buffer("x"))).error() == stream_error::closed);
     CHECK(first.send(message(text, as_buffer("x"))) == stream_error::closed);
     CHECK(s.run(read_text(first)) == "error: The WebSocket connection is closed");
-    CHECK(!s.run(first.close()).error());   // again: nothing happens
+    CHECK(!s.run(first.close()).error());  // again: nothing happens
     CHECK(!s.run(second.close()).error());
   }
 }

@@ -100,10 +100,11 @@ task<> client_course(http::client& web, std::uint64_t seed, tally& sum) {
     stream ws = std::move(made).value();
     std::size_t read = 0;
     beck::manual_reset_event read_all;
-    co_spawn(web.get_executor(), check_echoes(ws, seed, sum, read), [&](const std::exception_ptr& failed) {
-      if (failed) std::rethrow_exception(failed);
-      read_all.set();
-    });
+    co_spawn(web.get_executor(), check_echoes(ws, seed, sum, read),
+             [&](const std::exception_ptr& failed) {
+               if (failed) std::rethrow_exception(failed);
+               read_all.set();
+             });
     beck::ignore(co_await beck::timeout(talk_to(ws, seed, messages), 300s));
     if (seed % 7 == 0) {
       ws = stream();  // leaves without a word

@@ -72,8 +72,7 @@ void sim_system::leave_child(int) noexcept {}
 
 void sim_system::random_bytes(void* data, std::size_t bytes) noexcept {
   char* const to = static_cast<char*>(data);
-  for (std::size_t i = 0; i < bytes; ++i)
-    to[i] = static_cast<char>(world().keys().next() >> 56);
+  for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<char>(world().keys().next() >> 56);
 }
 
 std::int64_t sim_system::wall_now() noexcept {
