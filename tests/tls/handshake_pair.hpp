@@ -6,6 +6,7 @@
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/net/tcp.hpp>
+#include <beck/run/post.hpp>
 #include <beck/tls/client_context.hpp>
 #include <beck/tls/server_context.hpp>
 #include <beck/tls/stream.hpp>
@@ -66,6 +67,14 @@ class handshakes {
  public:
   explicit handshakes(const io_context::options& where = context_options())
       : ctx(where), acceptor_(ctx, ip::tcp::endpoint(ip::address_v4::loopback(), 0)) {}
+
+  /// Calls `function` on the context, whose date it then sees.
+  template <class Function>
+  void run(Function function) {
+    post(ctx, function);
+    ctx.restart();
+    ctx.poll();
+  }
 
   /// Connects, and returns the result of both sides.
   both_sides shake(server_context& identity, client_context& trust, std::string_view name) {

@@ -370,4 +370,9 @@ std::string identity_files::write(std::string_view name, std::string_view text) 
   return path(name);
 }
 
+std::string identity_files::read(std::string_view name) const {
+  std::ifstream from(path(name), std::ios::binary);
+  return {std::istreambuf_iterator<char>(from), {}};
+}
+
 }  // namespace beck::tls::test

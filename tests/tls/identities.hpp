@@ -72,6 +72,8 @@ class identity_files {
   std::string key(made which) const { return path(std::string(name_of(which)) + ".key"); }
   /// Writes or replaces a file of the folder and returns its path.
   std::string write(std::string_view name, std::string_view text) const;
+  /// Returns the bytes of a file of the folder.
+  std::string read(std::string_view name) const;
 
  private:
   std::string folder_;

@@ -58,7 +58,8 @@ class self_signed_files {
 /// Both sides, made once for the program.
 struct both_contexts {
   self_signed_files files;
-  server_context identity{files.chain(), files.key()};
+  // Without tickets: a client that closes before it has read its ticket resets the connection.
+  server_context identity{files.chain(), files.key(), server_options().resumption(false)};
   client_context trust{files.chain()};
 
   static both_contexts& get() {
