@@ -65,8 +65,7 @@ void client_exchange::end_body() noexcept {
 
 void client_exchange::fail_body(error_code ec) noexcept {
   failed_ = ec;
-  if (connection_ != nullptr) connection_->close();
-  connection_.reset();
+  drop_connection();
 }
 
 void client_exchange::abandon() noexcept {

@@ -194,13 +194,13 @@ void client_connection::stop_coroutines() noexcept {
 void client_connection::close() noexcept {
   if (closed_) return;
   stop_coroutines();
-  stream_->socket().close();
+  stream_->close();
   place_.release();
 }
 
 place client_connection::surrender() noexcept {
   stop_coroutines();
-  stream_->socket().close();
+  stream_->close();
   return std::move(place_);
 }
 

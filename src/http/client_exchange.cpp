@@ -143,7 +143,8 @@ task<error_code> client_exchange::get_connection() {
 }
 
 task<error_code> client_exchange::make_connection(place at) {
-  auto made = co_await pool_->connect(std::move(at), url_);
+  failure_text_.clear();
+  auto made = co_await pool_->connect(std::move(at), url_, failure_text_);
   connection_ = std::move(made.value_);
   co_return made.error();
 }
@@ -228,10 +229,21 @@ bool client_exchange::may_retry(error_code ec) const noexcept {
 }
 
 void client_exchange::fail(error_code ec) noexcept {
-  if (connection_ != nullptr) connection_->close();
-  connection_.reset();
+  drop_connection();
   head_done_ = false;
   failed_ = ec;
+}
+
+/// Closes the connection of a call that has failed, and keeps what its stream says about that.
+void client_exchange::drop_connection() noexcept {
+  if (connection_ == nullptr) return;
+  try {
+    failure_text_ = std::string(connection_->stream().failure());
+  } catch (...) {
+    failure_text_.clear();  // the code says enough
+  }
+  connection_->close();
+  connection_.reset();
 }
 
 /// Prepares the request that a redirect asks for. Returns false if the reply is the result.
@@ -289,6 +301,7 @@ std::string client_exchange::failure() const {
   }
   char room[key_max];
   text.append(write_key(url_, room)).append(": ").append(failed_.message());
+  if (!failure_text_.empty()) text.append(": ").append(failure_text_);
   return text;
 }
 

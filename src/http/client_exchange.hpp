@@ -122,6 +122,7 @@ class client_exchange {
   error_code end_error() const noexcept;
   bool may_retry(error_code ec) const noexcept;
   bool redirect(error_code& ec);
+  void drop_connection() noexcept;
   void set_url(std::string_view text);
 
   // the request (client_request.cpp)
@@ -158,6 +159,7 @@ class client_exchange {
   std::size_t data_end_ = 0;    // and the end of the framing behind them
   std::int64_t waited_ns_ = 0;  // for the body
   error_code failed_;           // the call, or its body
+  std::string failure_text_;    // of the stream
   unsigned interim_ = 0;
   unsigned redirects_ = 0;
   url_error url_error_ = url_error::none;

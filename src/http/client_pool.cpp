@@ -149,13 +149,15 @@ task<error_code> client_pool::acquire(std::string_view key, granted& to) {
   co_return waited.error();
 }
 
-task<io_result<std::shared_ptr<client_connection>>> client_pool::connect(place at, url to) {
+task<io_result<std::shared_ptr<client_connection>>> client_pool::connect(place at, url to,
+                                                                         std::string& why) {
   io_result<std::shared_ptr<client_connection>> result;
   const http::origin where(to);
   try {
     auto connecting = timeout(connector_->connect(executor_, where), bounds_.connect());
     auto got = co_await with_stop(stopping_.get_token(), std::move(connecting));
     result.error_ = got.error();
+    if (got.error() && got.value_) why = std::string(got.value_->failure());
     if (got.error() == error::timeout) result.error_ = client_error::connect_late;
     if (!result.error_ && closed_) result.error_ = error::operation_aborted;
     if (!result.error_) {

@@ -50,8 +50,9 @@ class client_pool : public std::enable_shared_from_this<client_pool> {
   /// Gets an idle connection to the origin `key`, or the place for a new one; waits if there is
   /// neither. Errors: too_many_waiting, operation_aborted.
   task<error_code> acquire(std::string_view key, granted& to);
-  /// Makes a connection in a place that was acquired. Errors: those of the connector, connect_late.
-  task<io_result<std::shared_ptr<client_connection>>> connect(place at, url to);
+  /// Makes a connection in a place that was acquired. Errors: those of the connector, connect_late;
+  /// `why` explains them, if the layer does.
+  task<io_result<std::shared_ptr<client_connection>>> connect(place at, url to, std::string& why);
 
   /// Takes a connection back whose reply is whole, for `time` at most.
   void put_back(const std::shared_ptr<client_connection>& one, duration time);

@@ -182,7 +182,7 @@ task<> connection::close_gently() {
   }
   worker_->clock().enter(receiving_, phase::none);
   lost_ = true;
-  stream_->socket().close();
+  stream_->close();
 }
 
 void connection::on_due(timed_entry& entry, phase was) {
@@ -210,6 +210,7 @@ void connection::on_due(timed_entry& entry, phase was) {
       }
       break;
     case phase::handshake:
+      handshake_late_ = true;
       lose();
       break;
     case phase::kept:
@@ -224,7 +225,7 @@ void connection::on_due(timed_entry& entry, phase was) {
     case phase::draining:
     case phase::linger:
       lost_ = true;
-      stream_->socket().close();
+      stream_->close();
       break;
     case phase::none:
     case phase::reply:

@@ -114,6 +114,8 @@ class connection : public std::enable_shared_from_this<connection> {
   void abandon() noexcept;
   /// Returns the stream to accept into.
   socket_stream& carrier() noexcept { return plain_; }
+  /// Returns the place in the clock's lists that it has for receiving.
+  timed_entry& receiving() noexcept { return receiving_; }
   /// Called by the clock.
   void on_due(timed_entry& entry, phase was);
   /// Called when the server is being stopped.
@@ -274,6 +276,7 @@ class connection : public std::enable_shared_from_this<connection> {
   bool waits_for_room_ = false;   // room_done_ is set
   bool waits_for_flush_ = false;  // flush_done_ is set
   bool lost_ = false;
+  bool handshake_late_ = false;
   bool ending_ = false;           // no further request is served
   bool peer_ended_ = false;       // the input has ended
   bool deferring_ = false;        // the course runs, and flushes by itself

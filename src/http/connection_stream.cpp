@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The stream of a connection: the handshake of its layer, before the first request, and its other
 // end.
+#include <system_error>
 #include <utility>
 
 #include <beck/coro/within.hpp>
@@ -29,20 +30,31 @@ class connection::stoppable {
 /// Puts a layer on the accepted socket. Returns false if that fails; the connection is lost then.
 task<bool> connection::make_layer(stream_layer& layer) {
   worker& w = *worker_;
-  w.clock().enter(receiving_, phase::handshake);
+  handshake_record record;
+  owned_stream failed;  // explains the failure
+  w.begin_handshake(*this);
   try {
     owned_stream carrier(new socket_stream(std::move(plain_)));
     task<io_result<owned_stream>> handshake = layer.accept(std::move(carrier));
     auto made = co_await beck::detail::within(stoppable(*this), std::move(handshake));
-    if (made) layered_ = std::move(made).value();
+    record.error = made.error();
+    (made ? layered_ : failed) = std::move(made.value_);
     if (layered_) stream_ = layered_.get();
+  } catch (const std::system_error& error) {
+    record.error = error.code();
   } catch (...) {
-    layered_ = owned_stream();  // it has failed, like any other handshake
+    record.error = make_error_code(std::errc::not_enough_memory);
   }
   handler_scope_ = nullptr;
+  w.end_handshake();
   w.clock().enter(receiving_, phase::none);
   if (lost_ || !layered_) {
+    record.peer = peer;
+    if (lost_) record.error = error::operation_aborted;
+    if (handshake_late_) record.error = error::timeout;
+    if (failed) record.failure = std::string_view(failed->failure());
     w.counters().handshakes_failed.add();
+    w.server().report(record);
     lost_ = true;
     stream_->socket().close();
   }

@@ -154,7 +154,13 @@ std::size_t server::listen_inherited(stream_layer* layer) {
   return count;
 }
 
-void server::report_to(const detail::record_sink& sink) noexcept { state_->state->report_to(sink); }
+void server::report_to(const detail::record_sink<exchange_record>& sink) noexcept {
+  state_->state->report_to(sink);
+}
+
+void server::report_to(const detail::record_sink<handshake_record>& sink) noexcept {
+  state_->state->report_to(sink);
+}
 
 void server::behind_proxy(std::string_view proxies, field how) {
   state_->state->behind_proxy(proxies, how);

@@ -31,6 +31,7 @@ class server_state {
   ~server_state() {
     table_.destroy(handler_);
     sink_.destroy();
+    handshake_sink_.destroy();
   }
   server_state(const server_state&) = delete;
   server_state& operator=(const server_state&) = delete;
@@ -42,12 +43,17 @@ class server_state {
   void listen(listening_place&& where) { places_.push_back(std::move(where)); }
   void share_ports(bool on) noexcept { share_ports_ = on; }
   /// Returns the observer of ended exchanges; nullptr if there is none.
-  const record_sink* reports_to() const noexcept {
+  const record_sink<exchange_record>* reports_to() const noexcept {
     return sink_.object != nullptr ? &sink_ : nullptr;
   }
-  void report_to(const record_sink& sink) noexcept {
+  void report_to(const record_sink<exchange_record>& sink) noexcept {
     sink_.destroy();
     sink_ = sink;
+  }
+  void report(const handshake_record& failed) const { handshake_sink_.call(failed); }
+  void report_to(const record_sink<handshake_record>& sink) noexcept {
+    handshake_sink_.destroy();
+    handshake_sink_ = sink;
   }
   void behind_proxy(std::string_view proxies, field how);
   const proxy_list& proxies() const noexcept { return proxies_; }
@@ -66,7 +72,8 @@ class server_state {
   void* handler_;
   handler_table table_;
   limits bounds_;
-  record_sink sink_;
+  record_sink<exchange_record> sink_;
+  record_sink<handshake_record> handshake_sink_;
   proxy_list proxies_;
   field forwarded_in_ = field::x_forwarded_for;
   bool share_ports_ = false;

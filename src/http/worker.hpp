@@ -56,6 +56,9 @@ class worker : public std::enable_shared_from_this<worker> {
   /// A connection is in the list as long as its coroutine runs.
   void add(connection& one);
   void remove(connection& one) noexcept;
+  /// Called when a connection begins a handshake: at their limit the oldest one ends.
+  void begin_handshake(connection& one);
+  void end_handshake() noexcept { --handshakes_; }
   /// Called when a connection may be evicted from now on.
   void note_evictable() noexcept;
 
@@ -79,6 +82,7 @@ class worker : public std::enable_shared_from_this<worker> {
   std::size_t accepting_ = 0;  // loops that run
   std::size_t connections_ = 0;
   std::size_t waiting_for_room_ = 0;  // loops
+  std::size_t handshakes_ = 0;        // under way
   beck::detail::intrusive_list<connection, &connection::hook> all_;
   beck::detail::intrusive_list<connection, &connection::newcomer_hook> newcomers_;
   address_count addresses_;  // of connections that are limited by their address

@@ -345,8 +345,10 @@ task<io_result<>> session::finish() {
   co_return ended;
 }
 
-void session::close() noexcept {
+void session::close(bool says_end) noexcept {
   error_code ignored;
+  if (says_end && !finished_ && !is_sending()) step(*this)->end();
+  finished_ = true;
   carrier_->socket().close(ignored);
 }
 
@@ -355,7 +357,7 @@ task<io_result<owned_stream>> shake_hands(owned_stream carrier, ssl_ptr prepared
   io_result<owned_stream> result;
   result.value_ = owned_stream(new secure_stream(made));
   result.error_ = co_await session::handshake(made);
-  if (result.error_) made->close();
+  if (result.error_) made->close(false);
   co_return result;
 }
 

@@ -53,8 +53,8 @@ class session {
   // --- for the operations of tls::stream
   /// Reads what has been decrypted. Returns false if the caller has to wait.
   bool read_ready(mutable_buffer to, std::size_t& bytes, error_code& ec) noexcept;
-  /// Closes the carrier: what is under way ends.
-  void close() noexcept;
+  /// Closes the carrier: what is under way ends. `says_end`: the peer shall not find it truncated.
+  void close(bool says_end) noexcept;
 
  private:
   class step;
@@ -102,7 +102,7 @@ class session {
 class secure_stream final : public byte_stream {
  public:
   explicit secure_stream(session_ref of) noexcept : of_(std::move(of)) {}
-  ~secure_stream() override { of_->close(); }
+  ~secure_stream() override { of_->close(false); }
 
   task<io_result<buffer_lease>> receive() override { return of_->receive(); }
   task<io_result<std::size_t>> read_some(mutable_buffer to) override { return of_->read_some(to); }
@@ -113,6 +113,7 @@ class secure_stream final : public byte_stream {
     return of_->write_now(parts, ec);
   }
   task<io_result<>> finish() override { return of_->finish(); }
+  void close() noexcept override { of_->close(true); }
   beck::detail::text_view failure() const noexcept override { return of_->failure(); }
   beck::detail::stream_object& socket() noexcept override { return of_->carrier().socket(); }
   bool is_plain() const noexcept override { return false; }

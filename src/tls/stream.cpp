@@ -112,7 +112,7 @@ stream::stream(owned_stream carrier, server_context& identity)
     : of_(new detail::session(std::move(carrier), identity.state().make_session())) {}
 
 stream::~stream() {
-  if (of_) of_->close();
+  if (of_) of_->close(false);
 }
 
 beck::detail::text_view stream::failure() const noexcept { return of_->failure(); }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The record of an exchange, for access logs and statistics.
+// The records of exchanges and of handshakes that have failed, for logs and statistics.
 #pragma once
 
 #include <beck/base/duration.hpp>
+#include <beck/base/error.hpp>
 #include <beck/http/head.hpp>
 #include <beck/http/refusal.hpp>
 #include <beck/net/address.hpp>
 #include <beck/net/tcp.hpp>
 #include <cstdint>
+#include <string_view>
 
 namespace beck::http {
 
@@ -26,6 +28,18 @@ struct exchange_record {
   duration time;                    ///< from the end of the head to the end of the handler
   refusal why = refusal::none;      ///< the reason if the message was refused
   bool cut = false;                 ///< the reply was begun, and could not be completed
+};
+
+/// A handshake of a layer that has failed; see server::on_handshake_failed().
+struct handshake_record {
+  /// The other end of the connection, as request::peer().
+  ip::tcp::endpoint peer;
+  /// The layer's error; error::timeout if it took longer than limits::handshake();
+  /// operation_aborted if the server ended it, to stop or to make room for others.
+  error_code error;
+  /// The layer's sentence about it, such as the alert in words; an empty text if the code says it
+  /// all. Valid during the call.
+  std::string_view failure;
 };
 
 }  // namespace beck::http

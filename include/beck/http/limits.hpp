@@ -55,6 +55,12 @@ class limits {
     handshake_ = most;
     return *this;
   }
+  /// Sets the greatest number of handshakes of layers that a context has under way. At the limit
+  /// the oldest one makes room. 0 counts as 1. Default: 1,000.
+  limits& handshakes(std::size_t most) noexcept {
+    handshakes_ = most != 0 ? most : 1;
+    return *this;
+  }
   /// Sets how long a connection may be idle: before its first byte, and between two requests. It is
   /// then closed. Default: 75 s.
   limits& idle(duration most) noexcept {
@@ -103,6 +109,7 @@ class limits {
   std::size_t connections() const noexcept { return connections_; }
   std::size_t per_address() const noexcept { return per_address_; }
   duration handshake() const noexcept { return handshake_; }
+  std::size_t handshakes() const noexcept { return handshakes_; }
   duration idle() const noexcept { return idle_; }
   duration head() const noexcept { return head_; }
   std::uint32_t body_rate() const noexcept { return body_rate_; }
@@ -120,6 +127,7 @@ class limits {
   body_limits bodies_;
   std::size_t connections_ = 10'000;
   std::size_t per_address_ = 256;
+  std::size_t handshakes_ = 1000;
   std::size_t unread_body_ = 65'536;
   std::size_t linger_bytes_ = 16'777'216;
   duration handshake_ = duration(10 * second);

@@ -43,14 +43,25 @@ namespace detail {
 struct server_handle;
 
 /// A function for records, of any type.
+template <class Record>
 struct record_sink {
   void* object = nullptr;
-  void (*function)(void* object, const exchange_record& record) = nullptr;
+  void (*function)(void* object, const Record& record) = nullptr;
   void (*deleter)(void* object) noexcept = nullptr;
 
-  void call(const exchange_record& record) const { function(object, record); }
+  void call(const Record& record) const {
+    if (object != nullptr) function(object, record);
+  }
   void destroy() const noexcept {
     if (object != nullptr) deleter(object);
+  }
+  /// Returns a sink with `given` inside.
+  template <class Function>
+  static record_sink of(Function&& given) {
+    using kept = std::decay_t<Function>;
+    return {new kept(static_cast<Function&&>(given)),
+            [](void* object, const Record& record) { (*static_cast<kept*>(object))(record); },
+            [](void* object) noexcept { delete static_cast<kept*>(object); }};
   }
 };
 
@@ -112,11 +123,13 @@ class server {
   /// none.
   template <class Function>
   void on_finish(Function&& function) {
-    using kept = std::decay_t<Function>;
-    report_to(
-        {new kept(static_cast<Function&&>(function)),
-         [](void* object, const exchange_record& record) { (*static_cast<kept*>(object))(record); },
-         [](void* object) noexcept { delete static_cast<kept*>(object); }});
+    report_to(detail::record_sink<exchange_record>::of(static_cast<Function&&>(function)));
+  }
+  /// Calls `function(const handshake_record&)` for each handshake of a layer that has failed; else
+  /// as on_finish(). Default: none.
+  template <class Function>
+  void on_handshake_failed(Function&& function) {
+    report_to(detail::record_sink<handshake_record>::of(static_cast<Function&&>(function)));
   }
 
   /// Serves on the context that awaits this until stop() is called or the awaiting scope is
@@ -137,7 +150,8 @@ class server {
   server_stats stats() const noexcept;
 
  private:
-  void report_to(const detail::record_sink& sink) noexcept;
+  void report_to(const detail::record_sink<exchange_record>& sink) noexcept;
+  void report_to(const detail::record_sink<handshake_record>& sink) noexcept;
   server(void* handler, const detail::handler_table& table, const limits& bounds);
   void listen_over(const ip::tcp::endpoint& at, stream_layer* layer);
 

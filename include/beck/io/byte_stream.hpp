@@ -58,6 +58,11 @@ class byte_stream {
   /// not_connected.
   virtual task<io_result<>> finish() = 0;
 
+  /// Closes the stream at once. A protocol with an end of its own, such as TLS, says it before, if
+  /// there is room for that: the peer then knows that nothing is missing. To end a stream whose
+  /// peer shall notice a cut, close its socket.
+  virtual void close() noexcept;
+
   /// Returns a sentence that explains why the stream has failed, such as the names in a certificate
   /// that is not the expected one; an empty text if the error_code says it all. Valid until the
   /// stream is destroyed.

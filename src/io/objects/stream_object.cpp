@@ -7,10 +7,18 @@
 
 #include <beck/detail/descriptor_stream.hpp>
 #include <beck/detail/stream_object.hpp>
+#include <beck/io/byte_stream.hpp>
 
 #include "io/loop/io_loop.hpp"
 
-namespace beck::detail {
+namespace beck {
+
+void byte_stream::close() noexcept {
+  error_code never;
+  socket().close(never);
+}
+
+namespace detail {
 
 bool io_loop::expire_at(descriptor& d, std::int64_t when) noexcept {
   if (d.expiry.is_armed()) timers_.remove(d.expiry);
@@ -119,4 +127,6 @@ void descriptor_calls::adopt(descriptor& d, int fd) {
   throw_error(ec, "assign", text_view(subject));
 }
 
-}  // namespace beck::detail
+}  // namespace detail
+
+}  // namespace beck

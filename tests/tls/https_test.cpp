@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSL-1.0
+// HTTP over TLS: the server's one line, the client's one line, and both against each other.
+#include <beck/http/client.hpp>
+#include <beck/http/server.hpp>
+#include <beck/http/static_files.hpp>
+#include <beck/http/tunnel.hpp>
+
+#include <beck/io/generic_stream.hpp>
+#include <beck/tls/error.hpp>
+#include <beck/tls/stream.hpp>
+
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "support/conformance.hpp"
+#include "support/context_options.hpp"
+#include "support/file_place.hpp"
+#include "support/outcome.hpp"
+#include "support/stream_pair.hpp"
+#include "tls/self_signed.hpp"
+
+using beck::error_code;
+using beck::task;
+using namespace beck::test;
+namespace http = beck::http;
+namespace ip = beck::ip;
+namespace tls = beck::tls;
+using tls::test::both_contexts;
+using namespace std::chrono_literals;
+
+namespace {
+
+task<> echo_body(http::request& q, http::response& r) {
+  std::string all;
+  char part[5000];
+  for (;;) {
+    auto [ec, n] = co_await q.body().async_read_some(beck::buffer(part));
+    all.append(part, n);
+    if (ec == beck::error::eof) break;
+    if (ec) co_return;
+  }
+  if (q.path() == "/stream") {
+    beck::ignore(co_await async_write(r, beck::buffer(all)));
+  } else {
+    r.send(all.empty() ? std::string(q.path()) : all);
+  }
+}
+
+/// A server with TLS and a client that trusts it, on one context.
+struct https {
+  template <class Handler>
+  explicit https(Handler handler, const http::limits& bounds = http::limits())
+      : ctx(context_options()), server(std::move(handler), bounds), web(ctx) {
+    server.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0), both_contexts::get().identity);
+    server.on_handshake_failed([this](const http::handshake_record& r) {
+      failed.push_back(r.error);
+      said = std::string(r.failure);
+    });
+    server.serve().start(ctx, [](std::exception_ptr) {});
+    while (server.endpoint().port() == 0) ctx.poll();
+    web.secure(both_contexts::get().trust);
+  }
+  std::string url(const char* path) const {
+    return "https://127.0.0.1:" + std::to_string(server.endpoint().port()) + path;
+  }
+  /// Runs a task, and the context until it has ended.
+  void run(task<> work) {
+    bool done = false;
+    co_spawn(ctx, std::move(work), [&](std::exception_ptr error) {
+      done = true;
+      if (error) std::rethrow_exception(error);
+    });
+    REQUIRE(run_until(ctx, [&] { return done; }));
+  }
+
+  std::vector<error_code> failed;
+  std::string said;
+  beck::io_context ctx;
+  http::server server;
+  http::client web;
+};
+
+task<> get(https& h, const char* path, std::string& body) {
+  auto got = co_await h.web.async_get(h.url(path));
+  CHECK(!got.error());
+  if (!got) MESSAGE(got->failure());
+  if (!got) co_return;
+  http::reply reply = std::move(got).value();
+  auto text = co_await reply.body().async_read_all(10'000'000);
+  CHECK(!text.error());
+  body = std::move(text.value_);
+}
+
+task<> post(https& h, const char* path, const std::string& text, std::string& body) {
+  auto got = co_await h.web.async_post(h.url(path), "text/plain", beck::buffer(text));
+  CHECK(!got.error());
+  if (!got) co_return;
+  http::reply reply = std::move(got).value();
+  auto answer = co_await reply.body().async_read_all(10'000'000);
+  CHECK(!answer.error());
+  body = std::move(answer.value_);
+}
+
+}  // namespace
+
+CONFORMANCE("https: requests and replies, one connection for all") {
+  https h(echo_body, http::limits().body_bytes(10'000'000));
+  std::string body;
+  for (const char* path : {"/a", "/b", "/c"}) {
+    h.run(get(h, path, body));
+    CHECK(body == path);
+  }
+  for (const std::size_t bytes : {1U, 5'000U, 100'000U, 1'000'000U}) {
+    const std::string text = pattern(bytes);
+    h.run(post(h, "/whole", text, body));
+    CHECK((body == text));
+    h.run(post(h, "/stream", text, body));
+    CHECK((body == text));
+  }
+  CHECK(h.server.stats().accepted == 1);
+  CHECK(h.server.stats().handshakes_failed == 0);
+  CHECK(h.web.stats().reused == 10);
+}
+
+CONFORMANCE("https: a call that fails says which name was expected") {
+  https h(echo_body);
+  h.run([](https& s) -> task<> {
+    const std::string url = "https://127.0.0.2:" + std::to_string(s.server.endpoint().port());
+    auto got = co_await s.web.async_get(url);
+    CHECK((got.error() == tls::error::wrong_name || got.error() == std::errc::connection_refused));
+    CHECK(got->failure().find(url) != std::string::npos);
+  }(h));
+}
+
+CONFORMANCE("https: plain HTTP on a port of TLS is told to the observer, in words") {
+  https h(echo_body);
+  beck::ip::tcp::socket peer(h.ctx);
+  outcome connected, sent, got;
+  char room[100];
+  peer.async_connect(h.server.endpoint(), note(connected));
+  REQUIRE(run_until(h.ctx, connected));
+  async_write(peer, beck::buffer("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 27), note(sent));
+  REQUIRE(run_until(h.ctx, [&] { return !h.failed.empty(); }));
+  CHECK(h.failed[0] == tls::error::not_tls);
+  CHECK(h.said.find("http") != std::string::npos);
+  CHECK(h.server.stats().handshakes_failed == 1);
+  peer.async_read_some(beck::buffer(room), note(got));
+  REQUIRE(run_until(h.ctx, got));
+}
+
+CONFORMANCE("https: at the limit of handshakes the oldest one makes room, and a good one passes") {
+  https h(echo_body, http::limits().handshakes(20));
+  std::vector<ip::tcp::socket> silent;
+  for (int i = 0; i < 100; ++i) {
+    outcome connected;
+    silent.emplace_back(h.ctx);
+    silent.back().async_connect(h.server.endpoint(), note(connected));
+    REQUIRE(run_until(h.ctx, connected));
+  }
+  REQUIRE(run_until(h.ctx, [&] { return h.server.stats().handshakes_failed == 80; }));
+  std::string body;
+  h.run(get(h, "/good", body));
+  CHECK(body == "/good");
+  CHECK(h.server.stats().handshakes_failed == 81);
+  for (const error_code& ec : h.failed) CHECK(ec == beck::error::operation_aborted);
+}
+
+CONFORMANCE("https: a handshake that takes too long ends with timeout") {
+  https h(echo_body, http::limits().handshake(beck::duration(2'000'000)));
+  ip::tcp::socket silent(h.ctx);
+  outcome connected;
+  silent.async_connect(h.server.endpoint(), note(connected));
+  REQUIRE(run_until(h.ctx, [&] { return !h.failed.empty(); }));
+  CHECK(h.failed[0] == beck::error::timeout);
+}
+
+CONFORMANCE("https: a server ends its connections with close_notify") {
+  https h(echo_body, http::limits().idle(beck::duration(50'000'000)));
+  ip::tcp::socket raw(h.ctx);
+  outcome connected;
+  raw.async_connect(h.server.endpoint(), note(connected));
+  REQUIRE(run_until(h.ctx, connected));
+  h.run([](ip::tcp::socket socket) -> task<> {
+    tls::stream s(std::move(socket), both_contexts::get().trust, "localhost");
+    beck::ignore(co_await async_write(s, beck::buffer("GET /x HTTP/1.1\r\nHost: a\r\n\r\n", 28)));
+    std::string text;
+    char part[1000];
+    error_code ec;
+    while (!ec) {
+      auto got = co_await s.async_read_some(beck::buffer(part));
+      text.append(part, got.value_);
+      ec = got.error();
+    }
+    CHECK(ec == beck::error::eof);  // the connection was idle for too long
+    CHECK(text.ends_with("/x"));
+  }(std::move(raw)));
+}
+
+CONFORMANCE_ON(kernel, "https: files are served") {
+  const file_place place(where);
+  const std::string large = pattern(300'000);
+  std::ofstream(place.path("large.bin")) << large;
+  https h(http::static_files(place.path("")));
+  std::string body;
+  h.run(get(h, "/large.bin", body));
+  CHECK((body == large));
+  h.run(get(h, "/large.bin", body));
+  CHECK((body == large));
+}
+
+CONFORMANCE("https: a handler takes the stream over, and speaks its own protocol over TLS") {
+  https h([](http::request&, http::response& r) -> task<> {
+    r.set(http::field::upgrade, "shout");
+    auto taken = co_await r.take_over();
+    if (!taken) co_return;
+    http::tunnel tunnel = std::move(taken).value();
+    char part[100];
+    const beck::mutable_buffer room(part, sizeof part);
+    auto got = co_await tunnel.stream().read_some(room);
+    for (std::size_t i = 0; i < got.value_; ++i) part[i] = static_cast<char>(part[i] - 32);
+    const beck::const_buffer answer(part, got.value_);
+    beck::ignore(co_await tunnel.stream().write_some(beck::const_buffer_span(&answer, 1)));
+    beck::ignore(co_await tunnel.stream().finish());
+    beck::ignore(co_await tunnel.stream().read_some(room));
+  });
+  h.run([](https& s) -> task<> {
+    http::call call(s.web, http::method::get, s.url("/"));
+    call.upgrade("shout");
+    auto got = co_await call.async_finish();
+    CHECK(!got.error());
+    if (!got) co_return;
+    http::reply reply = std::move(got).value();
+    http::taken_stream taken = reply.take_over();
+    const beck::const_buffer text("abc", 3);
+    beck::ignore(co_await taken.stream->write_some(beck::const_buffer_span(&text, 1)));
+    char part[10];
+    auto back = co_await taken.stream->read_some(beck::mutable_buffer(part, sizeof part));
+    CHECK(std::string(part, back.value_) == "ABC");
+    auto end = co_await taken.stream->read_some(beck::mutable_buffer(part, sizeof part));
+    CHECK(end.error() == beck::error::eof);
+  }(h));
+}
