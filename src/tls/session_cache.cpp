@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Keeps sessions by the name that was verified when they were made; what has expired since then, the
-// session or the certificate, is not offered.
+// Keeps sessions by the name that was verified when they were made; what has expired since then,
+// the session or the certificate, is not offered.
 #include "tls/session_cache.hpp"
 
 #include <beck/io/system_timer.hpp>

@@ -9,8 +9,8 @@
 
 namespace beck::tls::test {
 
-/// The certificates. All are issued by an intermediate of one root unless their names say otherwise,
-/// and valid from 2000 to 2049.
+/// The certificates. All are issued by an intermediate of one root unless their names say
+/// otherwise, and valid from 2000 to 2049.
 enum class made : unsigned char {
   good,              ///< P-256, for example.com and www.example.com
   rsa,               ///< RSA 2048, for example.com
