@@ -62,6 +62,16 @@ CONFORMANCE("tls resumption: the second connection resumes the first, in both ve
   }
 }
 
+CONFORMANCE("tls resumption: a connection may have ended without a close_notify") {
+  for (const version which : {version::tls_1_2, version::tls_1_3}) {
+    acquaintance a({}, trusting().versions(which, which));
+    a.pair.shuts_down = false;
+    CHECK(!a.meets());
+    CHECK(a.meets());
+    CHECK(a.meets());
+  }
+}
+
 CONFORMANCE("tls resumption: a session is resumed under the name that was verified alone") {
   acquaintance a;
   CHECK(!a.meets("example.com"));
