@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What belongs to one connection besides its SSL, which owns it: the settings that it was made with,
-// and why its peer is not believed.
+// What belongs to one connection besides its SSL, which owns it: the settings that it was made
+// with, and why its peer is not believed.
 #pragma once
 
 #include <memory>

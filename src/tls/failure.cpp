@@ -50,8 +50,6 @@ std::string sentence_of(SSL* of, error why, unsigned long entry) {
   std::string peer = SSL_is_server(of) == 1 ? "The client" : "The server";
   if (notes != nullptr && !notes->peer.name.empty())
     peer += " \"" + printable(notes->peer.name) + "\"";
-  if (why == error::not_tls)
-    return peer + " does not speak TLS: its first bytes are no record of it";
   if (why == error::no_certificate) return peer + " sent no certificate, and this side demands one";
   if (why == error::no_shared_version) {
     return peer + " speaks no version that is allowed here, " +
@@ -61,6 +59,7 @@ std::string sentence_of(SSL* of, error why, unsigned long entry) {
   const char* const words = ERR_reason_error_string(entry);
   return peer +
          (why == error::no_shared_cipher ? " shares no cipher, group or signature with this side"
+          : why == error::not_tls        ? " does not speak TLS"
           : why == error::internal       ? ": OpenSSL failed"
                                          : " broke the protocol") +
          ": " + (words != nullptr ? words : "reason unknown");

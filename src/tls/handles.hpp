@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Owners of the objects of OpenSSL that certificates need, and of bytes that are wiped when they go.
+// Owners of the objects of OpenSSL that certificates need, and of bytes that are wiped when they
+// go.
 #pragma once
 
 #include <openssl/crypto.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Reads files without the buffer of stdio, which would keep a copy of a key, and finds the line of a
-// broken block.
+// Reads files without the buffer of stdio, which would keep a copy of a key, and finds the line of
+// a broken block.
 #include "tls/pem_file.hpp"
 
 #include <openssl/err.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// OCSP. OpenSSL compares times with the machine's clock; here it is the date of the context, so that
-// a simulated client has one.
+// OCSP. OpenSSL compares times with the machine's clock; here it is the date of the context, so
+// that a simulated client has one.
 #include "tls/revocation.hpp"
 
 #include <openssl/err.h>

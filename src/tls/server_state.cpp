@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The settings of servers. A generation is what was loaded at one time: a context of OpenSSL for each
-// identity, and the table of their names. Connections keep theirs; reload() makes the next.
+// The settings of servers. A generation is what was loaded at one time: a context of OpenSSL for
+// each identity, and the table of their names. Connections keep theirs; reload() makes the next.
 #include <beck/io/system_timer.hpp>
 
 #include <algorithm>
@@ -130,8 +130,8 @@ class server_generation {
   std::int64_t end_ = 0;
 };
 
-/// Called by OpenSSL before anything else of a handshake is looked at: the session of a ticket has to
-/// be of the identity that is asked for.
+/// Called by OpenSSL before anything else of a handshake is looked at: the session of a ticket has
+/// to be of the identity that is asked for.
 int server_generation::on_hello(SSL* ssl, int* alert, void* self) {
   const auto* all = static_cast<const server_generation*>(self);
   const unsigned char* extension = nullptr;

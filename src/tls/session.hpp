@@ -34,8 +34,8 @@ class session {
   const detail::engine& engine() const noexcept { return engine_; }
   beck::detail::text_view failure() const noexcept;
 
-  /// Makes the handshake, unless another operation is about it, which it then waits for. Returns its
-  /// error, also later. One that is cancelled may be continued.
+  /// Makes the handshake, unless another operation is about it, which it then waits for. Returns
+  /// its error, also later. One that is cancelled may be continued.
   static task<error_code> handshake(session_ref self);
 
   /// Returns whether bytes may be written: the handshake has succeeded, and nothing failed since.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Keeps sessions by the name that was verified when they were made; what has expired since then, the
-// session or the certificate, is not offered.
+// Keeps sessions by the name that was verified when they were made; what has expired since then,
+// the session or the certificate, is not offered.
 #include "tls/session_cache.hpp"
 
 #include <beck/io/system_timer.hpp>
@@ -45,18 +45,19 @@ void session_cache::apply_to(SSL_CTX* context) {
   SSL_CTX_sess_set_new_cb(context, &on_session);
 }
 
-/// Called by OpenSSL, which gives its share away if the result is 1.
+/// Called by OpenSSL, which keeps its session if the result is 0. The cache has a copy: OpenSSL
+/// makes a session of TLS 1.2 unusable when its connection ends without a close_notify of this
+/// side.
 int session_cache::on_session(SSL* ssl, SSL_SESSION* session) {
   auto* self =
       static_cast<session_cache*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), cache_index()));
   if (self == nullptr) return 0;
-  session_ptr owned(session);
+  session_ptr copy(SSL_SESSION_dup(session));
+  if (copy == nullptr) return 0;
   try {
-    self->add(verified_name(ssl), std::move(owned));
+    self->add(verified_name(ssl), std::move(copy));
   } catch (const std::exception&) {  // no memory: the next connection makes a whole handshake
   }
-  if (owned == nullptr) return 1;
-  static_cast<void>(owned.release());
   return 0;
 }
 
@@ -90,14 +91,11 @@ session_ptr session_cache::take(std::string_view name) {
       ++at;
       continue;
     }
-    const bool once = SSL_SESSION_get_protocol_version(at->session.get()) == TLS1_3_VERSION;
     if (is_current(*at->session)) {
-      if (!once) SSL_SESSION_up_ref(at->session.get());
-      session_ptr taken(at->session.get());
-      if (once) {
-        at->session.release();
-        sessions_.erase(at);
-      }
+      const bool once = SSL_SESSION_get_protocol_version(at->session.get()) == TLS1_3_VERSION;
+      if (!once) return session_ptr(SSL_SESSION_dup(at->session.get()));
+      session_ptr taken = std::move(at->session);
+      sessions_.erase(at);
       return taken;
     }
     at = sessions_.erase(at);

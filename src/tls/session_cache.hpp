@@ -22,10 +22,12 @@ class session_cache {
   /// Makes connections of the context leave their sessions here. The cache must outlive the context
   /// and its connections.
   void apply_to(SSL_CTX* context);
-  /// Makes `ssl`, which expects the peer `name`, ask to resume a session, if there is one. A session
-  /// of TLS 1.3 is used once: with a second use an observer could tell that the two connections
-  /// have one client (RFC 8446, appendix C.4).
+  /// Makes `ssl`, which expects the peer `name`, ask to resume a session, if there is one. A
+  /// session of TLS 1.3 is used once: with a second use an observer could tell that the two
+  /// connections have one client (RFC 8446, appendix C.4).
   void offer(SSL* ssl, std::string_view name);
+  /// Keeps a session of a connection that has verified its peer as `name`.
+  void add(std::string name, session_ptr session);
   /// Forgets all sessions.
   void clear() noexcept;
   std::size_t size() const noexcept;
@@ -37,7 +39,6 @@ class session_cache {
   };
 
   static int on_session(SSL* ssl, SSL_SESSION* session);
-  void add(std::string name, session_ptr session);
   session_ptr take(std::string_view name);
 
   mutable std::mutex mutex_;

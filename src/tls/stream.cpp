@@ -3,6 +3,8 @@
 // decrypted before.
 #include <beck/tls/stream.hpp>
 
+#include <system_error>
+
 #include <beck/coro/co_spawn.hpp>
 #include <beck/tls/client_context.hpp>
 #include <beck/tls/server_context.hpp>
@@ -14,6 +16,18 @@
 namespace beck::tls {
 namespace detail {
 namespace {
+
+/// Returns the error of a coroutine that ended by an exception: without memory, or cancelled before
+/// it began.
+error_code code_of(const std::exception_ptr& failed) noexcept {
+  try {
+    std::rethrow_exception(failed);
+  } catch (const std::system_error& known) {
+    return known.code();
+  } catch (...) {
+    return make_error_code(std::errc::not_enough_memory);
+  }
+}
 
 /// Passes the result of a coroutine on to the handler of an operation, with its cancellation slot.
 template <class... T>
@@ -29,12 +43,12 @@ class pass_on {
   void operator()(const std::exception_ptr& failed, error_code ec)
     requires(sizeof...(T) == 0)
   {
-    done_(failed ? make_error_code(std::errc::not_enough_memory) : ec);
+    done_(failed ? code_of(failed) : ec);
   }
   void operator()(const std::exception_ptr& failed, io_result<T...> result)
     requires(sizeof...(T) == 1)
   {
-    if (failed) result.error_ = make_error_code(std::errc::not_enough_memory);
+    if (failed) result.error_ = code_of(failed);
     done_(result.error(), result.value_);
   }
 

@@ -120,7 +120,9 @@ int ticket_store::on_ticket(SSL* ssl, unsigned char* name, unsigned char* iv,
   if (EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), nullptr, key.cipher, iv, encrypts) != 1)
     return -1;
   if (!set_mac(mac, key)) return -1;
-  return age == 0 ? 1 : 2;
+  // A client of TLS 1.3 uses a ticket once: without a new one the next connection would not be
+  // resumed.
+  return age == 0 && SSL_version(ssl) != TLS1_3_VERSION ? 1 : 2;
 }
 
 }  // namespace beck::tls::detail

@@ -54,14 +54,15 @@ class ticket_store {
   /// its connections.
   void apply_to(SSL_CTX* context);
 
+  /// Copies the key that encrypts now.
+  void newest(ticket_key& to);
+  /// Copies the key with this name. Returns its age in generations, or -1 if there is none.
+  int find(const unsigned char* name, ticket_key& to);
   std::int64_t rotation_seconds() const noexcept { return rotation_seconds_; }
 
  private:
   static int on_ticket(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
                        EVP_MAC_CTX* mac, int encrypts);
-  void newest(ticket_key& to);
-  /// Returns the age of the key with this name in generations, or -1.
-  int find(const unsigned char* name, ticket_key& to);
   void rotate_if_due();
   bool is_current(std::size_t index, std::int64_t now, std::int64_t life) const noexcept;
 

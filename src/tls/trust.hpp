@@ -68,8 +68,8 @@ class trust {
   bool demand_ocsp_ = false;
 };
 
-/// Makes `ssl`, of a client, expect the peer that `check` names, and ask for this name (SNI). Returns
-/// invalid_argument for a name that is neither a host name nor an address.
+/// Makes `ssl`, of a client, expect the peer that `check` names, and ask for this name (SNI).
+/// Returns invalid_argument for a name that is neither a host name nor an address.
 error_code expect(SSL* ssl, peer_check& check);
 
 }  // namespace beck::tls::detail

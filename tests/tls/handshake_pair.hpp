@@ -6,6 +6,7 @@
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/net/tcp.hpp>
+#include <beck/run/post.hpp>
 #include <beck/tls/client_context.hpp>
 #include <beck/tls/server_context.hpp>
 #include <beck/tls/stream.hpp>
@@ -39,7 +40,8 @@ struct both_sides {
 
 /// Makes the handshake, then sends and receives a byte: in TLS 1.3 a client learns only then that
 /// the server has refused its certificate, and gets its ticket.
-inline task<> talk(stream& one, side& to) {
+/// `shuts_down`: whether the stream ends with a close_notify.
+inline task<> talk(stream& one, side& to, bool shuts_down) {
   auto shaken = co_await one.async_handshake();
   to.ec = shaken.error();
   char byte = 'x';
@@ -56,7 +58,7 @@ inline task<> talk(stream& one, side& to) {
   to.version = std::string(one.version());
   to.peer = std::string(one.peer());
   to.resumed = one.is_resumed();
-  if (!to.ec) beck::ignore(co_await one.async_shutdown());
+  if (!to.ec && shuts_down) beck::ignore(co_await one.async_shutdown());
   one.socket().close();
   to.done = true;
 }
@@ -66,6 +68,14 @@ class handshakes {
  public:
   explicit handshakes(const io_context::options& where = context_options())
       : ctx(where), acceptor_(ctx, ip::tcp::endpoint(ip::address_v4::loopback(), 0)) {}
+
+  /// Calls `function` on the context, whose date it then sees.
+  template <class Function>
+  void run(Function function) {
+    post(ctx, function);
+    ctx.restart();
+    ctx.poll();
+  }
 
   /// Connects, and returns the result of both sides.
   both_sides shake(server_context& identity, client_context& trust, std::string_view name) {
@@ -80,19 +90,20 @@ class handshakes {
   }
 
   io_context ctx;
+  bool shuts_down = true;
 
  private:
   task<> serve(server_context& identity, side& to) {
     auto accepted = co_await acceptor_.async_accept();
     stream one(std::move(accepted).value(), identity);
-    co_await talk(one, to);
+    co_await talk(one, to, shuts_down);
   }
   task<> ask(client_context& trust, std::string name, side& to) {
     ip::tcp::socket socket(ctx);
     auto connected = co_await socket.async_connect(acceptor_.local_endpoint());
     connected.value();
     stream one(std::move(socket), trust, name);
-    co_await talk(one, to);
+    co_await talk(one, to, shuts_down);
   }
 
   ip::tcp::acceptor acceptor_;

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// The authority of the tests. While it works, OpenSSL draws its random numbers from a counter that
-// is hashed: deprecated, and the only way to make a signature with ECDSA repeat.
-#define OPENSSL_SUPPRESS_DEPRECATED
+// The authority of the tests. Its random numbers follow from fixed seeds.
 #include "tls/identities.hpp"
 
 #include <openssl/ec.h>
 #include <openssl/evp.h>
 #include <openssl/ocsp.h>
 #include <openssl/pem.h>
-#include <openssl/rand.h>
 #include <openssl/rsa.h>
 #include <openssl/x509v3.h>
 
@@ -22,6 +19,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "tls/seeded_random.hpp"
+
 namespace beck::tls::test {
 namespace {
 
@@ -31,32 +30,6 @@ using certificate_share = std::shared_ptr<X509>;
 [[noreturn]] void fail(const char* what) {
   throw std::runtime_error(std::string("tests: OpenSSL cannot ") + what);
 }
-
-/// Draws the random numbers of OpenSSL from a seed while it lives.
-class seeded {
- public:
-  explicit seeded(std::string_view seed) : before_(RAND_get_rand_method()) {
-    EVP_Digest(seed.data(), seed.size(), state.data(), nullptr, EVP_sha256(), nullptr);
-    RAND_set_rand_method(&method);
-  }
-  ~seeded() { RAND_set_rand_method(before_); }
-  seeded(const seeded&) = delete;
-  seeded& operator=(const seeded&) = delete;
-
- private:
-  static int draw(unsigned char* to, int bytes) {
-    for (int at = 0; at < bytes; at += 32) {
-      EVP_Digest(state.data(), state.size(), state.data(), nullptr, EVP_sha256(), nullptr);
-      std::memcpy(to + at, state.data(), static_cast<std::size_t>(std::min(bytes - at, 32)));
-    }
-    return 1;
-  }
-  static int status() { return 1; }
-
-  inline static std::array<unsigned char, 32> state = {};
-  inline static const RAND_METHOD method = {nullptr, &draw, nullptr, nullptr, &draw, &status};
-  const RAND_METHOD* before_;
-};
 
 /// What a certificate has.
 struct plan {
@@ -180,7 +153,7 @@ std::string pin_text(X509* of) {
 class authorities {
  public:
   authorities() {
-    const seeded random("authorities");
+    const seeded_random random("authorities");
     root_ = make_authority("Test Root", nullptr);
     middle_ = make_authority("Test Intermediate", &root_);
     foreign_ = make_authority("Foreign Root", nullptr);
@@ -200,7 +173,7 @@ class authorities {
   const std::string& lists() {
     if (lists_.empty()) {
       X509* revoked = certificate(made::revoked);
-      const seeded random("lists");
+      const seeded_random random("lists");
       lists_ = make_list(root_, nullptr) + make_list(middle_, revoked);
     }
     return lists_;
@@ -241,7 +214,7 @@ class authorities {
   }
 
   void make(made which, entry& to) {
-    const seeded random(name_of(which));
+    const seeded_random random(name_of(which));
     const bool rsa = which == made::rsa || which == made::weak;
     const key_share key = make_key(rsa, which == made::weak ? 1024 : 2048);
     const bool is_foreign = which == made::other_root || which == made::other_client;
@@ -317,7 +290,7 @@ std::string ocsp_response(made about, ocsp_says what) {
   const std::lock_guard guard(lock());
   X509* const leaf = all().certificate(about);
   const authority& signer = what == ocsp_says::foreign_signature ? all().foreign() : all().issuer();
-  const seeded random("ocsp");
+  const seeded_random random("ocsp");
   ASN1_TIME* from = ASN1_TIME_new();
   ASN1_TIME* to = ASN1_TIME_new();
   ASN1_TIME_set_string(from, "20010101000000Z");
@@ -368,6 +341,11 @@ std::string identity_files::write(std::string_view name, std::string_view text) 
   to.write(text.data(), static_cast<std::streamsize>(text.size()));
   if (!to.flush()) fail("write a file");
   return path(name);
+}
+
+std::string identity_files::read(std::string_view name) const {
+  std::ifstream from(path(name), std::ios::binary);
+  return {std::istreambuf_iterator<char>(from), {}};
 }
 
 }  // namespace beck::tls::test

@@ -9,8 +9,8 @@
 
 namespace beck::tls::test {
 
-/// The certificates. All are issued by an intermediate of one root unless their names say otherwise,
-/// and valid from 2000 to 2049.
+/// The certificates. All are issued by an intermediate of one root unless their names say
+/// otherwise, and valid from 2000 to 2049.
 enum class made : unsigned char {
   good,              ///< P-256, for example.com and www.example.com
   rsa,               ///< RSA 2048, for example.com
@@ -72,6 +72,8 @@ class identity_files {
   std::string key(made which) const { return path(std::string(name_of(which)) + ".key"); }
   /// Writes or replaces a file of the folder and returns its path.
   std::string write(std::string_view name, std::string_view text) const;
+  /// Returns the bytes of a file of the folder.
+  std::string read(std::string_view name) const;
 
  private:
   std::string folder_;

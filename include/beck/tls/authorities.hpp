@@ -22,8 +22,8 @@ class authorities {
   authorities& operator=(const authorities& other);
   ~authorities();
 
-  /// Adds the certificates of a file in PEM. An intermediate, or the certificate of a server itself,
-  /// is then a root, too.
+  /// Adds the certificates of a file in PEM. An intermediate, or the certificate of a server
+  /// itself, is then a root, too.
   authorities& file(beck::detail::text_view path);
   /// Adds the certificates of all files of a folder that end in .pem, .crt or .cer.
   authorities& folder(beck::detail::text_view path);

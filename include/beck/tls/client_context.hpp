@@ -23,24 +23,24 @@ class client_state;
 class client_context final : public stream_layer {
  public:
   /// Reads what `options` name; without them, trusts the roots of the system. Throws io_error: the
-  /// error of a file, or one of tls::error, as server_context; what() names the file. Blocks while it
-  /// reads.
+  /// error of a file, or one of tls::error, as server_context; what() names the file. Blocks while
+  /// it reads.
   explicit client_context(const client_options& options = client_options());
   /// Trusts the certificates of a file in PEM, and no others. Throws as above.
   explicit client_context(beck::detail::text_view roots_file);
   ~client_context() override;
 
   /// Makes the handshake of a client with the server `name`, a host name or an address. Errors:
-  /// tls::error, invalid_argument for a name that is neither, those of the carrier; a result with an error owns a stream whose failure()
-  /// explains it.
+  /// tls::error, invalid_argument for a name that is neither, those of the carrier; a result with
+  /// an error owns a stream whose failure() explains it.
   task<io_result<owned_stream>> connect(owned_stream carrier,
                                         beck::detail::text_view name) override;
   /// Fails with operation_not_supported: servers need a server_context.
   task<io_result<owned_stream>> accept(owned_stream carrier) override;
 
   /// Reads all files again, for the connections that are made from now on, and forgets the sessions
-  /// that could be resumed. Throws as the constructor, and then nothing has changed. Blocks while it
-  /// reads.
+  /// that could be resumed. Throws as the constructor, and then nothing has changed. Blocks while
+  /// it reads.
   void reload();
 
   /// For the library.

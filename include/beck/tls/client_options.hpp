@@ -41,9 +41,9 @@ class client_options {
   client_options& demand_ocsp(bool on = true) noexcept;
   /// Sets the certificate that is sent to servers that ask for one: files as of a server_context.
   client_options& identity(beck::detail::text_view chain_file, beck::detail::text_view key_file);
-  /// Sets the application protocols that are offered, with spaces between them, the best first, such
-  /// as "http/1.1". Default: none. Throws std::invalid_argument for a name of more than 255 bytes.
-  /// Source: RFC 7301.
+  /// Sets the application protocols that are offered, with spaces between them, the best first,
+  /// such as "http/1.1". Default: none. Throws std::invalid_argument for a name of more than 255
+  /// bytes. Source: RFC 7301.
   client_options& protocols(beck::detail::text_view names);
   /// Sets the versions that are allowed. Default: TLS 1.2 to 1.3. Throws std::invalid_argument if
   /// `least` is above `most`.

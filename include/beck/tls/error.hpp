@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The errors of TLS: certificates that are not believed, peers that do not agree, the end of a
-// connection, files that cannot be loaded, and the alerts of a peer. A code says the kind of failure,
-// for programs; the sentence with names and dates, for people, is byte_stream::failure() of the
-// stream, and what() of an exception. docs/tls.md has a table of the commonest.
+// connection, files that cannot be loaded, and the alerts of a peer. A code says the kind of
+// failure, for programs; the sentence with names and dates, for people, is byte_stream::failure()
+// of the stream, and what() of an exception. docs/tls.md has a table of the commonest.
 #pragma once
 
 #include <beck/base/error.hpp>
@@ -67,9 +67,9 @@ enum class error : int {
   alert_no_application_protocol = 376,
 };
 
-/// Returns the category of error. truncated compares equal to errc::connection_reset, the codes about
-/// files to errc::invalid_argument, the others to errc::protocol_error. Any thread; valid until the
-/// process ends.
+/// Returns the category of error. truncated compares equal to errc::connection_reset, the codes
+/// about files to errc::invalid_argument, the others to errc::protocol_error. Any thread; valid
+/// until the process ends.
 const std::error_category& error_category() noexcept;
 
 /// Returns the error_code of `e`.

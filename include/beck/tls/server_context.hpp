@@ -38,9 +38,9 @@ class server_context final : public stream_layer {
   task<io_result<owned_stream>> connect(owned_stream carrier,
                                         beck::detail::text_view name) override;
 
-  /// Reads all files again, for the connections that are accepted from now on; the others go on with
-  /// the identity that they have. Throws as the constructor, and then nothing has changed. Blocks
-  /// while it reads.
+  /// Reads all files again, for the connections that are accepted from now on; the others go on
+  /// with the identity that they have. Throws as the constructor, and then nothing has changed.
+  /// Blocks while it reads.
   void reload();
   /// Returns the time until the first certificate of an identity or of its chain expires; less than
   /// zero after it. For monitoring.

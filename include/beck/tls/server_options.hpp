@@ -31,13 +31,13 @@ class server_options {
   ~server_options();
 
   /// Adds an identity, for clients that ask for a DNS name in its certificate: files as of
-  /// server_context. Exact names come before wildcards, which stand for one label; of two identities
-  /// with the same name the later one has it. Clients that ask for no name, or an unknown one, get
-  /// the identity of the server_context.
+  /// server_context. Exact names come before wildcards, which stand for one label; of two
+  /// identities with the same name the later one has it. Clients that ask for no name, or an
+  /// unknown one, get the identity of the server_context.
   server_options& identity(beck::detail::text_view chain_file, beck::detail::text_view key_file);
-  /// Sends the OCSP response in this file, in DER, with the identity that was added last, without one
-  /// with that of the server_context, to clients that ask. It is read again by reload(). Once it is
-  /// too old it is not sent.
+  /// Sends the OCSP response in this file, in DER, with the identity that was added last, without
+  /// one with that of the server_context, to clients that ask. It is read again by reload(). Once
+  /// it is too old it is not sent.
   server_options& ocsp(beck::detail::text_view file);
   /// Asks clients for a certificate that `issuers` have issued.
   server_options& clients(const authorities& issuers,

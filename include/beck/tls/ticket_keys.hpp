@@ -28,18 +28,18 @@ class ticket_keys {
   /// How long a key encrypts, unless another time is given: 12 hours.
   static constexpr duration default_rotation = duration(12LL * 3600 * 1'000'000'000);
 
-  /// Makes a random key, and a new one each `rotation`, as tickets are made; a ticket is good for two
-  /// rotations. Throws std::invalid_argument for less than a second, std::system_error without
+  /// Makes a random key, and a new one each `rotation`, as tickets are made; a ticket is good for
+  /// two rotations. Throws std::invalid_argument for less than a second, std::system_error without
   /// random numbers.
   explicit ticket_keys(duration rotation = default_rotation);
   ticket_keys(const ticket_keys& other);
   ticket_keys& operator=(const ticket_keys& other) noexcept;
   ~ticket_keys();
 
-  /// Replaces the keys by those of the program, which has to replace them again in time: there is no
-  /// rotation any more. `newest_first`: 1 to `generations` keys of `bytes` each, the newest first,
-  /// all of them secret and random. Several processes that set the same keys, the next one as the
-  /// second a while before it becomes the first, resume each other's sessions. Throws
+  /// Replaces the keys by those of the program, which has to replace them again in time: there is
+  /// no rotation any more. `newest_first`: 1 to `generations` keys of `bytes` each, the newest
+  /// first, all of them secret and random. Several processes that set the same keys, the next one
+  /// as the second a while before it becomes the first, resume each other's sessions. Throws
   /// std::invalid_argument for another number of bytes.
   void set(const_buffer newest_first);
 
