@@ -165,7 +165,7 @@ def folders(path):
 
 def unlisted(root):
     """Files that exist and that no CMakeLists.txt names: they would be neither built nor installed nor tested."""
-    of_library = ["src/CMakeLists.txt", "src/tls.cmake"] + [str(p) for p in files(root, "CMakeLists.txt") if under(p, "src")]
+    of_library = [str(p) for p in files(root, "CMakeLists.txt", ".cmake") if under(p, "src")]
     for folder, suffixes, lists in (
         ("src", (".cpp",), of_library),
         ("include/beck", (".hpp",), of_library),

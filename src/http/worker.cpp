@@ -140,16 +140,6 @@ void worker::begin_handshake(connection& one) {
   clock_->enter(one.receiving(), phase::handshake);
 }
 
-void worker::begin_handshake(connection& one) {
-  timed_entry* const oldest = clock_->in(phase::handshake).front();
-  if (handshakes_ >= bounds().handshakes() && oldest != nullptr) {
-    clock_->enter(*oldest, phase::none);
-    oldest->owner.lose();
-  }
-  ++handshakes_;
-  clock_->enter(one.receiving(), phase::handshake);
-}
-
 void worker::note_evictable() noexcept {
   if (waiting_for_room_ != 0) room_.set();
 }
