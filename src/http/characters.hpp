@@ -62,9 +62,28 @@ constexpr bool is_control(char c) noexcept {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
 
+/// Returns whether one of 8 bytes is a control character.
+constexpr bool has_control(std::uint64_t bytes) noexcept {
+  constexpr std::uint64_t ones = 0x0101010101010101, highs = 0x8080808080808080;
+  const std::uint64_t del = bytes ^ ones * 0x7f;
+  const std::uint64_t below_space = (bytes - ones * 0x20) & ~bytes;
+  return ((below_space | ((del - ones) & ~del)) & highs) != 0;
+}
+
 /// Returns whether a text may be the value of a field: it has no control character but the tab.
-constexpr bool is_field_value(std::string_view text) noexcept {
-  for (const char c : text)
+inline bool is_field_value(std::string_view text) noexcept {
+  std::uint64_t word;
+  std::size_t clean = 0;  // bytes without control characters
+  while (text.size() - clean >= sizeof word) {
+    std::memcpy(&word, text.data() + clean, sizeof word);
+    if (has_control(word)) break;  // perhaps a tab
+    clean += sizeof word;
+  }
+  if (text.size() >= sizeof word && text.size() - clean < sizeof word) {
+    std::memcpy(&word, text.data() + text.size() - sizeof word, sizeof word);
+    if (!has_control(word)) return true;
+  }
+  for (const char c : text.substr(clean))
     if (is_control(c) && c != '\t') return false;
   return true;
 }
