@@ -4,6 +4,8 @@
 #include <beck/http/body_decoder.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 #include "http/characters.hpp"
 #include "http/head_parser.hpp"
@@ -14,9 +16,20 @@ namespace {
 constexpr std::size_t size_digits_max = 16;
 constexpr std::uint32_t trailer_bytes_max = 65535;  // offsets have 16 bits
 
-std::uint64_t digit_value(char c) noexcept {
-  return static_cast<std::uint64_t>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-}
+constexpr std::size_t plain_digits_max = 8;
+
+/// The values of hexadecimal digits; 16 for all other characters.
+constexpr std::array<std::uint8_t, 256> digit_values = [] {
+  std::array<std::uint8_t, 256> table{};
+  for (std::size_t c = 0; c < 256; ++c) {
+    const char as_text = static_cast<char>(c);
+    const bool is_digit = detail::is_in(as_text, detail::is_hex);
+    table[c] = is_digit ? static_cast<std::uint8_t>(detail::hex_value(as_text)) : 16;
+  }
+  return table;
+}();
+
+std::uint64_t digit_value(char c) noexcept { return digit_values[static_cast<unsigned char>(c)]; }
 
 /// Returns whether `text` is a sequence of ";name", ";name=token" and ";name=\"text\"". White space
 /// is not allowed where RFC 9112 only tolerates it (BWS): recipients disagree about it.
@@ -147,14 +160,15 @@ body_part body_decoder::decode(std::string_view input) noexcept {
         part = take_data(rest, state::chunk_end);
         break;
       case state::chunk_line:
-        part = take_chunk_line(rest);
+        part.consumed = take_plain_chunk_line(rest);
+        if (part.consumed == 0) part = take_chunk_line(rest);
         break;
       case state::chunk_end:
         if (rest.size() >= 1 && rest[0] != '\r') return refuse(refusal::bad_chunk_end);
         if (rest.size() >= 2) {
           if (rest[1] != '\n') return refuse(refusal::bad_chunk_end);
           state_ = state::chunk_line;
-          part.consumed = 2;
+          part.consumed = 2 + take_plain_chunk_line(rest.substr(2));
         }
         break;
       case state::trailers:
@@ -179,10 +193,28 @@ body_part body_decoder::take_data(std::string_view input, state next) noexcept {
   return {parse_status::more, taken, input.substr(0, taken)};
 }
 
+/// Takes a line that is whole, has few digits and no extension, and begins another chunk, as nearly
+/// all of them. Returns its length, or 0 for any other line.
+std::size_t body_decoder::take_plain_chunk_line(std::string_view input) noexcept {
+  const std::size_t most = std::min(input.size(), plain_digits_max + 2);
+  std::size_t digits = 0;
+  std::uint64_t bytes = 0;
+  while (digits < most && digit_value(input[digits]) < 16) {
+    bytes = bytes << 4 | digit_value(input[digits]);
+    ++digits;
+  }
+  if (most - digits < 2 || input[digits] != '\r' || input[digits + 1] != '\n') return 0;
+  if (bytes == 0 || bytes > limits_.body_bytes - bytes_ || digits > limits_.chunk_line_bytes)
+    return 0;
+  left_ = bytes;
+  state_ = state::chunk_data;
+  return digits + 2;
+}
+
 body_part body_decoder::take_chunk_line(std::string_view input) noexcept {
   std::size_t digits = 0;
   std::uint64_t bytes = 0;
-  while (digits < input.size() && detail::is_in(input[digits], detail::is_hex)) {
+  while (digits < input.size() && digit_value(input[digits]) < 16) {
     if (digits == size_digits_max) return refuse(refusal::bad_chunk_size);
     bytes = bytes << 4 | digit_value(input[digits]);
     ++digits;

@@ -62,9 +62,43 @@ constexpr bool is_control(char c) noexcept {
   return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
 }
 
+/// Returns whether one of 8 bytes is a control character.
+constexpr bool has_control(std::uint64_t bytes) noexcept {
+  constexpr std::uint64_t ones = 0x0101010101010101, highs = 0x8080808080808080;
+  const std::uint64_t del = bytes ^ ones * 0x7f;
+  const std::uint64_t below_space = (bytes - ones * 0x20) & ~bytes;
+  return ((below_space | ((del - ones) & ~del)) & highs) != 0;
+}
+
+/// Returns the bytes of a short text, some of them twice, and spaces. Requires 0 < text.size() < 8.
+inline std::uint64_t short_word(std::string_view text) noexcept {
+  const std::size_t size = text.size();
+  std::uint32_t low = 0x20202020, high = low;
+  if (size >= sizeof low) {
+    std::memcpy(&low, text.data(), sizeof low);
+    std::memcpy(&high, text.data() + size - sizeof high, sizeof high);
+  } else {
+    const char some[] = {text[0], text[size / 2], text[size - 1], ' '};
+    std::memcpy(&low, some, sizeof low);
+  }
+  return low | std::uint64_t{high} << 32;
+}
+
 /// Returns whether a text may be the value of a field: it has no control character but the tab.
-constexpr bool is_field_value(std::string_view text) noexcept {
-  for (const char c : text)
+inline bool is_field_value(std::string_view text) noexcept {
+  std::uint64_t word;
+  if (text.empty()) return true;
+  bool clean = text.size() >= sizeof word || !has_control(short_word(text));
+  for (std::size_t left = text.size(); clean && left >= sizeof word; left -= sizeof word) {
+    std::memcpy(&word, text.data() + left - sizeof word, sizeof word);
+    clean = !has_control(word);
+  }
+  if (clean && text.size() > sizeof word) {  // the first bytes, some of them again
+    std::memcpy(&word, text.data(), sizeof word);
+    clean = !has_control(word);
+  }
+  if (clean) return true;
+  for (const char c : text)  // perhaps a tab
     if (is_control(c) && c != '\t') return false;
   return true;
 }

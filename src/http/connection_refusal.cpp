@@ -65,7 +65,8 @@ void connection::answer(http::status status, std::string_view text) {
   reply.clear();
   reply.close = close;
   reply.status = status;
-  reply.fields.add(name_of(field::content_type), "text/plain; charset=utf-8");
+  constexpr field type = field::content_type;
+  reply.fields.add(type, name_of(type), "text/plain; charset=utf-8");
   send(text);
 }
 

@@ -72,7 +72,7 @@ head_writer& head_writer::start(std::string_view method, std::string_view target
 
 head_writer& head_writer::add(field name, std::string_view value) noexcept {
   BECK_ASSERT(name != field::other, "field::other has no name to write");
-  return add(name_of(name), value);
+  return add_line(name_of(name), value);
 }
 
 head_writer& head_writer::add(field name, std::uint64_t value) noexcept {
@@ -82,8 +82,13 @@ head_writer& head_writer::add(field name, std::uint64_t value) noexcept {
 }
 
 head_writer& head_writer::add(std::string_view name, std::string_view value) noexcept {
-  BECK_ASSERT(at_ != begin_ || error_ != head_error::none, "a field before the first line");
   if (!detail::is_token(name)) return fail(head_error::bad_name);
+  return add_line(name, value);
+}
+
+/// Adds a field whose name is a token.
+head_writer& head_writer::add_line(std::string_view name, std::string_view value) noexcept {
+  BECK_ASSERT(at_ != begin_ || error_ != head_error::none, "a field before the first line");
   if (!detail::is_field_value(value)) return fail(head_error::bad_value);
   if (!fits(name.size() + value.size() + 4)) return *this;
   put(name);

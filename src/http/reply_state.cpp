@@ -12,6 +12,10 @@ namespace beck::http::detail {
 void field_lines::add(std::string_view name, std::string_view value) {
   if (!is_token(name))
     throw std::invalid_argument("http: not a field name: \"" + std::string(name) + '"');
+  add_line(name, value);
+}
+
+void field_lines::add_line(std::string_view name, std::string_view value) {
   if (!is_field_value(value))
     throw std::invalid_argument("http: a control character in the value of " + std::string(name));
   const std::string_view present = text();

@@ -20,13 +20,17 @@ void check_field(field f, std::string_view name) {
 
 void add_field(detail::reply_state& reply, field f, std::string_view name, std::string_view value) {
   check_field(f, name);
-  reply.fields.add(name, value);
+  if (f == field::other) {
+    reply.fields.add(name, value);
+  } else {
+    reply.fields.add(f, name, value);
+  }
   reply.touched = true;
 }
 
 void set_field(detail::reply_state& reply, field f, std::string_view name, std::string_view value) {
   check_field(f, name);
-  reply.fields.remove(name);
+  if (reply.fields.may_have(f)) reply.fields.remove(name);
   add_field(reply, f, name, value);
 }
 

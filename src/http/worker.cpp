@@ -6,6 +6,7 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include <beck/coro/co_spawn.hpp>
@@ -14,6 +15,8 @@
 
 namespace beck::http::detail {
 namespace {
+
+constexpr duration memory_pause = duration(10'000'000);  // before another accept without memory
 
 /// Tells a connection how its coroutine has ended: by itself, or with the context.
 class connection_end {
@@ -65,26 +68,46 @@ void worker::start(beck::detail::result_handler<error_code> ended) {
 task<> worker::accept_loop(std::shared_ptr<worker> self, listener& from) {
   worker& w = *self;
   std::exception_ptr failed;
-  try {
-    while (!w.draining_) {
+  steady_timer pause(w.executor_);
+  while (!w.draining_ && !failed) {
+    bool starved = false;
+    try {
       auto one = std::make_shared<connection>(self);
       auto accepted = co_await from.accept(one->carrier().socket(), one->peer);
       if (w.draining_) break;
       accepted.value();                    // throws an error that is not of one connection
       if (!w.admit(*one, from)) continue;  // its end closes the socket
-      const bool room = co_await w.make_room();
-      if (!room) break;
-      one->carrier().set_up();
-      one->carrier().expect_data();
-      w.add(*one);
-      co_spawn(w.executor_, connection::serve(one, from.layer()), connection_end(one));
+      if (w.is_full()) {
+        const bool room = co_await w.make_room();
+        if (!room) break;
+      }
+      w.begin(one, from.layer());
+    } catch (const std::bad_alloc&) {
+      starved = true;  // of one connection, which is dropped
+    } catch (...) {
+      failed = std::current_exception();
     }
-  } catch (...) {
-    failed = std::current_exception();
+    if (starved) {
+      pause.expires_after(memory_pause);
+      ignore(co_await pause.async_wait());
+    }
   }
   --w.accepting_;
   w.end_if_empty();
   if (failed) std::rethrow_exception(failed);  // the context's on_unhandled() tells
+}
+
+/// Starts to serve an accepted connection. Throws std::bad_alloc; then it is forgotten.
+void worker::begin(const std::shared_ptr<connection>& one, stream_layer* layer) {
+  one->carrier().set_up();
+  one->carrier().expect_data();
+  add(*one);
+  try {
+    co_spawn(executor_, connection::serve(one, layer), connection_end(one));
+  } catch (...) {
+    one->ended();
+    throw;
+  }
 }
 
 /// Counts an accepted connection by the address of its peer. Returns false if there are too many
@@ -104,7 +127,7 @@ bool worker::admit(connection& one, const listener& from) noexcept {
 /// Waits until there may be one connection more, and evicts one for each loop that waits if that is
 /// possible: it counts until it has gone. Returns false when the server is stopped.
 task<bool> worker::make_room() {
-  while (connections_ >= bounds().connections() && !draining_) {
+  while (is_full() && !draining_) {
     if (evicting_ <= waiting_for_room_) evict();
     ++waiting_for_room_;
     auto waited = co_await room_.wait();

@@ -65,6 +65,8 @@ class worker : public std::enable_shared_from_this<worker> {
   static task<> accept_loop(std::shared_ptr<worker> self, listener& from);
   static void on_due(timed_entry& entry, phase was);
   bool admit(connection& one, const listener& from) noexcept;
+  void begin(const std::shared_ptr<connection>& one, stream_layer* layer);
+  bool is_full() const noexcept { return connections_ >= bounds().connections(); }
   task<bool> make_room();
   void evict();
   void end_if_empty();

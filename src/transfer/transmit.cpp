@@ -105,7 +105,7 @@ class resident_bytes {
   /// Returns whether the byte at `at` is known to be in memory.
   bool has(std::uint64_t at) noexcept {
     const resident_range& last = work_.from.resident;
-    if (at >= end_ && is_shared() && at >= last.begin && at < last.end && is_fresh(last.since)) {
+    if (at >= end_ && is_alone() && at >= last.begin && at < last.end && is_fresh(last.since)) {
       end_ = std::min(last.end, work_.begin + work_.limit);
       since_ = last.since;
     }
@@ -117,7 +117,7 @@ class resident_bytes {
   void note(std::uint64_t at, std::size_t bytes) noexcept {
     end_ = at + bytes;
     since_ = work_.loop().sys().now();
-    if (!is_shared()) return;
+    if (!is_alone()) return;
     resident_range& last = work_.from.resident;
     if (at != last.end || !is_fresh(last.since)) last = {at, at, since_};
     last.end = end_;
@@ -129,7 +129,7 @@ class resident_bytes {
 
  private:
   /// Returns whether all transmissions of the file run on this thread.
-  bool is_shared() const noexcept { return work_.loop().runs_alone(); }
+  bool is_alone() const noexcept { return work_.loop().runs_alone(); }
   bool is_fresh(std::int64_t since) const noexcept {
     return work_.loop().sys().now() - since <= known_ns_max;
   }

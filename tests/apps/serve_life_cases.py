@@ -8,7 +8,7 @@ import signal
 import socket
 import threading
 
-from server import ServeCase, read_head, run, until
+from server import LIMIT_S, ServeCase, read_head, run, until
 
 
 class Life(ServeCase):
@@ -109,6 +109,26 @@ class Sockets(ServeCase):
                     self.assertEqual(server.address, listener.getsockname())
                 self.assertEqual(server.ask("/a").body, b"text")
                 self.assertEqual(server.stop(), 0)
+
+    def test_passed_sockets_stay_open_between_two_servers(self):
+        path = str(self.folder / "kept")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path)
+            listener.listen()
+            wrapper = (*self.WRAPPER, str(listener.fileno()))
+            for _ in range(2):
+                # It comes while nobody serves, and waits: what socket activation is for.
+                with socket.socket(socket.AF_UNIX) as early:
+                    early.settimeout(LIMIT_S)
+                    early.connect(path)
+                    early.sendall(b"GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                    server = self.serve("--workers", 2, wrapper=wrapper, line="unix:()", pass_fds=[listener.fileno()])
+                    server.address = path
+                    received = b"".join(iter(lambda: early.recv(4096), b""))
+                    self.assertTrue(received.endswith(b"\r\n\r\ntext"), received)
+                self.assertEqual(server.ask("/a").body, b"text")
+                self.assertEqual(server.stop(), 0)
+                self.assertEqual(server.error_text(), "")
 
     def test_proxies_are_believed_if_they_are_named(self):
         log = self.folder / "log"

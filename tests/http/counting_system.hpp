@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A real system that counts the calls which receive and send. Those that hold bytes back until more,
-// or the end, follows are counted apart.
+// A real system that counts the calls which receive and send. Those that hold bytes back until more
+// follows, or the end, are counted apart.
 #pragma once
 
 #include "io/system/posix_system.hpp"

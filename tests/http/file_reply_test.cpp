@@ -3,9 +3,12 @@
 // early, and peers that do not read.
 #include <beck/http/server.hpp>
 
+#include <beck/coro/timeout.hpp>
+#include <beck/coro/when_all.hpp>
 #include <beck/file/random_access_file.hpp>
 #include <beck/file/read_write_at.hpp>
 #include <beck/io/generic_stream.hpp>
+#include <beck/io/steady_timer.hpp>
 #include <beck/transfer/transfer_report.hpp>
 
 #include <memory>
@@ -159,6 +162,43 @@ CONFORMANCE("http: a peer that goes in the middle of a file ends the operation")
   f.s.run_until([&] { return f.s.server.stats().connections == 0; });
   CHECK(f.last_error);
   CHECK(f.last_bytes < f.content.size());
+}
+
+CONFORMANCE("http: a file that is out of time, or cancelled, cuts its reply; the handler goes on") {
+  for (const bool by_time : {true, false}) {
+    beck::test::file_place place(where);
+    std::unique_ptr<beck::random_access_file> file;
+    error_code failed;
+    std::uint64_t sent_bytes = 0;
+    bool is_over = false;
+    served s([&](http::request& q, http::response& r) -> task<> {
+      auto sending = r.async_send_file(*file, 0, beck::to_the_end);
+      if (by_time) {
+        auto sent = co_await beck::timeout(std::move(sending), beck::duration(20'000'000));
+        failed = sent.error();
+        sent_bytes = sent.value_;
+      } else {
+        beck::steady_timer timer(q.get_executor(), beck::duration(20'000'000));
+        auto both = beck::when_any(std::move(sending), timer.async_wait());
+        const auto first = co_await std::move(both);
+        if (first.index() == 1) failed = error::operation_aborted;
+      }
+      is_over = true;
+    });
+    file = std::make_unique<beck::random_access_file>(
+        s.ctx, place.path("file"), beck::file_object::read_write | beck::file_object::create);
+    const std::string text = text_of_size(30'000'000);
+    beck::write_at(*file, 0, beck::buffer(text));
+    peer& deaf = s.start_deaf(get("/"));
+    s.run_until([&] { return is_over; });
+    CHECK(failed == (by_time ? error_code(error::timeout) : error_code(error::operation_aborted)));
+    CHECK(sent_bytes < text.size());
+    deaf.socket.close();
+    s.run_until([&] { return s.server.stats().connections == 0; });
+    CHECK(s.server.stats().cut == 1);
+    CHECK(s.ask(last_get("/")).size() <= 1);
+    file.reset();
+  }
 }
 
 CONFORMANCE("http: a file that is left behind by its exchange does not become another reply") {

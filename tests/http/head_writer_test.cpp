@@ -7,6 +7,8 @@
 #include <ostream>
 #include <string>
 
+#include "http/characters.hpp"
+
 namespace {
 
 using namespace beck::http;
@@ -47,6 +49,21 @@ TEST_CASE("a request is written as it is read") {
   CHECK(head.get(field::host) == "example.com");
   head_writer other(beck::buffer(room));
   CHECK(other.start("REPORT", "*").finish() == "REPORT * HTTP/1.1\r\n\r\n");
+}
+
+TEST_CASE("a value is refused for a control character in any place, but for tabs") {
+  using detail::is_field_value;
+  CHECK(is_field_value(""));
+  for (std::size_t size = 1; size <= 33; ++size) {
+    for (std::size_t at = 0; at < size; ++at) {
+      for (unsigned byte = 0; byte < 256; ++byte) {
+        std::string value(size, size % 2 == 0 ? '\t' : '~');
+        value[at] = static_cast<char>(byte);
+        const bool is_good = (byte >= 0x20 && byte != 0x7f) || byte == '\t';
+        if (is_field_value(value) != is_good) FAIL("byte ", byte, " at ", at, " of ", size);
+      }
+    }
+  }
 }
 
 TEST_CASE("a head that would say more than the program meant is not written") {

@@ -3,8 +3,12 @@
 // connections share: lent buffers, acceptors, the limit of connections.
 #include <beck/http/server.hpp>
 
+#include <beck/base/unique_fd.hpp>
 #include <beck/io/generic_stream.hpp>
 #include <beck/io/steady_timer.hpp>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <cerrno>
 #include <memory>
@@ -90,6 +94,44 @@ CONFORMANCE("http: what is left after the grace is cut") {
   s.stop(beck::duration(1'000'000));
   s.run_until([&] { return one.done; });
   CHECK(one.received.empty());
+}
+
+CONFORMANCE_ON(beck::test::kernel, "http: a reset and urgent data before the accept harm nobody") {
+  served s(say_path);
+  const auto connect = [&] {
+    beck::unique_fd fd(::socket(AF_INET, SOCK_STREAM, 0));
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(s.server.endpoint().port());
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
+    return fd;
+  };
+  const std::string request = get("/urgent", "Connection: close\r\n");
+  for (const bool asks : {false, true}) {
+    const beck::unique_fd resets = connect();
+    if (asks) REQUIRE(::send(resets.get(), request.data(), request.size(), 0) > 0);
+    const linger at_once{1, 0};
+    REQUIRE(::setsockopt(resets.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
+  }
+  const beck::unique_fd urgent = connect();
+  REQUIRE(::send(urgent.get(), request.data(), 9, 0) == 9);
+  REQUIRE(::send(urgent.get(), "!", 1, MSG_OOB) == 1);  // not a byte of the stream
+  REQUIRE(::send(urgent.get(), request.data() + 9, request.size() - 9, 0) > 0);
+  CHECK(s.ask(last_get("/other")).at(0).body == "/other");
+  std::string reply;
+  char part[1000];
+  for (int i = 0; i < 100'000; ++i) {
+    s.ctx.restart();
+    s.ctx.poll();
+    const ssize_t n = ::recv(urgent.get(), part, sizeof part, MSG_DONTWAIT);
+    if (n == 0) break;
+    if (n > 0) reply.append(part, static_cast<std::size_t>(n));
+  }
+  CHECK(replies_in(reply).at(0).body == "/urgent");
+  s.run_until([&] { return s.server.stats().connections == 0; });
+  CHECK(s.server.stats().accepted == 4);
+  CHECK(s.server.stats().exchanges <= 3);
 }
 
 CONFORMANCE("http: an exchange that is kept for ever does not keep a server from ending") {

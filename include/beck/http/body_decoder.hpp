@@ -76,6 +76,7 @@ class body_decoder {
 
   body_part refuse(refusal why) noexcept;
   body_part take_data(std::string_view input, state next) noexcept;
+  std::size_t take_plain_chunk_line(std::string_view input) noexcept;
   body_part take_chunk_line(std::string_view input) noexcept;
   body_part take_trailers(std::string_view input) noexcept;
 

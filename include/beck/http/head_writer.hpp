@@ -57,6 +57,7 @@ class head_writer {
   head_error error() const noexcept { return error_; }
 
  private:
+  head_writer& add_line(std::string_view name, std::string_view value) noexcept;
   bool fits(std::size_t bytes) noexcept;
   void put(std::string_view text) noexcept;
   head_writer& fail(head_error why) noexcept;
