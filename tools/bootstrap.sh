@@ -6,7 +6,8 @@ build_packages=(g++ cmake ninja-build ccache python3 pkg-config doctest-dev liba
   libcli11-dev libfmt-dev libssl-dev)
 run_packages=(python3-matplotlib fio node-llhttp libh2o-evloop-dev libcurl4-openssl-dev)
 http_bench_packages=(nginx-light wrk apache2-utils curl libboost-dev)
-peer_packages=(curl wrk apache2-utils python3-requests nginx-light haproxy slowhttptest openssl sslscan)
+peer_packages=(curl wrk apache2-utils python3-requests python3-websockets nginx-light haproxy slowhttptest chromium
+  openssl sslscan)
 test_packages=(clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 libseccomp-dev node-llhttp socat
   strace)
 

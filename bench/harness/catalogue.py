@@ -318,6 +318,18 @@ BENCHES = {
             ("blocking-one", "blocking-threads", "blocking-pool", "nginx"),
         ),
         Bench(
+            "websocket",
+            "message",
+            "WebSocket echo on the loopback, connections x message size; CPU time of the server alone",
+            350,
+            cases([f"{c}x{s}" for s in (64, 16384) for c in (1, 100)], BECK + ("raw-epoll", "beast")),
+            (
+                "As echo, in masked frames. beast: its answers are one frame (auto_fragment off). raw-epoll knows that",
+                "  a client has one message in flight, in one frame.",
+            ),
+            rivals=("raw-epoll", "beast"),
+        ),
+        Bench(
             "http_client",
             "call",
             "HTTP clients on one CPU, 32 calls in flight to nginx on another: CPU time of the client",

@@ -284,6 +284,14 @@ def http_client(results):
             yield from ratio_check(results, "H10", case, peer, "libcurl", 0.60)
 
 
+def websocket(results):
+    """At most 1.2 times the CPU time of a loop of ours on bare epoll, 0.6 times that of Boost.Beast."""
+    for case in results.cases():
+        for peer in BECK:
+            yield from ratio_check(results, "websocket", case, peer, "raw-epoll", 1.20)
+            yield from ratio_check(results, "websocket", case, peer, "beast", 0.60)
+
+
 def http_blocking(results):
     """H10: how much faster the coroutine form is than the blocking form, which serves one connection after another."""
     for case in results.cases():
@@ -300,6 +308,7 @@ CHECKS = {
     "http": http,
     "http_blocking": http_blocking,
     "http_client": http_client,
+    "websocket": websocket,
     "copy": copy,
     "http_parse": http_parse,
     "idle": idle,

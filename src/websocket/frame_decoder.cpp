@@ -165,8 +165,7 @@ bool frame_decoder::begin_frame() noexcept {
   if (opcode_ != opcode::continuation) {
     kind_ = static_cast<message_kind>(opcode_);
     in_message_ = true;
-    message_bytes_ = 0;
-    text_ = detail::utf8_state();
+    message_bytes_ = 0;  // text_ is whole: a message before this one has ended
   }
   if (payload_left_ > limits_.frame_bytes) return refuse(stream_error::frame_too_long);
   if (payload_left_ > limits_.message_bytes - message_bytes_)

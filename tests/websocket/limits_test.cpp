@@ -233,6 +233,31 @@ TEST_CASE("websocket limits: pings of a peer that takes no pong wait in bounded 
   kept.clear();
 }
 
+TEST_CASE("websocket limits: a pong that waits does not come into the middle of a frame") {
+  const std::string large(60'000, 'l');
+  site s([&](http::request& q, http::response& r) -> task<> {
+    auto accepted = co_await accept(q, r);
+    stream ws = std::move(accepted).value();
+    // The buffers of both sockets are nearly full then, so the next frame is sent in part.
+    for (int i = 0; i < 2; ++i)
+      beck::ignore(co_await ws.write(message_kind::text, beck::buffer(large)));
+    beck::flat_buffer data;
+    beck::ignore(co_await ws.read(data));  // and the pings before it
+    beck::ignore(co_await ws.write(message_kind::text, beck::buffer(large)));
+    beck::ignore(co_await ws.read(data));
+  });
+  std::string pings;
+  for (int i = 0; i < 20; ++i) pings += ping_frame(std::string(100, static_cast<char>('a' + i)));
+  peer& one = s.start(upgrade_request(), pings + text_frame("go"));
+  s.listen_to(one, 1s);
+  const std::string text = "text:" + large + " ";
+  std::string expected = text + text;
+  for (int i = 0; i < 16; ++i)
+    expected += "pong:" + std::string(100, static_cast<char>('a' + i)) + " ";
+  const bool whole = transcript_of(one) == expected + text + "pong:" + std::string(100, 't');
+  CHECK(whole);
+}
+
 TEST_CASE("websocket limits: pings that come slowly for days are no flood") {
   echo_world w(limits().control_frames(3));
   peer& one = w.start();

@@ -24,6 +24,7 @@ namespace {
 constexpr std::size_t buffer_size_min = 4096;
 
 echo_server server_of_this_peer = nullptr;
+bool is_websocket = false;
 
 int listen_on_loopback(sockaddr_in& address) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -102,7 +103,8 @@ int measure(const settings& s) {
   std::uint64_t messages = 0;
   std::int64_t client_cpu = 0;
   {
-    echo_client client(job.connections, job.message_size);
+    echo_client client(job.connections, job.message_size,
+                       is_websocket ? websocket_framing(job.message_size) : echo_framing());
     client.connect(address);
     const std::int64_t server_before = settled_cpu_of(clock);
     limit end(s);
@@ -122,7 +124,7 @@ int measure(const settings& s) {
   std::vector<report::extra> extras{
       {"client_cpu_ns_per_op", static_cast<double>(client_cpu) / static_cast<double>(messages)}};
   job.notes->add_to(extras);
-  report{"echo", s, messages, used, extras}.print();
+  report{is_websocket ? "websocket" : "echo", s, messages, used, extras}.print();
   return 0;
 }
 
@@ -155,6 +157,11 @@ void set_no_delay(int fd) {
 int run_echo(int argc, char** argv, echo_server serve) {
   server_of_this_peer = serve;
   return guarded(measure, argc, argv);
+}
+
+int run_websocket(int argc, char** argv, echo_server serve) {
+  is_websocket = true;
+  return run_echo(argc, argv, serve);
 }
 
 }  // namespace bench

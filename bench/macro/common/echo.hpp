@@ -54,6 +54,8 @@ using echo_server = void (*)(const settings&, const echo_job&);
 
 // Runs the main program of a peer.
 int run_echo(int argc, char** argv, echo_server serve);
+// The same for a server of WebSocket: the clients ask for the connection, and mask their frames.
+int run_websocket(int argc, char** argv, echo_server serve);
 
 // Sets TCP_NODELAY, for the peers that have only a descriptor.
 void set_no_delay(int fd);

@@ -1,20 +1,33 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The client of the echo: one process with edge-triggered epoll. It sends a message on every
-// connection, checks every byte of each answer, and sends the next as soon as one is complete.
+// connection, checks every byte of each answer, and sends the next as soon as one is complete. Its
+// messages may have heads, and a connection may begin with a question: then it speaks WebSocket.
 #pragma once
 
 #include <netinet/in.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace bench {
 
+// What surrounds the messages.
+struct echo_framing {
+  std::string question = {};     // sent first; the answer to it ends with an empty line
+  std::string sent_head = {};    // in front of each message
+  std::string answer_head = {};  // in front of each answer
+};
+
+// The framing of WebSocket. The key of the mask is 0, so that a message and its answer are the same
+// bytes; a server has to unmask them all the same.
+echo_framing websocket_framing(std::size_t message_size);
+
 class echo_client {
  public:
-  echo_client(std::size_t connections, std::size_t message_size);
+  echo_client(std::size_t connections, std::size_t message_size, echo_framing framing);
   echo_client(const echo_client&) = delete;
   echo_client& operator=(const echo_client&) = delete;
   ~echo_client();
@@ -49,16 +62,21 @@ class echo_client {
   struct connection {
     int fd;
     std::size_t position;  // where in the pattern the message in flight begins
-    std::size_t sent;      // how much of it was sent, and came back
+    std::size_t sent;      // how much of it was sent, and came back, with the heads
     std::size_t received;
   };
 
   void send_next(connection& c);
   void send_rest(connection& c);
+  void ask(int fd) const;
+  [[nodiscard]] bool is_right(const connection& c, std::size_t size) const;
   [[nodiscard]] bool receive(connection& c);  // returns whether the answer is complete
   const std::vector<connection*>& wait();     // returns the connections with data to read
 
+  echo_framing framing_;
   std::size_t message_size_;
+  std::size_t sent_size_;    // of a message with its head
+  std::size_t answer_size_;  // of an answer with its head
   std::vector<unsigned char> pattern_;
   std::vector<unsigned char> buffer_;
   std::vector<connection> connections_;

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// Echo of WebSocket messages on bare edge-triggered epoll: a fixed answer to the handshake, one
+// recv per edge into one buffer per connection, the mask removed eight bytes at a time, and the
+// head of the answer written in front of the message where it lies. It knows that a client has one
+// message in flight, in one frame of less than 64 KiB.
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "../common/echo.hpp"
+
+namespace {
+
+constexpr int events_max = 512;
+constexpr std::size_t head_max = 14;
+constexpr std::string_view handshake =
+    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\n"
+    "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
+
+struct connection {
+  int fd;
+  std::unique_ptr<char[]> buffer;
+  bool open = false;      // the handshake is over
+  std::size_t bytes = 0;  // received
+  std::size_t begin = 0;  // [begin, end) is still to be sent
+  std::size_t end = 0;
+};
+
+void watch(int poller, int fd, unsigned events, void* pointer) {
+  epoll_event e{};
+  e.events = events;
+  e.data.ptr = pointer;
+  if (epoll_ctl(poller, EPOLL_CTL_ADD, fd, &e) != 0) bench::fail_errno("epoll_ctl");
+}
+
+void accept_all(int poller, const bench::echo_job& job) {
+  for (;;) {
+    const int fd = accept4(job.listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0 && errno == EAGAIN) return;
+    if (fd < 0) bench::fail_errno("accept4");
+    bench::set_no_delay(fd);
+    auto* c =
+        new connection{fd, std::make_unique_for_overwrite<char[]>(job.buffer_size + head_max)};
+    watch(poller, fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, c);
+  }
+}
+
+// Sends the rest of the buffer. Returns false if the connection has ended.
+bool send_rest(connection& c) {
+  while (c.begin < c.end) {
+    const ssize_t n = send(c.fd, c.buffer.get() + c.begin, c.end - c.begin, MSG_NOSIGNAL);
+    if (n < 0) return errno == EAGAIN;
+    c.begin += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+// Turns a frame of the client that is whole into the answer. Returns false if it is not whole.
+bool turn_around(connection& c) {
+  char* const data = c.buffer.get();
+  const auto byte = [data](std::size_t i) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(data[i]));
+  };
+  if (c.bytes < 8) return false;
+  const bool is_short = (byte(1) & 127) < 126;
+  const std::size_t size = is_short ? byte(1) & 127 : byte(2) << 8 | byte(3);
+  const std::size_t head = is_short ? 6 : 8;
+  if (c.bytes < head + size) return false;
+  std::uint32_t key;
+  std::memcpy(&key, data + head - 4, sizeof key);
+  const std::uint64_t keys = std::uint64_t{key} << 32 | key;
+  std::size_t at = 0;
+  for (; at + 8 <= size; at += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, data + head + at, sizeof word);
+    word ^= keys;
+    std::memcpy(data + head + at, &word, sizeof word);
+  }
+  for (; at < size; ++at)
+    data[head + at] = static_cast<char>(data[head + at] ^ data[head - 4 + at % 4]);
+  const std::size_t answer = is_short ? 2 : 4;
+  char front[4] = {'\x82', static_cast<char>(is_short ? size : 126), data[2], data[3]};
+  c.begin = head - answer;
+  c.end = head + size;
+  std::memcpy(data + c.begin, front, answer);
+  c.bytes = 0;
+  return true;
+}
+
+bool serve_edge(connection& c, unsigned events, std::size_t room) {
+  if (c.begin < c.end && (events & EPOLLOUT) != 0) {
+    if (!send_rest(c)) return false;
+    events |= EPOLLIN;  // an edge that came while the buffer was taken
+  }
+  if (c.begin < c.end || (events & ~static_cast<unsigned>(EPOLLOUT)) == 0) return true;
+  const ssize_t n = recv(c.fd, c.buffer.get() + c.bytes, room - c.bytes, 0);
+  if (n < 0 && errno == EAGAIN) return true;
+  if (n <= 0) return false;
+  c.bytes += static_cast<std::size_t>(n);
+  if (!c.open) {
+    if (std::string_view(c.buffer.get(), c.bytes).find("\r\n\r\n") == std::string_view::npos)
+      return true;
+    c.open = true;
+    c.bytes = 0;
+    return send(c.fd, handshake.data(), handshake.size(), MSG_NOSIGNAL) > 0;
+  }
+  return !turn_around(c) || send_rest(c);
+}
+
+void serve(const bench::settings&, const bench::echo_job& job) {
+  const int poller = epoll_create1(EPOLL_CLOEXEC);
+  if (poller < 0) bench::fail_errno("epoll_create1");
+  watch(poller, job.listener, EPOLLIN, nullptr);
+  const int on = 1;
+  if (ioctl(job.listener, FIONBIO, &on) != 0) bench::fail_errno("FIONBIO");
+  epoll_event events[events_max];
+  for (;;) {
+    const int n = epoll_wait(poller, events, events_max, -1);
+    if (n < 0 && errno != EINTR) bench::fail_errno("epoll_wait");
+    for (int i = 0; i < n; ++i) {
+      auto* c = static_cast<connection*>(events[i].data.ptr);
+      if (c == nullptr) {
+        accept_all(poller, job);
+      } else if (!serve_edge(*c, events[i].events, job.buffer_size + head_max)) {
+        close(c->fd);
+        delete c;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return bench::run_websocket(argc, argv, serve); }
