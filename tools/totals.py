@@ -134,8 +134,9 @@ def main(names, build=Path("build")):
         if name in variants:
             totals[f"{name}.failed"] = sum(group == name for group, _ in failures)
     totals["failed"] = len(failures)
-    if "http_tests" in first.passed:
-        first.values["http.cases"] = first.passed["http_tests"]
+    for library in ("http", "tls"):
+        if f"{library}_tests" in first.passed:
+            first.values[f"{library}.cases"] = first.passed[f"{library}_tests"]
     totals.update(shares(first.values))
     print("totals:", *(f"{key}={value}" for key, value in totals.items()))
     return 1 if failures else 0
