@@ -134,9 +134,9 @@ def main(names, build=Path("build")):
         if name in variants:
             totals[f"{name}.failed"] = sum(group == name for group, _ in failures)
     totals["failed"] = len(failures)
-    for binary, figure in (("http_tests", "http.cases"), ("websocket_tests", "ws.cases")):
-        if binary in first.passed:
-            first.values[figure] = first.passed[binary]
+    for library, prefix in (("http", "http"), ("tls", "tls"), ("websocket", "ws")):
+        if f"{library}_tests" in first.passed:
+            first.values[f"{prefix}.cases"] = first.passed[f"{library}_tests"]
     totals.update(shares(first.values))
     print("totals:", *(f"{key}={value}" for key, value in totals.items()))
     return 1 if failures else 0

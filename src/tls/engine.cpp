@@ -60,7 +60,7 @@ int engine_bio::write(BIO* bio, const char* bytes, std::size_t count, std::size_
   engine& e = of(bio);
   BIO_clear_retry_flags(bio);
   *done = count;
-  if (e.reading_) ++e.messages_;  // an answer
+  e.met_message_ = true;  // in a read it is an answer
   if (e.more_output_.empty() && count <= sizeof(work_space::sealed) - e.output_bytes_) {
     std::memcpy(e.output_ + e.output_bytes_, bytes, count);
     e.output_bytes_ += count;
@@ -127,9 +127,9 @@ std::size_t engine::read(char* to, std::size_t room) noexcept {
   if (state_ != engine_state::open || !begin()) return 0;
   const error_queue queue;
   std::size_t bytes = 0;
-  reading_ = true;
   while (bytes < room && (has_input() || SSL_pending(ssl_.get()) != 0)) {
     std::size_t part = 0;
+    met_message_ = false;
     const int done = SSL_read_ex(ssl_.get(), to + bytes, room - bytes, &part);
     if (done == 1) {
       bytes += part;
@@ -137,6 +137,7 @@ std::size_t engine::read(char* to, std::size_t room) noexcept {
       if (SSL_pending(ssl_.get()) == 0) held_ = 0;
       continue;
     }
+    if (met_message_) ++messages_;
     const int why = SSL_get_error(ssl_.get(), done);
     if (why == SSL_ERROR_ZERO_RETURN) {
       state_ = engine_state::ended;
@@ -148,14 +149,13 @@ std::size_t engine::read(char* to, std::size_t room) noexcept {
     }
     if (state_ != engine_state::open) input_ = input_end_;  // nothing is read any more
   }
-  reading_ = false;
   BECK_ASSERT(!has_input() || room == 0, "a record has more bytes than its room");
   return bytes;
 }
 
-/// Counts the messages of a handshake behind the handshake.
+/// Notes that a message of the handshake's kind has come behind the handshake.
 void engine::note_message(const SSL* of, int where, int) {
-  if ((where & SSL_CB_LOOP) != 0) ++engine_bio::of(SSL_get_rbio(of)).messages_;
+  if ((where & SSL_CB_LOOP) != 0) engine_bio::of(SSL_get_rbio(of)).met_message_ = true;
 }
 
 /// Returns the number of bytes of the next record.

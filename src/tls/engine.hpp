@@ -115,8 +115,8 @@ class engine {
   error_code code_;
   std::unique_ptr<std::string> text_;
   engine_state state_ = engine_state::shaking;
-  bool reading_ = false;
-  bool ended_ = false;  // close_notify was said
+  bool met_message_ = false;  // in the present call
+  bool ended_ = false;        // close_notify was said
   bool out_of_memory_ = false;
 };
 

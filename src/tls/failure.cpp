@@ -73,12 +73,15 @@ failure explain(SSL* of) {
   // A check that has failed is the cause; what OpenSSL reports of it is the consequence.
   const connection_notes* notes = notes_of(of);
   if (notes != nullptr && notes->peer.found) return notes->peer.found;
-  const unsigned long entry = ERR_peek_error();
+  // The protocol's own reason stands behind those of its parts.
+  const unsigned long last = ERR_peek_last_error();
+  const unsigned long entry = ERR_GET_LIB(last) == ERR_LIB_SSL ? last : ERR_peek_error();
   if (entry == 0) return {error::internal, "OpenSSL failed without a reason"};
   const int reason = ERR_GET_REASON(entry);
   if (ERR_GET_LIB(entry) == ERR_LIB_SSL && reason >= alert_first && reason < alert_first + alerts)
     return explain_alert(reason - alert_first);
-  const error why = kind_of(entry);
+  error why = kind_of(entry);
+  if (why == error::not_tls && SSL_get_finished(of, nullptr, 0) != 0) why = error::protocol_broken;
   return {why, sentence_of(of, why, entry)};
 }
 

@@ -14,6 +14,7 @@
 #include <doctest/doctest.h>
 
 #include <exception>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -91,6 +92,8 @@ class handshakes {
 
   io_context ctx;
   bool shuts_down = true;
+  /// Called when the client has chosen the session that it offers, before its first byte.
+  std::function<void()> on_offer = [] {};
 
  private:
   task<> serve(server_context& identity, side& to) {
@@ -103,6 +106,7 @@ class handshakes {
     auto connected = co_await socket.async_connect(acceptor_.local_endpoint());
     connected.value();
     stream one(std::move(socket), trust, name);
+    on_offer();
     co_await talk(one, to, shuts_down);
   }
 

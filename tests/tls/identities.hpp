@@ -27,7 +27,7 @@ enum class made : unsigned char {
   revoked,           ///< for example.com; the revocation list has it
   weak,              ///< RSA 1024, for example.com
   for_clients,       ///< for example.com, but only for clients
-  client,            ///< of a client
+  client,            ///< of a client, until 2040
   other_client,      ///< of a client, from a root that nobody trusts
 };
 inline constexpr unsigned made_count = 17;

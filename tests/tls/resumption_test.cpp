@@ -9,6 +9,7 @@
 #include <string>
 
 #include "support/conformance.hpp"
+#include "tls/contexts.hpp"
 #include "tls/handshake_pair.hpp"
 #include "tls/key_log.hpp"
 #include "tls/session_cache.hpp"
@@ -234,6 +235,40 @@ TEST_CASE("tls resumption: a client offers no session whose certificate has expi
   const both_sides late = pair.shake(identity, client, "example.com");
   CHECK(late.client.ec == error::expired);
   CHECK(has(late.client.text, "the date here is 2050-01-01 00:00:00 UTC"));
+}
+
+TEST_CASE("tls resumption: a server resumes no session of a client whose certificate has expired") {
+  sim::world w(1);
+  sim::host& host = w.host("a");
+  handshakes pair(host);
+  tls::ticket_keys keys;
+  keys.set(all(key_of('k')));  // which do not age
+  tls::server_context identity(files().chain(made::good), files().key(made::good),
+                               tls::server_options().tickets(keys).clients(
+                                   tls::authorities().file(files().path("root.pem"))));
+  tls::client_context client(
+      trusting().identity(files().chain(made::client), files().key(made::client)));
+  CHECK(pair.shake(identity, client, "example.com").good());
+  CHECK(pair.shake(identity, client, "example.com").server.resumed);
+  pair.on_offer = [&] {  // 2041
+    host.set_date(beck::system_time_point(beck::duration(2'240'611'200LL * 1'000'000'000)));
+  };
+  const both_sides late = pair.shake(identity, client, "example.com");
+  CHECK(late.server.ec == error::expired);
+  CHECK(late.client.ec == error::alert_certificate_expired);
+}
+
+CONFORMANCE("tls resumption: a ticket of 1.3 is offered once, a session of 1.2 again and again") {
+  for (const version which : {version::tls_1_2, version::tls_1_3}) {
+    acquaintance a({}, trusting().versions(which, which));
+    CHECK(!a.meets());
+    const auto offers = [&](std::string_view name) {
+      return SSL_get_session(a.client.state().make_session(name).get()) != nullptr;
+    };
+    CHECK(!offers("www.example.com"));
+    CHECK(offers("example.com"));
+    CHECK(offers("example.com") == (which == version::tls_1_2));
+  }
 }
 
 TEST_CASE("tls resumption: the sessions of a client have a bound for each name, and for all") {

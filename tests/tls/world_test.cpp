@@ -107,7 +107,8 @@ task<> accept_one(ip::tcp::acceptor& from, tls::server_context& identity, beck::
 task<> connect_one(tls::client_context& trust, beck::io_context& ctx, party& p,
                    std::uint64_t seed) {
   ip::tcp::socket socket(ctx);
-  auto connected = co_await socket.async_connect({ip::make_address("10.0.0.1"), 443});
+  const ip::tcp::endpoint server(ip::make_address("10.0.0.1"), 443);
+  auto connected = co_await socket.async_connect(server);
   if (!connected) co_return;
   p.s.emplace(std::move(socket), trust, "example.com");
   start(ctx, p, seed);
