@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Runs the fuzzers of HTTP for a time, some at once, and reports executions and findings.
+"""Runs the fuzzers of HTTP and TLS for a time, some at once, and reports executions and findings.
 
 usage: run.py BUILD [--seconds N] [--jobs N] [--only NAME,...]
 
-BUILD is the folder of the preset asan, with the target http_fuzzers built. Seeds are made from the vectors in
+BUILD is the folder of the preset asan, with the targets http_fuzzers and tls_fuzzers built. Seeds are made from the vectors in
 tests/http/vectors. In BUILD/../fuzz the corpus of each fuzzer grows, a finding is left in findings, for
-BUILD/tests/fuzz/http/NAME_fuzz FILE to replay, and the report for tools/totals.py in reports.
+BUILD/tests/fuzz/FOLDER/NAME_fuzz FILE to replay, and the report for tools/totals.py in reports.
 """
 import argparse
 import re
@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 VECTORS = Path(__file__).resolve().parents[1] / "http" / "vectors"
+FOLDERS = ("http", "tls")
 MARGIN_SECONDS = 60
 ESCAPE = re.compile(rb"\\(\*(\d+);)?(r|n|t|\\|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 DATES = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994")
@@ -62,7 +63,19 @@ def seeds():
         "body": [kind + body for kind in (b"\x01", b"\x02") for body in chunked],
         "date": [bytes(8) + date.encode() for date in DATES],
         "writer": written,
+        "engine": connections(),
     }
+
+
+def connections():
+    """A version of TLS, a handshake, and what both sides then do: see tls/engine_fuzz.cpp."""
+    shake = b"\x09\x00\x00\x89\x00\x00" * 3
+    say = b"\x83\x02\x10\x09\x00\x00\x04\x20\x00\x89\x00\x00"
+    split = b"\x83\x10\x00\x08\x01\x05\x08\x02\x00\x09\x00\x00"
+    update = b"\x85\x00\x00" + say + b"\x05\x00\x00" + say
+    end = b"\x86\x00\x00\x09\x00\x00" + say + b"\x06\x00\x00\x89\x00\x00"
+    parts = (say, split, update, end, say + b"\x83\x01\x00\x01\x00\x20\x01\x09\x00\x00", b"\x00\x00\x05hello" + say)
+    return [version + shake + part + say for version in (b"\x00", b"\x01") for part in parts]
 
 
 def write_seeds(folder, inputs):
@@ -100,16 +113,20 @@ def main(arguments):
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", type=lambda text: text.split(","))
     options = parser.parse_args(arguments)
-    programs = options.build.resolve() / "tests" / "fuzz" / "http"
+    programs = options.build.resolve() / "tests" / "fuzz"
     out = options.build.resolve().parent / "fuzz"
-    names = (programs / "fuzzers.txt").read_text(encoding="utf-8").split()
-    names = [name for name in names if not options.only or name in options.only]
+    folder_of = {
+        name: folder
+        for folder in FOLDERS
+        for name in (programs / folder / "fuzzers.txt").read_text(encoding="utf-8").split()
+    }
+    names = [name for name in folder_of if not options.only or name in options.only]
     (out / "reports").mkdir(parents=True, exist_ok=True)
     (out / "http.dict").write_text("".join(f'"{token}"\n' for token in TOKENS), encoding="ascii")
     inputs = seeds()
 
     def one(name):
-        return run(name, programs / f"{name}_fuzz", out, options.seconds, inputs.get(name, [b""]))
+        return run(name, programs / folder_of[name] / f"{name}_fuzz", out, options.seconds, inputs.get(name, [b""]))
 
     total, failed = 0, False
     with ThreadPoolExecutor(options.jobs) as pool, open(out / "reports" / "http.tsv", "w", encoding="utf-8") as report:
