@@ -2,13 +2,17 @@
 //
 // Gets URLs, all at once, over at most 8 connections to a server. Prints a line for each: status,
 // bytes and URL, or why there is no reply. The bodies are read as streams and dropped.
-//   http_get URL...
+//   http_get [--roots FILE] URL...
+// https is verified against the system's roots, or those of the file.
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/http/client.hpp>
 #include <beck/io/io_context.hpp>
+#include <beck/tls/client_context.hpp>
 #include <cstdio>
+#include <exception>
 #include <string>
+#include <string_view>
 
 namespace http = beck::http;
 
@@ -42,16 +46,22 @@ beck::task<bool> get(http::client& web, std::string url) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  if (argc < 2) {
-    std::fprintf(stderr, "usage: http_get URL...\n");
+int main(int argc, char** argv) try {
+  beck::tls::authorities roots;
+  const bool has_roots = argc > 2 && std::string_view(argv[1]) == "--roots";
+  if (has_roots) roots.file(argv[2]);
+  const int first = has_roots ? 3 : 1;
+  if (argc <= first) {
+    std::fprintf(stderr, "usage: http_get [--roots FILE] URL...\n");
     return 2;
   }
+  beck::tls::client_context trust(beck::tls::client_options().trust(roots));
   beck::io_context context;
   http::client web(context, http::client_options().redirects(10));
-  int left = argc - 1;
+  web.secure(trust);
+  int left = argc - first;
   bool all = true;
-  for (int i = 1; i < argc; ++i) {
+  for (int i = first; i < argc; ++i) {
     get(web, argv[i]).start(context, [&](bool good) {
       all = all && good;
       if (--left == 0) web.close_idle();  // nothing is left to wait for
@@ -59,4 +69,7 @@ int main(int argc, char** argv) {
   }
   context.run();
   return all ? 0 : 1;
+} catch (const std::exception& e) {  // such as roots that cannot be read
+  std::fprintf(stderr, "http_get: %s\n", e.what());
+  return 1;
 }

@@ -25,7 +25,7 @@ const char* const description =
 
 const char* const footer_end =
     "Signals: TERM, INT let exchanges finish, a second one cuts them; HUP opens the access log "
-    "again.\n"
+    "again\nand reads certificate and key again.\n"
     "Exit status: 0 stopped by a signal, 1 failed, 2 wrong usage. More: man beck-serve.";
 
 /// Options whose values are kept as texts until all of the command line was read.
@@ -75,6 +75,10 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
       ->capture_default_str();
   app.add_option("--unix", asked.unix_path, "Listen on a UNIX socket at PATH instead")
       ->type_name("PATH");
+  app.add_option("--cert", asked.certificate,
+                 "Serve https with this certificate, and the chain behind it, in PEM")
+      ->type_name("FILE");
+  app.add_option("--key", asked.key, "The private key of --cert, in PEM")->type_name("FILE");
   app.add_option("--proxy", asked.proxies,
                  "Addresses and networks of proxies whose X-Forwarded-For is believed")
       ->type_name("LIST");
@@ -124,6 +128,10 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   set_files(given, asked.files);
   for (const std::string& one : given.limits) set_limit(one, asked.limits);
   asked.drain = parse_time("--drain", given.drain);
+  if (asked.certificate.empty() != asked.key.empty())
+    throw wrong_usage("--cert and --key: one needs the other");
+  if (!asked.certificate.empty() && !asked.unix_path.empty())
+    throw wrong_usage("--cert: a UNIX socket has no TLS; leave --unix out");
   if (asked.folder.empty()) throw wrong_usage("DIR: the name is empty");
   return asked;
 }

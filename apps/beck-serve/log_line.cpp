@@ -88,12 +88,14 @@ void append_json(std::string& to, const log_entry& e) {
   append_member(to, "user_agent", e.user_agent);
   if (!e.refusal.empty()) append_member(to, "refusal", e.refusal);
   if (e.cut) to += ",\"cut\":true";
+  if (!e.handshake.empty()) append_member(to, "handshake", e.handshake);
   to += "}\n";
 }
 
 }  // namespace
 
 void append_line(std::string& to, log_format format, const log_entry& entry) {
+  if (format == log_format::combined && !entry.handshake.empty()) return;  // has no place for it
   if (format == log_format::json) {
     append_json(to, entry);
   } else {

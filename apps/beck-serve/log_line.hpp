@@ -15,7 +15,7 @@ enum class log_format : std::uint8_t {
   json,      ///< an object a line
 };
 
-/// An exchange that has ended, or a message that was refused.
+/// An exchange that has ended, a message that was refused, or a handshake that has failed.
 struct log_entry {
   std::string_view client;  ///< an address, which a proxy may have told; empty if it is not known
   std::string_view peer;    ///< address and port of the connection's other end
@@ -31,6 +31,7 @@ struct log_entry {
   std::int64_t duration_ns = 0;
   std::string_view refusal;  ///< in words; empty: none. Then there may be no method and target
   bool cut = false;          ///< the reply is not whole
+  std::string handshake;     ///< the reason why a handshake of TLS has failed; empty: none has
 };
 
 /// Appends a line with its end.

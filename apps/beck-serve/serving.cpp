@@ -37,6 +37,7 @@
 
 #include "access_log.hpp"
 #include "failure.hpp"
+#include "identity.hpp"
 
 namespace beck_serve {
 namespace {
@@ -125,6 +126,17 @@ log_entry entry_of(const http::exchange_record& record, std::string_view client,
   return entry;
 }
 
+log_entry entry_of(const http::handshake_record& record, std::string_view client,
+                   std::string_view peer) {
+  log_entry entry;
+  entry.client = client;
+  entry.peer = peer;
+  entry.time_ns = beck::system_now().nanoseconds();
+  entry.handshake = record.error.message();
+  if (!record.failure.empty()) entry.handshake = std::string(record.failure);
+  return entry;
+}
+
 /// Makes the server of the files, and of its own counters if they are asked for. It will lie at
 /// `self`.
 http::server make_server(const settings& asked, const http::server* self) {
@@ -153,12 +165,16 @@ class program {
         at_(endpoint_of(asked)),
         server_(make_server(asked, &server_)),
         signals_(first_, SIGINT, SIGTERM, SIGHUP) {
+    if (!asked.certificate.empty()) identity_ = load_identity(asked.certificate, asked.key);
     listen();
     if (!asked.proxies.empty()) believe(asked.proxies);
     if (!asked.access_log.empty()) {
       log_.emplace(asked.access_log, asked.format);
       server_.on_finish([this](const http::exchange_record& r) {
         log_->add(entry_of(r, client_text(r.client), peer_text(r.peer)));
+      });
+      server_.on_handshake_failed([this](const http::handshake_record& r) {
+        log_->add(entry_of(r, client_text(r.peer.address()), peer_text(r.peer)));
       });
     }
   }
@@ -179,16 +195,18 @@ class program {
 
  private:
   void listen() {
-    if (server_.listen_inherited() != 0) return;
+    beck::stream_layer* const layer = identity_ != nullptr ? &identity_->layer() : nullptr;
+    if (server_.listen_inherited(layer) != 0) return;
     if (!asked_.unix_path.empty()) {
       server_.listen(beck::local::stream_protocol::endpoint(asked_.unix_path));
       return;
     }
     check_port(first_, at_);
-    if (asked_.host == "*") {
-      server_.listen(asked_.port);
+    const bool everywhere = asked_.host == "*";
+    if (layer != nullptr) {
+      everywhere ? server_.listen(asked_.port, *layer) : server_.listen(at_, *layer);
     } else {
-      server_.listen(at_);
+      everywhere ? server_.listen(asked_.port) : server_.listen(at_);
     }
   }
 
@@ -203,7 +221,8 @@ class program {
   /// Returns where the server listens, for people and scripts.
   std::string place() const {
     const tcp::endpoint at = server_.endpoint();
-    if (at.port() != 0) return fmt::format("http://{}/", text_of(at));
+    if (at.port() != 0)
+      return fmt::format("{}://{}/", identity_ != nullptr ? "https" : "http", text_of(at));
     return "unix:" + asked_.unix_path;  // no path: a UNIX socket that was inherited
   }
 
@@ -238,9 +257,20 @@ class program {
       if (arrived.error()) co_return;
       if (arrived.value_ == SIGHUP) {
         if (log_) log_->reopen();
+        reload_identity();
       } else {
         server_.stop(stops++ == 0 ? asked_.drain : beck::duration::zero());
       }
+    }
+  }
+
+  /// Reads certificate and key again; the old ones stay if that fails.
+  void reload_identity() {
+    if (identity_ == nullptr) return;
+    try {
+      identity_->reload();
+    } catch (const std::exception& e) {
+      fmt::print(stderr, "beck-serve: the old certificate stays: {}\n", e.what());
     }
   }
 
@@ -248,7 +278,8 @@ class program {
 
   const settings& asked_;
   tcp::endpoint at_;
-  std::optional<access_log> log_;  // outlives what adds to it
+  std::optional<access_log> log_;       // outlives what adds to it
+  std::unique_ptr<identity> identity_;  // outlives the server's connections
   http::server server_;
   beck::io_context first_;
   beck::signal_set signals_;

@@ -20,7 +20,9 @@ struct settings {
   std::string folder;
   std::string host = "127.0.0.1";
   std::uint16_t port = 8080;
-  std::string unix_path;  // instead of host and port; empty: none
+  std::string unix_path;    // instead of host and port; empty: none
+  std::string certificate;  // a chain in PEM; empty: no TLS
+  std::string key;
   std::string proxies;
   beck::http::file_options files;
   beck::http::limits limits;

@@ -103,19 +103,23 @@ server::server(void* handler, const detail::handler_table& table, const limits& 
 server::~server() { delete state_; }
 
 void server::listen(std::uint16_t port) {
-  detail::listening_place where;
-  where.at = ip::tcp::endpoint(ip::tcp::v6(), port);
-  where.any_family = true;
-  state_->state->listen(std::move(where));
+  listen_over(ip::tcp::endpoint(ip::tcp::v6(), port), nullptr, true);
 }
 
-void server::listen(const ip::tcp::endpoint& at) { listen_over(at, nullptr); }
+void server::listen(std::uint16_t port, stream_layer& layer) {
+  listen_over(ip::tcp::endpoint(ip::tcp::v6(), port), &layer, true);
+}
 
-void server::listen(const ip::tcp::endpoint& at, stream_layer& layer) { listen_over(at, &layer); }
+void server::listen(const ip::tcp::endpoint& at) { listen_over(at, nullptr, false); }
 
-void server::listen_over(const ip::tcp::endpoint& at, stream_layer* layer) {
+void server::listen(const ip::tcp::endpoint& at, stream_layer& layer) {
+  listen_over(at, &layer, false);
+}
+
+void server::listen_over(const ip::tcp::endpoint& at, stream_layer* layer, bool any_family) {
   detail::listening_place where;
   where.at = at;
+  where.any_family = any_family;
   where.layer = layer;
   state_->state->listen(std::move(where));
 }

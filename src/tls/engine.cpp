@@ -213,6 +213,7 @@ void engine::end() noexcept {
   if ((state_ != engine_state::open && state_ != engine_state::ended) || ended_ || !begin()) return;
   const error_queue queue;
   ended_ = true;
+  if (SSL_in_init(ssl_.get()) != 0) return;  // inside a message, nothing can be said
   if (SSL_shutdown(ssl_.get()) < 0) fail();
 }
 

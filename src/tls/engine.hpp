@@ -67,7 +67,7 @@ class engine {
   /// Encrypts bytes of `parts`, at most work_space::plain_max. `now`: by the context's clock.
   /// Returns their number.
   std::size_t write(const_buffer_span parts, std::int64_t now) noexcept;
-  /// Says close_notify.
+  /// Says close_notify, unless a message of the peer's has come in part.
   void end() noexcept;
   /// Notes a failure: nothing may be done any more. `text`: nullptr if the code says it all.
   void fail(error_code why, const char* text) noexcept;

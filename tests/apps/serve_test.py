@@ -11,6 +11,7 @@ from pathlib import Path
 import server
 from serve_file_cases import *  # noqa: F401,F403
 from serve_life_cases import *  # noqa: F401,F403
+from serve_tls_cases import *  # noqa: F401,F403
 
 if __name__ == "__main__":
     server.program = Path(sys.argv.pop(1)).resolve()

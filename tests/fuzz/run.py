@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Runs the fuzzers of HTTP and WebSocket for a time, some at once, and reports executions and findings.
+"""Runs the fuzzers of HTTP, TLS and WebSocket for a time, some at once, and reports executions and findings.
 
 usage: run.py BUILD [--seconds N] [--jobs N] [--only NAME,...]
 
-BUILD is the folder of the preset asan, with the targets http_fuzzers and websocket_fuzzers built. Seeds are made from
-the vectors in tests/http/vectors, and from frames. In BUILD/../fuzz the corpus of each fuzzer grows, a finding is left
-in findings, for BUILD/tests/fuzz/FOLDER/NAME_fuzz FILE to replay, and the report for tools/totals.py in reports.
+BUILD is the folder of the preset asan, with the targets http_fuzzers, tls_fuzzers and websocket_fuzzers built. Seeds
+are made from the vectors in tests/http/vectors, from frames, and from handshakes. In BUILD/../fuzz the corpus of each
+fuzzer grows, a finding is left in findings, for BUILD/tests/fuzz/FOLDER/NAME_fuzz FILE to replay, and the report for
+tools/totals.py in reports.
 """
 import argparse
 import re
@@ -16,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 VECTORS = Path(__file__).resolve().parents[1] / "http" / "vectors"
-FOLDERS = ("http", "websocket")
+FOLDERS = ("http", "tls", "websocket")
 MARGIN_SECONDS = 60
 ESCAPE = re.compile(rb"\\(\*(\d+);)?(r|n|t|\\|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 DATES = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994")
@@ -68,7 +69,19 @@ def seeds():
         "writer": written,
         "frames": frames(),
         "upgrade": handshakes(),
+        "engine": connections(),
     }
+
+
+def connections():
+    """A version of TLS, a handshake, and what both sides then do: see tls/engine_fuzz.cpp."""
+    shake = b"\x09\x00\x00\x89\x00\x00" * 3
+    say = b"\x83\x02\x10\x09\x00\x00\x04\x20\x00\x89\x00\x00"
+    split = b"\x83\x10\x00\x08\x01\x05\x08\x02\x00\x09\x00\x00"
+    update = b"\x85\x00\x00" + say + b"\x05\x00\x00" + say
+    end = b"\x86\x00\x00\x09\x00\x00" + say + b"\x06\x00\x00\x89\x00\x00"
+    parts = (say, split, update, end, say + b"\x83\x01\x00\x01\x00\x20\x01\x09\x00\x00", b"\x00\x00\x05hello" + say)
+    return [version + shake + part + say for version in (b"\x00", b"\x01") for part in parts]
 
 
 def frames():

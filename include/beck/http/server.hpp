@@ -89,6 +89,8 @@ class server {
   /// Accepts connections on this port of all addresses, of IPv6 and IPv4; 0: a free port. Takes
   /// effect when serve() starts.
   void listen(std::uint16_t port);
+  /// As above, and serves them over `layer`, as below.
+  void listen(std::uint16_t port, stream_layer& layer);
   /// Accepts connections on this endpoint.
   void listen(const ip::tcp::endpoint& at);
   /// Accepts connections on this endpoint, and serves them over `layer`, such as TLS, which must
@@ -155,7 +157,7 @@ class server {
   void report_to(const detail::record_sink<exchange_record>& sink) noexcept;
   void report_to(const detail::record_sink<handshake_record>& sink) noexcept;
   server(void* handler, const detail::handler_table& table, const limits& bounds);
-  void listen_over(const ip::tcp::endpoint& at, stream_layer* layer);
+  void listen_over(const ip::tcp::endpoint& at, stream_layer* layer, bool any_family);
 
   detail::server_handle* state_;
 };

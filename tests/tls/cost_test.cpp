@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSL-1.0
+// The cost of an exchange over TLS, in system calls and allocations, counted on the real kernel.
+// The peer is an engine over a blocking socket of this thread, so that everything counted is the
+// server's. OpenSSL's own memory is not counted: it does not come from operator new.
+#include <beck/http/server.hpp>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+
+#include "http/counting_system.hpp"
+#include "support/allocations.hpp"
+#include "support/conformance.hpp"
+#include "support/context_options.hpp"
+#include "support/context_seam.hpp"
+#include "support/stream_pair.hpp"
+#include "tls/engine_pair.hpp"
+
+using namespace beck::tls::test;
+using beck::http::test::call_counts;
+using beck::http::test::counting_system;
+using beck::test::kernel;
+namespace http = beck::http;
+namespace ip = beck::ip;
+
+namespace {
+
+/// A server of TLS on a context whose calls are counted, and a connection to it.
+class counted {
+ public:
+  template <class Handler>
+  explicit counted(Handler handler)
+      : ctx(context_options()),
+        server(std::move(handler), http::limits().body_bytes(10'000'000)),
+        client(both_contexts::get().trust.state().make_session("example.com")) {
+    beck::testing::context_seam::replace_system(ctx, std::make_unique<counting_system>(calls));
+    server.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0), both_contexts::get().identity);
+    server.serve().start(ctx, [](std::exception_ptr) {});
+    while (server.endpoint().port() == 0) ctx.poll();
+    fd_ = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(server.endpoint().port());
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    REQUIRE(::connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
+    client.shake();
+    send(output_of(client));
+    while (client.state() == engine_state::shaking) receive();
+  }
+  ~counted() { ::close(fd_); }
+
+  void send(const std::string& sealed) {
+    std::size_t at = 0;
+    while (at < sealed.size()) {
+      const ssize_t sent = ::send(fd_, sealed.data() + at, sealed.size() - at, MSG_DONTWAIT);
+      if (sent > 0) at += static_cast<std::size_t>(sent);
+      if (at < sealed.size()) turn();
+    }
+  }
+  /// Receives once, as soon as there is something. Returns what it was decrypted to.
+  std::string receive() {
+    ssize_t got = -1;
+    while ((got = ::recv(fd_, part_, sizeof part_, MSG_DONTWAIT)) < 0) turn();
+    std::string answer;
+    std::string text = feed(client, {part_, static_cast<std::size_t>(got)}, answer);
+    if (!answer.empty()) send(answer);
+    return text;
+  }
+  /// Sends `request`, and receives until a reply has come that ends in `end`.
+  std::string exchange(const std::string& request, const std::string& end) {
+    send(seal(client, request));
+    std::string text;
+    while (!text.ends_with(end)) text += receive();
+    return text;
+  }
+  void turn() {
+    const std::uint64_t before = beck::test::allocations();
+    ctx.poll_one();
+    allocated += beck::test::allocations() - before;
+  }
+
+  call_counts calls;
+  std::uint64_t allocated = 0;  // by the server
+  beck::io_context ctx;
+  http::server server;
+  engine client;
+
+ private:
+  int fd_ = -1;
+  char part_[131'072];
+};
+
+const std::string question = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+}  // namespace
+
+CONFORMANCE_ON(kernel, "tls cost: an exchange is one receive and one send, and allocates nothing") {
+  counted c([](http::request&, http::response& r) { r.send("hello\n"); });
+  for (int i = 0; i < 10; ++i) c.exchange(question, "hello\n");
+  const call_counts before = c.calls;
+  c.allocated = 0;
+  constexpr int rounds = 100;
+  for (int i = 0; i < rounds; ++i) c.exchange(question, "hello\n");
+  CHECK(c.calls.sends - before.sends == rounds);
+  CHECK(c.calls.receives - before.receives == rounds);
+  CHECK(c.calls.empty_receives == before.empty_receives);
+  if (beck::test::counts_allocations()) CHECK(c.allocated == 0);
+}
+
+CONFORMANCE_ON(kernel,
+               "tls cost: a reply of 64 KiB is one send, and its records are not allocated") {
+  const std::string body = beck::test::pattern(65'536) + "end\n";
+  counted c([&](http::request&, http::response& r) { r.send(body); });
+  for (int i = 0; i < 10; ++i) c.exchange(question, "end\n");
+  const call_counts before = c.calls;
+  c.allocated = 0;
+  constexpr int rounds = 50;
+  for (int i = 0; i < rounds; ++i) c.exchange(question, "end\n");
+  CHECK(c.calls.sends - before.sends == rounds);
+  CHECK(c.calls.receives - before.receives == rounds);
+  if (beck::test::counts_allocations()) CHECK(c.allocated == 0);
+}
+
+CONFORMANCE_ON(kernel, "tls cost: idle connections make no system call") {
+  counted c([](http::request&, http::response& r) { r.send("hello\n"); });
+  c.exchange(question, "hello\n");
+  for (int i = 0; i < 10; ++i) c.ctx.poll();
+  const call_counts before = c.calls;
+  for (int i = 0; i < 100; ++i) CHECK(c.ctx.poll() == 0);
+  CHECK(c.calls.receives == before.receives);
+  CHECK(c.calls.sends == before.sends);
+}
