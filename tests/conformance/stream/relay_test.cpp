@@ -22,6 +22,7 @@ using beck::buffer;
 using beck::error_code;
 using beck::relay_options;
 using beck::relay_report;
+using beck::transfer_mechanism;
 using beck::test::kernel;
 using beck::test::local_connection;
 using beck::test::note;
