@@ -104,8 +104,9 @@ class call {
   /// Errors: broken_pipe if the server takes no more: it has replied with an error, or the
   /// connection is gone; async_finish() then gives its reply, or the reason. message_size beyond
   /// content_length(). Those of a connection that is not made.
-  /// Does not read the body of a reply that comes early: a server that needs more than 64 KiB of it
-  /// to be received before it takes more of the request waits for ever.
+  /// Does not read the body of a reply that comes early: with a server that needs more than 64 KiB
+  /// of it to be received before it takes more of the request, the write and the call end with
+  /// send_late, after client_options::send().
   /// Cancellation: ends with operation_aborted; no byte was taken.
   detail::call_write async_write_some(const_buffer data) const noexcept { return {of_, data}; }
   /// As above. `token` takes (error_code, std::size_t).
