@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The receiving side of a connection. A read decodes where the bytes lie; it waits by lease, or, in
-// the middle of a large frame, straight into the reader's memory.
+// the middle of a large frame and behind a large message, straight into the reader's memory.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -161,8 +161,8 @@ task<io_result<std::size_t>> session::receive(mutable_buffer direct) {
   co_return io_result<std::size_t>(ec, bytes);
 }
 
-/// Returns room at the end of `to` for what comes next: the rest of a large frame, or, after a large
-/// message, another one with its head. None if that is too little.
+/// Returns room at the end of `to` for what comes next: the rest of a large frame, or, after a
+/// large message, another one with its head. None if that is too little.
 mutable_buffer session::direct_room(flat_buffer& to) {
   const bool begins = !in_message_ && decoder_.bytes_left() == 0;
   const std::uint64_t left = begins ? last_bytes_ + frame_head_max : decoder_.bytes_left();
