@@ -35,6 +35,7 @@ task<io_result<std::size_t>> socket_stream::write_some(const_buffer_span parts) 
 }
 
 std::size_t socket_stream::write_now(const_buffer_span parts, error_code& ec) noexcept {
+  if (parts.end() - parts.begin() == 1) return socket_.write_some(*parts.begin(), ec);
   return socket_.write_some(parts, ec);
 }
 

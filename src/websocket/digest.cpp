@@ -9,7 +9,7 @@
 namespace beck::websocket::detail {
 namespace {
 
-constexpr std::size_t block_bytes = 64;
+constexpr std::size_t chunk_bytes = 64;
 constexpr std::size_t length_bytes = 8;  // of the text's length, at the end of the last block
 constexpr std::string_view digits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -60,16 +60,16 @@ void add_block(std::uint32_t (&state)[5], const unsigned char* block) noexcept {
 sha1_hash sha1(std::string_view text) noexcept {
   std::uint32_t state[5] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
   const std::uint64_t bits = std::uint64_t{text.size()} * 8;
-  for (; text.size() >= block_bytes; text.remove_prefix(block_bytes))
+  for (; text.size() >= chunk_bytes; text.remove_prefix(chunk_bytes))
     add_block(state, reinterpret_cast<const unsigned char*>(text.data()));
-  unsigned char last[2 * block_bytes] = {};
+  unsigned char last[2 * chunk_bytes] = {};
   if (!text.empty()) std::memcpy(last, text.data(), text.size());
   last[text.size()] = 0x80;
   const std::size_t padded =
-      text.size() + 1 + length_bytes <= block_bytes ? block_bytes : 2 * block_bytes;
+      text.size() + 1 + length_bytes <= chunk_bytes ? chunk_bytes : 2 * chunk_bytes;
   for (std::size_t i = 0; i < length_bytes; ++i)
     last[padded - 1 - i] = static_cast<unsigned char>(bits >> (8 * i));
-  for (std::size_t at = 0; at < padded; at += block_bytes) add_block(state, last + at);
+  for (std::size_t at = 0; at < padded; at += chunk_bytes) add_block(state, last + at);
   sha1_hash hash;
   for (std::size_t i = 0; i < sha1_hash::bytes_max; ++i)
     hash.bytes[i] = static_cast<unsigned char>(state[i / 4] >> (24 - 8 * (i % 4)));

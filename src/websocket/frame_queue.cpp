@@ -29,7 +29,7 @@ struct frame_queue::piece {
 
 namespace {
 
-constexpr std::size_t block_bytes = 4096;  // the largest that is recycled
+constexpr std::size_t piece_bytes = 4096;  // the largest that is recycled
 
 }  // namespace
 
@@ -43,14 +43,14 @@ void frame_queue::link(piece* first, piece* last) noexcept {
 }
 
 void frame_queue::add(const_buffer head, const_buffer data, const mask_key* key) {
-  constexpr std::size_t capacity = block_bytes - sizeof(piece);
+  constexpr std::size_t capacity = piece_bytes - sizeof(piece);
   const std::size_t bytes = head.size() + data.size();
   piece* first = nullptr;
   piece* last = nullptr;
   for (std::size_t there = room(); there < bytes; there += capacity) {
     void* block = nullptr;
     try {
-      block = allocate_block(block_bytes);
+      block = allocate_block(piece_bytes);
     } catch (...) {
       while (first != nullptr) {
         piece* const next = first->next;

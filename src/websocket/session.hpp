@@ -99,11 +99,12 @@ class session : public std::enable_shared_from_this<session> {
 
   // receiving (session_read.cpp)
   progress next_part() noexcept;
-  bool count_empty() noexcept;
+  void note(const decoded_frame& found) noexcept;
+  void count_empty() noexcept;
   void take_ping() noexcept;
   void take_close() noexcept;
   mutable_buffer direct_room(flat_buffer& to);
-  progress take_direct(mutable_buffer room, std::size_t bytes) noexcept;
+  bool take_direct(flat_buffer& to, mutable_buffer room, std::size_t bytes) noexcept;
   task<io_result<std::size_t>> receive(mutable_buffer direct);
   error_code note_end(error_code why) noexcept;
   error_code read_error() const noexcept;
@@ -140,8 +141,9 @@ class session : public std::enable_shared_from_this<session> {
   // the part of a message at the front of input_, if there is one
   std::size_t part_bytes_ = 0;
   bool has_part_ = false;
-  bool part_ends_ = false;   // it is the last of its message
-  bool in_message_ = false;  // read() has begun a message
+  bool part_ends_ = false;      // it is the last of its message
+  bool in_message_ = false;     // read() has begun a message
+  std::size_t last_bytes_ = 0;  // of the last message that read() has received
 
   frame_queue out_;
   frame_queue later_;          // behind the message whose parts are being sent

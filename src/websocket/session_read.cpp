@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The receiving side of a connection. A read decodes where the bytes lie; it waits by lease, or, in
-// the middle of a large frame, straight into the reader's memory.
+// the middle of a large frame and behind a large message, straight into the reader's memory.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -13,6 +13,7 @@ namespace beck::websocket::detail {
 namespace {
 
 constexpr std::size_t direct_min = 2048;  // bytes of a frame that are worth a receive of their own
+constexpr std::size_t ahead_min = 8192;   // bytes of a message that is expected to be large
 constexpr std::size_t direct_max = 131'072;  // of one receive
 constexpr std::int64_t second = 1'000'000'000;
 
@@ -46,48 +47,51 @@ session::progress session::next_part() noexcept {
     if (input_.empty()) return progress::more;
     const decoded_frame found = decoder_.decode(input_.rest());
     input_.consume(found.consumed - found.data.size());
-    switch (found.event) {
-      case frame_event::more:
-        return progress::more;
-      case frame_event::data:
-        has_part_ = true;
-        part_bytes_ = found.data.size();
-        part_ends_ = found.ends_message;
-        if (part_bytes_ != 0 || part_ends_) {
-          empty_frames_ = 0;
-        } else {
-          has_part_ = false;
-          if (!count_empty()) return progress::over;
-        }
-        break;
-      case frame_event::ping:
-        if (!count_empty()) return progress::over;
-        take_ping();
-        break;
-      case frame_event::pong:
-        if (!count_empty()) return progress::over;
-        break;
-      case frame_event::close:
-        take_close();
-        break;
-      case frame_event::refused:
-        fail(decoder_.reason());
-        break;
-    }
+    if (found.event == frame_event::more) return progress::more;
+    note(found);
+    part_bytes_ = found.data.size();
+    has_part_ = found.event == frame_event::data && (part_bytes_ != 0 || part_ends_);
   }
   return progress::part;
 }
 
-/// Counts a frame without data. Returns whether there may be so many.
-bool session::count_empty() noexcept {
+/// Does what a frame, or a part of one, asks for besides the delivery of its data.
+void session::note(const decoded_frame& found) noexcept {
+  switch (found.event) {
+    case frame_event::more:
+      break;
+    case frame_event::data:
+      part_ends_ = found.ends_message;
+      if (found.data.size() != 0 || part_ends_) {
+        empty_frames_ = 0;
+      } else {
+        count_empty();
+      }
+      break;
+    case frame_event::ping:
+      count_empty();
+      if (!end_) take_ping();
+      break;
+    case frame_event::pong:
+      count_empty();
+      break;
+    case frame_event::close:
+      take_close();
+      break;
+    case frame_event::refused:
+      fail(decoder_.reason());
+      break;
+  }
+}
+
+/// Counts a frame without data. Ends the connection if there are too many.
+void session::count_empty() noexcept {
   const std::int64_t now = loop_time();
   if (empty_frames_ == 0 || now - empty_since_ > second) {
     empty_frames_ = 0;
     empty_since_ = now;
   }
-  if (++empty_frames_ <= limits_.control_frames()) return true;
-  fail(stream_error::too_many_control);
-  return false;
+  if (++empty_frames_ > limits_.control_frames()) fail(stream_error::too_many_control);
 }
 
 void session::take_ping() noexcept {
@@ -135,6 +139,7 @@ task<io_result<std::size_t>> session::receive(mutable_buffer direct) {
   waits_since_ = loop_time();
   const std::int64_t left = patience() - silence_;
   if (left < INT64_MAX - waits_since_) arm(waits_since_ + left);
+  input_.release();  // a wait holds no buffer of the context
   error_code ec;
   std::size_t bytes = 0;
   if (direct.size() != 0) {
@@ -142,7 +147,6 @@ task<io_result<std::size_t>> session::receive(mutable_buffer direct) {
     ec = got.error();
     bytes = got.value_;
   } else {
-    input_.release();
     auto got = co_await stream_->receive();
     ec = got.error();
     if (!ec) input_.take(std::move(got).value());
@@ -157,25 +161,33 @@ task<io_result<std::size_t>> session::receive(mutable_buffer direct) {
   co_return io_result<std::size_t>(ec, bytes);
 }
 
-/// Returns room at the end of `to` for the data that comes next; none if that is too little.
+/// Returns room at the end of `to` for what comes next: the rest of a large frame, or, after a
+/// large message, another one with its head. None if that is too little.
 mutable_buffer session::direct_room(flat_buffer& to) {
-  const std::uint64_t left = decoder_.bytes_left();
-  if (left < direct_min) return {};
+  const bool begins = !in_message_ && decoder_.bytes_left() == 0;
+  const std::uint64_t left = begins ? last_bytes_ + frame_head_max : decoder_.bytes_left();
+  if (left < (begins ? ahead_min : direct_min)) return {};
   const std::size_t most = std::min(direct_max, to.max_size() - to.size());
   const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(left, most));
   return bytes != 0 ? beck::buffer(to.prepare(bytes), bytes) : mutable_buffer();
 }
 
-/// Decodes data that lies at its place already. Requires that it belongs to one frame.
-session::progress session::take_direct(mutable_buffer room, std::size_t bytes) noexcept {
+/// Decodes what was received at the end of `to`, where data stays. The head in front of the first
+/// data of a message is dropped; what is behind one frame goes to the input. Returns whether there
+/// was data.
+bool session::take_direct(flat_buffer& to, mutable_buffer room, std::size_t bytes) noexcept {
   const decoded_frame found = decoder_.decode(beck::buffer(room, bytes));
-  if (found.event == frame_event::refused) {
-    fail(decoder_.reason());
-    return progress::over;
+  const mutable_buffer behind = beck::buffer(room, bytes) + found.consumed;
+  try {
+    input_.take({static_cast<const char*>(behind.data()), behind.size()});
+  } catch (...) {
+    lose(make_error_code(beck::error::no_memory));
   }
-  empty_frames_ = 0;
-  part_ends_ = found.ends_message;
-  return progress::part;
+  note(found);
+  if (end_ || found.event != frame_event::data) return false;
+  to.commit(found.consumed);
+  to.consume(found.consumed - found.data.size());
+  return true;
 }
 
 task<io_result<message_kind>> session::read(std::shared_ptr<session> self, flat_buffer& to) {
@@ -197,19 +209,17 @@ task<io_result<message_kind>> session::read(std::shared_ptr<session> self, flat_
       to.commit(buffer_copy(room, s.input_.rest(), s.part_bytes_));
       s.input_.consume(s.part_bytes_);
       s.has_part_ = false;
-      s.in_message_ = !s.part_ends_;
-      if (s.part_ends_) co_return result(error_code(), s.decoder_.kind());
-      continue;
+    } else {
+      const mutable_buffer room = s.direct_room(to);
+      auto got = co_await s.receive(room);
+      if (got.error() && !s.lost_) co_return result(got.error(), message_kind::text);  // cancelled
+      if (got.error()) break;
+      if (room.size() == 0 || !s.take_direct(to, room, got.value_)) continue;
     }
-    const mutable_buffer room = s.direct_room(to);
-    auto got = co_await s.receive(room);
-    if (got.error() && !s.lost_) co_return result(got.error(), message_kind::text);  // cancelled
-    if (got.error()) break;
-    if (room.size() == 0) continue;
-    if (s.take_direct(room, got.value_) == progress::over) break;
-    to.commit(got.value_);
     s.in_message_ = !s.part_ends_;
-    if (s.part_ends_) co_return result(error_code(), s.decoder_.kind());
+    if (!s.part_ends_) continue;
+    s.last_bytes_ = to.size();
+    co_return result(error_code(), s.decoder_.kind());
   }
   co_await finish(self);
   co_return result(s.end_, message_kind::text);
@@ -240,7 +250,8 @@ task<io_result<message_part>> session::read_some(std::shared_ptr<session> self, 
       if (got.error() && !s.lost_) co_return result(got.error(), part);  // cancelled
       if (got.error()) break;
       if (room.size() == 0) continue;
-      if (s.take_direct(room, got.value_) == progress::over) break;
+      s.note(s.decoder_.decode(beck::buffer(room, got.value_)));
+      if (s.end_) break;
       part.bytes = got.value_;
     }
     part.kind = s.decoder_.kind();

@@ -346,6 +346,35 @@ CONFORMANCE("websocket: a context is destroyed with streams, reads and writes un
   }
 }
 
+CONFORMANCE("websocket: behind a large message anything may follow, however it arrives") {
+  served s(echo_site{large()});
+  const std::string one = letters(20'000), two = letters(30'001, 'b');
+  const std::string half = two.substr(0, 15'000), rest = two.substr(15'000);
+  const std::string frames =
+      text_frame(one) + text_frame(one) + ping_frame("p") + frame(opcode::binary, two) +
+      text_frame("a") + text_frame("") + frame(opcode::text, half, part()) + ping_frame("q") +
+      frame(opcode::continuation, rest) + text_frame(one) + frame(opcode::text, "", part()) +
+      frame(opcode::continuation, two) + text_frame(one) + close_frame(1000);
+  const std::string whole = transcript_of(frames, side::server);
+  std::string echoes = whole;  // pings are answered with pongs, and may overtake an echo
+  for (const char* ping : {"ping:p ", "ping:q "}) echoes.erase(echoes.find(ping), 7);
+  for (const unsigned piece : {0U, 1U, 1000U, 4096U, 20'000U, 20'008U, 20'009U, 33'333U}) {
+    CAPTURE(piece);
+    std::string got = talk(s, frames, piece);
+    for (const char* pong : {"pong:p ", "pong:q "}) {
+      REQUIRE(has(got, pong));
+      got.erase(got.find(pong), 7);
+    }
+    const bool right = got == echoes;
+    CHECK(right);
+  }
+  // The same without the rest of a message: nothing is taken for a whole one.
+  peer& cut = s.start(upgrade_request() + text_frame(one) + text_frame(one).substr(0, 10'000));
+  s.run_until([&] { return transcript_of(cut) == "text:" + one; });
+  cut.socket.close();
+  s.run_until([&] { return s.server.stats().connections == 0; });
+}
+
 CONFORMANCE("websocket: a read that has less room than its message tells the peer") {
   pair_site s;
   REQUIRE(!s.connect());
