@@ -59,14 +59,8 @@ void set_files(const texts& given, beck::http::file_options& to) {
   }
 }
 
-}  // namespace
-
-std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
-  settings asked;
-  texts given;
-  CLI::App app(description, "beck-serve");
-  app.footer("The limits, with their defaults:\n" + limits_help() + footer_end);
-  app.set_version_flag("--version", std::string("beck-serve ") + beck::version());
+/// Adds the options that say where the server listens, and to whom.
+void add_listening(CLI::App& app, settings& asked) {
   app.add_option("--host", asked.host, "The address to listen on; * is all of them")
       ->type_name("ADDRESS")
       ->capture_default_str();
@@ -82,6 +76,25 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   app.add_option("--proxy", asked.proxies,
                  "Addresses and networks of proxies whose X-Forwarded-For is believed")
       ->type_name("LIST");
+}
+
+/// Throws wrong_usage for options of TLS that do not fit together.
+void check_identity(const settings& asked) {
+  if (asked.certificate.empty() != asked.key.empty())
+    throw wrong_usage("--cert and --key: one needs the other");
+  if (!asked.certificate.empty() && !asked.unix_path.empty())
+    throw wrong_usage("--cert: a UNIX socket has no TLS; leave --unix out");
+}
+
+}  // namespace
+
+std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
+  settings asked;
+  texts given;
+  CLI::App app(description, "beck-serve");
+  app.footer("The limits, with their defaults:\n" + limits_help() + footer_end);
+  app.set_version_flag("--version", std::string("beck-serve ") + beck::version());
+  add_listening(app, asked);
   app.add_option("--index", given.index, "The file that answers for its folder; empty: none")
       ->type_name("NAME")
       ->capture_default_str();
@@ -128,10 +141,7 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   set_files(given, asked.files);
   for (const std::string& one : given.limits) set_limit(one, asked.limits);
   asked.drain = parse_time("--drain", given.drain);
-  if (asked.certificate.empty() != asked.key.empty())
-    throw wrong_usage("--cert and --key: one needs the other");
-  if (!asked.certificate.empty() && !asked.unix_path.empty())
-    throw wrong_usage("--cert: a UNIX socket has no TLS; leave --unix out");
+  check_identity(asked);
   if (asked.folder.empty()) throw wrong_usage("DIR: the name is empty");
   return asked;
 }

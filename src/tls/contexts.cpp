@@ -8,6 +8,7 @@
 #include "tls/certificate_text.hpp"
 #include "tls/connection_notes.hpp"
 #include "tls/key_log.hpp"
+#include "tls/session_cache.hpp"
 
 namespace beck::tls::detail {
 
@@ -38,18 +39,18 @@ ssl_ctx_ptr make_context(const SSL_METHOD* method, const common_settings& settin
   return made;
 }
 
-/// What a client has loaded at one time.
+/// What a client has loaded at one time, and the sessions that were verified with it: a ticket that
+/// an older connection brings after a reload must not stand for a check of today.
 class client_generation {
  public:
-  client_generation(const client_settings& settings, std::shared_ptr<session_cache> sessions)
-      : sessions_(std::move(sessions)),
-        trust_(settings.trust, settings.pins, settings.demands_ocsp),
+  explicit client_generation(const client_settings& settings)
+      : trust_(settings.trust, settings.pins, settings.demands_ocsp),
         context_(make_context(TLS_client_method(), settings)) {
     const error_queue queue;
     SSL_CTX* const c = context_.get();
     trust_.apply_to(c);
     SSL_CTX_set_verify(c, SSL_VERIFY_PEER, nullptr);
-    if (settings.resumes) sessions_->apply_to(c);
+    if (settings.resumes) sessions_.apply_to(c);
     if (!settings.identity.chain.empty())
       present(c, load_identity(settings.identity), settings.identity);
     const auto* names = reinterpret_cast<const unsigned char*>(settings.protocols.data());
@@ -59,20 +60,19 @@ class client_generation {
   }
 
   SSL_CTX* context() const noexcept { return context_.get(); }
+  session_cache& sessions() noexcept { return sessions_; }
 
  private:
-  std::shared_ptr<session_cache> sessions_;
+  session_cache sessions_;
   trust trust_;
   ssl_ctx_ptr context_;
 };
 
 client_state::client_state(client_settings settings)
-    : settings_(std::move(settings)),
-      sessions_(std::make_shared<session_cache>()),
-      generation_(std::make_shared<client_generation>(settings_, sessions_)) {}
+    : settings_(std::move(settings)), generation_(std::make_shared<client_generation>(settings_)) {}
 
 ssl_ptr client_state::make_session(beck::detail::text_view name) {
-  std::shared_ptr<const client_generation> generation;
+  std::shared_ptr<client_generation> generation;
   {
     const std::lock_guard guard(mutex_);
     generation = generation_;
@@ -88,18 +88,14 @@ ssl_ptr client_state::make_session(beck::detail::text_view name) {
     throw std::invalid_argument("tls: \"" + printable(peer.name) +
                                 "\" is neither a host name nor an address");
   if (refused) throw std::bad_alloc();
-  sessions_->offer(made.get(), peer.name);
+  generation->sessions().offer(made.get(), peer.name);
   return made;
 }
 
 void client_state::reload() {
-  std::shared_ptr<const client_generation> made =
-      std::make_shared<client_generation>(settings_, sessions_);
-  {
-    const std::lock_guard guard(mutex_);
-    generation_.swap(made);
-  }
-  sessions_->clear();
+  auto made = std::make_shared<client_generation>(settings_);
+  const std::lock_guard guard(mutex_);
+  generation_.swap(made);
 }
 
 }  // namespace beck::tls::detail

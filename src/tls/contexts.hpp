@@ -11,7 +11,6 @@
 #include <beck/detail/text_view.hpp>
 
 #include "tls/openssl.hpp"
-#include "tls/session_cache.hpp"
 #include "tls/settings.hpp"
 
 namespace beck::tls::detail {
@@ -63,9 +62,8 @@ class client_state {
 
  private:
   const client_settings settings_;
-  const std::shared_ptr<session_cache> sessions_;
   std::mutex mutex_;  ///< for the pointer below
-  std::shared_ptr<const client_generation> generation_;
+  std::shared_ptr<client_generation> generation_;
 };
 
 }  // namespace beck::tls::detail

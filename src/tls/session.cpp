@@ -300,9 +300,12 @@ task<> session::send_waiting(session_ref self) {
       auto sent = co_await s.carrier_->write_some(const_buffer_span(&part, 1));
       sending.consume(sent.value_);
       if (!sent.error()) continue;
-      // A cancel was meant for the receive, as long as the socket is open.
-      if (sent.error() == beck::error::operation_aborted && s.carrier_->socket().is_open())
+      if (sent.error() == beck::error::operation_aborted && s.carrier_->socket().is_open()) {
+        ++s.cancels_;  // ends those who wait for this, but what is encrypted has to be sent
+        s.drained_.set();
+        s.drained_.reset();
         continue;
+      }
       s.fail_sending(sent.error());
       co_return;
     }
@@ -322,12 +325,20 @@ std::size_t session::write_now(const_buffer_span parts, error_code& ec) noexcept
   return ec ? 0 : bytes;
 }
 
+/// Waits until nothing is being sent. Errors: those of the carrier, operation_aborted.
+task<error_code> session::drain() {
+  const unsigned cancels = cancels_;
+  while (is_sending()) {
+    auto waited = co_await drained_.wait();
+    if (waited.error()) co_return waited.error();
+    if (cancels != cancels_) co_return beck::error::operation_aborted;
+  }
+  co_return error_code();
+}
+
 task<io_result<std::size_t>> session::write_some(const_buffer_span parts) {
   error_code ec;
-  while (is_sending() && !ec) {
-    auto waited = co_await drained_.wait();
-    ec = waited.error();
-  }
+  if (is_sending()) ec = co_await drain();
   const std::size_t bytes = ec ? 0 : write_now(parts, ec);
   co_return io_result<std::size_t>(ec, bytes);
 }
@@ -336,8 +347,8 @@ task<io_result<>> session::finish() {
   if (!std::exchange(finished_, true)) step(*this)->end();
   error_code ec;
   if (is_sending()) {
-    auto waited = co_await timeout(drained_.wait(), finish_max);
-    ec = waited.error();
+    auto drained = co_await timeout(drain(), finish_max);
+    ec = drained.error() ? drained.error() : drained.value_;
   }
   if (!ec) ec = output_error_;
   if (ec) co_return io_result<>(ec);

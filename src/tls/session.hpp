@@ -80,6 +80,7 @@ class session {
   void start_sending();
   void fail_sending(error_code why) noexcept;
   static task<> send_waiting(session_ref self);
+  task<error_code> drain();
 
   beck::detail::ref_count shares_;
   any_io_executor executor_;
@@ -93,6 +94,7 @@ class session {
   error_code handshake_error_;
   error_code input_error_;   // nothing more is received
   error_code output_error_;  // nothing more is sent
+  unsigned cancels_ = 0;     // of what is being sent
   bool shaking_ = false;     // handshake() runs
   bool sending_ = false;     // send_waiting() runs
   bool finished_ = false;

@@ -103,11 +103,6 @@ session_ptr session_cache::take(std::string_view name) {
   return nullptr;
 }
 
-void session_cache::clear() noexcept {
-  const std::lock_guard guard(mutex_);
-  sessions_.clear();
-}
-
 std::size_t session_cache::size() const noexcept {
   const std::lock_guard guard(mutex_);
   return sessions_.size();

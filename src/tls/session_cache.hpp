@@ -28,8 +28,6 @@ class session_cache {
   void offer(SSL* ssl, std::string_view name);
   /// Keeps a session of a connection that has verified its peer as `name`.
   void add(std::string name, session_ptr session);
-  /// Forgets all sessions.
-  void clear() noexcept;
   std::size_t size() const noexcept;
 
  private:

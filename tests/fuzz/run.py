@@ -5,8 +5,9 @@
 usage: run.py BUILD [--seconds N] [--jobs N] [--only NAME,...]
 
 BUILD is the folder of the preset asan, with the targets http_fuzzers, tls_fuzzers and websocket_fuzzers built. Seeds
-are made from the vectors in tests/http/vectors, from frames, and from handshakes. In BUILD/../fuzz the corpus of each
-fuzzer grows, a finding is left in findings, for BUILD/tests/fuzz/FOLDER/NAME_fuzz FILE to replay, and the report for
+are made from the vectors in tests/http/vectors, from frames, and from what two ends of a connection may do. In
+BUILD/../fuzz the corpus of each fuzzer grows, a finding is left in findings, for
+BUILD/tests/fuzz/FOLDER/NAME_fuzz FILE to replay, and the report for
 tools/totals.py in reports.
 """
 import argparse

@@ -41,10 +41,12 @@ struct both_sides {
 
 /// Makes the handshake, then sends and receives a byte: in TLS 1.3 a client learns only then that
 /// the server has refused its certificate, and gets its ticket.
-/// `shuts_down`: whether the stream ends with a close_notify.
-inline task<> talk(stream& one, side& to, bool shuts_down) {
+/// `shuts_down`: whether the stream ends with a close_notify. `on_shaken`: called behind the
+/// handshake.
+inline task<> talk(stream& one, side& to, bool shuts_down, const std::function<void()>& on_shaken) {
   auto shaken = co_await one.async_handshake();
   to.ec = shaken.error();
+  on_shaken();
   char byte = 'x';
   if (!to.ec) {
     auto sent = co_await async_write(one, buffer(&byte, 1));
@@ -94,12 +96,15 @@ class handshakes {
   bool shuts_down = true;
   /// Called when the client has chosen the session that it offers, before its first byte.
   std::function<void()> on_offer = [] {};
+  /// Called when the client has made its handshake, before it reads.
+  std::function<void()> on_shaken = [] {};
 
  private:
   task<> serve(server_context& identity, side& to) {
     auto accepted = co_await acceptor_.async_accept();
     stream one(std::move(accepted).value(), identity);
-    co_await talk(one, to, shuts_down);
+    const std::function<void()> nothing = [] {};
+    co_await talk(one, to, shuts_down, nothing);
   }
   task<> ask(client_context& trust, std::string name, side& to) {
     ip::tcp::socket socket(ctx);
@@ -107,7 +112,7 @@ class handshakes {
     connected.value();
     stream one(std::move(socket), trust, name);
     on_offer();
-    co_await talk(one, to, shuts_down);
+    co_await talk(one, to, shuts_down, on_shaken);
   }
 
   ip::tcp::acceptor acceptor_;

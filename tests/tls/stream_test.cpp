@@ -209,3 +209,26 @@ CONFORMANCE("tls: reads and writes take handlers and deferred tokens") {
   CHECK(got.ok());
   CHECK(std::string(room, got.bytes) == "hello");
 }
+
+CONFORMANCE_ON(sim, "tls: a shutdown waits for two seconds at most for a peer that takes nothing") {
+  beck::io_context ctx(context_options());
+  secure_pair p(ctx);
+  error_code a = beck::error::interrupted, b, closed;
+  co_spawn(ctx, shake(p.client, a), beck::detached);
+  co_spawn(ctx, shake(p.server, b), beck::detached);
+  run_all(ctx);
+  CHECK(!a);
+  const std::string text = pattern(1'000'000);
+  for (int i = 0; i < 3; ++i) {  // more than the sockets take
+    outcome sent;
+    p.client.async_write_some(beck::buffer(text), note(sent));
+    tick(ctx);
+    if (!sent.done()) p.client.socket().cancel();
+    run_until(ctx, sent);
+  }
+  co_spawn(ctx, shut_down(p.client, closed), beck::detached);
+  run_until(ctx, [&] { return static_cast<bool>(closed); });
+  CHECK(closed == beck::error::timeout);
+  p.client.socket().close();
+  run_all(ctx);
+}
