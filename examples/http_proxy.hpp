@@ -19,9 +19,10 @@ namespace http = beck::http;
 /// A handler for a server on the context of `web`.
 class http_proxy {
  public:
-  /// `upstream`: a URL without a path, such as "http://127.0.0.1:8080".
-  http_proxy(http::client& web, std::string upstream)
-      : web_(&web), upstream_(std::move(upstream)) {}
+  /// `upstream`: a URL without a path, such as "http://127.0.0.1:8080". `scheme`: that of the
+  /// clients' URLs, which must outlive this.
+  http_proxy(http::client& web, std::string upstream, std::string_view scheme = "http")
+      : web_(&web), upstream_(std::move(upstream)), scheme_(scheme) {}
 
   beck::task<> operator()(http::request& q, http::response& r) const {
     if (!q.path().starts_with('/') || q.method() == http::method::connect) {
@@ -57,7 +58,7 @@ class http_proxy {
     }
     return of.lists(field::connection, f.name);
   }
-  static void copy_request(http::request& q, http::call& out) {
+  void copy_request(http::request& q, http::call& out) const {
     using http::field;
     for (const http::field_view f : q.head()) {
       const bool ours = f.id == field::host || f.id == field::x_forwarded_for ||
@@ -65,7 +66,7 @@ class http_proxy {
       if (!ours && !stays(q.head(), f)) out.add(f.name, f.value);
     }
     out.set(field::x_forwarded_for, q.peer().address().to_string());
-    out.set(field::x_forwarded_host, q.get(field::host)).set(field::x_forwarded_proto, "http");
+    out.set(field::x_forwarded_host, q.get(field::host)).set(field::x_forwarded_proto, scheme_);
     out.add("Via", "1.1 beck");
   }
   static void copy_reply(const http::reply& in, http::response& r) {
@@ -106,6 +107,7 @@ class http_proxy {
 
   http::client* web_;
   std::string upstream_;
+  std::string_view scheme_;
 };
 
 }  // namespace example

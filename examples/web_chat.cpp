@@ -3,7 +3,7 @@
 // Chat rooms for browsers: a page, a WebSocket for each member, and server-sent events with who has
 // come and gone. A line is serialised once for all members of a room. Members and listeners that do
 // not read are cut: nothing waits for them.
-//   web_chat [PORT]        no port: any free one; it is printed
+//   web_chat [PORT [CHAIN KEY]]     no port: any free one; it is printed. CHAIN, KEY: for https
 #include <beck/coro/channel.hpp>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/http/router.hpp>
@@ -13,11 +13,13 @@
 #include <beck/io/io_context.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/io/signal_set.hpp>
+#include <beck/tls/server_context.hpp>
 #include <beck/websocket/accept.hpp>
 #include <csignal>
 #include <cstdio>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "number.hpp"
@@ -148,7 +150,13 @@ int main(int argc, char** argv) {
   site.get("/events", [&all](http::request& q, http::response& r) { return all.events(q, r); });
   beck::io_context context;
   http::server server(std::move(site));
-  server.listen(beck::ip::make_port(argc > 1 ? example::number(argv[1]) : 0));
+  const beck::ip::tcp::endpoint at(beck::ip::tcp::v6(),
+                                   beck::ip::make_port(argc > 1 ? example::number(argv[1]) : 0));
+  std::optional<beck::tls::server_context> identity;
+  if (argc > 3)
+    server.listen(at, identity.emplace(argv[2], argv[3]));
+  else
+    server.listen(at);
   beck::signal_set signals(context, SIGTERM, SIGINT);
   signals.async_wait([&](beck::error_code, int) {
     all.end();

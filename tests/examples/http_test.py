@@ -6,11 +6,12 @@ usage: http_test.py EXAMPLES_DIR [unittest options]
 """
 import signal
 import socket
+import ssl
 import sys
 import threading
 import unittest
 from contextlib import ExitStack, contextmanager
-from http.client import HTTPConnection, IncompleteRead
+from http.client import HTTPConnection, HTTPSConnection, IncompleteRead
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -61,14 +62,18 @@ class Origin(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def origin():
-    """Serves Origin in a thread; gives the server, which notes the requests, and its URL."""
+def origin(identity=None):
+    """Serves Origin in a thread, over TLS with an identity; gives the server, which notes the requests, and its URL."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Origin) as server:
+        if identity:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*identity)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
         server.asked, server.held, server.go_on = [], threading.Event(), threading.Event()
         serving = threading.Thread(target=server.serve_forever, args=(0.01,))
         serving.start()
         try:
-            yield server, f"http://127.0.0.1:{server.server_port}"
+            yield server, f"{'https' if identity else 'http'}://127.0.0.1:{server.server_port}"
         finally:
             server.go_on.set()
             server.shutdown()
@@ -103,6 +108,43 @@ class HttpGet(unittest.TestCase):
                 self.assertRegex(done.stdout, f"--- {url}/cut: .+ after 4 bytes\n")
                 self.assertRegex(done.stdout, f"--- GET {refused}: Connection refused\n")
                 self.assertEqual(done.returncode, 1)
+
+
+class HttpsProxy(unittest.TestCase):
+    """The proxy with TLS on both sides, each with an identity of its own."""
+
+    def test_requests_pass_to_a_server_that_is_verified(self):
+        for backend in programs_test.backends():
+            with self.subTest(backend=backend), ExitStack() as stack:
+                inside, outside = (stack.enter_context(programs_test.identity()) for _ in range(2))
+                server, url = stack.enter_context(origin(inside))
+                arguments = ("https_proxy", 0, url, *outside, inside[0])
+                started, port = stack.enter_context(programs_test.program(*arguments, backend=backend, says="stderr"))
+                trust = ssl.create_default_context(cafile=outside[0])
+                client = HTTPSConnection("127.0.0.1", port, timeout=LIMIT_S, context=trust)
+                for _ in range(2):  # over one connection
+                    client.request("POST", "/", Origin.LONG)
+                    self.assertEqual(client.getresponse().read(), Origin.LONG)
+                client.request("GET", "/long")
+                self.assertEqual(client.getresponse().read(), Origin.LONG)
+                self.assertEqual(server.asked[0][1]["X-Forwarded-Proto"], "https")
+                client.close()
+                started.send_signal(signal.SIGTERM)
+                self.assertEqual(started.wait(LIMIT_S), 0)
+
+    def test_a_server_that_is_another_one_gets_no_request(self):
+        for backend in programs_test.backends():
+            with self.subTest(backend=backend), ExitStack() as stack:
+                inside, outside = (stack.enter_context(programs_test.identity()) for _ in range(2))
+                server, url = stack.enter_context(origin(inside))
+                arguments = ("https_proxy", 0, url, *outside, outside[0])  # trusts the wrong one
+                _, port = stack.enter_context(programs_test.program(*arguments, backend=backend, says="stderr"))
+                trust = ssl.create_default_context(cafile=outside[0])
+                client = HTTPSConnection("127.0.0.1", port, timeout=LIMIT_S, context=trust)
+                client.request("GET", "/long")
+                self.assertEqual(client.getresponse().status, 502)
+                self.assertEqual(server.asked, [])
+                client.close()
 
 
 class HttpProxy(unittest.TestCase):

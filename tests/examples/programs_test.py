@@ -36,6 +36,18 @@ def program(name, *arguments, backend, says="stdout"):
                 started.kill()
 
 
+@contextmanager
+def identity():
+    """Makes a certificate for localhost that is signed by itself; gives the paths of the certificate and of its key."""
+    with tempfile.TemporaryDirectory() as there:
+        chain, key = f"{there}/chain.pem", f"{there}/key.pem"
+        command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+        command += ["-keyout", key, "-out", chain, "-subj", "/CN=test", "-days", "2"]
+        command += ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+        subprocess.run(command, check=True, capture_output=True, timeout=LIMIT_S)
+        yield chain, key
+
+
 def connect(port):
     return socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S)
 

@@ -8,6 +8,7 @@ import base64
 import hashlib
 import os
 import signal
+import ssl
 import struct
 import sys
 import unittest
@@ -26,8 +27,10 @@ class Member:
 
     everyone = []
 
-    def __init__(self, port, path):
+    def __init__(self, port, path, roots=None):
         self.socket = programs_test.connect(port)
+        if roots:
+            self.socket = ssl.create_default_context(cafile=roots).wrap_socket(self.socket, server_hostname="localhost")
         Member.everyone.append(self)
         key = base64.b64encode(os.urandom(16)).decode()
         self.socket.sendall(
@@ -65,8 +68,8 @@ class Member:
 
 
 @contextmanager
-def chat(backend):
-    with programs_test.program("web_chat", backend=backend) as (started, port):
+def chat(backend, *arguments):
+    with programs_test.program("web_chat", *arguments, backend=backend) as (started, port):
         try:
             yield started, port
         finally:
@@ -143,6 +146,18 @@ class WebChat(unittest.TestCase):
             ann = Member(port, "/rooms/one?name=Ann")
             self.assertEqual(ann.status, 101)
             self.assertEqual([reply.readline() for _ in range(2)], [b"\n", b"data: 1 in all rooms\n"])
+
+    def test_members_over_tls(self):
+        for backend in programs_test.backends():
+            with (
+                self.subTest(backend=backend),
+                programs_test.identity() as (chain, key),
+                chat(backend, 0, chain, key) as (_, port),
+            ):
+                ann = Member(port, "/rooms/one?name=Ann", roots=chain)
+                self.assertEqual(ann.lines(1), ["- Ann has come"])
+                ann.send(b"x" * 4000)
+                self.assertEqual(ann.lines(1), ["Ann: " + "x" * 4000])
 
     @each_backend
     def test_a_signal_says_good_bye(self, started, port):
