@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "http/counting_system.hpp"
@@ -192,6 +193,26 @@ CONFORMANCE("websocket: a message is shared by peers, and masked for a server") 
   CHECK(news.frame().size() == 0);
   for (stream& each : s.clients) CHECK(s.run(read_text(each)) == "news");
   for (stream& each : s.servers) CHECK(s.run(read_text(each)) == "news");
+}
+
+TEST_CASE("websocket: threads share a message, and the last one frees it") {
+  constexpr int threads = 4;
+  std::size_t seen[threads] = {};
+  {
+    message news(text, as_buffer("news"));
+    std::vector<std::thread> all;
+    for (std::size_t& each : seen) {
+      all.emplace_back([copy = news, &each] {
+        for (int i = 0; i < 1000; ++i) {
+          const message own = copy;
+          each += own.data().size();
+        }
+      });
+    }
+    news = message();
+    for (std::thread& each : all) each.join();
+  }
+  for (const std::size_t each : seen) CHECK(each == 4000);
 }
 
 TEST_CASE("websocket: a queue shares messages, copies frames, and keeps their order") {
