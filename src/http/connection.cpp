@@ -99,8 +99,14 @@ task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) 
   if (layer != nullptr) alive = co_await c.make_layer(*layer);
   while (alive) {
     parse_status head = c.parse_head();
-    while (head == parse_status::more && alive) {
-      alive = co_await c.receive_more();
+    while (head == parse_status::more) {
+      if (!c.outbox_.empty()) c.flush_now();
+      if (!c.outbox_.empty()) alive = co_await c.flush();
+      alive = alive && c.begin_waiting();
+      if (!alive) break;
+      auto received = co_await c.stream_->receive();
+      alive = c.end_waiting(std::move(received));
+      if (!alive) break;
       head = c.parse_head();
     }
     if (!alive) break;
@@ -170,12 +176,10 @@ parse_status connection::parse_head() {
   return status;
 }
 
-/// Sends what is waiting, then receives. Returns false if the connection ends here.
-task<bool> connection::receive_more() {
-  if (!outbox_.empty()) {
-    const bool sent = co_await flush();
-    if (!sent || late_ != refusal::none) co_return false;  // the head's time passed meanwhile
-  }
+/// Prepares a wait for input: it holds no lent buffer, and nothing at all between two requests.
+/// Returns false if the connection has ended, or the time of the head.
+bool connection::begin_waiting() {
+  if (lost_ || late_ != refusal::none) return false;
   if (input_.empty()) {
     active_.reset();
     input_.release();
@@ -183,15 +187,19 @@ task<bool> connection::receive_more() {
   } else {
     input_.keep();
   }
-  auto received = co_await stream_->receive();
+  return true;
+}
+
+/// Takes what was received. Returns false if the connection ends here.
+bool connection::end_waiting(io_result<buffer_lease>&& received) {
   if (received.error()) {
     if (receiving_.in != phase::none) worker_->clock().enter(receiving_, phase::none);
     peer_ended_ = received.error() == error::eof;
     if (!peer_ended_ && late_ == refusal::none) lost_ = true;
-    co_return false;
+    return false;
   }
   input_.add(std::move(received).value());
-  co_return late_ == refusal::none && !lost_;  // both may change while the result is queued
+  return late_ == refusal::none && !lost_;  // both may change while the result is queued
 }
 
 /// Returns the phase of a connection that begins to wait for a request.

@@ -206,7 +206,8 @@ class connection : public std::enable_shared_from_this<connection> {
 
   // the course (connection.cpp)
   parse_status parse_head();
-  task<bool> receive_more();
+  bool begin_waiting();
+  bool end_waiting(io_result<buffer_lease>&& received);
   route_choice begin_exchange();
   void copy_head();
   bool call_plain(const route_choice& chosen);

@@ -291,7 +291,7 @@ BECK_INLINE bool head_parser::has_plain_host(Text& text) const noexcept {
   if (bytes == host->value_bytes) return true;
   const char* const port = text.data() + host->value_at + bytes;
   const unsigned port_bytes = host->value_bytes - bytes;
-  if (port[0] != ':' || port_bytes > 5) return false;
+  if (port[0] != ':' || port_bytes > 6 || (port_bytes == 6 && port[1] > '5')) return false;
   for (unsigned i = 1; i < port_bytes; ++i)
     if (!is_in(port[i], is_digit)) return false;
   return true;
