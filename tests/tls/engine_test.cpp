@@ -277,3 +277,21 @@ TEST_CASE("tls engine: a peer's alert is explained") {
   CHECK(p.client.code() == tls::error::alert_handshake_failure);
   CHECK(std::string(p.client.text()).find("alert 40") != std::string::npos);
 }
+
+TEST_CASE("tls engine: errors of others on the thread are none of a connection, nor the reverse") {
+  engine_pair p(tls13());
+  ERR_raise(ERR_LIB_USER, 1);
+  p.shake();
+  std::string none;
+  const std::string sealed = seal(p.client, "text");
+  ERR_raise(ERR_LIB_USER, 1);
+  CHECK(feed(p.server, std::string_view(sealed).substr(0, 9), none).empty());  // needs more
+  CHECK(p.server.state() == engine_state::open);
+  ERR_raise(ERR_LIB_USER, 1);
+  CHECK(feed(p.server, std::string_view(sealed).substr(9), none) == "text");
+  ERR_raise(ERR_LIB_USER, 1);
+  CHECK(feed(p.client, seal(p.server, "back"), none) == "back");
+  feed(p.server, std::string(100, 'x'), none);
+  CHECK(p.server.state() == engine_state::failed);
+  CHECK(ERR_peek_error() == 0);
+}

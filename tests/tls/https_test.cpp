@@ -167,6 +167,29 @@ CONFORMANCE("https: at the limit of handshakes the oldest one makes room, and a 
   for (const error_code& ec : h.failed) CHECK(ec == beck::error::operation_aborted);
 }
 
+CONFORMANCE("https: handshakes that have ended, well or badly, do not count") {
+  https h(echo_body, http::limits().handshakes(2));
+  std::string body;
+  for (int i = 0; i < 4; ++i) {
+    h.run(get(h, "/kept", body));
+    CHECK(body == "/kept");
+    h.web.close_idle();
+    ip::tcp::socket leaves(h.ctx);
+    outcome connected;
+    leaves.async_connect(h.server.endpoint(), note(connected));
+    REQUIRE(run_until(h.ctx, connected));
+    leaves.close();
+    REQUIRE(run_until(h.ctx, [&] { return h.failed.size() == static_cast<std::size_t>(i) + 1; }));
+  }
+  ip::tcp::socket silent(h.ctx);
+  outcome connected;
+  silent.async_connect(h.server.endpoint(), note(connected));
+  REQUIRE(run_until(h.ctx, connected));
+  h.run(get(h, "/good", body));
+  CHECK(body == "/good");
+  CHECK(h.failed.size() == 4);  // the silent one has not had to make room
+}
+
 CONFORMANCE("https: a handshake that takes too long ends with timeout") {
   https h(echo_body, http::limits().handshake(beck::duration(2'000'000)));
   ip::tcp::socket silent(h.ctx);
