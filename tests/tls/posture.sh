@@ -56,6 +56,7 @@ listening() {
 serve() {
   local name=$1
   shift
+  : >"$room/server.log"  # the port of the server before must not be found in it
   "$peer" serve "$name.pem" "$name.key" "$@" >"$room/server.log" 2>&1 &
   server=$!
   started+=("$server")
@@ -215,6 +216,7 @@ echo '== the client against openssl s_server'
 foreign() {
   rm -f input
   mkfifo input
+  : >server.log
   openssl s_server -accept 127.0.0.1:0 "$@" <input >server.log 2>&1 &
   server=$!
   started+=("$server")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which servers a client believes, and how it says why not: code, alert and sentence.
+#include <cstdlib>
 #include <string>
 
 #include "support/conformance.hpp"
@@ -135,6 +136,13 @@ CONFORMANCE("tls trust: issuers that are not trusted are told apart") {
 
 CONFORMANCE("tls trust: without other roots those of the system are trusted, and with them not") {
   CHECK(shake(made::good, tls::client_options(), "example.com").client.ec == error::unknown_issuer);
+  ::setenv("SSL_CERT_FILE", files().path("root.pem").c_str(), 1);  // is the system's, then
+  auto other = tls::authorities().file(files().chain(made::self_signed));
+  CHECK(shake(made::good, tls::client_options(), "example.com").good());
+  CHECK(shake(made::good, tls::client_options().trust(other), "example.com").client.ec ==
+        error::unknown_issuer);
+  CHECK(shake(made::good, tls::client_options().trust(other.system()), "example.com").good());
+  ::unsetenv("SSL_CERT_FILE");
 }
 
 CONFORMANCE("tls trust: roots come from texts and folders, too; a server may be its own root") {
