@@ -28,6 +28,19 @@ std::string post(std::string_view path, std::string_view body, std::string_view 
 
 }  // namespace
 
+CONFORMANCE("http: set() replaces a field whatever its spelling, add() does not") {
+  served s([](http::request&, http::response& r) {
+    r.set(http::field::content_type, "one").set(http::field::content_type, "two");
+    r.set("content-TYPE", "three").set("X-Own", "one").set("x-own", "two");
+    r.add("Vary", "a").add("Vary", "b").send("ok");
+  });
+  const auto all = s.ask(last_get("/"));
+  REQUIRE(all.size() == 1);
+  for (const char* gone : {"one", "two\r\nx", "Content-Type", "X-Own"})
+    CHECK(!has(all[0].fields, gone));
+  CHECK(has(all[0].fields, "content-TYPE: three\r\nx-own: two\r\nVary: a\r\nVary: b\r\n"));
+}
+
 CONFORMANCE("http: a connection serves one request after the other") {
   served s(say_path);
   peer& one = s.start(get("/a"));

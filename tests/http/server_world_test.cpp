@@ -38,6 +38,23 @@ void read_slowly(site& s, peer& from) {
 
 }  // namespace
 
+TEST_CASE("http limits: the time of a head passes while the reply before it waits, too") {
+  for (std::size_t bytes = 16'384; bytes < 600'000; bytes += 32'768) {  // some just fill the socket
+    CAPTURE(bytes);
+    site s([bytes](http::request&, http::response& r) { r.send(std::string(bytes, 'x')); },
+           http::limits().head(beck::duration(1s)));
+    peer& one = s.start(get("/") + "GET /half");
+    s.world.run_for(3s);
+    s.listen_to(one, 5s);
+    CHECK(one.done);
+    const auto all = one.replies();
+    REQUIRE(all.size() == 2);
+    CHECK(all[0].body.size() == bytes);
+    CHECK(all[1].status == 408);
+    CHECK(s.server.stats().connections == 0);
+  }
+}
+
 TEST_CASE("http limits: a connection that stays idle is closed without a reply") {
   site s(say_path, http::limits().idle(20s));
   peer& silent = s.start(15s);
