@@ -300,6 +300,24 @@ BENCHES = {
             ("raw-epoll", "nginx", "nginx-file", "asio-epoll", "beast", "go"),
         ),
         Bench(
+            "tls",
+            "request",
+            "HTTPS servers on one CPU, P-256, under wrk and openssl s_time on another: CPU time of the server",
+            500,
+            (
+                Case("1k", BECK + ("nginx", "nginx-file")),
+                Case("64k", BECK + ("nginx-file",)),
+                *cases(["full", "resumed", "idle"], BECK + ("nginx",)),
+            ),
+            (
+                "1k, 64k: 100 connections that are kept. full, resumed: a connection for each request, one after",
+                "  another. idle: bytes_per_connection is what the server's resident memory grows by for each of 500",
+                "  connections that have had a reply; its time is that of their handshakes.",
+            ),
+            ("us", 1e3),
+            ("nginx", "nginx-file"),
+        ),
+        Bench(
             "http_blocking",
             "request",
             "the blocking and the coroutine HTTP server of the examples, under wrk with 100 and 1,000 connections",

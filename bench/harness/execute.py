@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-from . import calling, compilation, copying, machine, serving
+from . import calling, compilation, copying, machine, securing, serving
 from .catalogue import BECK, OPTIONAL, PEERS, RING_PEERS
 
 TIMEOUT_MARGIN_S = 20
@@ -64,6 +64,8 @@ def runner(bench, build, root, duration_ms=None, size=None):
         return compilation.Compilations(root)
     if bench.name in ("http", "http_blocking"):
         return serving.Services(bench, build, root, duration_ms)
+    if bench.name == "tls":
+        return securing.SecureServices(bench, build, root, duration_ms)
     programs = Programs(bench, build, duration_ms or bench.duration_ms)
     if bench.name == "http_client":
         return calling.Calls(programs, serving.Services(bench, build, root))

@@ -145,6 +145,9 @@ def wait_until_accepted(port, process, name):
 class Services:
     """Peers that are servers."""
 
+    loads = LOADS
+    scheme = "http"
+
     def __init__(self, bench, build, root, duration_ms=None):
         self.bench = bench
         alone = build / "programs"
@@ -171,7 +174,7 @@ class Services:
         """Why the slot cannot run, or ""."""
         if slot.peer.startswith("nginx"):
             return "" if self.nginx() else "nginx is not installed"
-        client = "ab" if LOADS[slot.case.name].close else "wrk"
+        client = "ab" if self.loads[slot.case.name].close else "wrk"
         if not shutil.which(client):
             return f"{client} is not installed (Debian: {'apache2-utils' if client == 'ab' else client})"
         return "" if self.path(slot.peer).exists() else f"{self.path(slot.peer)} is not built"
@@ -199,12 +202,15 @@ class Services:
         sets = "".join(f"set $p{i} '{piece}'; " for i, piece in enumerate(pieces))
         return f"location / {{ {sets} return 200 \"{''.join(f'${{p{i}}}' for i in range(len(pieces)))}\"; }}"
 
+    def nginx_text(self, port, load, with_file):
+        return NGINX.format(folder=self.folder, port=port, job=self.nginx_job(load, with_file))
+
     @contextmanager
     def server(self, slot, load):
         """Starts the server of a slot; gives its port and its processes."""
         if slot.peer.startswith("nginx"):
             port = free_port()
-            text = NGINX.format(folder=self.folder, port=port, job=self.nginx_job(load, slot.peer == "nginx-file"))
+            text = self.nginx_text(port, load, slot.peer == "nginx-file")
             config = self.folder / "nginx.conf"
             config.write_text(text, encoding="ascii")
             command = [self.nginx(), "-p", str(self.folder), "-c", str(config), "-e", str(self.folder / "error.log")]
@@ -230,11 +236,15 @@ class Services:
         with_file = slot.case.name.startswith("file") or slot.peer.endswith("-file")
         return arguments + (["--file", str(self.file(load))] if with_file else [])
 
+    def probe(self, slot, load, port):
+        """One request before those that are measured."""
+        if self.bench.name == "http" or slot.peer == "nginx":
+            check(slot, load, port)
+
     def run(self, slot, warm_up):
-        load = LOADS[slot.case.name]
+        load = self.loads[slot.case.name]
         with self.server(slot, load) as (port, pid):
-            if self.bench.name == "http" or slot.peer == "nginx":
-                check(slot, load, port)
+            self.probe(slot, load, port)
             pids = [pid, *children_of(pid)]  # nginx has forked its worker by now: it has replied
             began = cpu_now_ns(pids)
             seen = self.client(load, port, warm_up)
@@ -253,7 +263,7 @@ class Services:
         if load.body == GIB:
             return self.curl(load, port)
         command = ["wrk", "-t1", f"-c{load.connections}", "-d60s", "-s", str(self.script)]
-        command += [f"http://127.0.0.1:{port}{load.path()}", "--", str(load.pipelined)]
+        command += [f"{self.scheme}://127.0.0.1:{port}{load.path()}", "--", str(load.pipelined)]
         process = start(command, self.other_cpu, stdout=subprocess.PIPE)
         try:
             time.sleep((min(self.duration_ms, WARM_UP_MS) if warm_up else self.duration_ms) / 1000)

@@ -276,6 +276,22 @@ def http(results):
             yield Check("H10", f"1k-1000: {peer} / nginx, p99.9", ratio.median, 1.0, interval=(ratio.low, ratio.high))
 
 
+def tls(results):
+    """H6 and H8 of http.md: TLS beside nginx."""
+    for peer in BECK:
+        for case, rival, limit in (
+            ("1k", "nginx", 0.85),
+            ("64k", "nginx-file", 0.75),
+            ("full", "nginx", 0.95),
+            ("resumed", "nginx", 0.95),
+        ):
+            yield from ratio_check(results, "H6", case, peer, rival, limit)
+        keys = [results.find("idle", name) for name in (peer, "nginx")]
+        if None not in keys:
+            own, other = (results.summary(key, "bytes_per_connection").median for key in keys)
+            yield Check("H8", f"idle: {peer}", own, 1.25 * other, "bytes", note=f"nginx {other:,.0f}")
+
+
 def http_client(results):
     """H10: at most 1.3 times the CPU time of a client of ours on bare epoll, 0.6 times that of libcurl."""
     for case in results.cases():
@@ -306,6 +322,7 @@ def http_blocking(results):
 
 CHECKS = {
     "http": http,
+    "tls": tls,
     "http_blocking": http_blocking,
     "http_client": http_client,
     "websocket": websocket,

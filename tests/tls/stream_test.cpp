@@ -226,9 +226,16 @@ CONFORMANCE_ON(sim, "tls: a shutdown waits for two seconds at most for a peer th
     if (!sent.done()) p.client.socket().cancel();
     run_until(ctx, sent);
   }
-  co_spawn(ctx, shut_down(p.client, closed), beck::detached);
+  beck::duration took;
+  const auto measured = [](tls::stream& of, error_code& ec, beck::duration& time) -> task<> {
+    const beck::time_point began = beck::steady_now();
+    co_await shut_down(of, ec);
+    time = beck::steady_now() - began;
+  };
+  co_spawn(ctx, measured(p.client, closed, took), beck::detached);
   run_until(ctx, [&] { return static_cast<bool>(closed); });
   CHECK(closed == beck::error::timeout);
+  CHECK(took < std::chrono::seconds(3));  // of virtual time
   p.client.socket().close();
   run_all(ctx);
 }
