@@ -2,7 +2,6 @@
 # beck::tls over OpenSSL 3, which no public header names. Included by CMakeLists.txt where OpenSSL is found.
 set(beck_tls_sources
   tls/certificate_text.cpp
-  tls/connection_notes.cpp
   tls/contexts.cpp
   tls/engine.cpp
   tls/error.cpp

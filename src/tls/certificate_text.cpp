@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Reads names and dates out of certificates, without trusting their lengths or their bytes.
-#include "tls/certificate_text.hpp"
+#include "tls/failure.hpp"
 
 #include <openssl/x509v3.h>
 
@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <ctime>
 
-#include "tls/handles.hpp"
+#include "tls/openssl.hpp"
 
 namespace beck::tls::detail {
 namespace {

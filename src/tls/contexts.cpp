@@ -1,16 +1,45 @@
 // SPDX-License-Identifier: BSL-1.0
-// The settings of all connections, and those of clients.
+// The settings of all connections, those of clients, and the notes of a connection, which OpenSSL
+// frees with its SSL as "external data".
 #include "tls/contexts.hpp"
 
 #include <new>
 #include <stdexcept>
 
-#include "tls/certificate_text.hpp"
-#include "tls/connection_notes.hpp"
-#include "tls/key_log.hpp"
-#include "tls/session_cache.hpp"
+#include "tls/failure.hpp"
+#include "tls/ticket_store.hpp"
 
 namespace beck::tls::detail {
+namespace {
+
+void free_notes(void*, void* notes, CRYPTO_EX_DATA*, int, long, void*) {
+  delete static_cast<connection_notes*>(notes);
+}
+
+int notes_index() noexcept {
+  static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, &free_notes);
+  return index;
+}
+
+}  // namespace
+
+connection_notes& attach_notes(SSL* ssl, std::shared_ptr<const void> settings) {
+  auto made = std::make_unique<connection_notes>();
+  made->settings = std::move(settings);
+  if (SSL_set_ex_data(ssl, notes_index(), made.get()) != 1) throw std::bad_alloc();
+  return *made.release();
+}
+
+connection_notes* notes_of(const SSL* ssl) noexcept {
+  return static_cast<connection_notes*>(SSL_get_ex_data(ssl, notes_index()));
+}
+
+void set_status_callback(SSL_CTX* context, int (*callback)(SSL*, void*), void* argument) noexcept {
+  using any_function = void (*)();
+  SSL_CTX_callback_ctrl(context, SSL_CTRL_SET_TLSEXT_STATUS_REQ_CB,
+                        reinterpret_cast<any_function>(callback));
+  SSL_CTX_ctrl(context, SSL_CTRL_SET_TLSEXT_STATUS_REQ_CB_ARG, 0, argument);
+}
 
 ssl_ctx_ptr make_context(const SSL_METHOD* method, const common_settings& settings) {
   // 1.2 with forward secrecy and authenticated ciphers only; those of 1.3 are all of this kind.

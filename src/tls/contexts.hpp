@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The shared states of the two contexts: they make the objects of OpenSSL that sessions work with.
 // Everything about certificates, verification, tickets and protocols is set here, so that the
-// engine and the session know nothing of it.
+// engine and the session know nothing of it. Also here: what belongs to one connection besides its
+// SSL, which owns it, and the log of secrets for programs that look into captured packets.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "tls/openssl.hpp"
 #include "tls/settings.hpp"
+#include "tls/trust.hpp"
 
 namespace beck::tls::detail {
 
@@ -65,5 +67,26 @@ class client_state {
   std::mutex mutex_;  ///< for the pointer below
   std::shared_ptr<client_generation> generation_;
 };
+
+/// Notes of a connection. They go with the SSL that they are attached to.
+struct connection_notes {
+  peer_check peer;
+  std::shared_ptr<const void> settings;  ///< kept alive: callbacks of OpenSSL use them
+};
+
+/// Attaches notes to `ssl`, whose settings are kept alive. Throws std::bad_alloc.
+connection_notes& attach_notes(SSL* ssl, std::shared_ptr<const void> settings);
+/// Returns the notes of `ssl`, or nullptr.
+connection_notes* notes_of(const SSL* ssl) noexcept;
+
+/// Sets the callback about OCSP: OpenSSL's own is a macro that casts as C does.
+void set_status_callback(SSL_CTX* context, int (*callback)(SSL*, void*), void* argument) noexcept;
+
+/// Makes connections of the context append their secrets to the file, which is made readable for
+/// its owner alone. Returns whether it could be opened. Source: the format of SSLKEYLOGFILE.
+bool log_keys_to(SSL_CTX* context, const char* path);
+
+/// Calls log_keys_to() with the environment variable SSLKEYLOGFILE, in a build that allows it.
+void log_keys_if_asked(SSL_CTX* context);
 
 }  // namespace beck::tls::detail

@@ -3,8 +3,7 @@
 // is a broken protocol.
 #include "tls/failure.hpp"
 
-#include "tls/certificate_text.hpp"
-#include "tls/connection_notes.hpp"
+#include "tls/contexts.hpp"
 
 namespace beck::tls::detail {
 namespace {

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <new>
 
-#include "tls/certificate_text.hpp"
+#include "tls/failure.hpp"
 #include "tls/pem_file.hpp"
-#include "tls/revocation.hpp"
+#include "tls/trust.hpp"
 
 namespace beck::tls::detail {
 namespace {

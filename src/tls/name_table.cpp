@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The table, and the few bytes of the extension that hold a name.
-#include "tls/name_table.hpp"
+#include "tls/identity.hpp"
 
 namespace beck::tls::detail {
 namespace {

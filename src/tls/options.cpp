@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "tls/certificate_text.hpp"
+#include "tls/failure.hpp"
 #include "tls/settings.hpp"
 #include "tls/ticket_store.hpp"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tls/handles.hpp"
+#include "tls/openssl.hpp"
 
 namespace beck::tls::detail {
 

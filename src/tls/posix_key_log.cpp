@@ -10,7 +10,7 @@
 
 #include <beck/base/unique_fd.hpp>
 
-#include "tls/key_log.hpp"
+#include "tls/contexts.hpp"
 
 namespace beck::tls::detail {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // OCSP. OpenSSL compares times with the machine's clock; here it is the date of the context, so
 // that a simulated client has one.
-#include "tls/revocation.hpp"
+#include "tls/trust.hpp"
 
 #include <openssl/err.h>
 
 #include <beck/io/system_timer.hpp>
 
-#include "tls/certificate_text.hpp"
+#include "tls/failure.hpp"
 #include "tls/pem_file.hpp"
 
 namespace beck::tls::detail {

@@ -9,10 +9,9 @@
 #include <optional>
 #include <stdexcept>
 
-#include "tls/certificate_text.hpp"
-#include "tls/connection_notes.hpp"
 #include "tls/contexts.hpp"
-#include "tls/name_table.hpp"
+#include "tls/failure.hpp"
+#include "tls/identity.hpp"
 #include "tls/ticket_store.hpp"
 
 namespace beck::tls::detail {

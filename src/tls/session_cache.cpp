@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // Keeps sessions by the name that was verified when they were made; what has expired since then,
 // the session or the certificate, is not offered.
-#include "tls/session_cache.hpp"
+#include "tls/ticket_store.hpp"
 
 #include <beck/io/system_timer.hpp>
 
 #include <exception>
 
-#include "tls/certificate_text.hpp"
+#include "tls/failure.hpp"
 
 namespace beck::tls::detail {
 namespace {

@@ -9,8 +9,8 @@
 #include <beck/tls/client_context.hpp>
 #include <beck/tls/server_context.hpp>
 
-#include "tls/certificate_text.hpp"
 #include "tls/contexts.hpp"
+#include "tls/failure.hpp"
 #include "tls/session.hpp"
 
 namespace beck::tls {

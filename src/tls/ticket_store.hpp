@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
-// The keys that session tickets are encrypted with: a few generations, rotated by time or set by
-// the program. Source: RFC 5077, sections 4 and 5.5.
+// Resumption. A server has keys that session tickets are encrypted with: a few generations,
+// rotated by time or set by the program (RFC 5077, sections 4 and 5.5). A client has sessions: a
+// few for each name, the newest first, and a bound for all of them together.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <list>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 
-#include "tls/handles.hpp"
+#include "tls/openssl.hpp"
 
 namespace beck::tls::detail {
 
@@ -77,6 +81,36 @@ class ticket_store {
 /// What a ticket_keys has.
 struct ticket_share {
   std::shared_ptr<ticket_store> store;
+};
+
+/// Thread: any.
+class session_cache {
+ public:
+  static constexpr std::size_t sessions_max = 512;
+  static constexpr std::size_t per_name_max = 4;
+
+  /// Makes connections of the context leave their sessions here. The cache must outlive the context
+  /// and its connections.
+  void apply_to(SSL_CTX* context);
+  /// Makes `ssl`, which expects the peer `name`, ask to resume a session, if there is one. A
+  /// session of TLS 1.3 is used once: with a second use an observer could tell that the two
+  /// connections have one client (RFC 8446, appendix C.4).
+  void offer(SSL* ssl, std::string_view name);
+  /// Keeps a session of a connection that has verified its peer as `name`.
+  void add(std::string name, session_ptr session);
+  std::size_t size() const noexcept;
+
+ private:
+  struct kept {
+    std::string name;
+    session_ptr session;
+  };
+
+  static int on_session(SSL* ssl, SSL_SESSION* session);
+  session_ptr take(std::string_view name);
+
+  mutable std::mutex mutex_;
+  std::list<kept> sessions_;  ///< the newest first
 };
 
 }  // namespace beck::tls::detail

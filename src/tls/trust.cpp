@@ -13,10 +13,9 @@
 #include <new>
 #include <stdexcept>
 
-#include "tls/certificate_text.hpp"
-#include "tls/connection_notes.hpp"
+#include "tls/contexts.hpp"
+#include "tls/failure.hpp"
 #include "tls/pem_file.hpp"
-#include "tls/revocation.hpp"
 
 namespace beck::tls::detail {
 namespace {

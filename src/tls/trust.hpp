@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which certificates are believed: roots, revocation lists, pinned keys, and the check of a peer's
-// chain against them.
+// chain against them; OCSP responses, those that a server sends along with its certificate and
+// those that a client demands (RFC 6960; RFC 6066, section 8).
 #pragma once
 
 #include <array>
@@ -10,7 +11,7 @@
 #include <vector>
 
 #include "tls/failure.hpp"
-#include "tls/handles.hpp"
+#include "tls/openssl.hpp"
 
 namespace beck::tls::detail {
 
@@ -71,5 +72,21 @@ class trust {
 /// Makes `ssl`, of a client, expect the peer that `check` names, and ask for this name (SNI).
 /// Returns invalid_argument for a name that is neither a host name nor an address.
 error_code expect(SSL* ssl, peer_check& check);
+
+/// A response to serve.
+struct stapled {
+  std::string bytes;
+  std::int64_t end = 0;  ///< when it is too old, in seconds from 1970
+};
+
+/// Loads the response in the file `path`, in DER. `issuer` may be unknown. Throws io_error:
+/// bad_ocsp_response if it is malformed, of another certificate, too old, or not "good".
+stapled load_response(const std::string& path, const X509& leaf, const X509* issuer);
+
+/// Checks a response that a server has sent for the first certificate of `chain`, at the time
+/// `now`: it must be signed by the issuer or for it, current, and "good". Errors: revoked,
+/// revocation_unknown. Changes the error queue of the thread.
+failure check_response(std::string_view response, STACK_OF(X509) * chain, X509_STORE* roots,
+                       std::int64_t now);
 
 }  // namespace beck::tls::detail

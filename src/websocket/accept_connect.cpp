@@ -5,7 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "websocket/digest.hpp"
 #include "websocket/handshake.hpp"
 #include "websocket/session.hpp"
 

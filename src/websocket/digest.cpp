@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The compression function is written as the standard has it: a handshake hashes two blocks.
-#include "websocket/digest.hpp"
+#include "websocket/handshake.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -4,7 +4,6 @@
 #include "websocket/handshake.hpp"
 
 #include "http/characters.hpp"
-#include "websocket/digest.hpp"
 
 namespace beck::websocket::detail {
 namespace {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// The handshake without I/O: is this a request for WebSocket, is that the answer to mine (RFC 6455,
-// section 4).
+// The handshake without I/O: is this a request for WebSocket, is that the answer to mine (RFC
+// 6455, section 4); and SHA-1 and base64 as far as it needs them. SHA-1 protects nothing here: it
+// only shows that the server has read the request.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include <beck/http/head.hpp>
@@ -37,5 +41,24 @@ bool check_reply(const http::response_head& head, std::string_view key, std::str
 /// Returns the URL of HTTP for one of WebSocket; an empty text if it is none. Throws
 /// std::bad_alloc.
 std::string http_url(std::string_view url);
+
+/// A SHA-1 hash (FIPS 180-4).
+struct sha1_hash {
+  static constexpr std::size_t bytes_max = 20;
+  unsigned char bytes[bytes_max];
+};
+
+/// Returns the hash of a text.
+sha1_hash sha1(std::string_view text) noexcept;
+
+/// Returns bytes in base64 (RFC 4648, section 4). Throws std::bad_alloc.
+std::string base64(const void* data, std::size_t bytes);
+
+/// Returns whether `key` is a Sec-WebSocket-Key: 16 bytes in base64.
+bool is_key(std::string_view key) noexcept;
+
+/// Returns the Sec-WebSocket-Accept that answers a key (RFC 6455, section 4.2.2). Throws
+/// std::bad_alloc.
+std::string accept_value(std::string_view key);
 
 }  // namespace beck::websocket::detail

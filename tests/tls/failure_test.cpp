@@ -9,9 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "tls/certificate_text.hpp"
 #include "tls/engine_pair.hpp"
-#include "tls/handles.hpp"
+#include "tls/openssl.hpp"
 
 using namespace beck::tls::test;
 using namespace beck::tls::detail;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Which identity answers to a name, and the name in a ClientHello, whole, cut and forged.
-#include "tls/name_table.hpp"
+#include "tls/identity.hpp"
 
 #include <doctest/doctest.h>
 

@@ -11,8 +11,6 @@
 #include "support/conformance.hpp"
 #include "tls/contexts.hpp"
 #include "tls/handshake_pair.hpp"
-#include "tls/key_log.hpp"
-#include "tls/session_cache.hpp"
 #include "tls/settings.hpp"
 #include "tls/ticket_store.hpp"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "support/small_random.hpp"
-#include "websocket/digest.hpp"
 #include "websocket/frames.hpp"
+#include "websocket/handshake.hpp"
 
 using namespace beck::websocket;
 using namespace beck::websocket::test;

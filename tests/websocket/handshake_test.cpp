@@ -9,7 +9,6 @@
 
 #include "http/client_site.hpp"
 #include "support/conformance.hpp"
-#include "websocket/digest.hpp"
 #include "websocket/handshake.hpp"
 #include "websocket/pair.hpp"
 

@@ -6,7 +6,6 @@
 #include <beck/http/parser.hpp>
 
 #include "fuzz/http/fuzz.hpp"
-#include "websocket/digest.hpp"
 #include "websocket/handshake.hpp"
 
 namespace {
