@@ -5,7 +5,6 @@
 #include <string>
 
 #include "http/connection.hpp"
-#include "http/worker.hpp"
 
 namespace beck::http::detail {
 namespace {

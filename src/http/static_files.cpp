@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
-#include <system_error>
 
 #include "http/characters.hpp"
 #include "http/connection.hpp"

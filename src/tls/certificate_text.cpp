@@ -110,8 +110,10 @@ std::int64_t seconds_of(const ASN1_TIME* time) noexcept {
   const std::chrono::sys_days day = std::chrono::year(parts.tm_year + 1900) /
                                     std::chrono::month(static_cast<unsigned>(parts.tm_mon + 1)) /
                                     std::chrono::day(static_cast<unsigned>(parts.tm_mday));
-  return std::int64_t{day.time_since_epoch().count()} * 86'400 + parts.tm_hour * 3'600 +
-         parts.tm_min * 60 + parts.tm_sec;
+  const std::chrono::seconds time_of_day = std::chrono::hours(parts.tm_hour) +
+                                           std::chrono::minutes(parts.tm_min) +
+                                           std::chrono::seconds(parts.tm_sec);
+  return (std::chrono::sys_seconds(day) + time_of_day).time_since_epoch().count();
 }
 
 std::string date_text(std::int64_t seconds) {

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "tls/failure.hpp"
 #include "tls/settings.hpp"
 #include "tls/ticket_store.hpp"
 
@@ -45,7 +44,7 @@ authorities::authorities() : settings_(new detail::trust_settings) {}
 authorities::authorities(const authorities& other)
     : settings_(new detail::trust_settings(*other.settings_)) {}
 authorities& authorities::operator=(const authorities& other) {
-  *settings_ = *other.settings_;
+  if (this != &other) *settings_ = *other.settings_;
   return *this;
 }
 authorities::~authorities() { delete settings_; }
@@ -75,7 +74,7 @@ client_options::client_options() : settings_(new detail::client_settings) {}
 client_options::client_options(const client_options& other)
     : settings_(new detail::client_settings(*other.settings_)) {}
 client_options& client_options::operator=(const client_options& other) {
-  *settings_ = *other.settings_;
+  if (this != &other) *settings_ = *other.settings_;
   return *this;
 }
 client_options::~client_options() { delete settings_; }
@@ -117,7 +116,7 @@ server_options::server_options() : settings_(new detail::server_settings) {
 server_options::server_options(const server_options& other)
     : settings_(new detail::server_settings(*other.settings_)) {}
 server_options& server_options::operator=(const server_options& other) {
-  *settings_ = *other.settings_;
+  if (this != &other) *settings_ = *other.settings_;
   return *this;
 }
 server_options::~server_options() { delete settings_; }
@@ -165,7 +164,7 @@ ticket_keys::ticket_keys(duration rotation) {
 ticket_keys::ticket_keys(const ticket_keys& other)
     : share_(new detail::ticket_share(*other.share_)) {}
 ticket_keys& ticket_keys::operator=(const ticket_keys& other) noexcept {
-  *share_ = *other.share_;
+  if (this != &other) *share_ = *other.share_;
   return *this;
 }
 ticket_keys::~ticket_keys() { delete share_; }

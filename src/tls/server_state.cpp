@@ -7,7 +7,6 @@
 #include <deque>
 #include <new>
 #include <optional>
-#include <stdexcept>
 
 #include "tls/contexts.hpp"
 #include "tls/failure.hpp"

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <stdexcept>
 
-#include <beck/base/assert.hpp>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 #include <beck/io/steady_timer.hpp>

@@ -269,7 +269,8 @@ int trust::check_status(SSL* ssl, void* self) {
   if (notes == nullptr || chain == nullptr) return 0;
   peer_check* const peer = &notes->peer;
   const unsigned char* response = nullptr;
-  const long bytes = SSL_ctrl(ssl, SSL_CTRL_GET_TLSEXT_STATUS_REQ_OCSP_RESP, 0, &response);
+  const long bytes =
+      SSL_ctrl(ssl, SSL_CTRL_GET_TLSEXT_STATUS_REQ_OCSP_RESP, 0, static_cast<void*>(&response));
   const std::string_view view(reinterpret_cast<const char*>(response),
                               bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
   try {
