@@ -5,6 +5,7 @@
 #include <string>
 
 #include "http/connection.hpp"
+#include "http/worker.hpp"
 
 namespace beck::http::detail {
 namespace {
@@ -71,9 +72,10 @@ void connection::answer(http::status status, std::string_view text) {
 
 /// Answers a message that is refused; nothing behind it is interpreted.
 void connection::refuse(refusal why) {
-  if (active_ == nullptr) active_ = std::make_unique<exchange_state>(worker_->bounds());
+  worker& owner = *worker_;
+  if (active_ == nullptr) active_ = std::make_unique<exchange_state>(owner.bounds());
   exchange_state& x = *active_;
-  worker_->counters().refused[static_cast<std::size_t>(why)].add();
+  owner.counters().refused[static_cast<std::size_t>(why)].add();
   ending_ = true;
   if (x.body_refusal == refusal::none) {  // of the head only the reason is known
     x.drop_text();
@@ -81,8 +83,8 @@ void connection::refuse(refusal why) {
   }
   x.reply.clear();
   x.reply.close = true;
-  answer(status_of(why), text_for(why, worker_->bounds(), x.body_bytes_max));
-  if (worker_->server().reports_to() != nullptr) report(why);
+  answer(status_of(why), text_for(why, owner.bounds(), x.body_bytes_max));
+  if (owner.server().reports_to() != nullptr) report(why);
 }
 
 }  // namespace beck::http::detail

@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t window_bytes_min = packet_filling::bytes_min;
 constexpr std::size_t window_bytes_max = 2'097'152;
 /// What was in memory so long ago may have left it: a slow reader has to be waited for.
-constexpr std::int64_t known_ns_max = 100'000'000;
+constexpr std::uint32_t known_ms_max = 100;
 constexpr std::uint64_t offset_max = INT64_MAX;
 
 /// Waits until an event says that the stream has room, which a call did not find.
@@ -105,9 +105,10 @@ class resident_bytes {
   /// Returns whether the byte at `at` is known to be in memory.
   bool has(std::uint64_t at) noexcept {
     const resident_range& last = work_.from.resident;
-    if (at >= end_ && is_alone() && at >= last.begin && at < last.end && is_fresh(last.since)) {
-      end_ = std::min(last.end, work_.begin + work_.limit);
-      since_ = last.since;
+    if (at >= end_ && is_alone() && at >= last.begin && at < last.begin + last.bytes &&
+        is_fresh(last.since_ms)) {
+      end_ = std::min(last.begin + last.bytes, work_.begin + work_.limit);
+      since_ms_ = last.since_ms;
     }
     return at < end_;
   }
@@ -116,27 +117,31 @@ class resident_bytes {
   /// Notes that bytes were found in memory, or brought there.
   void note(std::uint64_t at, std::size_t bytes) noexcept {
     end_ = at + bytes;
-    since_ = work_.loop().sys().now();
+    since_ms_ = now_ms();
     if (!is_alone()) return;
     resident_range& last = work_.from.resident;
-    if (at != last.end || !is_fresh(last.since)) last = {at, at, since_};
-    last.end = end_;
+    const bool follows = at == last.begin + last.bytes && bytes <= UINT32_MAX - last.bytes;
+    if (!follows || !is_fresh(last.since_ms)) last = {at, 0, since_ms_};
+    last.bytes += static_cast<std::uint32_t>(bytes);
   }
   /// Forgets what was found out too long ago.
   void forget_old() noexcept {
-    if (!is_fresh(since_)) end_ = 0;
+    if (!is_fresh(since_ms_)) end_ = 0;
   }
 
  private:
   /// Returns whether all transmissions of the file run on this thread.
   bool is_alone() const noexcept { return work_.loop().runs_alone(); }
-  bool is_fresh(std::int64_t since) const noexcept {
-    return work_.loop().sys().now() - since <= known_ns_max;
+  std::uint32_t now_ms() const noexcept {
+    return static_cast<std::uint32_t>(work_.loop().sys().now() / 1'000'000);
+  }
+  bool is_fresh(std::uint32_t since_ms) const noexcept {
+    return now_ms() - since_ms <= known_ms_max;
   }
 
   transmission& work_;
   std::uint64_t end_ = 0;
-  std::int64_t since_ = 0;
+  std::uint32_t since_ms_ = 0;
 };
 
 /// Sends by sendfile(2) until all is sent or an error occurs, and returns true. Returns false if

@@ -50,8 +50,8 @@ struct descriptor_expiry : timer_entry {
 /// Bytes of a file that were in memory, and the time when that was found out.
 struct resident_range {
   std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-  std::int64_t since = 0;
+  std::uint32_t bytes = 0;
+  std::uint32_t since_ms = 0;  ///< by the loop's clock, modulo 2^32
 };
 
 struct alignas(64) descriptor {
@@ -90,6 +90,8 @@ struct alignas(64) descriptor {
   spin_lock lock;              ///< used by shared loops; guards all of the above but `next`
   descriptor_expiry expiry;    ///< belongs to the loop's timers
 };
+
+static_assert(sizeof(descriptor) <= 320, "each connection has one: five cache lines");
 
 /// Returns whether a close or a release has begun: no operation starts any more.
 inline bool is_closing(const descriptor& d) noexcept { return d.slot >= slot_state::detaching; }
