@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# usage: peers.sh PEER_SERVER
+# usage: peers.sh PEER_SERVER EXAMPLES_DIR
 # Foreign clients, proxies and servers against beck's HTTP: peers_test.py, differential.py, and client_peers.sh for its
 # client. Ends with 0 if all agree; at most 10 minutes. On the loopback only; ends what it has started.
 set -euo pipefail
@@ -13,6 +13,6 @@ part() {
 }
 part 'clients and proxies' /usr/bin/python3 "$here/peers_test.py" "$server"
 part 'what several servers accept' /usr/bin/python3 "$here/differential.py" "$server"
-[ ! -x "$here/client_peers.sh" ] || part 'servers behind the client' "$here/client_peers.sh" "$(dirname "$server")"
+part 'servers behind the client' "$here/client_peers.sh" "$2"
 [ "$status" -ne 0 ] || echo 'peers: passed'
 exit "$status"
