@@ -3,6 +3,7 @@
 #include <beck/websocket/accept.hpp>
 
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 #include "websocket/handshake.hpp"
@@ -62,6 +63,14 @@ task<io_result<stream>> connect_to(http::client& by, std::string url, connect_op
 }
 
 }  // namespace
+
+connect_options& connect_options::add(std::string_view name, std::string_view value) {
+  constexpr auto npos = std::string_view::npos;
+  if (name.find_first_of(":\n") != npos || value.find('\n') != npos)
+    throw std::invalid_argument("websocket: a field of a request must be one line");
+  fields_.append(name).append(":").append(value).append("\n");
+  return *this;
+}
 
 task<io_result<stream>> accept(http::request& q, http::response& reply, accept_options how) {
   using result = io_result<stream>;

@@ -112,6 +112,7 @@ class session : public std::enable_shared_from_this<session> {
   // sending (session_write.cpp)
   error_code send_error() const noexcept;
   bool has_room(std::size_t bytes) const noexcept;
+  bool part_has_room(std::size_t bytes) const noexcept;
   task<error_code> wait_for_room(std::size_t bytes);
   static task<error_code> write_frames(session& s, message_kind kind, const_buffer data,
                                        bool is_last);

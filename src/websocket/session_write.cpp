@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <beck/base/assert.hpp>
 #include <beck/coro/co_spawn.hpp>
 
 #include "websocket/session.hpp"
@@ -48,9 +49,15 @@ bool session::has_room(std::size_t bytes) const noexcept {
   return waiting == 0 || waiting + bytes <= limits_.queue_bytes();
 }
 
-/// Waits until a frame of `bytes` bytes may be added.
+/// As has_room(), for a part of a message. The messages in later_ wait for the last part, so a part
+/// does not wait for them: then a fragment more than the limit may be waiting.
+bool session::part_has_room(std::size_t bytes) const noexcept {
+  return out_.empty() || has_room(bytes);
+}
+
+/// Waits until a frame of `bytes` bytes, a part of a message, may be added.
 task<error_code> session::wait_for_room(std::size_t bytes) {
-  while (!send_error() && !has_room(bytes)) {
+  while (!send_error() && !part_has_room(bytes)) {
     room_.reset();
     auto waited = co_await room_.wait();
     if (waited.error()) co_return waited.error();
@@ -67,7 +74,7 @@ task<error_code> session::write_frames(session& s, message_kind kind, const_buff
     const const_buffer part(data.data(), std::min(data.size(), most));
     const bool ends = part.size() == data.size();
     error_code ec = s.send_error();
-    if (!ec && !s.has_room(part.size() + frame_head_max))
+    if (!ec && !s.part_has_room(part.size() + frame_head_max))
       ec = co_await s.wait_for_room(part.size() + frame_head_max);
     if (ec) co_return ec;
     const opcode code = s.message_open_ ? opcode::continuation : static_cast<opcode>(kind);
@@ -78,7 +85,10 @@ task<error_code> session::write_frames(session& s, message_kind kind, const_buff
     guard.begin(s);
   }
   guard.end();
-  if (!s.message_open_) s.out_.append(s.later_);
+  if (!s.message_open_ && !s.later_.empty()) {
+    s.out_.append(s.later_);
+    s.schedule_flush();
+  }
   co_return error_code();
 }
 
@@ -115,6 +125,7 @@ task<io_result<>> session::write_part(std::shared_ptr<session> self, message_kin
 }
 
 error_code session::send(const message& what) noexcept {
+  BECK_ASSERT(what, "an empty message was sent");
   if (const error_code ec = send_error()) return ec;
   const std::string_view data = what.data();
   const std::size_t bytes = what.frame().size() + (own_ == side::client ? sizeof(mask_key) : 0);
@@ -259,7 +270,7 @@ void session::note_sent(std::size_t bytes) noexcept {
   taken_ += bytes;
   out_.remove(bytes);
   answer_ping();
-  if (queued() <= limits_.queue_bytes() / 2) room_.set();
+  if (out_.empty() || queued() <= limits_.queue_bytes() / 2) room_.set();
 }
 
 /// Starts to send the queue in the background, and to watch that the peer takes bytes.

@@ -228,6 +228,16 @@ CONFORMANCE("websocket: a URL of another scheme is refused, and so are fields of
   }
 }
 
+TEST_CASE("websocket: a field that would be more than one is refused") {
+  connect_options how;
+  how.add("Cookie", "a: b");
+  CHECK_THROWS_AS(how.add("Cookie", "a\nAuthorization: x"), std::invalid_argument);
+  CHECK_THROWS_AS(how.add("Cookie", "a\n"), std::invalid_argument);
+  CHECK_THROWS_AS(how.add("Cookie:a\nB", "c"), std::invalid_argument);
+  CHECK_THROWS_AS(how.add("Cookie: a", "b"), std::invalid_argument);
+  CHECK(how.fields() == "Cookie:a: b\n");
+}
+
 TEST_CASE("websocket: replies that do not answer are told apart") {
   const std::string accept_field = "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n";
   const std::string up = "Upgrade: WebSocket\r\nConnection: x, Upgrade\r\n";

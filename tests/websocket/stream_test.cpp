@@ -151,6 +151,43 @@ CONFORMANCE("websocket: many writers share a stream, and no message is torn") {
   for (const auto& one : sent) CHECK(one.has_value());
 }
 
+CONFORMANCE("websocket: what was sent during a large message follows it by itself") {
+  pair_site s(large(), large());
+  REQUIRE(!s.connect());
+  const std::string half = letters(8000);
+  CHECK(!s.run(s.server().write_part(text, as_buffer(half), false)).error());
+  CHECK(!s.server().send(message(text, as_buffer("news"))));
+  CHECK(!s.run(s.server().write_part(text, as_buffer(half), true)).error());
+  CHECK((s.run(read_text(s.client())) == half + half));
+  CHECK(s.run(read_text(s.client())) == "news");
+}
+
+CONFORMANCE("websocket: messages that wait for the end of a message leave room for its parts") {
+  for (const bool in_parts : {true, false}) {
+    pair_site s(large(), large());
+    REQUIRE(!s.connect());
+    const std::string data = letters(8'000'000);  // more than the sockets take
+    std::optional<io_result<>> sent;
+    if (in_parts) {
+      CHECK(!s.run(s.server().write_part(text, as_buffer("a"), false)).error());
+    } else {
+      s.start(s.server().write(text, as_buffer(data)), sent);
+      s.settle();
+      REQUIRE(!sent);
+    }
+    const message news(text, as_buffer(letters(1000)));
+    std::size_t taken = 0;
+    while (!s.server().send(news)) REQUIRE(++taken < 1000);
+    CHECK(taken != 0);
+    if (in_parts) s.start(s.server().write_part(text, as_buffer(data), true), sent);
+    CHECK((s.run(read_text(s.client())) == (in_parts ? "a" + data : data)));
+    for (std::size_t i = 0; i < taken; ++i)
+      CHECK((s.run(read_text(s.client())) == letters(1000)));
+    s.ends.run_until([&] { return sent.has_value(); });
+    CHECK(!sent->error());
+  }
+}
+
 CONFORMANCE("websocket: a peer that is not read makes the writer wait") {
   pair_site s(large(), large());
   REQUIRE(!s.connect());

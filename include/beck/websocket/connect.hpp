@@ -30,10 +30,9 @@ class connect_options {
   }
   /// Adds a field to the request, such as Authorization, Cookie or Origin. Those of the handshake
   /// and of the connection are the client's; connect() throws for them as http::call::set().
-  connect_options& add(std::string_view name, std::string_view value) {
-    fields_.append(name).append(":").append(value).append("\n");
-    return *this;
-  }
+  /// Throws std::invalid_argument if a line would end inside `name` or `value`, or if `name` has a
+  /// colon: it would be another field.
+  connect_options& add(std::string_view name, std::string_view value);
 
   const websocket::limits& limits() const noexcept { return limits_; }
   std::string_view protocols() const noexcept { return protocols_; }

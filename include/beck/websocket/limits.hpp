@@ -35,7 +35,8 @@ class limits {
     return *this;
   }
   /// Sets the greatest number of bytes that wait to be sent: behind it write() waits, and send()
-  /// fails. At least 1,024. Default: 256 KiB.
+  /// fails. While messages wait for the end of one that is written in parts, a fragment of that
+  /// one, 64 KiB, may be waiting besides. At least 1,024. Default: 256 KiB.
   limits& queue_bytes(std::size_t most) noexcept {
     queue_bytes_ = most < queue_bytes_min ? queue_bytes_min : most;
     return *this;

@@ -85,7 +85,7 @@ class stream {
   /// all that was taken until then. Errors: would_block if it does not fit into the queue now, and
   /// the message is not sent; with limits::drop_when_full() queue_full, and the connection is
   /// ended; message_size if it never fits; no_memory; the connection's. Does not overtake the parts
-  /// of a message, but may overtake writes that wait.
+  /// of a message, but may overtake writes that wait. Requires that `what` is not empty.
   [[nodiscard]] error_code send(const message& what) noexcept;
 
   /// Ends the connection: sends a close frame behind what is waiting, drops the messages that still
