@@ -200,12 +200,22 @@ bool session::check_silence(std::int64_t now, std::int64_t& next) noexcept {
   if (pinged_at_ < 0 && silence >= limits_.idle().nanoseconds()) {
     put_control(opcode::ping, {});
     pinged_at_ = silence;
+    ping_end_ = out_.added();
+  } else if (ping_end_ != 0) {
+    pinged_at_ = silence;  // no pong can come yet; limits::send() holds for the queue before it
   } else if (silence >= patience()) {
     lose(stream_error::pong_late);
     return false;
   }
   next = std::min(next, later(now, duration(patience() - silence)));
   return true;
+}
+
+/// The time for a pong begins when the ping has been sent.
+void session::note_ping_sent() noexcept {
+  if (ping_end_ == 0 || out_.removed() < ping_end_) return;
+  ping_end_ = 0;
+  if (pinged_at_ >= 0) pinged_at_ = silence_ + (waits_ ? loop_time() - waits_since_ : 0);
 }
 
 /// Returns the silence at which something has to be done: a ping, or the end.

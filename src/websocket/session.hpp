@@ -94,6 +94,7 @@ class session : public std::enable_shared_from_this<session> {
   bool check_end(std::int64_t now, std::int64_t& next) noexcept;
   bool check_sending(std::int64_t now, std::int64_t& next) noexcept;
   bool check_silence(std::int64_t now, std::int64_t& next) noexcept;
+  void note_ping_sent() noexcept;
   std::int64_t patience() const noexcept;
   void stop_waiting() noexcept;
 
@@ -176,6 +177,7 @@ class session : public std::enable_shared_from_this<session> {
   std::int64_t waits_since_ = 0;
   std::int64_t silence_ = 0;     // of earlier waits, since the last byte
   std::int64_t pinged_at_ = -1;  // the silence after which a ping was sent; -1: none was
+  std::uint64_t ping_end_ = 0;   // of a ping in out_, in all that was added; 0: none waits there
   std::int64_t close_due_ = INT64_MAX;
   std::int64_t send_due_ = INT64_MAX;
   std::int64_t armed_ = INT64_MAX;  // when the timer expires

@@ -269,6 +269,7 @@ void session::flush_now() noexcept {
 void session::note_sent(std::size_t bytes) noexcept {
   taken_ += bytes;
   out_.remove(bytes);
+  note_ping_sent();
   answer_ping();
   if (out_.empty() || queued() <= limits_.queue_bytes() / 2) room_.set();
 }

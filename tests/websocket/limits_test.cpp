@@ -141,6 +141,28 @@ TEST_CASE("websocket limits: a peer that takes nothing of what is sent is cut") 
   CHECK(w.ends.size() == 1);  // the slow one is still served
 }
 
+TEST_CASE("websocket limits: the time for a pong begins when the ping has left the queue") {
+  echo_world w(limits().idle(30s).pong(10s));
+  const std::string large(60'000, 'l');
+  peer& slow = w.start();
+  for (int i = 0; i < 6; ++i) w.s.step(slow, text_frame(large));
+  const auto take = [&] {
+    std::string part(32'768, ' ');
+    std::size_t bytes = 0;
+    slow.socket.async_read_some(beck::buffer(part), [&](error_code, std::size_t n) { bytes = n; });
+    w.s.world.run_for(15s);
+    slow.received.append(part, 0, bytes);
+    return bytes;
+  };
+  for (int i = 0; i < 4; ++i) CHECK(take() != 0);
+  CHECK(w.ends.empty());  // its ping waits behind the echoes
+  w.s.listen_to(slow, 5s);
+  CHECK(transcript_of(slow).ends_with(" ping:"));
+  CHECK(w.ends.empty());
+  w.s.listen_to(slow, 10s);
+  CHECK(w.end() == stream_error::pong_late);
+}
+
 TEST_CASE("websocket limits: a peer that never answers a close frame is waited for, not for ever") {
   std::optional<beck::io_result<>> closed;
   std::optional<std::string> failure;
