@@ -81,6 +81,19 @@ CONFORMANCE("tls resumption: a session is resumed under the name that was verifi
   CHECK(wrong.client.ec == error::wrong_name);
 }
 
+CONFORMANCE("tls resumption: a session of an address is resumed, however the address is written") {
+  handshakes pair;
+  tls::server_context identity(files().chain(made::address), files().key(made::address));
+  for (const char* first : {"127.0.0.1", "::1", "[::1]"}) {
+    tls::client_context client(trusting());
+    CAPTURE(first);
+    CHECK(!pair.shake(identity, client, first).client.resumed);
+    CHECK(pair.shake(identity, client, first).client.resumed);
+    if (std::string_view(first).find(':') == std::string_view::npos) continue;
+    CHECK(pair.shake(identity, client, "0:0:0:0:0:0:0:1").client.resumed);
+  }
+}
+
 CONFORMANCE("tls resumption: each side may turn it off") {
   acquaintance no_tickets(tls::server_options().resumption(false));
   CHECK(!no_tickets.meets());
@@ -182,6 +195,22 @@ CONFORMANCE(
     const both_sides second = a.pair.shake(asks, a.client, "example.com");
     CHECK(second.server.resumed);
     CHECK(second.server.peer == "client seven");
+  }
+}
+
+CONFORMANCE("tls resumption: a server that demands certificates resumes none that had no need") {
+  const tls::ticket_keys keys;
+  const auto roots = tls::authorities().file(files().path("root.pem"));
+  for (const version which : {version::tls_1_2, version::tls_1_3}) {
+    acquaintance a(
+        tls::server_options().tickets(keys).clients(roots, tls::client_certificate::optional),
+        trusting().versions(which, which));
+    tls::server_context demands(files().chain(made::good), files().key(made::good),
+                                tls::server_options().tickets(keys).clients(roots));
+    CHECK(!a.meets());
+    const both_sides got = a.pair.shake(demands, a.client, "example.com");
+    CHECK(!got.server.resumed);
+    CHECK(got.server.ec == error::no_certificate);
   }
 }
 

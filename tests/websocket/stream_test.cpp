@@ -181,8 +181,7 @@ CONFORMANCE("websocket: messages that wait for the end of a message leave room f
     CHECK(taken != 0);
     if (in_parts) s.start(s.server().write_part(text, as_buffer(data), true), sent);
     CHECK((s.run(read_text(s.client())) == (in_parts ? "a" + data : data)));
-    for (std::size_t i = 0; i < taken; ++i)
-      CHECK((s.run(read_text(s.client())) == letters(1000)));
+    for (std::size_t i = 0; i < taken; ++i) CHECK((s.run(read_text(s.client())) == letters(1000)));
     s.ends.run_until([&] { return sent.has_value(); });
     CHECK(!sent->error());
   }
