@@ -4,34 +4,17 @@
 
 #include <doctest/doctest.h>
 
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "http/client_site.hpp"
+#include "support/page_table.hpp"
 
 using namespace beck::http::test;
 namespace http = beck::http;
 
 namespace {
-
-/// Returns the rows of the table whose heading begins with `heading`.
-std::vector<std::string> rows_of(std::string_view heading) {
-  std::ifstream page(BECK_HTTP_CLIENT_PAGE);
-  REQUIRE(page);
-  std::vector<std::string> rows;
-  bool inside = false;
-  for (std::string line; std::getline(page, line);) {
-    if (line.starts_with(heading)) inside = true;
-    if (inside && line.empty()) break;
-    if (inside) rows.push_back(line);
-  }
-  REQUIRE(rows.size() > 2);
-  rows.erase(rows.begin(), rows.begin() + 2);
-  return rows;
-}
 
 std::string seconds(beck::duration time) {
   return std::to_string(time.nanoseconds() / 1'000'000'000) + " s";
@@ -62,7 +45,7 @@ TEST_CASE("docs/http-client.md has the default and the setter of each limit") {
       {"interim", number(o.interim())},
       {"redirects", number(o.redirects())},
   };
-  const auto rows = rows_of("| limit of a client |");
+  const auto rows = beck::test::rows_of(BECK_HTTP_CLIENT_PAGE, "| limit of a client |");
   REQUIRE(rows.size() == std::size(limits) + 2);  // two are fixed
   for (std::size_t i = 0; i < std::size(limits); ++i) {
     CAPTURE(rows[i]);
@@ -79,7 +62,7 @@ TEST_CASE("docs/http-client.md has a row for each error, and each has a text of 
       "wrong_length", "connector_failed"};
   constexpr std::size_t errors = std::size(names);
   static_assert(errors == static_cast<std::size_t>(http::client_error::connector_failed));
-  const auto rows = rows_of("| `client_error` |");
+  const auto rows = beck::test::rows_of(BECK_HTTP_CLIENT_PAGE, "| `client_error` |");
   REQUIRE(rows.size() == errors);
   for (std::size_t i = 0; i < errors; ++i) {
     CHECK(rows[i].starts_with("| `" + std::string(names[i]) + "` |"));

@@ -5,11 +5,11 @@
 #include <beck/http/parser.hpp>
 
 #include <cctype>
-#include <fstream>
 #include <ostream>
 #include <string>
 
 #include "http/message_reader.hpp"
+#include "support/page_table.hpp"
 
 namespace {
 
@@ -450,18 +450,13 @@ TEST_CASE("status lines are refused for the right reason") {
 }
 
 TEST_CASE("docs/http.md has a row for each refusal, with its status") {
-  std::ifstream page(BECK_HTTP_PAGE);
-  REQUIRE(page);
-  unsigned next = 1;
-  bool in_table = false;
-  for (std::string line; std::getline(page, line);) {
-    if (line.find("| refusal |") == 0) in_table = true;
-    if (!in_table || line.find("| `") != 0) continue;
-    const auto r = static_cast<refusal>(next++);
-    CAPTURE(line);
-    CHECK(line.find("` | " + std::to_string(number_of(status_of(r))) + " |") != std::string::npos);
+  const auto rows = beck::test::rows_of(BECK_HTTP_PAGE, "| refusal |");
+  REQUIRE(rows.size() == static_cast<unsigned>(refusal::body_late));
+  for (unsigned i = 0; i < rows.size(); ++i) {
+    CAPTURE(rows[i]);
+    const std::string status = std::to_string(number_of(status_of(static_cast<refusal>(i + 1))));
+    CHECK(rows[i].find("` | " + status + " |") != std::string::npos);
   }
-  CHECK(next == static_cast<unsigned>(refusal::body_late) + 1);
 }
 
 TEST_CASE("every refusal has a status and a text of its own") {

@@ -2,34 +2,24 @@
 // A directory for the files of one case: a real one on a real kernel, only a name in a simulation.
 #pragma once
 
-#include <cstdlib>
-#include <filesystem>
+#include <optional>
 #include <string>
 
 #include "support/conformance.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace beck::test {
 
 class file_place {
  public:
   explicit file_place(backend where) {
-    if (where == on_sim) return;
-    std::string pattern = (std::filesystem::temp_directory_path() / "beck-files-XXXXXX").string();
-    const char* const made = ::mkdtemp(pattern.data());
-    REQUIRE(made != nullptr);
-    directory_ = pattern + "/";
+    if (where != on_sim) folder_.emplace();
   }
-  ~file_place() {
-    std::error_code ignored;
-    if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
-  }
-  file_place(const file_place&) = delete;
-  file_place& operator=(const file_place&) = delete;
 
-  std::string path(const char* name) const { return directory_ + name; }
+  std::string path(const char* name) const { return folder_ ? folder_->path(name) : name; }
 
  private:
-  std::string directory_;
+  std::optional<temporary_folder> folder_;
 };
 
 }  // namespace beck::test

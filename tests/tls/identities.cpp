@@ -10,9 +10,7 @@
 #include <openssl/x509v3.h>
 
 #include <array>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <mutex>
@@ -318,9 +316,6 @@ std::string ocsp_response(made about, ocsp_says what) {
 }
 
 identity_files::identity_files() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "beck-tls-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) fail("use a temporary folder");
-  folder_ = pattern;
   for (unsigned i = 0; i < made_count; ++i) {
     const identity& one = identity_of(static_cast<made>(i));
     write(std::string(name_of(static_cast<made>(i))) + ".pem", one.chain);
@@ -329,11 +324,6 @@ identity_files::identity_files() {
   write("root.pem", root());
   write("lists.crl", revocation_lists());
   write("good.ocsp", ocsp_response(made::good, ocsp_says::good));
-}
-
-identity_files::~identity_files() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
 }
 
 std::string identity_files::write(std::string_view name, std::string_view text) const {

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "support/temporary_folder.hpp"
+
 namespace beck::tls::test {
 
 /// The certificates. All are issued by an intermediate of one root unless their names say
@@ -23,12 +25,12 @@ enum class made : unsigned char {
   not_yet_valid,     ///< before 2040
   self_signed,       ///< for example.com
   no_intermediate,   ///< for example.com; the chain lacks its issuer
-  other_root,        ///< for example.com, from a root that nobody trusts
+  other_root,        ///< for example.com, from a root that is not trusted
   revoked,           ///< for example.com; the revocation list has it
   weak,              ///< RSA 1024, for example.com
   for_clients,       ///< for example.com, but only for clients
   client,            ///< of a client, until 2040
-  other_client,      ///< of a client, from a root that nobody trusts
+  other_client,      ///< of a client, from a root that is not trusted
 };
 inline constexpr unsigned made_count = 17;
 
@@ -62,12 +64,9 @@ std::string ocsp_response(made about, ocsp_says what);
 class identity_files {
  public:
   identity_files();
-  ~identity_files();
-  identity_files(const identity_files&) = delete;
-  identity_files& operator=(const identity_files&) = delete;
 
-  const std::string& folder() const noexcept { return folder_; }
-  std::string path(std::string_view name) const { return folder_ + "/" + std::string(name); }
+  const std::string& folder() const noexcept { return folder_.path(); }
+  std::string path(std::string_view name) const { return folder_.path(name); }
   std::string chain(made which) const { return path(std::string(name_of(which)) + ".pem"); }
   std::string key(made which) const { return path(std::string(name_of(which)) + ".key"); }
   /// Writes or replaces a file of the folder and returns its path.
@@ -76,7 +75,7 @@ class identity_files {
   std::string read(std::string_view name) const;
 
  private:
-  std::string folder_;
+  beck::test::temporary_folder folder_;
 };
 
 }  // namespace beck::tls::test

@@ -4,11 +4,11 @@
 
 #include <doctest/doctest.h>
 
-#include <fstream>
 #include <iterator>
 #include <set>
 #include <string>
-#include <vector>
+
+#include "support/page_table.hpp"
 
 namespace tls = beck::tls;
 using tls::error;
@@ -43,29 +43,13 @@ constexpr struct {
     {"bad_pem", error::bad_pem},
 };
 
-/// Returns the rows of the table whose heading begins with `heading`.
-std::vector<std::string> rows_of(std::string_view heading) {
-  std::ifstream page(BECK_TLS_PAGE);
-  REQUIRE(page);
-  std::vector<std::string> rows;
-  bool inside = false;
-  for (std::string line; std::getline(page, line);) {
-    if (line.starts_with(heading)) inside = true;
-    if (inside && line.empty()) break;
-    if (inside) rows.push_back(line);
-  }
-  REQUIRE(rows.size() > 2);
-  rows.erase(rows.begin(), rows.begin() + 2);
-  return rows;
-}
-
 /// Returns the number of an alert that an error stands for, as the protocol has it.
 int alert_of(error e) { return static_cast<int>(e) - 256; }
 
 }  // namespace
 
 TEST_CASE("docs/tls.md has a row for each of the commonest errors, and the code each of its rows") {
-  const auto rows = rows_of("| error | on |");
+  const auto rows = beck::test::rows_of(BECK_TLS_PAGE, "| error | on |");
   REQUIRE(rows.size() == std::size(commonest));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     CAPTURE(rows[i]);

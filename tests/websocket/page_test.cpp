@@ -4,31 +4,15 @@
 
 #include <doctest/doctest.h>
 
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "support/page_table.hpp"
 
 using namespace beck::websocket;
 
 namespace {
-
-/// Returns the rows of the table whose heading begins with `heading`.
-std::vector<std::string> rows_of(std::string_view heading) {
-  std::ifstream page(BECK_WEBSOCKET_PAGE);
-  REQUIRE(page);
-  std::vector<std::string> rows;
-  bool inside = false;
-  for (std::string line; std::getline(page, line);) {
-    if (line.starts_with(heading)) inside = true;
-    if (inside && line.empty()) break;
-    if (inside) rows.push_back(line);
-  }
-  REQUIRE(rows.size() > 2);
-  rows.erase(rows.begin(), rows.begin() + 2);
-  return rows;
-}
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -61,7 +45,7 @@ TEST_CASE("docs/websocket.md has the default and the setter of each limit") {
       {"send", seconds(most.send())},
       {"close", seconds(most.close())},
   };
-  const auto rows = rows_of("| limit of a stream |");
+  const auto rows = beck::test::rows_of(BECK_WEBSOCKET_PAGE, "| limit of a stream |");
   REQUIRE(rows.size() == std::size(all) + 3);  // three are fixed
   for (std::size_t i = 0; i < std::size(all); ++i) {
     CAPTURE(rows[i]);
@@ -71,7 +55,7 @@ TEST_CASE("docs/websocket.md has the default and the setter of each limit") {
 
 TEST_CASE("docs/websocket.md has a row for each error, and each has a text of its own") {
   constexpr auto last = static_cast<std::size_t>(stream_error::bad_reply);
-  const auto rows = rows_of("| `stream_error` |");
+  const auto rows = beck::test::rows_of(BECK_WEBSOCKET_PAGE, "| `stream_error` |");
   REQUIRE(rows.size() == last);
   for (std::size_t i = 0; i < last; ++i) {
     const auto e = static_cast<stream_error>(i + 1);

@@ -182,22 +182,4 @@ void on_both(Script script) {
   }
 }
 
-/// A path in a folder of its own, for scripts that bind one; the folder goes with the object.
-class scratch_path {
- public:
-  scratch_path() {
-    char folder[] = "/tmp/beck-test-XXXXXX";
-    REQUIRE(::mkdtemp(folder) != nullptr);
-    folder_ = folder;
-  }
-  ~scratch_path() {
-    ::unlink(path().c_str());
-    ::rmdir(folder_.c_str());
-  }
-  std::string path() const { return folder_ + "/s"; }
-
- private:
-  std::string folder_;
-};
-
 }  // namespace beck::test

@@ -4,6 +4,7 @@
 #include <netinet/tcp.h>
 
 #include "io/sim/both_systems.hpp"
+#include "support/temporary_folder.hpp"
 
 using namespace beck;
 using namespace beck::detail;
@@ -223,35 +224,37 @@ TEST_CASE("an IPv6 listener takes IPv4 clients under mapped addresses, unless to
 
 TEST_CASE("UNIX paths outlive their sockets and are refused as on Linux") {
   on_both([](const kernel& k) {
-    const test::scratch_path scratch;
+    const test::temporary_folder folder;
+    const std::string path = folder.path("s");
     const int client = k.local();
-    CHECK(k.connect_path(client, scratch.path()) == -ENOENT);
+    CHECK(k.connect_path(client, path) == -ENOENT);
     const int bound = k.local();
     CHECK(k.sys().listen(bound, 1) == -EINVAL);
-    CHECK(k.bind_path(bound, scratch.path()) == 0);
-    CHECK(k.bind_path(bound, scratch.path() + "2") == -EINVAL);
-    CHECK(k.connect_path(client, scratch.path()) == -ECONNREFUSED);
+    CHECK(k.bind_path(bound, path) == 0);
+    CHECK(k.bind_path(bound, path + "2") == -EINVAL);
+    CHECK(k.connect_path(client, path) == -ECONNREFUSED);
     CHECK(k.sys().listen(bound, 0) == 0);
-    CHECK(k.connect_path(client, scratch.path()) == 0);
+    CHECK(k.connect_path(client, path) == 0);
     const int second = k.local();
-    CHECK(k.connect_path(second, scratch.path()) == -EAGAIN);  // the backlog is full
+    CHECK(k.connect_path(second, path) == -EAGAIN);  // the backlog is full
     const int server = accept_on(k, bound);
     CHECK(server >= 0);
-    CHECK(k.connect_path(client, scratch.path()) == -EISCONN);
-    CHECK(k.connect_path(bound, scratch.path()) == -EINVAL);
-    CHECK(k.connect_path(second, scratch.path()) == 0);
+    CHECK(k.connect_path(client, path) == -EISCONN);
+    CHECK(k.connect_path(bound, path) == -EINVAL);
+    CHECK(k.connect_path(second, path) == 0);
     k.sys().close(bound);
     CHECK(k.receive(second) == "ECONNRESET");  // was never accepted
     const int late = k.local();
-    CHECK(k.connect_path(late, scratch.path()) == -ECONNREFUSED);
-    CHECK(k.bind_path(late, scratch.path()) == -EADDRINUSE);
+    CHECK(k.connect_path(late, path) == -ECONNREFUSED);
+    CHECK(k.bind_path(late, path) == -EADDRINUSE);
     for (const int fd : {client, server, second, late}) k.sys().close(fd);
   });
 }
 
 TEST_CASE("UNIX names are reported as on Linux") {
   on_both([](const kernel& k) {
-    const test::scratch_path scratch;
+    const test::temporary_folder folder;
+    const std::string path = folder.path("s");
     const auto named = [&](auto call, int fd) {
       sockaddr_un un{};
       std::size_t bytes = sizeof un;
@@ -261,12 +264,12 @@ TEST_CASE("UNIX names are reported as on Linux") {
     };
     const int listener = k.local();
     CHECK(named(&beck::detail::system::local_name, listener).empty());
-    REQUIRE(k.bind_path(listener, scratch.path()) == 0);
+    REQUIRE(k.bind_path(listener, path) == 0);
     REQUIRE(k.sys().listen(listener, 4) == 0);
     const int client = k.local();
-    REQUIRE(k.connect_path(client, scratch.path()) == 0);
+    REQUIRE(k.connect_path(client, path) == 0);
     const int server = accept_on(k, listener);
-    const std::string path(scratch.path().c_str(), scratch.path().size() + 1);  // with its NUL
+    const std::string path(path.c_str(), path.size() + 1);  // with its NUL
     CHECK(named(&beck::detail::system::local_name, listener) == path);
     CHECK(named(&beck::detail::system::local_name, server) == path);
     CHECK(named(&beck::detail::system::remote_name, client) == path);
