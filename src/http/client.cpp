@@ -6,12 +6,9 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
-#include <new>
 #include <stdexcept>
-#include <system_error>
 
-#include <beck/coro/co_spawn.hpp>
-
+#include "coro/task_completion.hpp"
 #include "http/characters.hpp"
 #include "http/client_exchange.hpp"
 
@@ -19,35 +16,10 @@ namespace beck::http {
 namespace detail {
 namespace {
 
-error_code code_of(const std::exception_ptr& failed) {
-  try {
-    std::rethrow_exception(failed);
-  } catch (const std::system_error& known) {
-    return known.code();
-  } catch (...) {
-    return make_error_code(std::errc::not_enough_memory);
-  }
-}
+using beck::detail::failure_code;
+using beck::detail::task_completion;
 
-/// Passes the result of a task on to the handler of an operation, with its cancellation slot.
-template <class Handler>
-class pass_on {
- public:
-  explicit pass_on(Handler done) noexcept : done_(std::move(done)) {}
-  using executor_type = any_io_executor;
-  using cancellation_slot_type = cancellation_slot;
-  executor_type get_executor() const noexcept { return done_.get_executor(); }
-  cancellation_slot get_cancellation_slot() const noexcept { return done_.get_cancellation_slot(); }
-  template <class T>
-  void operator()(const std::exception_ptr& failed, io_result<T> result) {
-    done_(failed ? code_of(failed) : result.error(), std::move(result.value_));
-  }
-
- private:
-  Handler done_;
-};
-
-/// As above, for the call itself: the reply holds the exchange.
+/// As task_completion, for the call itself: the reply holds the exchange.
 class pass_reply {
  public:
   pass_reply(call_finish::handler done, exchange_ref of) noexcept
@@ -58,7 +30,7 @@ class pass_reply {
   cancellation_slot get_cancellation_slot() const noexcept { return done_.get_cancellation_slot(); }
   void operator()(const std::exception_ptr& failed, error_code ec) {
     if (failed) {
-      ec = code_of(failed);
+      ec = failure_code(failed);
       of_->fail(ec);
     }
     done_(ec, reply(std::move(of_)));
@@ -111,14 +83,14 @@ bool reply_read::ready() {
 
 void reply_read::initiate(handler done) {
   const any_io_executor executor = from_->executor();
-  co_spawn(executor, client_exchange::read(from_, to_), pass_on<handler>(std::move(done)));
+  co_spawn(executor, client_exchange::read(from_, to_), task_completion(std::move(done)));
 }
 
 any_io_executor reply_read_all::get_executor() const noexcept { return from_->executor(); }
 
 void reply_read_all::initiate(handler done) {
   const any_io_executor executor = from_->executor();
-  co_spawn(executor, client_exchange::read_all(from_, limit_), pass_on<handler>(std::move(done)));
+  co_spawn(executor, client_exchange::read_all(from_, limit_), task_completion(std::move(done)));
 }
 
 any_io_executor call_write::get_executor() const noexcept { return to_->executor(); }
@@ -131,7 +103,7 @@ bool call_write::ready() {
 
 void call_write::initiate(handler done) {
   const any_io_executor executor = to_->executor();
-  co_spawn(executor, client_exchange::write(to_, data_), pass_on<handler>(std::move(done)));
+  co_spawn(executor, client_exchange::write(to_, data_), task_completion(std::move(done)));
 }
 
 any_io_executor call_finish::get_executor() const noexcept { return of_->executor(); }

@@ -19,13 +19,13 @@
 #include <beck/base/io_result.hpp>
 #include <beck/coro/event.hpp>
 #include <beck/detail/intrusive_list.hpp>
-#include <beck/detail/result_slot.hpp>
 #include <beck/http/body_decoder.hpp>
 #include <beck/http/handler.hpp>
 #include <beck/http/parser.hpp>
 #include <beck/io/stream_layer.hpp>
 #include <beck/net/socket_stream.hpp>
 
+#include "coro/task_completion.hpp"
 #include "http/outbox.hpp"
 #include "http/phase_clock.hpp"
 #include "http/reply_state.hpp"
@@ -296,29 +296,21 @@ class connection : public std::enable_shared_from_this<connection> {
   bool nothing_follows_ = false;  // the client has said that it sends nothing more
 };
 
-/// Passes the result of a task on to the handler of an operation, with its cancellation slot. The
-/// operation is under way until then.
+/// As task_completion, for an operation that is under way until then.
 template <class T>
-class pass_on {
+class under_way_completion : public beck::detail::task_completion<T> {
+  using base = beck::detail::task_completion<T>;
+
  public:
-  using handler = beck::detail::result_handler<error_code, T>;
-  pass_on(connection& of, handler done) : under_way_(of), done_(std::move(done)) {}
-  using executor_type = any_io_executor;
-  using cancellation_slot_type = cancellation_slot;
-  executor_type get_executor() const noexcept { return done_.get_executor(); }
-  cancellation_slot get_cancellation_slot() const noexcept { return done_.get_cancellation_slot(); }
+  under_way_completion(connection& of, typename base::handler done)
+      : base(std::move(done)), under_way_(of) {}
   void operator()(const std::exception_ptr& failed, io_result<T> result) {
     under_way_.end();
-    if (failed) {
-      done_(make_error_code(std::errc::not_enough_memory), T());
-    } else {
-      done_(result.error(), result.value_);
-    }
+    base::operator()(failed, std::move(result));
   }
 
  private:
   connection::operation under_way_;
-  handler done_;
 };
 
 }  // namespace beck::http::detail

@@ -191,7 +191,7 @@ bool body_read::ready() {
 void body_read::initiate(handler done) {
   const any_io_executor executor = from_->executor();
   co_spawn(executor, connection::read_body(from_->shared_from_this(), to_),
-           pass_on<std::size_t>(*from_, std::move(done)));
+           under_way_completion<std::size_t>(*from_, std::move(done)));
 }
 
 any_io_executor body_read::get_executor() const noexcept { return from_->executor(); }

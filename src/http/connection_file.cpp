@@ -155,7 +155,7 @@ bool file_send::ready() {
 void file_send::initiate(handler done) {
   const any_io_executor executor = to_->executor();
   co_spawn(executor, connection::send_file(to_->shared_from_this(), *from_, offset_, bytes_),
-           pass_on<std::uint64_t>(*to_, std::move(done)));
+           under_way_completion<std::uint64_t>(*to_, std::move(done)));
 }
 
 any_io_executor file_send::get_executor() const noexcept { return to_->executor(); }

@@ -3,12 +3,10 @@
 // decrypted before.
 #include <beck/tls/stream.hpp>
 
-#include <system_error>
-
-#include <beck/coro/co_spawn.hpp>
 #include <beck/tls/client_context.hpp>
 #include <beck/tls/server_context.hpp>
 
+#include "coro/task_completion.hpp"
 #include "tls/contexts.hpp"
 #include "tls/failure.hpp"
 #include "tls/session.hpp"
@@ -17,44 +15,7 @@ namespace beck::tls {
 namespace detail {
 namespace {
 
-/// Returns the error of a coroutine that ended by an exception: without memory, or cancelled before
-/// it began.
-error_code code_of(const std::exception_ptr& failed) noexcept {
-  try {
-    std::rethrow_exception(failed);
-  } catch (const std::system_error& known) {
-    return known.code();
-  } catch (...) {
-    return make_error_code(std::errc::not_enough_memory);
-  }
-}
-
-/// Passes the result of a coroutine on to the handler of an operation, with its cancellation slot.
-template <class... T>
-class pass_on {
- public:
-  using handler = beck::detail::result_handler<error_code, T...>;
-  using executor_type = any_io_executor;
-  using cancellation_slot_type = cancellation_slot;
-
-  explicit pass_on(handler done) : done_(std::move(done)) {}
-  executor_type get_executor() const noexcept { return done_.get_executor(); }
-  cancellation_slot get_cancellation_slot() const noexcept { return done_.get_cancellation_slot(); }
-  void operator()(const std::exception_ptr& failed, error_code ec)
-    requires(sizeof...(T) == 0)
-  {
-    done_(failed ? code_of(failed) : ec);
-  }
-  void operator()(const std::exception_ptr& failed, io_result<T...> result)
-    requires(sizeof...(T) == 1)
-  {
-    if (failed) result.error_ = code_of(failed);
-    done_(result.error(), result.value_);
-  }
-
- private:
-  handler done_;
-};
+using beck::detail::task_completion;
 
 task<io_result<std::size_t>> read(session_ref from, mutable_buffer to) {
   const error_code ec = co_await session::handshake(from);
@@ -94,7 +55,7 @@ bool stream_read::ready() {
 }
 
 void stream_read::initiate(handler done) {
-  co_spawn(from_->executor(), read(from_, to_), pass_on<std::size_t>(std::move(done)));
+  co_spawn(from_->executor(), read(from_, to_), task_completion<std::size_t>(std::move(done)));
 }
 
 any_io_executor stream_write::get_executor() const noexcept { return to_->executor(); }
@@ -107,14 +68,14 @@ bool stream_write::ready() {
 }
 
 void stream_write::initiate(handler done) {
-  co_spawn(to_->executor(), write(to_, data()), pass_on<std::size_t>(std::move(done)));
+  co_spawn(to_->executor(), write(to_, data()), task_completion<std::size_t>(std::move(done)));
 }
 
 any_io_executor stream_step::get_executor() const noexcept { return of_->executor(); }
 
 void stream_step::initiate(handler done) {
   task<error_code> work = which_ == kind::handshake ? session::handshake(of_) : shut_down(of_);
-  co_spawn(of_->executor(), std::move(work), pass_on<>(std::move(done)));
+  co_spawn(of_->executor(), std::move(work), task_completion<>(std::move(done)));
 }
 
 }  // namespace detail

@@ -3,6 +3,8 @@
 #include <beck/http/server.hpp>
 
 #include <beck/io/steady_timer.hpp>
+#include <beck/run/bind.hpp>
+#include <beck/run/cancellation.hpp>
 
 #include <memory>
 #include <optional>
@@ -215,6 +217,38 @@ CONFORMANCE("http: a read that is left behind by its exchange ends, and the conn
     CHECK(*read == std::errc::connection_reset);
     CHECK(s.server.stats().exchanges == 1);
   }
+}
+
+CONFORMANCE("http: a read that is cancelled before it begins takes no byte of the body") {
+  std::optional<error_code> cancelled, read;
+  char part[100];
+  std::size_t bytes = 0;
+  std::optional<http::exchange> kept;
+  beck::cancellation_signal stop;
+  const auto read_again = [&](error_code ec, std::size_t) {
+    cancelled = ec;
+    kept->request().body().async_read_some(beck::buffer(part), [&](error_code why, std::size_t n) {
+      read = why;
+      bytes = n;
+    });
+  };
+  served s([&](http::exchange x) {
+    kept = std::move(x);
+    kept->request().body().async_read_some(beck::buffer(part),
+                                           beck::bind_cancellation_slot(stop.slot(), read_again));
+    stop.emit(beck::cancellation_type::terminal);
+  });
+  peer& one = s.start("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n");
+  s.run_until([&] { return cancelled.has_value(); });
+  CHECK(*cancelled == beck::error::operation_aborted);
+  s.send(one, "body");
+  s.run_until([&] { return read.has_value(); });
+  CHECK(!*read);
+  CHECK(bytes != 0);  // maybe not the whole of it yet
+  CHECK(std::string_view("body").starts_with(std::string_view(part, bytes)));
+  kept->response().send("done");
+  kept.reset();
+  s.wait_for(one, 1);
 }
 
 namespace {
