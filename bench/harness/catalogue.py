@@ -338,12 +338,18 @@ BENCHES = {
         Bench(
             "websocket",
             "message",
-            "WebSocket echo on the loopback, connections x message size; CPU time of the server alone",
+            "WebSocket on the loopback: echo, connections x message size; broadcast; CPU time of the server alone",
             350,
-            cases([f"{c}x{s}" for s in (64, 16384) for c in (1, 100)], BECK + ("raw-epoll", "beast")),
+            cases(
+                [f"{c}x{s}" for s in (64, 16384) for c in (1, 100)] + ["broadcast-1000x64"],
+                BECK + ("raw-epoll", "beast"),
+            )
+            + (Case("unmask", ("beck-epoll", "raw-epoll")),),
             (
                 "As echo, in masked frames. beast: its answers are one frame (auto_fragment off). raw-epoll knows that",
                 "  a client has one message in flight, in one frame.",
+                "broadcast: one client sends, and all 1,000 get the message; counted are the messages that arrive.",
+                "unmask: a MiB in messages of 16 KiB, without I/O, so one backend stands for both.",
             ),
             rivals=("raw-epoll", "beast"),
         ),

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Echo of messages with beck::websocket: one coroutine per connection, the default limits.
+// Echo and broadcast of messages with beck::websocket: one coroutine per connection, the default
+// limits.
 #include <beck/coro/co_spawn.hpp>
 #include <beck/http/server.hpp>
 #include <beck/websocket/accept.hpp>
+#include <beck/websocket/codec.hpp>
 
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "../common/echo.hpp"
+#include "../common/unmask.hpp"
 #include "counters.hpp"
 
 namespace {
@@ -25,19 +30,28 @@ struct server {
   }
 
   // As in echo.cpp: the measured part begins when all clients have connected.
-  void connected() {
+  void connected(websocket::stream& member) {
+    members.push_back(&member);
     if (++accepted != job.connections) return;
     counters.restart();
     messages = 0;
   }
-  void closed() {
+  void closed(websocket::stream& member) {
+    std::erase(members, &member);
     if (std::exchange(reported, true)) return;
     counters.report(messages, [&](const char* name, double v) { job.notes->add(name, v); });
     job.notes->publish();
   }
 
+  void broadcast(const websocket::message& news) {
+    for (websocket::stream* each : members)
+      if (each->send(news)) bench::fail("send");
+    messages += members.size();
+  }
+
   beck::io_context context;
   const bench::echo_job& job;
+  std::vector<websocket::stream*> members;
   std::uint64_t accepted = 0;
   std::uint64_t messages = 0;
   bool reported = false;
@@ -48,16 +62,20 @@ beck::task<> session(server& s, http::request& request, http::response& reply) {
   auto accepted = co_await websocket::accept(request, reply);
   if (!accepted) bench::fail("accept");
   websocket::stream ws = std::move(accepted).value();
-  s.connected();
+  s.connected(ws);
   beck::flat_buffer message;
   for (;;) {
     const auto [error, kind] = co_await ws.read(message);
     if (error) break;
+    if (s.job.is_broadcast) {
+      s.broadcast(websocket::message(kind, message.data()));
+      continue;
+    }
     const auto sent = co_await ws.write(kind, message.data());
     if (!sent) break;
     ++s.messages;
   }
-  s.closed();
+  s.closed(ws);
 }
 
 // The server takes the listener as systemd would pass it: as descriptor 3.
@@ -73,6 +91,15 @@ void serve(const bench::settings& options, const bench::echo_job& job) {
   s.context.run();
 }
 
+void unmask(char* data, std::size_t bytes, std::uint32_t key) {
+  websocket::mask_key as_bytes;
+  std::memcpy(as_bytes.bytes, &key, sizeof key);
+  websocket::apply_mask(data, bytes, as_bytes);
+}
+
 }  // namespace
 
-int main(int argc, char** argv) { return bench::run_websocket(argc, argv, serve); }
+int main(int argc, char** argv) {
+  return bench::run_websocket(argc, argv, serve,
+                              [](bench::meter& m) { bench::unmask_messages(m, unmask); });
+}

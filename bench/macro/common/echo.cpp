@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <utility>
 
 #include "echo_client.hpp"
 
@@ -25,6 +26,7 @@ constexpr std::size_t buffer_size_min = 4096;
 
 echo_server server_of_this_peer = nullptr;
 bool is_websocket = false;
+void (*unmask_of_this_peer)(meter&) = nullptr;
 
 int listen_on_loopback(sockaddr_in& address) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -85,8 +87,18 @@ echo_notes* shared_notes() {
 }
 
 int measure(const settings& s) {
+  if (s.case_name == "unmask" && unmask_of_this_peer != nullptr) {
+    pin_to_cpu(s.cpu);
+    meter m("websocket", s);
+    unmask_of_this_peer(m);
+    m.print();
+    return 0;
+  }
+  constexpr std::string_view broadcast = "broadcast-";
   echo_job job{};
-  if (std::sscanf(s.case_name.c_str(), "%zux%zu", &job.connections, &job.message_size) != 2 ||
+  job.is_broadcast = is_websocket && s.case_name.rfind(broadcast, 0) == 0;
+  const char* numbers = s.case_name.c_str() + (job.is_broadcast ? broadcast.size() : 0);
+  if (std::sscanf(numbers, "%zux%zu", &job.connections, &job.message_size) != 2 ||
       job.connections == 0 || job.message_size == 0)
     fail("a case is named CONNECTIONSxSIZE");
   job.buffer_size = std::max(job.message_size, buffer_size_min);
@@ -103,8 +115,9 @@ int measure(const settings& s) {
   std::uint64_t messages = 0;
   std::int64_t client_cpu = 0;
   {
-    echo_client client(job.connections, job.message_size,
-                       is_websocket ? websocket_framing(job.message_size) : echo_framing());
+    echo_framing framing = is_websocket ? websocket_framing(job.message_size) : echo_framing();
+    framing.is_broadcast = job.is_broadcast;
+    echo_client client(job.connections, job.message_size, std::move(framing));
     client.connect(address);
     const std::int64_t server_before = settled_cpu_of(clock);
     limit end(s);
@@ -159,8 +172,9 @@ int run_echo(int argc, char** argv, echo_server serve) {
   return guarded(measure, argc, argv);
 }
 
-int run_websocket(int argc, char** argv, echo_server serve) {
+int run_websocket(int argc, char** argv, echo_server serve, void (*unmask)(meter&)) {
   is_websocket = true;
+  unmask_of_this_peer = unmask;
   return run_echo(argc, argv, serve);
 }
 

@@ -2,13 +2,14 @@
 //
 // The echo: a TCP server on the loopback, in a process of its own, and one client process that is
 // the same for every server. A case is named CxSIZE: C connections, each with one message of SIZE
-// bytes in flight. The benchmark measures the server's CPU time per message.
+// bytes in flight. The benchmark measures the server's CPU time per message. broadcast-CxSIZE: the
+// server sends each message, which comes from one client, to all.
 #pragma once
 
 #include <cstddef>
 #include <string_view>
 
-#include "measure.hpp"
+#include "micro.hpp"
 
 namespace bench {
 
@@ -44,6 +45,7 @@ struct echo_job {
   std::size_t connections;  // the number of clients, which all connect before any sends
   std::size_t message_size;
   std::size_t buffer_size;  // of the one receive buffer that a server keeps per connection
+  bool is_broadcast;        // each message goes to all clients, not only to its sender
   echo_notes* notes;
 };
 
@@ -55,7 +57,8 @@ using echo_server = void (*)(const settings&, const echo_job&);
 // Runs the main program of a peer.
 int run_echo(int argc, char** argv, echo_server serve);
 // The same for a server of WebSocket: the clients ask for the connection, and mask their frames.
-int run_websocket(int argc, char** argv, echo_server serve);
+// `unmask` is run for the case of that name, which has no traffic; it may be null.
+int run_websocket(int argc, char** argv, echo_server serve, void (*unmask)(meter&));
 
 // Sets TCP_NODELAY, for the peers that have only a descriptor.
 void set_no_delay(int fd);

@@ -90,6 +90,18 @@ void echo_client::send_next(connection& c) {
   send_rest(c);
 }
 
+void echo_client::expect_next() {
+  connection& first = connections_.front();
+  const std::size_t position = (first.position + step) % positions;
+  for (connection& c : connections_) {
+    c.position = position;
+    c.received = 0;
+    c.sent = sent_size_;
+  }
+  first.sent = 0;
+  send_rest(first);
+}
+
 void echo_client::send_rest(connection& c) {
   const std::size_t head = framing_.sent_head.size();
   iovec parts[2];

@@ -19,6 +19,7 @@ struct echo_framing {
   std::string question = {};     // sent first; the answer to it ends with an empty line
   std::string sent_head = {};    // in front of each message
   std::string answer_head = {};  // in front of each answer
+  bool is_broadcast = false;     // what the first connection sends is answered on all
 };
 
 // The framing of WebSocket. The key of the mask is 0, so that a message and its answer are the same
@@ -32,7 +33,7 @@ class echo_client {
   echo_client& operator=(const echo_client&) = delete;
   ~echo_client();
 
-  // Connects all sockets; returns when each has echoed one message, so that the server has
+  // Connects all sockets; returns when each has received one message, so that the server has
   // accepted them all and its memory is warm.
   void connect(const sockaddr_in& server);
 
@@ -40,6 +41,19 @@ class echo_client {
   // returns true; then receives the answers that are still missing. Returns the number of answers.
   template <class Over>
   std::uint64_t exchange(Over over) {
+    return framing_.is_broadcast ? exchange_broadcasts(over) : exchange_echoes(over);
+  }
+
+ private:
+  struct connection {
+    int fd;
+    std::size_t position;  // where in the pattern the message in flight begins
+    std::size_t sent;      // how much of it was sent, and came back, with the heads
+    std::size_t received;
+  };
+
+  template <class Over>
+  std::uint64_t exchange_echoes(Over over) {
     std::uint64_t answers = 0;
     for (connection& c : connections_) send_next(c);
     std::size_t in_flight = connections_.size();
@@ -58,15 +72,24 @@ class echo_client {
     return answers;
   }
 
- private:
-  struct connection {
-    int fd;
-    std::size_t position;  // where in the pattern the message in flight begins
-    std::size_t sent;      // how much of it was sent, and came back, with the heads
-    std::size_t received;
-  };
+  // Sends a message, and the next one when it has come on every connection.
+  template <class Over>
+  std::uint64_t exchange_broadcasts(Over over) {
+    std::uint64_t answers = 0;
+    do {
+      expect_next();
+      for (std::size_t missing = connections_.size(); missing > 0;)
+        for (connection* c : wait()) {
+          if (!receive(*c)) continue;
+          ++answers;
+          --missing;
+        }
+    } while (!over(answers));
+    return answers;
+  }
 
   void send_next(connection& c);
+  void expect_next();  // sends on the first connection; the others expect the same
   void send_rest(connection& c);
   void ask(int fd) const;
   [[nodiscard]] bool is_right(const connection& c, std::size_t size) const;

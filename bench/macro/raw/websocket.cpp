@@ -3,18 +3,21 @@
 // Echo of WebSocket messages on bare edge-triggered epoll: a fixed answer to the handshake, one
 // recv per edge into one buffer per connection, the mask removed eight bytes at a time, and the
 // head of the answer written in front of the message where it lies. It knows that a client has one
-// message in flight, in one frame of less than 64 KiB.
+// message in flight, in one frame of less than 64 KiB. A broadcast is a send on each connection.
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "../common/echo.hpp"
+#include "../common/unmask.hpp"
 
 namespace {
 
@@ -32,6 +35,8 @@ struct connection {
   std::size_t begin = 0;  // [begin, end) is still to be sent
   std::size_t end = 0;
 };
+
+std::vector<connection*> members;  // all that are open, for broadcasts
 
 void watch(int poller, int fd, unsigned events, void* pointer) {
   epoll_event e{};
@@ -62,6 +67,30 @@ bool send_rest(connection& c) {
   return true;
 }
 
+// Removes the mask, whose four bytes are `key` as they lie in the frame.
+void unmask(char* data, std::size_t size, std::uint32_t key) {
+  const std::uint64_t keys = std::uint64_t{key} << 32 | key;
+  std::size_t at = 0;
+  for (; at + 8 <= size; at += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, data + at, sizeof word);
+    word ^= keys;
+    std::memcpy(data + at, &word, sizeof word);
+  }
+  for (; at < size; ++at, key = std::rotr(key, 8))
+    data[at] = static_cast<char>(data[at] ^ static_cast<char>(key));
+}
+
+// Sends the answer on every connection. They all have room: the last message has come everywhere.
+bool broadcast(connection& c) {
+  for (const connection* to : members) {
+    const ssize_t n = send(to->fd, c.buffer.get() + c.begin, c.end - c.begin, MSG_NOSIGNAL);
+    if (n != static_cast<ssize_t>(c.end - c.begin)) bench::fail_errno("send");
+  }
+  c.begin = c.end = 0;
+  return true;
+}
+
 // Turns a frame of the client that is whole into the answer. Returns false if it is not whole.
 bool turn_around(connection& c) {
   char* const data = c.buffer.get();
@@ -75,16 +104,7 @@ bool turn_around(connection& c) {
   if (c.bytes < head + size) return false;
   std::uint32_t key;
   std::memcpy(&key, data + head - 4, sizeof key);
-  const std::uint64_t keys = std::uint64_t{key} << 32 | key;
-  std::size_t at = 0;
-  for (; at + 8 <= size; at += 8) {
-    std::uint64_t word;
-    std::memcpy(&word, data + head + at, sizeof word);
-    word ^= keys;
-    std::memcpy(data + head + at, &word, sizeof word);
-  }
-  for (; at < size; ++at)
-    data[head + at] = static_cast<char>(data[head + at] ^ data[head - 4 + at % 4]);
+  unmask(data + head, size, key);
   const std::size_t answer = is_short ? 2 : 4;
   char front[4] = {'\x82', static_cast<char>(is_short ? size : 126), data[2], data[3]};
   c.begin = head - answer;
@@ -94,7 +114,7 @@ bool turn_around(connection& c) {
   return true;
 }
 
-bool serve_edge(connection& c, unsigned events, std::size_t room) {
+bool serve_edge(connection& c, unsigned events, std::size_t room, bool to_all) {
   if (c.begin < c.end && (events & EPOLLOUT) != 0) {
     if (!send_rest(c)) return false;
     events |= EPOLLIN;  // an edge that came while the buffer was taken
@@ -109,9 +129,10 @@ bool serve_edge(connection& c, unsigned events, std::size_t room) {
       return true;
     c.open = true;
     c.bytes = 0;
+    members.push_back(&c);
     return send(c.fd, handshake.data(), handshake.size(), MSG_NOSIGNAL) > 0;
   }
-  return !turn_around(c) || send_rest(c);
+  return !turn_around(c) || (to_all ? broadcast(c) : send_rest(c));
 }
 
 void serve(const bench::settings&, const bench::echo_job& job) {
@@ -128,8 +149,9 @@ void serve(const bench::settings&, const bench::echo_job& job) {
       auto* c = static_cast<connection*>(events[i].data.ptr);
       if (c == nullptr) {
         accept_all(poller, job);
-      } else if (!serve_edge(*c, events[i].events, job.buffer_size + head_max)) {
+      } else if (!serve_edge(*c, events[i].events, job.buffer_size + head_max, job.is_broadcast)) {
         close(c->fd);
+        std::erase(members, c);
         delete c;
       }
     }
@@ -138,4 +160,7 @@ void serve(const bench::settings&, const bench::echo_job& job) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return bench::run_websocket(argc, argv, serve); }
+int main(int argc, char** argv) {
+  return bench::run_websocket(argc, argv, serve,
+                              [](bench::meter& m) { bench::unmask_messages(m, unmask); });
+}
