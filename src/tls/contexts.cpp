@@ -117,7 +117,7 @@ ssl_ptr client_state::make_session(beck::detail::text_view name) {
     throw std::invalid_argument("tls: \"" + printable(peer.name) +
                                 "\" is neither a host name nor an address");
   if (refused) throw std::bad_alloc();
-  generation->sessions().offer(made.get(), peer.name);
+  generation->sessions().offer(made.get());
   return made;
 }
 

@@ -166,8 +166,7 @@ std::size_t engine::record_bytes(std::int64_t now) noexcept {
 }
 
 std::size_t engine::write(const_buffer_span parts, std::int64_t now) noexcept {
-  if ((state_ != engine_state::open && state_ != engine_state::ended) || ended_ || !begin())
-    return 0;
+  if (!may_write() || !begin()) return 0;
   const error_queue queue;
   char* const joined = work_space::here()->joined;
   std::size_t bytes = 0;
@@ -209,8 +208,19 @@ bool engine::seal(const char* bytes, std::size_t count) noexcept {
   return true;
 }
 
+std::size_t engine::write_last(const_buffer_span parts, std::int64_t now) noexcept {
+  std::size_t all = 0;
+  for (const const_buffer& part : parts) all += part.size();
+  const std::size_t bytes = write(parts, now);
+  if (bytes == all && may_write()) say_end();
+  return bytes;
+}
+
 void engine::end() noexcept {
-  if ((state_ != engine_state::open && state_ != engine_state::ended) || ended_ || !begin()) return;
+  if (may_write() && begin()) say_end();
+}
+
+void engine::say_end() noexcept {
   const error_queue queue;
   ended_ = true;
   if (SSL_in_init(ssl_.get()) != 0) return;  // inside a message, nothing can be said

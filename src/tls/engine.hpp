@@ -67,6 +67,8 @@ class engine {
   /// Encrypts bytes of `parts`, at most work_space::plain_max. `now`: by the context's clock.
   /// Returns their number.
   std::size_t write(const_buffer_span parts, std::int64_t now) noexcept;
+  /// As write(), and says close_notify behind them if all of `parts` is encrypted.
+  std::size_t write_last(const_buffer_span parts, std::int64_t now) noexcept;
   /// Says close_notify, unless a message of the peer's has come in part.
   void end() noexcept;
   /// Notes a failure: nothing may be done any more. `text`: nullptr if the code says it all.
@@ -90,12 +92,18 @@ class engine {
     if (text_ == nullptr) return {};
     return *text_;
   }
+  /// Returns whether nothing more can be written.
+  bool has_said_end() const noexcept { return ended_; }
   SSL* ssl() const noexcept { return ssl_.get(); }
 
  private:
   friend struct engine_bio;
 
   bool begin() noexcept;
+  bool may_write() const noexcept {
+    return (state_ == engine_state::open || state_ == engine_state::ended) && !ended_;
+  }
+  void say_end() noexcept;
   std::size_t record_bytes(std::int64_t now) noexcept;
   bool seal(const char* bytes, std::size_t count) noexcept;
   void fail() noexcept;

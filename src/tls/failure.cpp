@@ -43,7 +43,7 @@ const char* name_of_version(long number) noexcept {
 }
 
 /// Returns the sentence for a failure that is not about a certificate. Without the peer's name, as
-/// far as it is known, an error of many connections would help nobody.
+/// far as it is known, an error of one among many connections would not help.
 std::string sentence_of(SSL* of, error why, unsigned long entry) {
   const connection_notes* notes = notes_of(of);
   std::string peer = SSL_is_server(of) == 1 ? "The client" : "The server";

@@ -19,9 +19,10 @@ namespace {
 constexpr std::size_t names_max = 10'000;  // of one certificate
 
 /// Returns an identity for tickets: sessions of other names, or of a server that believes other
-/// clients, are not resumed. A renewed certificate with the same names keeps its sessions.
-key_hash session_scope(const X509& certificate, const key_hash& clients) {
-  std::string all(reinterpret_cast<const char*>(clients.data()), clients.size());
+/// clients or has another rule for them (`clients`), are not resumed. A renewed certificate with
+/// the same names keeps its sessions.
+key_hash session_scope(const X509& certificate, std::string_view clients) {
+  std::string all(clients);
   for (const std::string& name : names_of(certificate, names_max)) all.append(name).append("\n");
   key_hash hash = {};
   EVP_Digest(all.data(), all.size(), hash.data(), nullptr, EVP_sha256(), nullptr);
@@ -100,9 +101,11 @@ class server_generation {
       SSL_CTX_set_timeout(c, static_cast<long>(2 * tickets_->rotation_seconds()));
       SSL_CTX_set_session_ticket_cb(c, nullptr, &on_resumption, nullptr);
     }
-    key_hash clients = {};
+    std::string clients = "none";
     if (clients_) {
-      clients = clients_->fingerprint();
+      const key_hash believed = clients_->fingerprint();
+      clients = settings.demands_clients ? "demanded" : "asked";
+      clients.append(reinterpret_cast<const char*>(believed.data()), believed.size());
       clients_->apply_to(c);
       SSL_CTX_set_client_CA_list(c, clients_->root_names());
       SSL_CTX_set_verify(

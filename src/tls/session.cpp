@@ -61,10 +61,23 @@ beck::detail::text_view session::failure() const noexcept { return engine_.text(
 
 // --- the handshake -------------------------------------------------------------------------------
 
-/// Continues the handshake. What comes behind it is decrypted at once.
+/// Returns whether the peer does not wait for the output of the call that ended the handshake: with
+/// TLS 1.3 a server then sends tickets alone.
+bool has_only_tickets(SSL* of) noexcept {
+  return SSL_is_server(of) == 1 && SSL_version(of) == TLS1_3_VERSION;
+}
+
+/// Continues the handshake. What comes behind it is decrypted at once; the answer to it is near, so
+/// tickets wait for that and save a packet.
 void session::shake(const_buffer received) noexcept {
   engine_.give(static_cast<const char*>(received.data()), received.size());
-  step(*this)->shake();
+  {
+    const step now(*this);
+    now->shake();
+    if (engine_.state() == engine_state::open && engine_.has_input() &&
+        has_only_tickets(engine_.ssl()))
+      hold_back_output();
+  }
   if (engine_.state() != engine_state::open || !engine_.has_input()) return;
   try {
     buffer_lease opened = beck::detail::make_lease(received.size());
@@ -247,31 +260,56 @@ error_code session::end_of_output() const noexcept {
   return {};
 }
 
-/// Sends the output of a step; what the carrier does not take at once is sent in the background.
+/// Sends the output of a step, behind what was held back; what the carrier does not take at once is
+/// sent in the background. Behind close_notify comes only the end of the carrier.
 void session::send_output() noexcept {
-  const const_buffer parts[] = {engine_.output(), engine_.more_output()};
+  if (engine_.output().size() == 0) return;
   std::size_t sent = 0;
-  if (parts[0].size() == 0) return;
   if (!is_sending() && !output_error_) {
+    const const_buffer parts[] = {waiting_.data(), engine_.output(), engine_.more_output()};
+    const const_buffer_span all(parts, 3);
     error_code ec;
-    sent = carrier_->write_now(const_buffer_span(parts, 2), ec);
+    sent = engine_.has_said_end() ? carrier_->write_last(all, ec) : carrier_->write_now(all, ec);
     if (ec && ec != beck::error::would_block) fail_sending(ec);
+    const std::size_t of_waiting = std::min(sent, waiting_.size());
+    sent -= of_waiting;
+    waiting_.consume(of_waiting);
+    if (waiting_.empty()) waiting_.release();
+    holds_back_ = false;
   }
   try {
-    for (const const_buffer& part : parts) {
-      const std::size_t skipped = std::min(sent, part.size());
-      const std::size_t left = part.size() - skipped;
-      sent -= skipped;
-      if (left == 0 || output_error_) continue;
-      std::memcpy(waiting_.prepare(left).data(), static_cast<const char*>(part.data()) + skipped,
-                  left);
-      waiting_.commit(left);
-    }
+    add_waiting(engine_.output(), sent);
+    add_waiting(engine_.more_output(), sent);
     start_sending();
   } catch (...) {
     fail_sending(make_error_code(std::errc::not_enough_memory));
   }
   engine_.drop_output();
+}
+
+/// Keeps the output of a step for the next one. Without memory it is sent now.
+void session::hold_back_output() noexcept {
+  if (is_sending() || output_error_) return;
+  try {
+    std::size_t sent = 0;
+    add_waiting(engine_.output(), sent);
+    add_waiting(engine_.more_output(), sent);
+    holds_back_ = true;
+    engine_.drop_output();
+  } catch (...) {
+    waiting_.release();
+  }
+}
+
+/// Copies a part of the output behind what is waiting, but for its first `sent` bytes, which are
+/// taken off that number.
+void session::add_waiting(const_buffer part, std::size_t& sent) {
+  const std::size_t skipped = std::min(sent, part.size());
+  const std::size_t left = part.size() - skipped;
+  sent -= skipped;
+  if (left == 0 || output_error_) return;
+  std::memcpy(waiting_.prepare(left).data(), static_cast<const char*>(part.data()) + skipped, left);
+  waiting_.commit(left);
 }
 
 void session::start_sending() {
@@ -312,16 +350,29 @@ task<> session::send_waiting(session_ref self) {
   }
 }
 
-std::size_t session::write_now(const_buffer_span parts, error_code& ec) noexcept {
+/// Writes by a call of the engine, which returns a number of bytes, if that is possible now.
+template <class Call>
+std::size_t session::write_with(Call call, error_code& ec) noexcept {
   ec = end_of_output();
   if (ec) return 0;
   if (is_sending()) {
     ec = beck::error::would_block;
     return 0;
   }
-  const std::size_t bytes = step(*this)->write(parts, loop_time());
+  const std::size_t bytes = call(step(*this));
   ec = end_of_output();
   return ec ? 0 : bytes;
+}
+
+std::size_t session::write_now(const_buffer_span parts, error_code& ec) noexcept {
+  return write_with([&](const step& now) { return now->write(parts, loop_time()); }, ec);
+}
+
+std::size_t session::write_last(const_buffer_span parts, error_code& ec) noexcept {
+  const std::size_t bytes =
+      write_with([&](const step& now) { return now->write_last(parts, loop_time()); }, ec);
+  finished_ = finished_ || engine_.has_said_end();
+  return bytes;
 }
 
 /// Waits until nothing is being sent. Errors: those of the carrier, operation_aborted.

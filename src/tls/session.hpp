@@ -48,6 +48,8 @@ class session {
   task<io_result<std::size_t>> read_some(mutable_buffer to);
   task<io_result<std::size_t>> write_some(const_buffer_span parts);
   std::size_t write_now(const_buffer_span parts, error_code& ec) noexcept;
+  /// Says the end behind the bytes, so that both leave in one packet.
+  std::size_t write_last(const_buffer_span parts, error_code& ec) noexcept;
   task<io_result<>> finish();
 
   // --- for the operations of tls::stream
@@ -74,9 +76,13 @@ class session {
   void keep(const_buffer rest) noexcept;
   std::size_t take(mutable_buffer to) noexcept;
 
-  bool is_sending() const noexcept { return sending_ || !waiting_.empty(); }
+  bool is_sending() const noexcept { return sending_ || (!waiting_.empty() && !holds_back_); }
   error_code end_of_output() const noexcept;
+  template <class Call>
+  std::size_t write_with(Call call, error_code& ec) noexcept;
   void send_output() noexcept;
+  void hold_back_output() noexcept;
+  void add_waiting(const_buffer part, std::size_t& sent);
   void start_sending();
   void fail_sending(error_code why) noexcept;
   static task<> send_waiting(session_ref self);
@@ -97,6 +103,7 @@ class session {
   unsigned cancels_ = 0;     // of what is being sent
   bool shaking_ = false;     // handshake() runs
   bool sending_ = false;     // send_waiting() runs
+  bool holds_back_ = false;  // what is waiting goes out in front of the next output
   bool finished_ = false;
 };
 
@@ -113,6 +120,9 @@ class secure_stream final : public byte_stream {
   }
   std::size_t write_now(const_buffer_span parts, error_code& ec) noexcept override {
     return of_->write_now(parts, ec);
+  }
+  std::size_t write_last(const_buffer_span parts, error_code& ec) noexcept override {
+    return of_->write_last(parts, ec);
   }
   task<io_result<>> finish() override { return of_->finish(); }
   void close() noexcept override { of_->close(true); }

@@ -17,9 +17,9 @@ int cache_index() noexcept {
   return index;
 }
 
-/// Returns the name or address that the connection has verified: tickets come after the handshake,
-/// when nothing else of it is left.
-std::string verified_name(SSL* ssl) {
+/// Returns the name that the connection expects of its peer, or the address in its one usual form.
+/// OpenSSL keeps it also after the handshake, when tickets come.
+std::string expected_name(SSL* ssl) {
   X509_VERIFY_PARAM* const rules = SSL_get0_param(ssl);
   if (const char* host = X509_VERIFY_PARAM_get0_host(rules, 0)) return host;
   char* address = X509_VERIFY_PARAM_get1_ip_asc(rules);
@@ -55,14 +55,14 @@ int session_cache::on_session(SSL* ssl, SSL_SESSION* session) {
   session_ptr copy(SSL_SESSION_dup(session));
   if (copy == nullptr) return 0;
   try {
-    self->add(verified_name(ssl), std::move(copy));
+    self->add(expected_name(ssl), std::move(copy));
   } catch (const std::exception&) {  // no memory: the next connection makes a whole handshake
   }
   return 0;
 }
 
-void session_cache::offer(SSL* ssl, std::string_view name) {
-  const session_ptr session = take(name);
+void session_cache::offer(SSL* ssl) {
+  const session_ptr session = take(expected_name(ssl));
   if (session != nullptr) SSL_set_session(ssl, session.get());
 }
 

@@ -92,10 +92,10 @@ class session_cache {
   /// Makes connections of the context leave their sessions here. The cache must outlive the context
   /// and its connections.
   void apply_to(SSL_CTX* context);
-  /// Makes `ssl`, which expects the peer `name`, ask to resume a session, if there is one. A
-  /// session of TLS 1.3 is used once: with a second use an observer could tell that the two
-  /// connections have one client (RFC 8446, appendix C.4).
-  void offer(SSL* ssl, std::string_view name);
+  /// Makes `ssl` ask to resume a session of the name that it expects, if there is one. A session of
+  /// TLS 1.3 is used once: with a second use an observer could tell that the two connections have
+  /// one client (RFC 8446, appendix C.4).
+  void offer(SSL* ssl);
   /// Keeps a session of a connection that has verified its peer as `name`.
   void add(std::string name, session_ptr session);
   std::size_t size() const noexcept;

@@ -31,11 +31,13 @@ namespace {
 /// A server of TLS on a context whose calls are counted, and a connection to it.
 class counted {
  public:
+  /// Makes the handshake. `first` is sent with its last message.
   template <class Handler>
-  explicit counted(Handler handler)
+  explicit counted(Handler handler, std::string first = {})
       : ctx(context_options()),
         server(std::move(handler), http::limits().body_bytes(10'000'000)),
-        client(both_contexts::get().trust.state().make_session("example.com")) {
+        client(both_contexts::get().trust.state().make_session("example.com")),
+        first_(std::move(first)) {
     beck::testing::context_seam::replace_system(ctx, std::make_unique<counting_system>(calls));
     server.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0), both_contexts::get().identity);
     server.serve().start(ctx, [](std::exception_ptr) {});
@@ -66,6 +68,7 @@ class counted {
     while ((got = ::recv(fd_, part_, sizeof part_, MSG_DONTWAIT)) < 0) turn();
     std::string answer;
     std::string text = feed(client, {part_, static_cast<std::size_t>(got)}, answer);
+    if (client.state() == engine_state::open) answer += seal(client, std::exchange(first_, {}));
     if (!answer.empty()) send(answer);
     return text;
   }
@@ -89,6 +92,7 @@ class counted {
   engine client;
 
  private:
+  std::string first_;
   int fd_ = -1;
   char part_[131'072];
 };
@@ -122,6 +126,30 @@ CONFORMANCE_ON(kernel,
   CHECK(c.calls.sends - before.sends == rounds);
   CHECK(c.calls.receives - before.receives == rounds);
   if (beck::test::counts_allocations()) CHECK(c.allocated == 0);
+}
+
+CONFORMANCE_ON(kernel, "tls cost: the tickets of a handshake go out with the first reply") {
+  const auto hello = [](http::request&, http::response& r) { r.send("hello\n"); };
+  counted together(hello, question);
+  std::string text;
+  while (!text.ends_with("hello\n")) text += together.receive();
+  CHECK(together.calls.sends == 2);
+  CHECK(together.calls.receives - together.calls.empty_receives == 2);
+  counted apart(hello);
+  while (apart.calls.sends < 2) apart.turn();  // without a request they do not wait
+  apart.exchange(question, "hello\n");
+  CHECK(apart.calls.sends == 3);
+}
+
+CONFORMANCE_ON(kernel, "tls cost: the last reply of a connection leaves with its end") {
+  counted c([](http::request&, http::response& r) { r.send("hello\n"); },
+            "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  std::string text;
+  while (c.client.state() == engine_state::open) text += c.receive();
+  CHECK(text.ends_with("hello\n"));
+  CHECK(c.client.state() == engine_state::ended);
+  CHECK(c.calls.sends == 1);
+  CHECK(c.calls.last_sends == 1);
 }
 
 CONFORMANCE_ON(kernel, "tls cost: idle connections make no system call") {

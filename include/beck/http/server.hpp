@@ -98,8 +98,8 @@ class server {
   /// limits::handshake() is closed, and counted.
   void listen(const ip::tcp::endpoint& at, stream_layer& layer);
   /// Accepts connections on this UNIX socket, on every context that serves. The file of a socket
-  /// that nobody listens on is replaced, under a lock on the file "PATH.lock"; that of another one,
-  /// and a path that is being replaced, is address_in_use. It is removed when the last context
+  /// that no process listens on is replaced, under a lock on the file "PATH.lock"; that of another
+  /// one, and a path that is being replaced, is address_in_use. It is removed when the last context
   /// stops to listen. Its mode follows the umask.
   void listen(const local::stream_protocol::endpoint& at);
   /// Accepts connections on the sockets that systemd passes to a service (socket activation), over
@@ -143,7 +143,7 @@ class server {
   /// Stops all serve(): closes the listening sockets, ends connections after the exchange that they
   /// are in, idle ones after a second, so that a request that is on its way is still answered.
   /// After `grace` the remaining ones are cut: also those whose exchange object is kept, which then
-  /// answers nobody. Idempotent; a later call may shorten the grace.
+  /// sends nothing any more. Idempotent; a later call may shorten the grace.
   void stop(duration grace = default_grace) noexcept;
   static constexpr duration default_grace = duration(20'000'000'000);
 
