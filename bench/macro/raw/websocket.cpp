@@ -4,68 +4,30 @@
 // recv per edge into one buffer per connection, the mask removed eight bytes at a time, and the
 // head of the answer written in front of the message where it lies. It knows that a client has one
 // message in flight, in one frame of less than 64 KiB. A broadcast is a send on each connection.
-#include <sys/epoll.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <bit>
-#include <cerrno>
 #include <cstring>
-#include <memory>
 #include <string_view>
 #include <vector>
 
-#include "../common/echo.hpp"
 #include "../common/unmask.hpp"
+#include "edge_loop.hpp"
 
 namespace {
 
-constexpr int events_max = 512;
 constexpr std::size_t head_max = 14;
 constexpr std::string_view handshake =
     "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\n"
     "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
 
-struct connection {
-  int fd;
-  std::unique_ptr<char[]> buffer;
-  bool open = false;      // the handshake is over
-  std::size_t bytes = 0;  // received
-  std::size_t begin = 0;  // [begin, end) is still to be sent
-  std::size_t end = 0;
-};
-
+struct connection;
 std::vector<connection*> members;  // all that are open, for broadcasts
 
-void watch(int poller, int fd, unsigned events, void* pointer) {
-  epoll_event e{};
-  e.events = events;
-  e.data.ptr = pointer;
-  if (epoll_ctl(poller, EPOLL_CTL_ADD, fd, &e) != 0) bench::fail_errno("epoll_ctl");
-}
+struct connection : raw::edge_connection {
+  bool open = false;      // the handshake is over
+  std::size_t bytes = 0;  // received
 
-void accept_all(int poller, const bench::echo_job& job) {
-  for (;;) {
-    const int fd = accept4(job.listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0 && errno == EAGAIN) return;
-    if (fd < 0) bench::fail_errno("accept4");
-    bench::set_no_delay(fd);
-    auto* c =
-        new connection{fd, std::make_unique_for_overwrite<char[]>(job.buffer_size + head_max)};
-    watch(poller, fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, c);
-  }
-}
-
-// Sends the rest of the buffer. Returns false if the connection has ended.
-bool send_rest(connection& c) {
-  while (c.begin < c.end) {
-    const ssize_t n = send(c.fd, c.buffer.get() + c.begin, c.end - c.begin, MSG_NOSIGNAL);
-    if (n < 0) return errno == EAGAIN;
-    c.begin += static_cast<std::size_t>(n);
-  }
-  return true;
-}
+  ~connection() { std::erase(members, this); }
+};
 
 // Removes the mask, whose four bytes are `key` as they lie in the frame.
 void unmask(char* data, std::size_t size, std::uint32_t key) {
@@ -114,12 +76,7 @@ bool turn_around(connection& c) {
   return true;
 }
 
-bool serve_edge(connection& c, unsigned events, std::size_t room, bool to_all) {
-  if (c.begin < c.end && (events & EPOLLOUT) != 0) {
-    if (!send_rest(c)) return false;
-    events |= EPOLLIN;  // an edge that came while the buffer was taken
-  }
-  if (c.begin < c.end || (events & ~static_cast<unsigned>(EPOLLOUT)) == 0) return true;
+bool receive(connection& c, std::size_t room, bool to_all) {
   const ssize_t n = recv(c.fd, c.buffer.get() + c.bytes, room - c.bytes, 0);
   if (n < 0 && errno == EAGAIN) return true;
   if (n <= 0) return false;
@@ -136,26 +93,9 @@ bool serve_edge(connection& c, unsigned events, std::size_t room, bool to_all) {
 }
 
 void serve(const bench::settings&, const bench::echo_job& job) {
-  const int poller = epoll_create1(EPOLL_CLOEXEC);
-  if (poller < 0) bench::fail_errno("epoll_create1");
-  watch(poller, job.listener, EPOLLIN, nullptr);
-  const int on = 1;
-  if (ioctl(job.listener, FIONBIO, &on) != 0) bench::fail_errno("FIONBIO");
-  epoll_event events[events_max];
-  for (;;) {
-    const int n = epoll_wait(poller, events, events_max, -1);
-    if (n < 0 && errno != EINTR) bench::fail_errno("epoll_wait");
-    for (int i = 0; i < n; ++i) {
-      auto* c = static_cast<connection*>(events[i].data.ptr);
-      if (c == nullptr) {
-        accept_all(poller, job);
-      } else if (!serve_edge(*c, events[i].events, job.buffer_size + head_max, job.is_broadcast)) {
-        close(c->fd);
-        std::erase(members, c);
-        delete c;
-      }
-    }
-  }
+  const std::size_t room = job.buffer_size + head_max;
+  raw::serve_edges<connection>(job.listener, room,
+                               [&](connection& c) { return receive(c, room, job.is_broadcast); });
 }
 
 }  // namespace
