@@ -6,6 +6,7 @@
 #include <beck/http/tunnel.hpp>
 
 #include <beck/io/generic_stream.hpp>
+#include <beck/io/steady_timer.hpp>
 #include <beck/tls/error.hpp>
 #include <beck/tls/stream.hpp>
 
@@ -290,6 +291,30 @@ CONFORMANCE_ON(sim, "https: a reply may take longer than an end, as long as the 
     h.run(ask_once(h, std::string("GET / HTTP/1.1\r\nHost: a\r\n") + field + "\r\n", true, text));
     CHECK(text.ends_with(body));
   }
+}
+
+CONFORMANCE_ON(sim,
+               "https: an idle connection that makes room for another one ends with close_notify") {
+  https h(echo_body, http::limits().connections(1));
+  h.run([](https& s) -> task<> {
+    ip::tcp::socket socket(s.ctx);
+    auto connected = co_await socket.async_connect(s.server.endpoint());
+    CHECK(!connected.error());
+    tls::stream idle(std::move(socket), both_contexts::get().trust, "example.com");
+    beck::ignore(
+        co_await async_write(idle, beck::buffer("GET /x HTTP/1.1\r\nHost: a\r\n\r\n", 28)));
+    char part[1000];
+    auto reply = co_await idle.async_read_some(beck::buffer(part));
+    CHECK(!reply.error());
+    beck::steady_timer timer(s.ctx, 2s);
+    beck::ignore(co_await timer.async_wait());
+    std::string body;
+    co_await get(s, "/y", body);
+    CHECK(body == "/y");
+    auto end = co_await idle.async_read_some(beck::buffer(part));
+    CHECK(end.error() == beck::error::eof);
+  }(h));
+  CHECK(h.server.stats().evicted == 1);
 }
 
 CONFORMANCE_ON(kernel, "https: files are served") {
