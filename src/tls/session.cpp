@@ -19,8 +19,7 @@ namespace {
 
 constexpr std::size_t direct_min = 1024;     // less room is no place for encrypted bytes
 constexpr std::size_t direct_max = 131'072;  // decrypted in one go
-constexpr std::size_t waiting_max =
-    262'144;  // of answers that the peer asks for, and does not take
+constexpr std::size_t waiting_max = 98'304;  // of answers that the peer asks for, and does not take
 constexpr duration finish_max = duration(2'000'000'000);
 
 /// Returns whether an operation that ended so may be started again.
@@ -78,6 +77,7 @@ void session::shake(const_buffer received) noexcept {
 task<error_code> session::exchange_messages() {
   shake({});
   while (engine_.state() == engine_state::shaking) {
+    if (output_error_) co_return output_error_;  // the peer waits for what was not sent
     auto got = co_await carrier_->receive();
     if (got.error() == beck::error::eof) {
       engine_.fail(error::truncated, "the peer ended the connection during the handshake");
@@ -247,16 +247,22 @@ error_code session::end_of_output() const noexcept {
   return {};
 }
 
-/// Sends the output of a step; what the carrier does not take at once is sent in the background.
+/// Sends what the carrier takes at once. Returns the number of bytes.
+std::size_t session::send_now(const_buffer_span parts) noexcept {
+  error_code ec;
+  const std::size_t sent = carrier_->write_now(parts, ec);
+  if (ec && ec != beck::error::would_block) fail_sending(ec);
+  return sent;
+}
+
+/// Sends the output of a step; what the carrier does not take at once is sent in the background. A
+/// carrier that is TLS itself uses the memory that the output is in: it gets a copy.
 void session::send_output() noexcept {
   const const_buffer parts[] = {engine_.output(), engine_.more_output()};
   std::size_t sent = 0;
   if (parts[0].size() == 0) return;
-  if (!is_sending() && !output_error_) {
-    error_code ec;
-    sent = carrier_->write_now(const_buffer_span(parts, 2), ec);
-    if (ec && ec != beck::error::would_block) fail_sending(ec);
-  }
+  const bool is_next = !is_sending() && !output_error_;
+  if (is_next && carrier_->is_plain()) sent = send_now(const_buffer_span(parts, 2));
   try {
     for (const const_buffer& part : parts) {
       const std::size_t skipped = std::min(sent, part.size());
@@ -267,11 +273,17 @@ void session::send_output() noexcept {
                   left);
       waiting_.commit(left);
     }
+    engine_.drop_output();
+    if (is_next && !carrier_->is_plain()) {
+      const const_buffer all = waiting_.data();
+      waiting_.consume(send_now(const_buffer_span(&all, 1)));
+    }
+    if (!is_next && waiting_.size() > waiting_max) fail_sending(error::too_many_messages);
     start_sending();
   } catch (...) {
     fail_sending(make_error_code(std::errc::not_enough_memory));
+    engine_.drop_output();
   }
-  engine_.drop_output();
 }
 
 void session::start_sending() {
@@ -308,7 +320,6 @@ task<> session::send_waiting(session_ref self) {
       s.fail_sending(sent.error());
       co_return;
     }
-    if (s.waiting_.size() > waiting_max) s.fail_sending(error::too_many_messages);
   }
 }
 

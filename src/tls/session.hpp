@@ -76,6 +76,7 @@ class session {
 
   bool is_sending() const noexcept { return sending_ || !waiting_.empty(); }
   error_code end_of_output() const noexcept;
+  std::size_t send_now(const_buffer_span parts) noexcept;
   void send_output() noexcept;
   void start_sending();
   void fail_sending(error_code why) noexcept;
