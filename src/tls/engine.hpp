@@ -97,6 +97,7 @@ class engine {
 
   bool begin() noexcept;
   std::size_t record_bytes(std::int64_t now) noexcept;
+  void release() noexcept;
   bool seal(const char* bytes, std::size_t count) noexcept;
   void fail() noexcept;
   static void note_message(const SSL* of, int where, int);
