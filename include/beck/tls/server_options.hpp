@@ -44,8 +44,8 @@ class server_options {
                           client_certificate need = client_certificate::required);
   /// Sets the application protocols, with spaces between them, the best first. A client that offers
   /// others only is refused with no_shared_protocol; one that offers none is served. Default:
-  /// "http/1.1 http/1.0"; an empty text turns ALPN off. Throws std::invalid_argument for a name of more than
-  /// 255 bytes. Source: RFC 7301.
+  /// "http/1.1 http/1.0"; an empty text turns ALPN off. Throws std::invalid_argument for a name of
+  /// more than 255 bytes. Source: RFC 7301.
   server_options& protocols(beck::detail::text_view names);
   /// Sets the versions that are allowed. Default: TLS 1.2 to 1.3. Throws std::invalid_argument if
   /// `least` is above `most`.
