@@ -215,8 +215,9 @@ bool connection::may_go_on() const noexcept { return !lost_ && !ending_; }
 task<> connection::close_gently() {
   flush_now(true);
   const bool sent = co_await flush();
-  if (sent && !lost_ && !nothing_follows_ && !(peer_ended_ && input_.empty())) {
-    ignore(co_await stream_->finish());
+  const bool may_reset = !nothing_follows_ && !(peer_ended_ && input_.empty());
+  if (sent && !lost_ && (may_reset || !stream_->is_plain())) co_await finish_stream();
+  if (sent && !lost_ && may_reset) {
     const bool more_may_come = !peer_ended_;
     input_.release();
     std::size_t left = worker_->bounds().linger_bytes();
@@ -231,6 +232,19 @@ task<> connection::close_gently() {
   worker_->clock().enter(receiving_, phase::none);
   lost_ = true;
   stream_->close();
+}
+
+/// Says the end of what is sent. A layer may have taken bytes that the peer has not: they have the
+/// time of a reply.
+task<> connection::finish_stream() {
+  worker_->clock().enter(sending_, phase::reply);
+  taken_at_check_ = bytes_taken_;
+  bool again = true;
+  while (again && !lost_) {
+    auto ended = co_await stream_->finish();
+    again = ended.error() == error::timeout;
+  }
+  worker_->clock().enter(sending_, phase::none);
 }
 
 void connection::on_due(timed_entry& entry, phase was) {

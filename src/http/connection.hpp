@@ -220,6 +220,7 @@ class connection : public std::enable_shared_from_this<connection> {
   void report(refusal why);
   bool may_go_on() const noexcept;
   task<> close_gently();
+  task<> finish_stream();
   void handler_suspended() noexcept;
   static void watch_for_reset(std::shared_ptr<connection> self);
 

@@ -150,6 +150,7 @@ void worker::evict() {
   leaves->is_evicted = true;
   ++evicting_;
   counters_->evicted.add();
+  leaves->stream().close();  // which says the end
   leaves->lose();
 }
 

@@ -114,13 +114,24 @@ void engine::shake() noexcept {
   if (state_ != engine_state::shaking || !begin()) return;
   const error_queue queue;
   const int done = SSL_do_handshake(ssl_.get());
+  const int why = done == 1 ? SSL_ERROR_NONE : SSL_get_error(ssl_.get(), done);
   if (done == 1) {
     held_ = 0;
     state_ = engine_state::open;
     SSL_set_info_callback(ssl_.get(), &note_message);
-  } else if (SSL_get_error(ssl_.get(), done) != SSL_ERROR_WANT_READ) {
+    if (!has_input()) release();
+  } else if (why == SSL_ERROR_ZERO_RETURN) {
+    fail(make_error_code(error::truncated), "the peer ended the connection during the handshake");
+  } else if (why != SSL_ERROR_WANT_READ) {
     fail();
   }
+}
+
+/// Frees the memory of OpenSSL's records, which it keeps behind messages of the handshake's kind.
+/// Inside a record it must not, which SSL_free_buffers() does not see if all of a head has come.
+void engine::release() noexcept {
+  const bool begins = std::strcmp(SSL_rstate_string(ssl_.get()), "RH") == 0;
+  if (begins && SSL_has_pending(ssl_.get()) == 0) SSL_free_buffers(ssl_.get());
 }
 
 std::size_t engine::read(char* to, std::size_t room) noexcept {
@@ -150,6 +161,7 @@ std::size_t engine::read(char* to, std::size_t room) noexcept {
     if (state_ != engine_state::open) input_ = input_end_;  // nothing is read any more
   }
   BECK_ASSERT(!has_input() || room == 0, "a record has more bytes than its room");
+  if (met_message_) release();
   return bytes;
 }
 
@@ -199,8 +211,13 @@ std::size_t engine::write(const_buffer_span parts, std::int64_t now) noexcept {
 /// Encrypts one record. Returns false if that fails.
 bool engine::seal(const char* bytes, std::size_t count) noexcept {
   std::size_t done = 0;
-  if (SSL_write_ex(ssl_.get(), bytes, count, &done) != 1) {
-    fail();
+  const int result = SSL_write_ex(ssl_.get(), bytes, count, &done);
+  if (result != 1) {
+    if (SSL_get_error(ssl_.get(), result) == SSL_ERROR_WANT_READ) {
+      fail(make_error_code(error::internal), "a message of the peer's has come in part only");
+    } else {
+      fail();
+    }
     return false;
   }
   BECK_ASSERT(done == count, "OpenSSL has encrypted a part of a record");

@@ -105,6 +105,7 @@ class engine {
   }
   void say_end() noexcept;
   std::size_t record_bytes(std::int64_t now) noexcept;
+  void release() noexcept;
   bool seal(const char* bytes, std::size_t count) noexcept;
   void fail() noexcept;
   static void note_message(const SSL* of, int where, int);

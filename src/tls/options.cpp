@@ -110,7 +110,7 @@ client_options& client_options::resumption(bool on) noexcept {
 }
 
 server_options::server_options() : settings_(new detail::server_settings) {
-  settings_->protocols = wire_form("http/1.1");
+  settings_->protocols = wire_form("http/1.1 http/1.0");
   settings_->identities.emplace_back();
 }
 server_options::server_options(const server_options& other)

@@ -2,11 +2,13 @@
 // The file belongs to the SSL_CTX. Every line is appended by one call: other processes may write to
 // the file, too.
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
-#include <string>
 
 #include <beck/base/unique_fd.hpp>
 
@@ -29,10 +31,9 @@ void write_line(const SSL* ssl, const char* line) {
   const auto* file =
       static_cast<const unique_fd*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), log_index()));
   if (file == nullptr) return;
-  std::string text = line;
-  text += '\n';
-  [[maybe_unused]] const ssize_t written = ::write(file->get(), text.data(), text.size());
-  OPENSSL_cleanse(text.data(), text.size());
+  char end = '\n';
+  const iovec parts[] = {{const_cast<char*>(line), std::strlen(line)}, {&end, 1}};
+  [[maybe_unused]] const ssize_t written = ::writev(file->get(), parts, 2);
 }
 
 }  // namespace
@@ -41,7 +42,9 @@ bool log_keys_to(SSL_CTX* context, const char* path) {
   constexpr mode_t for_owner = 0600;
   auto file = std::make_unique<unique_fd>(
       ::open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, for_owner));
-  if (!*file || SSL_CTX_set_ex_data(context, log_index(), file.get()) != 1) return false;
+  if (!*file || ::fchmod(file->get(), for_owner) != 0 ||
+      SSL_CTX_set_ex_data(context, log_index(), file.get()) != 1)
+    return false;
   static_cast<void>(file.release());
   SSL_CTX_set_keylog_callback(context, &write_line);
   return true;

@@ -19,8 +19,7 @@ namespace {
 
 constexpr std::size_t direct_min = 1024;     // less room is no place for encrypted bytes
 constexpr std::size_t direct_max = 131'072;  // decrypted in one go
-constexpr std::size_t waiting_max =
-    262'144;  // of answers that the peer asks for, and does not take
+constexpr std::size_t waiting_max = 98'304;  // of answers that the peer asks for, and does not take
 constexpr duration finish_max = duration(2'000'000'000);
 
 /// Returns whether an operation that ended so may be started again.
@@ -91,6 +90,7 @@ void session::shake(const_buffer received) noexcept {
 task<error_code> session::exchange_messages() {
   shake({});
   while (engine_.state() == engine_state::shaking) {
+    if (output_error_) co_return output_error_;  // the peer waits for what was not sent
     auto got = co_await carrier_->receive();
     if (got.error() == beck::error::eof) {
       engine_.fail(error::truncated, "the peer ended the connection during the handshake");
@@ -260,31 +260,43 @@ error_code session::end_of_output() const noexcept {
   return {};
 }
 
+/// Sends what the carrier takes at once of all that there is to send. Returns the number of bytes.
+/// Behind close_notify comes only the end of the carrier.
+std::size_t session::send_now(const_buffer_span parts) noexcept {
+  error_code ec;
+  const std::size_t sent =
+      engine_.has_said_end() ? carrier_->write_last(parts, ec) : carrier_->write_now(parts, ec);
+  if (ec && ec != beck::error::would_block) fail_sending(ec);
+  return sent;
+}
+
 /// Sends the output of a step, behind what was held back; what the carrier does not take at once is
-/// sent in the background. Behind close_notify comes only the end of the carrier.
+/// sent in the background. A carrier that is TLS itself uses the memory that the output is in: it
+/// gets a copy.
 void session::send_output() noexcept {
   if (engine_.output().size() == 0) return;
+  const bool is_next = !is_sending() && !output_error_;
   std::size_t sent = 0;
-  if (!is_sending() && !output_error_) {
+  if (is_next) holds_back_ = false;
+  if (is_next && carrier_->is_plain()) {
     const const_buffer parts[] = {waiting_.data(), engine_.output(), engine_.more_output()};
-    const const_buffer_span all(parts, 3);
-    error_code ec;
-    sent = engine_.has_said_end() ? carrier_->write_last(all, ec) : carrier_->write_now(all, ec);
-    if (ec && ec != beck::error::would_block) fail_sending(ec);
-    const std::size_t of_waiting = std::min(sent, waiting_.size());
-    sent -= of_waiting;
-    waiting_.consume(of_waiting);
-    if (waiting_.empty()) waiting_.release();
-    holds_back_ = false;
+    sent = send_now(const_buffer_span(parts, 3));
+    sent -= drop_waiting(sent);
   }
   try {
     add_waiting(engine_.output(), sent);
     add_waiting(engine_.more_output(), sent);
+    engine_.drop_output();
+    if (is_next && !carrier_->is_plain()) {
+      const const_buffer all = waiting_.data();
+      drop_waiting(send_now(const_buffer_span(&all, 1)));
+    }
+    if (!is_next && waiting_.size() > waiting_max) fail_sending(error::too_many_messages);
     start_sending();
   } catch (...) {
     fail_sending(make_error_code(std::errc::not_enough_memory));
+    engine_.drop_output();
   }
-  engine_.drop_output();
 }
 
 /// Keeps the output of a step for the next one. Without memory it is sent now.
@@ -310,6 +322,14 @@ void session::add_waiting(const_buffer part, std::size_t& sent) {
   if (left == 0 || output_error_) return;
   std::memcpy(waiting_.prepare(left).data(), static_cast<const char*>(part.data()) + skipped, left);
   waiting_.commit(left);
+}
+
+/// Removes up to `sent` bytes of what is waiting. Returns their number.
+std::size_t session::drop_waiting(std::size_t sent) noexcept {
+  const std::size_t bytes = std::min(sent, waiting_.size());
+  waiting_.consume(bytes);
+  if (waiting_.empty()) waiting_.release();
+  return bytes;
 }
 
 void session::start_sending() {
@@ -346,7 +366,6 @@ task<> session::send_waiting(session_ref self) {
       s.fail_sending(sent.error());
       co_return;
     }
-    if (s.waiting_.size() > waiting_max) s.fail_sending(error::too_many_messages);
   }
 }
 

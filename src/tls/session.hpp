@@ -80,9 +80,11 @@ class session {
   error_code end_of_output() const noexcept;
   template <class Call>
   std::size_t write_with(Call call, error_code& ec) noexcept;
+  std::size_t send_now(const_buffer_span parts) noexcept;
   void send_output() noexcept;
   void hold_back_output() noexcept;
   void add_waiting(const_buffer part, std::size_t& sent);
+  std::size_t drop_waiting(std::size_t sent) noexcept;
   void start_sending();
   void fail_sending(error_code why) noexcept;
   static task<> send_waiting(session_ref self);

@@ -86,6 +86,12 @@ stream::stream(owned_stream carrier, client_context& trust, beck::detail::text_v
 stream::stream(owned_stream carrier, server_context& identity)
     : of_(new detail::session(std::move(carrier), identity.state().make_session())) {}
 
+stream& stream::operator=(stream&& other) noexcept {
+  stream taken(std::move(other));  // leaves what this was behind, to be closed
+  of_ = std::move(taken.of_);
+  return *this;
+}
+
 stream::~stream() {
   if (of_) of_->close(false);
 }

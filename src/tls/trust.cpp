@@ -119,12 +119,13 @@ bool is_host_name(std::string_view name) noexcept {
   return label != 0;
 }
 
-/// Returns the name as certificates have it: without the brackets and the scope of an address, and
-/// without the dot at the end.
+/// Returns the name as certificates have it: without the brackets and the scope of an address of
+/// IPv6, and without the dot at the end.
 std::string plain_name(std::string name) {
-  if (name.size() > 2 && name.front() == '[' && name.back() == ']')
-    name = name.substr(1, name.size() - 2);
-  if (name.find(':') != std::string::npos) name.resize(std::min(name.find('%'), name.size()));
+  if (name.find(':') < name.find('%')) {
+    if (name.front() == '[' && name.back() == ']') name = name.substr(1, name.size() - 2);
+    name.resize(std::min(name.find('%'), name.size()));
+  }
   if (name.size() > 1 && name.back() == '.') name.pop_back();
   return name;
 }
@@ -152,6 +153,8 @@ key_hash parse_pin(std::string_view text) {
 trust::trust(const trust_settings& from, std::vector<key_hash> pins, bool demand_ocsp)
     : store_(X509_STORE_new()), pins_(std::move(pins)), demand_ocsp_(demand_ocsp) {
   if (store_ == nullptr) throw std::bad_alloc();
+  // What is loaded as a root is one, also an intermediate, or the certificate of a server itself.
+  X509_STORE_set_flags(store_.get(), X509_V_FLAG_PARTIAL_CHAIN);
   const bool own_roots = !from.files.empty() || !from.folders.empty() || !from.texts.empty();
   if (from.system || !own_roots) X509_STORE_set_default_paths(store_.get());
   for (const std::string& path : from.files) add_roots(pem_file(load_roots, path));
@@ -235,8 +238,6 @@ int trust::verify(X509_STORE_CTX* chain, void* self) {
 
 failure trust::check(X509_STORE_CTX* chain, const peer_check& peer) const {
   X509_STORE_CTX_set_time(chain, 0, system_now().nanoseconds() / 1'000'000'000);
-  // What is loaded as a root is one, also an intermediate, or the certificate of a server itself.
-  X509_STORE_CTX_set_flags(chain, X509_V_FLAG_PARTIAL_CHAIN);
   if (has_lists_)
     X509_STORE_CTX_set_flags(chain, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
   const int done = X509_verify_cert(chain);

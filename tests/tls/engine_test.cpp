@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include <malloc.h>
+
 #include <string>
 #include <vector>
 
@@ -294,4 +296,109 @@ TEST_CASE("tls engine: errors of others on the thread are none of a connection, 
   feed(p.server, std::string(100, 'x'), none);
   CHECK(p.server.state() == engine_state::failed);
   CHECK(ERR_peek_error() == 0);
+}
+
+TEST_CASE("tls engine: a server that asks a client to negotiate again is refused, too") {
+  engine_pair p(tls12());
+  p.shake();
+  SSL_clear_options(p.server.ssl(), SSL_OP_NO_RENEGOTIATION);
+  REQUIRE(SSL_renegotiate(p.server.ssl()) == 1);
+  std::string answer, none;
+  const beck::const_buffer nothing;
+  static_cast<void>(p.server.write(beck::const_buffer_span(&nothing, 1), 1));
+  SSL_do_handshake(p.server.ssl());
+  const std::string asked = output_of(p.server);
+  REQUIRE(!asked.empty());
+  CHECK(feed(p.client, asked, answer).empty());
+  CHECK(p.client.state() == engine_state::open);
+  CHECK(records_in(answer).size() == 1);  // an alert
+}
+
+TEST_CASE("tls engine: a client offers no authentication behind the handshake") {
+  engine_pair p(tls13());
+  p.shake();
+  SSL_set_verify(p.server.ssl(), SSL_VERIFY_PEER, nullptr);
+  CHECK(SSL_verify_client_post_handshake(p.server.ssl()) == 0);
+  ERR_clear_error();
+}
+
+TEST_CASE("tls engine: a close_notify in the middle of a handshake is an end, in words") {
+  const std::string close_notify("\x15\x03\x03\x00\x02\x01\x00", 7);
+  engine_pair p(tls12());
+  std::string answer;
+  p.client.shake();
+  feed(p.server, output_of(p.client), answer);
+  for (engine* e : {&p.client, &p.server}) {
+    feed(*e, close_notify, answer);
+    CHECK(e->state() == engine_state::failed);
+    CHECK(e->code() == tls::error::truncated);
+    CHECK(std::string(e->text()).find("during the handshake") != std::string::npos);
+  }
+}
+
+TEST_CASE("tls engine: between messages no memory of a record is held") {
+  both_contexts with_tickets;
+  for (both_contexts* contexts : {&tls12(), &tls13(), &with_tickets}) {
+    engine_pair p(*contexts);
+    const auto check = [&p](const std::string& when) {
+      CAPTURE(when);
+      for (const engine* e : {&p.client, &p.server}) {
+        const struct mallinfo2 before = ::mallinfo2();
+        SSL_free_buffers(e->ssl());
+        const struct mallinfo2 after = ::mallinfo2();
+        CHECK(before.uordblks == after.uordblks);
+      }
+    };
+    std::string none;
+    p.shake();
+    check("behind the handshake");
+    CHECK(feed(p.server, seal(p.client, "a"), none) == "a");
+    CHECK(feed(p.client, seal(p.server, "b"), none) == "b");
+    check("behind data");
+    if (contexts == &tls12()) continue;
+    SSL_key_update(p.client.ssl(), SSL_KEY_UPDATE_REQUESTED);
+    SSL_do_handshake(p.client.ssl());
+    std::string answer;
+    CHECK(feed(p.server, output_of(p.client), answer).empty());
+    CHECK(feed(p.client, answer, none).empty());
+    check("behind a message");
+  }
+}
+
+namespace {
+
+/// Called by OpenSSL: makes the ticket larger than a small record.
+int enlarge_ticket(SSL* ssl, void*) {
+  const std::string data(2000, 'x');
+  return SSL_SESSION_set1_ticket_appdata(SSL_get_session(ssl), data.data(), data.size());
+}
+
+}  // namespace
+
+TEST_CASE("tls engine: a write fails while a message has come in part only, and says so") {
+  beck::tls::server_context identity(files().chain(made::good), files().key(made::good));
+  beck::tls::detail::ssl_ptr ssl = identity.state().make_session();
+  SSL_CTX_set_session_ticket_cb(SSL_get_SSL_CTX(ssl.get()), &enlarge_ticket, nullptr, nullptr);
+  SSL_set_max_send_fragment(ssl.get(), 512);
+  engine server(std::move(ssl));
+  engine client(both_contexts::get().trust.state().make_session("example.com"));
+  std::string to_server, to_client;
+  client.shake();
+  to_server = output_of(client);
+  while (client.state() == engine_state::shaking) {
+    feed(server, std::exchange(to_server, {}), to_client);
+    feed(client, std::exchange(to_client, {}), to_server);
+  }
+  feed(server, std::exchange(to_server, {}), to_client);
+  REQUIRE(records_in(to_client).size() > 3);
+  std::string none;
+  const std::size_t first = 5 + records_in(to_client)[0];
+  feed(client, std::string_view(to_client).substr(0, first - 1), none);
+  CHECK(feed(server, seal(client, "x"), none) == "x");
+  feed(client, std::string_view(to_client).substr(first - 1, 1), none);
+  CHECK(client.state() == engine_state::open);
+  const beck::const_buffer part("y", 1);
+  CHECK(client.write(beck::const_buffer_span(&part, 1), 1) == 0);
+  CHECK(client.code() == tls::error::internal);
+  CHECK(std::string(client.text()).find("in part") != std::string::npos);
 }

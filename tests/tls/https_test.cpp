@@ -6,6 +6,7 @@
 #include <beck/http/tunnel.hpp>
 
 #include <beck/io/generic_stream.hpp>
+#include <beck/io/steady_timer.hpp>
 #include <beck/tls/error.hpp>
 #include <beck/tls/stream.hpp>
 
@@ -20,6 +21,7 @@
 #include "support/outcome.hpp"
 #include "support/stream_pair.hpp"
 #include "tls/both_contexts.hpp"
+#include "tls/narrow_stream.hpp"
 
 using beck::error_code;
 using beck::task;
@@ -51,9 +53,10 @@ task<> echo_body(http::request& q, http::response& r) {
 /// A server with TLS and a client that trusts it, on one context.
 struct https {
   template <class Handler>
-  explicit https(Handler handler, const http::limits& bounds = http::limits())
+  explicit https(Handler handler, const http::limits& bounds = http::limits(),
+                 beck::stream_layer& layer = both_contexts::get().identity)
       : ctx(context_options()), server(std::move(handler), bounds), web(ctx) {
-    server.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0), both_contexts::get().identity);
+    server.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0), layer);
     server.on_handshake_failed([this](const http::handshake_record& r) {
       failed.push_back(r.error);
       said = std::string(r.failure);
@@ -81,6 +84,43 @@ struct https {
   http::server server;
   http::client web;
 };
+
+/// TLS over carriers that take little at once.
+class narrow_layer final : public beck::stream_layer {
+ public:
+  explicit narrow_layer(beck::duration pause) : pause_(pause) {}
+
+  task<beck::io_result<beck::owned_stream>> accept(beck::owned_stream carrier) override {
+    beck::owned_stream narrow(new tls::test::narrow_stream(std::move(carrier), 1000, pause_));
+    return both_contexts::get().identity.accept(std::move(narrow));
+  }
+  task<beck::io_result<beck::owned_stream>> connect(beck::owned_stream carrier,
+                                                    beck::detail::text_view name) override {
+    return both_contexts::get().trust.connect(std::move(carrier), name);
+  }
+
+ private:
+  beck::duration pause_;
+};
+
+/// Sends a request over a connection of its own. `ends`: says that no other one follows, with
+/// close_notify. Returns what comes until the end, which must have been said.
+task<> ask_once(https& h, std::string request, bool ends, std::string& text) {
+  ip::tcp::socket socket(h.ctx);
+  auto connected = co_await socket.async_connect(h.server.endpoint());
+  CHECK(!connected.error());
+  tls::stream s(std::move(socket), both_contexts::get().trust, "example.com");
+  beck::ignore(co_await async_write(s, beck::buffer(request)));
+  if (ends) beck::ignore(co_await s.async_shutdown());
+  char part[1000];
+  error_code ec;
+  while (!ec) {
+    auto got = co_await s.async_read_some(beck::buffer(part));
+    text.append(part, got.value_);
+    ec = got.error();
+  }
+  CHECK(ec == beck::error::eof);
+}
 
 task<> get(https& h, const char* path, std::string& body) {
   auto got = co_await h.web.async_get(h.url(path));
@@ -220,6 +260,61 @@ CONFORMANCE("https: a server ends its connections with close_notify") {
     CHECK(ec == beck::error::eof);  // the connection was idle for too long
     CHECK(text.ends_with("/x"));
   }(std::move(raw)));
+}
+
+CONFORMANCE("https: the last reply of a connection comes whole to a peer that reads slowly") {
+  const std::string body = pattern(100'000);
+  narrow_layer layer(beck::duration::zero());
+  https h([&](http::request&, http::response& r) { r.send(body); }, http::limits(), layer);
+  const std::string go_on = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+  const std::string last = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+  const struct {
+    std::string request;
+    bool ends;  // with a close_notify behind the request
+    std::size_t replies;
+  } cases[] = {{last, false, 1}, {go_on, true, 1}, {go_on + go_on + last, false, 3}};
+  for (const auto& one : cases) {
+    std::string text;
+    h.run(ask_once(h, one.request, one.ends, text));
+    CAPTURE(one.request);
+    CHECK(text.size() > one.replies * body.size());
+    CHECK(text.ends_with(body));
+  }
+}
+
+CONFORMANCE_ON(sim, "https: a reply may take longer than an end, as long as the peer takes some") {
+  const std::string body = pattern(100'000);
+  narrow_layer layer(beck::duration(100'000'000));  // 10 KB/s
+  https h([&](http::request&, http::response& r) { r.send(body); }, http::limits(), layer);
+  for (const char* field : {"", "Connection: close\r\n"}) {
+    std::string text;
+    h.run(ask_once(h, std::string("GET / HTTP/1.1\r\nHost: a\r\n") + field + "\r\n", true, text));
+    CHECK(text.ends_with(body));
+  }
+}
+
+CONFORMANCE_ON(sim,
+               "https: an idle connection that makes room for another one ends with close_notify") {
+  https h(echo_body, http::limits().connections(1));
+  h.run([](https& s) -> task<> {
+    ip::tcp::socket socket(s.ctx);
+    auto connected = co_await socket.async_connect(s.server.endpoint());
+    CHECK(!connected.error());
+    tls::stream idle(std::move(socket), both_contexts::get().trust, "example.com");
+    beck::ignore(
+        co_await async_write(idle, beck::buffer("GET /x HTTP/1.1\r\nHost: a\r\n\r\n", 28)));
+    char part[1000];
+    auto reply = co_await idle.async_read_some(beck::buffer(part));
+    CHECK(!reply.error());
+    beck::steady_timer timer(s.ctx, 2s);
+    beck::ignore(co_await timer.async_wait());
+    std::string body;
+    co_await get(s, "/y", body);
+    CHECK(body == "/y");
+    auto end = co_await idle.async_read_some(beck::buffer(part));
+    CHECK(end.error() == beck::error::eof);
+  }(h));
+  CHECK(h.server.stats().evicted == 1);
 }
 
 CONFORMANCE_ON(kernel, "https: files are served") {

@@ -206,6 +206,7 @@ class authorities {
     if (which == made::expired) how.to = "20100131235959Z";
     if (which == made::not_yet_valid) how.from = "20400101000000Z";
     if (which == made::for_clients) how.usage = "clientAuth";
+    if (which == made::revoked) how.usage = "serverAuth,clientAuth";
     if (which == made::client || which == made::other_client)
       how = {"client seven", nullptr, "clientAuth", "20000101000000Z", "20401231235959Z"};
     return how;

@@ -26,7 +26,7 @@ enum class made : unsigned char {
   self_signed,       ///< for example.com
   no_intermediate,   ///< for example.com; the chain lacks its issuer
   other_root,        ///< for example.com, from a root that is not trusted
-  revoked,           ///< for example.com; the revocation list has it
+  revoked,           ///< for example.com and for clients; the revocation list has it
   weak,              ///< RSA 1024, for example.com
   for_clients,       ///< for example.com, but only for clients
   client,            ///< of a client, until 2040

@@ -210,6 +210,22 @@ CONFORMANCE("tls: reads and writes take handlers and deferred tokens") {
   CHECK(std::string(room, got.bytes) == "hello");
 }
 
+CONFORMANCE("tls: a stream that another one is moved to ends its own connection") {
+  beck::io_context ctx(context_options());
+  secure_pair one(ctx), other(ctx);
+  error_code end;
+  co_spawn(ctx, shake(one.server, end), beck::detached);
+  one.client = std::move(other.client);
+  for (int i = 0; i < 1000 && !end; ++i) tick(ctx);
+  CHECK(end == tls::error::truncated);
+  error_code a = beck::error::interrupted, b = a;
+  co_spawn(ctx, shake(one.client, a), beck::detached);
+  co_spawn(ctx, shake(other.server, b), beck::detached);
+  run_all(ctx);
+  CHECK(!a);
+  CHECK(!b);
+}
+
 CONFORMANCE_ON(sim, "tls: a shutdown waits for two seconds at most for a peer that takes nothing") {
   beck::io_context ctx(context_options());
   secure_pair p(ctx);

@@ -91,7 +91,9 @@ CONFORMANCE("tls trust: names that are no names are invalid_argument, before a b
   const std::string with_nul("example.com\0.evil", 17);
   for (const std::string& name :
        {std::string(), std::string("a b"), std::string("a..b"), with_nul, std::string(".a"),
-        std::string(300, 'a'), std::string(64, 'a') + ".b", std::string("\xc3\xa4.de")}) {
+        std::string(300, 'a'), std::string(64, 'a') + ".b", std::string("\xc3\xa4.de"),
+        std::string("[example.com]"), std::string("example.com%a:b"), std::string("a:b%c"),
+        std::string("example.com.."), std::string("[::1"), std::string("::1]")}) {
     beck::io_context ctx(context_options());
     error_code ec;
     co_spawn(
@@ -234,4 +236,16 @@ CONFORMANCE("tls trust: a client that demands OCSP gets a good response, or refu
     CHECK(none.client.ec == error::revocation_unknown);
     CHECK(has(none.client.text, "the server sent none"));
   }
+}
+
+CONFORMANCE("tls trust: an intermediate that is trusted may sign the OCSP response, too") {
+  const identity_files own;
+  const auto middle = tls::authorities().file(own.write("middle.pem", intermediate()));
+  const auto options = tls::server_options().ocsp(files().path("good.ocsp"));
+  const auto trust = tls::client_options().trust(middle);
+  CHECK(shake(made::good, trust, "example.com", options).good());
+  const both_sides got =
+      shake(made::good, tls::client_options(trust).demand_ocsp(), "example.com", options);
+  CAPTURE(got.client.text);
+  CHECK(got.good());
 }

@@ -23,7 +23,7 @@ enum class client_certificate : unsigned char { optional, required };
 /// the object. A value.
 class server_options {
  public:
-  /// Makes the defaults: both versions, ALPN "http/1.1", tickets with keys of its own, no
+  /// Makes the defaults: both versions, ALPN as protocols() says, tickets with keys of its own, no
   /// certificates of clients.
   server_options();
   server_options(const server_options& other);
@@ -44,8 +44,8 @@ class server_options {
                           client_certificate need = client_certificate::required);
   /// Sets the application protocols, with spaces between them, the best first. A client that offers
   /// others only is refused with no_shared_protocol; one that offers none is served. Default:
-  /// "http/1.1"; an empty text turns ALPN off. Throws std::invalid_argument for a name of more than
-  /// 255 bytes. Source: RFC 7301.
+  /// "http/1.1 http/1.0"; an empty text turns ALPN off. Throws std::invalid_argument for a name of
+  /// more than 255 bytes. Source: RFC 7301.
   server_options& protocols(beck::detail::text_view names);
   /// Sets the versions that are allowed. Default: TLS 1.2 to 1.3. Throws std::invalid_argument if
   /// `least` is above `most`.

@@ -119,7 +119,7 @@ class stream {
  public:
   /// Prepares a client's side over a connected stream. `name`: a host name or an address, which the
   /// server's certificate has to be valid for. Throws std::bad_alloc, std::invalid_argument for a
-  /// name that is empty or has a NUL.
+  /// name that is neither.
   stream(owned_stream carrier, client_context& trust, beck::detail::text_view name);
   /// Prepares a server's side over a connected stream. Throws std::bad_alloc.
   stream(owned_stream carrier, server_context& identity);
@@ -133,7 +133,8 @@ class stream {
   stream(basic_stream_socket<Protocol, Executor>&& socket, server_context& identity)
       : stream(owned_stream(new socket_stream(std::move(socket))), identity) {}
   stream(stream&& other) noexcept = default;
-  stream& operator=(stream&& other) noexcept = default;
+  /// Closes the carrier that it has, as the destructor.
+  stream& operator=(stream&& other) noexcept;
   ~stream();
 
   /// Makes the handshake; does nothing if it was made. Completes with (error_code): tls::error, or
@@ -181,8 +182,8 @@ class stream {
   }
 
   /// Ends the direction that sends: sends what waits, close_notify, and the carrier's end. The
-  /// other direction may still be read. Completes with (error_code): error::timeout if the peer
-  /// takes nothing for 2 s.
+  /// other direction may still be read. Completes with (error_code): error::timeout if that takes
+  /// more than 2 s; another call then goes on.
   detail::stream_step async_shutdown() noexcept {
     return {of_, detail::stream_step::kind::shutdown};
   }
