@@ -91,6 +91,8 @@ connection::connection(std::shared_ptr<worker> of)
   flush_request_.run = &flush_entry;
 }
 
+connection::~connection() { worker_->uncount(*this); }  // one that was never begun
+
 const any_io_executor& connection::executor() const noexcept { return worker_->executor(); }
 
 task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) {
