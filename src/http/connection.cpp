@@ -217,9 +217,9 @@ bool connection::may_go_on() const noexcept { return !lost_ && !ending_; }
 task<> connection::close_gently() {
   flush_now(true);
   const bool sent = co_await flush();
-  if (sent && !lost_ && !nothing_follows_ && !(peer_ended_ && input_.empty())) {
-    ignore(co_await stream_->finish());
-    const bool more_may_come = !peer_ended_;
+  if (sent && !lost_ && !(peer_ended_ && input_.empty())) {
+    ignore(co_await stream_->finish());  // a close could drop what flush_now() has held back
+    const bool more_may_come = !peer_ended_ && !nothing_follows_;
     input_.release();
     std::size_t left = worker_->bounds().linger_bytes();
     worker_->clock().enter(receiving_, phase::linger);
