@@ -200,6 +200,8 @@ void worker::remove(connection& one) noexcept {
 void worker::on_due(timed_entry& entry, phase was) { entry.owner.on_due(entry, was); }
 
 void worker::drain(duration grace) {
+  const bool is_shorter = steady_now() + grace < grace_timer_.expiry();
+  if (draining_ && (connections_ == 0 || !is_shorter)) return;
   grace_timer_.expires_after(grace);
   grace_timer_.async_wait([self = shared_from_this()](const error_code& ec) {
     if (!ec) self->cut_all();

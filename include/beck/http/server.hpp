@@ -143,7 +143,7 @@ class server {
   /// Stops all serve(): closes the listening sockets, ends connections after the exchange that they
   /// are in, idle ones after a second, so that a request that is on its way is still answered.
   /// After `grace` the remaining ones are cut: also those whose exchange object is kept, which then
-  /// answers nobody. Idempotent; a later call may shorten the grace.
+  /// answers nobody. Idempotent: a later call may shorten the grace, and never makes it longer.
   void stop(duration grace = default_grace) noexcept;
   static constexpr duration default_grace = duration(20'000'000'000);
 
