@@ -91,6 +91,8 @@ connection::connection(std::shared_ptr<worker> of)
   flush_request_.run = &flush_entry;
 }
 
+connection::~connection() { worker_->uncount(*this); }  // one that was never begun
+
 const any_io_executor& connection::executor() const noexcept { return worker_->executor(); }
 
 task<> connection::serve(std::shared_ptr<connection> self, stream_layer* layer) {
@@ -215,10 +217,11 @@ bool connection::may_go_on() const noexcept { return !lost_ && !ending_; }
 task<> connection::close_gently() {
   flush_now(true);
   const bool sent = co_await flush();
-  const bool may_reset = !nothing_follows_ && !(peer_ended_ && input_.empty());
+  // A close would reset the connection, and drop what was held back.
+  const bool may_reset = !(peer_ended_ && input_.empty());
   if (sent && !lost_ && (may_reset || !stream_->is_plain())) co_await finish_stream();
   if (sent && !lost_ && may_reset) {
-    const bool more_may_come = !peer_ended_;
+    const bool more_may_come = !peer_ended_ && !nothing_follows_;
     input_.release();
     std::size_t left = worker_->bounds().linger_bytes();
     worker_->clock().enter(receiving_, phase::linger);

@@ -108,6 +108,7 @@ struct exchange_state {
 class connection : public std::enable_shared_from_this<connection> {
  public:
   explicit connection(std::shared_ptr<worker> of);
+  ~connection();
 
   /// Runs an accepted connection to its end: over its socket, or over what `layer` makes of that.
   static task<> serve(std::shared_ptr<connection> self, stream_layer* layer);
@@ -235,13 +236,14 @@ class connection : public std::enable_shared_from_this<connection> {
   // sending (connection_reply.cpp)
   void write_head(bool has_body_length, std::uint64_t length);
   void begin_stream();
+  void append_part(std::string_view text);
   void finish_reply();
   bool body_allowed() const noexcept;
   void schedule_flush();
   static void flush_entry(beck::detail::queue_entry* entry, beck::detail::runner* where);
   void flush_now(bool last = false) noexcept;
   void begin_writing();
-  void start_writing();
+  void start_writing() noexcept;
   task<bool> flush();
   static task<> write_rest(std::shared_ptr<connection> self);
   void stop_writing();

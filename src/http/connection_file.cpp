@@ -62,24 +62,27 @@ task<file_result> connection::send_file(std::shared_ptr<connection> self, file_o
   error_code ec;
   if (bytes == to_the_end) {
     const std::uint64_t size = from.size(ec);
-    if (ec) co_return file_result(ec, 0);
     bytes = size > offset ? size - offset : 0;
+  }
+  reply_state& reply = c.active_->reply;
+  if (ec) {
+    reply.broken = reply.broken || reply.begun;
+    co_return file_result(ec, 0);
   }
   ec = c.begin_file(bytes);
   if (ec) co_return file_result(ec, 0);
-  reply_state& reply = c.active_->reply;
   if (!c.body_allowed()) {
     reply.sent += bytes;
     co_return file_result(ec, bytes);
   }
-  reply.broken = true;  // stays, if not everything can be sent
+  const bool was_broken = std::exchange(reply.broken, true);  // stays, if a part cannot be sent
   file_result sent;
   if (c.stream_->is_plain() && !reply.chunked) {
     sent = co_await c.transmit(from, offset, bytes);
   } else {
     sent = co_await c.copy(from, offset, bytes);
   }
-  if (!sent.error()) reply.broken = false;
+  if (!sent.error()) reply.broken = was_broken;
   co_return sent;
 }
 

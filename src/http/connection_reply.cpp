@@ -132,7 +132,20 @@ void connection::begin_stream() {
 
 bool connection::has_room() const noexcept { return outbox_.size() < waiting_max; }
 
-/// Takes a part of the body. Returns false if the handler has to wait for room.
+/// Adds a part of the body to the outbox, as a chunk if that is its form.
+void connection::append_part(std::string_view text) {
+  if (!active_->reply.chunked) return outbox_.append(text);
+  char* const line = outbox_.reserve(digits_max);
+  char* at = std::to_chars(line, line + digits_max, text.size(), 16).ptr;
+  *at++ = '\r';
+  *at++ = '\n';
+  outbox_.commit(static_cast<std::size_t>(at - line));
+  outbox_.append(text);
+  outbox_.append("\r\n");
+}
+
+/// Takes a part of the body. Returns false if the handler has to wait for room. Throws
+/// std::bad_alloc; the connection is lost then, as nothing can follow half a part.
 bool connection::write_ready(const_buffer data, std::size_t& bytes, error_code& ec) {
   reply_state& reply = active_->reply;
   bytes = 0;
@@ -146,30 +159,18 @@ bool connection::write_ready(const_buffer data, std::size_t& bytes, error_code& 
     return true;
   }
   if (ec) return true;
-  if (!reply.begun) begin_stream();
-  if (!has_room()) return false;
-  const bool ends = std::exchange(ending_, true);  // as in send()
+  try {
+    if (!reply.begun) begin_stream();
+    if (!has_room()) return false;
+    const std::string_view text(static_cast<const char*>(data.data()), data.size());
+    if (body_allowed()) append_part(text.substr(0, chunk_max));
+  } catch (...) {
+    lose();
+    throw;
+  }
   bytes = std::min(data.size(), chunk_max);
   reply.sent += bytes;
-  if (!body_allowed()) {
-    if (!outbox_.empty()) schedule_flush();
-    ending_ = ends;
-    return true;
-  }
-  const std::string_view text(static_cast<const char*>(data.data()), bytes);
-  if (reply.chunked) {
-    char* const line = outbox_.reserve(digits_max);
-    char* at = std::to_chars(line, line + digits_max, bytes, 16).ptr;
-    *at++ = '\r';
-    *at++ = '\n';
-    outbox_.commit(static_cast<std::size_t>(at - line));
-    outbox_.append(text);
-    outbox_.append("\r\n");
-  } else {
-    outbox_.append(text);
-  }
-  schedule_flush();
-  ending_ = ends;
+  if (!outbox_.empty()) schedule_flush();
   return true;
 }
 
@@ -235,8 +236,9 @@ void connection::begin_writing() {
   taken_at_check_ = bytes_taken_;
 }
 
-/// Starts to send the outbox in the background.
-void connection::start_writing() {
+/// Starts to send the outbox in the background. Without memory for that the connection is lost: the
+/// callers are often inside the loop, where an exception would end the whole context.
+void connection::start_writing() noexcept {
   if (writing_ || lost_) return;
   begin_writing();
   try {
@@ -246,9 +248,8 @@ void connection::start_writing() {
                self->stop_writing();
              });
   } catch (...) {
-    writing_ = false;
-    written_.set();
-    throw;
+    lose();
+    stop_writing();
   }
 }
 

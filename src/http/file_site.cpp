@@ -3,6 +3,7 @@
 // another one is asked for: an idle server keeps what it has. Below are the replies without a file.
 #include "http/file_site.hpp"
 
+#include <new>
 #include <system_error>
 
 #include <beck/http/media_type.hpp>
@@ -34,13 +35,25 @@ task<io_result<std::shared_ptr<open_file>>> open_files::open(directory& root, st
       co_await root.async_open_file(found->file, name.c_str(), file_object::read_only);
   result.error_ = ec;
   found->status = status;
-  if (!ec && time_ > duration::zero() && status.kind == file_kind::regular) {
-    const std::int64_t now = loop_time();
-    close_old(now, files_max - 1);
-    const auto added = files_.emplace(std::move(name), found);
-    if (added.second) order_.push_back({added.first->first, now + time_.nanoseconds()});
-  }
+  if (!ec && time_ > duration::zero() && status.kind == file_kind::regular)
+    keep(std::move(name), found);
   co_return result;
+}
+
+/// Keeps a file open. Without memory it is not kept: one that is in the map only would never leave
+/// it.
+void open_files::keep(std::string&& name, const std::shared_ptr<open_file>& file) noexcept {
+  const std::int64_t now = loop_time();
+  close_old(now, files_max - 1);
+  auto at = files_.end();
+  try {
+    const auto added = files_.emplace(std::move(name), file);
+    if (!added.second) return;  // another request has opened it meanwhile
+    at = added.first;
+    order_.push_back({at->first, (duration(now) + time_).nanoseconds()});
+  } catch (const std::bad_alloc&) {
+    if (at != files_.end()) files_.erase(at);
+  }
 }
 
 std::string_view file_settings::type_of(std::string_view name) const noexcept {

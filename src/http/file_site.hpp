@@ -77,6 +77,7 @@ class open_files {
   };
 
   void close_old(std::int64_t now, std::size_t most);
+  void keep(std::string&& name, const std::shared_ptr<open_file>& file) noexcept;
 
   duration time_;
   std::unordered_map<std::string, std::shared_ptr<open_file>, hash, std::equal_to<>> files_;

@@ -11,12 +11,11 @@ namespace beck::http::detail {
 namespace {
 
 /// Binds and listens. With the lock no other server takes this socket for a dead one before it
-/// listens, or replaces the same dead one.
+/// listens, or replaces the same dead one. Throws io_error without it, which names the lock's file.
 void listen_on_path(local::stream_protocol::acceptor& acceptor,
                     const local::stream_protocol::endpoint& at, error_code& ec) {
   const path_lock lock(at);
-  ec = lock.error();
-  if (ec) return;
+  if (lock.error()) throw io_error(lock.error(), "listen", lock.name());
   acceptor.bind(at, ec);
   if (ec == std::errc::address_in_use && socket_file::remove_stale(at)) acceptor.bind(at, ec);
   if (!ec) acceptor.listen(socket_base::max_listen_connections, ec);

@@ -27,9 +27,11 @@ class path_lock {
   path_lock(const path_lock&) = delete;
   path_lock& operator=(const path_lock&) = delete;
 
-  /// Returns why there is no lock: address_in_use if another process has it, or the error of
-  /// open(2).
+  /// Returns why there is no lock: address_in_use if another process has it, file_exists if the
+  /// file is not an empty one, so that it would be lost, or the error of open(2).
   const error_code& error() const noexcept { return error_; }
+  /// Returns the path of the lock's file.
+  const char* name() const noexcept { return name_; }
 
  private:
   static constexpr std::size_t name_max = local::stream_protocol::endpoint::path_max + 8;

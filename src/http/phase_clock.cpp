@@ -4,6 +4,7 @@
 #include "http/phase_clock.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace beck::http::detail {
 namespace {
@@ -32,7 +33,7 @@ phase_clock::phase_clock(const any_io_executor& executor, const limits& bounds, 
   for (std::int64_t& one : waits_) one = std::max<std::int64_t>(one, 1);  // the future, always
 }
 
-void phase_clock::enter(timed_entry& entry, phase next) {
+void phase_clock::enter(timed_entry& entry, phase next) noexcept {
   entry.hook.unlink();
   entry.in = next;
   if (next == phase::none || stopped_) return;
@@ -40,21 +41,32 @@ void phase_clock::enter(timed_entry& entry, phase next) {
   const std::int64_t now = loop_time();
   entry.due = now > INT64_MAX - wait ? INT64_MAX : now + wait;
   in(next).push_back(entry);
-  if (entry.due < armed_) arm(entry.due);
+  if (entry.due < armed_) arm();
 }
 
-void phase_clock::arm(std::int64_t at) {
-  armed_ = at;
-  timer_.expires_at(time_point(duration(at)));
-  timer_.async_wait([this, keep = keep_alive_.lock()](const error_code& ec) {
-    if (!ec && !stopped_) ring();
-  });
+/// Sets the timer for the entry that is due first. Without memory for that it is not set, so that
+/// the next entry tries again: otherwise no limit would ever be kept again.
+void phase_clock::arm() noexcept {
+  std::int64_t first = INT64_MAX;
+  for (list& waiting : lists_) {
+    if (!waiting.empty()) first = std::min(first, waiting.front()->due);
+  }
+  timer_.expires_at(time_point(duration(first)));
+  armed_ = INT64_MAX;
+  if (first == INT64_MAX) return;
+  try {
+    timer_.async_wait([this, keep = keep_alive_.lock()](const error_code& ec) {
+      if (ec == error::operation_aborted || stopped_) return;
+      armed_ = INT64_MAX;
+      if (!ec) ring();
+    });
+    armed_ = first;
+  } catch (const std::bad_alloc&) {}
 }
 
 void phase_clock::ring() {
   const std::int64_t now = loop_time();
-  armed_ = INT64_MAX;
-  std::int64_t next = INT64_MAX;
+  armed_ = now;  // entries that are made meanwhile need no timer of their own
   for (list& waiting : lists_) {
     while (!waiting.empty() && waiting.front()->due <= now) {
       timed_entry& entry = *waiting.pop_front();
@@ -63,9 +75,8 @@ void phase_clock::ring() {
       on_due_(entry, was);
       if (stopped_) return;
     }
-    if (!waiting.empty()) next = std::min(next, waiting.front()->due);
   }
-  if (next < armed_) arm(next);
+  arm();
 }
 
 void phase_clock::stop() {

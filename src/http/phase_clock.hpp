@@ -58,7 +58,7 @@ class phase_clock {
   phase_clock& operator=(const phase_clock&) = delete;
 
   /// Puts `entry` into the list of `next`; takes it out of every list for phase::none.
-  void enter(timed_entry& entry, phase next);
+  void enter(timed_entry& entry, phase next) noexcept;
   /// Returns the list of a phase, the longest waiting first.
   list& in(phase p) noexcept { return lists_[static_cast<std::size_t>(p)]; }
   /// Stops the timer for good.
@@ -67,7 +67,7 @@ class phase_clock {
  private:
   static constexpr std::size_t phases = 10;
 
-  void arm(std::int64_t at);
+  void arm() noexcept;
   void ring();
 
   steady_timer timer_;

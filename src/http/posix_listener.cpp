@@ -46,11 +46,11 @@ int socket_option_of(int fd, int name) noexcept {
 int take_lock(const char* name, unique_fd& fd) noexcept {
   for (int i = 0; i < lock_tries_max; ++i) {
     fd.reset(::open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
-    if (!fd) return errno;
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return errno == EWOULDBLOCK ? EADDRINUSE : errno;
     struct stat mine, named;
-    if (::fstat(fd.get(), &mine) == 0 && ::lstat(name, &named) == 0 &&
-        mine.st_dev == named.st_dev && mine.st_ino == named.st_ino)
+    if (!fd || ::fstat(fd.get(), &mine) != 0) return errno;
+    if (!S_ISREG(mine.st_mode) || mine.st_size != 0) return EEXIST;  // another program's
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return errno == EWOULDBLOCK ? EADDRINUSE : errno;
+    if (::lstat(name, &named) == 0 && mine.st_dev == named.st_dev && mine.st_ino == named.st_ino)
       return 0;
   }
   return EADDRINUSE;

@@ -124,6 +124,10 @@ bool worker::admit(connection& one, const listener& from) noexcept {
   return one.is_counted;
 }
 
+void worker::uncount(connection& one) noexcept {
+  if (std::exchange(one.is_counted, false)) addresses_.remove(one.peer.address());
+}
+
 /// Waits until there may be one connection more, and evicts one for each loop that waits if that is
 /// possible: it counts until it has gone. Returns false when the server is stopped.
 task<bool> worker::make_room() {
@@ -186,7 +190,7 @@ void worker::add(connection& one) {
 void worker::remove(connection& one) noexcept {
   all_.erase(one);
   one.newcomer_hook.unlink();
-  if (std::exchange(one.is_counted, false)) addresses_.remove(one.peer.address());
+  uncount(one);
   --connections_;
   if (one.is_evicted) --evicting_;
   counters_->connections.subtract();
@@ -197,6 +201,8 @@ void worker::remove(connection& one) noexcept {
 void worker::on_due(timed_entry& entry, phase was) { entry.owner.on_due(entry, was); }
 
 void worker::drain(duration grace) {
+  const bool is_shorter = steady_now() + grace < grace_timer_.expiry();
+  if (draining_ && (connections_ == 0 || !is_shorter)) return;
   grace_timer_.expires_after(grace);
   grace_timer_.async_wait([self = shared_from_this()](const error_code& ec) {
     if (!ec) self->cut_all();

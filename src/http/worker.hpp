@@ -55,6 +55,8 @@ class worker : public std::enable_shared_from_this<worker> {
   /// A connection is in the list as long as its coroutine runs.
   void add(connection& one);
   void remove(connection& one) noexcept;
+  /// Forgets the address of a connection that was counted by it.
+  void uncount(connection& one) noexcept;
   /// Called when a connection begins a handshake: at their limit the oldest one ends.
   void begin_handshake(connection& one);
   void end_handshake() noexcept { --handshakes_; }

@@ -173,6 +173,7 @@ task<bool> send_file(transmission& work) {
     }
     if (work.prefix_left().size() != 0) {
       co_await send_prefix(work);
+      resident.forget_old();
       continue;
     }
     const std::ptrdiff_t r = work.send_now([&](system& calls) {

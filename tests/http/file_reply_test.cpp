@@ -73,6 +73,13 @@ class file_server {
       beck::ignore(co_await beck::async_write(r, before));
       bytes = content.size() + 1;
     }
+    if (path == "/chunks-closed" || path == "/chunks-lack") {
+      const beck::const_buffer before("before", 6);
+      beck::ignore(co_await beck::async_write(r, before));
+    }
+    if (path == "/chunks-closed") file.close();
+    if (path == "/chunks-lack")
+      beck::ignore(co_await r.async_send_file(file, 0, content.size() + 1));
     if (path == "/promised-less") r.content_length(3);
     auto sent = co_await r.async_send_file(file, offset, bytes);
     last_error = sent.error();
@@ -135,6 +142,17 @@ CONFORMANCE("http: a file that is shorter than promised cuts the connection, als
     CHECK(!all[0].whole);
     CHECK(f.last_error == error::eof);
     CHECK(f.last_bytes == 5000);
+    CHECK(f.s.server.stats().cut == 1);
+  }
+}
+
+CONFORMANCE("http: a reply in chunks that lacks a file is cut, whatever its handler does then") {
+  for (const char* path : {"/chunks-closed", "/chunks-lack"}) {
+    CAPTURE(std::string(path));
+    file_server f(where, 5000);
+    const auto all = f.s.ask(get(path) + get("/whole"));
+    REQUIRE(all.size() == 1);
+    CHECK(!all[0].whole);
     CHECK(f.s.server.stats().cut == 1);
   }
 }

@@ -235,6 +235,38 @@ CONFORMANCE_ON(beck::test::kernel, "http: a path that another process is replaci
   CHECK(!lock.exists());
 }
 
+CONFORMANCE_ON(beck::test::kernel, "http: a file that only has the name of a lock is not removed") {
+  const scratch_path path("named"), lock("named.lock"), other("other");
+  const local::endpoint at(path.text);
+  const auto refusal = [&] {
+    on_path refused(at, say_path);
+    REQUIRE(refused.failed);
+    CHECK(!path.exists());
+    CHECK(lock.exists());
+    ::unlink(lock.text.c_str());
+    try {
+      std::rethrow_exception(refused.failed);
+    } catch (const beck::io_error& failed) {
+      CHECK(has(failed.what(), lock.text));
+      return failed.code();
+    }
+  };
+  std::FILE* const written = std::fopen(lock.text.c_str(), "w");
+  std::fputs("precious", written);
+  std::fclose(written);
+  CHECK(refusal() == std::errc::file_exists);
+  REQUIRE(::mkfifo(lock.text.c_str(), 0600) == 0);
+  CHECK(refusal() == std::errc::file_exists);
+  std::fclose(std::fopen(other.text.c_str(), "w"));
+  REQUIRE(::symlink(other.text.c_str(), lock.text.c_str()) == 0);
+  CHECK(refusal() == std::errc::too_many_symbolic_link_levels);
+  CHECK(other.exists());
+  std::fclose(std::fopen(lock.text.c_str(), "w"));  // of a process that was killed
+  on_path next(at, say_path);
+  CHECK(!next.failed);
+  CHECK(!lock.exists());
+}
+
 CONFORMANCE_ON(beck::test::kernel, "http: several contexts accept from one path") {
   const scratch_path path("several");
   const local::endpoint at(path.text);

@@ -13,6 +13,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -20,15 +21,19 @@
 #include <utility>
 
 #include "http/file_folder.hpp"
+#include "http/server_site.hpp"
 #include "support/allocations.hpp"
 #include "support/conformance.hpp"
 
 using namespace beck::http::test;
+using beck::error_code;
 using beck::task;
 namespace http = beck::http;
 namespace ip = beck::ip;
 
 namespace {
+
+using namespace std::chrono_literals;
 
 /// Echoes the body behind a field, in parts.
 task<> echo(http::request& q, http::response& r) {
@@ -56,9 +61,16 @@ void later(http::exchange x) {
   });
 }
 
+/// Streams a body without a look at the errors.
+task<> careless(http::request&, http::response& r) {
+  const std::string text(16'384, 'x');
+  const beck::const_buffer part(text.data(), text.size());
+  for (int i = 0; i < 500; ++i) beck::ignore(co_await r.async_write_some(part));
+}
+
 http::router site_of(const std::string& folder) {
   http::router site;
-  site.post("/echo", echo).get("/large", large).get("/later", later);
+  site.post("/echo", echo).get("/large", large).get("/later", later).get("/careless", careless);
   site.get("/", [](http::request&, http::response& r) { r.send("hello\n"); });
   site.mount("/files", http::static_files(folder, http::file_options().listing(true)));
   return site;
@@ -183,4 +195,107 @@ CONFORMANCE_ON(beck::test::kernel, "http: a server goes on after each allocation
     CHECK(n > 1);
     s.check_end();
   }
+}
+
+CONFORMANCE_ON(beck::test::kernel, "http: a reply without memory for a part of it is not whole") {
+  for (std::uint64_t n = 1; n < 12; ++n) {
+    CAPTURE(n);
+    starved s(where);
+    const beck::unique_fd hit = s.connect();
+    const std::string text = last_get("/careless");
+    REQUIRE(::send(hit.get(), text.data(), text.size(), MSG_NOSIGNAL) > 0);
+    s.poll(100);  // its handler waits for room by then
+    beck::testing::watched_memory memory;
+    memory.fail_after(n);
+    std::string reply;
+    std::string part(65'536, ' ');
+    for (ssize_t got = 1; got != 0;) {
+      s.poll(1);
+      got = ::recv(hit.get(), part.data(), part.size(), MSG_DONTWAIT);
+      if (got > 0) reply.append(part, 0, static_cast<std::size_t>(got));
+      if (got < 0) REQUIRE(errno == EAGAIN);
+    }
+    CHECK(memory.refused() == 1);
+    const auto all = replies_in(reply);
+    REQUIRE(all.size() == 1);
+    CHECK(!all[0].whole);
+  }
+}
+
+TEST_CASE("http: a server goes on without memory for what a socket did not take of a reply") {
+  for (std::size_t bytes = 16'384; bytes < 400'000; bytes += 32'768) {  // some just fill it
+    bool refused = true;
+    std::uint64_t n = 0;
+    while (refused) {
+      CAPTURE(bytes);
+      ++n;
+      CAPTURE(n);
+      site s([bytes](http::exchange x) {
+        auto timer = std::make_shared<beck::steady_timer>(x.get_executor(), beck::duration(1000));
+        timer->async_wait([timer, bytes, x = std::move(x)](beck::error_code) mutable {
+          try {
+            x.response().send(std::string(bytes, 'x'));
+          } catch (const std::bad_alloc&) {}
+        });
+      });
+      peer& deaf = s.start();
+      const std::string request = get("/");
+      beck::async_write(deaf.socket, beck::buffer(request), [](error_code, std::size_t) {});
+      {
+        beck::testing::watched_memory memory;
+        memory.fail_after(n);
+        s.world.run_for(1s);
+        refused = memory.refused() != 0;
+      }
+      s.listen_to(deaf, 1s);
+      peer& next = s.start(get("/"));
+      s.listen_to(next, 1s);
+      CHECK(next.replies().at(0).body.size() == bytes);
+    }
+    CHECK(n > 4);
+  }
+}
+
+TEST_CASE("http: time limits are kept after each block that a server did not get") {
+  bool refused = true;
+  std::uint64_t n = 0;
+  while (refused) {
+    ++n;
+    CAPTURE(n);
+    site s(say_path);
+    s.peers.emplace_back(s.far).socket.async_connect(site::server_at(), [](error_code) {});
+    {
+      beck::testing::watched_memory memory;
+      memory.fail_after(n);
+      s.world.run_for(1ms);
+      refused = memory.refused() != 0;
+    }
+    s.start(80s);
+    CHECK(s.server.stats().connections == 0);
+  }
+  CHECK(n > 4);
+}
+
+TEST_CASE("http limits: a connection that a server has no memory for is not counted") {
+  bool refused = true;
+  std::uint64_t n = 0;
+  while (refused) {
+    ++n;
+    CAPTURE(n);
+    site s(say_path, http::limits().connections(1).per_address(2));
+    s.start();  // makes room
+    s.peers.emplace_back(s.far).socket.async_connect(site::server_at(), [](error_code) {});
+    {
+      beck::testing::watched_memory memory;
+      memory.fail_after(n);
+      s.world.run_for(1ms);
+      refused = memory.refused() != 0;
+    }
+    s.world.run_for(20ms);
+    peer& next = s.start(get("/next"));
+    s.listen_to(next, 1s);
+    CHECK(next.replies().size() == 1);
+    CHECK(s.server.stats().turned_away == 0);
+  }
+  CHECK(n > 4);
 }

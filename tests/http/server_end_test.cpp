@@ -53,6 +53,29 @@ CONFORMANCE("http: a reset stops a handler that waits, an end of the input does 
   CHECK(stopped == 1);
 }
 
+CONFORMANCE("http: bytes behind the last request do not cost the client its reply") {
+  bool reading = false;
+  served s([&](http::request& q, http::response& r) -> task<> {
+    reading = true;
+    char part[100];
+    std::size_t bytes = 0;
+    while (bytes < sizeof part) {
+      const beck::mutable_buffer rest(part + bytes, sizeof part - bytes);
+      auto got = co_await q.body().async_read_some(rest);
+      if (got.error()) break;
+      bytes += got.value_;
+    }
+    r.send(std::to_string(bytes));
+  });
+  peer& old = s.start("POST / HTTP/1.0\r\nContent-Length: 100\r\n\r\n");
+  s.run_until([&] { return reading; });
+  s.send(old, std::string(100, 'x') + "\r\n");  // as some clients once did
+  s.run_until([&] { return old.done; });
+  const auto all = old.replies();
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].body == "100");
+}
+
 CONFORMANCE("http: stop() lets exchanges finish, closes idle connections, and ends serve()") {
   bool release = false;
   int started = 0;

@@ -223,6 +223,29 @@ TEST_CASE("http limits: proxies that are named have no limit of connections, nor
   }
 }
 
+TEST_CASE("http limits: a further stop() makes the grace shorter, never longer") {
+  const auto waits = [](http::request& q, http::response&) -> task<> {
+    beck::steady_timer timer(q.get_executor(), 3600s);
+    beck::ignore(co_await timer.async_wait());
+  };
+  site again(waits);
+  again.start(get("/"));
+  again.server.stop(10s);
+  again.world.run_for(6s);
+  again.server.stop(10s);
+  again.world.run_for(3900ms);
+  CHECK(again.server.stats().connections == 1);
+  again.world.run_for(200ms);
+  CHECK(again.server.stats().connections == 0);
+  site sooner(waits);
+  sooner.start(get("/"));
+  sooner.server.stop(10s);
+  sooner.world.run_for(1s);
+  sooner.server.stop(1s);
+  sooner.world.run_for(1100ms);
+  CHECK(sooner.server.stats().connections == 0);
+}
+
 TEST_CASE("http limits: a request that crosses the stop is still answered") {
   site s(say_path);
   peer& one = s.start(get("/a"));

@@ -99,8 +99,9 @@ class server {
   void listen(const ip::tcp::endpoint& at, stream_layer& layer);
   /// Accepts connections on this UNIX socket, on every context that serves. The file of a socket
   /// that no process listens on is replaced, under a lock on the file "PATH.lock"; that of another
-  /// one, and a path that is being replaced, is address_in_use. It is removed when the last context
-  /// stops to listen. Its mode follows the umask.
+  /// one, and a path that is being replaced, is address_in_use; a file "PATH.lock" that is not empty
+  /// is file_exists. The socket's file is removed when the last context stops to listen, by the same
+  /// path: so a relative one needs the same working directory. Its mode follows the umask.
   void listen(const local::stream_protocol::endpoint& at);
   /// Accepts connections on the sockets that systemd passes to a service (socket activation), over
   /// `layer` if that is not nullptr. Returns their number, 0 if the process was started otherwise.
@@ -143,7 +144,8 @@ class server {
   /// Stops all serve(): closes the listening sockets, ends connections after the exchange that they
   /// are in, idle ones after a second, so that a request that is on its way is still answered.
   /// After `grace` the remaining ones are cut: also those whose exchange object is kept, which then
-  /// sends nothing any more. Idempotent; a later call may shorten the grace.
+  /// sends nothing any more. Idempotent: a later call may shorten the grace, and never makes it
+  /// longer.
   void stop(duration grace = default_grace) noexcept;
   static constexpr duration default_grace = duration(20'000'000'000);
 

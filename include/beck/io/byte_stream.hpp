@@ -54,8 +54,9 @@ class byte_stream {
   /// Sends the bytes of `parts` for which there is room now, of the first 16 buffers that are not
   /// empty. Returns their number; `ec` is would_block if there was no room at all.
   virtual std::size_t write_now(const_buffer_span parts, error_code& ec) noexcept = 0;
-  /// As write_now(), for bytes behind which the stream is finished, or its socket closed, at once:
-  /// they may wait for that, and then leave in one packet with the end.
+  /// As write_now(), for bytes behind which the stream is finished at once, or closed if its input
+  /// has ended: they may wait for that, and then leave in one packet with the end. A close before
+  /// all input was read would drop them.
   virtual std::size_t write_last(const_buffer_span parts, error_code& ec) noexcept {
     return write_now(parts, ec);
   }

@@ -265,9 +265,9 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   /// Blocks until there is a connection, and accepts it; fails with would_block if non_blocking().
   /// Unlike async_accept() it reports errors of a single connection and a lack of descriptors.
   socket_type accept(error_code& ec) { return accept_as(socket_on(this->object_executor()), ec); }
-  /// As above, and writes the peer's endpoint.
+  /// As above, and writes the peer's endpoint, as async_accept() does.
   socket_type accept(endpoint_type& endpoint, error_code& ec) {
-    return with_endpoint(accept(ec), endpoint, ec);
+    return accept_as(socket_on(this->object_executor()), ec, &endpoint);
   }
   /// As above, with a socket on `where`, an executor or a context.
   template <detail::accept_place Where>
@@ -277,7 +277,7 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   /// As above, with a socket on `where`, and writes the peer's endpoint.
   template <detail::accept_place Where>
   socket_type accept(Where&& where, endpoint_type& endpoint, error_code& ec) {
-    return with_endpoint(accept(where, ec), endpoint, ec);
+    return accept_as(socket_on(where), ec, &endpoint);
   }
   /// Accepts into a closed socket of the caller. Errors: already_open.
   void accept(detail::stream_object& peer, error_code& ec) {
@@ -322,22 +322,19 @@ class basic_socket_acceptor : public basic_socket<detail::io_object, Protocol, E
   socket_type socket_on(const Other& executor) {
     return socket_type(context(), any_io_executor(executor));
   }
-  void accept_into(detail::descriptor& slot, error_code& ec) {
-    detail::io_op op(detail::op_kind::accept, this->descriptor_, nullptr, 0);
+  void accept_into(detail::descriptor& slot, error_code& ec, endpoint_type* endpoint = nullptr) {
+    detail::io_op op(detail::op_kind::accept, this->descriptor_,
+                     endpoint != nullptr ? endpoint->data() : nullptr,
+                     endpoint != nullptr ? endpoint_type::capacity() : 0);
     const int result = this->perform_now(op);
     ec = detail::make_error(result);
     if (ec) return;
     ec =
         detail::socket_calls::open_accepted(slot, *this->descriptor_, result, Protocol::protocol());
+    if (!ec && endpoint != nullptr) endpoint->resize(op.length);
   }
-  socket_type accept_as(socket_type socket, error_code& ec) {
-    accept_into(*socket.slot(), ec);
-    return socket;
-  }
-  static socket_type with_endpoint(socket_type socket, endpoint_type& endpoint,
-                                   const error_code& accepted) {
-    error_code ignored;
-    if (!accepted) endpoint = socket.remote_endpoint(ignored);
+  socket_type accept_as(socket_type socket, error_code& ec, endpoint_type* endpoint = nullptr) {
+    accept_into(*socket.slot(), ec, endpoint);
     return socket;
   }
   io_context& context() const noexcept {

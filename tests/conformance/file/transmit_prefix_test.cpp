@@ -287,6 +287,16 @@ CONFORMANCE_ON(beck::test::kernel, "what a slow reader has kept waiting is looke
   CHECK(looks[1] > looks[0]);
 }
 
+CONFORMANCE_ON(beck::test::kernel, "what was in memory before a long prefix is looked at again") {
+  beck::io_context ctx(context_options());
+  counting_system& seen = count_calls(ctx);
+  replying s(ctx, where, 1'000, 9'000'000);
+  s.reader = &seen;
+  s.exchange(ctx, 0, beck::to_the_end);
+  CHECK((s.arrived == s.prefix + s.data));
+  CHECK(seen.looks == 2);
+}
+
 CONFORMANCE_ON(beck::test::kernel,
                "transmissions share what they know of a file, but not for long") {
   beck::io_context ctx(context_options());

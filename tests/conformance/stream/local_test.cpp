@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "support/connections.hpp"
@@ -270,4 +272,39 @@ CONFORMANCE_ON(beck::test::kernel,
     if (last.ec) break;
   }
   CHECK(last.ec == error::connection_refused);
+}
+
+CONFORMANCE_ON(beck::test::kernel, "each accept gives the name that its own client has") {
+  const scratch_path path("names"), named("names-client");
+  std::string longest = path.text() + std::string(108, 'x');
+  longest.resize(108);  // of sun_path, without a NUL behind it
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  std::memcpy(name.sun_path, longest.data(), longest.size());
+  for (const bool waits : {true, false}) {
+    beck::io_context ctx(context_options());
+    protocol::acceptor acceptor(ctx, path.endpoint(), false);
+    const protocol::endpoint abstract = abstract_name("names");
+    std::vector<protocol::socket> clients, accepted;
+    for (int i = 0; i < 4; ++i) {
+      accepted.emplace_back(ctx);
+      clients.emplace_back(ctx).open();
+    }
+    clients[1].bind(named.endpoint());
+    clients[2].bind(abstract);
+    const auto* const bound = reinterpret_cast<const sockaddr*>(&name);
+    REQUIRE(::bind(clients[3].native_handle(), bound, sizeof name) == 0);
+    protocol::endpoint peers[4];
+    outcome done[4];
+    for (std::size_t i = 0; waits && i < 4; ++i)
+      acceptor.async_accept(accepted[i], peers[i], note(done[i]));
+    for (protocol::socket& one : clients) one.connect(path.endpoint());
+    beck::test::run_all(ctx);
+    for (std::size_t i = 0; !waits && i < 4; ++i) accepted[i] = acceptor.accept(peers[i]);
+    CHECK(peers[0].is_unnamed());
+    CHECK(peers[1] == named.endpoint());
+    CHECK(peers[2] == abstract);
+    CHECK(path_of(peers[3]) == longest);
+    for (const std::string& made : {path.text(), named.text(), longest}) ::unlink(made.c_str());
+  }
 }

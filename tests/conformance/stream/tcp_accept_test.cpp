@@ -443,6 +443,22 @@ CONFORMANCE("an accept gives the peer's endpoint, in each of its forms") {
   CHECK(all);
 }
 
+CONFORMANCE_ON(beck::test::kernel, "an accept gives the endpoint of a peer that has reset it") {
+  for (const bool waits : {true, false}) {
+    beck::io_context ctx(context_options());
+    forms f(ctx);
+    const tcp::endpoint wanted = f.connect();
+    f.clients.back().set_option(beck::socket_base::linger(true, 0));
+    f.clients.clear();
+    beck::test::run_all(ctx);
+    tcp::endpoint peer;
+    if (waits) f.acceptor.async_accept(peer, f.accepted.handler());
+    beck::test::run_all(ctx);
+    if (!waits) f.acceptor.accept(peer);
+    CHECK(peer == wanted);
+  }
+}
+
 CONFORMANCE("the synchronous forms of accept") {
   beck::io_context ctx(context_options());
   forms f(ctx);
