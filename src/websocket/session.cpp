@@ -91,8 +91,14 @@ void session::put_close(close_code code, std::string_view reason) noexcept {
   }
   put_control(opcode::close, {text, bytes});
   close_sent_ = true;
+  end_writes();
+}
+
+/// Lets the writes that wait end with their error: nothing more is taken.
+void session::end_writes() noexcept {
   later_.clear();
   room_.set();
+  if (part_turn_.owns_lock()) part_turn_.unlock();
 }
 
 /// Limits the time that the end may take.
@@ -133,9 +139,7 @@ void session::lose(const error_code& why) noexcept {
   if (!end_) end_ = why;
   stream_->socket().close();
   if (!writing_) out_.clear();
-  later_.clear();
-  room_.set();
-  if (part_turn_.owns_lock()) part_turn_.unlock();
+  end_writes();
   close_due_ = send_due_ = INT64_MAX;
   try {
     static_cast<void>(timer_.cancel());

@@ -120,7 +120,8 @@ task<io_result<>> session::write_part(std::shared_ptr<session> self, message_kin
     s.part_turn_ = std::move(locked).value();
   }
   const error_code ec = co_await write_frames(s, kind, data, is_last);
-  if (!s.message_open_ && s.part_turn_.owns_lock()) s.part_turn_.unlock();
+  const bool over = !s.message_open_ || s.send_error();
+  if (over && s.part_turn_.owns_lock()) s.part_turn_.unlock();
   co_return io_result<>(ec);
 }
 
@@ -170,7 +171,7 @@ void session::put_frame(opcode kind, bool is_last, const_buffer data) {
 
 /// Sends what is waiting, and the frame behind it, and adds only what the socket does not take.
 /// Returns false if nothing of the frame was sent.
-bool session::send_at_once(const_buffer head, const_buffer& data) noexcept {
+bool session::send_at_once(const_buffer head, const_buffer data) noexcept {
   if (writing_ || lost_) return false;
   const_buffer parts[frame_queue::parts_max];
   std::size_t count = out_.gather(parts);
