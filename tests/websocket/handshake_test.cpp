@@ -168,7 +168,7 @@ namespace {
 /// Connects to a server that answers with a script.
 error_code answered(const std::string& reply, const connect_options& how = connect_options(),
                     std::string* request = nullptr) {
-  http::test::client_site site;
+  http::test::client_site site(http::client_options().redirects(3));
   site.server.will(reply, http::test::after::keep);
   std::optional<error_code> done;
   stream made;
@@ -212,6 +212,9 @@ CONFORMANCE("websocket: a client verifies the answer to its request") {
   CHECK(forbidden.message() == "The server answered 200 OK instead of 101 Switching Protocols");
   CHECK(answered("HTTP/1.1 599 \r\nContent-Length: 0\r\n\r\n") ==
         error_code(599, rejection_category()));
+  // No redirect is followed, though the client's options allow it.
+  CHECK(answered("HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n") ==
+        error_code(302, rejection_category()));
 }
 
 CONFORMANCE("websocket: a URL of another scheme is refused, and so are fields of the handshake") {
@@ -221,7 +224,8 @@ CONFORMANCE("websocket: a URL of another scheme is refused, and so are fields of
     CHECK(connected(url) == stream_error::bad_url);
   CHECK(connected("ws://") == http::client_error::bad_url);
   CHECK(connected("wss://127.0.0.1/") == http::client_error::no_tls);
-  for (const char* name : {"Upgrade", "Connection", "Content-Length", "bad name"}) {
+  for (const char* name : {"Upgrade", "Connection", "Content-Length", "bad name",
+                           "Sec-WebSocket-Key", "sec-websocket-extensions"}) {
     CAPTURE(name);
     const connect_options how = connect_options().add(name, "x");
     CHECK_THROWS_AS(static_cast<void>(s.run(connect(*s.web, s.url(), how))), std::invalid_argument);
