@@ -78,6 +78,7 @@ CONFORMANCE("websocket: a good request is answered, with the fields of the handl
       a.ask({.more = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"});
   CHECK(extended.starts_with("HTTP/1.1 101 "));
   CHECK(!has(extended, "Sec-WebSocket-Extensions"));
+  CHECK(a.ask({.more = "Content-Length: 0\r\n"}).starts_with("HTTP/1.1 101 "));  // no body
 }
 
 CONFORMANCE("websocket: every other request is refused with its status and its reason") {
@@ -90,6 +91,7 @@ CONFORMANCE("websocket: every other request is refused with its status and its r
       {{.method = "POST", .more = "Content-Length: 0\r\n"}, "405", stream_error::no_upgrade},
       {{.version = "1.0"}, "400", stream_error::no_upgrade},
       {{.more = "Content-Length: 3\r\n"}, "400", stream_error::no_upgrade},
+      {{.more = "Transfer-Encoding: chunked\r\n"}, "400", stream_error::no_upgrade},
       {{.connection = ""}, "426", stream_error::no_upgrade},
       {{.connection = "Connection: keep-alive\r\n"}, "426", stream_error::no_upgrade},
       {{.upgrade = ""}, "426", stream_error::no_upgrade},
@@ -116,6 +118,7 @@ CONFORMANCE("websocket: every other request is refused with its status and its r
     CHECK(a.ends.back() == one.why);
     CHECK(has(reply, a.ends.back().message()));
     CHECK(has(reply, "Sec-WebSocket-Version: 13\r\n") == (std::string(one.status) == "426"));
+    CHECK(has(reply, "Connection: upgrade\r\n") == (std::string(one.status) == "426"));
     CHECK(has(reply, "Allow: GET\r\n") == (std::string(one.status) == "405"));
   }
   CHECK(a.s.server.stats().taken_over == 0);
