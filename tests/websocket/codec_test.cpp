@@ -38,11 +38,10 @@ std::string hex_of(const detail::sha1_hash& hash) {
 
 TEST_CASE("websocket: the mask is the same at every offset, length and alignment") {
   const mask_key key{{'\x01', '\x80', '\x3f', '\xfe'}};
-  std::string room(700, '\0');
+  std::string room(400, '\0');
   std::uint64_t cases = 0;
   for (std::size_t place = 0; place < 40; ++place) {
-    for (const unsigned bytes :
-         {0U, 1U, 3U, 4U, 5U, 7U, 8U, 31U, 32U, 127U, 128U, 129U, 163U, 257U, 600U}) {
+    for (std::size_t bytes = 0; bytes <= 300; ++bytes) {
       for (std::uint64_t offset = 0; offset < 5; ++offset) {
         for (std::size_t i = 0; i < room.size(); ++i) room[i] = static_cast<char>(i * 7);
         apply_mask(room.data() + place, bytes, key, offset);
@@ -57,7 +56,7 @@ TEST_CASE("websocket: the mask is the same at every offset, length and alignment
       }
     }
   }
-  CHECK(cases == 40 * 15 * 5);
+  CHECK(cases == 40 * 301 * 5);
 }
 
 TEST_CASE("websocket: heads are written with the shortest length") {

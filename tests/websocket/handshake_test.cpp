@@ -3,6 +3,7 @@
 // refuses; subprotocols and origins.
 #include <beck/websocket/accept.hpp>
 
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -218,6 +219,42 @@ CONFORMANCE("websocket: a client verifies the answer to its request") {
   // No redirect is followed, though the client's options allow it.
   CHECK(answered("HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n") ==
         error_code(302, rejection_category()));
+}
+
+CONFORMANCE("websocket: each frame of a client has a key of its own") {
+  constexpr std::size_t frames = 100;
+  constexpr std::size_t frame_bytes = 6 + 4;  // head and key, and the data
+  std::string received;
+  served s([&](http::request& q, http::response& r) -> task<> {
+    const std::string accepted = detail::accept_value(q.get(http::field::sec_websocket_key));
+    r.set(http::field::upgrade, "websocket").set(http::field::sec_websocket_accept, accepted);
+    auto taken = co_await r.take_over();
+    while (received.size() < frames * frame_bytes) {
+      auto got = co_await taken->stream().receive();
+      if (got.error()) break;
+      received.append(got->data(), got->size());
+    }
+  });
+  http::client web(s.ctx);
+  stream ws;
+  const std::string url = "ws://127.0.0.1:" + std::to_string(s.server.endpoint().port()) + "/";
+  co_spawn(
+      s.ctx,
+      [&]() -> task<> {
+        auto made = co_await connect(web, url);
+        ws = std::move(made).value();
+        const std::string zeros(4, '\0');
+        for (std::size_t i = 0; i < frames; ++i)
+          beck::ignore(co_await ws.write(message_kind::binary, as_buffer(zeros)));
+      },
+      beck::detached);
+  s.run_until([&] { return received.size() >= frames * frame_bytes; });
+  std::set<std::string> keys;
+  for (std::size_t i = 0; i < frames; ++i) {
+    keys.insert(received.substr(i * frame_bytes + 2, 4));
+    CHECK(received.substr(i * frame_bytes + 2, 4) == received.substr(i * frame_bytes + 6, 4));
+  }
+  CHECK(keys.size() >= frames - 1);  // two may be equal, once in a million runs
 }
 
 CONFORMANCE("websocket: a URL of another scheme is refused, and so are fields of the handshake") {
