@@ -186,11 +186,11 @@ bool session::check_end(std::int64_t now, std::int64_t& next) noexcept {
 bool session::check_sending(std::int64_t now, std::int64_t& next) noexcept {
   if (!writing_) return true;
   if (now >= send_due_) {
-    if (taken_ == taken_at_check_) {
+    if (out_.removed() == taken_at_check_) {
       lose(stream_error::send_late);
       return false;
     }
-    taken_at_check_ = taken_;
+    taken_at_check_ = out_.removed();
     send_due_ = later(now, limits_.send());
   }
   next = std::min(next, send_due_);

@@ -157,8 +157,7 @@ class session : public std::enable_shared_from_this<session> {
   flush_request flush_request_;
   manual_reset_event room_{true};
   manual_reset_event written_{true};
-  std::uint64_t taken_ = 0;  // bytes, by the socket
-  std::uint64_t taken_at_check_ = 0;
+  std::uint64_t taken_at_check_ = 0;  // bytes of out_ that the socket had taken
 
   char ping_[125];  // the text of the last ping
   std::uint8_t ping_bytes_ = 0;

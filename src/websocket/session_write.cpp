@@ -194,7 +194,6 @@ bool session::send_at_once(const_buffer head, const_buffer data) noexcept {
     lose(make_error_code(beck::error::no_memory));
     return true;
   }
-  taken_ += of_frame;
   note_sent(before);
   return true;
 }
@@ -268,7 +267,6 @@ void session::flush_now() noexcept {
 }
 
 void session::note_sent(std::size_t bytes) noexcept {
-  taken_ += bytes;
   out_.remove(bytes);
   note_ping_sent();
   answer_ping();
@@ -280,7 +278,7 @@ void session::start_writing() noexcept {
   if (writing_ || lost_) return;
   writing_ = true;
   written_.reset();
-  taken_at_check_ = taken_;
+  taken_at_check_ = out_.removed();
   const std::int64_t now = loop_time();
   const std::int64_t limit = limits_.send().nanoseconds();
   send_due_ = limit < INT64_MAX - now ? now + limit : INT64_MAX;
