@@ -168,6 +168,11 @@ TEST_CASE("websocket: limits are compared as soon as a head is whole") {
         "text:" + std::string(80, 'a') + std::string(70, 'b'));
   CHECK(as_server(half + frame(opcode::continuation, std::string(71, 'b')).substr(0, 6), most) ==
         "refused:message_too_long");
+  const std::string third = frame(opcode::continuation, std::string(35, 'b'), part());
+  CHECK(as_server(half + third + third + frame(opcode::continuation, ""), most) ==
+        "text:" + std::string(80, 'a') + std::string(70, 'b'));
+  CHECK(as_server(half + third + third + frame(opcode::continuation, "c").substr(0, 6), most) ==
+        "refused:message_too_long");
   CHECK(as_server(half + frame(opcode::continuation, std::string(70, 'b')) + text_frame(full), most)
             .find("refused") == std::string::npos);
 }

@@ -307,6 +307,7 @@ TEST_CASE("websocket: replies that do not answer are told apart") {
   CHECK(!is_good(up));
   CHECK(!is_good(up + "Sec-WebSocket-Accept: S3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"));
   CHECK(!is_good("Upgrade: websocket\r\n" + accept_field));
+  CHECK(!is_good("Upgrade: websocket\r\n" + up + accept_field));
   CHECK(!is_good("Connection: upgrade\r\n" + accept_field));
   CHECK(!is_good("Upgrade: h2c\r\nConnection: upgrade\r\n" + accept_field));
 }
