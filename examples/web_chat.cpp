@@ -15,6 +15,7 @@
 #include <beck/io/signal_set.hpp>
 #include <beck/tls/server_context.hpp>
 #include <beck/websocket/accept.hpp>
+#include <beck/websocket/codec.hpp>
 #include <csignal>
 #include <cstdio>
 #include <list>
@@ -33,6 +34,15 @@ namespace {
 constexpr std::size_t members_max = 1000;
 constexpr std::size_t name_bytes_max = 60;
 
+/// Returns whether bytes are UTF-8, as the text of every message must be: a decoder says so.
+bool is_text(std::string_view bytes) {
+  const websocket::message line(websocket::message_kind::text, beck::buffer(bytes));
+  const beck::const_buffer frame = line.frame();
+  std::string copy(static_cast<const char*>(frame.data()), frame.size());
+  websocket::frame_decoder decoder(websocket::side::client);
+  return decoder.decode(beck::buffer(copy)).ends_message;
+}
+
 struct member {
   std::string name, room;
   websocket::stream ws;
@@ -50,8 +60,9 @@ class chat {
     const bool good =
         http::decode_parameter(http::query_parameters(request.query()).get("name"), name);
     const std::string room(request.param("room"));
-    if (!good || name.empty() || name.size() > name_bytes_max || room.size() > name_bytes_max) {
-      reply.status(400).send("a name and a room of 1 to 60 bytes, please\n");
+    if (!good || name.empty() || name.size() > name_bytes_max || room.size() > name_bytes_max ||
+        !is_text(name)) {
+      reply.status(400).send("a name and a room of 1 to 60 bytes of text, please\n");
       co_return;
     }
     if (members_.size() >= members_max || is_taken(name, room)) {
@@ -107,6 +118,10 @@ class chat {
     for (;;) {
       const auto [error, kind] = co_await from.ws.read(line);
       if (error) co_return;
+      if (kind != websocket::message_kind::text) {  // its bytes may be no text for the others
+        beck::ignore(co_await from.ws.close(websocket::close_code::unsupported));
+        co_return;
+      }
       tell(from, from.name + ": " + std::string(line.view().data(), line.size()));
     }
   }

@@ -248,6 +248,7 @@ void client_exchange::drop_connection() noexcept {
 /// Prepares the request that a redirect asks for. Returns false if the reply is the result.
 bool client_exchange::redirect(error_code& ec) {
   if (pool_->bounds().redirects() == 0 || !is_redirect(head_.status())) return false;
+  if (!request_.upgrade.empty()) return false;  // its protocol is for this server
   const http::status s = head_.status();
   const bool to_get =
       (s == status::see_other && request_.method != method::head) ||

@@ -64,8 +64,11 @@ void connection::write_head(bool has_body_length, std::uint64_t length) {
     at = std::to_chars(at, at + digits_max, length).ptr;
     put("\r\n");
   }
+  const bool offers = reply.status == status::upgrade_required;  // the protocols in Upgrade
   if (reply.close || !keep) {
-    put("Connection: close\r\n");
+    put(offers ? "Connection: close, upgrade\r\n" : "Connection: close\r\n");
+  } else if (offers) {
+    put("Connection: upgrade\r\n");
   } else if (x.head.minor_version() == 0) {
     put("Connection: keep-alive\r\n");
   }

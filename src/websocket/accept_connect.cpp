@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "http/characters.hpp"
 #include "websocket/handshake.hpp"
 #include "websocket/session.hpp"
 
@@ -24,6 +25,12 @@ void refuse(http::response& reply, const detail::upgrade_check& why) {
   reply.send(why.error.message() + ".\n");
 }
 
+/// Returns whether a field is one of the handshake, which only the library writes.
+bool is_of_handshake(std::string_view name) noexcept {
+  constexpr std::string_view front = "sec-websocket-";
+  return http::detail::equal_in_any_case(name.substr(0, front.size()), front);
+}
+
 /// Sets the fields of the request for a connection.
 void set_fields(http::call& ask, std::string_view key, const connect_options& how) {
   ask.upgrade("websocket").set(field::sec_websocket_key, key);
@@ -33,7 +40,10 @@ void set_fields(http::call& ask, std::string_view key, const connect_options& ho
   while (!more.empty()) {
     const std::string_view line = more.substr(0, more.find('\n'));
     const std::size_t colon = line.find(':');
-    ask.add(line.substr(0, colon), line.substr(colon + 1));
+    const std::string_view name = line.substr(0, colon);
+    if (is_of_handshake(name))
+      throw std::invalid_argument("websocket: the client writes the field " + std::string(name));
+    ask.add(name, line.substr(colon + 1));
     more.remove_prefix(line.size() + 1);
   }
 }

@@ -68,12 +68,13 @@ void frame_queue::add(const_buffer head, const_buffer data, const mask_key* key)
   }
   fill_ = room() != 0 ? last_ : first;
   if (first != nullptr) link(first, last);
-  copy(head, nullptr, 0);
-  copy(data, key, 0);
+  copy(head, nullptr);
+  copy(data, key);
 }
 
 /// Copies bytes into the pieces from fill_ on, which have room for them.
-void frame_queue::copy(const_buffer from, const mask_key* key, std::uint64_t offset) noexcept {
+void frame_queue::copy(const_buffer from, const mask_key* key) noexcept {
+  std::uint64_t offset = 0;
   while (from.size() != 0) {
     if (fill_->end == fill_->capacity) fill_ = fill_->next;
     char* const to = fill_->own() + fill_->end;

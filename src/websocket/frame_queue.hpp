@@ -49,7 +49,7 @@ class frame_queue {
   struct piece;
 
   void link(piece* first, piece* last) noexcept;
-  void copy(const_buffer from, const mask_key* key, std::uint64_t offset) noexcept;
+  void copy(const_buffer from, const mask_key* key) noexcept;
   std::size_t room() const noexcept;
 
   piece* first_ = nullptr;

@@ -55,8 +55,8 @@ upgrade_check check_request(const http::request_head& head, const accept_options
   using http::status;
   if (head.method() != http::method::get)
     return {status::method_not_allowed, stream_error::no_upgrade};
-  if (head.minor_version() == 0 || head.framing() != http::body_framing::none)
-    return {status::bad_request, stream_error::no_upgrade};
+  const bool has_body = head.framing() == http::body_framing::chunked || head.content_length() != 0;
+  if (head.minor_version() == 0 || has_body) return {status::bad_request, stream_error::no_upgrade};
   if (!head.lists(field::upgrade, "websocket") || !head.lists(field::connection, "upgrade"))
     return {status::upgrade_required, stream_error::no_upgrade};
   if (head.get(field::sec_websocket_version) != "13" || head.repeats(field::sec_websocket_version))

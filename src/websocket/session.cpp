@@ -91,8 +91,14 @@ void session::put_close(close_code code, std::string_view reason) noexcept {
   }
   put_control(opcode::close, {text, bytes});
   close_sent_ = true;
+  end_writes();
+}
+
+/// Lets the writes that wait end with their error: nothing more is taken.
+void session::end_writes() noexcept {
   later_.clear();
   room_.set();
+  if (part_turn_.owns_lock()) part_turn_.unlock();
 }
 
 /// Limits the time that the end may take.
@@ -133,9 +139,7 @@ void session::lose(const error_code& why) noexcept {
   if (!end_) end_ = why;
   stream_->socket().close();
   if (!writing_) out_.clear();
-  later_.clear();
-  room_.set();
-  if (part_turn_.owns_lock()) part_turn_.unlock();
+  end_writes();
   close_due_ = send_due_ = INT64_MAX;
   try {
     static_cast<void>(timer_.cancel());
@@ -182,11 +186,11 @@ bool session::check_end(std::int64_t now, std::int64_t& next) noexcept {
 bool session::check_sending(std::int64_t now, std::int64_t& next) noexcept {
   if (!writing_) return true;
   if (now >= send_due_) {
-    if (taken_ == taken_at_check_) {
+    if (out_.removed() == taken_at_check_) {
       lose(stream_error::send_late);
       return false;
     }
-    taken_at_check_ = taken_;
+    taken_at_check_ = out_.removed();
     send_due_ = later(now, limits_.send());
   }
   next = std::min(next, send_due_);

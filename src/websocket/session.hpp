@@ -87,6 +87,7 @@ class session : public std::enable_shared_from_this<session> {
   // the end (session.cpp)
   void fail(stream_error why) noexcept;
   void put_close(close_code code, std::string_view reason) noexcept;
+  void end_writes() noexcept;
   void begin_closing() noexcept;
   static task<> finish(std::shared_ptr<session> self);
   void arm(std::int64_t at) noexcept;
@@ -119,7 +120,7 @@ class session : public std::enable_shared_from_this<session> {
                                        bool is_last);
   void put_frame(opcode kind, bool is_last, const_buffer data);
   void put_control(opcode kind, std::string_view text) noexcept;
-  bool send_at_once(const_buffer head, const_buffer& data) noexcept;
+  bool send_at_once(const_buffer head, const_buffer data) noexcept;
   void answer_ping() noexcept;
   void schedule_flush() noexcept;
   static void flush_entry(beck::detail::queue_entry* entry, beck::detail::runner* where);
@@ -156,8 +157,7 @@ class session : public std::enable_shared_from_this<session> {
   flush_request flush_request_;
   manual_reset_event room_{true};
   manual_reset_event written_{true};
-  std::uint64_t taken_ = 0;  // bytes, by the socket
-  std::uint64_t taken_at_check_ = 0;
+  std::uint64_t taken_at_check_ = 0;  // bytes of out_ that the socket had taken
 
   char ping_[125];  // the text of the last ping
   std::uint8_t ping_bytes_ = 0;
@@ -168,7 +168,7 @@ class session : public std::enable_shared_from_this<session> {
   unsigned empty_frames_ = 0;  // in a row, since empty_since_
   std::int64_t empty_since_ = 0;
 
-  manual_reset_event idle_{true};  // nobody receives
+  manual_reset_event idle_{true};  // set while no coroutine receives
   bool receiving_ = false;         // a read, or the end
   bool closing_ = false;           // close() receives
   bool waits_ = false;             // for bytes of the peer

@@ -120,7 +120,8 @@ task<io_result<>> session::write_part(std::shared_ptr<session> self, message_kin
     s.part_turn_ = std::move(locked).value();
   }
   const error_code ec = co_await write_frames(s, kind, data, is_last);
-  if (!s.message_open_ && s.part_turn_.owns_lock()) s.part_turn_.unlock();
+  const bool over = !s.message_open_ || s.send_error();
+  if (over && s.part_turn_.owns_lock()) s.part_turn_.unlock();
   co_return io_result<>(ec);
 }
 
@@ -170,7 +171,7 @@ void session::put_frame(opcode kind, bool is_last, const_buffer data) {
 
 /// Sends what is waiting, and the frame behind it, and adds only what the socket does not take.
 /// Returns false if nothing of the frame was sent.
-bool session::send_at_once(const_buffer head, const_buffer& data) noexcept {
+bool session::send_at_once(const_buffer head, const_buffer data) noexcept {
   if (writing_ || lost_) return false;
   const_buffer parts[frame_queue::parts_max];
   std::size_t count = out_.gather(parts);
@@ -193,7 +194,6 @@ bool session::send_at_once(const_buffer head, const_buffer& data) noexcept {
     lose(make_error_code(beck::error::no_memory));
     return true;
   }
-  taken_ += of_frame;
   note_sent(before);
   return true;
 }
@@ -267,7 +267,6 @@ void session::flush_now() noexcept {
 }
 
 void session::note_sent(std::size_t bytes) noexcept {
-  taken_ += bytes;
   out_.remove(bytes);
   note_ping_sent();
   answer_ping();
@@ -279,7 +278,7 @@ void session::start_writing() noexcept {
   if (writing_ || lost_) return;
   writing_ = true;
   written_.reset();
-  taken_at_check_ = taken_;
+  taken_at_check_ = out_.removed();
   const std::int64_t now = loop_time();
   const std::int64_t limit = limits_.send().nanoseconds();
   send_due_ = limit < INT64_MAX - now ? now + limit : INT64_MAX;

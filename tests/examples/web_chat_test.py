@@ -19,7 +19,7 @@ from pathlib import Path
 import programs_test
 from programs_test import LIMIT_S
 
-TEXT, CLOSE = 1, 8
+TEXT, BINARY, CLOSE = 1, 2, 8
 
 
 class Member:
@@ -111,9 +111,21 @@ class WebChat(unittest.TestCase):
         self.assertEqual(Member(port, "/rooms/one?name=Ann").status, 409)
         self.assertEqual(Member(port, "/rooms/one?name=").status, 400)
         self.assertEqual(Member(port, "/rooms/one?name=" + "x" * 61).status, 400)
+        self.assertEqual(Member(port, "/rooms/one?name=%ff").status, 400)
         ann.send(b"x" * 5000)
         self.assertEqual(ann.lines(1), ["- Ann has come"])
         self.assertEqual(ann.receive(), (CLOSE, struct.pack(">H", 1009)))
+
+    @each_backend
+    def test_bytes_that_are_no_text_reach_no_member(self, _, port):
+        ann = Member(port, "/rooms/one?name=Ann")
+        bad = Member(port, "/rooms/one?name=bad")
+        bad.send(b"\xff", BINARY)
+        self.assertEqual(ann.lines(2), ["- Ann has come", "- bad has come"])
+        self.assertEqual(bad.lines(1), ["- bad has come"])
+        self.assertEqual(bad.receive(), (CLOSE, struct.pack(">H", 1003)))
+        bad.socket.close()
+        self.assertEqual(ann.lines(1), ["- bad has gone"])
 
     @each_backend
     def test_a_member_that_does_not_read_is_cut_and_the_others_notice_nothing(self, _, port):

@@ -253,8 +253,10 @@ TEST_CASE("websocket: a queue shares messages, copies frames, and keeps their or
   queue.append(more);
   CHECK(more.empty());
   queue.append(more);
+  more.add(as_buffer("again"), {}, nullptr);
+  queue.append(more);
   queue.add(as_buffer("end"), {}, nullptr);
-  expected += "moreend";
+  expected += "moreagainend";
   CHECK(queue.added() - queue.removed() == expected.size());
   CHECK((sent(expected.size()) == expected));
   CHECK(queue.empty());

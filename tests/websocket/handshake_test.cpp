@@ -3,6 +3,7 @@
 // refuses; subprotocols and origins.
 #include <beck/websocket/accept.hpp>
 
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -78,6 +79,7 @@ CONFORMANCE("websocket: a good request is answered, with the fields of the handl
       a.ask({.more = "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"});
   CHECK(extended.starts_with("HTTP/1.1 101 "));
   CHECK(!has(extended, "Sec-WebSocket-Extensions"));
+  CHECK(a.ask({.more = "Content-Length: 0\r\n"}).starts_with("HTTP/1.1 101 "));  // no body
 }
 
 CONFORMANCE("websocket: every other request is refused with its status and its reason") {
@@ -90,6 +92,7 @@ CONFORMANCE("websocket: every other request is refused with its status and its r
       {{.method = "POST", .more = "Content-Length: 0\r\n"}, "405", stream_error::no_upgrade},
       {{.version = "1.0"}, "400", stream_error::no_upgrade},
       {{.more = "Content-Length: 3\r\n"}, "400", stream_error::no_upgrade},
+      {{.more = "Transfer-Encoding: chunked\r\n"}, "400", stream_error::no_upgrade},
       {{.connection = ""}, "426", stream_error::no_upgrade},
       {{.connection = "Connection: keep-alive\r\n"}, "426", stream_error::no_upgrade},
       {{.upgrade = ""}, "426", stream_error::no_upgrade},
@@ -116,6 +119,7 @@ CONFORMANCE("websocket: every other request is refused with its status and its r
     CHECK(a.ends.back() == one.why);
     CHECK(has(reply, a.ends.back().message()));
     CHECK(has(reply, "Sec-WebSocket-Version: 13\r\n") == (std::string(one.status) == "426"));
+    CHECK(has(reply, "Connection: upgrade\r\n") == (std::string(one.status) == "426"));
     CHECK(has(reply, "Allow: GET\r\n") == (std::string(one.status) == "405"));
   }
   CHECK(a.s.server.stats().taken_over == 0);
@@ -168,7 +172,7 @@ namespace {
 /// Connects to a server that answers with a script.
 error_code answered(const std::string& reply, const connect_options& how = connect_options(),
                     std::string* request = nullptr) {
-  http::test::client_site site;
+  http::test::client_site site(http::client_options().redirects(3));
   site.server.will(reply, http::test::after::keep);
   std::optional<error_code> done;
   stream made;
@@ -212,6 +216,45 @@ CONFORMANCE("websocket: a client verifies the answer to its request") {
   CHECK(forbidden.message() == "The server answered 200 OK instead of 101 Switching Protocols");
   CHECK(answered("HTTP/1.1 599 \r\nContent-Length: 0\r\n\r\n") ==
         error_code(599, rejection_category()));
+  // No redirect is followed, though the client's options allow it.
+  CHECK(answered("HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n") ==
+        error_code(302, rejection_category()));
+}
+
+CONFORMANCE("websocket: each frame of a client has a key of its own") {
+  constexpr std::size_t frames = 100;
+  constexpr std::size_t frame_bytes = 6 + 4;  // head and key, and the data
+  std::string received;
+  served s([&](http::request& q, http::response& r) -> task<> {
+    const std::string accepted = detail::accept_value(q.get(http::field::sec_websocket_key));
+    r.set(http::field::upgrade, "websocket").set(http::field::sec_websocket_accept, accepted);
+    auto taken = co_await r.take_over();
+    while (received.size() < frames * frame_bytes) {
+      auto got = co_await taken->stream().receive();
+      if (got.error()) break;
+      received.append(got->data(), got->size());
+    }
+  });
+  http::client web(s.ctx);
+  stream ws;
+  const std::string url = "ws://127.0.0.1:" + std::to_string(s.server.endpoint().port()) + "/";
+  co_spawn(
+      s.ctx,
+      [&]() -> task<> {
+        auto made = co_await connect(web, url);
+        ws = std::move(made).value();
+        const std::string zeros(4, '\0');
+        for (std::size_t i = 0; i < frames; ++i)
+          beck::ignore(co_await ws.write(message_kind::binary, as_buffer(zeros)));
+      },
+      beck::detached);
+  s.run_until([&] { return received.size() >= frames * frame_bytes; });
+  std::set<std::string> keys;
+  for (std::size_t i = 0; i < frames; ++i) {
+    keys.insert(received.substr(i * frame_bytes + 2, 4));
+    CHECK(received.substr(i * frame_bytes + 2, 4) == received.substr(i * frame_bytes + 6, 4));
+  }
+  CHECK(keys.size() >= frames - 1);  // two may be equal, once in a million runs
 }
 
 CONFORMANCE("websocket: a URL of another scheme is refused, and so are fields of the handshake") {
@@ -221,7 +264,8 @@ CONFORMANCE("websocket: a URL of another scheme is refused, and so are fields of
     CHECK(connected(url) == stream_error::bad_url);
   CHECK(connected("ws://") == http::client_error::bad_url);
   CHECK(connected("wss://127.0.0.1/") == http::client_error::no_tls);
-  for (const char* name : {"Upgrade", "Connection", "Content-Length", "bad name"}) {
+  for (const char* name : {"Upgrade", "Connection", "Content-Length", "bad name",
+                           "Sec-WebSocket-Key", "sec-websocket-extensions"}) {
     CAPTURE(name);
     const connect_options how = connect_options().add(name, "x");
     CHECK_THROWS_AS(static_cast<void>(s.run(connect(*s.web, s.url(), how))), std::invalid_argument);
@@ -263,6 +307,7 @@ TEST_CASE("websocket: replies that do not answer are told apart") {
   CHECK(!is_good(up));
   CHECK(!is_good(up + "Sec-WebSocket-Accept: S3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"));
   CHECK(!is_good("Upgrade: websocket\r\n" + accept_field));
+  CHECK(!is_good("Upgrade: websocket\r\n" + up + accept_field));
   CHECK(!is_good("Connection: upgrade\r\n" + accept_field));
   CHECK(!is_good("Upgrade: h2c\r\nConnection: upgrade\r\n" + accept_field));
 }

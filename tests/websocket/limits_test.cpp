@@ -181,13 +181,21 @@ TEST_CASE("websocket limits: a peer that never answers a close frame is waited f
   CHECK(*failure == "The peer sent no close frame within limits::close(): 3000 ms");
   CHECK(transcript_of(one) == "close:1001:");
   CHECK(one.done);
-  // It goes on sending: that prolongs nothing.
+  // It goes on sending: that prolongs nothing, and nothing follows the close frame.
   closed.reset();
   peer& chatty = s.start(upgrade_request());
-  for (int i = 0; i < 40; ++i) s.both(chatty, text_frame("more"), 100ms);
+  for (int i = 0; i < 40; ++i) s.both(chatty, text_frame("more") + ping_frame(""), 100ms);
   s.listen_to(chatty, 1s);
+  CHECK(transcript_of(chatty) == "close:1001:");
   REQUIRE(closed);
   CHECK(closed->error() == stream_error::close_late);
+  CHECK(s.server.stats().connections == 0);
+  // So does an answer that comes late, of a peer that stays.
+  closed.reset();
+  peer& late = s.start(upgrade_request(), 2900ms);
+  s.both(late, close_frame(1001), 200ms);
+  REQUIRE(closed);
+  CHECK(!closed->error());
   CHECK(s.server.stats().connections == 0);
 }
 

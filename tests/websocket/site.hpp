@@ -45,6 +45,7 @@ struct echo_site {
     if (accepted.error()) co_return;
     stream ws = std::move(accepted).value();
     const error_code end = co_await echo_all(ws);
+    CHECK(ws.error() == end);
     if (ends != nullptr) ends->push_back(end);
   }
   limits most;

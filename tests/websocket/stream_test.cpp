@@ -235,6 +235,16 @@ CONFORMANCE("websocket: a cancelled read loses nothing, also in the middle of a 
   CHECK(!s.run(s.client().write_part(text, as_buffer("end"), true)).error());
   CHECK(!s.run(s.server().read(got)).error());
   CHECK((std::string(got.view().data(), got.size()) == data + "end"));
+  // The rest of a message may be read in parts; the next message is alone in the buffer.
+  CHECK(!s.run(s.client().write_part(text, as_buffer("ab"), false)).error());
+  CHECK(s.run(briefly(s.server().read(got))).error() == beck::error::timeout);
+  CHECK(got.view() == "ab");
+  CHECK(!s.run(s.client().write_part(text, as_buffer("cd"), true)).error());
+  std::vector<message_part> parts;
+  CHECK(s.run(read_parts(s.server(), 10, parts)) == "cd");
+  CHECK(!s.run(s.client().write(text, as_buffer("next"))).error());
+  CHECK(!s.run(s.server().read(got)).error());
+  CHECK(got.view() == "next");
 }
 
 CONFORMANCE("websocket: a write that is cancelled before its first byte leaves no trace") {

@@ -19,6 +19,7 @@
 
 #include "support/report.hpp"
 #include "support/small_random.hpp"
+#include "websocket/handshake.hpp"
 #include "websocket/site.hpp"
 
 using namespace beck::websocket;
@@ -187,21 +188,32 @@ TEST_CASE("websocket worlds: a world repeats bit for bit, keys and masks include
   for (int round = 0; round < 2; ++round) {
     sim::world world(9);
     beck::io_context web(world.host("web")), far(world.host("far"));
-    std::string request;
-    http::server server([&](http::request& q, http::response& r) {
-      request = q.get(http::field::sec_websocket_key);
-      r.send("no");
+    std::string received;
+    http::server server([&](http::request& q, http::response& r) -> task<> {
+      received = q.get(http::field::sec_websocket_key);
+      r.set(http::field::upgrade, "websocket");
+      r.set(http::field::sec_websocket_accept, detail::accept_value(received));
+      auto taken = co_await r.take_over();
+      auto got = co_await taken->stream().receive();
+      received.append(got->data(), got->size());
     });
     server.listen(80);
     co_spawn(web, server.serve(), beck::detached);
     http::client client(far);
+    stream ws;
     co_spawn(far, connect(client, "ws://10.0.0.1/"),
-             [](const std::exception_ptr&, beck::io_result<stream>) {});
+             [&](const std::exception_ptr&, beck::io_result<stream> made) {
+               ws = std::move(made.value_);
+             });
     world.run_for(1s);
-    sent.insert(request);
+    REQUIRE(ws);
+    const std::string_view hello = "hello";
+    CHECK(!ws.send(message(text, beck::buffer(hello))));
+    world.run_for(1s);
+    sent.insert(received);
     hashes.insert(world.hash());
   }
   CHECK(hashes.size() == 1);
   CHECK(sent.size() == 1);
-  CHECK(sent.begin()->size() == 24);
+  CHECK(sent.begin()->size() == 24 + 6 + 5);  // key; head and mask, and the data
 }

@@ -94,7 +94,7 @@ class call {
   /// client_options::continue_wait(). Throws std::logic_error if the head was sent.
   call& expect_continue();
   /// Asks the server to switch to `protocol`; it may answer 101, and reply::take_over() then gives
-  /// the stream. Throws as set().
+  /// the stream. A redirect is the result: none is followed. Throws as set().
   call& upgrade(std::string_view protocol);
   /// Ends the connection after this call. Throws std::logic_error if the head was sent.
   call& close();

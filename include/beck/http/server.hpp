@@ -99,9 +99,9 @@ class server {
   void listen(const ip::tcp::endpoint& at, stream_layer& layer);
   /// Accepts connections on this UNIX socket, on every context that serves. The file of a socket
   /// that no process listens on is replaced, under a lock on the file "PATH.lock"; that of another
-  /// one, and a path that is being replaced, is address_in_use; a file "PATH.lock" that is not empty
-  /// is file_exists. The socket's file is removed when the last context stops to listen, by the same
-  /// path: so a relative one needs the same working directory. Its mode follows the umask.
+  /// one, and a path that is being replaced, is address_in_use; a file "PATH.lock" that is not
+  /// empty is file_exists. The socket's file is removed when the last context stops to listen, by
+  /// the same path: so a relative one needs the same working directory. Its mode follows the umask.
   void listen(const local::stream_protocol::endpoint& at);
   /// Accepts connections on the sockets that systemd passes to a service (socket activation), over
   /// `layer` if that is not nullptr. Returns their number, 0 if the process was started otherwise.

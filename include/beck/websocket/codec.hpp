@@ -92,7 +92,7 @@ struct frame_limits {
 
 /// Decodes the frames of a peer strictly. Lengths are compared with the limits as soon as a head is
 /// whole, text is checked byte by byte: what is refused is refused before it is received whole.
-/// About 180 bytes. Thread: one at a time.
+/// About 200 bytes. Thread: one at a time.
 class frame_decoder {
  public:
   /// Makes a decoder for the end `own` of a connection.

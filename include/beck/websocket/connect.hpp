@@ -28,8 +28,9 @@ class connect_options {
     protocols_ = list;
     return *this;
   }
-  /// Adds a field to the request, such as Authorization, Cookie or Origin. Those of the handshake
-  /// and of the connection are the client's; connect() throws for them as http::call::set().
+  /// Adds a field to the request, such as Authorization, Cookie or Origin. Those of the handshake,
+  /// Sec-WebSocket-*, and of the connection are the client's: connect() throws for them as
+  /// http::call::set().
   /// Throws std::invalid_argument if a line would end inside `name` or `value`, or if `name` has a
   /// colon: it would be another field.
   connect_options& add(std::string_view name, std::string_view value);

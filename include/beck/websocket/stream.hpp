@@ -53,8 +53,10 @@ class stream {
   /// For the library: takes over a connection.
   explicit stream(detail::stream_handle* made) noexcept : handle_(made) {}
   stream(stream&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  /// Takes over the connection of `other`; cuts the own one, as the destructor.
   stream& operator=(stream&& other) noexcept {
-    std::swap(handle_, other.handle_);
+    stream taken(std::move(other));
+    std::swap(handle_, taken.handle_);
     return *this;
   }
   ~stream();
@@ -72,8 +74,9 @@ class stream {
   task<io_result<message_part>> read_some(mutable_buffer to);
 
   /// Sends a message. Ends when all of it was taken: sent, or copied into the queue, which sends it
-  /// by itself; waits while limits::queue_bytes() are waiting there. A message over 64 KiB goes in
-  /// fragments. `data` must live until the task ends. Text must be UTF-8, which is not checked.
+  /// by itself; waits while limits::queue_bytes() are waiting there. A message over 64 KiB, or over
+  /// the queue, goes in fragments. `data` must live until the task ends. Text must be UTF-8, which
+  /// is not checked.
   /// Messages keep the order in which their writes began.
   /// Cancellation: no byte was sent, or else the message cannot be completed, and the connection
   /// ends with write_cancelled.

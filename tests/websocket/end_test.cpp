@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+// The end of a connection while something is under way: parts of a message, writes that wait,
+// streams that are assigned.
+#include <beck/websocket/stream.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "support/conformance.hpp"
+#include "websocket/pair.hpp"
+
+using namespace beck::websocket;
+using namespace beck::websocket::test;
+using beck::io_result;
+using beck::task;
+
+namespace {
+
+constexpr auto text = message_kind::text;
+
+/// Starts a write, and returns its result if it ends by itself.
+std::optional<io_result<>> result_of(pair_site& s, task<io_result<>> write) {
+  auto result = std::make_shared<std::optional<io_result<>>>();
+  co_spawn(s.ends.ctx, std::move(write), [result](const std::exception_ptr& failed, io_result<> r) {
+    if (!failed) result->emplace(r);
+  });
+  s.settle();
+  return *result;
+}
+
+}  // namespace
+
+CONFORMANCE("websocket: behind a message in parts every write gets the error of the connection") {
+  pair_site s;
+  REQUIRE(!s.connect());
+  CHECK(!s.run(s.server().write_part(text, as_buffer("a"), false)).error());
+  s.clients.clear();
+  CHECK(s.run(read_text(s.server())).starts_with("error: "));
+  for (int round = 0; round < 2; ++round) {
+    const auto part = result_of(s, s.server().write_part(text, as_buffer("b"), false));
+    REQUIRE(part);
+    CHECK(part->error() == s.server().error());
+    const auto whole = result_of(s, s.server().write(text, as_buffer("c")));
+    REQUIRE(whole);
+    CHECK(whole->error() == s.server().error());
+  }
+}
+
+CONFORMANCE("websocket: a close inside a message in parts ends the writes that wait for its end") {
+  for (const bool by_peer : {true, false}) {
+    pair_site s;
+    REQUIRE(!s.connect());
+    CHECK(!s.run(s.server().write_part(text, as_buffer("a"), false)).error());
+    std::optional<io_result<>> waits, closed;
+    std::optional<std::string> read;
+    s.start(s.server().write(text, as_buffer("b")), waits);
+    s.settle();
+    REQUIRE(!waits);
+    if (by_peer) {
+      s.start(read_text(s.server()), read);
+      s.start(s.client().close(), closed);
+      s.ends.run_until([&] { return waits.has_value(); });
+    } else {
+      s.start(s.server().close(), closed);
+      s.settle();
+      REQUIRE(waits);  // though the client has not answered yet
+    }
+    CHECK(waits->error() == stream_error::closed);
+    const auto part = result_of(s, s.server().write_part(text, as_buffer("c"), true));
+    REQUIRE(part);
+    CHECK(part->error() == stream_error::closed);
+    if (!by_peer) {
+      char room[10];
+      CHECK(s.run(s.client().read_some(beck::buffer(room)))->bytes == 1);
+      CHECK(s.run(read_text(s.client())) == "error: The WebSocket connection is closed");
+    }
+    s.ends.run_until([&] { return closed.has_value(); });
+    CHECK(!closed->error());
+  }
+}
+
+CONFORMANCE("websocket: a stream that gets another connection cuts its own") {
+  pair_site s;
+  REQUIRE(!s.connect());
+  REQUIRE(!s.connect());
+  std::optional<std::string> first;
+  s.start(read_text(s.servers[0]), first);
+  s.settle();
+  s.clients[0] = std::move(s.clients[1]);
+  s.ends.run_until([&] { return first.has_value(); });
+  CHECK(s.servers[0].peer_code() == close_code::abnormal);
+  CHECK(!s.clients[1]);
+  stream& same = s.clients[0];
+  s.clients[0] = std::move(same);
+  CHECK(!s.run(s.clients[0].write(text, as_buffer("still"))).error());
+  CHECK(s.run(read_text(s.servers[1])) == "still");
+}
