@@ -3,60 +3,28 @@
 // a blocking socket of this thread, so that everything counted is the server's.
 #include <beck/http/server.hpp>
 
-#include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <memory>
 #include <string>
-#include <vector>
 
-#include "http/counting_system.hpp"
+#include "http/counted_server.hpp"
 #include "http/served.hpp"
 #include "support/allocations.hpp"
-#include "support/conformance.hpp"
-#include "support/context_seam.hpp"
 
 using beck::task;
 using beck::test::kernel;
 namespace http = beck::http;
-namespace ip = beck::ip;
 using http::test::call_counts;
-using http::test::counting_system;
+using http::test::counted_server;
 using http::test::get;
 using http::test::has;
 using http::test::last_get;
 
 namespace {
 
-/// A server on a context whose calls are counted, and peers that block.
-class counted {
- public:
-  template <class Handler>
-  explicit counted(Handler handler) : ctx(context_options()), server(std::move(handler)) {
-    beck::testing::context_seam::replace_system(ctx, std::make_unique<counting_system>(calls));
-    server.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0));
-    server.serve().start(ctx, [](std::exception_ptr) {});
-    while (server.endpoint().port() == 0) ctx.poll();
-    for (int i = 0; i < 10; ++i) ctx.poll();
-  }
-  ~counted() {
-    for (const int fd : peers_) ::close(fd);
-  }
+struct counted : counted_server {
+  using counted_server::counted_server;
 
-  int connect() {
-    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(server.endpoint().port());
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    REQUIRE(::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
-    peers_.push_back(fd);
-    return fd;
-  }
-  static void send(int fd, const std::string& text) {
-    REQUIRE(::send(fd, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
-  }
   /// Runs the server until `replies` replies have come that end in "hello\n".
   std::string receive(int fd, int replies) {
     std::string text;
@@ -71,13 +39,6 @@ class counted {
     }
     return text;
   }
-
-  call_counts calls;
-  beck::io_context ctx;
-  http::server server;
-
- private:
-  std::vector<int> peers_;
 };
 
 void hello(http::request&, http::response& r) { r.send("hello\n"); }

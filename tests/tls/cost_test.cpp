@@ -4,55 +4,37 @@
 // server's. OpenSSL's own memory is not counted: it does not come from operator new.
 #include <beck/http/server.hpp>
 
-#include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <memory>
 #include <string>
 
-#include "http/counting_system.hpp"
+#include "http/counted_server.hpp"
 #include "support/allocations.hpp"
-#include "support/conformance.hpp"
-#include "support/context_options.hpp"
-#include "support/context_seam.hpp"
 #include "support/stream_pair.hpp"
 #include "tls/engine_pair.hpp"
 
 using namespace beck::tls::test;
 using beck::http::test::call_counts;
-using beck::http::test::counting_system;
 using beck::test::kernel;
 namespace http = beck::http;
-namespace ip = beck::ip;
 
 namespace {
 
-/// A server of TLS on a context whose calls are counted, and a connection to it.
-class counted {
+/// A server of TLS, and a connection to it.
+class counted : public beck::http::test::counted_server {
  public:
   /// Makes the handshake. `first` is sent with its last message.
   template <class Handler>
   explicit counted(Handler handler, std::string first = {})
-      : ctx(context_options()),
-        server(std::move(handler), http::limits().body_bytes(10'000'000)),
+      : counted_server(std::move(handler), http::limits().body_bytes(10'000'000),
+                       &both_contexts::get().identity),
         client(both_contexts::get().trust.state().make_session("example.com")),
-        first_(std::move(first)) {
-    beck::testing::context_seam::replace_system(ctx, std::make_unique<counting_system>(calls));
-    server.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0), both_contexts::get().identity);
-    server.serve().start(ctx, [](std::exception_ptr) {});
-    while (server.endpoint().port() == 0) ctx.poll();
-    fd_ = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(server.endpoint().port());
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    REQUIRE(::connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
+        first_(std::move(first)),
+        fd_(connect()) {
     client.shake();
     send(output_of(client));
     while (client.state() == engine_state::shaking) receive();
   }
-  ~counted() { ::close(fd_); }
 
   void send(const std::string& sealed) {
     std::size_t at = 0;
@@ -85,15 +67,12 @@ class counted {
     allocated += beck::test::allocations() - before;
   }
 
-  call_counts calls;
   std::uint64_t allocated = 0;  // by the server
-  beck::io_context ctx;
-  http::server server;
   engine client;
 
  private:
   std::string first_;
-  int fd_ = -1;
+  int fd_;
   char part_[131'072];
 };
 

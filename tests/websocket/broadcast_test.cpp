@@ -3,19 +3,15 @@
 // does not read costs a bounded queue.
 #include <beck/websocket/message.hpp>
 
-#include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "http/counting_system.hpp"
+#include "http/counted_server.hpp"
 #include "support/allocations.hpp"
-#include "support/conformance.hpp"
-#include "support/context_seam.hpp"
 #include "websocket/frame_queue.hpp"
 #include "websocket/pair.hpp"
 
@@ -23,7 +19,6 @@ using namespace beck::websocket;
 using namespace beck::websocket::test;
 using beck::task;
 using beck::http::test::call_counts;
-using beck::http::test::counting_system;
 using beck::test::kernel;
 namespace http = beck::http;
 namespace ip = beck::ip;
@@ -32,39 +27,21 @@ namespace {
 
 constexpr auto text = message_kind::text;
 
-/// A server whose system calls are counted, and peers that block.
-class counted {
+/// A server that keeps the streams of its peers.
+class counted : public beck::http::test::counted_server {
  public:
   explicit counted(const limits& most = limits())
-      : ctx(context_options()), server([this, most](http::request& q, http::response& r) -> task<> {
+      : counted_server([this, most](http::request& q, http::response& r) -> task<> {
           auto accepted = co_await accept(q, r, accept_options().limits(most));
           streams.push_back(std::move(accepted).value());
-        }) {
-    beck::testing::context_seam::replace_system(ctx, std::make_unique<counting_system>(calls));
-    server.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0));
-    server.serve().start(ctx, [](std::exception_ptr) {});
-    while (server.endpoint().port() == 0) ctx.poll();
-  }
-  ~counted() {
-    streams.clear();
-    for (const int fd : peers) ::close(fd);
-  }
+        }) {}
 
   void connect() {
-    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(server.endpoint().port());
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    REQUIRE(::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
-    peers.push_back(fd);
+    const int fd = counted_server::connect();
     send(fd, upgrade_request());
     const std::size_t before = streams.size();
     while (streams.size() == before) ctx.poll();
     while (!has(receive(fd), "\r\n\r\n")) ctx.poll();
-  }
-  static void send(int fd, const std::string& bytes) {
-    REQUIRE(::send(fd, bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
   }
   /// Returns what has come.
   static std::string receive(int fd) {
@@ -77,11 +54,7 @@ class counted {
     for (int i = 0; i < 20; ++i) ctx.poll();
   }
 
-  call_counts calls;
-  beck::io_context ctx;
   std::vector<stream> streams;
-  http::server server;
-  std::vector<int> peers;
 };
 
 }  // namespace
