@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A server on the real kernel whose system calls are counted, and peers that are blocking sockets of
-// this thread, so that everything counted is the server's.
+// A server on the real kernel whose system calls are counted, and peers that are blocking sockets
+// of this thread, so that everything counted is the server's.
 #pragma once
 
 #include <netinet/in.h>
