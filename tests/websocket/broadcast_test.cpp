@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -118,6 +119,42 @@ CONFORMANCE_ON(kernel, "websocket: an echo is one receive and one send, and allo
     got += counted::receive(fd);
   }
   CHECK(c.calls.sends - sends == 1);
+}
+
+CONFORMANCE("websocket: a connection that waits holds no buffer of the context") {
+  served s(echo_site(), http::limits(), context_options().lease_buffers(1, 4096));
+  const auto waits = [&] { return s.ctx.stats().lease_waits; };
+  for (int i = 0; i < 3; ++i) {
+    peer& one = s.start(upgrade_request() + text_frame("early"));
+    s.run_until([&] { return transcript_of(one) == "text:early" || waits() != 0; });
+    s.send(one, text_frame("late"));
+    s.run_until([&] { return transcript_of(one) == "text:early text:late" || waits() != 0; });
+  }
+  CHECK(waits() == 0);
+}
+
+CONFORMANCE("websocket: a large message is received straight into the memory of its reader") {
+  pair_site s;
+  REQUIRE(!s.connect());
+  const std::string data(60'000, 'l');  // one frame
+  const auto leases = [&] { return s.ends.ctx.stats().leases; };
+  std::string part(data.size(), ' ');
+  beck::flat_buffer whole;
+  for (int round = 0; round < 4; ++round) {
+    std::optional<beck::io_result<>> sent;
+    s.start(s.client().write(text, as_buffer(data)), sent);
+    const std::uint64_t before = leases();
+    if (round == 0) {
+      for (bool is_last = false; !is_last;)
+        is_last = s.run(s.server().read_some(beck::buffer(part)))->is_last;
+    } else {
+      CHECK(!s.run(s.server().read(whole)).error());
+      CHECK((whole.view() == beck::detail::text_view(data.data(), data.size())));
+    }
+    // A buffer has 4096 bytes. Behind a large message not even the first head needs one.
+    CHECK(leases() - before <= (round < 2 ? 4 : 0));
+    s.ends.run_until([&] { return sent.has_value(); });
+  }
 }
 
 CONFORMANCE("websocket: a full queue refuses a message, or ends the connection") {

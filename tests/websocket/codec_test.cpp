@@ -136,8 +136,12 @@ TEST_CASE("websocket: a decoder stays refused, and consumes what follows a close
   CHECK(refused.decode(all).event == frame_event::refused);
   CHECK(refused.decode(all).event == frame_event::refused);
   CHECK(refused.decode({}).event == frame_event::refused);
-  input = frame(opcode::close, "");
+  input = ping_frame("text") + frame(opcode::close, "");
   frame_decoder closed(side::server);
+  const std::size_t ping = closed.decode({input.data(), input.size()}).consumed;
+  CHECK(closed.control_text() == "text");
+  CHECK(closed.peer_reason().empty());
+  input.erase(0, ping);
   CHECK(closed.peer_code() == close_code::none);
   CHECK(closed.decode({input.data(), input.size()}).event == frame_event::close);
   char more[10] = {};

@@ -174,6 +174,7 @@ error_code answered(const std::string& reply, const connect_options& how = conne
                     std::string* request = nullptr) {
   http::test::client_site site(http::client_options().redirects(3));
   site.server.will(reply, http::test::after::keep);
+  site.server.will(http::test::ok("of a second request"));
   std::optional<error_code> done;
   stream made;
   co_spawn(site.ctx, connect(*site.web, "ws" + site.url("/chat?a=b").substr(4), how),

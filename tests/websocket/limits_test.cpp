@@ -78,6 +78,9 @@ TEST_CASE("websocket limits: any byte of the peer shows that it is there") {
   w.s.listen_to(one, 1s);
   CHECK(w.ends.empty());
   CHECK(transcript_of(one) == "text:x text:x text:x text:x text:x ping:");
+  w.s.listen_to(one, 10s);
+  CHECK(w.ends.empty());
+  CHECK(transcript_of(one) == "text:x text:x text:x text:x text:x ping: ping:");
 }
 
 TEST_CASE("websocket limits: reads that are given up early do not hide the silence of a peer") {
@@ -186,7 +189,7 @@ TEST_CASE("websocket limits: a peer that never answers a close frame is waited f
   peer& chatty = s.start(upgrade_request());
   for (int i = 0; i < 40; ++i) s.both(chatty, text_frame("more") + ping_frame(""), 100ms);
   s.listen_to(chatty, 1s);
-  CHECK(transcript_of(chatty) == "close:1001:");
+  CHECK(frames_in(chatty) == frame(opcode::close, close_body(1001), {.masked = false}));
   REQUIRE(closed);
   CHECK(closed->error() == stream_error::close_late);
   CHECK(s.server.stats().connections == 0);
@@ -224,8 +227,8 @@ TEST_CASE("websocket limits: a flood of pings costs bounded work and memory, and
   for (int i = 0; i < 400; ++i)
     pings += ping_frame(std::string(100, static_cast<char>('a' + i % 26)));
   peer& one = w.start();
-  for (int round = 0; round < 10; ++round) {
-    w.s.step(one, pings + text_frame("data"));
+  for (int round = 0; round < 5; ++round) {
+    w.s.step(one, pings + text_frame("data") + pings + text_frame("data"));
     w.s.listen_to(one, 1s);
   }
   const std::string got = transcript_of(one);
