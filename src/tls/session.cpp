@@ -75,7 +75,7 @@ void session::shake(const_buffer received) noexcept {
 }
 
 task<error_code> session::exchange_messages() {
-  shake({});
+  if (SSL_is_server(engine_.ssl()) == 0) shake({});  // a server has nothing to say yet
   while (engine_.state() == engine_state::shaking) {
     if (output_error_) co_return output_error_;  // the peer waits for what was not sent
     auto got = co_await carrier_->receive();
