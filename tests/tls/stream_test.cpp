@@ -193,6 +193,34 @@ CONFORMANCE("tls: a read that is cancelled loses no byte") {
   CHECK((got == text));
 }
 
+CONFORMANCE("tls: the deadline of the socket ends an operation, and the next one goes on") {
+  beck::io_context ctx(context_options());
+  secure_pair p(ctx);
+  char room[5];
+  outcome late, got, sent;
+  p.client.socket().expires_after(beck::duration(1000));
+  p.client.async_read_some(beck::buffer(room), note(late));  // in the middle of the handshake
+  CHECK(run_until(ctx, late));
+  CHECK(late.ec == beck::error::timeout);
+  p.client.socket().expires_never();
+  p.client.async_read_some(beck::buffer(room), note(got));
+  p.server.async_write_some(beck::buffer("hello", 5), note(sent));
+  CHECK(run_until(ctx, got));
+  CHECK(got.ok());
+  CHECK(std::string(room, got.bytes) == "hello");
+  p.client.socket().expires_after(beck::duration(1000));
+  outcome later, last;
+  p.client.async_read_some(beck::buffer(room), note(later));
+  CHECK(run_until(ctx, later));
+  CHECK(later.ec == beck::error::timeout);
+  p.client.socket().expires_never();
+  p.client.async_read_some(beck::buffer(room), note(last));
+  outcome more;
+  p.server.async_write_some(beck::buffer("world", 5), note(more));
+  CHECK(run_until(ctx, last));
+  CHECK(last.ok());
+}
+
 CONFORMANCE("tls: reads and writes take handlers and deferred tokens") {
   beck::io_context ctx(context_options());
   secure_pair p(ctx);
