@@ -157,6 +157,20 @@ CONFORMANCE("tls: an end without close_notify is told from an end with it") {
   CHECK(end == std::errc::connection_reset);
 }
 
+CONFORMANCE("tls: a stream that is destroyed without a shutdown leaves its peer truncated") {
+  beck::io_context ctx(context_options());
+  secure_pair p(ctx);
+  error_code a = beck::error::interrupted, b = a, end;
+  co_spawn(ctx, shake(p.client, a), beck::detached);
+  co_spawn(ctx, shake(p.server, b), beck::detached);
+  run_all(ctx);
+  std::string none;
+  co_spawn(ctx, read_all(p.client, none, end, 10), beck::detached);
+  { const tls::stream gone(std::move(p.server)); }
+  run_all(ctx);
+  CHECK(end == tls::error::truncated);
+}
+
 CONFORMANCE("tls: a handshake with another name fails on both sides, and says why") {
   beck::io_context ctx(context_options());
   stream_pair raw(ctx);
