@@ -87,11 +87,16 @@ void session::shake(const_buffer received) noexcept {
   }
 }
 
+/// Returns whether output was lost that the peer waits for. Other errors of sending come by the
+/// carrier's receive, too, behind the alert that may explain them.
+bool session::is_starved() const noexcept { return output_error_ == std::errc::not_enough_memory; }
+
 task<error_code> session::exchange_messages() {
-  shake({});
+  if (SSL_is_server(engine_.ssl()) == 0) shake({});  // a server has nothing to say yet
   while (engine_.state() == engine_state::shaking) {
-    if (output_error_) co_return output_error_;  // the peer waits for what was not sent
+    if (is_starved()) co_return output_error_;
     auto got = co_await carrier_->receive();
+    if (is_starved()) co_return output_error_;
     if (got.error() == beck::error::eof) {
       engine_.fail(error::truncated, "the peer ended the connection during the handshake");
     } else if (got.error()) {
@@ -344,8 +349,10 @@ void session::start_sending() {
 }
 
 void session::fail_sending(error_code why) noexcept {
+  error_code ignored;
   output_error_ = why;
   waiting_.release();
+  if (shaking_ && is_starved()) carrier_->socket().cancel(ignored);  // the handshake sees it
 }
 
 task<> session::send_waiting(session_ref self) {

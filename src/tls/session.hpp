@@ -70,6 +70,7 @@ class session {
   void shake(const_buffer received) noexcept;
   task<error_code> exchange_messages();
 
+  bool is_starved() const noexcept;
   error_code end_of_input() const noexcept;
   error_code note_end(error_code why) noexcept;
   buffer_lease unseal(buffer_lease&& received) noexcept;

@@ -266,6 +266,9 @@ TEST_CASE("tls engine: parts of a write share records") {
   const beck::const_buffer too_much = beck::buffer(large);
   CHECK(p.client.write(beck::const_buffer_span(&too_much, 1), 1) == 81'920);
   output_of(p.client);
+  const beck::const_buffer both[] = {beck::buffer(head), too_much};
+  CHECK(p.client.write(beck::const_buffer_span(both, 2), 1) == 81'920);
+  output_of(p.client);
 }
 
 TEST_CASE("tls engine: a peer's alert is explained") {

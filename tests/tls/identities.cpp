@@ -292,10 +292,11 @@ std::string ocsp_response(made about, ocsp_says what) {
   const seeded_random random("ocsp");
   ASN1_TIME* from = ASN1_TIME_new();
   ASN1_TIME* to = ASN1_TIME_new();
-  ASN1_TIME_set_string(from, "20010101000000Z");
+  ASN1_TIME_set_string(from, what == ocsp_says::not_yet ? "20400101000000Z" : "20010101000000Z");
   ASN1_TIME_set_string(to, what == ocsp_says::too_old ? "20020101000000Z" : "20491231235959Z");
   OCSP_BASICRESP* basic = OCSP_BASICRESP_new();
-  OCSP_CERTID* id = OCSP_cert_to_id(EVP_sha1(), leaf, all().issuer().certificate.get());
+  const authority& issuer = what == ocsp_says::foreign_issuer ? all().foreign() : all().issuer();
+  OCSP_CERTID* id = OCSP_cert_to_id(EVP_sha1(), leaf, issuer.certificate.get());
   int status = V_OCSP_CERTSTATUS_GOOD;
   if (what == ocsp_says::revoked) status = V_OCSP_CERTSTATUS_REVOKED;
   if (what == ocsp_says::unknown) status = V_OCSP_CERTSTATUS_UNKNOWN;

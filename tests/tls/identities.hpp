@@ -56,7 +56,15 @@ std::string pin_of(made which);
 std::string pin_of_intermediate();
 
 /// What a response says.
-enum class ocsp_says : unsigned char { good, revoked, unknown, too_old, foreign_signature };
+enum class ocsp_says : unsigned char {
+  good,
+  revoked,
+  unknown,
+  too_old,  ///< from 2001 to 2002
+  not_yet,  ///< from 2040 on
+  foreign_signature,
+  foreign_issuer,  ///< about the certificate of another issuer with the same number
+};
 /// Returns a response about the certificate, in DER, signed by the intermediate.
 std::string ocsp_response(made about, ocsp_says what);
 

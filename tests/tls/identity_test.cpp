@@ -173,10 +173,10 @@ TEST_CASE("tls identity: a key of RSA 1024 is weak_certificate") {
 
 TEST_CASE("tls identity: a response of OCSP that cannot be served is bad_ocsp_response") {
   const identity_files own;
-  const auto with = [&](const std::string& bytes) {
+  const auto with = [&](const std::string& bytes, made which = made::good) {
     const std::string path = own.write("x.ocsp", bytes);
     return catch_error([&] {
-      const tls::server_context made(own.chain(made::good), own.key(made::good),
+      const tls::server_context made(own.chain(which), own.key(which),
                                      tls::server_options().ocsp(path));
     });
   };
@@ -188,6 +188,10 @@ TEST_CASE("tls identity: a response of OCSP that cannot be served is bad_ocsp_re
   CHECK(has(with(ocsp_response(made::good, ocsp_says::too_old)).what, "by 2002-01-01"));
   CHECK(has(with(ocsp_response(made::good, ocsp_says::revoked)).what, "certificate is good"));
   CHECK(has(with("").what, "not a successful"));
+  // Without the certificate of the issuer only the number tells.
+  const made alone = made::no_intermediate;
+  CHECK(with(ocsp_response(alone, ocsp_says::good), alone).what.empty());
+  CHECK(has(with(ocsp_response(made::good, ocsp_says::good), alone).what, "says nothing of"));
 }
 
 TEST_CASE("tls identity: roots and lists that cannot be loaded are named") {

@@ -21,7 +21,7 @@ class narrow_stream final : public byte_stream {
   task<io_result<buffer_lease>> receive() override { return of_->receive(); }
   task<io_result<std::size_t>> read_some(mutable_buffer to) override { return of_->read_some(to); }
   task<io_result<std::size_t>> write_some(const_buffer_span parts) override {
-    const const_buffer few = first_of(parts);
+    const const_buffer few(parts.begin()->data(), std::min(parts.begin()->size(), bytes_));
     const any_io_executor here = co_await this_coro::executor;
     steady_timer timer(here, pause_);
     auto waited = co_await timer.async_wait();
@@ -30,17 +30,22 @@ class narrow_stream final : public byte_stream {
     co_return sent;
   }
   std::size_t write_now(const_buffer_span parts, error_code& ec) noexcept override {
-    const const_buffer few = first_of(parts);
-    return of_->write_now(const_buffer_span(&few, 1), ec);
+    const_buffer few[parts_max];
+    std::size_t count = 0;
+    std::size_t left = bytes_;
+    for (const const_buffer& part : parts) {
+      if (count == parts_max) break;
+      few[count] = {part.data(), std::min(part.size(), left)};
+      left -= few[count++].size();
+    }
+    return of_->write_now(const_buffer_span(few, count), ec);
   }
   task<io_result<>> finish() override { return of_->finish(); }
   beck::detail::stream_object& socket() noexcept override { return of_->socket(); }
   bool is_plain() const noexcept override { return of_->is_plain(); }
 
  private:
-  const_buffer first_of(const_buffer_span parts) const noexcept {
-    return {parts.begin()->data(), std::min(parts.begin()->size(), bytes_)};
-  }
+  static constexpr std::size_t parts_max = 16;
 
   owned_stream of_;
   std::size_t bytes_;

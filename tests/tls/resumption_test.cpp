@@ -268,6 +268,10 @@ TEST_CASE("tls resumption: keys rotate by date, tickets live for two rotations, 
   pair.run([&] { store.newest(second); });
   forward(-50h);  // a date that is set back makes a new key, too
   CHECK(age_of(second) != 0);
+  tls::server_context identity(files().chain(made::good), files().key(made::good),
+                               tls::server_options().tickets(keys));
+  SSL_CTX* const context = SSL_get_SSL_CTX(identity.state().make_session().get());
+  CHECK(SSL_CTX_get_timeout(context) == 2 * 3600);
 }
 
 TEST_CASE("tls resumption: a client offers no session whose certificate has expired since") {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // What a server shows: the identity for a name, protocols, versions, OCSP, what it asks of clients;
 // and what changes when its files are read again.
+#include <beck/testing/sim.hpp>
+
 #include <atomic>
+#include <chrono>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -153,6 +157,31 @@ CONFORMANCE("tls server: the OCSP response of a file is sent to clients that dem
   tls::client_context client(trusting().demand_ocsp());
   CHECK(pair.shake(identity, client, "example.com").good());
   CHECK(pair.shake(identity, client, "other.example").client.ec == error::revocation_unknown);
+}
+
+TEST_CASE("tls server: an OCSP response is sent until it is too old") {
+  const auto date = [](std::chrono::sys_days day) {
+    return beck::system_time_point(
+        beck::duration(std::chrono::nanoseconds(day.time_since_epoch()).count()));
+  };
+  using std::chrono::January, std::chrono::June;
+  beck::testing::sim::world w(1);
+  beck::testing::sim::host& host = w.host("a");
+  host.set_date(date(std::chrono::year(2001) / June / 1));
+  const identity_files own;
+  own.write("old.ocsp", ocsp_response(made::good, ocsp_says::too_old));
+  handshakes pair(host);
+  std::optional<tls::server_context> identity;
+  pair.run([&] {
+    identity.emplace(own.chain(made::good), own.key(made::good),
+                     tls::server_options().ocsp(own.path("old.ocsp")));
+  });
+  tls::client_context client(trusting().demand_ocsp().resumption(false));
+  CHECK(pair.shake(*identity, client, "example.com").good());
+  host.set_date(date(std::chrono::year(2002) / January / 2));
+  const both_sides late = pair.shake(*identity, client, "example.com");
+  CHECK(late.client.ec == error::revocation_unknown);
+  CHECK(has(late.client.text, "the server sent none"));
 }
 
 CONFORMANCE(

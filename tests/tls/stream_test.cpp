@@ -157,6 +157,20 @@ CONFORMANCE("tls: an end without close_notify is told from an end with it") {
   CHECK(end == std::errc::connection_reset);
 }
 
+CONFORMANCE("tls: a stream that is destroyed without a shutdown leaves its peer truncated") {
+  beck::io_context ctx(context_options());
+  secure_pair p(ctx);
+  error_code a = beck::error::interrupted, b = a, end;
+  co_spawn(ctx, shake(p.client, a), beck::detached);
+  co_spawn(ctx, shake(p.server, b), beck::detached);
+  run_all(ctx);
+  std::string none;
+  co_spawn(ctx, read_all(p.client, none, end, 10), beck::detached);
+  { const tls::stream gone(std::move(p.server)); }
+  run_all(ctx);
+  CHECK(end == tls::error::truncated);
+}
+
 CONFORMANCE("tls: a handshake with another name fails on both sides, and says why") {
   beck::io_context ctx(context_options());
   stream_pair raw(ctx);
@@ -191,6 +205,34 @@ CONFORMANCE("tls: a read that is cancelled loses no byte") {
     }
   });
   CHECK((got == text));
+}
+
+CONFORMANCE("tls: the deadline of the socket ends an operation, and the next one goes on") {
+  beck::io_context ctx(context_options());
+  secure_pair p(ctx);
+  char room[5];
+  outcome late, got, sent;
+  p.client.socket().expires_after(beck::duration(1000));
+  p.client.async_read_some(beck::buffer(room), note(late));  // in the middle of the handshake
+  CHECK(run_until(ctx, late));
+  CHECK(late.ec == beck::error::timeout);
+  p.client.socket().expires_never();
+  p.client.async_read_some(beck::buffer(room), note(got));
+  p.server.async_write_some(beck::buffer("hello", 5), note(sent));
+  CHECK(run_until(ctx, got));
+  CHECK(got.ok());
+  CHECK(std::string(room, got.bytes) == "hello");
+  p.client.socket().expires_after(beck::duration(1000));
+  outcome later, last;
+  p.client.async_read_some(beck::buffer(room), note(later));
+  CHECK(run_until(ctx, later));
+  CHECK(later.ec == beck::error::timeout);
+  p.client.socket().expires_never();
+  p.client.async_read_some(beck::buffer(room), note(last));
+  outcome more;
+  p.server.async_write_some(beck::buffer("world", 5), note(more));
+  CHECK(run_until(ctx, last));
+  CHECK(last.ok());
 }
 
 CONFORMANCE("tls: reads and writes take handlers and deferred tokens") {

@@ -226,12 +226,17 @@ CONFORMANCE("tls trust: a client that demands OCSP gets a good response, or refu
     CHECK(revoked.client.ec == error::revoked);
     CHECK(has(revoked.client.text, "was revoked on 2001-01-01"));
     CHECK(revoked.server.ec == error::alert_bad_status_response);
-    for (const ocsp_says what :
-         {ocsp_says::unknown, ocsp_says::too_old, ocsp_says::foreign_signature}) {
+    for (const ocsp_says what : {ocsp_says::unknown, ocsp_says::too_old, ocsp_says::not_yet,
+                                 ocsp_says::foreign_signature, ocsp_says::foreign_issuer}) {
       const both_sides got = with(what, which);
       CAPTURE(got.client.text);
       CHECK(got.client.ec == error::revocation_unknown);
     }
+    auto other = any_date().versions(which, which);
+    other.settings().identities.front().ocsp_unchecked = ocsp_response(made::rsa, ocsp_says::good);
+    const both_sides foreign = shake(made::good, trusting().demand_ocsp(), "example.com", other);
+    CHECK(foreign.client.ec == error::revocation_unknown);
+    CHECK(has(foreign.client.text, "it is of another certificate"));
     const both_sides none = shake(made::good, trusting().demand_ocsp(), "example.com");
     CHECK(none.client.ec == error::revocation_unknown);
     CHECK(has(none.client.text, "the server sent none"));
