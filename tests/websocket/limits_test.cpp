@@ -111,7 +111,7 @@ TEST_CASE("websocket limits: without a limit for silence no ping is sent") {
   CHECK(!silent.done);
 }
 
-TEST_CASE("websocket limits: a stream that is not read blames nobody for its silence") {
+TEST_CASE("websocket limits: a stream that is not read does not hold silence against its peer") {
   std::vector<stream> kept;
   site s(silent_site{limits(), &kept});
   peer& one = s.start(upgrade_request(), text_frame("unread"), 1h);
@@ -221,7 +221,7 @@ TEST_CASE("websocket limits: a peer that answers a close frame and stays is cut,
   CHECK(transcript_of(bad) == "close:1002:");
 }
 
-TEST_CASE("websocket limits: a flood of pings costs bounded work and memory, and starves nobody") {
+TEST_CASE("websocket limits: a flood of pings costs bounded work and memory, and data goes on") {
   echo_world w(limits().control_frames(500));
   std::string pings;
   for (int i = 0; i < 400; ++i)
