@@ -283,7 +283,7 @@ CONFORMANCE("https: the last reply of a connection comes whole to a peer that re
 }
 
 CONFORMANCE_ON(sim, "https: a reply may take longer than an end, as long as the peer takes some") {
-  const std::string body = pattern(100'000);
+  const std::string body = pattern(150'000);
   narrow_layer layer(beck::duration(100'000'000));  // 10 KB/s
   https h([&](http::request&, http::response& r) { r.send(body); }, http::limits(), layer);
   for (const char* field : {"", "Connection: close\r\n"}) {
