@@ -16,9 +16,9 @@
 
 namespace beck::http::detail {
 
-/// The right to put a socket at a path, or to take it away: a lock on the file "PATH.lock", which
-/// exists only meanwhile. Without it two servers that find the same dead socket could each remove
-/// the other's. An abstract name needs none. Not in simulated worlds.
+/// The right to put a socket at a path: a lock on the file "PATH.lock", which exists only then.
+/// Without it two servers that find the same dead socket could each remove the other's. An abstract
+/// name needs none. Not in simulated worlds.
 class path_lock {
  public:
   /// Takes the lock, without waiting for another process that has it.

@@ -82,9 +82,7 @@ socket_file::socket_file(int fd, const local_endpoint& at) : fd_(duplicate_socke
 
 socket_file::~socket_file() {
   if (number_ == 0) return;
-  const path_lock lock(at_);
-  if (lock.error()) return;  // another server is about to replace the file
-  struct stat facts;
+  struct stat facts;  // the socket still listens, so no other server takes its file for a dead one
   const std::string path = path_of(at_);
   if (::lstat(path.c_str(), &facts) != 0 || facts.st_dev != device_ || facts.st_ino != number_)
     return;

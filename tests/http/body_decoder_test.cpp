@@ -162,6 +162,9 @@ TEST_CASE("each limit of a body is exact") {
     CHECK(decode_all_splits("1;abcdefg", limits).reason == refusal::chunk_line_too_long);
     CHECK(decode_all_splits("00000001\r\na\r\n0\r\n\r\n", limits).body == "a");
     CHECK(decode_all_splits("000000001\r\n", limits).reason == refusal::chunk_line_too_long);
+    limits.chunk_line_bytes = 3;
+    CHECK(decode_all_splits("001\r\na\r\n0\r\n\r\n", limits).body == "a");
+    CHECK(decode_all_splits("0001\r\na\r\n", limits).reason == refusal::chunk_line_too_long);
   }
   SUBCASE("extensions") {
     limits.chunk_extension_bytes = 6;

@@ -101,6 +101,22 @@ CONFORMANCE("http layer: at the limit of connections a handshake makes room") {
   CHECK(t.s.server.stats().exchanges == 1);
 }
 
+CONFORMANCE("http layer: at the limit of handshakes the oldest one makes room") {
+  with_layer t(http::limits().handshakes(1));
+  const peer& half = t.start("MAS");
+  t.s.run_until([&] { return t.s.server.stats().connections == 1; });
+  for (int i = 0; i < 2; ++i) {
+    mask out;
+    const peer& whole = t.start(std::string(mask_question) + out.of(last_get("/a")));
+    t.s.run_until([&] { return half.done && whole.done; });
+    CHECK(whole.received.size() > mask_answer.size());
+  }
+  CHECK(half.received.empty());
+  CHECK(t.s.server.stats().handshakes_failed == 1);
+  CHECK(t.s.server.stats().evicted == 0);
+  CHECK(t.s.server.stats().exchanges == 2);
+}
+
 CONFORMANCE("http layer: connections that make room count until they have gone") {
   /// Never begins a handshake, and needs a millisecond to end.
   class slow final : public beck::stream_layer {

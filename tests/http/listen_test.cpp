@@ -211,6 +211,29 @@ CONFORMANCE_ON(beck::test::kernel, "http: of servers that find one dead socket, 
   }
 }
 
+TEST_CASE("http: the lock of a path has one owner at a time, and leaves no file behind") {
+  const scratch_path path("owner"), lock("owner.lock");
+  const local::endpoint at(path.text);
+  std::atomic<int> owners(0), taken(0), shared(0);
+  std::vector<std::thread> all;
+  for (int i = 0; i < 4; ++i) {
+    all.emplace_back([&] {
+      for (int round = 0; round < 20'000; ++round) {
+        const http::detail::path_lock mine(at);
+        if (mine.error()) continue;
+        ++taken;
+        if (++owners != 1) ++shared;
+        std::this_thread::yield();
+        --owners;
+      }
+    });
+  }
+  for (std::thread& one : all) one.join();
+  CHECK(taken > 0);
+  CHECK(shared == 0);
+  CHECK(!lock.exists());
+}
+
 CONFORMANCE_ON(beck::test::kernel, "http: a path that another process is replacing is in use") {
   const scratch_path path("replaced"), lock("replaced.lock");
   const local::endpoint at(path.text);

@@ -7,6 +7,7 @@
 #include <ostream>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/socket.h>
@@ -288,16 +289,18 @@ CONFORMANCE_ON(beck::test::kernel, "each accept gives the name that its own clie
     std::vector<protocol::socket> clients, accepted;
     for (int i = 0; i < 4; ++i) {
       accepted.emplace_back(ctx);
-      clients.emplace_back(ctx).open();
+      clients.emplace_back(ctx).open(protocol());
     }
     clients[1].bind(named.endpoint());
     clients[2].bind(abstract);
     const auto* const bound = reinterpret_cast<const sockaddr*>(&name);
     REQUIRE(::bind(clients[3].native_handle(), bound, sizeof name) == 0);
     protocol::endpoint peers[4];
-    outcome done[4];
-    for (std::size_t i = 0; waits && i < 4; ++i)
-      acceptor.async_accept(accepted[i], peers[i], note(done[i]));
+    for (std::size_t i = 0; waits && i < 4; ++i) {
+      acceptor.async_accept(peers[i], [&accepted, i](error_code, protocol::socket&& socket) {
+        accepted[i] = std::move(socket);
+      });
+    }
     for (protocol::socket& one : clients) one.connect(path.endpoint());
     beck::test::run_all(ctx);
     for (std::size_t i = 0; !waits && i < 4; ++i) accepted[i] = acceptor.accept(peers[i]);
