@@ -269,10 +269,10 @@ TEST_CASE("UNIX names are reported as on Linux") {
     const int client = k.local();
     REQUIRE(k.connect_path(client, path) == 0);
     const int server = accept_on(k, listener);
-    const std::string path(path.c_str(), path.size() + 1);  // with its NUL
-    CHECK(named(&beck::detail::system::local_name, listener) == path);
-    CHECK(named(&beck::detail::system::local_name, server) == path);
-    CHECK(named(&beck::detail::system::remote_name, client) == path);
+    const std::string with_end(path.c_str(), path.size() + 1);  // with its NUL
+    CHECK(named(&beck::detail::system::local_name, listener) == with_end);
+    CHECK(named(&beck::detail::system::local_name, server) == with_end);
+    CHECK(named(&beck::detail::system::remote_name, client) == with_end);
     CHECK(named(&beck::detail::system::local_name, client).empty());
     CHECK(named(&beck::detail::system::remote_name, server).empty());
     const int automatic = k.local();
