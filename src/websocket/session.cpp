@@ -101,6 +101,17 @@ void session::end_writes() noexcept {
   if (part_turn_.owns_lock()) part_turn_.unlock();
 }
 
+/// Ends the direction that sends, after an error of the socket. What the peer has sent before can
+/// still be read, as long as an end may take.
+void session::cut_output(const error_code& why) noexcept {
+  if (lost_ || output_error_) return;
+  output_error_ = why;
+  close_sent_ = true;  // none can be sent any more
+  if (!writing_) out_.clear();
+  end_writes();
+  begin_closing();
+}
+
 /// Limits the time that the end may take.
 void session::begin_closing() noexcept {
   if (close_due_ != INT64_MAX || lost_) return;
@@ -176,7 +187,7 @@ void session::on_alarm() {
 /// next check.
 bool session::check_end(std::int64_t now, std::int64_t& next) noexcept {
   if (now >= close_due_) {
-    lose(stream_error::close_late);
+    lose(output_error_ ? output_error_ : make_error_code(stream_error::close_late));
     return false;
   }
   next = std::min(next, close_due_);

@@ -88,6 +88,7 @@ class session : public std::enable_shared_from_this<session> {
   void fail(stream_error why) noexcept;
   void put_close(close_code code, std::string_view reason) noexcept;
   void end_writes() noexcept;
+  void cut_output(const error_code& why) noexcept;
   void begin_closing() noexcept;
   static task<> finish(std::shared_ptr<session> self);
   void arm(std::int64_t at) noexcept;
@@ -139,7 +140,8 @@ class session : public std::enable_shared_from_this<session> {
   frame_decoder decoder_;
   input input_;
   key_source keys_;
-  error_code end_;  // why the connection has ended, or is about to
+  error_code end_;           // why the connection has ended, or is about to
+  error_code output_error_;  // nothing more is sent; what the peer has sent is still read
 
   // the part of a message at the front of input_, if there is one
   std::size_t part_bytes_ = 0;

@@ -41,6 +41,7 @@ class session::unfinished_message {
 /// Returns why nothing can be sent; no error if it can.
 error_code session::send_error() const noexcept {
   if (end_) return end_;
+  if (output_error_) return output_error_;
   return close_sent_ ? make_error_code(stream_error::closed) : error_code();
 }
 
@@ -183,8 +184,9 @@ bool session::send_at_once(const_buffer head, const_buffer data) noexcept {
   const std::size_t sent = stream_->write_now(const_buffer_span(parts, count), ec);
   if (sent <= before) {
     note_sent(sent);
-    if (ec && ec != beck::error::would_block) lose(ec);
-    return lost_;
+    if (!ec || ec == beck::error::would_block) return false;
+    cut_output(ec);
+    return true;
   }
   const std::size_t of_frame = sent - before;
   const std::size_t of_head = std::min(of_frame, head.size());
@@ -259,7 +261,7 @@ void session::flush_now() noexcept {
     note_sent(sent);
     if (ec == beck::error::would_block) return;
     if (ec) {
-      lose(ec);
+      cut_output(ec);
     } else if (sent < offered) {
       return;
     }
@@ -299,18 +301,18 @@ void session::start_writing() noexcept {
 task<> session::write_rest(std::shared_ptr<session> self) {
   session& s = *self;
   const_buffer parts[frame_queue::parts_max];
-  while (!s.out_.empty() && !s.lost_) {
+  while (!s.out_.empty() && !s.lost_ && !s.output_error_) {
     const const_buffer_span waiting(parts, s.out_.gather(parts));
     auto sent = co_await s.stream_->write_some(waiting);
     s.note_sent(sent.value_);
-    if (sent.error()) s.lose(sent.error());
+    if (sent.error()) s.cut_output(sent.error());
   }
 }
 
 void session::stop_writing() noexcept {
   writing_ = false;
   send_due_ = INT64_MAX;
-  if (lost_) out_.clear();
+  if (lost_ || output_error_) out_.clear();
   written_.set();
   if (!lost_ && !out_.empty()) start_writing();  // what was added meanwhile
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 // The end of a connection while something is under way: parts of a message, writes that wait,
 // streams that are assigned.
+#include <beck/coro/event.hpp>
 #include <beck/websocket/stream.hpp>
 
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "http/counted_server.hpp"
 #include "support/conformance.hpp"
 #include "websocket/pair.hpp"
 
@@ -31,6 +34,48 @@ std::optional<io_result<>> result_of(pair_site& s, task<io_result<>> write) {
 }
 
 }  // namespace
+
+CONFORMANCE_ON(beck::test::kernel,
+               "websocket: what a peer has sent is read, although a write finds that it is gone") {
+  std::vector<std::string> got;
+  beck::error_code write_error, end;
+  beck::manual_reset_event gone;
+  beck::http::test::counted_server s(
+      [&](beck::http::request& q, beck::http::response& r) -> task<> {
+        auto accepted = co_await accept(q, r);
+        stream ws = std::move(accepted).value();
+        beck::ignore(co_await ws.write(text, as_buffer("never read, so that the peer resets")));
+        beck::ignore(co_await gone.wait());
+        const std::string data(100'000, 'd');
+        for (int i = 0; i < 100 && !write_error; ++i) {
+          auto sent = co_await ws.write(text, as_buffer(data));
+          write_error = sent.error();
+        }
+        CHECK(ws.send(message(text, as_buffer("more"))) == write_error);
+        beck::flat_buffer line;
+        while (!end) {
+          auto read = co_await ws.read(line);
+          end = read.error();
+          if (!end) got.emplace_back(line.view());
+        }
+      });
+  const int fd = s.connect();
+  s.send(fd, upgrade_request());
+  std::string reply(1000, ' ');
+  while (!has(reply, "peer resets")) {
+    s.ctx.poll();
+    const ssize_t bytes = ::recv(fd, reply.data(), reply.size(), MSG_PEEK | MSG_DONTWAIT);
+    if (bytes < 0) reply.front() = ' ';
+  }
+  s.send(fd, text_frame("one") + text_frame("two") + close_frame(1000));
+  ::close(fd);
+  s.peers.clear();
+  gone.set();
+  while (!end) s.ctx.poll();
+  CHECK(write_error);
+  CHECK(got == std::vector<std::string>{"one", "two"});
+  CHECK(end == stream_error::closed);
+}
 
 CONFORMANCE("websocket: behind a message in parts every write gets the error of the connection") {
   pair_site s;
