@@ -74,10 +74,15 @@ class chat {
         websocket::accept_options().limits(
             websocket::limits().message_bytes(4096).queue_bytes(65'536).drop_when_full(true)));
     if (!accepted) co_return;
+    websocket::stream ws = std::move(accepted).value();
+    if (is_taken(name, room)) {  // by another member, meanwhile
+      beck::ignore(co_await ws.close(websocket::close_code::policy));
+      co_return;
+    }
     const auto here = members_.emplace(members_.end());
     here->name = name;
     here->room = room;
-    here->ws = std::move(accepted).value();
+    here->ws = std::move(ws);
     tell(*here, "- " + name + " has come");
     publish();
     co_await listen(*here);

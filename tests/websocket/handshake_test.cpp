@@ -287,10 +287,11 @@ TEST_CASE("websocket: replies that do not answer are told apart") {
   const std::string accept_field = "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n";
   const std::string up = "Upgrade: WebSocket\r\nConnection: x, Upgrade\r\n";
   std::string_view protocol;
+  std::string version = "HTTP/1.1";
   const auto is_good = [&](const std::string& fields, std::string_view offered = "a, b") {
     http::response_parser parser;
     http::response_head head;
-    const std::string text = switching(fields);
+    const std::string text = switching(fields).replace(0, version.size(), version);
     REQUIRE(parser.parse(text, http::method::get, head) == http::parse_status::done);
     return detail::check_reply(head, "dGhlIHNhbXBsZSBub25jZQ==", offered, protocol);
   };
@@ -311,4 +312,6 @@ TEST_CASE("websocket: replies that do not answer are told apart") {
   CHECK(!is_good("Upgrade: websocket\r\n" + up + accept_field));
   CHECK(!is_good("Connection: upgrade\r\n" + accept_field));
   CHECK(!is_good("Upgrade: h2c\r\nConnection: upgrade\r\n" + accept_field));
+  version = "HTTP/1.0";
+  CHECK(!is_good(up + accept_field));
 }
