@@ -60,21 +60,16 @@ beck::detail::text_view session::failure() const noexcept { return engine_.text(
 
 // --- the handshake -------------------------------------------------------------------------------
 
-/// Returns whether the peer does not wait for the output of the call that ended the handshake: with
-/// TLS 1.3 a server then sends tickets alone.
-bool has_only_tickets(SSL* of) noexcept {
-  return SSL_is_server(of) == 1 && SSL_version(of) == TLS1_3_VERSION;
-}
-
-/// Continues the handshake. What comes behind it is decrypted at once; the answer to it is near, so
-/// tickets wait for that and save a packet.
+/// Continues the handshake. What comes behind it is decrypted at once. A client that has sent data
+/// behind its last message does not wait for the output, such as tickets: the answer is near, and
+/// takes it along in its packet.
 void session::shake(const_buffer received) noexcept {
   engine_.give(static_cast<const char*>(received.data()), received.size());
   {
     const step now(*this);
     now->shake();
-    if (engine_.state() == engine_state::open && engine_.has_input() &&
-        has_only_tickets(engine_.ssl()))
+    const bool is_server = SSL_is_server(engine_.ssl()) == 1;
+    if (is_server && engine_.state() == engine_state::open && engine_.has_input())
       hold_back_output();
   }
   if (engine_.state() != engine_state::open || !engine_.has_input()) return;
@@ -282,7 +277,6 @@ void session::send_output() noexcept {
   if (engine_.output().size() == 0) return;
   const bool is_next = !is_sending() && !output_error_;
   std::size_t sent = 0;
-  if (is_next) holds_back_ = false;
   if (is_next && carrier_->is_plain()) {
     const const_buffer parts[] = {waiting_.data(), engine_.output(), engine_.more_output()};
     sent = send_now(const_buffer_span(parts, 3));
@@ -311,7 +305,6 @@ void session::hold_back_output() noexcept {
     std::size_t sent = 0;
     add_waiting(engine_.output(), sent);
     add_waiting(engine_.more_output(), sent);
-    holds_back_ = true;
     engine_.drop_output();
   } catch (...) {
     waiting_.release();

@@ -77,7 +77,9 @@ class session {
   void keep(const_buffer rest) noexcept;
   std::size_t take(mutable_buffer to) noexcept;
 
-  bool is_sending() const noexcept { return sending_ || (!waiting_.empty() && !holds_back_); }
+  /// Returns whether send_waiting() runs. If it does not, what is waiting is held back: it goes out
+  /// in front of the next output.
+  bool is_sending() const noexcept { return sending_; }
   error_code end_of_output() const noexcept;
   template <class Call>
   std::size_t write_with(Call call, error_code& ec) noexcept;
@@ -106,7 +108,6 @@ class session {
   unsigned cancels_ = 0;     // of what is being sent
   bool shaking_ = false;     // handshake() runs
   bool sending_ = false;     // send_waiting() runs
-  bool holds_back_ = false;  // what is waiting goes out in front of the next output
   bool finished_ = false;
 };
 

@@ -5,6 +5,7 @@
 
 #include <beck/coro/within.hpp>
 #include <beck/io/generic_stream.hpp>
+#include <beck/io/steady_timer.hpp>
 #include <beck/net/socket_stream.hpp>
 #include <beck/tls/error.hpp>
 #include <beck/tls/stream.hpp>
@@ -96,6 +97,45 @@ CONFORMANCE("tls session: cut at any byte it is truncated, and only its last byt
       REQUIRE((!whole || text == "text"));
     }
   }
+}
+
+namespace {
+
+/// Sends `data` as the last bytes of a session, then its end.
+task<> send_last(session_ref to, std::string_view data) {
+  CHECK(!co_await session::handshake(to));
+  error_code ec;
+  for (int i = 0; i < 1000 && !data.empty(); ++i) {
+    const beck::const_buffer part(data.data(), data.size());
+    data.remove_prefix(to->write_last(beck::const_buffer_span(&part, 1), ec));
+    REQUIRE((!ec || ec == beck::error::would_block));
+    beck::steady_timer pause(to->executor(), beck::duration(1'000'000));
+    if (ec) beck::ignore(co_await pause.async_wait());
+  }
+  CHECK(data.empty());
+  const beck::const_buffer more("x", 1);
+  CHECK(to->write_now(beck::const_buffer_span(&more, 1), ec) == 0);
+  CHECK(ec == beck::error::broken_pipe);
+  CHECK(!(co_await to->finish()).error());
+}
+
+}  // namespace
+
+CONFORMANCE("tls session: the end goes with the last bytes, and nothing behind it") {
+  const std::string data = pattern(200'000);  // more than is encrypted at once
+  beck::io_context ctx(context_options());
+  stream_pair raw(ctx);
+  tls::stream client(std::move(raw.a), both_contexts::get().trust, "example.com");
+  const session_ref server(
+      new session(beck::owned_stream(new beck::socket_stream(std::move(raw.b))),
+                  both_contexts::get().identity.state().make_session()));
+  std::string text;
+  error_code end;
+  co_spawn(ctx, send_last(server, data), beck::detached);
+  co_spawn(ctx, read_all(client, text, end), beck::detached);
+  ctx.run();
+  CHECK((text == data));
+  CHECK(end == beck::error::eof);
 }
 
 // --- cancellation --------------------------------------------------------------------------------
