@@ -60,16 +60,21 @@ beck::detail::text_view session::failure() const noexcept { return engine_.text(
 
 // --- the handshake -------------------------------------------------------------------------------
 
-/// Continues the handshake. What comes behind it is decrypted at once. A client that has sent data
-/// behind its last message does not wait for the output, such as tickets: the answer is near, and
-/// takes it along in its packet.
+/// Returns whether the output of the call that ended the handshake is tickets alone, for which no
+/// peer waits. A client of TLS 1.2 may wait for the server's last message.
+bool has_only_tickets(SSL* of) noexcept {
+  return SSL_is_server(of) == 1 && SSL_version(of) == TLS1_3_VERSION;
+}
+
+/// Continues the handshake. What comes behind it is decrypted at once; the answer to that is near,
+/// and takes the tickets along in its packet.
 void session::shake(const_buffer received) noexcept {
   engine_.give(static_cast<const char*>(received.data()), received.size());
   {
     const step now(*this);
     now->shake();
-    const bool is_server = SSL_is_server(engine_.ssl()) == 1;
-    if (is_server && engine_.state() == engine_state::open && engine_.has_input())
+    if (engine_.state() == engine_state::open && engine_.has_input() &&
+        has_only_tickets(engine_.ssl()))
       hold_back_output();
   }
   if (engine_.state() != engine_state::open || !engine_.has_input()) return;
