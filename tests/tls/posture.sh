@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSL-1.0
-# usage: posture.sh POSTURE_PEER
-# openssl s_client and s_server, sslscan and curl against the TLS of beck, with each way of being wrong. Ends with 0 if
-# every answer is the documented one; at most 3 minutes. On the loopback only; ends what it has started.
+# usage: posture.sh POSTURE_PEER BECK_SERVE
+# openssl s_client and s_server, sslscan and curl against the TLS of beck, with each way of being wrong; sslscan and
+# curl against beck-serve. Ends with 0 if every answer is the documented one; at most 3 minutes. On the loopback only;
+# ends what it has started.
 set -euo pipefail
 peer=$(realpath "$1")
+beck_serve=$(realpath "$2")
 room=$(mktemp -d)
 started=()
 failures=0
@@ -44,7 +46,7 @@ pause() { read -r -t 0.05 <> <(:) || true; }
 # listening FILE: waits until a server has written its port there, and sets `port`.
 listening() {
   for _ in $(seq 200); do
-    port=$(grep -oE '(port |ACCEPT .*:)[0-9]+' "$1" 2>/dev/null | grep -oE '[0-9]+$' | head -1) || true
+    port=$(grep -oE '(port |ACCEPT .*:|^listening: .*:)[0-9]+' "$1" 2>/dev/null | grep -oE '[0-9]+$' | head -1) || true
     [ -z "$port" ] || return 0
     pause
   done
@@ -156,20 +158,37 @@ expect 'and the server goes on' '^hello'
 stop
 "$peer" files "$room"
 
+# scan NAME: sslscan against the server that was started last.
+scan() {
+  timeout 60 sslscan --no-colour "127.0.0.1:$port" >out 2>&1 || true
+  for version in SSLv2 SSLv3 TLSv1.0 TLSv1.1; do expect "$1: $version is off" "^$version +disabled"; done
+  for version in TLSv1.2 TLSv1.3; do expect "$1: $version is on" "^$version +enabled"; done
+  expect "$1: fallback" 'supports TLS Fallback SCSV'
+  expect "$1: renegotiation" 'Session renegotiation not supported'
+  expect "$1: compression" 'Compression disabled|does not support compression'
+  expect "$1: a cipher of 1.3" '^Preferred +TLSv1.3 '
+  expect "$1: a cipher of 1.2" '^Preferred +TLSv1.2 +256 bits +ECDHE-ECDSA-AES256-GCM-SHA384'
+  refuse "$1: heartbleed" '^TLSv1.[0-9] vulnerable'
+  grep -E '^(Accepted|Preferred)' out >ciphers
+  grep -vE ' (TLS_AES_|TLS_CHACHA20_|ECDHE-ECDSA-AES[0-9]+-GCM-|ECDHE-ECDSA-CHACHA20-)' ciphers >out || true
+  refuse "$1: every other cipher" .
+}
+
 echo '== sslscan'
 serve good
-timeout 60 sslscan --no-colour "127.0.0.1:$port" >out 2>&1 || true
-for version in SSLv2 SSLv3 TLSv1.0 TLSv1.1; do expect "$version is off" "^$version +disabled"; done
-for version in TLSv1.2 TLSv1.3; do expect "$version is on" "^$version +enabled"; done
-expect 'fallback' 'supports TLS Fallback SCSV'
-expect 'renegotiation' 'Session renegotiation not supported'
-expect 'compression' 'Compression disabled|does not support compression'
-expect 'a cipher of 1.3' '^Preferred +TLSv1.3 '
-expect 'a cipher of 1.2' '^Preferred +TLSv1.2 +256 bits +ECDHE-ECDSA-AES256-GCM-SHA384'
-refuse 'heartbleed' '^TLSv1.[0-9] vulnerable'
-grep -E '^(Accepted|Preferred)' out >ciphers
-grep -vE ' (TLS_AES_|TLS_CHACHA20_|ECDHE-ECDSA-AES[0-9]+-GCM-|ECDHE-ECDSA-CHACHA20-)' ciphers >out || true
-refuse 'every other cipher' .
+scan peer
+stop
+mkdir -p site && echo 'from a file' >site/page.txt
+: >server.log
+"$beck_serve" site --port 0 --cert good.pem --key good.key >server.log 2>&1 &
+server=$!
+started+=("$server")
+listening server.log
+scan beck-serve
+fetch --resolve "example.com:$port:127.0.0.1" "https://example.com:$port/page.txt"
+expect 'beck-serve: a file' '^from a file'
+fetch --tls-max 1.1 --resolve "example.com:$port:127.0.0.1" "https://example.com:$port/page.txt"
+expect 'beck-serve: an old version is refused' 'curl: 35'
 stop
 
 echo '== curl against the server'
