@@ -17,6 +17,7 @@ beck_library(beck_tls
     tls/server_state.cpp
     tls/session.cpp
     tls/session_cache.cpp
+    tls/session_write.cpp
     tls/stream.cpp
     tls/ticket_store.cpp
     tls/trust.cpp

@@ -45,7 +45,7 @@ DETAIL = {
         vector_operation
     """,
     "net": """
-        connect_operation connected_socket datagram_option endpoint_data socket_object
+        adapted_stream connect_operation connected_socket datagram_option endpoint_data socket_object
     """,
 }
 DETAIL_LAYER = {f"{name}.hpp": folder for folder, names in DETAIL.items() for name in names.split()}

@@ -111,6 +111,19 @@ class session {
   bool finished_ = false;
 };
 
+/// A call of the engine, at whose end its output is sent.
+class session::step {
+ public:
+  explicit step(session& of) noexcept : session_(of) {}
+  step(const step&) = delete;
+  step& operator=(const step&) = delete;
+  ~step() { session_.send_output(); }
+  detail::engine* operator->() const noexcept { return &session_.engine_; }
+
+ private:
+  session& session_;
+};
+
 /// A session as a byte_stream, which it closes with it.
 class secure_stream final : public byte_stream {
  public:

@@ -7,6 +7,7 @@
 #include <beck/tls/error.hpp>
 
 #include <chrono>
+#include <memory>
 #include <string>
 
 #include "support/conformance.hpp"
@@ -296,4 +297,89 @@ CONFORMANCE_ON(sim, "tls: a shutdown waits for two seconds at most for a peer th
   CHECK(took < std::chrono::seconds(3));  // of virtual time
   p.client.socket().close();
   run_all(ctx);
+}
+
+// --- streams of users ----------------------------------------------------------------------------
+
+namespace {
+
+/// A stream as users write them: it counts what passes.
+class counting_stream {
+ public:
+  counting_stream(stream_socket&& socket, std::size_t& calls)
+      : socket_(std::move(socket)), calls_(&calls) {}
+
+  auto get_executor() { return socket_.get_executor(); }
+  template <class Token>
+  auto async_read_some(const beck::mutable_buffer& to, Token&& token) {
+    ++*calls_;
+    return socket_.async_read_some(to, std::forward<Token>(token));
+  }
+  template <class Token>
+  auto async_write_some(const beck::const_buffer& from, Token&& token) {
+    ++*calls_;
+    return socket_.async_write_some(from, std::forward<Token>(token));
+  }
+  stream_socket& lowest_layer() { return socket_; }
+
+ private:
+  stream_socket socket_;
+  std::size_t* calls_;
+};
+
+}  // namespace
+
+CONFORMANCE("tls: a stream of the user's carries it as a socket does") {
+  beck::io_context ctx(context_options());
+  stream_pair raw(ctx);
+  std::size_t calls = 0;
+  tls::stream client(counting_stream(std::move(raw.a), calls), both_contexts::get().trust,
+                     "example.com");
+  tls::stream server(counting_stream(std::move(raw.b), calls), both_contexts::get().identity);
+  const std::string question = pattern(200'000), answer = pattern(300'000) + "end";
+  std::string asked, answered;
+  error_code end_here, end_there, shut_here, shut_there;
+  bool sent_here = false, sent_there = false;
+  co_spawn(ctx, write_all(client, question, sent_here), beck::detached);
+  co_spawn(ctx, write_all(server, answer, sent_there), beck::detached);
+  co_spawn(ctx, read_all(client, answered, end_here, 5000), beck::detached);
+  co_spawn(ctx, read_all(server, asked, end_there, 100), beck::detached);
+  while (!sent_here || !sent_there) REQUIRE(ctx.run_one() != 0);
+  co_spawn(ctx, shut_down(client, shut_here), beck::detached);
+  co_spawn(ctx, shut_down(server, shut_there), beck::detached);
+  ctx.run();
+  CHECK((asked == question));
+  CHECK((answered == answer));
+  CHECK(end_here == beck::error::eof);
+  CHECK(end_there == beck::error::eof);
+  CHECK(!shut_here);
+  CHECK(!shut_there);
+  CHECK(calls > 100);
+}
+
+CONFORMANCE("tls: over a stream of the user's a read is cancelled, and a destructor ends it") {
+  beck::io_context ctx(context_options());
+  stream_pair raw(ctx);
+  std::size_t calls = 0;
+  auto client = std::make_unique<tls::stream>(counting_stream(std::move(raw.a), calls),
+                                              both_contexts::get().trust, "example.com");
+  tls::stream server(counting_stream(std::move(raw.b), calls), both_contexts::get().identity);
+  error_code shaken, late, cut;
+  std::string text;
+  co_spawn(ctx, shake(*client, shaken), beck::detached);
+  co_spawn(ctx, read_all(server, text, cut, 100), beck::detached);
+  const auto read_for_a_while = [](tls::stream& from, error_code& ec) -> task<> {
+    char part[10];
+    auto got =
+        co_await timeout(from.async_read_some(beck::buffer(part)), beck::duration(1'000'000));
+    ec = got.error();
+  };
+  co_spawn(ctx, read_for_a_while(*client, late), beck::detached);
+  while (!late) REQUIRE(ctx.run_one() != 0);
+  CHECK(!shaken);
+  CHECK(late == beck::error::timeout);
+  client.reset();
+  ctx.run();
+  CHECK(cut == std::errc::connection_reset);  // truncated, or a reset of the socket
+  CHECK(text.empty());
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <beck/base/buffer.hpp>
+#include <beck/detail/adapted_stream.hpp>
 #include <beck/detail/fixed_text.hpp>
 #include <beck/detail/text_view.hpp>
 #include <beck/detail/vector_operation.hpp>
@@ -132,6 +133,17 @@ class stream {
   template <class Protocol, class Executor>
   stream(basic_stream_socket<Protocol, Executor>&& socket, server_context& identity)
       : stream(owned_stream(new socket_stream(std::move(socket))), identity) {}
+  /// As above, over a connected stream of the user's: a class with async_read_some and
+  /// async_write_some, which stands over a socket and returns it by lowest_layer(). Its operations
+  /// have to end when they are cancelled through their cancellation slots, and when the socket is
+  /// closed.
+  template <beck::detail::layered_stream S>
+  stream(S carrier, client_context& trust, beck::detail::text_view name)
+      : stream(owned_stream(new beck::detail::adapted_stream(std::move(carrier))), trust, name) {}
+  /// As above, a server's side.
+  template <beck::detail::layered_stream S>
+  stream(S carrier, server_context& identity)
+      : stream(owned_stream(new beck::detail::adapted_stream(std::move(carrier))), identity) {}
   stream(stream&& other) noexcept = default;
   /// Closes the carrier that it has, as the destructor.
   stream& operator=(stream&& other) noexcept;
