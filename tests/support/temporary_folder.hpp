@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A folder of its own under the system's place for temporary files.
+// A folder for temporary files.
 #pragma once
 
 #include <cerrno>
@@ -11,12 +11,12 @@
 
 namespace beck::test {
 
-/// Made by the constructor, which throws std::system_error; removed with all files in it by the
-/// destructor.
+/// Made in `parent` by the constructor, which throws std::system_error; removed with all files in
+/// it by the destructor.
 class temporary_folder {
  public:
-  temporary_folder()
-      : path_((std::filesystem::temp_directory_path() / "beck-test-XXXXXX").string()) {
+  explicit temporary_folder(std::filesystem::path parent = std::filesystem::temp_directory_path())
+      : path_((parent / "beck-test-XXXXXX").string()) {
     if (::mkdtemp(path_.data()) == nullptr)
       throw std::system_error(errno, std::generic_category(), "make the folder " + path_);
   }

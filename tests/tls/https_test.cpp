@@ -22,6 +22,7 @@
 #include "support/stream_pair.hpp"
 #include "tls/both_contexts.hpp"
 #include "tls/narrow_stream.hpp"
+#include "tls/read_all.hpp"
 
 using beck::error_code;
 using beck::task;
@@ -30,6 +31,7 @@ namespace http = beck::http;
 namespace ip = beck::ip;
 namespace tls = beck::tls;
 using tls::test::both_contexts;
+using tls::test::read_all;
 using namespace std::chrono_literals;
 
 namespace {
@@ -112,14 +114,9 @@ task<> ask_once(https& h, std::string request, bool ends, std::string& text) {
   tls::stream s(std::move(socket), both_contexts::get().trust, "example.com");
   beck::ignore(co_await async_write(s, beck::buffer(request)));
   if (ends) beck::ignore(co_await s.async_shutdown());
-  char part[1000];
-  error_code ec;
-  while (!ec) {
-    auto got = co_await s.async_read_some(beck::buffer(part));
-    text.append(part, got.value_);
-    ec = got.error();
-  }
-  CHECK(ec == beck::error::eof);
+  error_code end;
+  co_await read_all(s, text, end);
+  CHECK(end == beck::error::eof);
 }
 
 task<> get(https& h, const char* path, std::string& body) {
@@ -250,14 +247,9 @@ CONFORMANCE("https: a server ends its connections with close_notify") {
     tls::stream s(std::move(socket), both_contexts::get().trust, "example.com");
     beck::ignore(co_await async_write(s, beck::buffer("GET /x HTTP/1.1\r\nHost: a\r\n\r\n", 28)));
     std::string text;
-    char part[1000];
-    error_code ec;
-    while (!ec) {
-      auto got = co_await s.async_read_some(beck::buffer(part));
-      text.append(part, got.value_);
-      ec = got.error();
-    }
-    CHECK(ec == beck::error::eof);  // the connection was idle for too long
+    error_code end;
+    co_await read_all(s, text, end);
+    CHECK(end == beck::error::eof);  // the connection was idle for too long
     CHECK(text.ends_with("/x"));
   }(std::move(raw)));
 }

@@ -19,6 +19,7 @@
 #include "support/stream_pair.hpp"
 #include "tls/engine_pair.hpp"
 #include "tls/narrow_stream.hpp"
+#include "tls/read_all.hpp"
 
 using beck::error_code;
 using beck::task;
@@ -63,15 +64,6 @@ task<bool> serve_cut(stream_socket& raw, engine& server, std::size_t most) {
   }
   raw.shutdown(beck::socket_base::shutdown_send);  // a close could reset what was sent
   co_return said&& out.empty();
-}
-
-task<> read_all(tls::stream& from, std::string& text, error_code& end) {
-  char part[100];
-  while (!end) {
-    auto got = co_await from.async_read_some(beck::buffer(part));
-    text.append(part, got.value_);
-    end = got.error();
-  }
 }
 
 }  // namespace

@@ -15,12 +15,14 @@
 #include "support/outcome.hpp"
 #include "support/stream_pair.hpp"
 #include "tls/both_contexts.hpp"
+#include "tls/read_all.hpp"
 
 using beck::error_code;
 using beck::task;
 using namespace beck::test;
 namespace tls = beck::tls;
 using tls::test::both_contexts;
+using tls::test::read_all;
 
 namespace {
 
@@ -42,15 +44,6 @@ task<> shake(tls::stream& s, error_code& ec) {
 task<> write_all(tls::stream& to, std::string text, bool& whole) {
   auto sent = co_await beck::async_write(to, beck::buffer(text));
   whole = sent && sent.value_ == text.size();
-}
-
-task<> read_all(tls::stream& from, std::string& text, error_code& end, std::size_t piece) {
-  std::string part(piece, ' ');
-  while (!end) {
-    auto got = co_await from.async_read_some(beck::buffer(part));
-    text.append(part, 0, got.value_);
-    end = got.error();
-  }
 }
 
 task<> shut_down(tls::stream& s, error_code& ec) {
