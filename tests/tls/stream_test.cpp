@@ -350,6 +350,48 @@ CONFORMANCE("tls: a stream of the user's carries it as a socket does") {
   CHECK(calls > 100);
 }
 
+namespace {
+
+task<> use_as_carrier(beck::byte_stream& a, stream_socket& peer, bool& done) {
+  const beck::const_buffer parts[] = {{nullptr, 0}, {"text", 4}};
+  error_code ec;
+  CHECK(a.write_now(beck::const_buffer_span(parts, 2), ec) == 0);
+  CHECK(ec == beck::error::would_block);
+  auto none = co_await a.write_some(beck::const_buffer_span(parts, 1));
+  CHECK(none.value_ == 0);
+  std::size_t sent = 0;
+  while (sent < 4) {  // a world may split it
+    const beck::const_buffer rest[] = {parts[0], parts[1] + sent};
+    auto more = co_await a.write_some(beck::const_buffer_span(rest, 2));
+    REQUIRE(more.value_ != 0);
+    sent += more.value_;
+  }
+  auto ended = co_await a.finish();
+  CHECK(!ended.error());
+  char got[10];
+  auto all = co_await beck::async_read(peer, beck::buffer(got));
+  CHECK(all.error() == beck::error::eof);
+  CHECK(std::string_view(got, all.value_) == "text");
+  peer.shutdown(beck::socket_base::shutdown_send);
+  auto end = co_await a.receive();
+  CHECK(end.error() == beck::error::eof);
+  CHECK(end.value_.empty());
+  done = true;
+}
+
+}  // namespace
+
+CONFORMANCE("tls: a stream of the user's keeps what a byte_stream promises") {
+  beck::io_context ctx(context_options());
+  stream_pair raw(ctx);
+  std::size_t calls = 0;
+  beck::detail::adapted_stream a(counting_stream(std::move(raw.a), calls));
+  bool done = false;
+  co_spawn(ctx, use_as_carrier(a, raw.b, done), beck::detached);
+  ctx.run();
+  CHECK(done);
+}
+
 CONFORMANCE("tls: over a stream of the user's a read is cancelled, and a destructor ends it") {
   beck::io_context ctx(context_options());
   stream_pair raw(ctx);
