@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // Each function is one operation of the socket. The coroutines hold nothing but that operation, so
 // a stream that waits costs one small frame.
+#include <beck/net/connect_race.hpp>
+#include <beck/net/connect_stream.hpp>
 #include <beck/net/socket_stream.hpp>
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
 
 #include "io/loop/io_loop.hpp"
 #include "io/op/readiness.hpp"
@@ -62,3 +65,29 @@ task<io_result<>> socket_stream::finish() {
 }
 
 }  // namespace beck
+
+namespace beck::ip {
+
+task<io_result<owned_stream>> connect_stream(any_io_executor on, beck::detail::text_view host,
+                                             std::uint16_t port) {
+  io_result<owned_stream> result;
+  tcp::socket socket(on);
+  error_code ec;
+  const address address = make_address(host, ec);
+  if (ec) {
+    const std::string service = std::to_string(port);
+    const happy_eyeballs how;
+    auto connected = co_await async_connect(socket, host, service, how);
+    ec = connected.error();
+  } else {
+    const tcp::endpoint at(address, port);
+    auto connected = co_await socket.async_connect(at);
+    ec = connected.error();
+  }
+  if (!ec) socket.set_option(tcp::no_delay(true), ec);
+  result.error_ = ec;
+  if (!ec) result.value_ = owned_stream(new socket_stream(std::move(socket)));
+  co_return result;
+}
+
+}  // namespace beck::ip

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The client: one connection that carries the commands of any number of coroutines, is made when it
+// is first needed, and made again when it is lost.
+#pragma once
+
+#include <beck/base/io_result.hpp>
+#include <beck/coro/task.hpp>
+#include <beck/redis/client_options.hpp>
+#include <beck/redis/lane.hpp>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace beck {
+class stream_layer;
+}
+
+namespace beck::redis {
+
+class connector;
+
+/// Counters of a client since it was made. The first two are those of now.
+struct client_stats {
+  std::uint64_t waiting = 0;      ///< calls that wait to be sent
+  std::uint64_t in_flight = 0;    ///< commands that were sent and have no reply
+  std::uint64_t connections = 0;  ///< that were ready for commands
+  std::uint64_t writes = 0;       ///< to the kernel, or to the layer
+  std::uint64_t reads = 0;        ///< from there
+  std::uint64_t calls = 0;        ///< that were taken
+};
+
+/// A client of one server. Commands go over one connection: those that are there at the end of a
+/// turn of the context are sent with one write, and none waits for a timer.
+///
+///   redis::client db(ctx, "redis://app:secret@localhost/0");
+///   auto set = co_await db.exec<void>("SET", "k", "hello", "EX", 60);
+///   auto got = co_await timeout(db.exec<std::optional<std::string>>("GET", "k"), 50ms);
+///   auto both = co_await db.exec(redis::cmd<long>("INCR", "hits"), redis::cmd<long>("DBSIZE"));
+///   auto& [hits, size] = *both;  // each with its own error
+///
+/// A call completes with (error_code, redis::reply<T>); an await returns the reply. Commands whose
+/// last byte the kernel had not taken when the connection is lost, and those that only read, are
+/// sent again over the next one; others end with the reason, and reply::outcome() is
+/// maybe_executed. See docs/redis.md.
+/// Errors: the server's (redis::error by its first word); those of a connection that is not made or
+/// was lost: eof, connection_refused, timeout, server_silent, a protocol_error; wrongpass, noauth,
+/// noperm and err for a refused login; needs_lane, queue_full, request_too_large.
+/// Cancellation: the call ends with operation_aborted (a scope's limit makes timeout of it) at
+/// once, or, with a value from 16 KiB up, at the end of the write that has it; the reply is
+/// dropped when it comes, and no other call notices.
+/// Thread: that of the context; stats(): any. Requires: an exclusive context, which is an
+/// io_context. Lifetime: the context outlives it. The destructor ends the calls under way with
+/// operation_aborted. A connection is work of the context: run() returns when it has ended; see
+/// close().
+class client : public detail::exec_functions {
+ public:
+  /// Makes a client of the server that `url` names, and connects when the first command comes:
+  ///   redis://[user:password@]host[:port][/db]     TCP, port 6379 unless named
+  ///   rediss://...                                 the same, over the layer of secure()
+  ///   unix:///path[?db=n], unix://user:password@/path
+  /// %xx stands for a byte in user, password and path. Throws std::invalid_argument for a malformed
+  /// URL, without the password; std::logic_error on a shared context.
+  template <class Context>
+    requires(!std::is_convertible_v<Context&, any_io_executor>)
+  client(Context& context, std::string_view url, const client_options& how = client_options())
+      : client(any_io_executor(context.get_executor()), url, how) {}
+  /// As above, on the context of `executor`.
+  client(const any_io_executor& executor, std::string_view url,
+         const client_options& how = client_options());
+  ~client();
+  client(const client&) = delete;
+  client& operator=(const client&) = delete;
+
+  /// Makes rediss work: `with` encrypts later connections and verifies the host. It must outlive
+  /// the client and its lanes.
+  client& secure(stream_layer& with) noexcept;
+  /// Makes later connections with `how`, which must outlive the client and its lanes, instead
+  /// of those to the URL's address.
+  client& connect_with(connector& how) noexcept;
+
+  /// Takes a connection that no other caller has, for commands that change the state of their
+  /// connection or block it. Waits in order while client_options::lanes() are taken. A task; the
+  /// client may be destroyed while it waits.
+  /// Errors: as those of a call; queue_full, operation_aborted. Cancellation: takes no lane.
+  task<io_result<redis::lane>> lane();
+
+  /// Ends the calls under way with operation_aborted, also those of lanes, and closes all
+  /// connections. Later calls end in the same way.
+  void close() noexcept;
+  /// Returns the counters.
+  client_stats stats() const noexcept;
+
+ private:
+  friend class subscription;
+};
+
+}  // namespace beck::redis

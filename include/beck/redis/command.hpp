@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// One command with the type of its reply.
+#pragma once
+
+#include <beck/redis/reader.hpp>
+#include <beck/redis/request.hpp>
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace beck::redis {
+
+/// One command, which owns its bytes, with the type of its reply; made by cmd(). The bytes of a
+/// short one are within the object: it is made and moved without allocating. Thread: one at a time.
+template <class T>
+class command {
+ public:
+  /// The type that the reply is read into.
+  using value_type = T;
+
+  /// For cmd(): formats a command. Throws std::bad_alloc.
+  template <class... Args>
+  explicit command(std::string_view name, const Args&... args) {
+    static_cast<void>(detail::reader_type_of<T>.kind);  // says it if no reply can be read into T
+    detail::writing(writer_, bytes_, marks_, limits).command(name, args...);
+  }
+
+  /// Sets the value that the reply is read into, such as redis::into(buffer).
+  template <class U>
+  command& read_into(U&& start) & {
+    result_ = reply<T>(std::forward<U>(start));
+    return *this;
+  }
+
+  /// Returns the bytes; empty if the command is over a limit.
+  std::string_view bytes() const noexcept { return bytes_.view().substr(0, writer_.bytes()); }
+  /// Returns the arguments, a view into the command. Requires that there is no error.
+  redis::arguments arguments() const noexcept {
+    const auto* const marks = reinterpret_cast<const detail::key_mark*>(marks_.view().data());
+    return {bytes(), marks, writer_.mark_bytes() / sizeof(detail::key_mark), 0};
+  }
+  /// Returns error::request_too_large if the command is over a limit; else no error.
+  error_code error() const noexcept { return writer_.error(); }
+  /// Returns the limit and the value that is over it, in words; empty without an error.
+  beck::detail::fixed_text<120> message() const noexcept { return writer_.message(limits); }
+  /// Returns the place of the reply, with the value of read_into().
+  reply<T>& result() noexcept { return result_; }
+
+ private:
+  static constexpr std::size_t bytes_inside = 128;
+  static constexpr request_limits limits{};
+
+  detail::command_writer writer_;
+  detail::small_store<bytes_inside> bytes_;
+  detail::small_store<0> marks_;
+  reply<T> result_;
+};
+
+/// Makes a command whose reply is read as a T: `cmd<long>("INCR", "hits")`. The arguments are those
+/// of request::push(). Throws std::bad_alloc.
+template <class T, class... Args>
+command<T> cmd(std::string_view name, const Args&... args) {
+  return command<T>(name, args...);
+}
+/// Makes a command whose reply is read into memory of the program's: `cmd(redis::into(buffer),
+/// "GET", "k")`.
+template <class... Args>
+command<into> cmd(into room, std::string_view name, const Args&... args) {
+  command<into> made(name, args...);
+  made.read_into(room);
+  return made;
+}
+
+}  // namespace beck::redis

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The operations of a client: one command, several with a reply each, and all commands of a
+// request.
+#pragma once
+
+#include <beck/redis/command.hpp>
+#include <beck/redis/exchange.hpp>
+#include <beck/run/any_io_executor.hpp>
+#include <beck/run/op.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace beck::redis {
+
+/// The replies to the commands of a request, in their order. Move-only.
+template <class T>
+class reply_list {
+ public:
+  /// Makes a list without replies.
+  reply_list() noexcept = default;
+  /// Makes a list of `count` replies. Throws std::bad_alloc.
+  explicit reply_list(std::size_t count) : replies_(new reply<T>[count]), count_(count) {}
+  reply_list(reply_list&& other) noexcept
+      : replies_(std::exchange(other.replies_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+  reply_list& operator=(reply_list&& other) noexcept {
+    std::swap(replies_, other.replies_);
+    std::swap(count_, other.count_);
+    return *this;
+  }
+  ~reply_list() { delete[] replies_; }
+
+  std::size_t size() const noexcept { return count_; }
+  bool empty() const noexcept { return count_ == 0; }
+  /// Returns a reply. Requires i < size(); not checked.
+  reply<T>& operator[](std::size_t i) noexcept { return replies_[i]; }
+  const reply<T>& operator[](std::size_t i) const noexcept { return replies_[i]; }
+  reply<T>* begin() noexcept { return replies_; }
+  reply<T>* end() noexcept { return replies_ + count_; }
+  const reply<T>* begin() const noexcept { return replies_; }
+  const reply<T>* end() const noexcept { return replies_ + count_; }
+
+ private:
+  reply<T>* replies_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+namespace detail {
+
+class link;
+
+/// Shares a link.
+class link_ref {
+ public:
+  /// Takes over the first share.
+  explicit link_ref(link* made) noexcept : link_(made) {}
+  /// Adds a share.
+  explicit link_ref(link& of) noexcept;
+  link_ref(const link_ref& other) noexcept : link_ref(*other.link_) {}
+  link_ref(link_ref&& other) noexcept : link_(std::exchange(other.link_, nullptr)) {}
+  link_ref& operator=(link_ref&& other) noexcept {
+    std::swap(link_, other.link_);
+    return *this;
+  }
+  ~link_ref();
+  explicit operator bool() const noexcept { return link_ != nullptr; }
+  link& operator*() const noexcept { return *link_; }
+  link* operator->() const noexcept { return link_; }
+
+ private:
+  link* link_;
+};
+
+/// Commands of a client under way.
+class execution : public exchange {
+ public:
+  /// Sets that the commands are sent again although they may have run.
+  void set_retryable() noexcept { exchange::set_retryable(true); }
+
+ protected:
+  explicit execution(link_ref of) noexcept;
+  execution(execution&&) noexcept = default;
+  ~execution();
+
+  /// Hands the commands to the link, or calls done() with the reason why not: `refused`, or that of
+  /// the link.
+  void start(error_code refused) noexcept;
+  /// Ends the commands, as soon as no write refers to them.
+  void stop() noexcept;
+  any_io_executor executor() const noexcept;
+  /// Returns error::needs_lane or not_on_lane if the command cannot be sent on this connection.
+  error_code check(const arguments& command) noexcept;
+
+ private:
+  link_ref link_;
+};
+
+/// Replaces the error of EXEC by the one that explains it: that of MULTI, or watch_failed.
+void end_transaction(reply_status& result, const reply<void>* accepted) noexcept;
+/// Sets the error of a command whose transaction has failed: its own, or that of the transaction.
+void fail_in_transaction(reply_status& one, const reply_status& accepted,
+                         const reply_status& result) noexcept;
+
+/// The base of the operations: the result is a reply, whose error is that of the completion.
+template <class Derived, class T>
+class exec_op : public op<Derived, void(error_code, reply<T>)>, protected execution {
+  using base = op<Derived, void(error_code, reply<T>)>;
+
+ public:
+  static constexpr const char* waits_for = "redis";
+  using typename base::handler;
+
+  /// Sends the commands again, at most client_options::attempts() times, if the connection is lost
+  /// and it is not known whether they have run. Commands that only read always are.
+  Derived&& retryable() && {
+    set_retryable();
+    return static_cast<Derived&&>(*this);
+  }
+  /// Sets the bounds of each reply.
+  Derived&& limits(const reply_limits& most) && {
+    set_limits(most);
+    return static_cast<Derived&&>(*this);
+  }
+
+  any_io_executor get_executor() const noexcept { return executor(); }
+  void cancel() noexcept { stop(); }
+  reply<T> await_resume() {
+    auto&& got = this->get();
+    if (got.error_ && got.error_ != got.value_.error()) got.value_.status().set(got.error_, {});
+    return static_cast<reply<T>&&>(got.value_);
+  }
+
+ protected:
+  // NOLINTBEGIN(bugprone-crtp-constructor-accessibility): exec_tuple stands between the two
+  explicit exec_op(link_ref of) noexcept : execution(static_cast<link_ref&&>(of)) {}
+  exec_op(exec_op&&) noexcept = default;
+  // NOLINTEND(bugprone-crtp-constructor-accessibility)
+  ~exec_op() = default;
+
+  void drop() noexcept override { const handler dropped = static_cast<handler&&>(done_); }
+  void keep(handler&& done) noexcept { done_ = static_cast<handler&&>(done); }
+  void complete(reply<T>& result) noexcept {
+    handler done = static_cast<handler&&>(done_);
+    done(result.error(), static_cast<reply<T>&&>(result));
+  }
+
+ private:
+  handler done_;
+};
+
+/// The operation of client::exec() with one command.
+template <class T>
+class [[nodiscard]] exec_one : public exec_op<exec_one<T>, T> {
+  using base = exec_op<exec_one<T>, T>;
+
+ public:
+  exec_one(link_ref of, command<T>&& what)
+      : base(static_cast<link_ref&&>(of)), what_(static_cast<command<T>&&>(what)) {}
+  /// Formats the command where it stays.
+  template <class... Args>
+  exec_one(link_ref of, std::string_view name, const Args&... args)
+      : base(static_cast<link_ref&&>(of)), what_(name, args...) {}
+  exec_one(exec_one&& other) noexcept
+      : base(static_cast<base&&>(other)), what_(static_cast<command<T>&&>(other.what_)) {}
+
+  void initiate(typename base::handler done) {
+    this->keep(static_cast<typename base::handler&&>(done));
+    part_ = {what_.bytes(), 1};
+    this->set_commands(&part_, 1);
+    const error_code refused = what_.error();
+    this->start(refused ? refused : this->check(what_.arguments()));
+  }
+
+ private:
+  reply_place place_of(std::uint32_t) noexcept override { return detail::place_of(what_.result()); }
+  void done(const error_code&) noexcept override { this->complete(what_.result()); }
+
+  command<T> what_;
+  command_bytes part_;
+};
+
+/// The base of the operations with several commands, each with a reply of its own.
+template <class Derived, class... T>
+class exec_tuple : public exec_op<Derived, std::tuple<reply<T>...>> {
+  using base = exec_op<Derived, std::tuple<reply<T>...>>;
+
+ protected:
+  using replies = std::tuple<reply<T>...>;
+  static constexpr std::size_t count = sizeof...(T);
+
+  exec_tuple(link_ref of, command<T>&&... what)
+      : base(static_cast<link_ref&&>(of)), what_(static_cast<command<T>&&>(what)...) {}
+  exec_tuple(exec_tuple&& other) noexcept
+      : base(static_cast<base&&>(other)), what_(static_cast<commands&&>(other.what_)) {}
+  ~exec_tuple() = default;
+
+  /// Writes the bytes of each command to `to`. Returns why one of them cannot be sent.
+  error_code list(command_bytes* to) {
+    error_code refused;
+    const auto add = [&](const auto& one) {
+      *to++ = {one.bytes(), 1};
+      if (!refused) refused = one.error();
+      if (!refused) refused = this->check(one.arguments());
+    };
+    std::apply([&](const command<T>&... one) { (add(one), ...); }, what_);
+    return refused;
+  }
+  /// Calls `function` with each command.
+  template <class Function>
+  auto apply(Function function) {
+    return std::apply(function, what_);
+  }
+
+ private:
+  using commands = std::tuple<command<T>...>;
+
+  commands what_;
+};
+
+/// The operation of client::exec() with several commands.
+template <class... T>
+class [[nodiscard]] exec_all : public exec_tuple<exec_all<T...>, T...> {
+  using base = exec_tuple<exec_all<T...>, T...>;
+
+ public:
+  exec_all(link_ref of, command<T>&&... what)
+      : base(static_cast<link_ref&&>(of), static_cast<command<T>&&>(what)...) {}
+  exec_all(exec_all&& other) noexcept : base(static_cast<base&&>(other)) {}
+
+  void initiate(typename base::handler done) {
+    this->keep(static_cast<typename base::handler&&>(done));
+    reply_place* to = places_;
+    this->apply([&](command<T>&... one) { ((*to++ = detail::place_of(one.result())), ...); });
+    const error_code refused = this->list(parts_);
+    this->set_commands(parts_, base::count);
+    this->start(refused);
+  }
+
+ private:
+  reply_place place_of(std::uint32_t i) noexcept override { return places_[i]; }
+  void done(const error_code& ec) noexcept override {
+    const std::size_t last = this->answered() < base::count ? this->answered() : base::count - 1;
+    result_.status().set(ec, {});
+    result_.status().set(places_[last].status().outcome());
+    *result_ = this->apply([](command<T>&... one) {
+      return typename base::replies(static_cast<reply<T>&&>(one.result())...);
+    });
+    this->complete(result_);
+  }
+
+  reply<typename base::replies> result_;
+  command_bytes parts_[base::count];
+  reply_place places_[base::count];
+};
+
+/// The operation of client::transaction().
+template <class... T>
+class [[nodiscard]] exec_whole : public exec_tuple<exec_whole<T...>, T...> {
+  using base = exec_tuple<exec_whole<T...>, T...>;
+
+ public:
+  exec_whole(link_ref of, command<T>&&... what)
+      : base(static_cast<link_ref&&>(of), static_cast<command<T>&&>(what)...) {
+    this->set_whole();
+  }
+  exec_whole(exec_whole&& other) noexcept : base(static_cast<base&&>(other)) {}
+
+  void initiate(typename base::handler done) {
+    this->keep(static_cast<typename base::handler&&>(done));
+    parts_[0] = {"*1\r\n$5\r\nMULTI\r\n", 1};
+    const error_code refused = this->list(parts_ + 1);
+    parts_[base::count + 1] = {"*1\r\n$4\r\nEXEC\r\n", 1};
+    this->set_commands(parts_, base::count + 2);
+    this->start(refused);
+  }
+
+ private:
+  reply_place place_of(std::uint32_t i) noexcept override {
+    return i <= base::count ? detail::place_of(accepted_[i]) : detail::place_of(result_);
+  }
+  void done(const error_code&) noexcept override {
+    detail::end_transaction(result_.status(), accepted_);
+    if (result_.error()) {
+      reply<void>* accepted = accepted_ + 1;
+      std::apply(
+          [&](reply<T>&... one) {
+            (detail::fail_in_transaction(one.status(), (accepted++)->status(), result_.status()),
+             ...);
+          },
+          *result_);
+    }
+    this->complete(result_);
+  }
+
+  reply<typename base::replies> result_;   // of EXEC
+  reply<void> accepted_[base::count + 1];  // of MULTI, and of each command
+  command_bytes parts_[base::count + 2];
+};
+
+/// The operation of client::exec_each().
+template <class T>
+class [[nodiscard]] exec_list : public exec_op<exec_list<T>, reply_list<T>> {
+  using base = exec_op<exec_list<T>, reply_list<T>>;
+
+ public:
+  exec_list(link_ref of, const request& what) : base(static_cast<link_ref&&>(of)), what_(&what) {}
+  exec_list(exec_list&& other) noexcept : base(static_cast<base&&>(other)), what_(other.what_) {}
+
+  void initiate(typename base::handler done) {
+    result_ = reply<reply_list<T>>(reply_list<T>(what_->size()));
+    this->keep(static_cast<typename base::handler&&>(done));
+    part_ = {what_->bytes(), static_cast<std::uint32_t>(what_->size())};
+    this->set_commands(&part_, 1);
+    error_code refused = what_->error();
+    for (const arguments& one : *what_) {
+      if (!refused) refused = this->check(one);
+    }
+    this->start(refused);
+  }
+
+ private:
+  reply_place place_of(std::uint32_t i) noexcept override {
+    return detail::place_of((*result_)[i]);
+  }
+  void done(const error_code& ec) noexcept override {
+    result_.status().set(ec, {});
+    const std::size_t size = result_->size();
+    const std::size_t last = this->answered() < size ? this->answered() : size - 1;
+    result_.status().set(size != 0 ? (*result_)[last].outcome() : outcome::executed);
+    this->complete(result_);
+  }
+
+  const request* what_;
+  reply<reply_list<T>> result_;
+  command_bytes part_;
+};
+
+}  // namespace detail
+
+}  // namespace beck::redis

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSL-1.0
+// The client and its operations are thin: the link does the work.
+#include <beck/redis/client.hpp>
+
+#include <stdexcept>
+#include <utility>
+
+#include <beck/redis/lane.hpp>
+
+#include "redis/lane_pool.hpp"
+#include "redis/link.hpp"
+
+namespace beck::redis {
+namespace detail {
+
+link_ref::link_ref(link& of) noexcept : link_(&of) { of.add_share(); }
+
+link_ref::~link_ref() {
+  if (link_ != nullptr) link_->drop_share();
+}
+
+execution::execution(link_ref of) noexcept : link_(std::move(of)) {
+  set_limits(link_->bounds().replies());
+}
+
+execution::~execution() {
+  if (is_under_way()) link_->forget(*this);
+}
+
+void execution::start(error_code refused) noexcept {
+  if (!refused && commands() != 0) refused = link_->start(*this);
+  if (!refused && commands() != 0) return;
+  for (std::uint32_t i = 0; i < commands(); ++i) place_of(i).status().set(refused, {});
+  done(refused);
+}
+
+void execution::stop() noexcept { link_->cancel(*this); }
+
+any_io_executor execution::executor() const noexcept { return link_->executor(); }
+
+any_io_executor exec_functions::get_executor() const noexcept { return link_->executor(); }
+
+error_code execution::check(const arguments& command) noexcept {
+  return link_->check(command, is_whole());
+}
+
+void end_transaction(reply_status& result, const reply<void>* accepted) noexcept {
+  if (accepted->error() && accepted->outcome() == outcome::executed) {
+    // Without MULTI the commands may have run one by one.
+    result.set(accepted->error(), accepted->message());
+    result.set(outcome::maybe_executed);
+  } else if (result.error() == error::null_reply && result.outcome() == outcome::executed) {
+    result.set(error::watch_failed, {});
+  }
+}
+
+void fail_in_transaction(reply_status& one, const reply_status& accepted,
+                         const reply_status& result) noexcept {
+  const reply_status& why = accepted.error() ? accepted : result;
+  one.set(why.error(), why.text());
+  one.set(result.outcome());
+}
+
+namespace {
+
+link* make_link(const any_io_executor& executor, std::string_view url, const client_options& how) {
+  if (executor.table()->concurrent)
+    throw std::logic_error("redis: a client needs a context for one thread; use one for each");
+  return new link(executor, parse_server_url(url), how);
+}
+
+}  // namespace
+}  // namespace detail
+
+client::client(const any_io_executor& executor, std::string_view url, const client_options& how)
+    : exec_functions(detail::link_ref(detail::make_link(executor, url, how))) {}
+
+client::~client() { close(); }
+
+client& client::secure(stream_layer& with) noexcept {
+  link_->secure(with);
+  return *this;
+}
+
+client& client::connect_with(connector& how) noexcept {
+  link_->connect_with(how);
+  return *this;
+}
+
+task<io_result<lane>> client::lane() { return detail::lane_pool::take(link_); }
+
+void client::close() noexcept { link_->close(); }
+
+client_stats client::stats() const noexcept { return link_->stats(); }
+
+}  // namespace beck::redis

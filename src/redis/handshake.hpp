@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSL-1.0
+// The URL of a server, and the first commands of a connection to it: the version of the protocol,
+// the login, the database, in one write. A server that does not know HELLO is logged in to the old
+// way, with RESP2.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <beck/redis/exchange.hpp>
+#include <beck/redis/request.hpp>
+
+namespace beck::redis::detail {
+
+/// A server and a login.
+struct server_url {
+  std::string host;  ///< without the brackets of an IPv6 address; empty with a path
+  std::string path;  ///< of a UNIX socket
+  std::uint16_t port = 6379;
+  bool is_secure = false;
+  std::string user;
+  std::string password;
+  std::uint32_t database = 0;
+};
+
+/// Parses a URL; see redis::client. Throws std::invalid_argument, whose text does not contain the
+/// URL: it may have a password.
+server_url parse_server_url(std::string_view text);
+
+/// The greeting of one connection. Thread: that of its session.
+class handshake final : public exchange {
+ public:
+  /// Makes the greeting in a version of the protocol; `begins_again`: behind a RESET, of a
+  /// connection that was used.
+  handshake(const server_url& to, protocol version, bool begins_again = false);
+
+  /// Returns the version of the protocol.
+  protocol version() const noexcept { return version_; }
+
+  /// Returns whether all replies have come.
+  bool is_done() const noexcept { return !is_under_way() && answered() == commands(); }
+  /// Returns why the server did not accept it; none if it did. Requires is_done().
+  error_code refusal() const noexcept;
+  /// Returns whether the refusal will be the same the next time. Requires is_done().
+  bool is_final() const noexcept;
+  /// Returns whether the refusal means that the server does not speak RESP3. Requires is_done().
+  bool asks_for_resp2() const noexcept;
+
+  reply_place place_of(std::uint32_t i) noexcept override { return detail::place_of(replies_[i]); }
+  void done(const error_code&) noexcept override {}
+
+ private:
+  static constexpr std::size_t replies_max = 4;
+
+  protocol version_;
+  request commands_;
+  command_bytes part_;
+  reply<void> replies_[replies_max];
+};
+
+}  // namespace beck::redis::detail

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSL-1.0
+// A place in the pool is free again when its connection is idle or has ended.
+#include "redis/lane_pool.hpp"
+
+#include <utility>
+
+namespace beck::redis {
+namespace detail {
+
+task<io_result<lane>> lane_pool::take(link_ref home) {
+  io_result<lane> result;
+  lane_pool& pool = home->lanes();
+  if (pool.is_closed_) {
+    result.error_ = beck::error::operation_aborted;
+    co_return result;
+  }
+  if (pool.waiting_ >= home->bounds().waiting()) {
+    result.error_ = error::queue_full;
+    co_return result;
+  }
+  ++pool.waiting_;
+  auto acquiring = pool.slots_.acquire();
+  auto acquired = co_await std::move(acquiring);
+  --pool.waiting_;
+  result.error_ = acquired.error_;
+  if (!result.error_ && pool.is_closed_) result.error_ = beck::error::operation_aborted;
+  if (result.error_) co_return result;
+  link_ref connection = pool.next(*home);
+  lane made(connection);        // from here on its destructor frees the place
+  if (connection->id() == 0) {  // new, or returned before the answer came
+    auto asking = made.exec<long long>("CLIENT", "ID");
+    auto id = co_await std::move(asking);
+    if (id.outcome() != outcome::executed) {
+      result.error_ = id.error();
+      co_return result;
+    }
+    connection->set_id(id ? *id : 0);
+  }
+  result.value_ = std::move(made);
+  co_return result;
+}
+
+/// Returns the connection that was returned last, or makes one.
+link_ref lane_pool::next(link& home) {
+  link* one = nullptr;
+  for (link& each : idle_) {
+    if (each.is_usable()) one = &each;  // others are about to end
+  }
+  try {
+    if (one == nullptr) one = new link(home);
+  } catch (...) {
+    slots_.release();
+    throw;
+  }
+  one->lane_hook_.unlink();
+  one->set_state(lane_state::used);
+  used_.push_back(*one);
+  return link_ref(one);
+}
+
+void lane_pool::put(link& fresh) noexcept {
+  fresh.add_share();
+  fresh.set_state(lane_state::idle);
+  fresh.lane_hook_.unlink();
+  idle_.push_back(fresh);
+  slots_.release();
+}
+
+void lane_pool::ended(link& gone) noexcept {
+  gone.lane_hook_.unlink();
+  if (gone.state() == lane_state::returned) return slots_.release();
+  gone.set_state(lane_state::returned);
+  gone.drop_share();
+}
+
+void lane_pool::close() noexcept {
+  is_closed_ = true;
+  slots_.release(waiting_);
+  for (link& one : used_) one.close();
+  while (link* const one = idle_.pop_front()) {
+    one->set_state(lane_state::returned);
+    one->close();
+    one->drop_share();
+  }
+}
+
+}  // namespace detail
+
+lane::~lane() {
+  if (link_) link_->return_to_pool();
+}
+
+std::int64_t lane::id() const noexcept { return link_->id(); }
+
+void lane::close() noexcept { link_->close(); }
+
+}  // namespace beck::redis

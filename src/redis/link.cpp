@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: BSL-1.0
+// How connections are made, greeted, received from, lost, and made again.
+#include "redis/link.hpp"
+
+#include <algorithm>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include <beck/coro/co_spawn.hpp>
+#include <beck/coro/timeout.hpp>
+#include <beck/coro/within.hpp>
+#include <beck/net/connect_stream.hpp>
+#include <beck/net/local.hpp>
+#include <beck/net/socket_stream.hpp>
+
+#include "io/loop/io_loop.hpp"
+#include "io/loop/loop_access.hpp"
+#include "io/system/system.hpp"
+#include "redis/lane_pool.hpp"
+
+namespace beck::redis::detail {
+namespace {
+
+constexpr std::int64_t connect_pause_first = 50'000'000;  // nanoseconds, doubling
+constexpr std::int64_t connect_pause_most = 5'000'000'000;
+
+session_limits limits_of(const client_options& how, bool is_lane) noexcept {
+  session_limits limits;
+  limits.is_lane = is_lane;
+  limits.in_flight = how.in_flight();
+  limits.attempts = how.attempts();
+  limits.refused_for = is_lane ? 0 : how.hold().nanoseconds();
+  limits.replies = how.protocol();
+  return limits;
+}
+
+}  // namespace
+
+link::link(const any_io_executor& executor, server_url to, const client_options& how)
+    : executor_(executor),
+      to_(std::move(to)),
+      bounds_(how),
+      session_(limits_of(how, false), &router_),
+      timer_(executor) {
+  flush_.run = &run_flush;
+  flush_.owner = this;
+}
+
+link::link(link& home)
+    : executor_(home.executor_),
+      to_(home.to_),
+      bounds_(home.bounds_),
+      layer_(home.layer_),
+      connector_(home.connector_),
+      session_(limits_of(home.bounds_, true), nullptr),
+      timer_(home.executor_),
+      home_(home) {
+  flush_.run = &run_flush;
+  flush_.owner = this;
+}
+
+/// A context that is destroyed destroys the coroutines, and with them the last share.
+link::~link() {
+  lane_hook_.unlink();
+  if (greeting_ && greeting_->is_under_way()) session_.forget(*greeting_);
+  if (ping_ && ping_->is_under_way()) session_.forget(*ping_);
+  if (fence_ && fence_->is_under_way()) session_.forget(*fence_);
+}
+
+client_stats link::stats() const noexcept {
+  client_stats now;
+  now.waiting = waiting_.get();
+  now.in_flight = in_flight_.get();
+  now.connections = connections_.get();
+  now.writes = writes_.get();
+  now.reads = reads_.get();
+  now.calls = calls_.get();
+  return now;
+}
+
+error_code link::start(exchange& one) noexcept {
+  if (is_closed_) return beck::error::operation_aborted;
+  if (session_.waiting() >= bounds_.waiting()) return error::queue_full;
+  if (!is_living_ && home_ && connections_.get() != 0) return last_cause_;
+  if (const error_code ec = begin_living(); ec) return ec;
+  calls_.add();
+  session_.submit(one, now());
+  publish_counts();
+  if (is_ready_) flush_soon();
+  return {};
+}
+
+/// Starts the coroutines that make and watch connections, if they do not run.
+error_code link::begin_living() noexcept {
+  if (is_living_) return {};
+  try {
+    if (!is_watching_) co_spawn(executor_, watch(link_ref(*this)), detached);
+    is_watching_ = true;
+    co_spawn(executor_, live(life(*this)), detached);
+  } catch (const std::bad_alloc&) {
+    return no_memory();
+  }
+  is_living_ = true;  // from here on the end of a `life` drops the calls
+  return {};
+}
+
+void link::cancel(exchange& one) noexcept {
+  if (session_.stop(one, beck::error::operation_aborted)) return begin_unblocking();
+  session_.cancel(one, beck::error::operation_aborted);
+  publish_counts();
+}
+
+void link::close() noexcept {
+  if (std::exchange(is_closed_, true)) return;
+  if (lanes_) lanes_->close();
+  stopping_.request_stop();
+  router_.end_all(beck::error::operation_aborted);
+  break_connection(beck::error::operation_aborted);
+  timer_.cancel();
+}
+
+/// Drops all that is under way: the context is being destroyed.
+void link::drop_all() noexcept {
+  is_closed_ = true;
+  is_ready_ = false;
+  session_.drop_all();
+  router_.drop_all();
+}
+
+// --- subscriptions
+
+void link::join(subscriber& one) noexcept {
+  router_.join(one);
+  if (is_closed_) router_.end(one, beck::error::operation_aborted);
+}
+
+void link::leave(subscriber& one) noexcept {
+  one.clear();
+  router_.end(one, beck::error::operation_aborted);
+  router_.leave(one);
+  if (is_ready_) flush_soon();
+}
+
+void link::subscribe(std::unique_ptr<add_call> call, const topic_names& names) noexcept {
+  add_call* const begun = call.get();
+  error_code ec = is_closed_ ? error_code(beck::error::operation_aborted) : begin_living();
+  try {
+    if (!ec) router_.add(call, names, now());
+  } catch (const std::bad_alloc&) {
+    ec = no_memory();
+  }
+  if (ec) {
+    static_cast<void>(call.release());  // it destroys itself
+    return begun->complete(ec);
+  }
+  if (is_ready_) flush_soon();
+}
+
+void link::end_subscribing(add_call& call) noexcept {
+  router_.end(call, beck::error::operation_aborted);
+  if (is_ready_) flush_soon();
+}
+
+void link::unsubscribe(subscriber& from, const topic_names& names) noexcept {
+  router_.remove(from, names);
+  if (is_ready_) flush_soon();
+}
+
+// --- the life of connections
+
+/// Makes connections as long as calls or subscriptions wait for one, and for a lane only one.
+task<> link::live(life self) {
+  link& l = *self;
+  while (!l.is_closed_ && l.is_needed()) {
+    const std::int64_t rest = l.next_at_ - beck::detail::loop_time();
+    if (rest > 0) {
+      steady_timer timer(l.executor_, duration(rest));
+      beck::ignore(co_await with_stop(l.stopping_.get_token(), timer.async_wait()));
+      continue;
+    }
+    l.cause_ = error_code();
+    error_code ec;
+    try {
+      ec = co_await l.connect();
+      if (!ec) ec = co_await l.serve();
+    } catch (const std::bad_alloc&) {  // for one of the two
+      ec = no_memory();
+    }
+    if (!l.cause_) l.cause_ = ec;
+    l.last_cause_ = l.cause_;
+    const bool was_ready = std::exchange(l.is_ready_, false);
+    if (l.stream_) l.stream_->close();
+    while (l.is_writing_) beck::ignore(co_await l.written_.wait());
+    l.end_connection(was_ready);
+    l.next_at_ = beck::detail::loop_time() + l.pause().nanoseconds();
+  }
+  if (l.is_closed_) l.session_.end_waiting(beck::error::operation_aborted, INT64_MAX);
+  l.publish_counts();
+  l.is_living_ = false;
+  l.timer_.cancel();
+  if (l.state_ != lane_state::used) l.home_->lanes_->ended(l);
+}
+
+task<error_code> link::connect() {
+  error_code ec;
+  try {
+    auto opening = timeout(open(), bounds_.connect());
+    auto opened = co_await with_stop(stopping_.get_token(), std::move(opening));
+    ec = opened.error();
+    if (!ec) stream_ = std::move(opened).value();
+    if (!ec && home_) keep_alive();
+  } catch (const std::system_error& failed) {
+    ec = failed.code();
+  } catch (const std::bad_alloc&) {
+    ec = no_memory();
+  }
+  if (!ec && is_closed_) ec = beck::error::operation_aborted;
+  co_return ec;
+}
+
+task<io_result<owned_stream>> link::open() {
+  io_result<owned_stream> result;
+  if (connector_ != nullptr) {
+    auto connecting = connector_->connect(executor_);
+    result = co_await std::move(connecting);
+    co_return result;
+  }
+  if (to_.is_secure && layer_ == nullptr) {
+    result.error_ = make_error_code(std::errc::protocol_not_supported);
+    co_return result;
+  }
+  if (to_.path.empty()) {
+    auto connecting = ip::connect_stream(executor_, to_.host, to_.port);
+    result = co_await std::move(connecting);
+  } else {
+    local::stream_protocol::socket socket(executor_);
+    const local::stream_protocol::endpoint at(to_.path);
+    auto connected = co_await socket.async_connect(at);
+    result.error_ = connected.error();
+    if (!result.error_) result.value_ = owned_stream(new socket_stream(std::move(socket)));
+  }
+  if (!result.error() && to_.is_secure) {
+    auto secured = layer_->connect(std::move(result.value_), to_.host);
+    result = co_await std::move(secured);
+  }
+  co_return result;
+}
+
+/// Greets the server, and receives until the connection ends.
+task<error_code> link::serve() {
+  error_code ec;
+  try {
+    session_.connected(beck::detail::loop_time());
+    greeting_ = std::make_unique<handshake>(to_, protocol::resp3);
+    session_.greet(*greeting_, beck::detail::loop_time());
+    flush();
+    timer_.cancel();  // watch() looks at the new connection
+    while (!ec) {
+      auto got = co_await stream_->receive();
+      reads_.add();
+      ec = got.error();
+      if (ec) break;
+      const buffer_lease lease = std::move(got).value();
+      const std::string_view bytes(static_cast<const char*>(lease.data()), lease.size());
+      router_.set_time(beck::detail::loop_time());
+      ec = session_.received(bytes, beck::detail::loop_time());
+      if (!ec && !is_ready_) ec = end_greeting();
+      if (is_ready_ && router_.is_done()) failures_ = 0;
+      publish_counts();
+      if (!ec && (session_.has_output() || router_.has_commands())) flush_soon();
+      if (is_unblocking_) answered_.set();
+      const std::int64_t quiet =
+          (duration(beck::detail::loop_time()) + bounds_.ping()).nanoseconds();
+      if (std::min(wake_at(), quiet) < due_) timer_.cancel();
+    }
+  } catch (const std::bad_alloc&) {
+    ec = no_memory();
+  }
+  co_return ec;
+}
+
+/// Looks whether the server has answered the greeting. Returns an error if it has refused.
+error_code link::end_greeting() {
+  if (!greeting_->is_done()) return {};
+  const error_code refusal = greeting_->refusal();
+  if (state_ == lane_state::returned) {
+    if (refusal) return refusal;
+    is_ready_ = true;
+    session_.set_ready();
+    idle_until_ = (duration(beck::detail::loop_time()) + bounds_.idle()).nanoseconds();
+    home_->lanes_->put(*this);
+    timer_.cancel();
+    return {};
+  }
+  if (refusal && greeting_->asks_for_resp2()) {
+    session_.use(protocol::resp2);
+    router_.set_resp2();
+    greeting_ = std::make_unique<handshake>(to_, protocol::resp2);
+    session_.greet(*greeting_, beck::detail::loop_time());
+    return {};
+  }
+  is_refused_ = greeting_->is_final();
+  if (refusal) return refusal;
+  is_ready_ = true;
+  connections_.add();
+  session_.set_ready();
+  timer_.cancel();  // watch() begins to send PINGs
+  return {};
+}
+
+/// Ends the connection of the session. Requires that the stream is closed, and its write has ended.
+void link::end_connection(bool was_ready) noexcept {
+  stream_ = owned_stream();
+  const std::int64_t now = beck::detail::loop_time();
+  if (ping_) session_.cancel(*ping_, cause_);
+  answered_.set();
+  session_.lost(cause_, now);
+  router_.lost(now, was_ready);
+  router_.end_lost_adds(cause_, bounds_.attempts());
+  greeting_.reset();
+  const bool is_last = home_ && connections_.get() != 0;
+  if (std::exchange(is_refused_, false) || bounds_.fails_fast() || is_last) {
+    session_.end_waiting(cause_, INT64_MAX);
+    router_.end_adds(cause_, INT64_MAX);
+  }
+  publish_counts();
+  timer_.cancel();  // watch() begins to look at those that wait
+}
+
+/// Sends no more on this connection. Replies that are on their way are still received, up to the
+/// end that follows such an error, or to silence().
+void link::fail_writing(const error_code& why) noexcept {
+  if (!cause_) cause_ = why;
+}
+
+void link::break_connection(const error_code& why) noexcept {
+  fail_writing(why);
+  if (stream_) stream_->close();
+}
+
+/// Returns the time of the context, also outside of run(), where it may be virtual.
+std::int64_t link::now() const noexcept {
+  if (beck::detail::runner::current() != nullptr) return beck::detail::loop_time();
+  return beck::detail::loop_of(executor_).sys().now();
+}
+
+/// Returns how long to wait before the next attempt: a random part of a time that doubles.
+duration link::pause() noexcept {
+  std::int64_t most = connect_pause_first << (failures_ < 7 ? failures_ : 7);
+  if (most > connect_pause_most) most = connect_pause_most;
+  ++failures_;
+  std::uint64_t random = 0;
+  beck::detail::loop_of(executor_).sys().random_bytes(&random, sizeof random);
+  return duration(static_cast<std::int64_t>(random % static_cast<std::uint64_t>(most)));
+}
+
+}  // namespace beck::redis::detail

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSL-1.0
+// A connection that is made when it is needed and made again when it is lost: the I/O of a session.
+// One coroutine connects and receives, one sends the bytes that the socket had no room for, one
+// watches the time. A lane's connection is made once; see link_lane.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <beck/coro/event.hpp>
+#include <beck/detail/intrusive_list.hpp>
+#include <beck/detail/queue_entry.hpp>
+#include <beck/io/steady_timer.hpp>
+#include <beck/redis/client.hpp>
+#include <beck/redis/connector.hpp>
+#include <beck/run/stop_token.hpp>
+
+#include "base/counter.hpp"
+#include "redis/handshake.hpp"
+#include "redis/push_router.hpp"
+#include "redis/session.hpp"
+
+namespace beck::redis::detail {
+
+class lane_pool;
+
+/// The user of the connection of a lane.
+enum class lane_state : std::uint8_t {
+  used,      ///< a lane
+  returned,  ///< nothing: it is being made as new, or ends
+  idle,      ///< the pool
+};
+
+inline error_code no_memory() noexcept { return make_error_code(std::errc::not_enough_memory); }
+
+/// The connection of a client, or of a lane. Shared by the client or the lane, its operations, and
+/// the coroutines. Thread: that of the context, but for stats().
+class link {
+ public:
+  link(const any_io_executor& executor, server_url to, const client_options& how);
+  /// Makes the connection of a lane, to the server of a client's.
+  explicit link(link& home);
+  link(const link&) = delete;
+  link& operator=(const link&) = delete;
+  void add_share() noexcept { ++shares_; }
+  void drop_share() noexcept {
+    if (--shares_ == 0) delete this;
+  }
+
+  const any_io_executor& executor() const noexcept { return executor_; }
+  const client_options& bounds() const noexcept { return bounds_; }
+  void secure(stream_layer& with) noexcept { layer_ = &with; }
+  void connect_with(connector& how) noexcept { connector_ = &how; }
+
+  /// Returns why a command cannot be sent on this connection: needs_lane, not_on_lane.
+  error_code check(const arguments& command, bool is_whole) noexcept;
+  /// Takes an exchange. Returns an error if it does not: operation_aborted, queue_full, or why the
+  /// connection of a lane has ended.
+  error_code start(exchange& one) noexcept;
+  /// Ends an exchange with operation_aborted; that of a blocking command after
+  /// the reply or the loss of the connection.
+  void cancel(exchange& one) noexcept;
+  void forget(exchange& one) noexcept { session_.forget(one); }
+
+  // subscriptions
+
+  push_router& router() noexcept { return router_; }
+  void join(subscriber& one) noexcept;
+  void leave(subscriber& one) noexcept;
+  /// Takes a call of add(), or completes it with the reason why not.
+  void subscribe(std::unique_ptr<add_call> call, const topic_names& names) noexcept;
+  /// Ends such a call with operation_aborted.
+  void end_subscribing(add_call& call) noexcept;
+  void unsubscribe(subscriber& from, const topic_names& names) noexcept;
+
+  /// Ends everything: the client is gone.
+  void close() noexcept;
+  client_stats stats() const noexcept;
+
+  // lanes
+
+  /// Returns the lanes of a client's connection. Throws std::bad_alloc.
+  lane_pool& lanes();
+  /// Returns whether a lane's connection is ready for commands.
+  bool is_usable() const noexcept { return is_ready_ && !cause_ && !is_closed_; }
+  /// Returns the number of the lane's connection at the server; 0: the server does not say it.
+  std::int64_t id() const noexcept { return id_; }
+  void set_id(std::int64_t id) noexcept { id_ = id; }
+  /// Gives a lane's connection back: it is made as new, or closed.
+  void return_to_pool() noexcept;
+  lane_state state() const noexcept { return state_; }
+  void set_state(lane_state state) noexcept { state_ = state; }
+
+  beck::detail::list_hook lane_hook_;  // of the pool
+
+ private:
+  ~link();
+
+  /// A share of the coroutine that ends the calls. If it is destroyed before its end, with the
+  /// context, it drops them.
+  class life {
+   public:
+    explicit life(link& of) noexcept : of_(of) {}
+    life(life&&) noexcept = default;
+    life& operator=(life&&) = delete;
+    ~life() {
+      if (of_ && of_->is_living_) of_->drop_all();
+    }
+    link& operator*() const noexcept { return *of_; }
+
+   private:
+    link_ref of_;
+  };
+  /// A queue entry that writes at the end of the present turn.
+  struct flush_entry : beck::detail::queue_entry {
+    link* owner;
+  };
+  /// The command of an idle connection; with a token its reply shows that the server has executed
+  /// all before it.
+  class ping final : public exchange {
+   public:
+    ping() { push("PING"); }
+    explicit ping(std::uint64_t token) : token_("ping:" + std::to_string(token)) {
+      push("PING", token_);
+    }
+    /// Returns whether the server has sent the token back.
+    bool is_good() const noexcept { return reply_ && *reply_ == token_; }
+    reply_place place_of(std::uint32_t) noexcept override { return detail::place_of(reply_); }
+    void done(const error_code&) noexcept override {}
+
+   private:
+    template <class... Args>
+    void push(const Args&... args) {
+      commands_.push(args...);
+      part_ = {commands_.bytes(), 1};
+      set_commands(&part_, 1);
+    }
+
+    std::string token_;
+    request commands_;
+    command_bytes part_;
+    reply<std::string> reply_;
+  };
+
+  void drop_all() noexcept;
+  error_code begin_living() noexcept;
+  bool is_needed() noexcept { return session_.is_waiting() || router_.is_wanted(); }
+  // the life of connections
+  static task<> live(life self);
+  task<error_code> connect();
+  task<io_result<owned_stream>> open();
+  task<error_code> serve();
+  error_code end_greeting();
+  void end_connection(bool was_ready) noexcept;
+  void fail_writing(const error_code& why) noexcept;
+  void break_connection(const error_code& why) noexcept;
+  std::int64_t now() const noexcept;
+  duration pause() noexcept;
+  // writing
+  void flush_soon() noexcept;
+  static void run_flush(beck::detail::queue_entry* entry, beck::detail::runner* where);
+  void flush() noexcept;
+  bool has_output();
+  static task<> write_rest(link_ref self);
+  void publish_counts() noexcept;
+  // time
+  static task<> watch(link_ref self);
+  std::int64_t tend(std::int64_t now) noexcept;
+  void send_ping(std::int64_t now) noexcept;
+  std::int64_t wake_at() const noexcept;
+  // lanes
+  bool begin_again() noexcept;
+  void keep_alive() noexcept;
+  void begin_unblocking() noexcept;
+  static task<> unblock(link_ref self);
+  task<io_result<>> end_blocking();
+  task<error_code> ask_to_unblock();
+  task<error_code> pass_fence();
+
+  std::size_t shares_ = 1;  // not atomic: all that share it are on the context's thread
+  any_io_executor executor_;
+  const server_url to_;
+  const client_options bounds_;
+  stream_layer* layer_ = nullptr;
+  connector* connector_ = nullptr;
+  push_router router_;
+  session session_;
+  std::unique_ptr<handshake> greeting_;
+  std::unique_ptr<ping> ping_;
+  owned_stream stream_;
+  stop_source stopping_;  // ends connect() and pauses
+  steady_timer timer_;    // of watch()
+  auto_reset_event written_;
+  flush_entry flush_;
+  error_code cause_;       // why this connection has to end
+  error_code last_cause_;  // why the one before has ended
+  std::int64_t due_ = 0;
+  std::int64_t next_at_ = 0;    // when the next attempt to connect may be made
+  std::int64_t wrote_at_ = 0;   // when a socket that was full has last taken bytes
+  std::uint32_t failures_ = 0;  // attempts to connect, since the last connection that was good
+  bool is_living_ = false;
+  bool is_watching_ = false;
+  bool is_ready_ = false;
+  bool is_writing_ = false;  // write_rest() runs
+  bool is_flush_posted_ = false;
+  bool is_refused_ = false;  // by the server, in the greeting
+  bool is_closed_ = false;
+  bool was_late_ = false;  // the last look of watch()
+  // of a client
+  std::unique_ptr<lane_pool> lanes_;
+  // of a lane
+  link_ref home_{nullptr};  // the client's
+  std::int64_t id_ = 0;
+  std::int64_t idle_until_ = 0;
+  std::unique_ptr<ping> fence_;  // behind a blocking command that was ended
+  auto_reset_event answered_;    // something has come while a blocking command is to end
+  lane_state state_ = lane_state::used;
+  bool is_changed_ = false;  // in a way that stays behind RESET
+  bool is_unblocking_ = false;
+  beck::detail::counter waiting_, in_flight_, connections_, writes_, reads_, calls_;
+};
+
+}  // namespace beck::redis::detail

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSL-1.0
+// Writing and watching the time. The first command of a turn posts an entry behind all that is
+// runnable; the commands that have gathered by then leave with one write.
+#include <algorithm>
+#include <new>
+
+#include <beck/coro/co_spawn.hpp>
+
+#include "redis/link.hpp"
+
+namespace beck::redis::detail {
+namespace {
+
+constexpr duration late_by(100'000'000);  // this process was stopped meanwhile
+
+/// Returns `at` + `time`, or the end of time: limits may be duration::max().
+std::int64_t later(std::int64_t at, duration time) noexcept {
+  return (duration(at) + time).nanoseconds();
+}
+
+}  // namespace
+
+// --- writing
+
+void link::flush_soon() noexcept {
+  if (is_flush_posted_ || is_writing_) return;
+  is_flush_posted_ = true;
+  add_share();
+  executor_.post(&flush_);
+}
+
+void link::run_flush(beck::detail::queue_entry* entry, beck::detail::runner* where) {
+  link& l = *static_cast<flush_entry*>(entry)->owner;
+  l.is_flush_posted_ = false;
+  if (where != nullptr) l.flush();
+  l.drop_share();
+}
+
+/// Adds the (un)subscribe commands that are due. Returns whether there is something to write.
+bool link::has_output() {
+  exchange* const commands = is_ready_ ? router_.next_commands() : nullptr;
+  if (commands != nullptr) session_.greet(*commands, beck::detail::loop_time());
+  return session_.has_output();
+}
+
+/// Writes once. The rest then waits for the next turn, or for room in the socket.
+void link::flush() noexcept {
+  if (is_writing_ || !stream_ || cause_) return;
+  try {
+    if (!has_output()) return;
+    const_buffer parts[session::parts_max];
+    const std::size_t count = session_.gather(parts);
+    if (count == 0) return;
+    error_code ec;
+    const std::size_t bytes = stream_->write_now(const_buffer_span(parts, count), ec);
+    writes_.add();
+    std::size_t all = 0;
+    for (std::size_t i = 0; i < count; ++i) all += parts[i].size();
+    session_.wrote(bytes);
+    publish_counts();
+    if (ec && ec != beck::error::would_block) {
+      fail_writing(ec);
+    } else if (bytes != all) {
+      is_writing_ = true;
+      co_spawn(executor_, write_rest(link_ref(*this)), detached);
+    } else if (session_.has_output()) {
+      flush_soon();
+    }
+  } catch (const std::bad_alloc&) {
+    is_writing_ = false;
+    break_connection(no_memory());
+  }
+}
+
+task<> link::write_rest(link_ref self) {
+  link& l = *self;
+  try {
+    while (!l.cause_ && l.has_output()) {
+      const_buffer parts[session::parts_max];
+      const std::size_t count = l.session_.gather(parts);
+      const const_buffer_span span(parts, count);
+      auto wrote = co_await l.stream_->write_some(span);
+      l.writes_.add();
+      if (wrote.value_ != 0) l.wrote_at_ = beck::detail::loop_time();
+      l.session_.wrote(wrote.value_);
+      l.publish_counts();
+      if (wrote.error()) l.fail_writing(wrote.error());
+    }
+  } catch (const std::bad_alloc&) {
+    l.break_connection(no_memory());
+  }
+  l.is_writing_ = false;
+  l.written_.set();
+}
+
+/// Publishes the numbers of now.
+void link::publish_counts() noexcept {
+  waiting_.set(session_.waiting());
+  in_flight_.set(session_.in_flight());
+}
+
+// --- time
+
+task<> link::watch(link_ref self) {
+  link& l = *self;
+  l.due_ = 0;
+  while (l.is_living_) {
+    l.due_ = l.tend(beck::detail::loop_time());
+    l.timer_.expires_at(time_point(duration(l.due_)));
+    beck::ignore(co_await l.timer_.async_wait());
+  }
+  l.is_watching_ = false;
+}
+
+/// Sends PINGs and ends calls and connections whose time is over. Returns when to look again.
+std::int64_t link::tend(std::int64_t now) noexcept {
+  was_late_ = !was_late_ && due_ != 0 && now > later(due_, late_by);
+  if (was_late_) return later(now, late_by);  // first receive the bytes that have come meanwhile
+  std::int64_t next = later(now, bounds_.hold());
+  if (!is_ready_) {
+    const std::int64_t before = (duration(now + 1) - bounds_.hold()).nanoseconds();
+    const error_code why = last_cause_ ? last_cause_ : error_code(beck::error::timeout);
+    session_.end_waiting(why, before);
+    router_.end_adds(why, before);
+    publish_counts();
+    std::int64_t since = router_.adding_since();
+    if (session_.is_waiting()) since = std::min(since, session_.waiting_since());
+    next = std::min(next, later(since, bounds_.hold()));
+  }
+  if (!stream_) return next;
+  const std::int64_t idle = state_ == lane_state::idle ? idle_until_ : INT64_MAX;
+  if (now >= idle) {
+    break_connection(beck::error::operation_aborted);
+    return next;
+  }
+  if (session_.is_muted() && !is_writing_) wrote_at_ = now;  // a silence that was asked for
+  const std::int64_t alive_at =
+      std::max({session_.heard_at(), wrote_at_, session_.blocked_until()});
+  const std::int64_t quiet = later(alive_at, bounds_.ping());
+  const std::int64_t dead = later(alive_at, bounds_.silence());
+  if (now >= dead) {
+    break_connection(error::server_silent);
+    return next;
+  }
+  if (!is_ready_) return std::min(next, dead);
+  session_.wake(now);
+  router_.wake(now);
+  if (session_.has_output() || router_.has_commands()) flush_soon();
+  if (now < quiet) return std::min({quiet, idle, wake_at()});
+  if (!ping_ || !ping_->is_under_way()) send_ping(now);
+  const std::int64_t again = later(now, bounds_.ping());
+  return std::min({again, dead, idle, wake_at()});
+}
+
+/// Returns when commands that the server has refused for now are due.
+std::int64_t link::wake_at() const noexcept {
+  return std::min(session_.wake_at(), router_.wake_at());
+}
+
+void link::send_ping(std::int64_t now) noexcept {
+  try {
+    ping_ = std::make_unique<ping>();
+  } catch (const std::bad_alloc&) {
+    return;  // the end of the silence comes without it
+  }
+  session_.trim();
+  session_.submit(*ping_, now);
+  flush_soon();
+}
+
+}  // namespace beck::redis::detail
