@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/beck)
-install(TARGETS beck beck_http beck_websocket EXPORT beckTargets FILE_SET HEADERS)
+install(TARGETS beck beck_http beck_redis beck_websocket EXPORT beckTargets FILE_SET HEADERS)
 install(EXPORT beckTargets NAMESPACE beck:: DESTINATION ${package_dir})
 if(TARGET beck_tls)
   install(TARGETS beck_tls EXPORT beckTlsTargets FILE_SET HEADERS)

@@ -21,4 +21,7 @@ function(beck_library target)
     SOVERSION ${PROJECT_VERSION_MAJOR}
     VERIFY_INTERFACE_HEADER_SETS ${BECK_BUILD_TESTS})
   beck_warnings(${target})
+  if(BECK_UNITE)
+    beck_unite(${target})
+  endif()
 endfunction()

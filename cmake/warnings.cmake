@@ -3,8 +3,10 @@
 # target, and they are errors only where BECK_WERROR says so (the presets do).
 function(beck_warnings target)
   target_compile_options(${target} PRIVATE
-    -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wnon-virtual-dtor -Wold-style-cast
-    -Woverloaded-virtual -Wundef -Wswitch-enum)
+    -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Wold-style-cast
+    -Woverloaded-virtual -Wundef -Wswitch-enum
+    # Of united sources (unite.cmake) each would see the names of the others.
+    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>)
   if(BECK_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

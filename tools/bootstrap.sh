@@ -8,10 +8,12 @@ run_packages=(python3-matplotlib fio node-llhttp libh2o-evloop-dev libcurl4-open
 http_bench_packages=(nginx-light wrk apache2-utils curl libboost-dev)
 peer_packages=(curl wrk apache2-utils python3-requests python3-websockets nginx-light haproxy slowhttptest chromium
   openssl sslscan)
-test_packages=(clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 libseccomp-dev node-llhttp socat
-  strace)
+test_packages=(clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 libseccomp-dev node-llhttp
+  redis-server socat strace)
 
 jobs=${BECK_JOBS:-$(nproc)}
+# ccache takes the names of the headers from the compiler, instead of preprocessing each source before it compiles it.
+export CCACHE_DEPEND=1
 step_limit_seconds=900
 steps_file=build/reports/steps.tsv
 

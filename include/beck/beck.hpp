@@ -68,6 +68,7 @@
 #include <beck/net/basic_socket.hpp>
 #include <beck/net/connect.hpp>
 #include <beck/net/connect_race.hpp>
+#include <beck/net/connect_stream.hpp>
 #include <beck/net/datagram_batch.hpp>
 #include <beck/net/datagram_socket.hpp>
 #include <beck/net/descriptor_passing.hpp>

@@ -13,8 +13,8 @@
 namespace beck::http::detail {
 namespace {
 
-constexpr std::size_t waiting_max = 65'536;  // bytes that are not sent
-constexpr std::size_t digits_max = 24;       // of a number, with CR LF
+constexpr std::size_t unsent_max = 65'536;  // bytes that are not sent
+constexpr std::size_t number_max = 24;      // of a number, with CR LF
 
 /// Whether a request with this method says that it has no body (RFC 9110, section 8.6).
 bool says_empty(method m) noexcept {
@@ -65,9 +65,9 @@ void client_exchange::add_head() {
   out.append(" HTTP/1.1\r\n");
   if (!has_field(request_.fields.text(), name_of(field::host))) line(field::host, url_.host_field);
   out.append(request_.fields.text());
-  char digits[digits_max];
+  char digits[number_max];
   const auto length = [&](std::uint64_t bytes) {
-    const char* const end = std::to_chars(digits, digits + digits_max, bytes).ptr;
+    const char* const end = std::to_chars(digits, digits + number_max, bytes).ptr;
     line(field::content_length, {digits, static_cast<std::size_t>(end - digits)});
   };
   switch (request_.kind) {
@@ -182,16 +182,16 @@ bool client_exchange::write_ready(const_buffer data, std::size_t& bytes, error_c
     ec = make_error_code(std::errc::message_size);
     return true;
   }
-  if (c.out().size() >= waiting_max) return false;
-  bytes = std::min(data.size(), waiting_max);
+  if (c.out().size() >= unsent_max) return false;
+  bytes = std::min(data.size(), unsent_max);
   if (request_.kind == request_body_kind::length) {
     bytes =
         static_cast<std::size_t>(std::min<std::uint64_t>(bytes, request_.length - request_.sent));
     const const_buffer part(data.data(), bytes);
     c.send(const_buffer_span(&part, 1));
   } else {
-    char line[digits_max];
-    char* at = std::to_chars(line, line + digits_max, bytes, 16).ptr;
+    char line[number_max];
+    char* at = std::to_chars(line, line + number_max, bytes, 16).ptr;
     *at++ = '\r';
     *at++ = '\n';
     const const_buffer parts[] = {
@@ -202,7 +202,7 @@ bool client_exchange::write_ready(const_buffer data, std::size_t& bytes, error_c
   // The bytes behind 101 belong to the caller, who takes the stream without a receive under way.
   // An early body waits in the socket, but for a part of it: nobody reads it during the request.
   const bool is_upgraded = head_done_ && head_.status() == status::switching_protocols;
-  if (!is_upgraded && c.input().size() < waiting_max) c.want_more();
+  if (!is_upgraded && c.input().size() < unsent_max) c.want_more();
   return true;
 }
 

@@ -12,7 +12,7 @@
 namespace beck::http::detail {
 namespace {
 
-constexpr std::int64_t ns_per_second = 1'000'000'000;
+constexpr double ns_of_a_second = 1e9;
 constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
 
 }  // namespace
@@ -91,10 +91,9 @@ void connection::count_wait() noexcept {
   const std::int64_t paused = now - x.wait_began;
   const std::int64_t waited = x.waited_ns + paused;
   const std::int64_t grace = bounds.body_grace().nanoseconds();
-  const bool too_slow =
-      waited >= grace && static_cast<double>(x.decoder.bytes()) <
-                             static_cast<double>(bounds.body_rate()) *
-                                 (static_cast<double>(waited) / double{ns_per_second});
+  const bool too_slow = waited >= grace && static_cast<double>(x.decoder.bytes()) <
+                                               static_cast<double>(bounds.body_rate()) *
+                                                   (static_cast<double>(waited) / ns_of_a_second);
   if (too_slow || paused >= bounds.body_pause().nanoseconds()) {
     x.body_refusal = refusal::body_late;
     ending_ = true;

@@ -15,8 +15,8 @@
 namespace beck::http::detail {
 namespace {
 
-constexpr std::size_t block_bytes = 65'536;  // where the kernel cannot send the file
-constexpr std::uint64_t small_max = 16'384;  // cheaper to copy than to send by the kernel
+constexpr std::size_t copy_block_bytes = 65'536;  // where the kernel cannot send the file
+constexpr std::uint64_t small_max = 16'384;       // cheaper to copy than to send by the kernel
 
 using file_result = io_result<std::uint64_t>;
 
@@ -126,12 +126,12 @@ task<file_result> connection::transmit(file_object& from, std::uint64_t offset,
 task<file_result> connection::copy(file_object& from, std::uint64_t offset, std::uint64_t bytes) {
   using beck::detail::file_call;
   using beck::detail::op_kind;
-  const std::unique_ptr<char[]> block(new char[block_bytes]);
+  const std::unique_ptr<char[]> block(new char[copy_block_bytes]);
   std::uint64_t copied = 0;
   error_code ec;
   while (!ec && copied < bytes) {
     const auto most =
-        static_cast<std::size_t>(std::min<std::uint64_t>(block_bytes, bytes - copied));
+        static_cast<std::size_t>(std::min<std::uint64_t>(copy_block_bytes, bytes - copied));
     beck::detail::file_transfer read(op_kind::file, file_call::read, from.slot(), offset + copied,
                                      block.get(), most);
     auto got = co_await std::move(read);

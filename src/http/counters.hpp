@@ -3,27 +3,17 @@
 // instruction, and any thread reads them; server_stats and client_stats say what they count.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include <beck/http/client.hpp>
 #include <beck/http/server.hpp>
 
+#include "base/counter.hpp"
+
 namespace beck::http::detail {
 
-/// A counter that one thread changes and any thread reads.
-class counter {
- public:
-  void add(std::uint64_t n = 1) noexcept {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-  void subtract(std::uint64_t n = 1) noexcept { add(std::uint64_t{0} - n); }
-  std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<std::uint64_t> value_{0};
-};
+using beck::detail::counter;
 
 /// The counters of one serve().
 struct worker_counters {

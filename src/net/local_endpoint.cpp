@@ -13,14 +13,14 @@ namespace beck::local {
 using namespace detail;
 namespace {
 
-constexpr std::size_t path_offset = offsetof(sockaddr_un, sun_path);
+constexpr std::size_t family_bytes = offsetof(sockaddr_un, sun_path);
 static_assert(socket_path::path_max == sizeof(sockaddr_un::sun_path) - 1);
 static_assert(socket_path::capacity() == sizeof(sockaddr_un) + 1);
 static_assert(alignof(socket_path) >= alignof(sockaddr_un));
 
 }  // namespace
 
-socket_path::socket_path() noexcept : size_(path_offset) {
+socket_path::socket_path() noexcept : size_(family_bytes) {
   const sa_family_t family = AF_UNIX;
   std::memcpy(bytes_, &family, sizeof family);
 }
@@ -40,9 +40,9 @@ void socket_path::path(text_view path, error_code& ec) noexcept {
   ec.clear();
   *this = socket_path();
   if (path.empty()) return;
-  std::memcpy(bytes_ + path_offset, path.data(), path.size());
+  std::memcpy(bytes_ + family_bytes, path.data(), path.size());
   // A path is counted with its NUL, an abstract name has none (unix(7), Address format).
-  size_ = static_cast<unsigned char>(path_offset + path.size() + (abstract ? 0 : 1));
+  size_ = static_cast<unsigned char>(family_bytes + path.size() + (abstract ? 0 : 1));
 }
 
 void socket_path::path(text_view path) {
@@ -57,9 +57,9 @@ void socket_path::path(text_view path) {
 }
 
 text_view socket_path::view() const noexcept {
-  if (size_ <= path_offset) return {};
-  const char* const text = reinterpret_cast<const char*>(bytes_) + path_offset;
-  const std::size_t room = size_ - path_offset;
+  if (size_ <= family_bytes) return {};
+  const char* const text = reinterpret_cast<const char*>(bytes_) + family_bytes;
+  const std::size_t room = size_ - family_bytes;
   return {text, text[0] == '\0' ? room : ::strnlen(text, room)};
 }
 

@@ -91,7 +91,7 @@ class block_cache {
 
   /// Collects blocks of `owner`, and returns them as a batch of `returned_batch` (or when a block
   /// of another owner comes), so that the atomic exchange is paid once for each batch.
-  void give_back(void* block, block_cache* owner) noexcept {
+  void put_back(void* block, block_cache* owner) noexcept {
     if (outgoing_owner_ != owner) {
       flush();
       outgoing_owner_ = owner;
@@ -204,7 +204,7 @@ void free_block(void* block) noexcept {
   } else if (header->owner == this_cache) [[likely]] {
     this_cache->give(block, header->size_class);
   } else if (this_cache != nullptr) {
-    this_cache->give_back(block, header->owner);
+    this_cache->put_back(block, header->owner);
   } else {  // this thread has no cache, and freeing a block must not allocate one
     free_node* node = ::new (block) free_node{nullptr};
     header->owner->take_back(node, node);

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "tls/settings.hpp"
+#include "tls/contexts.hpp"
 #include "tls/ticket_store.hpp"
 
 namespace beck::tls {

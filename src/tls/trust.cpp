@@ -185,6 +185,8 @@ trust::trust(const trust_settings& from, std::vector<key_hash> pins, bool demand
 
 void trust::add_roots(const pem_file& from) {
   for (const x509_ptr& one : from.certificates()) {
+    // OpenSSL reads the extensions when they are first asked for: here, before threads share them.
+    X509_check_purpose(one.get(), -1, 0);
     if (X509_STORE_add_cert(store_.get(), one.get()) != 1) throw std::bad_alloc();
     hashes_.push_back(hash_of_key(*one));
   }

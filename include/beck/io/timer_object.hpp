@@ -37,6 +37,12 @@ class [[nodiscard]] timer_operation : public begun_by<timer_operation, void_oper
 
   void begin() noexcept;
 
+  /// Returns the result. Most waits are cancelled, so this is no rare failure for them.
+  io_result<> await_resume() const noexcept {
+    if (result == cancelled_result) return result_error(error::operation_aborted, "wait");
+    return void_operation::await_resume();
+  }
+
   template <class Token>
   auto operator()(Token&& token) && {
     return detail::launch(static_cast<timer_operation&&>(*this), static_cast<Token&&>(token));

@@ -3,12 +3,21 @@
 // event wakes them, or listed and attempted one poll later (lazy speculation).
 #pragma once
 
+#include <cstdint>
+
 #include "io/driver/driver.hpp"
-#include "io/op/lazy_list.hpp"
+#include "io/op/descriptor.hpp"
+#include "io/op/readiness.hpp"
 
 namespace beck::detail {
 
 class driver_host;
+
+/// Returns the number by which an event names its descriptor: another one if the slot has a new
+/// owner since.
+inline std::uint64_t token_of(const descriptor& d) noexcept {
+  return std::uint64_t{d.generation} << 32 | d.index;
+}
 
 class readiness_driver : public driver {
  public:

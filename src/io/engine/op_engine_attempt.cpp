@@ -96,7 +96,7 @@ bool op_engine::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept 
     return true;
   }
   op.address = nullptr;
-  leases_->give_back(taken);
+  leases_->put_back(taken);
   if (r == -EAGAIN) {
     ++counters_.wrong_attempts;
     note_not_ready(q);

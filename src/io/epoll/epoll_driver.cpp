@@ -24,10 +24,6 @@ namespace {
 
 constexpr std::uint64_t wake_token = UINT64_MAX;
 
-std::uint64_t token_of(const descriptor& d) noexcept {
-  return std::uint64_t{d.generation} << 32 | d.index;
-}
-
 /// Returns the number of events of a wait that failed: 0. Every error but a signal ends the
 /// program: a loop that cannot wait would poll again at once, for ever.
 int no_events(const char* call, int error) noexcept {

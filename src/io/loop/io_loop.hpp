@@ -104,7 +104,20 @@ class io_loop final : public op_engine {
   /// borrower may hold for a moment. Returns false, and does nothing, if another thread runs an
   /// exclusive loop, or if in_doubt().
   template <class Action>
-  bool as_runner(Action&& action) noexcept;
+  bool as_runner(Action&& action) noexcept {
+    if (!acts_as_runner()) [[unlikely]]
+      return as_borrower(action);
+    action(*this);
+    return true;
+  }
+  /// Returns whether the caller is the runner, the usual case of as_runner(). Then the operations
+  /// that other threads have started come before what the caller does now.
+  bool acts_as_runner() noexcept {
+    if (!on_runner()) return false;
+    if (mail_.has_mail() || is_forked_copy()) [[unlikely]]
+      take_mail();
+    return true;
+  }
   /// Runs the commands in the mail if no thread runs the loop, so that they do not wait for the
   /// next run().
   void carry_out_commands() noexcept;
@@ -141,6 +154,7 @@ class io_loop final : public op_engine {
   /// Sets the time at which the operations in flight on `d` end with error::timeout; `no_deadline`
   /// removes the limit. Returns false if there is no memory.
   bool expire_at(descriptor& d, std::int64_t when) noexcept;
+  /// Ends the oldest waits for `timer`, at most `most`, and returns their number.
   std::size_t cancel_timer_waits(timer_state& timer, std::size_t most) noexcept;
   void cancel_signal_waits(signal_state& set) noexcept;
   /// Removes the wait from its set and completes it with `result`.
@@ -205,6 +219,10 @@ class io_loop final : public op_engine {
   static bool is_command(const queue_entry& entry) noexcept;
   /// Empties the mailbox: runs commands at once, queues all other entries.
   void take_mail() noexcept;
+  /// Does as_runner() for a caller that is not the runner. Out of line: the runner, which is nearly
+  /// always the caller, needs no registers for it.
+  template <class Action>
+  [[gnu::noinline]] bool as_borrower(Action& action) noexcept;
   void expire_timers() noexcept;
   bool out_of_work() const noexcept;
   bool poll_busily(std::int64_t deadline) noexcept;
@@ -271,14 +289,9 @@ class io_loop final : public op_engine {
 };
 
 template <class Action>
-bool io_loop::as_runner(Action&& action) noexcept {
+bool io_loop::as_borrower(Action& action) noexcept {
   if (in_doubt()) [[unlikely]]
     return false;
-  if (on_runner()) {
-    take_mail();  // operations that other threads started on the object come before `action`
-    action(*this);
-    return true;
-  }
   if (is_shared()) {
     const shared_lock held(*this);
     take_mail();

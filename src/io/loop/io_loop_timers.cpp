@@ -92,7 +92,7 @@ void io_loop::expire_timer(timer_entry& entry, io_loop& loop, bool shutting_down
 }
 
 void io_loop::cancel_timer(timer_operation& op) noexcept {
-  if (op.timer->clock == clock_kind::steady) {
+  if (op.timer->clock == clock_kind::steady) [[likely]] {
     timers_.remove(op);
   } else {
     wall_timers_.remove(op);
@@ -101,7 +101,6 @@ void io_loop::cancel_timer(timer_operation& op) noexcept {
 }
 
 std::size_t io_loop::cancel_timer_waits(timer_state& timer, std::size_t most) noexcept {
-  if (timer.first == nullptr) return 0;
   std::size_t count = 0;
   for (; timer.first != nullptr && count < most; ++count) cancel_timer(*timer.first);
   return count;

@@ -68,18 +68,16 @@ bool timer_queue::add_growing(timer_entry& entry) noexcept {
 }
 
 void timer_queue::remove_at(std::uint32_t at) noexcept {
-  if (at < heap_size_) {
-    const node last = nodes_[--heap_size_];
-    if (at != heap_size_) {
-      if (at > 0 && last.before(nodes_[(at - 1) / arity])) {
-        rise(at, last);
-      } else {
-        sink(at, last);
-      }
-    }
-    at = heap_size_;  // the hole is now between the heap and the tail
+  const node last = nodes_[--size_];  // of the tail, if there is one
+  if (size_ < heap_size_) heap_size_ = size_;
+  if (at == size_) return;
+  if (at >= heap_size_) {
+    place(at, last);
+  } else if (at > 0 && last.before(nodes_[(at - 1) / arity])) {
+    rise(at, last);
+  } else {
+    sink(at, last);
   }
-  if (at != --size_) place(at, nodes_[size_]);
 }
 
 std::int64_t timer_queue::earliest() noexcept {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <beck/base/assert.hpp>
+#include <beck/detail/deferred_init.hpp>
 #include <beck/detail/loop_command.hpp>
 #include <beck/detail/timer_entry.hpp>
 #include <beck/io/timer_object.hpp>
@@ -23,8 +24,8 @@ class timer_operation;
 
 /// The part of a timer that the runner uses: the waits that are in flight.
 struct timer_state {
-  timer_state(io_loop& where, any_io_executor how, clock_kind which) noexcept
-      : executor(std::move(how)), clock(which) {
+  timer_state(io_loop& where, const any_io_executor& how, clock_kind which) noexcept
+      : executor(how), clock(which) {
     // A separate store: combined with its neighbour, it would delay the loads that come next.
     __atomic_store_n(&loop, &where, __ATOMIC_RELAXED);
   }
@@ -34,7 +35,7 @@ struct timer_state {
   clock_kind clock;
   timer_operation* first = nullptr;  ///< oldest
   timer_operation* last = nullptr;
-  loop_command release_order{};  ///< tells the runner that the object is destroyed
+  deferred_init<loop_command> release_order;  ///< tells the runner that the object is destroyed
   use_mark used{};
 };
 
@@ -125,7 +126,7 @@ class wall_timers {
   /// no memory.
   bool add(timer_entry& entry) noexcept;
   /// Removes `entry`. Requires that it is armed.
-  void remove(timer_entry& entry) noexcept;
+  [[gnu::noinline]] void remove(timer_entry& entry) noexcept;
 
  private:
   struct look_entry : timer_entry {

@@ -36,7 +36,7 @@ signal_state* make_successor(const signal_state& moved) noexcept {
 }
 
 /// Asserts that no other thread is inside a function of the set.
-void expect_alone(signal_state& set, const char* function) noexcept {
+void expect_set_alone(signal_state& set, const char* function) noexcept {
   const object_use inside = use_of(set, function);
 }
 
@@ -64,7 +64,7 @@ void free_state(signal_state* state) noexcept {
 }
 
 /// Cancels the waits and frees the state. Runs as a command of the loop.
-void release_state(void* set) noexcept {
+void release_set(void* set) noexcept {
   auto* state = static_cast<signal_state*>(set);
   state->loop->cancel_signal_waits(*state);
   free_state(state);
@@ -72,24 +72,24 @@ void release_state(void* set) noexcept {
 
 /// Gives up the state of a set for good. After drop_all() no notification for it enters the
 /// mailbox, and those already there are taken before the state is freed.
-void drop(signal_state* state) noexcept {
+void drop_set(signal_state* state) noexcept {
   if (state->inbox == nullptr) return;
   drop_all(*state);
   if (state->loop->as_runner([state](io_loop& l) { l.cancel_signal_waits(*state); })) {
     free_state(state);
     return;
   }
-  state->release_order = loop_command(&release_state, state);
+  state->release_order = loop_command(&release_set, state);
   state->loop->send_order(&state->release_order);
 }
 
 /// Command that cancels the waits of a set on the thread that runs the context. It frees itself.
-struct cancel_order : loop_command {
-  explicit cancel_order(signal_state& whose) noexcept
+struct wait_cancel_order : loop_command {
+  explicit wait_cancel_order(signal_state& whose) noexcept
       : loop_command(&cancel_waits, this), set(&whose) {}
 
   static void cancel_waits(void* self) noexcept {
-    signal_state& set = *static_cast<cancel_order*>(self)->set;
+    signal_state& set = *static_cast<wait_cancel_order*>(self)->set;
     free_block(self);
     set.loop->cancel_signal_waits(set);
   }
@@ -129,20 +129,20 @@ signal_set::signal_set(const any_io_executor& executor, int first, int second, i
 
 signal_set::signal_set(signal_set&& other) noexcept
     : state_(std::exchange(other.state_, make_successor(*other.state_))) {
-  expect_alone(*state_, "a move");
+  expect_set_alone(*state_, "a move");
 }
 
 signal_set& signal_set::operator=(signal_set&& other) noexcept {
   if (&other == this) return *this;
-  expect_alone(*state_, "a move");
-  drop(state_);
+  expect_set_alone(*state_, "a move");
+  drop_set(state_);
   state_ = std::exchange(other.state_, make_successor(*other.state_));
   return *this;
 }
 
 signal_set::~signal_set() {
-  expect_alone(*state_, "its destructor");
-  drop(state_);
+  expect_set_alone(*state_, "its destructor");
+  drop_set(state_);
 }
 
 any_io_executor signal_set::get_executor() const noexcept { return state_->executor; }
@@ -182,7 +182,7 @@ void signal_set::cancel(error_code& ec) {
   if (state_->inbox == nullptr) return;
   io_loop& loop = *state_->loop;
   if (loop.as_runner([&](io_loop& l) { l.cancel_signal_waits(*state_); })) return;
-  loop.send_order(::new (allocate_block(sizeof(cancel_order))) cancel_order(*state_));
+  loop.send_order(::new (allocate_block(sizeof(wait_cancel_order))) wait_cancel_order(*state_));
 }
 
 void signal_set::add(int number) {

@@ -13,7 +13,7 @@
 namespace beck::detail {
 
 void return_lease(lease_slot* slot) noexcept {
-  if (slot->pool != nullptr) return slot->pool->give_back(*slot);
+  if (slot->pool != nullptr) return slot->pool->put_back(*slot);
   slot->~lease_slot();
   ::operator delete(slot);
 }
@@ -117,7 +117,7 @@ void lease_pool::serve(lease_slot& slot) noexcept {
   loop_->queue_attempt(op);
 }
 
-void lease_pool::give_back(lease_slot& slot) noexcept {
+void lease_pool::put_back(lease_slot& slot) noexcept {
   const runner* const owner = owner_.load(std::memory_order_acquire);
   if (owner != nullptr && owner == runner::current()) return serve(slot);
   std::unique_lock lock(mutex_, std::defer_lock);
@@ -150,7 +150,7 @@ void lease_pool::close() noexcept {
   if (owner_.load(std::memory_order_relaxed) == nullptr) return;
   for (lease_slot* slot = returned_; slot != nullptr; slot = slot->next) ++kept_;
   holders_ = made_ - kept_ + 1;
-  // release: pairs with give_back().
+  // release: pairs with put_back().
   owner_.store(nullptr, std::memory_order_release);
 }
 

@@ -27,7 +27,7 @@ struct lease_slot {
   char* data = nullptr;
 };
 
-/// Thread: the runner; give_back() any.
+/// Thread: the runner; put_back() any.
 class lease_pool {
  public:
   static constexpr std::size_t slab_first = 8;
@@ -42,7 +42,7 @@ class lease_pool {
   /// wait, or there is no memory.
   lease_slot* take() noexcept;
   /// Returns a buffer to the receive that has waited longest, otherwise to the pool.
-  void give_back(lease_slot& slot) noexcept;
+  void put_back(lease_slot& slot) noexcept;
 
   /// Adds `op`, which is parked, to the receives that wait for a buffer; its slot will be in
   /// `op.address`.
@@ -91,7 +91,7 @@ class lease_pool {
   std::vector<std::unique_ptr<lease_slot[]>> slots_;
 
   /// The runner, which may touch the members above; null after close(). Written under the mutex;
-  /// the release pairs with the acquire in give_back().
+  /// the release pairs with the acquire in put_back().
   std::atomic<const runner*> owner_;
   const unsigned forks_ = fork_count();
   std::mutex mutex_;  // guards the members below, for other threads

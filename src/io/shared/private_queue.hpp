@@ -84,7 +84,7 @@ class basic_private_queue {
   }
 
   /// Moves all entries to the front of `shared`.
-  void give_back(queue& shared) noexcept {
+  void return_to(queue& shared) noexcept {
     lock_.lock();
     entries_.append(shared);
     shared.append(entries_);

@@ -134,9 +134,9 @@ class shared_runners::run_guard {
 
  private:
   void leave() noexcept {
-    mine_.fresh.give_back(all_.loop_.queue_);
-    mine_.due.give_back(all_.loop_.queue_);
-    mine_.queue.give_back(all_.loop_.queue_);
+    mine_.fresh.return_to(all_.loop_.queue_);
+    mine_.due.return_to(all_.loop_.queue_);
+    mine_.queue.return_to(all_.loop_.queue_);
     if (mine_.active) --all_.active_;
     --all_.inside_;
     shared_thread** at = &all_.threads_;

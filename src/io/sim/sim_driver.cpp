@@ -14,14 +14,6 @@
 #include "io/op/transitions.hpp"
 
 namespace beck::detail {
-namespace {
-
-std::uint64_t token_of(const descriptor& d) noexcept {
-  return std::uint64_t{d.generation} << 32 | d.index;
-}
-
-}  // namespace
-
 sim_driver::sim_driver(io_loop& loop, sim_system& sys)
     : readiness_driver(loop), loop_(loop), sys_(sys), jobs_(loop, sys) {
   if (loop_.is_shared()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The times and the order of blocking calls.
-#include "io/sim/sim_jobs.hpp"
+#include "io/sim/sim_driver.hpp"
 
 #include <cerrno>
 #include <new>

@@ -9,14 +9,11 @@
 #include <cerrno>
 #include <cstring>
 
-#include "io/sim/sim_clock.hpp"
 #include "io/sim/sim_world.hpp"
 #include "io/system/system.hpp"
 
 namespace beck::detail {
-namespace {
-constexpr std::uint64_t ns_per_second = 1'000'000'000;
-}
+namespace {}
 
 sim_path* sim_links::find(std::uint32_t from, std::uint32_t to) const noexcept {
   return from < rows_.size() && to < rows_[from].size() ? rows_[from][to] : nullptr;
@@ -33,8 +30,8 @@ std::int64_t sim_links::departure(sim_path& path, std::int64_t now, std::uint64_
   const std::int64_t begin = std::max(now, path.busy_until_ns);
   if (path.bytes_per_second == 0) return begin;
   const std::uint64_t rate = path.bytes_per_second;
-  const std::uint64_t rest = bytes % rate * ns_per_second;  // both factors are below 2^33
-  const std::uint64_t time = bytes / rate * ns_per_second + (rest + rate - 1) / rate;
+  const std::uint64_t rest = bytes % rate * sim_clock::second_ns;  // both factors are below 2^33
+  const std::uint64_t time = bytes / rate * sim_clock::second_ns + (rest + rate - 1) / rate;
   path.busy_until_ns = sim_clock::later(begin, static_cast<std::int64_t>(time));
   return path.busy_until_ns;
 }

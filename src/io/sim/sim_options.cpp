@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Socket options: one table of the checks of socket(7), tcp(7), ip(7) and ipv6(7).
-#include "io/sim/sim_options.hpp"
+#include "io/sim/sim_socket.hpp"
 
 #include <algorithm>
 #include <cerrno>

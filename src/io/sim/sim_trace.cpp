@@ -13,8 +13,6 @@
 namespace beck::detail {
 namespace {
 
-constexpr std::int64_t ns_per_second = 1'000'000'000;
-
 const char* to_text(sim_note what) noexcept {
   switch (what) {
     case sim_note::open:
@@ -101,8 +99,8 @@ void sim_trace::line(std::int64_t now, const char* text) const {
   char whole[320];
   const std::int64_t since = now - origin_ns_;
   std::snprintf(whole, sizeof whole, "%6lld.%09lld %s",
-                static_cast<long long>(since / ns_per_second),
-                static_cast<long long>(since % ns_per_second), text);
+                static_cast<long long>(since / sim_clock::second_ns),
+                static_cast<long long>(since % sim_clock::second_ns), text);
   sink_(whole, data_);
 }
 

@@ -21,8 +21,6 @@ namespace {
 constexpr std::uint32_t alignment_assumed = 4096;
 constexpr unsigned want_direct_alignment = 0x2000;  // STATX_DIOALIGN
 
-off_t as_offset(std::uint64_t offset) noexcept { return static_cast<off_t>(offset); }
-
 const iovec* as_vectors(const io_vector* parts) noexcept {
   return reinterpret_cast<const iovec*>(parts);
 }

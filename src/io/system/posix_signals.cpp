@@ -56,7 +56,7 @@ void visit(place& p, const signal_info& info, bool& taken) noexcept {
 
 /// Restores the previous disposition in a child of fork whose parent wanted the signal, and raises
 /// the signal again for it. The first signal in the child calls this.
-void give_back(int number) noexcept {
+void raise_in_child(int number) noexcept {
   if (dispositions[number].sinks == 0 || dispositions[number].forks == fork_count()) return;
   ::sigaction(number, &dispositions[number].before, nullptr);
   ::raise(number);  // arrives when this handler has returned
@@ -78,7 +78,7 @@ void handle(int number, siginfo_t* from, void*) {
       if ((candidate.wanted.load() & bit(number)) != 0) visit(candidate, info, taken);
     }
   }
-  if (!taken) give_back(number);
+  if (!taken) raise_in_child(number);
   errno = saved;
 }
 

@@ -3,6 +3,7 @@
 // -errno; EINTR (S9) is retried everywhere but in close(2).
 #pragma once
 
+#include <sys/types.h>
 #include <cerrno>
 #include <cstddef>
 
@@ -12,6 +13,9 @@ namespace beck::detail {
 
 /// The most bytes that Linux moves in one call; a larger request is only cut to this length.
 inline constexpr std::size_t transfer_max = 0x7ffff000;
+
+/// Returns an offset as system calls take it.
+inline off_t as_offset(std::uint64_t offset) noexcept { return static_cast<off_t>(offset); }
 
 /// Makes `call` until it does not end with EINTR. Returns its value, or -errno.
 template <class Call>

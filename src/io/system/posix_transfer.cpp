@@ -21,8 +21,6 @@ constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t look_bytes = 524'288;
 constexpr std::uint64_t block_of_stat = 512;  // stat(2): st_blocks counts these
 
-off_t as_offset(std::uint64_t offset) noexcept { return static_cast<off_t>(offset); }
-
 /// Empties a pipe that holds `bytes` into a file.
 std::ptrdiff_t drain(int pipe_end, int to, std::uint64_t to_offset, std::size_t bytes) noexcept {
   loff_t at = as_offset(to_offset);

@@ -15,7 +15,6 @@
 #include "io/driver/driver_host.hpp"
 #include "io/op/perform.hpp"
 #include "io/op/transitions.hpp"
-#include "io/uring/token.hpp"
 #include "io/uring/uring_driver.hpp"
 
 namespace beck::detail {

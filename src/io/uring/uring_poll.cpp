@@ -12,7 +12,6 @@
 #include "io/loop/mailbox.hpp"
 #include "io/op/transitions.hpp"
 #include "io/system/system.hpp"
-#include "io/uring/token.hpp"
 #include "io/uring/uring_driver.hpp"
 
 namespace beck::detail {

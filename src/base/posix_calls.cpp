@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+// The system calls of this layer: the only place that closes the descriptor of a unique_fd; writing
+// text for people, whose rest is dropped if the descriptor returns an error, which includes EAGAIN
+// of a non-blocking one; and counting forks through pthread_atfork(3).
+#include <pthread.h>
+#include <unistd.h>
+
+#include <beck/base/assert.hpp>
+#include <beck/base/unique_fd.hpp>
+#include <beck/detail/text_sink.hpp>
+#include <cerrno>
+
+#include "base/fork_count.hpp"
+
+namespace beck {
+
+void unique_fd::reset(int fd) noexcept {
+  BECK_ASSERT(fd < 0 || fd != fd_, "a unique_fd was given the descriptor that it owns");
+  if (fd_ >= 0) close();
+  fd_ = fd < 0 ? -1 : fd;
+}
+
+int unique_fd::close() noexcept {
+  if (fd_ < 0) return 0;
+  const int saved = errno;
+  const int result = ::close(release()) == 0 ? 0 : -errno;
+  errno = saved;
+  BECK_ASSERT(result != -EBADF, "the descriptor was closed by someone else");
+  return result == -EINTR ? 0 : result;
+}
+
+namespace detail {
+
+void text_sink::write_to_descriptor(void* self, text_view piece) {
+  const int fd = static_cast<text_sink*>(self)->fd_;
+  while (!piece.empty()) {
+    const ssize_t written = ::write(fd, piece.data(), piece.size());
+    if (written > 0) {
+      piece.remove_prefix(static_cast<std::size_t>(written));
+    } else if (written == 0 || errno != EINTR) {
+      return;
+    }
+  }
+}
+
+void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept {
+  static_cast<void>(::pthread_atfork(before, in_parent, in_child));
+}
+
+unsigned fork_count() noexcept {
+  [[maybe_unused]] static const bool watching =
+      (at_fork(nullptr, nullptr, [] { forks_so_far.fetch_add(1, std::memory_order_relaxed); }),
+       true);
+  return known_fork_count();
+}
+
+}  // namespace detail
+}  // namespace beck
