@@ -4,11 +4,8 @@
 
 # The programs of simulation_tests from a command line: replays a seed or a tape, shrinks, and prints what those tests
 # compare between builds, seed by seed (--hashes), to find where two of them part.
-add_executable(simulate
-  simulation/cancellation.cpp simulation/cluster.cpp simulation/schedule.cpp simulation/simulate.cpp
-  simulation/workers.cpp simulation/workers_parts.cpp)
-target_include_directories(simulate PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
-target_link_libraries(simulate PRIVATE beck::beck)
+add_executable(simulate simulation/simulate.cpp)
+target_link_libraries(simulate PRIVATE beck_simulations)
 set_target_properties(simulate PROPERTIES CXX_EXTENSIONS OFF)
 beck_warnings(simulate)
 foreach(program IN ITEMS schedule faulty cluster workers)
@@ -32,32 +29,37 @@ else()
     PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
   target_compile_definitions(beck_test_build PUBLIC BECK_TEST_BUILD)
   target_compile_features(beck_test_build PUBLIC cxx_std_20)
+  target_compile_options(beck_test_build PRIVATE -O1)  # the walks compare it with itself, and with AddressSanitizer's
   target_link_libraries(beck_test_build PUBLIC Threads::Threads)
   set_target_properties(beck_test_build PROPERTIES CXX_EXTENSIONS OFF)
+  beck_unite(beck_test_build)
 endif()
 
-add_executable(simulate_walks
-  simulation/planted.cpp simulation/walk.cpp simulation/walk_main.cpp simulation/walk_program.cpp
-  simulation/walk_station.cpp simulation/workers.cpp simulation/workers_parts.cpp)
-target_link_libraries(simulate_walks PRIVATE beck_test_build)
+add_library(beck_walks OBJECT
+  simulation/planted.cpp simulation/walk.cpp simulation/walk_program.cpp simulation/walk_station.cpp)
+target_link_libraries(beck_walks PUBLIC beck_test_build)
+set_target_properties(beck_walks PROPERTIES CXX_EXTENSIONS OFF)
+beck_warnings(beck_walks)
+
+add_executable(simulate_walks simulation/walk_main.cpp simulation/workers.cpp simulation/workers_parts.cpp)
+target_link_libraries(simulate_walks PRIVATE beck_walks)
 set_target_properties(simulate_walks PROPERTIES CXX_EXTENSIONS OFF)
 beck_warnings(simulate_walks)
 
 # Not through beck_test: it is linked with that library, and so with a test runner of its own.
 add_executable(walk_tests
-  simulation/planted.cpp simulation/walk.cpp simulation/walk_program.cpp simulation/walk_station.cpp
   simulation/walk_test.cpp
-  support/main.cpp support/report.cpp support/watchdog.cpp
+  $<TARGET_OBJECTS:beck_test_support>
   support/scripted_engine.cpp support/scripted_operation.cpp support/scripted_progress.cpp
   support/scripted_queues.cpp support/scripted_ring.cpp)
 target_compile_definitions(walk_tests PRIVATE
   DOCTEST_CONFIG_SUPER_FAST_ASSERTS "SIMULATE_WALKS=\"$<TARGET_FILE:simulate_walks>\"")
-target_link_libraries(walk_tests PRIVATE beck_test_build doctest::doctest)
+target_link_libraries(walk_tests PRIVATE beck_walks doctest::doctest)
 beck_test_binary(walk_tests)
 add_dependencies(walk_tests simulate_walks)
 
 # The lock-free parts in every order that the memory model allows.
-beck_test(interleaving_tests SOURCES
+beck_test(interleaving_tests OPTIMISED SOURCES
   interleavings/idle_threads_test.cpp
   interleavings/explore.cpp
   interleavings/fiber.cpp

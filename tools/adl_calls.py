@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Finds calls in the public headers whose function is looked up through the types of their arguments: a handler whose
 type mentions a namespace with a function of that name (Asio's, or a user's) makes them ambiguous. Whatever they name
-has to be qualified; operators are exempt.
+has to be qualified; operators are exempt, and functions that belong to a user's type (MEANT).
 
 usage: adl_calls.py [ROOT]
 
@@ -15,6 +15,7 @@ from pathlib import Path
 
 PLACE = re.compile(r"(?P<file>[^\s<>,:]+\.[a-z]+):(?P<line>\d+):\d+|line:(?P<same>\d+):\d+|col:\d+")
 RANGE = re.compile(r"<([^<>]*)>(?: [^\s']+:\d+(?::\d+)?)?")
+MEANT = ("get", "redis_fields")  # of a tuple, and of a type that beck::redis reads
 NAME = re.compile(r"UnresolvedLookupExpr.*\(ADL\) = '([^']*)'")
 
 
@@ -33,7 +34,7 @@ def calls(dump, folder):
                 line = int(place["same"])
             begin = begin or (file, line)
         name = NAME.search(text)
-        if name and begin and begin[0].startswith(folder) and not name[1].startswith("operator"):
+        if name and begin and begin[0].startswith(folder) and not name[1].startswith(("operator", *MEANT)):
             found.add((*begin, name[1]))
     return sorted(found)
 

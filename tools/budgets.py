@@ -22,6 +22,8 @@ ECHO_LINES_MAX = 5500
 UMBRELLA_LINES_MAX = 15500
 HTTP_SERVER_LINES_MAX = 6500  # 0.35 s above the base for a whole program: tasks, sockets and the server
 HTTP_SERVER_HEADERS = ("exchange", "handler", "metrics", "request", "router", "server", "static_files")
+REDIS_CLIENT_LINES_MAX = 7500  # typed replies: 3,500 of them are the tables of types
+REDIS_CLIENT_HEADERS = ("client", "exec", "exec_functions", "lane")
 BASE = "#include <system_error>\n#include <coroutine>\n"
 
 
@@ -42,6 +44,7 @@ def budget_of(header):
     larger = {"beck/beck.hpp": UMBRELLA_LINES_MAX}
     larger |= {f"beck/http/{name}.hpp": HTTP_SERVER_LINES_MAX for name in HTTP_SERVER_HEADERS}
     larger |= {f"beck/websocket/{name}.hpp": HTTP_SERVER_LINES_MAX for name in ("accept", "connect")}
+    larger |= {f"beck/redis/{name}.hpp": REDIS_CLIENT_LINES_MAX for name in REDIS_CLIENT_HEADERS}
     return larger.get(header, HEADER_LINES_MAX)
 
 

@@ -29,13 +29,13 @@ INCLUDE_CLEANER = "clang-include-cleaner-19"
 COMPILER = "clang++-19"
 FLAGS = ["-std=c++20", "-Iinclude", "-Isrc", "-DBECK_TLS_KEY_LOG=0"]
 # Sources in one batch. With more of them, the unnamed namespaces of two sources collide more often.
-BATCH_MAX = 16
+BATCH_MAX = 54
 # Headers that clang-include-cleaner does not know to be used: glibc declares their names in headers of its own, and
 # placement new has no name.
 HEADERS_IGNORED = "sys/[a-z_]+[.]h,new"  # POSIX extended regular expressions
 
 FINDING = re.compile(r"^(\S+?):(\d+):(\d+): (?:warning|error): ")
-NOT_COMPILED = re.compile(r" error: .*\[clang-diagnostic-error\]$", re.MULTILINE)
+NOT_COMPILED = re.compile(r"^(\S+?):\d+:\d+: error: .*\[clang-diagnostic-error\]$", re.MULTILINE)
 REMOVAL = re.compile(r"^- (\S+) @Line:(\d+)$", re.MULTILINE)
 NOLINT = re.compile(r"NOLINT(NEXTLINE|BEGIN|END)?(?:\(([^)]*)\))?(: *\w)?")
 
@@ -126,9 +126,12 @@ class Checker:
         unit.write_text(text)
         answer = run(self.root, TIDY, "--quiet", f"--config-file={self.root / '.clang-tidy'}", unit, "--", *FLAGS)
         unit.unlink()
-        if NOT_COMPILED.search(answer.stdout) and len(paths) > 1:  # two of them cannot stand in one file
-            half = len(paths) // 2
-            return self.tidy(paths[:half]) | self.tidy(paths[half:])
+        clashing = set(NOT_COMPILED.findall(answer.stdout))
+        if clashing and len(paths) > 1:  # some of them cannot stand in one file with the others
+            apart = [path for path in paths if str(self.root / path) in clashing]
+            if not 0 < len(apart) < len(paths):
+                apart = paths[len(paths) // 2:]
+            return self.tidy([path for path in paths if path not in apart]) | self.tidy(apart)
         found = findings(answer.stdout, self.root)
         if answer.returncode != 0 and not found:
             found = {str(unit): f"{TIDY} ended with status {answer.returncode}: {answer.stderr}"}

@@ -134,7 +134,7 @@ def main(names, build=Path("build")):
         if name in variants:
             totals[f"{name}.failed"] = sum(group == name for group, _ in failures)
     totals["failed"] = len(failures)
-    for library, prefix in (("http", "http"), ("tls", "tls"), ("websocket", "ws")):
+    for library, prefix in (("http", "http"), ("redis", "redis"), ("tls", "tls"), ("websocket", "ws")):
         if f"{library}_tests" in first.passed:
             first.values[f"{prefix}.cases"] = first.passed[f"{library}_tests"]
     totals.update(shares(first.values))

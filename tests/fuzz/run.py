@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Runs the fuzzers of HTTP, TLS and WebSocket for a time, some at once, and reports executions and findings.
+"""Runs the fuzzers of HTTP, Redis, TLS and WebSocket for a time, some at once, and reports executions and findings.
 
 usage: run.py BUILD [--seconds N] [--jobs N] [--only NAME,...]
 
-BUILD is the folder of the preset asan, with the targets http_fuzzers, tls_fuzzers and websocket_fuzzers built. Seeds
-are made from the vectors in tests/http/vectors, from frames, and from what two ends of a connection may do. In
-BUILD/../fuzz the corpus of each fuzzer grows, a finding is left in findings, for
-BUILD/tests/fuzz/FOLDER/NAME_fuzz FILE to replay, and the report for
-tools/totals.py in reports.
+BUILD is the folder of the preset asan, with the targets http_fuzzers, redis_fuzzers, tls_fuzzers and
+websocket_fuzzers built. Seeds are made from the vectors in tests/http/vectors and tests/redis/vectors, from frames, and
+from what two ends of a connection may do. In BUILD/../fuzz the corpus of each fuzzer grows, a finding is left in
+findings, for BUILD/tests/fuzz/FOLDER/NAME_fuzz FILE to replay, and the report for tools/totals.py in reports.
 """
 import argparse
 import re
@@ -17,8 +16,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-VECTORS = Path(__file__).resolve().parents[1] / "http" / "vectors"
-FOLDERS = ("http", "tls", "websocket")
+TESTS = Path(__file__).resolve().parents[1]
+VECTORS = TESTS / "http" / "vectors"
+FOLDERS = ("http", "redis", "tls", "websocket")
 MARGIN_SECONDS = 60
 ESCAPE = re.compile(rb"\\(\*(\d+);)?(r|n|t|\\|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 DATES = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994")
@@ -30,12 +30,15 @@ TOKENS = (
     "X-Sum: 1\\x0d\\x0a", ": ", "\\x09", "\\xff", "\\x7f", "\\x00",
     "Upgrade: websocket\\x0d\\x0a", "Connection: upgrade\\x0d\\x0a", "Sec-WebSocket-Version: 13\\x0d\\x0a",
     "Sec-WebSocket-Protocol: v1\\x0d\\x0a", "Origin: https://a.example\\x0d\\x0a",
+    "*?\\x0d\\x0a", "%?\\x0d\\x0a", "$?\\x0d\\x0a", ";1\\x0d\\x0aa\\x0d\\x0a", ";0\\x0d\\x0a", ".\\x0d\\x0a",
+    "|1\\x0d\\x0a", ">1\\x0d\\x0a", "*1\\x0d\\x0a", "%1\\x0d\\x0a", "_\\x0d\\x0a", "=5\\x0d\\x0atxt:a\\x0d\\x0a",
+    ",-1.5e3\\x0d\\x0a", "(12\\x0d\\x0a", "$-1\\x0d\\x0a", ":-9\\x0d\\x0a",
 )
 KEY = b"dGhlIHNhbXBsZSBub25jZQ=="
 
 
 def unescaped(text):
-    """The bytes that an input of a vector stands for; see tests/http/vectors.hpp."""
+    """The bytes that an input of a vector stands for; see tests/support/vectors.hpp."""
     def one(match):
         kind = match[3]
         plain = {b"r": b"\r", b"n": b"\n", b"t": b"\t", b"\\": b"\\"}
@@ -45,8 +48,8 @@ def unescaped(text):
     return ESCAPE.sub(one, text)
 
 
-def rows(name):
-    for line in (VECTORS / name).read_bytes().splitlines():
+def rows(name, folder=VECTORS):
+    for line in (folder / name).read_bytes().splitlines():
         if line and not line.startswith(b"#"):
             yield line.split(b"\t")
 
@@ -70,8 +73,16 @@ def seeds():
         "writer": written,
         "frames": frames(),
         "upgrade": handshakes(),
+        "resp": redis_replies(),
         "engine": connections(),
     }
+
+
+def redis_replies():
+    """The vectors of Redis behind the bytes that choose the version, the limits and the size of parts."""
+    inputs = [unescaped(row[1]) for row in rows("replies.tsv", TESTS / "redis" / "vectors")]
+    longer = [b"\x00\x04" + b"".join(inputs[at : at + 12]) for at in range(0, len(inputs), 12)]
+    return [bytes([choice, 4]) + text for choice in (0, 3) for text in inputs] + longer
 
 
 def connections():
@@ -145,7 +156,7 @@ def main(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=Path)
     parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, help="how many run at once; all by default")
     parser.add_argument("--only", type=lambda text: text.split(","))
     options = parser.parse_args(arguments)
     programs = options.build.resolve() / "tests" / "fuzz"
@@ -164,7 +175,8 @@ def main(arguments):
         return run(name, programs / folder_of[name] / f"{name}_fuzz", out, options.seconds, inputs.get(name, [b""]))
 
     total, failed = 0, False
-    with ThreadPoolExecutor(options.jobs) as pool, open(out / "reports" / "http.tsv", "w", encoding="utf-8") as report:
+    jobs = options.jobs or len(names)
+    with ThreadPoolExecutor(jobs) as pool, open(out / "reports" / "http.tsv", "w", encoding="utf-8") as report:
         for name, (executions, finding) in zip(names, pool.map(one, names)):
             total += executions
             failed = failed or bool(finding)

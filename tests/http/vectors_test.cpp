@@ -3,7 +3,7 @@
 // Public vectors: requests and replies that other projects have collected because programs have
 // read them differently. The files record how beck reads each: whole, split at every byte and byte
 // by byte must come to the same.
-#include "http/vectors.hpp"
+#include "support/vectors.hpp"
 
 #include <doctest/doctest.h>
 
@@ -16,6 +16,8 @@
 namespace {
 
 using namespace beck::http::test;
+using beck::test::read_vectors;
+using beck::test::unescaped;
 
 long long splits = 0;
 
@@ -59,7 +61,7 @@ bool must_be_refused(const std::string& expectation) {
 
 TEST_CASE("Http11Probe's requests are read as recorded, however they arrive") {
   long long cases = 0;
-  for (const auto& row : read_vectors("http11probe.tsv")) {
+  for (const auto& row : read_vectors(BECK_HTTP_VECTORS "/http11probe.tsv")) {
     REQUIRE(row.size() >= 5);
     CAPTURE(row[0]);
     std::string input;
@@ -75,7 +77,7 @@ TEST_CASE("Http11Probe's requests are read as recorded, however they arrive") {
 
 TEST_CASE("llhttp's requests and replies are read as recorded, however they arrive") {
   long long cases = 0;
-  for (const auto& row : read_vectors("llhttp.tsv")) {
+  for (const auto& row : read_vectors(BECK_HTTP_VECTORS "/llhttp.tsv")) {
     REQUIRE(row.size() == 6);
     CAPTURE(row[0]);
     CAPTURE(row[1]);

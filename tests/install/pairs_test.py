@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent / "consumer" / "pairs.cpp"
-TOSSES = 1000
+TOSSES = 200
 MESSAGES = 2 * 100 * TOSSES
 LIMIT_S = 60
 prefix = Path(".")

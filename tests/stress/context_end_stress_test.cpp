@@ -24,6 +24,7 @@
 #include <vector>
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "support/context_options.hpp"
 #include "support/endless_tasks.hpp"
@@ -80,9 +81,13 @@ beck::task<> accept_for_ever(tcp::acceptor acceptor, life) {
   }
 }
 
-beck::task<> wait_for_child(beck::process child, beck::writable_pipe, life) {
-  beck::ignore(co_await child.async_wait());
-}
+/// A child and its input, which goes after it: at an end of input the child would exit by itself.
+struct fed_child {
+  beck::writable_pipe input;
+  beck::process child;
+};
+
+beck::task<> wait_for_child(fed_child fed, life) { beck::ignore(co_await fed.child.async_wait()); }
 
 beck::task<> wait_for_hours(beck::io_context& ctx, life) {
   beck::steady_timer timer(ctx, 1h);
@@ -100,6 +105,15 @@ beck::task<> tick(beck::io_context& ctx, int ticks, bool stops, std::atomic<bool
     beck::steady_timer timer(ctx, 20us);
     beck::ignore(co_await timer.async_wait());
   }
+}
+
+/// Returns an address of the loopback network that no other process of these tests binds or
+/// connects from, so that nobody else takes a port of it that was just freed.
+beck::ip::address own_address() {
+  const auto id = static_cast<unsigned>(::getpid());
+  return beck::ip::make_address("127." + std::to_string(128U + (id >> 16U) % 64U) + '.' +
+                                std::to_string((id >> 8U) % 256U) + '.' +
+                                std::to_string(id % 256U));
 }
 
 /// A handler that never runs, and what it owns.
@@ -149,7 +163,7 @@ class round_of {
   void spawn(beck::task<> work) { beck::co_spawn(*ctx_, std::move(work), beck::detached); }
 
   void listen() {
-    tcp::acceptor acceptor(*ctx_, tcp::endpoint(beck::ip::make_address("127.0.0.1"), 0));
+    tcp::acceptor acceptor(*ctx_, tcp::endpoint(own_address(), 0));
     bound_ = acceptor.local_endpoint();
     spawn(accept_for_ever(std::move(acceptor), token_));
   }
@@ -158,7 +172,7 @@ class round_of {
     beck::writable_pipe input(*ctx_);
     beck::process child(*ctx_, "cat", {}, beck::process_options().in(input).out(nullptr));
     child_ = child.id();
-    spawn(wait_for_child(std::move(child), std::move(input), token_));
+    spawn(wait_for_child({std::move(input), std::move(child)}, token_));
   }
 
   bool is_port_free() const {

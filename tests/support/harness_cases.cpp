@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <thread>
 
 #include <poll.h>
 #include <sched.h>
@@ -69,19 +70,34 @@ TEST_CASE("waits in a child for ever" * doctest::skip()) {
   ::waitpid(child, nullptr, 0);
 }
 
-TEST_CASE("waits for the processor" * doctest::skip()) {
-  const pid_t child = ::fork();
+/// Binds this process to one processor, with a child there that computes for so long.
+static pid_t compete_for_seconds(unsigned seconds) {
   cpu_set_t one;
   CPU_ZERO(&one);
   CPU_SET(0, &one);
   REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
+  const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(2);
+    ::alarm(seconds);
     for (volatile bool end = false; !end;) {}
   }
+  return child;
+}
+
+TEST_CASE("waits for the processor" * doctest::skip()) {
+  const pid_t child = compete_for_seconds(2);
   const sched_param none{};
   REQUIRE(::sched_setscheduler(0, SCHED_IDLE, &none) == 0);
   while (::waitpid(child, nullptr, WNOHANG) == 0) {}
+}
+
+TEST_CASE("yields in threads that end" * doctest::skip()) {
+  const pid_t child = compete_for_seconds(3);
+  while (::waitpid(child, nullptr, WNOHANG) == 0) {
+    std::thread([] {
+      for (int i = 0; i < 20; ++i) std::this_thread::yield();
+    }).join();
+  }
 }
 
 // Computes for longer than one limit of 1 s with the watchdog's signal held back, so that its look

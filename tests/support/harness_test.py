@@ -96,7 +96,7 @@ class Harness(unittest.TestCase):
             self.assertEqual(totals.Variant(self.reports).failures, [f"a died in: {name}"])
 
     def test_a_case_that_waits_for_the_processor_does_not_hang(self):
-        for case in ("waits for the processor", "is looked at late"):
+        for case in ("waits for the processor", "is looked at late", "yields in threads that end"):
             status, _, variant = self.run_cases("--no-skip", f"--test-case={case}", BECK_TEST_LIMIT="1")
             self.assertEqual((status, variant.cases), (0, {case: ("passed", "case")}))
 

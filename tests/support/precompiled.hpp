@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The headers that most tests include, compiled once for a binary: its tests then take a quarter
-// less time to compile. Used where BECK_TEST_PRECOMPILED is on; the release build, where it is off,
-// shows that each file includes the headers that it needs.
+// less time to compile. Used where BECK_TEST_PRECOMPILED is on. The presets clang and coverage,
+// where it is off, show whether each file includes the headers that it needs.
 #pragma once
 
 #include <doctest/doctest.h>

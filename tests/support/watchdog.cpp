@@ -27,6 +27,9 @@ constexpr int limit_default_s = 20;
 constexpr int limit_sanitizer_s = 100;
 constexpr int busy_limits_default = 3;
 constexpr long idle_fraction = 20;  // a case that uses less than limit/20 is idle, so it hangs
+// ... and one that does not switch threads so often: threads that have ended, which only yielded to
+// other processes, have used nothing and have left no queue.
+constexpr long idle_switches_per_second = 25;
 
 // One for each process, which runs one case at a time.
 struct {
@@ -36,6 +39,7 @@ struct {
   long cpu_at_start = 0;
   long cpu_at_look = 0;
   long queued_at_look = 0;
+  long switches_at_look = 0;
 } state;
 
 long milliseconds(const timeval& time) noexcept { return time.tv_sec * 1000 + time.tv_usec / 1000; }
@@ -48,6 +52,12 @@ long cpu_ms() noexcept {
       sum += milliseconds(used.ru_utime) + milliseconds(used.ru_stime);
   }
   return sum;
+}
+
+/// Returns how often threads were switched, also those that have ended.
+long switches() noexcept {
+  rusage used{};
+  return ::getrusage(RUSAGE_SELF, &used) == 0 ? used.ru_nvcsw + used.ru_nivcsw : 0;
 }
 
 /// Returns for how long the thread was ready to run and had no processor, in milliseconds; 0 if
@@ -98,11 +108,14 @@ void look(int) {
   const long now = cpu_ms();
   const long queued = queued_ms();
   const long wanted = now - state.cpu_at_look + std::max(queued - state.queued_at_look, 0L);
-  const bool waits = wanted < state.limit_ms / idle_fraction;
+  const long switched = switches() - state.switches_at_look;
+  const bool waits = wanted < state.limit_ms / idle_fraction &&
+                     switched < idle_switches_per_second * state.limit_ms / 1000;
   const int busy = busy_limits_max != nullptr ? busy_limits_max() : busy_limits_default;
   const bool spins = now - state.cpu_at_start > busy * state.limit_ms;
   state.cpu_at_look = now;
   state.queued_at_look = queued;
+  state.switches_at_look += switched;
   if (state.name != nullptr && (waits || spins)) {
     char text[600];
     const int length = std::snprintf(
@@ -142,6 +155,7 @@ void watch_case(const char* name) noexcept {
   state.name = nullptr;
   state.cpu_at_start = state.cpu_at_look = cpu_ms();
   state.queued_at_look = queued_ms();
+  state.switches_at_look = switches();
   state.name = name;
   if (name != nullptr) {
     look_after_limit();

@@ -10,9 +10,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "tls/contexts.hpp"
 #include "tls/handshake_pair.hpp"
 #include "tls/pem_file.hpp"
-#include "tls/settings.hpp"
 
 using namespace beck::tls::test;
 namespace tls = beck::tls;

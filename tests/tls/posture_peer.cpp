@@ -30,8 +30,8 @@
 #include <string>
 #include <string_view>
 
+#include "tls/contexts.hpp"
 #include "tls/identities.hpp"
-#include "tls/settings.hpp"
 
 namespace http = beck::http;
 namespace tls = beck::tls;

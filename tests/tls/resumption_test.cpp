@@ -11,7 +11,6 @@
 #include "support/conformance.hpp"
 #include "tls/contexts.hpp"
 #include "tls/handshake_pair.hpp"
-#include "tls/settings.hpp"
 #include "tls/ticket_store.hpp"
 
 using namespace beck::tls::test;

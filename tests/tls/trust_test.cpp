@@ -4,8 +4,8 @@
 #include <string>
 
 #include "support/conformance.hpp"
+#include "tls/contexts.hpp"
 #include "tls/handshake_pair.hpp"
-#include "tls/settings.hpp"
 
 using namespace beck::tls::test;
 using beck::error_code;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <ostream>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -157,6 +158,31 @@ CONFORMANCE("cancel_one ends the oldest wait only") {
   CHECK(timer.cancel_one() == 0);
   ctx.run();
   CHECK(ended == std::vector{0, 1, 2});
+}
+
+CONFORMANCE("cancel_one in a handler ends the oldest wait only") {
+  beck::io_context ctx(context_options());
+  steady_timer timer(ctx, 1h);
+  std::vector<int> ended;
+  for (int i = 0; i < 3; ++i) {
+    timer.async_wait([&ended, i](beck::error_code) { ended.push_back(i); });
+  }
+  beck::post(ctx, [&] { CHECK(timer.cancel_one() == 1); });
+  ctx.poll();
+  CHECK(ended == std::vector{0});
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "a cancel in a handler ends the wait that another thread has started before") {
+  beck::io_context ctx(context_options());
+  steady_timer timer(ctx, 1h);
+  beck::error_code result;
+  beck::post(ctx, [&] {
+    std::thread([&] { timer.async_wait([&](beck::error_code ec) { result = ec; }); }).join();
+    CHECK(timer.cancel() == 1);
+  });
+  CHECK(ctx.poll() == 2);
+  CHECK(result == operation_aborted);
 }
 
 CONFORMANCE("a cancel after the expiry finds nothing, and the wait is delivered as expired") {

@@ -3,13 +3,14 @@
 // In inputs \r, \n, \t, \\ and \xHH are bytes, and \*N;c is the character c, N times.
 #pragma once
 
+#include <algorithm>
 #include <fstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace beck::http::test {
+namespace beck::test {
 
 /// Returns the bytes that an input stands for.
 inline std::string unescaped(std::string_view text) {
@@ -42,10 +43,10 @@ inline std::string unescaped(std::string_view text) {
   return bytes;
 }
 
-/// Returns the columns of all lines of a file in tests/http/vectors.
-inline std::vector<std::vector<std::string>> read_vectors(const std::string& name) {
-  std::ifstream file(std::string(BECK_HTTP_VECTORS) + '/' + name);
-  if (!file) throw std::runtime_error("cannot read " + name);
+/// Returns the columns of all lines of the file at `path`.
+inline std::vector<std::vector<std::string>> read_vectors(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error("cannot read " + path);
   std::vector<std::vector<std::string>> rows;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
@@ -60,4 +61,4 @@ inline std::vector<std::vector<std::string>> read_vectors(const std::string& nam
   return rows;
 }
 
-}  // namespace beck::http::test
+}  // namespace beck::test

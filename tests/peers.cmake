@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSL-1.0
+# The programs that the scripts of ./test --peers run, on the release build: not in sanitized ones.
+
+# beck_peer(NAME SOURCES file... LIBRARIES library...)
+function(beck_peer name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES})
+  set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
+  beck_warnings(${name})
+endfunction()
+
+# For http/peers.sh and http/hostile.sh.
+beck_peer(http_peer_server SOURCES http/peer_server.cpp LIBRARIES beck::http)
+
+# For websocket/peers.sh.
+beck_peer(websocket_peer SOURCES websocket/peer.cpp LIBRARIES beck::websocket)
+
+# For tls/posture.sh.
+if(TARGET beck_tls)
+  beck_peer(tls_posture_peer SOURCES tls/posture_peer.cpp tls/identities.cpp
+    LIBRARIES beck::tls beck::http OpenSSL::SSL)
+  target_include_directories(tls_posture_peer PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
+  target_compile_definitions(tls_posture_peer PRIVATE OPENSSL_SUPPRESS_DEPRECATED)
+endif()

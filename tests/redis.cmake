@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSL-1.0
+# The tests of beck::redis.
+beck_test(redis_tests ONE_THREAD
+  redis/client_connector_test.cpp
+  redis/client_edges_test.cpp
+  redis/client_loss_test.cpp
+  redis/client_test.cpp
+  redis/client_transaction_test.cpp
+  redis/client_world_test.cpp
+  redis/command_table_test.cpp
+  redis/key_slot_test.cpp
+  redis/lane_blocking_test.cpp
+  redis/lane_pool_test.cpp
+  redis/lane_server_test.cpp
+  redis/lane_test.cpp
+  redis/lane_world_test.cpp
+  redis/memory_differential_test.cpp
+  redis/memory_faults_test.cpp
+  redis/memory_server_test.cpp
+  redis/memory_world_test.cpp
+  redis/reader_test.cpp
+  redis/request_test.cpp
+  redis/resp3_limits_test.cpp
+  redis/resp3_test.cpp
+  redis/server_test.cpp
+  redis/session_bytes_test.cpp
+  redis/session_lane_test.cpp
+  redis/session_loss_test.cpp
+  redis/session_orders_test.cpp
+  redis/session_push_test.cpp
+  redis/session_test.cpp
+  redis/session_whole_test.cpp
+  redis/subscription_end_test.cpp
+  redis/subscription_loss_test.cpp
+  redis/subscription_real_test.cpp
+  redis/subscription_test.cpp
+  redis/subscription_world_test.cpp
+  redis/value_test.cpp
+  redis/vectors_test.cpp
+  support/allocations.cpp
+)
+if(TARGET redis_tests)
+  target_link_libraries(redis_tests PRIVATE beck::redis)
+  target_compile_definitions(redis_tests PRIVATE
+    BECK_REDIS_VECTORS="${CMAKE_CURRENT_SOURCE_DIR}/redis/vectors")
+endif()

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSL-1.0
+# beck_test(NAME [OPTIMISED] [LABELS label...] [SOURCES file...] [ONE_THREAD file...]): a test binary and its ctest
+# entry. Without sources there is no binary. OPTIMISED: BECK_TEST_OPTIONS are not for it. Cases in ONE_THREAD never have
+# a second thread, neither their own nor the library's: ThreadSanitizer does not get them. (Found by counting the calls
+# of pthread_create, source by source.)
+function(beck_test name)
+  cmake_parse_arguments(arg "OPTIMISED" "" "LABELS;SOURCES;ONE_THREAD" ${ARGN})
+  if(NOT BECK_SANITIZE MATCHES thread)
+    list(APPEND arg_SOURCES ${arg_ONE_THREAD})
+  else()
+    beck_require_one_thread(${arg_ONE_THREAD})
+  endif()
+  if(NOT arg_SOURCES)
+    return()
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE beck_test_support)
+  set(kind optimised)
+  if(NOT arg_OPTIMISED)
+    target_compile_options(${name} PRIVATE ${BECK_TEST_OPTIONS})
+    set(kind quick)
+  endif()
+  list(LENGTH arg_SOURCES sources)
+  if(BECK_TEST_PRECOMPILED AND sources GREATER 7)
+    beck_precompile(${name} ${kind})
+  endif()
+  beck_test_binary(${name} ${arg_LABELS})
+endfunction()
+
+# Precompiles headers for a test binary; once for all of a kind, which have the same options.
+function(beck_precompile name kind)
+  set(owner beck_precompiled_${kind})
+  if(NOT TARGET ${owner})
+    add_library(${owner} OBJECT support/precompiled.cpp)
+    target_link_libraries(${owner} PRIVATE beck_test_support)
+    set_target_properties(${owner} PROPERTIES CXX_EXTENSIONS OFF)
+    if(kind STREQUAL quick)
+      target_compile_options(${owner} PRIVATE ${BECK_TEST_OPTIONS})
+    endif()
+    beck_warnings(${owner})
+    beck_precompiler_options(${owner})
+    target_precompile_headers(${owner} PRIVATE support/precompiled.hpp)
+  endif()
+  beck_precompiler_options(${name})
+  target_precompile_headers(${name} REUSE_FROM ${owner})
+endfunction()
+
+function(beck_precompiler_options target)
+  target_compile_options(${target} PRIVATE
+    # Without the time of the build ccache finds the same file again.
+    $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>
+    # g++ 12 takes what it precompiled of the standard library for the program's own, and guesses wrong about it.
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-maybe-uninitialized>)
+endfunction()
+
+# Ends the configuration if a source is in the wrong group.
+function(beck_require_one_thread)
+  foreach(source ${ARGN})
+    file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/${source} threads
+      REGEX "#include <(thread|future|beck/run/thread_pool.hpp|beck/io/io_pool.hpp)>")
+    if(threads)
+      message(FATAL_ERROR "${source} is in ONE_THREAD, and has threads: ${threads}")
+    endif()
+  endforeach()
+endfunction()
+
+# Makes a ctest entry of an executable.
+function(beck_test_binary name)
+  set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF)
+  beck_warnings(${name})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES
+    LABELS "doctest;${ARGN}"
+    TIMEOUT 900  # a bound for busy machines; the watchdog ends a case that hangs
+    # Children that tests fork may make threads, also after the system_executor has made its own.
+    ENVIRONMENT "BECK_TEST_REPORT=${PROJECT_BINARY_DIR}/reports/${name}.tsv;TSAN_OPTIONS=die_after_fork=0")
+  set_property(GLOBAL APPEND PROPERTY beck_test_binaries $<TARGET_FILE:${name}>)
+endfunction()

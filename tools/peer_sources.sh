@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSL-1.0
+# Fetches peers of benchmarks that no package of this Debian has, into build/peers. Installs nothing.
+#
+# usage: peer_sources.sh NAME...
+#
+# hiredis       the sources of hiredis 1.0, from Debian's source package of redis
+# boost-redis   the headers of Boost 1.88, from Debian 13's libboost1.88-dev
+set -euo pipefail
+cd "$(dirname "$0")/.."
+peers=$PWD/build/peers
+
+# apt_of SUITE TYPE ARGUMENT...: apt-get with the packages of one suite only, and lists of its own.
+apt_of() {
+  local suite=$1 kind=$2 place=$peers/apt/$1
+  shift 2
+  mkdir -p "$place/lists/partial" "$place/cache/archives/partial"
+  echo "$kind [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $suite main" \
+    >"$place/sources.list"
+  apt-get -qq -o Dir::Etc::SourceList="$place/sources.list" -o Dir::Etc::SourceParts=/dev/null \
+    -o Dir::State::Lists="$place/lists" -o Dir::Cache="$place/cache" -o APT::Sandbox::User="$(id -un)" "$@"
+}
+
+fetch_hiredis() {
+  [ ! -e "$peers/hiredis/read.c" ] || return 0
+  mkdir -p "$peers/source"
+  apt_of bookworm deb-src update
+  (cd "$peers/source" && apt_of bookworm deb-src source --download-only redis)
+  mkdir -p "$peers/hiredis"
+  tar -xf "$peers"/source/redis_*.orig.tar.* -C "$peers/hiredis" --strip-components=3 --wildcards '*/deps/hiredis/*'
+}
+
+fetch_boost_redis() {
+  [ ! -e "$peers/boost/usr/include/boost/redis/resp3/parser.hpp" ] || return 0
+  mkdir -p "$peers/source"
+  apt_of trixie deb update
+  (cd "$peers/source" && apt_of trixie deb download libboost1.88-dev)
+  dpkg -x "$peers"/source/libboost1.88-dev_*.deb "$peers/boost"
+}
+
+for name in "$@"; do
+  case $name in
+    hiredis) fetch_hiredis ;;
+    boost-redis) fetch_boost_redis ;;
+    *)
+      echo "an unknown peer: $name" >&2
+      exit 2
+      ;;
+  esac || echo "$name cannot be fetched" >&2
+done
