@@ -23,6 +23,13 @@ PEERS = {
     "llhttp": ("llhttp", []),
     "picohttpparser": ("picohttpparser", []),
     "picohttpparser-native": ("picohttpparser_native", []),
+    # Of the benchmark resp, which needs no backend either.
+    "beck-value": ("beck_value", []),
+    "hiredis": ("hiredis", []),
+    "hiredis-objects": ("hiredis_objects", []),
+    "boost-redis": ("boost_redis", []),
+    # Of the benchmark redis (redis.py), where raw, hiredis and boost-redis are clients; no program of this folder.
+    "redis-benchmark": ("", []),
     # Of the benchmarks of HTTP servers (serving.py). nginx is no program of this folder; with `return`, with a file.
     "beck-uring-file": ("beck", ["--backend", "io_uring"]),
     "beck-epoll-file": ("beck", ["--backend", "epoll"]),
@@ -61,6 +68,10 @@ OPTIONAL = {
     "picohttpparser-native": "no package has it; cmake --preset bench -DBECK_BENCH_PICOHTTPPARSER=FOLDER builds it from"
     " its sources",
     "beast": "Boost.Beast is not installed (Debian: libboost-dev)",
+    "hiredis": "its sources are not there (tools/peer_sources.sh hiredis)",
+    "hiredis-objects": "its sources are not there (tools/peer_sources.sh hiredis)",
+    "boost-redis": "its headers are not there (tools/peer_sources.sh boost-redis; Debian 13: libboost1.88-dev)",
+    "redis-benchmark": "it is not installed (Debian: redis-tools)",
     "nginx": "nginx is not installed (Debian: nginx-light)",
     "nginx-file": "nginx is not installed (Debian: nginx-light)",
     "libcurl": "libcurl is not installed (Debian: libcurl4-openssl-dev)",
@@ -70,6 +81,10 @@ LIBRARIES = BECK + ("asio-epoll", "asio-uring")
 ENGINES = ("beck-auto", "beck-sync", "beck-posix-aio", "beck-uring", "beck-uring-splice", "beck-sendfile")
 COPIERS = ENGINES + ("beck-copy-range", "dd", "cp", "fio")
 HTTP_HEADS = ("beck", "llhttp", "picohttpparser", "picohttpparser-native")
+RESP_PARSERS = ("beck", "beck-value", "raw", "hiredis", "hiredis-objects", "boost-redis")
+# The cases of resp with small elements: all but the texts from 1 KiB up.
+RESP_SMALL = ("ok", "integers", "get_16", "mget_16", "stream", "map", "scalars")
+REDIS_CLIENTS = BECK + ("raw", "hiredis", "redis-benchmark")
 HTTP_SERVERS = BECK + ("raw-epoll", "nginx")
 HTTP_FILES = ("beck-uring-file", "beck-epoll-file", "nginx-file")
 RAW_IO = ("raw-epoll", "raw-uring", "raw-uring-lazy")
@@ -276,6 +291,38 @@ BENCHES = {
                 "route: a path of 20 to 33 bytes is decoded, and found among 100 patterns with its captures.",
             ),
             rivals=("llhttp", "picohttpparser", "picohttpparser-native", "raw"),
+        ),
+        Bench(
+            "resp",
+            "element",
+            "replies of Redis servers, whole in memory: strings, integers, arrays, streams, maps, texts up to 16 KiB",
+            200,
+            cases([*RESP_SMALL, "bulk_1k", "bulk_16k"], RESP_PARSERS),
+            (
+                "Every peer looks at the value of each element, and adds it up. beck: tokens; beck-value: a value of",
+                "  each reply, used again. hiredis: its reader with functions that create nothing; hiredis-objects:",
+                "  its own objects. Both copy their input first, as their API has it. boost-redis: its parser's nodes.",
+                "raw: memchr and skips, without any check. beck checks everything, limits too.",
+            ),
+            rivals=("hiredis", "hiredis-objects", "boost-redis", "raw"),
+        ),
+        Bench(
+            "redis",
+            "command",
+            "Redis clients on one CPU, one connection to a redis-server on another: CPU time of the client",
+            400,
+            cases(["tcp-1", "tcp-50", "tcp-1000"], REDIS_CLIENTS + ("boost-redis",))
+            + cases(["unix-1", "unix-50", "unix-1000"], REDIS_CLIENTS),
+            (
+                "N callers share it, over TCP or a UNIX socket; each gets 16 bytes, and again when it has them.",
+                "beck, boost-redis: a coroutine for each caller, one command an await, each a request of its own.",
+                "hiredis: by hand, with its blocking functions: writes N commands, takes N replies, again.",
+                "raw: the same with prepared commands. redis-benchmark: -c 1 -P N, prepared, less its start.",
+                "commands_per_write: how many commands go to the kernel at once.",
+                "left out: boost-redis of unix: Boost.Redis 1.88 has no UNIX sockets",
+                "left out: redis-rs, rueidis: they need the toolchains of Rust and Go",
+            ),
+            rivals=("raw", "hiredis", "redis-benchmark", "boost-redis"),
         ),
         Bench(
             "http",

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import time
 
-from . import calling, compilation, copying, machine, securing, serving
+from . import calling, compilation, copying, machine, redis, securing, serving
 from .catalogue import BECK, OPTIONAL, PEERS, RING_PEERS
 
 TIMEOUT_MARGIN_S = 20
@@ -69,6 +69,8 @@ def runner(bench, build, root, duration_ms=None, size=None):
     programs = Programs(bench, build, duration_ms or bench.duration_ms)
     if bench.name == "http_client":
         return calling.Calls(programs, serving.Services(bench, build, root))
+    if bench.name == "redis":
+        return redis.RedisCalls(programs)
     return programs
 
 

@@ -6,7 +6,7 @@ written on, the limit grows as much, up to 1.5 times.
 """
 from dataclasses import dataclass
 
-from .catalogue import BECK
+from .catalogue import BECK, RESP_SMALL
 from .results import ratio_text
 from .stats import geometric_mean, median
 
@@ -28,6 +28,7 @@ RAW_REFERENCE_NS = {
 GAP_US = 250
 UNMASKED_BYTES_PER_NS = 10  # at least
 FLOODED_GAP_US = 1000
+RESP_BULK_NS = 200
 FORMATS = {
     "ratio": ratio_text,
     "ns": "{:.1f}".format,
@@ -253,6 +254,37 @@ def http_parse(results):
     yield from time_check(results, "routes", "route", "beck", 50)
 
 
+def resp(results):
+    """redis.md, section 5: geometric means over the cases with small elements, and the time of long texts."""
+    limits = (("beck", "hiredis", 2.2), ("beck", "boost-redis", 2.4), ("beck-value", "hiredis-objects", 4.5))
+    for peer, rival, times in limits:
+        checks = [check for case in RESP_SMALL for check in ratio_check(results, "R", case, peer, rival, 1.0)]
+        if len(checks) > 1:
+            mean = geometric_mean([check.measured for check in checks])
+            yield Check("R", f"geometric mean: {peer} / {rival}", mean, 1 / times)
+        yield from checks
+    for case in ("bulk_1k", "bulk_16k"):
+        for peer in ("beck", "beck-value"):
+            key = results.find(case, peer)
+            if key is not None:
+                yield Check("R", f"{case}: {peer}", results.summary(key).median, RESP_BULK_NS, "ns")
+
+
+def redis(results):
+    """redis.md, section 5: the client's CPU time for a command."""
+    limits = (
+        ("tcp-1", "boost-redis", 1.0),
+        ("tcp-50", "boost-redis", 0.5),
+        ("tcp-1000", "boost-redis", 0.2),
+        ("unix-1", "raw", 1.15),
+        ("unix-1000", "hiredis", 1.0),
+        ("unix-1000", "redis-benchmark", 1.5),
+    )
+    for case, rival, limit in limits:
+        for peer in BECK:
+            yield from ratio_check(results, "R", case, peer, rival, limit)
+
+
 def http(results):
     """H1 to H5 of http.md, and the latency of H10."""
     limits = (
@@ -338,6 +370,8 @@ CHECKS = {
     "websocket": websocket,
     "copy": copy,
     "http_parse": http_parse,
+    "resp": resp,
+    "redis": redis,
     "idle": idle,
     "write_queue": write_queue,
     "pingpong": pingpong,

@@ -15,7 +15,7 @@ namespace {
   std::fprintf(stderr,
                "%s: %.*s\n"
                "options: --case NAME [--backend io_uring|epoll] [--messages N] [--ms N]\n"
-               "         [--cpu N] [--other-cpu N] [--pairs N] [--port N] [--lazy]\n"
+               "         [--cpu N] [--other-cpu N] [--pairs N] [--port N] [--path PATH] [--lazy]\n"
                "         [--arming lazy|eager|none] [--no-speculation]\n",
                what, static_cast<int>(argument.size()), argument.data());
   std::exit(2);
@@ -66,6 +66,8 @@ settings settings::from_arguments(int argc, char** argv) {
       s.busy_poll_us = small_number(option, value);
     else if (option == "--port")
       s.port = static_cast<unsigned>(number(option, value, 65'535));
+    else if (option == "--path")
+      s.path = value;
     else if (option == "--pairs")
       s.pairs = static_cast<std::size_t>(small_number(option, value));
     else

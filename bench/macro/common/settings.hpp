@@ -18,7 +18,8 @@ struct settings {
   int cpu = -1;                             // --cpu N: where the measured process runs
   int other_cpu = -1;                       // --other-cpu N: the client, the second process
   std::size_t pairs = 100;                  // --pairs N: socket pairs of the ping-pong
-  unsigned port = 0;                        // --port N: of the server that HTTP clients call
+  unsigned port = 0;                        // --port N: of the server that clients call
+  std::string path;                         // --path PATH: of its UNIX socket
   bool lazy = false;                        // --lazy: raw ring peers arm receives lazily
 
   // For beck's peers only, for docs/mechanisms.md: how small receives are armed on io_uring, and
