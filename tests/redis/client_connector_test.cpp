@@ -15,8 +15,6 @@
 #include "redis/client_site.hpp"
 
 using namespace beck::redis::test;
-using beck::task;
-namespace redis = beck::redis;
 
 namespace {
 

@@ -14,10 +14,6 @@
 #include "support/allocations.hpp"
 
 using namespace beck::redis::test;
-using namespace std::chrono_literals;
-using beck::task;
-using beck::redis::outcome;
-namespace redis = beck::redis;
 
 namespace {
 

@@ -8,11 +8,6 @@
 #include <vector>
 
 using namespace beck::redis::test;
-using namespace std::chrono_literals;
-using beck::task;
-using beck::redis::cmd;
-using beck::redis::outcome;
-namespace redis = beck::redis;
 
 namespace {
 

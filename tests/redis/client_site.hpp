@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "redis/names.hpp"
 #include "support/conformance.hpp"
 #include "support/context_options.hpp"
 

@@ -8,10 +8,6 @@
 #include <tuple>
 
 using namespace beck::redis::test;
-using beck::task;
-using beck::redis::cmd;
-using beck::redis::outcome;
-namespace redis = beck::redis;
 
 namespace {
 

@@ -23,12 +23,7 @@
 
 int beck::test::busy_limits_max() noexcept { return 10; }  // the search of schedules
 
-using beck::task;
-using beck::redis::cmd;
-using beck::redis::outcome;
-using beck::redis::test::world_site;
-using namespace std::chrono_literals;
-namespace redis = beck::redis;
+using namespace beck::redis::test;
 namespace sim = beck::testing::sim;
 
 namespace {

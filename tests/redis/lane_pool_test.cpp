@@ -16,11 +16,6 @@
 #include "support/temporary_folder.hpp"
 
 using namespace beck::redis::test;
-using namespace std::chrono_literals;
-using beck::task;
-using beck::redis::cmd;
-using beck::redis::outcome;
-namespace redis = beck::redis;
 
 namespace {
 

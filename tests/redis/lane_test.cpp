@@ -9,10 +9,6 @@
 #include <vector>
 
 using namespace beck::redis::test;
-using beck::task;
-using beck::redis::cmd;
-using beck::redis::outcome;
-namespace redis = beck::redis;
 
 namespace {
 

@@ -21,12 +21,7 @@
 #include "support/report.hpp"
 #include "support/scale.hpp"
 
-using beck::task;
-using beck::redis::cmd;
-using beck::redis::outcome;
-using beck::redis::test::world_site;
-using namespace std::chrono_literals;
-namespace redis = beck::redis;
+using namespace beck::redis::test;
 namespace sim = beck::testing::sim;
 
 namespace {

@@ -13,9 +13,6 @@
 #include "redis/subscription_steps.hpp"
 
 using namespace beck::redis::test;
-using namespace std::chrono_literals;
-using beck::task;
-namespace redis = beck::redis;
 
 CONFORMANCE("redis subscription: the end of the client ends it, behind the queued events") {
   client_site s;

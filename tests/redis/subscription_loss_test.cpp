@@ -13,9 +13,6 @@
 #include "redis/subscription_steps.hpp"
 
 using namespace beck::redis::test;
-using namespace std::chrono_literals;
-using beck::task;
-namespace redis = beck::redis;
 
 CONFORMANCE(
     "redis subscription: a lost connection is made again without a call, and announced as a gap") {

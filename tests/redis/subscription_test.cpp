@@ -16,9 +16,6 @@
 #include "support/allocations.hpp"
 
 using namespace beck::redis::test;
-using beck::task;
-using beck::redis::cmd;
-namespace redis = beck::redis;
 
 namespace {
 

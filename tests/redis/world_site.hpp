@@ -11,6 +11,8 @@
 #include <chrono>
 #include <string>
 
+#include "redis/names.hpp"
+
 namespace beck::redis::test {
 
 /// A server on the host "redis", and the context of clients on the host "app".
