@@ -26,6 +26,7 @@ beck_test(redis_tests ONE_THREAD
   redis/session_bytes_test.cpp
   redis/session_lane_test.cpp
   redis/session_loss_test.cpp
+  redis/session_guard_test.cpp
   redis/session_orders_test.cpp
   redis/session_push_test.cpp
   redis/session_test.cpp

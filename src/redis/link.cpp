@@ -25,23 +25,32 @@ namespace {
 constexpr std::int64_t connect_pause_first = 50'000'000;  // nanoseconds, doubling
 constexpr std::int64_t connect_pause_most = 5'000'000'000;
 
-session_limits limits_of(const client_options& how, bool is_lane) noexcept {
+session_limits limits_of(const client_options& how, const any_io_executor& on,
+                         bool is_lane) noexcept {
   session_limits limits;
   limits.is_lane = is_lane;
   limits.in_flight = how.in_flight();
   limits.attempts = how.attempts();
   limits.refused_for = is_lane ? 0 : how.hold().nanoseconds();
   limits.replies = how.protocol();
+  limits.guard = is_lane ? 0 : how.guard();
+  if (limits.guard != 0) limits.guard_seed = random_of(on);
   return limits;
 }
 
 }  // namespace
 
+std::uint64_t random_of(const any_io_executor& executor) noexcept {
+  std::uint64_t random = 0;
+  beck::detail::loop_of(executor).sys().random_bytes(&random, sizeof random);
+  return random;
+}
+
 link::link(const any_io_executor& executor, server_url to, const client_options& how)
     : executor_(executor),
       to_(std::move(to)),
       bounds_(how),
-      session_(limits_of(how, false), &router_),
+      session_(limits_of(how, executor, false), &router_),
       timer_(executor) {
   flush_.run = &run_flush;
   flush_.owner = this;
@@ -53,7 +62,7 @@ link::link(link& home)
       bounds_(home.bounds_),
       layer_(home.layer_),
       connector_(home.connector_),
-      session_(limits_of(home.bounds_, true), nullptr),
+      session_(limits_of(home.bounds_, home.executor_, true), nullptr),
       timer_(home.executor_),
       home_(home) {
   flush_.run = &run_flush;
@@ -350,9 +359,8 @@ duration link::pause() noexcept {
   std::int64_t most = connect_pause_first << (failures_ < 7 ? failures_ : 7);
   if (most > connect_pause_most) most = connect_pause_most;
   ++failures_;
-  std::uint64_t random = 0;
-  beck::detail::loop_of(executor_).sys().random_bytes(&random, sizeof random);
-  return duration(static_cast<std::int64_t>(random % static_cast<std::uint64_t>(most)));
+  return duration(
+      static_cast<std::int64_t>(random_of(executor_) % static_cast<std::uint64_t>(most)));
 }
 
 }  // namespace beck::redis::detail

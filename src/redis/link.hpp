@@ -33,6 +33,9 @@ enum class lane_state : std::uint8_t {
   idle,      ///< the pool
 };
 
+/// Returns random bits of the executor's context.
+std::uint64_t random_of(const any_io_executor& executor) noexcept;
+
 inline error_code no_memory() noexcept { return make_error_code(std::errc::not_enough_memory); }
 
 /// The connection of a client, or of a lane. Shared by the client or the lane, its operations, and

@@ -119,9 +119,7 @@ task<error_code> link::ask_to_unblock() {
 /// Waits until the server goes on. redis-server 7.0 answers that it has unblocked a command that
 /// waits for the end of CLIENT PAUSE, and executes it afterwards all the same.
 task<error_code> link::pass_fence() {
-  std::uint64_t random = 0;
-  beck::detail::loop_of(executor_).sys().random_bytes(&random, sizeof random);
-  fence_ = std::make_unique<ping>(random);
+  fence_ = std::make_unique<ping>(random_of(executor_));
   session_.greet(*fence_, beck::detail::loop_time());
   flush_soon();
   while (fence_->is_under_way()) {

@@ -15,12 +15,13 @@ class exchange;
 
 /// Consecutive commands of one exchange.
 struct pending_entry {
-  exchange* of;            // nullptr: it was cancelled, and its replies are dropped
+  exchange* of;            // nullptr: it was cancelled, or is a guard; replies are dropped
   std::uint32_t first;     // the number of its first command in the exchange
   std::uint32_t commands;  // how many it had at first
   std::uint32_t left;      // of them without reply
   bool is_silent;          // the server does not answer: it ends when it is first and was written
   bool is_behind_silence;  // behind such an entry
+  bool is_guard;           // the reply must be the next guard_text()
   std::uint64_t begin;     // the place of its first byte in the stream
   std::uint64_t end;       // the place behind its last byte
 };

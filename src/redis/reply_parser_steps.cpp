@@ -91,7 +91,7 @@ reply_parser::verdict reply_parser::read_text(cursor& c) noexcept {
   stage_ = left_ == 0 ? stage::text_end : stage::long_text;
   if (is_streamed_) return verdict::again;
   const std::uint32_t announced = left_;
-  give_part(c, text_part::first, std::min<std::size_t>(left_, c.available())).number = announced;
+  make_part(c, text_part::first, std::min<std::size_t>(left_, c.available())).number = announced;
   return verdict::again;
 }
 
@@ -99,7 +99,7 @@ reply_parser::verdict reply_parser::read_text(cursor& c) noexcept {
 reply_parser::verdict reply_parser::read_long_text(cursor& c) noexcept {
   if (c.available() >= left_ + std::size_t{2}) return end_text(c, text_part::last);
   if (c.at == c.end) return want(1);
-  give_part(c, text_part::middle, std::min<std::size_t>(left_, c.available()));
+  make_part(c, text_part::middle, std::min<std::size_t>(left_, c.available()));
   return verdict::again;
 }
 
@@ -129,7 +129,7 @@ reply_parser::verdict reply_parser::end_text(cursor& c, text_part part) noexcept
   const verdict state = check_text_end(c, c.at + left_);
   if (state != verdict::again) return state;
   const std::uint32_t bytes = left_;
-  token& made = give_part(c, is_streamed_ ? text_part::middle : part, bytes);
+  token& made = make_part(c, is_streamed_ ? text_part::middle : part, bytes);
   if (is_streamed_) {
     c.at += 2;
     stage_ = stage::part;
@@ -148,7 +148,7 @@ reply_parser::verdict reply_parser::check_text_end(const cursor& c, const char* 
 }
 
 /// Writes a token with the next bytes of the text.
-token& reply_parser::give_part(cursor& c, text_part part, std::size_t bytes) noexcept {
+token& reply_parser::make_part(cursor& c, text_part part, std::size_t bytes) noexcept {
   token& made = make(c, type_);
   made.text = {c.at, bytes};
   made.part = part;

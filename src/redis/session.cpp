@@ -251,6 +251,8 @@ void session::lost(const error_code& cause, std::int64_t now) noexcept {
   mode_ = reply_mode();
   was_silent_ = is_blocked_ = false;
   in_flight_ = 0;
+  unguarded_ = 0;
+  guards_passed_ = guards_;
   in_reply_ = false;
   copied_.clear();
   rest_.clear();

@@ -4,6 +4,7 @@
 // from one to the next.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -30,11 +31,16 @@ struct session_limits {
   std::int64_t refused_for = 10'000'000'000;  ///< nanoseconds: commands that a server refuses for
                                               ///< now are sent again so long
   parse_limits replies;
+  std::uint32_t guard = 0;       ///< an ECHO behind so many commands; 0: none
+  std::uint64_t guard_seed = 0;  ///< of their texts
   bool is_lane = false;  ///< the connection may have any state: CLIENT REPLY, blocking commands
 };
 
 /// Returns whether a server that answers so has not run the command, and may do so soon.
 bool is_refused_for_now(const error_code& ec) noexcept;
+
+/// Returns the text of the ECHO with this number: one that no value has by chance.
+std::array<char, 16> guard_text(std::uint64_t seed, std::uint64_t number) noexcept;
 
 /// Receives the pushes of a server.
 class push_sink {
@@ -176,10 +182,13 @@ class session {
   void fill();
   bool format(exchange& one);
   void note_state(std::string_view wire, pending_entry& entry) noexcept;
-  bool add_bytes(std::string_view wire, exchange& of);
+  bool add_bytes(std::string_view wire, exchange* lender);
+  bool is_guard_due() const noexcept;
+  bool add_guard();
   // input
   void keep(std::string_view bytes);
   error_code take(const token& next);
+  bool is_guarded(const token& next) const noexcept;
   void end_push();
   void end_reply() noexcept;
   void take_reply(exchange& one) noexcept;
@@ -230,6 +239,8 @@ class session {
   std::uint64_t write_number_ = 0;
   std::uint64_t formatted_bytes_ = 0;  // of this connection
   std::uint64_t written_bytes_ = 0;
+  std::uint32_t unguarded_ = 0;  // commands behind the last guard
+  std::uint64_t guards_ = 0;     // that were added, on all connections
   // input
   pending_ring pending_;
   std::uint32_t in_flight_ = 0;
@@ -238,7 +249,8 @@ class session {
   reply_reader reader_;
   reply_status* status_ = nullptr;  // of the reply that is being read
   bool in_reply_ = false;           // the front entry's next reply has begun
-  flat_buffer rest_;                // bytes that are no whole token yet
+  std::uint64_t guards_passed_ = 0;
+  flat_buffer rest_;  // bytes that are no whole token yet
   value push_;
   std::int64_t heard_at_ = 0;
   std::int64_t now_ = 0;  // the last time that was passed in

@@ -48,6 +48,7 @@ void session::end_reply() noexcept {
   exchange* const one = entry.of;
   in_reply_ = false;
   --in_flight_;
+  if (entry.is_guard) ++guards_passed_;
   if (--entry.left == 0) pending_.pop();
   if (pending_.empty()) is_blocked_ = false;  // nothing is sent behind a blocking command
   if (one != nullptr) {
@@ -105,6 +106,16 @@ bool session::is_out_of_step(const pending_entry& entry, const token& last) noex
   return why == error::busy || why == error::noperm || why == error::noauth;
 }
 
+/// Returns whether a token belongs to the reply to the guard that is first in line. A server that
+/// refuses all commands for now refuses this one, too.
+bool session::is_guarded(const token& next) const noexcept {
+  if (next.type == data_type::attribute || next.depth != 0) return true;
+  if (next.type == data_type::simple_error) return is_refused_for_now(error_of(next.text));
+  const auto text = guard_text(limits_.guard_seed, guards_passed_);
+  return next.type == data_type::bulk_string &&
+         next.text == std::string_view(text.data(), text.size());
+}
+
 /// The last token of a push was taken. It may be the answer to the command that is first in line.
 void session::end_push() {
   exchange* const one = pending_.empty() || in_reply_ ? nullptr : pending_.front().of;
@@ -133,6 +144,7 @@ error_code session::take(const token& next) {
       reader_.begin(place, one->limits_);
     }
   }
+  if (pending_.front().is_guard && !is_guarded(next)) return protocol_error::failed_guard;
   if (one != nullptr) reader_.feed(next);
   if (!next.is_last) return {};
   if (is_out_of_step(pending_.front(), next)) return protocol_error::unexpected_reply;

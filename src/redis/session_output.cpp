@@ -4,12 +4,29 @@
 #include "redis/session.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
 
 namespace beck::redis::detail {
 
-/// Adds bytes of an exchange to the write. Returns false if there is no room for a further buffer.
-bool session::add_bytes(std::string_view wire, exchange& of) {
-  const bool is_lent = wire.size() >= limits_.gather_bytes && !of.is_whole_;
+std::array<char, 16> guard_text(std::uint64_t seed, std::uint64_t number) noexcept {
+  std::uint64_t mixed = seed + (number + 1) * 0x9e3779b97f4a7c15;  // splitmix64 of Steele et al.
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+  mixed ^= mixed >> 31;
+  std::array<char, 16> text;
+  for (char& digit : text) {
+    digit = "0123456789abcdef"[mixed & 15];
+    mixed >>= 4;
+  }
+  return text;
+}
+
+/// Adds bytes to the write: copied, or lent by an exchange. Returns false if there is no room for a
+/// further buffer.
+bool session::add_bytes(std::string_view wire, exchange* lender) {
+  const bool is_lent = lender != nullptr;
   const bool goes_on =
       !is_lent && segment_count_ != 0 && segments_[segment_count_ - 1].lent == nullptr;
   if (!goes_on) {
@@ -17,7 +34,7 @@ bool session::add_bytes(std::string_view wire, exchange& of) {
     segments_[segment_count_] = {is_lent ? wire.data() : nullptr, is_lent ? 0 : copied_.size(), 0};
   }
   if (is_lent) {
-    of.lent_to_ = write_number_;
+    lender->lent_to_ = write_number_;
   } else {
     copied_.append(wire);
   }
@@ -48,9 +65,12 @@ std::int64_t session::blocked_until() const noexcept {
 bool session::format(exchange& one) {
   pending_.reserve();
   command_cursor at = one.at_;
-  pending_entry entry{&one, one.formatted_, 0, 0, false, false, formatted_bytes_, formatted_bytes_};
+  pending_entry entry{
+      &one, one.formatted_, 0, 0, false, false, false, formatted_bytes_, formatted_bytes_};
   std::uint32_t left = one.commands_ - one.formatted_;
   std::uint32_t slice = std::min(limits_.slice_commands, limits_.in_flight - in_flight_);
+  if (limits_.guard != 0 && !one.is_greeting_)
+    slice = std::min(slice, limits_.guard - unguarded_);  // not 0: no guard is due
   std::size_t slice_bytes = limits_.slice_bytes;
   if (one.is_whole_) {  // copied, so that there is always room
     slice = left;
@@ -62,7 +82,8 @@ bool session::format(exchange& one) {
     const std::size_t bytes = entry.end - entry.begin;
     if (entry.commands != 0 && bytes >= slice_bytes) break;
     const command_bytes next = at.peek(slice - entry.commands, slice_bytes - bytes);
-    has_room = add_bytes(next.wire, one);
+    const bool is_lent = next.wire.size() >= limits_.gather_bytes && !one.is_whole_;
+    has_room = add_bytes(next.wire, is_lent ? &one : nullptr);
     if (!has_room) break;
     if (limits_.is_lane) note_state(next.wire, entry);
     at.pass(next);
@@ -78,8 +99,29 @@ bool session::format(exchange& one) {
   one.at_ = at;
   pending_.push(entry);
   in_flight_ += entry.commands;
+  if (!one.is_greeting_) unguarded_ += entry.commands;
   formatted_bytes_ = entry.end;
   return has_room;
+}
+
+bool session::is_guard_due() const noexcept {
+  return limits_.guard != 0 && unguarded_ >= limits_.guard;
+}
+
+/// Adds an ECHO of a text that only its own reply has. Returns false if the write has no room.
+bool session::add_guard() {
+  pending_.reserve();
+  const auto text = guard_text(limits_.guard_seed, guards_);
+  char wire[] = "*2\r\n$4\r\nECHO\r\n$16\r\n................\r\n";
+  std::memcpy(std::end(wire) - 1 - 2 - text.size(), text.data(), text.size());
+  const std::string_view bytes(wire, sizeof wire - 1);
+  if (!add_bytes(bytes, nullptr)) return false;
+  const std::uint64_t begin = std::exchange(formatted_bytes_, formatted_bytes_ + bytes.size());
+  pending_.push({nullptr, 0, 1, 1, false, false, true, begin, formatted_bytes_});
+  ++in_flight_;
+  ++guards_;
+  unguarded_ = 0;
+  return true;
 }
 
 void session::fill() {
@@ -88,6 +130,10 @@ void session::fill() {
   bool has_room = true;
   while (has_room && !is_blocked_ && in_flight_ < limits_.in_flight &&
          formatted_bytes_ - begin < limits_.write_bytes) {
+    if (is_guard_due()) {
+      has_room = add_guard();
+      continue;
+    }
     exchange* one = greeting_.front();
     if (one == nullptr && is_ready_) one = queue_.front();
     if (one == nullptr) return;
@@ -106,7 +152,7 @@ void session::fill() {
 bool session::has_output() noexcept {
   if (segment_count_ != 0) return true;
   if (in_flight_ >= limits_.in_flight || is_blocked_) return false;
-  return !greeting_.empty() || (is_ready_ && !queue_.empty());
+  return !greeting_.empty() || is_guard_due() || (is_ready_ && !queue_.empty());
 }
 
 std::size_t session::gather(const_buffer (&to)[parts_max]) {

@@ -51,6 +51,8 @@ class ledger {
 /// One to many commands. 'g' reads and 's' writes; as capitals they are long.
 class scripted_exchange final : public detail::exchange {
  public:
+  using exchange::set_whole;
+
   scripted_exchange(ledger& commands, std::size_t number, std::string_view kinds, bool is_retryable,
                     std::size_t long_bytes = 40)
       : ledger_(commands), first_(commands.size()), replies_(kinds.size()) {
@@ -137,23 +139,28 @@ class scripted_peer {
     for (;;) {
       const parsed_request found = parser_.parse(arrived_);
       if (found.event == request_event::refused) ledger_.fault("no command arrived", 0);
-      if (found.event == request_event::command) see(found.command[1]);
+      if (found.event == request_event::command && found.command[0] == "ECHO")
+        unanswered_.push_back({guard, std::string(found.command[1])});
+      else if (found.event == request_event::command)
+        see(found.command[1]);
       arrived_.erase(0, found.consumed);
       if (found.event != request_event::command) return;
     }
   }
   bool has_unanswered() const { return !unanswered_.empty(); }
   std::size_t unanswered() const { return unanswered_.size(); }
+  /// Sends no reply to the next command.
+  void skip() { unanswered_.pop_front(); }
   bool is_inside_reply() const { return passed_ != 0; }
   /// Returns up to `most` bytes of the next reply, at least one.
   std::string answer(std::size_t most) {
-    const std::size_t number = unanswered_.front();
+    const due next = unanswered_.front();
     reply_writer to;
-    to.bulk(std::to_string(number));
+    to.bulk(next.text);
     std::string bytes(to.bytes().substr(passed_, most));
     passed_ += bytes.size();
     if (passed_ == to.size()) {
-      ++ledger_[number].answered;
+      if (next.number != guard) ++ledger_[next.number].answered;
       unanswered_.pop_front();
       passed_ = 0;
     }
@@ -161,6 +168,13 @@ class scripted_peer {
   }
 
  private:
+  /// A reply that is to be sent.
+  struct due {
+    std::size_t number;  // of the command, or guard
+    std::string text;
+  };
+  static constexpr std::size_t guard = static_cast<std::size_t>(-1);
+
   void see(std::string_view text) {
     std::size_t number = 0;
     std::from_chars(text.data(), text.data() + text.size(), number);
@@ -172,7 +186,7 @@ class scripted_peer {
       ledger_.fault("not sent in order", number);
     last_seen_.resize(ledger_.size(), false);
     last_seen_[number] = true;
-    unanswered_.push_back(number);
+    unanswered_.push_back({number, std::to_string(number)});
   }
   /// Returns whether the command before was seen on this connection, or answered before.
   bool follows(std::size_t number) {
@@ -183,7 +197,7 @@ class scripted_peer {
   ledger& ledger_;
   request_parser parser_;
   std::string arrived_;
-  std::deque<std::size_t> unanswered_;
+  std::deque<due> unanswered_;
   std::vector<bool> last_seen_;
   std::size_t passed_ = 0;  // bytes of the next reply
 };
@@ -268,9 +282,11 @@ class scripted_redis final : detail::push_sink {
   /// Writes and answers until nothing is left to do.
   void finish() {
     if (peer == nullptr) reconnect();
+    int writes = 0;
     do {
       if (is_writing) end_write();
-      while (write() != 0) continue;
+      while (write() != 0 && ++writes < 100'000) continue;
+      if (writes == 100'000) return commands.fault("it writes for ever", 0);
       answer_all();
     } while (session.has_output());
   }

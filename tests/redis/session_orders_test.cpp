@@ -27,8 +27,8 @@ struct shape_of_exchange {
 constexpr shape_of_exchange shapes[] = {{"ss", false}, {"ggg", false}, {"gS", false},
                                         {"s", true},   {"Gg", false},  {"sgs", true}};
 
-/// Bounds that two exchanges reach.
-detail::session_limits narrow() {
+/// Bounds that two exchanges reach, with a guard behind so many commands.
+detail::session_limits narrow(std::uint32_t guard = 0) {
   detail::session_limits most;
   most.in_flight = 4;
   most.slice_commands = 2;
@@ -36,13 +36,16 @@ detail::session_limits narrow() {
   most.write_bytes = 100;
   most.gather_bytes = 60;
   most.attempts = 3;
+  most.guard = guard;
+  most.guard_seed = 7;
   return most;
 }
 
 /// Runs one order.
 class order_run {
  public:
-  explicit order_run(std::size_t first_shape) : next_shape_(first_shape), redis_(narrow()) {}
+  order_run(std::size_t first_shape, std::uint32_t guard)
+      : next_shape_(first_shape), redis_(narrow(guard)) {}
 
   /// Takes a step. Returns false if there is nothing to do for it.
   bool take(char step) {
@@ -132,10 +135,12 @@ class order_run {
   scripted_redis redis_;
 };
 
-/// Runs all orders of up to `depth` steps that begin with the exchange `shape`.
+/// Runs all orders of up to `depth` steps that begin with the exchange `shape`, with a guard behind
+/// so many commands.
 class all_orders {
  public:
-  all_orders(std::size_t shape, std::size_t depth) : shape_(shape), depth_(depth) {}
+  all_orders(std::size_t shape, std::size_t depth, std::uint32_t guard)
+      : shape_(shape), depth_(depth), guard_(guard) {}
 
   /// Returns the first order with a fault, in words; empty if there is none.
   std::string search() {
@@ -156,7 +161,7 @@ class all_orders {
 
  private:
   std::string run(bool& goes_on) {
-    order_run one(shape_);
+    order_run one(shape_, guard_);
     for (const char step : path_)
       if (!one.take(step)) goes_on = false;
     if (!goes_on) return "";
@@ -177,6 +182,7 @@ class all_orders {
 
   std::size_t shape_;
   std::size_t depth_;
+  std::uint32_t guard_;
   std::size_t runs_ = 0;
   std::string path_;
 };
@@ -187,9 +193,11 @@ TEST_CASE("redis: every order of submit, write, reply, push, cancel and loss end
   const std::size_t depth = beck::test::counts_allocations() ? 7 : 6;  // sanitizers are slow
   std::size_t runs = 0;
   for (std::size_t shape = 0; shape < std::size(shapes); ++shape) {
-    all_orders orders(shape, depth);
-    CHECK(orders.search() == "");
-    runs += orders.runs();
+    for (const std::uint32_t guard : {0U, 2U}) {
+      all_orders orders(shape, guard == 0 ? depth : depth - 1, guard);
+      CHECK(orders.search() == "");
+      runs += orders.runs();
+    }
   }
   MESSAGE("orders: ", runs);
   CHECK(runs > 10'000);

@@ -75,6 +75,14 @@ class client_options {
     idle_ = most;
     return *this;
   }
+  /// Sends an ECHO with a random text behind so many commands at a time, and closes the connection
+  /// with protocol_error::failed_guard if the reply is another one: replies that are out of step, as
+  /// behind a faulty proxy, are found before many have reached other calls. Requires that the user
+  /// may run ECHO. Lanes have none. Default: 0, which is none.
+  constexpr client_options& guard(std::uint32_t commands) noexcept {
+    guard_ = commands;
+    return *this;
+  }
   /// Sets the bounds of each reply; beyond them it is dropped, with error::reply_too_large.
   constexpr client_options& replies(const reply_limits& most) noexcept {
     replies_ = most;
@@ -96,6 +104,7 @@ class client_options {
   constexpr std::uint32_t attempts() const noexcept { return attempts_; }
   constexpr std::uint32_t lanes() const noexcept { return lanes_; }
   constexpr duration idle() const noexcept { return idle_; }
+  constexpr std::uint32_t guard() const noexcept { return guard_; }
   constexpr const reply_limits& replies() const noexcept { return replies_; }
   constexpr const parse_limits& protocol() const noexcept { return protocol_; }
 
@@ -109,6 +118,7 @@ class client_options {
   std::uint32_t in_flight_ = 16'384;
   std::uint32_t attempts_ = 4;
   std::uint32_t lanes_ = 16;
+  std::uint32_t guard_ = 0;
   bool fails_fast_ = false;
   reply_limits replies_;
   parse_limits protocol_;

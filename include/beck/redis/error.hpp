@@ -30,6 +30,7 @@ enum class protocol_error : int {
   dangling_attribute,  ///< a streamed aggregate ends behind an attribute
   unexpected_push,     ///< a push inside a reply for which none is expected
   unexpected_reply,    ///< a reply, and no command waits for one
+  failed_guard,        ///< the ECHO of client_options::guard() has another reply than its text
   // limits
   line_too_long,      ///< parse_limits::line_bytes
   too_deep,           ///< parse_limits::depth

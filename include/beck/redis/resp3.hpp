@@ -253,7 +253,7 @@ class reply_parser {
   verdict read_format(cursor& c) noexcept;
   verdict end_text(cursor& c, text_part part) noexcept;
   verdict check_text_end(const cursor& c, const char* at) noexcept;
-  token& give_part(cursor& c, text_part part, std::size_t bytes) noexcept;
+  token& make_part(cursor& c, text_part part, std::size_t bytes) noexcept;
   verdict want(std::size_t bytes) noexcept;
   verdict refuse(const cursor& c, protocol_error why, const char* at) noexcept;
 
