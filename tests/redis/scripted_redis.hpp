@@ -285,8 +285,8 @@ class scripted_redis final : detail::push_sink {
     int writes = 0;
     do {
       if (is_writing) end_write();
-      while (write() != 0 && ++writes < 100'000) continue;
-      if (writes == 100'000) return commands.fault("it writes for ever", 0);
+      while (write() != 0 && ++writes < 1'000) continue;
+      if (writes == 1'000) return commands.fault("it writes for ever", 0);
       answer_all();
     } while (session.has_output());
   }

@@ -69,16 +69,15 @@ class client_options {
     lanes_ = most != 0 ? most : 1;
     return *this;
   }
-  /// Sets how long an idle connection is kept for the next lane. Default:
-  /// 10 s.
+  /// Sets how long an idle connection is kept for the next lane. Default: 10 s.
   constexpr client_options& idle(duration most) noexcept {
     idle_ = most;
     return *this;
   }
   /// Sends an ECHO with a random text behind so many commands at a time, and closes the connection
-  /// with protocol_error::failed_guard if the reply is another one: replies that are out of step, as
-  /// behind a faulty proxy, are found before many have reached other calls. Requires that the user
-  /// may run ECHO. Lanes have none. Default: 0, which is none.
+  /// with protocol_error::failed_guard if the reply is another one: this finds replies that are out
+  /// of step, as behind a faulty proxy, before many have reached other calls. Requires that the
+  /// user may run ECHO. Lanes have none. Default: 0, which is none.
   constexpr client_options& guard(std::uint32_t commands) noexcept {
     guard_ = commands;
     return *this;
