@@ -65,7 +65,6 @@ void link::keep_alive() noexcept {
 void link::begin_unblocking() noexcept {
   if (cause_) return break_connection(cause_);  // it ends already, and its calls with it
   if (std::exchange(is_unblocking_, true)) return;
-  session_.hold();
   answered_.reset();
   try {
     co_spawn(executor_, unblock(link_ref(*this)), detached);

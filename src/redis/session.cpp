@@ -106,6 +106,7 @@ bool session::stop(exchange& one, const error_code& why) noexcept {
   stopping_ = &one;
   stop_reason_ = why;
   is_unblocked_ = false;
+  is_ready_ = false;
   return true;
 }
 

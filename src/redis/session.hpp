@@ -105,8 +105,8 @@ class session {
   // lanes: commands are sent in the order of their exchanges, and none behind one that blocks
 
   /// Lets the reply to a blocking command that was written decide how its exchange ends: see
-  /// is_unblocked(). Returns false, and does nothing, if the exchange does not wait in such a
-  /// command.
+  /// is_unblocked(). Other exchanges wait until set_ready(), but for greetings. Returns false, and
+  /// does nothing, if the exchange does not wait in such a command.
   bool stop(exchange& one, const error_code& why) noexcept;
   /// Returns whether an exchange was stopped and has not ended.
   bool is_stopping() const noexcept { return stopping_ != nullptr; }
@@ -114,8 +114,6 @@ class session {
   bool is_unblocked() const noexcept { return stopping_ != nullptr && is_unblocked_; }
   /// Ends that exchange with the `why` of stop(). Requires is_unblocked().
   void end_unblocked() noexcept;
-  /// Lets exchanges wait until set_ready(), but for greetings.
-  void hold() noexcept { is_ready_ = false; }
   /// Returns whether a blocking command was written and is not answered.
   bool is_blocked() const noexcept { return is_blocked_; }
   /// Returns until when the server may be silent because of a blocking command: for the time of its

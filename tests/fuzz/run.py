@@ -74,6 +74,7 @@ def seeds():
         "frames": frames(),
         "upgrade": handshakes(),
         "resp": redis_replies(),
+        "session": sessions(),
         "engine": connections(),
     }
 
@@ -83,6 +84,14 @@ def redis_replies():
     inputs = [unescaped(row[1]) for row in rows("replies.tsv", TESTS / "redis" / "vectors")]
     longer = [b"\x00\x04" + b"".join(inputs[at : at + 12]) for at in range(0, len(inputs), 12)]
     return [bytes([choice, 4]) + text for choice in (0, 3) for text in inputs] + longer
+
+
+def sessions():
+    """The limits of a session, and what then happens to its calls: see redis/session_fuzz.cpp."""
+    calls = bytes([0, 0x03, 0, 0x50, 2]) + bytes([4, 2]) * 5
+    lane = bytes([0, 0x20, 0, 0x40, 2, 4, 4, 5, 0, 4, 8])
+    loss = bytes([0, 0x0B, 1, 20, 7, 8, 7, 2, 4, 5, 6])
+    return [bytes([limits]) + part + calls for limits in (0, 2, 4, 24, 1) for part in (b"", lane, loss)]
 
 
 def connections():

@@ -227,7 +227,6 @@ TEST_CASE("redis: a stopped exchange ends as the reply to its blocking command s
       lane.write();
       CHECK(lane.s.stop(one, stopped));
       CHECK(lane.s.stop(one, gone));  // nothing new
-      lane.s.hold();
       if (has_more) lane.answer("+a\r\n");
       CHECK(lane.s.is_stopping());
       CHECK(one.ended == 0);
@@ -256,7 +255,6 @@ TEST_CASE("redis: a stopped exchange may be lost, forgotten, dropped or cancelle
       lane.s.submit(one, 0);
       lane.write();
       lane.s.stop(one, stopped);
-      lane.s.hold();
       if (is_answered) lane.answer(unblocked);
       if (how == 0) lane.s.lost(gone, 0);
       if (how == 1) lane.s.forget(one);
