@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -26,8 +28,11 @@ inline bool has_server() { return ::access(server_program, X_OK) == 0; }
 
 class real_server {
  public:
-  /// Starts the server and connects to it. See is_connected().
-  real_server() : folder_("/tmp") { start(); }
+  /// Starts the server, with these options as well, and connects to it. See is_connected().
+  explicit real_server(std::vector<std::string> options = {})
+      : folder_("/tmp"), options_(std::move(options)) {
+    start();
+  }
   ~real_server() { kill(); }
   real_server(const real_server&) = delete;
   real_server& operator=(const real_server&) = delete;
@@ -64,14 +69,17 @@ class real_server {
  private:
   void start() {
     const std::string path = folder_.path("s");
+    std::vector<const char*> words = {"redis-server", "--port", "0", "--unixsocket",
+                                      path.c_str(),   "--save", ""};
+    for (const std::string& each : options_) words.push_back(each.c_str());
+    words.push_back(nullptr);
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return;
     process_ = ::fork();
     if (process_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // also if the case is ended from outside
       ::dup2(ends[1], 1);
-      ::execl(server_program, "redis-server", "--port", "0", "--unixsocket", path.c_str(), "--save",
-              "", static_cast<char*>(nullptr));
+      ::execv(server_program, const_cast<char* const*>(words.data()));
       ::_exit(127);
     }
     ::close(ends[1]);
@@ -100,6 +108,7 @@ class real_server {
   }
 
   beck::test::temporary_folder folder_;
+  std::vector<std::string> options_;
   pid_t process_ = -1;
   int output_ = -1;
   int socket_ = -1;
