@@ -312,12 +312,15 @@ BENCHES = {
             "Redis clients on one CPU, one connection to a redis-server on another: CPU time of the client",
             400,
             cases(["tcp-1", "tcp-50", "tcp-1000"], REDIS_CLIENTS + ("boost-redis",))
+            + cases(["tcp-push"], BECK + ("boost-redis",))
             + cases(["unix-1", "unix-50", "unix-1000"], REDIS_CLIENTS),
             (
                 "N callers share it, over TCP or a UNIX socket; each gets 16 bytes, and again when it has them.",
                 "beck, boost-redis: a coroutine for each caller, one command an await, each a request of its own.",
                 "hiredis: by hand, with its blocking functions: writes N commands, takes N replies, again.",
                 "raw: the same with prepared commands. redis-benchmark: -c 1 -P N, prepared, less its start.",
+                "tcp-push: 1,000 callers send 5 PING and a PUBLISH at a time, and a subscriber of the same connection",
+                "  takes the messages; ns for the six commands and the message.",
                 "commands_per_write: how many commands go to the kernel at once.",
                 "left out: boost-redis of unix: Boost.Redis 1.88 has no UNIX sockets",
                 "left out: redis-rs, rueidis: they need the toolchains of Rust and Go",

@@ -276,6 +276,7 @@ def redis(results):
         ("tcp-1", "boost-redis", 1.0),
         ("tcp-50", "boost-redis", 0.5),
         ("tcp-1000", "boost-redis", 0.2),
+        ("tcp-push", "boost-redis", 0.35),
         ("unix-1", "raw", 1.15),
         ("unix-1000", "hiredis", 1.0),
         ("unix-1000", "redis-benchmark", 1.5),

@@ -6,8 +6,10 @@
 #include <beck/coro/task.hpp>
 #include <beck/coro/task_group.hpp>
 #include <beck/redis/client.hpp>
+#include <beck/redis/subscription.hpp>
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include "../common/redis_calls.hpp"
 #include "counters.hpp"
@@ -57,6 +59,57 @@ beck::task<> all_calls(session& s) {
   s.db.close();
 }
 
+using ping = std::string;
+
+beck::task<> publish_in_turn(session& s) {
+  for (bool more = true; more;) {
+    auto got = co_await s.db.exec(
+        redis::cmd<ping>("PING"), redis::cmd<ping>("PING"), redis::cmd<ping>("PING"),
+        redis::cmd<ping>("PING"), redis::cmd<ping>("PING"),
+        redis::cmd<long>("PUBLISH", bench::redis_calls::channel, bench::redis_calls::value));
+    if (!got) bench::fail(got.error().message().c_str());
+    bench::require(*std::get<5>(*got) == 1, "a message had no subscriber");
+    more = s.calls.take(bench::redis_calls::value);
+  }
+}
+
+beck::task<> take_messages(session& s, redis::subscription& news) {
+  for (;;) {
+    auto event = co_await news.next();
+    if (!event) co_return;
+    bench::require(!event->is_gap(), "messages were lost");
+    s.calls.take_message(event->payload());
+  }
+}
+
+beck::task<> all_pushes(session& s) {
+  redis::subscription news(s.db);
+  const auto on = co_await news.add(bench::redis_calls::channel);
+  if (on.error()) bench::fail(on.error().message().c_str());
+  beck_peer::counters counters(s.context);
+  s.calls.start();
+  auto callers = [&](beck::task_group& group) -> beck::task<> {
+    for (std::size_t i = 0; i < s.calls.callers(); ++i) group.spawn(publish_in_turn(s));
+    co_return;
+  };
+  auto all = [&](beck::task_group& group) -> beck::task<> {
+    group.spawn(take_messages(s, news));
+    co_await beck::task_group::run(callers);
+    s.calls.finish();
+    s.db.close();  // behind the messages that have come
+  };
+  co_await beck::task_group::run(all);
+  bench::require(s.calls.has_all_messages(), "messages are missing");
+  counters.report(s.calls.done(),
+                  [&](const char* name, double value) { s.calls.note(name, value); });
+}
+
+void run_pushes(bench::redis_calls& calls) {
+  session s(calls);
+  co_spawn(s.context, all_pushes(s), beck::detached);
+  s.context.run();
+}
+
 void run(bench::redis_calls& calls) {
   session s(calls);
   co_spawn(s.context, all_calls(s), beck::detached);
@@ -65,4 +118,4 @@ void run(bench::redis_calls& calls) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return bench::run_redis<run>(argc, argv); }
+int main(int argc, char** argv) { return bench::run_redis<run, run_pushes>(argc, argv); }
