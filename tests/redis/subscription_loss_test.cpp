@@ -363,6 +363,53 @@ CONFORMANCE("redis subscription: an UNSUBSCRIBE that is refused for now is sent 
   }(*s.db, s.server));
 }
 
+CONFORMANCE("redis subscription: a channel that is refused for now is due on the next connection") {
+  client_site s;
+  int refusals = 0;
+  std::string asked;  // on the second connection, up to the fence
+  bool is_fenced = false;
+  hand_server* peer = nullptr;
+  hand_server server(s.ctx, [&](const redis::arguments& c, redis::reply_writer& to) {
+    if (peer->connections() == 1 && c[0] == "subscribe" && c[1] == "b") {
+      ++refusals;
+      to.error("BUSY Redis is busy running a script.");
+      return;
+    }
+    if (peer->connections() == 2 && c[0] == "PING") is_fenced = true;
+    if (!is_fenced && c[0] == "subscribe") asked += std::string(c[1]) + " ";
+    answer_all(c, to);
+  });
+  peer = &server;
+  redis::client db(s.ctx, server.url());
+  redis::subscription sub(db);
+  s.run(add(sub, "a"));
+  bool is_on = false;
+  sub.add("b")([&](beck::error_code ec) { is_on = !ec; });
+  REQUIRE(s.run_until([&] { return refusals == 4; }));
+  asked.clear();
+  server.cut();
+  REQUIRE(s.run_until([&] { return is_on; }));
+  CHECK((asked == "a b " || asked == "b a "));
+}
+
+CONFORMANCE_ON(beck::test::sim,
+               "redis subscription: hold() counts for add() from the last loss of a connection") {
+  client_site s;
+  hand_server* peer = nullptr;
+  bool is_silent = false;
+  hand_server server(s.ctx, [&](const redis::arguments& c, redis::reply_writer& to) {
+    if (peer->connections() == 1 && c[0] == "subscribe") is_silent = true;
+    if (peer->connections() == 2) is_silent = false;
+    if (!is_silent) answer_all(c, to);
+  });
+  peer = &server;
+  redis::client db(s.ctx, server.url(),
+                   redis::client_options().hold(beck::duration(3'000'000'000)));
+  redis::subscription sub(db);
+  s.run(add(sub, "a"));  // behind silence(), which is longer
+  CHECK(server.connections() == 2);
+}
+
 CONFORMANCE("redis subscription: add() ends if each connection is lost before it is confirmed") {
   client_site s;
   hand_server* closing = nullptr;
