@@ -154,8 +154,15 @@ class io_loop final : public op_engine {
   /// Sets the time at which the operations in flight on `d` end with error::timeout; `no_deadline`
   /// removes the limit. Returns false if there is no memory.
   bool expire_at(descriptor& d, std::int64_t when) noexcept;
-  /// Ends the oldest waits for `timer`, at most `most`, and returns their number.
-  std::size_t cancel_timer_waits(timer_state& timer, std::size_t most) noexcept;
+  /// Ends the oldest waits for `timer`, at most `most`, and returns their number. Requires that
+  /// `most` is not 0.
+  std::size_t cancel_timer_waits(timer_state& timer, std::size_t most) noexcept {
+    if (timer.first != timer.last) [[unlikely]]
+      return cancel_several_waits(timer, most);
+    if (timer.first == nullptr) return 0;
+    cancel_timer(*timer.first);
+    return 1;
+  }
   void cancel_signal_waits(signal_state& set) noexcept;
   /// Removes the wait from its set and completes it with `result`.
   void finish_signal_wait(signal_wait& op, int result) noexcept;
@@ -254,7 +261,9 @@ class io_loop final : public op_engine {
   void start_timer(timer_operation& op) noexcept;
   [[gnu::noinline]] void start_rare_timer(timer_operation& op) noexcept;
   void finish_timer(timer_operation& op, int result) noexcept;
-  void cancel_timer(timer_operation& op) noexcept;
+  /// Ends a wait with operation_aborted. Out of line: its callers need no registers for it.
+  [[gnu::noinline]] void cancel_timer(timer_operation& op) noexcept;
+  [[gnu::noinline]] std::size_t cancel_several_waits(timer_state& timer, std::size_t most) noexcept;
   static void expire_timer(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
   static void expire_descriptor(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
   void start_signal_wait(signal_wait& op) noexcept;
