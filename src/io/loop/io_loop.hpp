@@ -18,6 +18,7 @@
 #include "io/loop/run_end.hpp"
 #include "io/loop/runner_slot.hpp"
 #include "io/loop/timer_queue.hpp"
+#include "run/block_watch.hpp"
 #include "run/task_trees.hpp"
 
 namespace beck::detail {
@@ -173,6 +174,23 @@ class io_loop final : public op_engine {
   /// it. Any thread.
   void send_command(queue_entry* command) noexcept override;
   timer_state& no_timer() noexcept { return no_timer_; }
+  /// Returns the state that keep_timer() has kept, for a new timer whose waits complete on the
+  /// loop's executor. Returns nullptr if there is none, or if the caller is not the runner.
+  timer_state* take_timer(clock_kind clock) noexcept {
+    if (!on_runner() || kept_timer_ == nullptr || !recycles_blocks()) return nullptr;
+    ++objects_here_;
+    kept_timer_->clock = clock;
+    return kept_timer_.release();
+  }
+  /// Keeps the state of a destroyed timer, which has no waits, for the next timer. Returns false if
+  /// one is kept already, or if its executor is not the loop's. Called by the runner.
+  bool keep_timer(timer_state& timer) noexcept {
+    if (kept_timer_ != nullptr || timer.executor.target() != this || !recycles_blocks())
+      return false;
+    --objects_here_;
+    kept_timer_.reset(&timer);
+    return true;
+  }
   signal_state& no_signals() noexcept { return *no_signals_; }
   context_stats stats() const noexcept;
   void log(const char* line) noexcept;
@@ -286,6 +304,7 @@ class io_loop final : public op_engine {
   io_context& context_;
   scope ambient_;
   timer_state no_timer_;
+  std::unique_ptr<timer_state> kept_timer_;
   const std::unique_ptr<signal_state> no_signals_;
   signal_state* signal_sets_ = nullptr;  // the sets with waits
 

@@ -16,19 +16,25 @@ namespace beck {
 using namespace detail;
 namespace {
 
-/// Returns the state of a new timer. Always inline: the executor goes from registers into it.
-[[gnu::always_inline]] inline timer_state* make_state(io_loop& loop,
-                                                      const any_io_executor& executor,
-                                                      clock_kind clock) {
+/// Returns a new state. Out of line, as free_state() is: the usual path needs no registers for it.
+[[gnu::noinline]] timer_state* allocate_state(io_loop& loop, const any_io_executor& executor,
+                                              clock_kind clock) {
   auto* const made = new timer_state(loop, executor, clock);
   loop.count_object(1);
   return made;
 }
 
+/// Returns the state of a new timer, which may be that of a destroyed one.
+timer_state* make_state(io_loop& loop, const any_io_executor& executor, clock_kind clock) {
+  timer_state* const kept = executor.target() == &loop ? loop.take_timer(clock) : nullptr;
+  return kept != nullptr ? kept : allocate_state(loop, executor, clock);
+}
+
 /// Returns the state of a new timer on the executor of `context`.
-[[gnu::always_inline]] inline timer_state* make_state(io_context& context, clock_kind clock) {
+inline timer_state* make_state(io_context& context, clock_kind clock) {
   io_loop& loop = *static_cast<io_loop*>(context.get_executor().target());
-  return make_state(loop, loop.executor(), clock);
+  timer_state* const kept = loop.take_timer(clock);
+  return kept != nullptr ? kept : allocate_state(loop, loop.executor(), clock);
 }
 
 /// Returns the point in time that is `after` from now by the clock of `timer`. Always inline: each
@@ -49,7 +55,7 @@ timer_state* make_successor(const timer_state& moved) noexcept {
   }
 }
 
-void free_state(timer_state* state) noexcept {
+[[gnu::noinline]] void free_state(timer_state* state) noexcept {
   state->loop->count_object(-1);
   delete state;
 }
@@ -71,14 +77,14 @@ void release_timer(void* timer) noexcept {
   }
 }
 
-/// Gives up the state of a timer for good: frees it at once if the caller may run the loop, else
-/// sends a command to the thread that runs it.
+/// Gives up the state of a timer for good: frees or keeps it at once if the caller may run the
+/// loop, else sends a command to the thread that runs it.
 void drop_timer(timer_state* state) noexcept {
   io_loop& loop = *state->loop;
   if (state == &loop.no_timer()) return;
   if (loop.acts_as_runner()) [[likely]] {
     loop.cancel_timer_waits(*state, SIZE_MAX);
-    free_state(state);
+    if (!loop.keep_timer(*state)) free_state(state);
   } else {
     drop_elsewhere(state);
   }
