@@ -16,6 +16,9 @@
 #include "run/block_watch.hpp"
 
 namespace beck::detail {
+
+constinit thread_local block_watch* this_watch [[gnu::tls_model("initial-exec")]] = nullptr;
+
 namespace {
 
 constexpr bool recycling = !address_sanitizer;
@@ -45,8 +48,6 @@ void* allocate_general(std::size_t bytes, block_cache* owner, std::uint32_t size
   header->watched_classes = 0;
   return header + 1;
 }
-
-constinit thread_local block_watch* this_watch [[gnu::tls_model("initial-exec")]] = nullptr;
 
 /// Allocates a block that no cache recycles, and counts it if this thread is watched.
 void* allocate_single(std::size_t bytes, std::uint32_t size_class) {

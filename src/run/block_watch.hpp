@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/sanitizers.hpp"
+
 namespace beck::detail {
 
 struct block_watch {
@@ -14,6 +16,13 @@ struct block_watch {
   std::size_t bytes_in_use = 0;
   std::size_t bytes_max = 0;
 };
+
+/// The watch of the calling thread, if there is one.
+extern constinit thread_local block_watch* this_watch [[gnu::tls_model("initial-exec")]];
+
+/// Returns whether the calling thread recycles its blocks: not while they are counted, and not
+/// under AddressSanitizer, which has to see each allocation and each free.
+inline bool recycles_blocks() noexcept { return !address_sanitizer && this_watch == nullptr; }
 
 /// Starts to count the calling thread's blocks in `watch`: from then on each comes from the general
 /// allocator. nullptr returns the thread to its cache. Blocks may outlive their watch.

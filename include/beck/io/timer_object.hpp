@@ -77,7 +77,9 @@ class timer_object {
 
  protected:
   timer_object(io_context& context, clock_kind clock);
+  timer_object(io_context& context, clock_kind clock, beck::duration after);
   timer_object(const any_io_executor& executor, clock_kind clock);
+  timer_object(const any_io_executor& executor, clock_kind clock, beck::duration after);
   timer_object(timer_object&& other) noexcept;
   timer_object& operator=(timer_object&& other) noexcept;
   ~timer_object();
@@ -85,7 +87,6 @@ class timer_object {
   std::int64_t expiry_ns() const noexcept { return expiry_; }
   /// For constructors.
   void set_expiry(std::int64_t at) noexcept { expiry_ = at; }
-  void set_expiry_after(beck::duration after) noexcept;
   /// Sets a new expiry. Returns as cancel().
   std::size_t expire_at(std::int64_t at);
   std::size_t expire_after(beck::duration after);
@@ -113,9 +114,7 @@ class basic_waitable_timer : public detail::timer_object {
   explicit basic_waitable_timer(io_context& context) : detail::timer_object(context, Clock) {}
   /// Makes a timer that expires `after` from now.
   basic_waitable_timer(io_context& context, beck::duration after)
-      : detail::timer_object(context, Clock) {
-    set_expiry_after(after);
-  }
+      : detail::timer_object(context, Clock, after) {}
   /// Makes a timer that expires at `at`.
   basic_waitable_timer(io_context& context, time_point at) : detail::timer_object(context, Clock) {
     set_expiry(at.nanoseconds());
@@ -126,9 +125,7 @@ class basic_waitable_timer : public detail::timer_object {
       : detail::timer_object(executor, Clock) {}
   /// Makes a timer on `executor` that expires `after` from now.
   basic_waitable_timer(const any_io_executor& executor, beck::duration after)
-      : detail::timer_object(executor, Clock) {
-    set_expiry_after(after);
-  }
+      : detail::timer_object(executor, Clock, after) {}
   /// Makes a timer on `executor` that expires at `at`.
   basic_waitable_timer(const any_io_executor& executor, time_point at)
       : detail::timer_object(executor, Clock) {

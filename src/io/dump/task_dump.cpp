@@ -229,7 +229,8 @@ void task_dump::note_example(group& g, const task_view& task, const path& where)
   if (op == nullptr) return;
   if (op->kind == op_kind::wait_timer) {
     const auto& timer = static_cast<const timer_operation&>(*op);
-    if (timer.timer->clock != clock_kind::steady || is_over(*op)) return;
+    // Once the wait is over, its timer may be destroyed.
+    if (is_over(*op) || timer.timer->clock != clock_kind::steady) return;
     e.detail.put("due in ");
     e.detail.put(readable_age(timer.deadline - now_).text());
   } else if (has_direction(op->kind)) {

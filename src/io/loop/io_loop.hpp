@@ -18,6 +18,7 @@
 #include "io/loop/run_end.hpp"
 #include "io/loop/runner_slot.hpp"
 #include "io/loop/timer_queue.hpp"
+#include "run/block_watch.hpp"
 #include "run/task_trees.hpp"
 
 namespace beck::detail {
@@ -154,8 +155,15 @@ class io_loop final : public op_engine {
   /// Sets the time at which the operations in flight on `d` end with error::timeout; `no_deadline`
   /// removes the limit. Returns false if there is no memory.
   bool expire_at(descriptor& d, std::int64_t when) noexcept;
-  /// Ends the oldest waits for `timer`, at most `most`, and returns their number.
-  std::size_t cancel_timer_waits(timer_state& timer, std::size_t most) noexcept;
+  /// Ends the oldest waits for `timer`, at most `most`, and returns their number. Requires that
+  /// `most` is not 0.
+  std::size_t cancel_timer_waits(timer_state& timer, std::size_t most) noexcept {
+    if (timer.first != timer.last) [[unlikely]]
+      return cancel_several_waits(timer, most);
+    if (timer.first == nullptr) return 0;
+    cancel_timer(*timer.first);
+    return 1;
+  }
   void cancel_signal_waits(signal_state& set) noexcept;
   /// Removes the wait from its set and completes it with `result`.
   void finish_signal_wait(signal_wait& op, int result) noexcept;
@@ -166,6 +174,23 @@ class io_loop final : public op_engine {
   /// it. Any thread.
   void send_command(queue_entry* command) noexcept override;
   timer_state& no_timer() noexcept { return no_timer_; }
+  /// Returns the state that keep_timer() has kept, for a new timer whose waits complete on the
+  /// loop's executor. Returns nullptr if there is none, or if the caller is not the runner.
+  timer_state* take_timer(clock_kind clock) noexcept {
+    if (!on_runner() || kept_timer_ == nullptr || !recycles_blocks()) return nullptr;
+    ++objects_here_;
+    kept_timer_->clock = clock;
+    return kept_timer_.release();
+  }
+  /// Keeps the state of a destroyed timer, which has no waits, for the next timer. Returns false if
+  /// one is kept already, or if its executor is not the loop's. Called by the runner.
+  bool keep_timer(timer_state& timer) noexcept {
+    if (kept_timer_ != nullptr || timer.executor.target() != this || !recycles_blocks())
+      return false;
+    --objects_here_;
+    kept_timer_.reset(&timer);
+    return true;
+  }
   signal_state& no_signals() noexcept { return *no_signals_; }
   context_stats stats() const noexcept;
   void log(const char* line) noexcept;
@@ -254,7 +279,9 @@ class io_loop final : public op_engine {
   void start_timer(timer_operation& op) noexcept;
   [[gnu::noinline]] void start_rare_timer(timer_operation& op) noexcept;
   void finish_timer(timer_operation& op, int result) noexcept;
-  void cancel_timer(timer_operation& op) noexcept;
+  /// Ends a wait with operation_aborted. Out of line: its callers need no registers for it.
+  [[gnu::noinline]] void cancel_timer(timer_operation& op) noexcept;
+  [[gnu::noinline]] std::size_t cancel_several_waits(timer_state& timer, std::size_t most) noexcept;
   static void expire_timer(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
   static void expire_descriptor(timer_entry& entry, io_loop& loop, bool shutting_down) noexcept;
   void start_signal_wait(signal_wait& op) noexcept;
@@ -277,6 +304,7 @@ class io_loop final : public op_engine {
   io_context& context_;
   scope ambient_;
   timer_state no_timer_;
+  std::unique_ptr<timer_state> kept_timer_;
   const std::unique_ptr<signal_state> no_signals_;
   signal_state* signal_sets_ = nullptr;  // the sets with waits
 

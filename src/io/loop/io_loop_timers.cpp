@@ -50,9 +50,9 @@ inline void io_loop::start_timer(timer_operation& op) noexcept {
       [[unlikely]] {
     return start_rare_timer(op);
   }
+  join(timer, op);
   ++outstanding_;
   timers_.add(op);
-  join(timer, op);
 }
 
 void io_loop::start_rare_timer(timer_operation& op) noexcept {
@@ -77,7 +77,7 @@ void io_loop::cancel_wait(io_op& op) noexcept {
   cancel_timer(static_cast<timer_operation&>(op));
 }
 
-/// Queues the completion of a wait that is no longer in any queue of timers.
+/// Queues the completion of a wait, which the caller removes from its queue of timers.
 void io_loop::finish_timer(timer_operation& op, int result) noexcept {
   leave(*op.timer, op);
   op.result = result;
@@ -92,15 +92,16 @@ void io_loop::expire_timer(timer_entry& entry, io_loop& loop, bool shutting_down
 }
 
 void io_loop::cancel_timer(timer_operation& op) noexcept {
+  finish_timer(op, -ECANCELED);
+  // Calls at the end, which need no registers to be kept.
   if (op.timer->clock == clock_kind::steady) [[likely]] {
     timers_.remove(op);
   } else {
     wall_timers_.remove(op);
   }
-  finish_timer(op, -ECANCELED);
 }
 
-std::size_t io_loop::cancel_timer_waits(timer_state& timer, std::size_t most) noexcept {
+std::size_t io_loop::cancel_several_waits(timer_state& timer, std::size_t most) noexcept {
   std::size_t count = 0;
   for (; timer.first != nullptr && count < most; ++count) cancel_timer(*timer.first);
   return count;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <beck/base/assert.hpp>
+#include <beck/detail/block.hpp>
 #include <beck/detail/deferred_init.hpp>
 #include <beck/detail/loop_command.hpp>
 #include <beck/detail/timer_entry.hpp>
@@ -29,6 +30,11 @@ struct timer_state {
     // A separate store: combined with its neighbour, it would delay the loads that come next.
     __atomic_store_n(&loop, &where, __ATOMIC_RELAXED);
   }
+
+  /// Allocates a recycled block.
+  static void* operator new(std::size_t bytes) { return allocate_block(bytes); }
+  /// Frees the block.
+  static void operator delete(void* state) noexcept { free_block(state); }
 
   io_loop* loop;
   any_io_executor executor;

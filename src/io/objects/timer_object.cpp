@@ -16,13 +16,33 @@ namespace beck {
 using namespace detail;
 namespace {
 
-/// Returns the state of a new timer. Always inline: the executor goes from registers into it.
-[[gnu::always_inline]] inline timer_state* make_state(io_loop& loop,
-                                                      const any_io_executor& executor,
-                                                      clock_kind clock) {
-  void* const block = allocate_block(sizeof(timer_state));
+/// Returns a new state. Out of line, as free_state() is: the usual path needs no registers for it.
+[[gnu::noinline]] timer_state* allocate_state(io_loop& loop, const any_io_executor& executor,
+                                              clock_kind clock) {
+  auto* const made = new timer_state(loop, executor, clock);
   loop.count_object(1);
-  return ::new (block) timer_state(loop, executor, clock);
+  return made;
+}
+
+/// Returns the state of a new timer, which may be that of a destroyed one.
+timer_state* make_state(io_loop& loop, const any_io_executor& executor, clock_kind clock) {
+  timer_state* const kept = executor.target() == &loop ? loop.take_timer(clock) : nullptr;
+  return kept != nullptr ? kept : allocate_state(loop, executor, clock);
+}
+
+/// Returns the state of a new timer on the executor of `context`.
+inline timer_state* make_state(io_context& context, clock_kind clock) {
+  io_loop& loop = *static_cast<io_loop*>(context.get_executor().target());
+  timer_state* const kept = loop.take_timer(clock);
+  return kept != nullptr ? kept : allocate_state(loop, loop.executor(), clock);
+}
+
+/// Returns the point in time that is `after` from now by the clock of `timer`. Always inline: each
+/// re-arming calls it.
+[[gnu::always_inline]] inline std::int64_t expiry_after(const timer_state& timer, duration after) {
+  system& sys = timer.loop->sys();
+  const bool steady = timer.clock == clock_kind::steady;
+  return (duration(steady ? sys.now() : sys.wall_now()) + after).nanoseconds();
 }
 
 /// Returns the state of a timer that was moved from. Without memory, returns the shared state whose
@@ -35,10 +55,9 @@ timer_state* make_successor(const timer_state& moved) noexcept {
   }
 }
 
-void free_state(timer_state* state) noexcept {
+[[gnu::noinline]] void free_state(timer_state* state) noexcept {
   state->loop->count_object(-1);
-  state->~timer_state();
-  free_block(state);
+  delete state;
 }
 
 /// Cancels the waits and frees the state. Runs as a command of the loop.
@@ -58,14 +77,14 @@ void release_timer(void* timer) noexcept {
   }
 }
 
-/// Gives up the state of a timer for good: frees it at once if the caller may run the loop, else
-/// sends a command to the thread that runs it.
+/// Gives up the state of a timer for good: frees or keeps it at once if the caller may run the
+/// loop, else sends a command to the thread that runs it.
 void drop_timer(timer_state* state) noexcept {
   io_loop& loop = *state->loop;
   if (state == &loop.no_timer()) return;
   if (loop.acts_as_runner()) [[likely]] {
-    if (state->first != nullptr) loop.cancel_timer_waits(*state, SIZE_MAX);
-    free_state(state);
+    loop.cancel_timer_waits(*state, SIZE_MAX);
+    if (!loop.keep_timer(*state)) free_state(state);
   } else {
     drop_elsewhere(state);
   }
@@ -107,7 +126,7 @@ std::size_t cancel_some(timer_state* state, std::size_t most) {
   const object_use inside = use_of(*state, "cancel");
   if (!state->loop->acts_as_runner()) [[unlikely]]
     return cancel_elsewhere(state, most);
-  return state->first != nullptr ? state->loop->cancel_timer_waits(*state, most) : 0;
+  return state->loop->cancel_timer_waits(*state, most);
 }
 
 }  // namespace
@@ -115,10 +134,16 @@ std::size_t cancel_some(timer_state* state, std::size_t most) {
 timer_object::timer_object(const any_io_executor& executor, clock_kind clock)
     : state_(make_state(loop_of(executor), executor, clock)) {}
 
-timer_object::timer_object(io_context& context, clock_kind clock) {
-  io_loop& loop = *static_cast<io_loop*>(context.get_executor().target());
-  state_ = make_state(loop, loop.executor(), clock);
+timer_object::timer_object(const any_io_executor& executor, clock_kind clock, beck::duration after)
+    : timer_object(executor, clock) {
+  expiry_ = expiry_after(*state_, after);
 }
+
+timer_object::timer_object(io_context& context, clock_kind clock)
+    : state_(make_state(context, clock)) {}
+
+timer_object::timer_object(io_context& context, clock_kind clock, beck::duration after)
+    : state_(make_state(context, clock)), expiry_(expiry_after(*state_, after)) {}
 
 timer_object::timer_object(timer_object&& other) noexcept
     : state_(other.state_), expiry_(std::exchange(other.expiry_, 0)) {
@@ -142,19 +167,13 @@ timer_object::~timer_object() {
 
 any_io_executor timer_object::get_executor() const noexcept { return state_->executor; }
 
-void timer_object::set_expiry_after(beck::duration after) noexcept {
-  system& sys = state_->loop->sys();
-  const bool steady = state_->clock == clock_kind::steady;
-  expiry_ = (beck::duration(steady ? sys.now() : sys.wall_now()) + after).nanoseconds();
-}
-
 std::size_t timer_object::expire_at(std::int64_t at) {
   expiry_ = at;
   return cancel_some(state_, SIZE_MAX);
 }
 
 std::size_t timer_object::expire_after(beck::duration after) {
-  set_expiry_after(after);
+  expiry_ = expiry_after(*state_, after);
   return cancel_some(state_, SIZE_MAX);
 }
 

@@ -12,6 +12,7 @@
 #include <beck/run/strand.hpp>
 #include <chrono>
 #include <iterator>
+#include <memory>
 #include <new>
 #include <ostream>
 #include <sstream>
@@ -315,6 +316,18 @@ CONFORMANCE("a result that waits for its turn is said to be there") {
   ctx.poll();
   CHECK(timer.cancel() == 1);
   CHECK(dump_of(ctx).find("  queued T with the result of timer: #1\n") != std::string::npos);
+  ctx.run();
+}
+
+CONFORMANCE("a result is shown whose timer does not exist any more") {
+  beck::io_context ctx(context_options());
+  auto timer = std::make_unique<beck::steady_timer>(ctx, 1h);
+  auto work = [&]() -> beck::task<> { beck::ignore(co_await timer->async_wait()); };
+  beck::co_spawn(ctx, work, beck::detached);
+  ctx.poll();
+  timer.reset();
+  CHECK(dump_of(ctx).find("  queued T with the result of timer: #1\n") != std::string::npos);
+  ctx.restart();
   ctx.run();
 }
 

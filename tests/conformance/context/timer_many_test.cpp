@@ -5,7 +5,10 @@
 #include <atomic>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/io/steady_timer.hpp>
+#include <beck/io/system_timer.hpp>
+#include <beck/run/strand.hpp>
 #include <beck/run/work_guard.hpp>
+#include <beck/testing/memory.hpp>
 #include <chrono>
 #include <memory>
 #include <ostream>
@@ -135,6 +138,79 @@ CONFORMANCE("arming, cancelling and expiring allocate nothing once there is room
   beck::co_spawn(ctx, user, beck::detached);
   ctx.run();
   CHECK(used == 0);
+}
+
+CONFORMANCE("a timer that was destroyed in a handler leaves nothing to the next one") {
+  beck::io_context ctx(context_options());
+  outcome first, second, date, soon;
+  auto strand = beck::make_strand(ctx);
+  beck::post(ctx, [&] {
+    { steady_timer(ctx, 1h).async_wait(note(first)); }
+    steady_timer timer(ctx);
+    CHECK(timer.expiry() == beck::time_point());
+    CHECK(timer.cancel() == 0);
+    timer.expires_after(1h);
+    timer.async_wait(note(second));
+    CHECK(timer.cancel() == 1);
+    CHECK(timer.cancel() == 0);
+  });
+  beck::post(ctx, [&] { beck::system_timer(ctx, 1h).async_wait(note(date)); });
+  beck::post(ctx, [&] {
+    const steady_timer timer(ctx, 1h);
+    CHECK(timer.expiry() <= beck::steady_now() + 1h);
+  });
+  beck::post(ctx, [&] {
+    const beck::system_timer timer(ctx, 1h);
+    CHECK(timer.expiry() <= beck::system_now() + 1h);
+    CHECK(timer.expiry() > beck::system_now());
+  });
+  beck::post(ctx, [&] { steady_timer(strand, 1ms).async_wait(note(soon)); });
+  beck::post(ctx, [&] {
+    const steady_timer first_of_context(ctx);  // so that the next timer that is destroyed is kept
+    CHECK(steady_timer(strand).get_executor() == beck::any_io_executor(strand));
+    CHECK(steady_timer(ctx).get_executor() == beck::any_io_executor(ctx.get_executor()));
+  });
+  ctx.run();
+  for (const outcome* const wait : {&first, &second, &date, &soon}) CHECK(wait->aborted());
+}
+
+CONFORMANCE("timers that handlers make, move and destroy are independent of one another") {
+  beck::io_context ctx(context_options());
+  outcome moved, other, last;
+  beck::post(ctx, [&] {
+    { const steady_timer gone(ctx, 1h); }
+    steady_timer source(ctx, 1h);
+    source.async_wait(note(moved));
+    steady_timer target(std::move(source));
+    source.expires_after(2h);
+    source.async_wait(note(other));
+    CHECK(source.cancel() == 1);
+    { const steady_timer old(std::move(source)); }
+    source = steady_timer(ctx, 3h);
+    source.async_wait(note(last));
+    CHECK(target.cancel() == 1);
+    CHECK(source.cancel() == 1);
+  });
+  ctx.run();
+  for (const outcome* const wait : {&moved, &other, &last}) CHECK(wait->aborted());
+}
+
+CONFORMANCE("the memory of timers that were destroyed is free when their context is") {
+  NEEDS_ALLOCATION_FAULTS();
+  const beck::testing::watched_memory memory;
+  {
+    beck::io_context ctx(context_options());
+    beck::post(ctx, [&] {
+      for (int i = 0; i < 10; ++i) {
+        steady_timer first(ctx, 1h), second(ctx, 1h);
+        first.async_wait(beck::detached);
+      }
+    });
+    ctx.run();
+    CHECK(memory.allocations() >= 21);  // each state, and the posted function
+    CHECK(memory.bytes_in_use() == 0);
+  }
+  CHECK(memory.bytes_in_use() == 0);
 }
 
 CONFORMANCE("without memory for its place a wait ends with no_memory, and the others go on") {
