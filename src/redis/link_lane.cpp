@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <string>
 #include <utility>
 
 #include <beck/coro/co_spawn.hpp>
@@ -121,7 +122,8 @@ task<error_code> link::ask_to_unblock() {
 task<error_code> link::pass_fence() {
   std::uint64_t random = 0;
   beck::detail::loop_of(executor_).sys().random_bytes(&random, sizeof random);
-  fence_ = std::make_unique<ping>(random);
+  const std::string token = "ping:" + std::to_string(random);
+  fence_ = std::make_unique<own_command>("PING", token);
   session_.greet(*fence_, beck::detail::loop_time());
   flush_soon();
   while (fence_->is_under_way()) {
@@ -129,7 +131,8 @@ task<error_code> link::pass_fence() {
     const auto waited = co_await std::move(waiting);
     if (waited.error()) co_return waited.error();
   }
-  if (!fence_->is_good()) co_return error_code(protocol_error::unexpected_reply);
+  const reply<std::string>& echo = fence_->result();
+  if (!echo || *echo != token) co_return error_code(protocol_error::unexpected_reply);
   if (session_.is_unblocked()) session_.end_unblocked();  // else the connection was lost behind it
   co_return error_code();
 }
