@@ -4,6 +4,9 @@ beck_library(beck_redis
   SOURCES
     redis/arguments.cpp
     redis/byte_store.cpp
+    redis/cache_core.cpp
+    redis/cache_index.cpp
+    redis/cache_rules.cpp
     redis/client.cpp
     redis/command_error.cpp
     redis/command_table.cpp
@@ -13,6 +16,7 @@ beck_library(beck_redis
     redis/lane_pool.cpp
     redis/lane_rules.cpp
     redis/link.cpp
+    redis/link_cache.cpp
     redis/link_lane.cpp
     redis/link_output.cpp
     redis/memory/memory_audience.cpp
@@ -55,6 +59,7 @@ beck_library(beck_redis
   HEADERS
     redis/arguments.hpp
     redis/byte_store.hpp
+    redis/cache.hpp
     redis/client.hpp
     redis/client_options.hpp
     redis/command.hpp

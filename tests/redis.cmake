@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: BSL-1.0
 # The tests of beck::redis.
 beck_test(redis_tests ONE_THREAD
+  redis/cache_test.cpp
+  redis/cache_stream_test.cpp
+  redis/cache_end_test.cpp
+  redis/cache_index_test.cpp
+  redis/cache_share_test.cpp
+  redis/cache_world_test.cpp
+  redis/cache_real_test.cpp
   redis/client_connector_test.cpp
   redis/client_edges_test.cpp
   redis/client_loss_test.cpp

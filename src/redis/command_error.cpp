@@ -82,6 +82,8 @@ constexpr row rows[] = {
     {error::server_silent, "server_silent", "", "The Redis server has been silent for too long"},
     {error::not_on_lane, "not_on_lane", "",
      "The command would take the connection of a lane away from its client"},
+    {error::not_cacheable, "not_cacheable", "",
+     "The command does not only read keys, so a cache does not take it"},
 };
 
 constexpr bool is_in_order() {
@@ -90,7 +92,7 @@ constexpr bool is_in_order() {
   return true;
 }
 static_assert(is_in_order(), "a row for each error, in the order of the enumeration");
-static_assert(std::size(rows) == static_cast<unsigned>(error::not_on_lane));
+static_assert(std::size(rows) == static_cast<unsigned>(error::not_cacheable));
 
 const row& row_of(error e) noexcept { return rows[static_cast<unsigned>(e) - 1]; }
 

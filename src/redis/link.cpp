@@ -50,7 +50,7 @@ link::link(const any_io_executor& executor, server_url to, const client_options&
     : executor_(executor),
       to_(std::move(to)),
       bounds_(how),
-      session_(limits_of(how, executor, false), &router_),
+      session_(limits_of(how, executor, false), this),
       timer_(executor) {
   flush_.run = &run_flush;
   flush_.owner = this;
@@ -75,6 +75,7 @@ link::~link() {
   if (greeting_ && greeting_->is_under_way()) session_.forget(*greeting_);
   if (ping_ && ping_->is_under_way()) session_.forget(*ping_);
   if (fence_ && fence_->is_under_way()) session_.forget(*fence_);
+  if (tracking_ && tracking_->is_under_way()) session_.forget(*tracking_);
 }
 
 client_stats link::stats() const noexcept {
@@ -199,6 +200,7 @@ task<> link::live(life self) {
     if (!l.cause_) l.cause_ = ec;
     l.last_cause_ = l.cause_;
     const bool was_ready = std::exchange(l.is_ready_, false);
+    l.empty_caches();
     if (l.stream_) l.stream_->close();
     while (l.is_writing_) beck::ignore(co_await l.written_.wait());
     l.end_connection(was_ready);
@@ -328,6 +330,7 @@ void link::end_connection(bool was_ready) noexcept {
   router_.lost(now, was_ready);
   router_.end_lost_adds(cause_, bounds_.attempts());
   greeting_.reset();
+  tracking_.reset();
   const bool is_last = home_ && connections_.get() != 0;
   if (std::exchange(is_refused_, false) || bounds_.fails_fast() || is_last) {
     session_.end_waiting(cause_, INT64_MAX);
@@ -345,10 +348,10 @@ void link::fail_writing(const error_code& why) noexcept {
 
 void link::break_connection(const error_code& why) noexcept {
   fail_writing(why);
+  empty_caches();
   if (stream_) stream_->close();
 }
 
-/// Returns the time of the context, also outside of run(), where it may be virtual.
 std::int64_t link::now() const noexcept {
   if (beck::detail::runner::current() != nullptr) return beck::detail::loop_time();
   return beck::detail::loop_of(executor_).sys().now();

@@ -18,6 +18,7 @@
 #include <beck/run/stop_token.hpp>
 
 #include "base/counter.hpp"
+#include "redis/cache_core.hpp"
 #include "redis/handshake.hpp"
 #include "redis/push_router.hpp"
 #include "redis/session.hpp"
@@ -40,7 +41,7 @@ inline error_code no_memory() noexcept { return make_error_code(std::errc::not_e
 
 /// The connection of a client, or of a lane. Shared by the client or the lane, its operations, and
 /// the coroutines. Thread: that of the context, but for stats().
-class link {
+class link final : private push_sink {
  public:
   link(const any_io_executor& executor, server_url to, const client_options& how);
   /// Makes the connection of a lane, to the server of a client's.
@@ -54,6 +55,8 @@ class link {
 
   const any_io_executor& executor() const noexcept { return executor_; }
   const client_options& bounds() const noexcept { return bounds_; }
+  /// Returns the time of the context, also outside of run(), where it may be virtual.
+  std::int64_t now() const noexcept;
   void secure(stream_layer& with) noexcept { layer_ = &with; }
   void connect_with(connector& how) noexcept { connector_ = &how; }
 
@@ -77,6 +80,10 @@ class link {
   /// Ends such a call with operation_aborted.
   void end_subscribing(add_call& call) noexcept;
   void unsubscribe(subscriber& from, const topic_names& names) noexcept;
+
+  // caches
+
+  void join(cache_core& one) noexcept;
 
   /// Ends everything: the client is gone.
   void close() noexcept;
@@ -120,28 +127,20 @@ class link {
   struct flush_entry : beck::detail::queue_entry {
     link* owner;
   };
-  /// The command of an idle connection; with a token its reply shows that the server has executed
-  /// all before it.
-  class ping final : public exchange {
+  /// A command of the link itself.
+  class own_command final : public exchange {
    public:
-    ping() { push("PING"); }
-    explicit ping(std::uint64_t token) : token_("ping:" + std::to_string(token)) {
-      push("PING", token_);
+    template <class... Args>
+    explicit own_command(std::string_view name, const Args&... args) {
+      commands_.push(name, args...);
+      part_ = {commands_.bytes(), 1};
+      set_commands(&part_, 1);
     }
-    /// Returns whether the server has sent the token back.
-    bool is_good() const noexcept { return reply_ && *reply_ == token_; }
+    const reply<std::string>& result() const noexcept { return reply_; }
     reply_place place_of(std::uint32_t) noexcept override { return detail::place_of(reply_); }
     void done(const error_code&) noexcept override {}
 
    private:
-    template <class... Args>
-    void push(const Args&... args) {
-      commands_.push(args...);
-      part_ = {commands_.bytes(), 1};
-      set_commands(&part_, 1);
-    }
-
-    std::string token_;
     request commands_;
     command_bytes part_;
     reply<std::string> reply_;
@@ -159,7 +158,6 @@ class link {
   void end_connection(bool was_ready) noexcept;
   void fail_writing(const error_code& why) noexcept;
   void break_connection(const error_code& why) noexcept;
-  std::int64_t now() const noexcept;
   duration pause() noexcept;
   // writing
   void flush_soon() noexcept;
@@ -173,6 +171,10 @@ class link {
   std::int64_t tend(std::int64_t now) noexcept;
   void send_ping(std::int64_t now) noexcept;
   std::int64_t wake_at() const noexcept;
+  // caches
+  void take_push(const value& message) override;
+  void empty_caches() noexcept;
+  bool needs_tracking() noexcept;
   // lanes
   bool begin_again() noexcept;
   void keep_alive() noexcept;
@@ -191,7 +193,7 @@ class link {
   push_router router_;
   session session_;
   std::unique_ptr<handshake> greeting_;
-  std::unique_ptr<ping> ping_;
+  std::unique_ptr<own_command> ping_;
   owned_stream stream_;
   stop_source stopping_;  // ends connect() and pauses
   steady_timer timer_;    // of watch()
@@ -213,12 +215,14 @@ class link {
   bool was_late_ = false;  // the last look of watch()
   // of a client
   std::unique_ptr<lane_pool> lanes_;
+  beck::detail::intrusive_list<cache_core, &cache_core::in_link> caches_;
+  std::unique_ptr<own_command> tracking_;  // of this connection
   // of a lane
   link_ref home_{nullptr};  // the client's
   std::int64_t id_ = 0;
   std::int64_t idle_until_ = 0;
-  std::unique_ptr<ping> fence_;  // behind a blocking command that was ended
-  auto_reset_event answered_;    // something has come while a blocking command is to end
+  std::unique_ptr<own_command> fence_;  // behind a blocking command that was ended
+  auto_reset_event answered_;           // something has come while a blocking command is to end
   lane_state state_ = lane_state::used;
   bool is_changed_ = false;  // in a way that stays behind RESET
   bool is_unblocking_ = false;

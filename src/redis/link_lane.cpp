@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <string>
 #include <utility>
 
 #include <beck/coro/co_spawn.hpp>
@@ -118,7 +119,8 @@ task<error_code> link::ask_to_unblock() {
 /// Waits until the server goes on. redis-server 7.0 answers that it has unblocked a command that
 /// waits for the end of CLIENT PAUSE, and executes it afterwards all the same.
 task<error_code> link::pass_fence() {
-  fence_ = std::make_unique<ping>(random_of(executor_));
+  const std::string token = "ping:" + std::to_string(random_of(executor_));
+  fence_ = std::make_unique<own_command>("PING", token);
   session_.greet(*fence_, beck::detail::loop_time());
   flush_soon();
   while (fence_->is_under_way()) {
@@ -126,7 +128,8 @@ task<error_code> link::pass_fence() {
     const auto waited = co_await std::move(waiting);
     if (waited.error()) co_return waited.error();
   }
-  if (!fence_->is_good()) co_return error_code(protocol_error::unexpected_reply);
+  const reply<std::string>& echo = fence_->result();
+  if (!echo || *echo != token) co_return error_code(protocol_error::unexpected_reply);
   if (session_.is_unblocked()) session_.end_unblocked();  // else the connection was lost behind it
   co_return error_code();
 }

@@ -36,8 +36,13 @@ void link::run_flush(beck::detail::queue_entry* entry, beck::detail::runner* whe
   l.drop_share();
 }
 
-/// Adds the (un)subscribe commands that are due. Returns whether there is something to write.
+/// Adds the commands of the link that are due, before all others. Returns whether there is
+/// something to write.
 bool link::has_output() {
+  if (is_ready_ && needs_tracking()) {
+    tracking_ = std::make_unique<own_command>("CLIENT", "TRACKING", "ON", "OPTIN");
+    session_.greet(*tracking_, beck::detail::loop_time());
+  }
   exchange* const commands = is_ready_ ? router_.next_commands() : nullptr;
   if (commands != nullptr) session_.greet(*commands, beck::detail::loop_time());
   return session_.has_output();
@@ -159,7 +164,7 @@ std::int64_t link::wake_at() const noexcept {
 
 void link::send_ping(std::int64_t now) noexcept {
   try {
-    ping_ = std::make_unique<ping>();
+    ping_ = std::make_unique<own_command>("PING");
   } catch (const std::bad_alloc&) {
     return;  // the end of the silence comes without it
   }

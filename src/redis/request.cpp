@@ -2,7 +2,6 @@
 // Writes commands: "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n". Limits are checked before anything is written.
 #include <beck/redis/request.hpp>
 
-#include <charconv>
 #include <cstring>
 
 #include <beck/base/assert.hpp>
@@ -14,16 +13,21 @@ namespace beck::redis {
 namespace detail {
 namespace {
 
-constexpr std::size_t digits_max = 20;                // of a number of 64 bits
-constexpr std::size_t line_max = 1 + digits_max + 2;  // "$", digits, CR LF
+/// Returns the bytes of "*12\r\n" or "$12\r\n".
+std::size_t head_size(std::size_t number) noexcept {
+  std::size_t bytes = 4;
+  for (; number >= 10; number /= 10) ++bytes;
+  return bytes;
+}
 
-/// Writes "*12\r\n" or "$12\r\n" at `to`. Returns the place behind it.
-char* write_head(char* to, char kind, std::size_t number) noexcept {
-  *to++ = kind;
-  to = std::to_chars(to, to + digits_max, number).ptr;
-  *to++ = '\r';
-  *to++ = '\n';
-  return to;
+/// Writes such a line of `bytes` bytes at `to`. Returns the place behind it.
+char* write_head(char* to, char kind, std::size_t number, std::size_t bytes) noexcept {
+  char* at = to + bytes;
+  *--at = '\n';
+  *--at = '\r';
+  for (; --at != to; number /= 10) *at = static_cast<char>('0' + number % 10);
+  *at = kind;
+  return to + bytes;
 }
 
 }  // namespace
@@ -44,22 +48,18 @@ void command_writer::begin(byte_store& to, byte_store& marks, const request_limi
   texts_ = texts;
   texts_left_ = texts;
   if (!check(texts, most.arguments(), request_limit::arguments)) return;
-  char head[line_max];
-  to.append({head, static_cast<std::size_t>(write_head(head, '*', texts) - head)});
+  const std::size_t bytes = head_size(texts);
+  write_head(to.extend(bytes), '*', texts, bytes);
 }
 
 void command_writer::add(byte_store& to, const request_limits& most, std::string_view text) {
   BECK_ASSERT(texts_left_ != 0, "a range has more elements than it had when they were counted");
   --texts_left_;
   if (!check(text.size(), most.argument_bytes(), request_limit::argument_bytes)) return;
-  char head[line_max];
-  const std::size_t head_bytes =
-      static_cast<std::size_t>(write_head(head, '$', text.size()) - head);
+  const std::size_t head_bytes = head_size(text.size());
   const std::size_t bytes = head_bytes + text.size() + 2;
   if (!check(to.size() + bytes, most.bytes(), request_limit::bytes)) return;
-  char* at = to.extend(bytes);
-  std::memcpy(at, head, head_bytes);
-  at += head_bytes;
+  char* at = write_head(to.extend(bytes), '$', text.size(), head_bytes);
   if (!text.empty()) std::memcpy(at, text.data(), text.size());
   at += text.size();
   at[0] = '\r';

@@ -19,7 +19,8 @@ bool is_refused_for_now(const error_code& ec) noexcept {
 }
 
 /// Keeps an exchange whose replies have all come, if its last commands were refused for now and
-/// there is time left. Commands behind which another one has run are not sent again.
+/// there is time left. Commands behind which another one has run are not sent again, and those of a
+/// unit only together.
 bool session::keep_refused(exchange& one) noexcept {
   std::uint32_t first = one.commands_;
   while (first != 0 && is_refused_for_now(one.place_of(first - 1).status().error())) --first;
@@ -27,8 +28,10 @@ bool session::keep_refused(exchange& one) noexcept {
     wake_pause_ = 0;
     return false;
   }
-  if (one.is_greeting_ || one.is_whole_ || now_ - one.begun_at_ >= limits_.refused_for)
+  const bool may_begin_again = !one.is_whole_ || one.is_retryable_;
+  if (one.is_greeting_ || !may_begin_again || now_ - one.begun_at_ >= limits_.refused_for)
     return false;
+  if (one.is_whole_) first = 0;
   if (refused_.empty()) {
     wake_pause_ = wake_pause_ == 0 ? pause_first : 2 * wake_pause_;
     if (wake_pause_ > pause_most) wake_pause_ = pause_most;
@@ -146,6 +149,7 @@ error_code session::take(const token& next) {
   }
   if (pending_.front().is_guard && !is_guarded(next)) return protocol_error::failed_guard;
   if (one != nullptr) reader_.feed(next);
+  if (one != nullptr && one->sees_tokens_) one->see(one->answered_, next);
   if (!next.is_last) return {};
   if (is_out_of_step(pending_.front(), next)) return protocol_error::unexpected_reply;
   if (one != nullptr && one->has_push_answers_ && !one->is_in_step(one->answered_))

@@ -40,9 +40,8 @@ class hand_server {
     acceptor_.close();
   }
 
-  std::string url() const {
-    return "redis://127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port());
-  }
+  std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
+  std::string url() const { return "redis://127.0.0.1:" + std::to_string(port()); }
   /// Sends bytes on the last connection.
   void send(std::string_view bytes) {
     if (!last_) return;
@@ -83,6 +82,7 @@ class hand_server {
       auto made = std::make_shared<peer>(ctx_);
       auto accepted = co_await acceptor_.async_accept(made->socket);
       if (accepted.error()) co_return;
+      made->socket.set_option(ip::tcp::no_delay(true));
       ++connections_;
       last_ = made;
       co_spawn(ctx_, read(made, state_), detached);

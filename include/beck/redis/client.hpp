@@ -93,6 +93,7 @@ class client : public detail::exec_functions {
   client_stats stats() const noexcept;
 
  private:
+  friend class cache;
   friend class subscription;
 };
 

@@ -96,6 +96,7 @@ enum class error : int {
                       ///< subscription is full, which ends it then
   server_silent,      ///< nothing came from the server, for client_options::silence()
   not_on_lane,        ///< the command would take a lane's connection away from the client
+  not_cacheable,      ///< the command does not only read keys, so a cache does not take it
 };
 
 /// Returns the category of error. Limits compare equal to errc::message_size, noauth, wrongpass and

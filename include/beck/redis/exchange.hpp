@@ -71,6 +71,12 @@ class exchange {
     static_cast<void>(i);
     return true;
   }
+  /// Takes a token of the reply to the command `i`, which the reader has taken before. Called only
+  /// after set_sees_tokens(). An exception ends the connection.
+  virtual void see(std::uint32_t i, const token& next) {
+    static_cast<void>(i);
+    static_cast<void>(next);
+  }
   /// Called instead of done() when the context is destroyed: drops the handler. The exchange may be
   /// destroyed inside.
   virtual void drop() noexcept {}
@@ -87,15 +93,18 @@ class exchange {
   /// Sets that commands of which it is not known whether they have run are sent again although they
   /// may write.
   void set_retryable(bool is_retryable) noexcept { is_retryable_ = is_retryable; }
-  /// Sets that the commands are one transaction, from MULTI to EXEC: they are sent without others
-  /// between them, and none has run unless the last one was sent.
+  /// Sets that the commands are one unit, such as a transaction from MULTI to EXEC: they are sent
+  /// without others between them, begin again together, and have no effect unless the last one was
+  /// sent.
   void set_whole() noexcept { is_whole_ = true; }
-  /// Returns whether they are one transaction.
+  /// Returns whether they are one unit.
   bool is_whole() const noexcept { return is_whole_; }
   /// Sets that each command but the last is answered by one push, or by an error: SUBSCRIBE and the
   /// like with one name, and PING behind them. Requires that it is not cancelled once it was
   /// written.
   void set_push_answers() noexcept { has_push_answers_ = true; }
+  /// Sets that see() is called with each token.
+  void set_sees_tokens() noexcept { sees_tokens_ = true; }
   /// Sets the bounds of each reply.
   void set_limits(const reply_limits& most) noexcept { limits_ = most; }
   /// Returns the number of commands.
@@ -131,6 +140,7 @@ class exchange {
   bool is_retryable_ = false;
   bool is_whole_ = false;
   bool has_push_answers_ = false;
+  bool sees_tokens_ = false;
   bool is_greeting_ = false;
   bool is_held_ = false;
   bool is_under_way_ = false;

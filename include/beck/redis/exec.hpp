@@ -106,13 +106,43 @@ void fail_in_transaction(reply_status& one, const reply_status& accepted,
 
 /// The base of the operations: the result is a reply, whose error is that of the completion.
 template <class Derived, class T>
-class exec_op : public op<Derived, void(error_code, reply<T>)>, protected execution {
+class reply_op : public op<Derived, void(error_code, reply<T>)> {
   using base = op<Derived, void(error_code, reply<T>)>;
 
  public:
   static constexpr const char* waits_for = "redis";
   using typename base::handler;
 
+  reply<T> await_resume() {
+    auto&& got = this->get();
+    if (got.error_ && got.error_ != got.value_.error()) got.value_.status().set(got.error_, {});
+    return static_cast<reply<T>&&>(got.value_);
+  }
+
+ protected:
+  // NOLINTBEGIN(bugprone-crtp-constructor-accessibility): exec_op stands between the two
+  reply_op() noexcept = default;
+  reply_op(reply_op&&) noexcept = default;
+  // NOLINTEND(bugprone-crtp-constructor-accessibility)
+  ~reply_op() = default;
+
+  void keep(handler&& done) noexcept { done_ = static_cast<handler&&>(done); }
+  void finish_with(reply<T>& result) noexcept {
+    handler done = static_cast<handler&&>(done_);
+    done(result.error(), static_cast<reply<T>&&>(result));
+  }
+  void drop_handler() noexcept { const handler dropped = static_cast<handler&&>(done_); }
+
+ private:
+  handler done_;
+};
+
+/// The base of the operations of a client or lane.
+template <class Derived, class T>
+class exec_op : public reply_op<Derived, T>, protected execution {
+  using base = reply_op<Derived, T>;
+
+ public:
   /// Sends the commands again, at most client_options::attempts() times, if the connection is lost
   /// and it is not known whether they have run. Commands that only read always are.
   Derived&& retryable() && {
@@ -127,11 +157,6 @@ class exec_op : public op<Derived, void(error_code, reply<T>)>, protected execut
 
   any_io_executor get_executor() const noexcept { return executor(); }
   void cancel() noexcept { stop(); }
-  reply<T> await_resume() {
-    auto&& got = this->get();
-    if (got.error_ && got.error_ != got.value_.error()) got.value_.status().set(got.error_, {});
-    return static_cast<reply<T>&&>(got.value_);
-  }
 
  protected:
   // NOLINTBEGIN(bugprone-crtp-constructor-accessibility): exec_tuple stands between the two
@@ -140,15 +165,7 @@ class exec_op : public op<Derived, void(error_code, reply<T>)>, protected execut
   // NOLINTEND(bugprone-crtp-constructor-accessibility)
   ~exec_op() = default;
 
-  void drop() noexcept override { const handler dropped = static_cast<handler&&>(done_); }
-  void keep(handler&& done) noexcept { done_ = static_cast<handler&&>(done); }
-  void complete(reply<T>& result) noexcept {
-    handler done = static_cast<handler&&>(done_);
-    done(result.error(), static_cast<reply<T>&&>(result));
-  }
-
- private:
-  handler done_;
+  void drop() noexcept override { this->drop_handler(); }
 };
 
 /// The operation of client::exec() with one command.
@@ -176,7 +193,7 @@ class [[nodiscard]] exec_one : public exec_op<exec_one<T>, T> {
 
  private:
   reply_place place_of(std::uint32_t) noexcept override { return detail::place_of(what_.result()); }
-  void done(const error_code&) noexcept override { this->complete(what_.result()); }
+  void done(const error_code&) noexcept override { this->finish_with(what_.result()); }
 
   command<T> what_;
   command_bytes part_;
@@ -248,7 +265,7 @@ class [[nodiscard]] exec_all : public exec_tuple<exec_all<T...>, T...> {
     *result_ = this->apply([](command<T>&... one) {
       return typename base::replies(static_cast<reply<T>&&>(one.result())...);
     });
-    this->complete(result_);
+    this->finish_with(result_);
   }
 
   reply<typename base::replies> result_;
@@ -292,7 +309,7 @@ class [[nodiscard]] exec_whole : public exec_tuple<exec_whole<T...>, T...> {
           },
           *result_);
     }
-    this->complete(result_);
+    this->finish_with(result_);
   }
 
   reply<typename base::replies> result_;   // of EXEC
@@ -330,7 +347,7 @@ class [[nodiscard]] exec_list : public exec_op<exec_list<T>, reply_list<T>> {
     const std::size_t size = result_->size();
     const std::size_t last = this->answered() < size ? this->answered() : size - 1;
     result_.status().set(size != 0 ? (*result_)[last].outcome() : outcome::executed);
-    this->complete(result_);
+    this->finish_with(result_);
   }
 
   const request* what_;

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSL-1.0
+// The replies that a cache holds, without a server: their keys, their room, and stores that fail.
+#include <doctest/doctest.h>
+
+#include <beck/redis/request.hpp>
+#include <beck/redis/resp3.hpp>
+
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redis/cache_index.hpp"
+#include "support/allocations.hpp"
+
+using namespace beck::redis;
+
+namespace {
+
+/// Returns a command as it is sent.
+std::string wire(const std::vector<std::string>& words) {
+  request q;
+  q.push(words[0], each(std::vector<std::string>(words.begin() + 1, words.end())));
+  return std::string(q.bytes());
+}
+
+/// Returns the reply that these bytes are.
+detail::kept_reply kept(std::string_view bytes) {
+  detail::kept_reply made;
+  token tokens[8];
+  reply_parser parser;
+  const parsed found = parser.parse(bytes, tokens, 8);
+  for (std::size_t i = 0; i < found.tokens; ++i) made.add(tokens[i]);
+  return made;
+}
+
+bool store(detail::cache_index& to, const std::string& command, std::string_view bytes) {
+  detail::kept_reply made = kept(bytes);
+  return to.store(command, made, 0);
+}
+
+/// Drops the replies with these keys, as an "invalidate" does.
+void invalidate(detail::cache_index& in, const std::vector<std::string>& keys) {
+  value all;
+  std::string bytes = "*" + std::to_string(keys.size()) + "\r\n";
+  for (const std::string& key : keys)
+    bytes += "$" + std::to_string(key.size()) + "\r\n" + key + "\r\n";
+  token tokens[8];
+  reply_parser parser;
+  const parsed found = parser.parse(bytes, tokens, 8);
+  all.append(tokens, found.tokens);
+  in.invalidate(all.root());
+}
+
+cache_stats stats_of(const detail::cache_index& index) {
+  cache_stats stats;
+  index.count(stats);
+  return stats;
+}
+
+}  // namespace
+
+TEST_CASE("redis cache: many replies are found by their commands, and dropped by each key") {
+  detail::cache_index index(1 << 30, 1 << 20);
+  constexpr int count = 3'000;
+  const auto command = [](int i) {
+    return wire({"MGET", "k" + std::to_string(i), "shared" + std::to_string(i % 10), "k"});
+  };
+  for (int i = 0; i < count; ++i) CHECK(store(index, command(i), ":1\r\n"));
+  for (int i = 0; i < count; ++i) REQUIRE(index.find(command(i)) != nullptr);
+  CHECK(index.find(wire({"MGET", "k1"})) == nullptr);
+  CHECK(index.find({}) == nullptr);
+  invalidate(index, {"k7", "shared3", "unknown"});
+  CHECK(stats_of(index).invalidated == 1 + count / 10);
+  for (int i = 0; i < count; ++i)
+    CHECK((index.find(command(i)) == nullptr) == (i == 7 || i % 10 == 3));
+  invalidate(index, {"k"});
+  CHECK(stats_of(index).entries == 0);
+  CHECK(stats_of(index).bytes == 0);
+  CHECK(stats_of(index).invalidated == count);
+}
+
+TEST_CASE("redis cache: a reply takes the place of the one before") {
+  detail::cache_index index(1 << 20, 1 << 20);
+  const std::string get = wire({"GET", "k"});
+  CHECK(store(index, get, ":1\r\n"));
+  const std::size_t bytes = stats_of(index).bytes;
+  CHECK(store(index, get, ":2\r\n"));
+  CHECK(stats_of(index).entries == 1);
+  CHECK(stats_of(index).bytes == bytes);
+  CHECK(!store(index, get, "$2000000\r\n" + std::string(2'000'000, 'x') + "\r\n"));
+  CHECK(stats_of(index).entries == 0);  // neither is held
+}
+
+TEST_CASE("redis cache: the bytes that it counts are at least those that it has allocated") {
+  if (!beck::test::counts_allocations()) SKIP_CASE("this build has an operator new of its own");
+  detail::cache_index index(1 << 30, 1 << 20);
+  constexpr std::uint64_t first_tables = 512;
+  std::uint64_t allocated = 0;
+  for (int i = 0; i < 100; ++i) {
+    const std::string get =
+        wire({"GET", "a key that is too long for a string " + std::to_string(i)});
+    detail::kept_reply made = kept("$40\r\n" + std::string(40, 'x') + "\r\n");
+    allocated += made.bytes();
+    const std::uint64_t before = beck::test::allocated_bytes();
+    CHECK(index.store(get, made, 0));
+    allocated += beck::test::allocated_bytes() - before;
+    CHECK(stats_of(index).bytes + first_tables >= allocated);
+  }
+  CHECK(stats_of(index).bytes < 2 * allocated);
+}
+
+TEST_CASE("redis cache: a store without memory holds nothing, and leaves the rest as it was") {
+  NEEDS_ALLOCATION_FAULTS();
+  const std::string get = wire({"MGET", "a key that is too long for a string", "b", "c"});
+  for (int n = 1, failed = 1; failed != 0; ++n) {
+    CAPTURE(n);
+    REQUIRE(n < 50);
+    detail::cache_index index(1 << 20, 1 << 20);
+    CHECK(store(index, wire({"GET", "b"}), ":1\r\n"));
+    const std::size_t bytes = stats_of(index).bytes;
+    detail::kept_reply made = kept(":2\r\n");
+    bool is_stored = false;
+    {
+      const beck::test::allocation_fault fault(n);
+      is_stored = index.store(get, made, 0);
+      failed = fault.fired() ? 1 : 0;
+    }
+    CHECK(is_stored == (failed == 0));
+    if (is_stored) break;
+    CHECK(stats_of(index).entries == 1);
+    CHECK(stats_of(index).bytes == bytes);
+    CHECK(index.find(get) == nullptr);
+    invalidate(index, {"c", "b"});
+    CHECK(stats_of(index).entries == 0);
+  }
+}
