@@ -137,8 +137,8 @@ class proxy {
     announce();
     beck::co_spawn(context_, obey_signals(), beck::detached);
     const auto body = [this](beck::task_group& clients) { return accept_all(clients); };
-    // Clients above the limit are answered, too; behind these no more are accepted.
-    const auto how = beck::drain(asked_.drain).limit(clients_max_ + turned_away_max);
+    // The last one is for a client that is refused at once; until then none is accepted.
+    const auto how = beck::drain(asked_.drain).limit(clients_max_ + turned_away_max + 1);
     co_await beck::task_group::run(body, how);
   }
 
@@ -174,16 +174,21 @@ class proxy {
       auto client = std::move(accepted).value();
       const bool is_seated = counts_.clients < clients_max_;
       auto work = is_seated ? serve(std::move(client), seat(counts_.clients))
-                            : turn_away(std::move(client));
+                            : turn_away(std::move(client), seat(refused_));
       beck::ignore(co_await clients_->async_spawn(std::move(work)));
     }
   }
 
   template <class Socket>
-  beck::task<> turn_away(Socket client) {
+  beck::task<> turn_away(Socket client, seat taken) {
+    const seat own = std::move(taken);
     ++counts_.turned_away;
     const auto text = fmt::format(
         "-ERR max number of clients reached: beck-redis-proxy --max-clients {}\r\n", clients_max_);
+    if (refused_ > turned_away_max) {  // a flood: the present ones must not wait for its end
+      beck::ignore(co_await beck::async_write(client, beck::buffer(text)));
+      co_return;
+    }
     auto refused = refuse(client, text);
     beck::ignore(co_await beck::timeout(std::move(refused), see_off_time));
   }
@@ -272,6 +277,7 @@ class proxy {
   const settings& asked_;
   const std::size_t clients_max_;
   counters counts_;
+  std::uint64_t refused_ = 0;  // above the limit, and not yet gone
   beck::io_context context_;
   listeners listeners_;
   beck::signal_set signals_;

@@ -134,8 +134,10 @@ class Limits(ProxyCase):
         flood = [connect(proxy.port) for _ in range(200)]
         self.assertEqual(first.ask("PING"), "+PONG")
         for one in flood:
+            self.assertIn(b"--max-clients 1", one.recv(100))
+        self.assertEqual(proxy.metrics()["turned_away_total"], 200)
+        for one in flood:
             one.close()
-        until(lambda: proxy.metrics()["turned_away_total"] == 200)
 
     def test_few_descriptors_lower_the_limit(self):
         def few():
