@@ -161,12 +161,17 @@ class ProxyCase(unittest.TestCase):
         self.addCleanup(one.close)
         return one
 
-    def listener(self):
-        """Listens as a server that the test plays. Returns the socket and its URL."""
-        listening = socket.create_server(("127.0.0.1", 0))
+    def listener(self, path=None):
+        """Listens as a server that the test plays, on TCP or this path. Returns the socket and its URL."""
+        if path:
+            listening = socket.socket(socket.AF_UNIX)
+            listening.bind(str(path))
+            listening.listen()
+        else:
+            listening = socket.create_server(("127.0.0.1", 0))
         listening.settimeout(LIMIT_S)
         self.addCleanup(listening.close)
-        return listening, f"redis://127.0.0.1:{listening.getsockname()[1]}"
+        return listening, f"unix://{path}" if path else f"redis://127.0.0.1:{listening.getsockname()[1]}"
 
     def accept(self, listening):
         connection = listening.accept()[0]

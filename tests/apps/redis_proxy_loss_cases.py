@@ -7,13 +7,13 @@ import socket
 import threading
 
 from redis_proxy import Client, ProxyCase, Redis, command, connect, reset, rest_of, talk
-from server import until
+from server import LIMIT_S, until
 
 
 class Ends(ProxyCase):
-    def pair(self, *arguments):
+    def pair(self, *arguments, path=None):
         """Returns a proxy, a client, and the server's end of the client's connection."""
-        listening, url = self.listener()
+        listening, url = self.listener(path)
         proxy = self.proxy(*arguments, url=url)
         client = connect(proxy.port)
         self.addCleanup(client.close)
@@ -54,6 +54,17 @@ class Ends(ProxyCase):
             client.sendall(bytes(100_000))  # which the server does not read
             server.close()
             self.assertEqual(rest_of(client), b"-ERR busy\r\n")
+
+    def test_the_last_words_of_a_server_that_takes_no_more(self):
+        proxy, client, server = self.pair(path=self.folder / "server")
+        server.shutdown(socket.SHUT_RD)
+        client.sendall(b"question")
+        proxy.metrics()  # behind which the proxy has failed to write the question
+        server.sendall(b"-ERR busy\r\n")
+        server.close()
+        self.assertEqual(rest_of(client), b"-ERR busy\r\n")
+        client.close()
+        until(lambda: proxy.metrics()["broken_total"] == 1)
 
     def test_a_server_that_is_killed_amid_a_pipeline(self):
         redis = Redis()
@@ -98,16 +109,28 @@ class Ends(ProxyCase):
         for _ in range(100):
             self.assertEqual(slow.read(), value)
 
-    def test_a_server_that_does_not_read(self):
-        proxy, client, server = self.pair()
-        client.setblocking(False)
+    def fill(self, client):
+        """Sends until the proxy takes no more. Returns the number of bytes."""
+        client.settimeout(0.05)
         sent = 0
         try:
             while sent < 64 << 20:
                 sent += client.send(bytes(1 << 20))
-        except BlockingIOError:
+        except TimeoutError:
             pass
+        client.settimeout(LIMIT_S)
         self.assertLess(sent, 64 << 20)
+        return sent
+
+    def test_a_server_that_does_not_read_for_too_long(self):
+        proxy, client, _ = self.pair("--idle", "100ms")
+        self.fill(client)
+        rest_of(client)
+        until(lambda: proxy.metrics()["idle_total"] == 1)
+
+    def test_a_server_that_does_not_read(self):
+        proxy, client, server = self.pair()
+        sent = self.fill(client)
         self.assertLess(proxy.memory(), 64 << 10)
         client.close()
         self.assertEqual(len(rest_of(server)), sent)
