@@ -8,6 +8,7 @@ run_packages=(python3-matplotlib fio node-llhttp libh2o-evloop-dev libcurl4-open
 http_bench_packages=(nginx-light wrk apache2-utils curl libboost-dev)
 peer_packages=(curl wrk apache2-utils python3-requests python3-websockets nginx-light haproxy slowhttptest chromium
   openssl sslscan)
+redis_suite_packages=(redis-server redis-tools tcl procps)
 test_packages=(clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19 libseccomp-dev node-llhttp
   redis-server socat strace)
 

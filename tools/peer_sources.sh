@@ -5,6 +5,7 @@
 # usage: peer_sources.sh NAME...
 #
 # hiredis       the sources of hiredis 1.0, from Debian's source package of redis
+# redis-tests   the test suite of redis-server, from the same
 # boost-redis   the headers of Boost 1.88, from Debian 13's libboost1.88-dev
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,13 +22,18 @@ apt_of() {
     -o Dir::State::Lists="$place/lists" -o Dir::Cache="$place/cache" -o APT::Sandbox::User="$(id -un)" "$@"
 }
 
-fetch_hiredis() {
-  [ ! -e "$peers/hiredis/read.c" ] || return 0
-  mkdir -p "$peers/source"
-  apt_of bookworm deb-src update
-  (cd "$peers/source" && apt_of bookworm deb-src source --download-only redis)
-  mkdir -p "$peers/hiredis"
-  tar -xf "$peers"/source/redis_*.orig.tar.* -C "$peers/hiredis" --strip-components=3 --wildcards '*/deps/hiredis/*'
+# fetch_redis NAME STRIP PATTERN...: these files of the sources of Redis, into a folder of that name.
+fetch_redis() {
+  local to=$peers/$1 strip=$2
+  shift 2
+  [ ! -e "$to/.complete" ] || return 0
+  mkdir -p "$peers/source" "$to"
+  compgen -G "$peers/source/redis_*.orig.tar.*" >/dev/null || {
+    apt_of bookworm deb-src update &&
+      (cd "$peers/source" && apt_of bookworm deb-src source --download-only redis)
+  } || return 1
+  tar -xf "$peers"/source/redis_*.orig.tar.* -C "$to" --strip-components="$strip" --wildcards "$@" &&
+    touch "$to/.complete"
 }
 
 fetch_boost_redis() {
@@ -40,7 +46,8 @@ fetch_boost_redis() {
 
 for name in "$@"; do
   case $name in
-    hiredis) fetch_hiredis ;;
+    hiredis) fetch_redis hiredis 3 '*/deps/hiredis/*' ;;
+    redis-tests) fetch_redis redis 1 '*/tests/*' ;;
     boost-redis) fetch_boost_redis ;;
     *)
       echo "an unknown peer: $name" >&2

@@ -3,18 +3,15 @@
 // The errors that end the tool: one sentence for the user.
 #pragma once
 
-#include <stdexcept>
 #include <string>
 
 #include "common/errno_text.hpp"
+#include "common/failure.hpp"
 
 namespace beck_copy {
 
-/// The copy failed. what() is the sentence.
-class failure : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+using beck_apps::errno_text;
+using beck_apps::failure;
 
 /// The kernel does not do this mechanism on these two files, and nothing has been copied: another
 /// engine may.
@@ -22,8 +19,6 @@ class refusal : public failure {
  public:
   using failure::failure;
 };
-
-using beck_apps::errno_text;
 
 /// Throws a failure for a failed system call, or a refusal if its errno says that the mechanism
 /// does not exist here and `copied` is 0.

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "common/unit_text.hpp"
 #include "failure.hpp"
 #include "limit_names.hpp"
 
@@ -52,7 +53,8 @@ void set_files(const texts& given, beck::http::file_options& to) {
   std::replace(codings.begin(), codings.end(), ',', ' ');
   try {
     to.index(given.index).precompressed(codings).listing(given.listing);
-    to.cache_control(given.cache_control).keep_open(parse_time("--keep-open", given.keep_open));
+    to.cache_control(given.cache_control)
+        .keep_open(beck_apps::parse_time("--keep-open", given.keep_open));
     for (const std::string& one : given.types) add_type(one, to);
   } catch (const std::invalid_argument& e) {
     throw wrong_usage(e.what());
@@ -140,7 +142,7 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   }
   set_files(given, asked.files);
   for (const std::string& one : given.limits) set_limit(one, asked.limits);
-  asked.drain = parse_time("--drain", given.drain);
+  asked.drain = beck_apps::parse_time("--drain", given.drain);
   check_identity(asked);
   if (asked.folder.empty()) throw wrong_usage("DIR: the name is empty");
   return asked;

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdint>
 
+#include "common/unit_text.hpp"
 #include "failure.hpp"
 
 namespace beck_serve {
@@ -15,6 +15,10 @@ namespace {
 
 using beck::duration;
 using beck::http::limits;
+using beck_apps::day;
+using beck_apps::ms;
+using beck_apps::second;
+using beck_apps::unit;
 
 enum class kind : unsigned char { count, bytes, time };
 
@@ -26,10 +30,6 @@ struct row {
   void (*set)(limits& to, std::uint64_t value);
   std::uint64_t (*get)(const limits& from);
 };
-
-constexpr std::uint64_t ms = 1'000'000;
-constexpr std::uint64_t second = 1'000 * ms;
-constexpr std::uint64_t day = 86'400 * second;
 
 duration time_of(std::uint64_t ns) { return duration(static_cast<long long>(ns)); }
 std::uint64_t ns_of(duration d) { return static_cast<std::uint64_t>(d.nanoseconds()); }
@@ -99,40 +99,17 @@ constexpr row rows[] = {
      [](const limits& from) -> std::uint64_t { return from.linger_bytes(); }},
 };
 
-/// A unit of a value: what it is multiplied by.
-struct unit {
-  std::string_view name;
-  std::uint64_t factor;
-};
 constexpr unit count_units[] = {{"", 1}};
 constexpr unit byte_units[] = {{"", 1}, {"B", 1}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}};
-constexpr unit time_units[] = {
-    {"", second}, {"ms", ms}, {"s", second}, {"m", 60 * second}, {"h", 3600 * second}};
-
-/// Reads a number with one of the units. Returns whether it is one, of at most `most`.
-template <std::size_t N>
-bool read_number(std::string_view text, const unit (&units)[N], std::uint64_t most,
-                 std::uint64_t& value) {
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc()) return false;
-  for (const unit& one : units) {
-    if (one.name != std::string_view(rest, static_cast<std::size_t>(end - rest))) continue;
-    if (value > most / one.factor) return false;
-    value *= one.factor;
-    return true;
-  }
-  return false;
-}
 
 bool read_value(std::string_view text, const row& r, std::uint64_t& value) {
   switch (r.of) {
     case kind::count:
-      return read_number(text, count_units, r.most, value);
+      return beck_apps::read_number(text, count_units, r.most, value);
     case kind::bytes:
-      return read_number(text, byte_units, r.most, value);
+      return beck_apps::read_number(text, byte_units, r.most, value);
     case kind::time:
-      return read_number(text, time_units, r.most, value);
+      return beck_apps::read_number(text, beck_apps::time_units, r.most, value);
   }
   return false;
 }
@@ -177,14 +154,6 @@ void set_limit(std::string_view text, limits& to) {
   std::string known;
   for (const row& r : rows) known.append(known.empty() ? "" : ", ").append(r.name);
   throw wrong_usage(fmt::format("--limit {}: there is no such limit; there are: {}", text, known));
-}
-
-duration parse_time(std::string_view option, std::string_view text) {
-  std::uint64_t value = 0;
-  if (!read_number(text, time_units, day, value))
-    throw wrong_usage(
-        fmt::format("{} {}: not a time up to 24h, such as 500ms, 10s or 2m", option, text));
-  return time_of(value);
 }
 
 std::string limits_help() {

@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,6 +35,7 @@
 #include <utility>
 
 #include "access_log.hpp"
+#include "common/listening.hpp"
 #include "failure.hpp"
 #include "identity.hpp"
 
@@ -44,14 +44,7 @@ namespace {
 
 namespace http = beck::http;
 using beck::ip::tcp;
-
-/// Lets the process open as many files and connections as it may.
-void raise_descriptor_limit() {
-  rlimit limit = {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
-}
+using beck_apps::text_of;
 
 /// Returns the path of the folder from the root, so that every context opens the same one.
 std::string resolved_folder(const std::string& path) {
@@ -62,22 +55,6 @@ std::string resolved_folder(const std::string& path) {
   if (fd < 0) throw failure(errno_text(path, errno));
   ::close(fd);
   return real.get();
-}
-
-tcp::endpoint endpoint_of(const settings& asked) {
-  if (asked.host == "*") return tcp::endpoint(tcp::v6(), asked.port);
-  beck::error_code ec;
-  const beck::ip::address address =
-      beck::ip::make_address(asked.host == "localhost" ? "127.0.0.1" : asked.host, ec);
-  if (ec)
-    throw wrong_usage(fmt::format("--host {}: not an address of IPv4 or IPv6, nor *", asked.host));
-  return tcp::endpoint(address, asked.port);
-}
-
-std::string text_of(const tcp::endpoint& at) {
-  const std::string address = at.address().to_string();
-  return at.address().is_v6() ? fmt::format("[{}]:{}", address, at.port())
-                              : fmt::format("{}:{}", address, at.port());
 }
 
 /// Throws failure if another program has the port. Several contexts share it, and then the kernel
@@ -162,7 +139,7 @@ class program {
  public:
   explicit program(const settings& asked)
       : asked_(asked),
-        at_(endpoint_of(asked)),
+        at_(beck_apps::endpoint_of("--host", asked.host, asked.port)),
         server_(make_server(asked, &server_)),
         signals_(first_, SIGINT, SIGTERM, SIGHUP) {
     if (!asked.certificate.empty()) identity_ = load_identity(asked.certificate, asked.key);
@@ -291,7 +268,7 @@ class program {
 }  // namespace
 
 void serve(const settings& asked) {
-  raise_descriptor_limit();
+  beck_apps::raise_descriptor_limit();
   program whole(asked);
   whole.run();
 }

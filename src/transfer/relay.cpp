@@ -27,12 +27,17 @@ struct relay_state {
   stream_object& b;
   const relay_options& how;
   relay_report report;
-  error_code error;  // the first one, which ends the relay
+  error_code error;  // the first one
+  bool is_ended = false;
 
+  void keep(error_code ec) {
+    if (!error) error = ec;
+  }
   /// Ends the relay with `ec`, unless it has failed before, and cancels the waits of both pumps.
   void fail(error_code ec) {
-    if (error) return;
-    error = ec;
+    if (is_ended) return;
+    is_ended = true;
+    keep(ec);
     for (stream_object* const stream : {&a, &b}) {
       error_code ignored;
       stream->cancel(ignored);
@@ -71,7 +76,15 @@ bool is_over(const pump_parts& pump, const error_code& ec) {
   } else if (ec) {
     pump.all.fail(ec);
   }
-  return ec || pump.all.error;
+  return ec || pump.all.is_ended;
+}
+
+/// As is_over(), after a write. A peer that takes no more may have sent something before it closed,
+/// such as its reason: the other direction carries that, and ends by itself.
+bool is_refused(const pump_parts& pump, const error_code& ec) {
+  if (ec != error::broken_pipe && ec != error::connection_reset) return is_over(pump, ec);
+  pump.all.keep(ec);
+  return true;
 }
 
 /// Returns whether `ec` says that the kernel, or a filter, does not splice these two streams. An
@@ -83,12 +96,12 @@ bool is_refusal(const error_code& ec) noexcept {
 task<bool> write_out(const pump_parts& pump, const std::vector<char>& room, std::size_t bytes) {
   auto [ec, n] = co_await async_write(pump.to, buffer(room.data(), bytes));
   if (n != 0) pump.all.count(pump.way, transfer_mechanism::read_write, n);
-  co_return !is_over(pump, ec);
+  co_return !is_refused(pump, ec);
 }
 
 task<> pump_buffered(const pump_parts& pump) {
   std::vector<char> room(pump.all.how.buffer_bytes());
-  while (!pump.all.error) {  // the other pump may have ended the relay before this one waits
+  while (!pump.all.is_ended) {  // the other pump may have ended the relay before this one waits
     auto [ec, n] = co_await pump.from.async_read_some(buffer(room));
     if (is_over(pump, ec)) co_return;
     const bool goes_on = co_await write_out(pump, room, n);
@@ -111,7 +124,7 @@ task<bool> empty_pipe(const pump_parts& pump, readable_pipe& out, std::size_t by
 task<bool> pump_spliced(const pump_parts& pump, readable_pipe& out, writable_pipe& in) {
   const bool may_change = pump.all.how.only() != transfer_mechanism::splice;
   constexpr auto own_reader = splice_operation::ends::own_reader;
-  while (!pump.all.error) {
+  while (!pump.all.is_ended) {
     auto [ec, n] = co_await splice_operation(pump.from, in, pipe_bytes, false, own_reader);
     if (is_refusal(ec) && may_change) co_return false;
     if (is_over(pump, ec)) co_return true;
@@ -122,7 +135,7 @@ task<bool> pump_spliced(const pump_parts& pump, readable_pipe& out, writable_pip
         co_return !goes_on;
       }
       if (m != 0) pump.all.count(pump.way, transfer_mechanism::splice, m);
-      if (is_over(pump, sent)) co_return true;
+      if (is_refused(pump, sent)) co_return true;
       left -= m;
     }
   }
@@ -131,7 +144,7 @@ task<bool> pump_spliced(const pump_parts& pump, readable_pipe& out, writable_pip
 
 /// Moves bytes in one direction until it is over: by splices if possible, else through a buffer.
 task<> pump(pump_parts parts) {
-  if (parts.all.error) co_return;
+  if (parts.all.is_ended) co_return;
   if (parts.all.how.only() != transfer_mechanism::read_write) {
     const any_io_executor& executor = parts.from.slot()->executor;
     readable_pipe out(executor);

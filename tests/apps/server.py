@@ -55,13 +55,13 @@ def read_body(stream, reply, is_head=False):
     return reply
 
 
-class Server:
-    """A running beck-serve; stop() ends it and gives its exit status."""
+class Program:
+    """A running server that has printed its line; stop() ends it and returns its exit status."""
 
-    def __init__(self, folder, *arguments, wrapper=(), line=r"http://(127\.0\.0\.1):(\d+)/", **how):
+    def __init__(self, command, line, **how):
         self.errors = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
-            [*wrapper, str(program), str(folder), "--port", "0", *map(str, arguments)],
+            [*map(str, command)],
             stdout=subprocess.PIPE,
             stderr=self.errors,
             stdin=subprocess.DEVNULL,
@@ -69,37 +69,10 @@ class Server:
             **how,
         )
         self.line = self.process.stdout.readline()
-        found = re.fullmatch(f"listening: {line}\n", self.line)
-        if not found:
+        self.found = re.fullmatch(f"listening: {line}\n", self.line)
+        if not self.found:
             self.process.kill()
             raise AssertionError(f"not the line of a server: {self.line!r}, {self.error_text()!r}")
-        self.address = (found[1], int(found[2])) if len(found.groups()) == 2 else found[1]
-
-    def connect(self):
-        if isinstance(self.address, tuple):
-            return socket.create_connection(self.address, timeout=LIMIT_S)
-        connection = socket.socket(socket.AF_UNIX)
-        connection.settimeout(LIMIT_S)
-        connection.connect(self.address)
-        return connection
-
-    def talk(self, data):
-        """Sends bytes, and gives all that comes until the server closes."""
-        with self.connect() as connection:
-            connection.sendall(data)
-            received = b""
-            while part := connection.recv(65536):
-                received += part
-            return received
-
-    def ask(self, path, method="GET", body=None, **fields):
-        """Makes one request on a connection of its own."""
-        lines = [f"{method} {path} HTTP/1.1", "Host: a", "Connection: close"]
-        lines += [f"{name.replace('_', '-')}: {value}" for name, value in fields.items()]
-        with self.connect() as connection:
-            connection.sendall(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + (body or b""))
-            with connection.makefile("rb") as stream:
-                return read_body(stream, read_head(stream), method == "HEAD")
 
     def send_signal(self, number):
         self.process.send_signal(number)
@@ -127,6 +100,41 @@ class Server:
             self.process.wait()
         self.process.stdout.close()
         self.errors.close()
+
+
+class Server(Program):
+    """A running beck-serve."""
+
+    def __init__(self, folder, *arguments, wrapper=(), line=r"http://(127\.0\.0\.1):(\d+)/", **how):
+        super().__init__([*wrapper, program, folder, "--port", "0", *arguments], line, **how)
+        found = self.found
+        self.address = (found[1], int(found[2])) if len(found.groups()) == 2 else found[1]
+
+    def connect(self):
+        if isinstance(self.address, tuple):
+            return socket.create_connection(self.address, timeout=LIMIT_S)
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(LIMIT_S)
+        connection.connect(self.address)
+        return connection
+
+    def talk(self, data):
+        """Sends bytes, and gives all that comes until the server closes."""
+        with self.connect() as connection:
+            connection.sendall(data)
+            received = b""
+            while part := connection.recv(65536):
+                received += part
+            return received
+
+    def ask(self, path, method="GET", body=None, **fields):
+        """Makes one request on a connection of its own."""
+        lines = [f"{method} {path} HTTP/1.1", "Host: a", "Connection: close"]
+        lines += [f"{name.replace('_', '-')}: {value}" for name, value in fields.items()]
+        with self.connect() as connection:
+            connection.sendall(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + (body or b""))
+            with connection.makefile("rb") as stream:
+                return read_body(stream, read_head(stream), method == "HEAD")
 
 
 def run(*arguments, **how):

@@ -71,10 +71,12 @@ class relay_options {
 
 /// Carries bytes both ways until both streams have ended. The end of one (eof) is passed on to the
 /// other as the end of its input (shutdown(2), if it is a socket), and the other direction
-/// continues. An error of either ends the relay with that error; both streams stay open. The value
-/// is the report, also with an error. Each direction is spliced through a pipe of its own if the
-/// kernel does that for its two streams, else it goes through a buffer; the report tells which.
-/// Memory is bounded, and a side that does not read holds up the other.
+/// continues. An error of either ends the relay with that error; both streams stay open. A stream
+/// that takes no more (broken_pipe, connection_reset) is read to its end first, so that the reason
+/// that its peer has sent before it closed is carried. The value is the report, also with an error.
+/// Each direction is spliced through a pipe of its own if the kernel does that for its two streams,
+/// else it goes through a buffer; the report tells which. Memory is bounded, and a side that does
+/// not read holds up the other.
 /// Requires: both streams are of one context and outlive the relay; no other operation reads from
 /// them, writes to them or waits for them; the coroutine runs on that context, on a shared one
 /// inside a strand. Cancellation: a stop of the task, or a time limit: `co_await

@@ -169,6 +169,30 @@ CONFORMANCE("an error of one side ends the relay with that error") {
   CHECK(r.far.server.is_open());
 }
 
+CONFORMANCE("the last words of a side that takes no more are carried before the relay fails") {
+  for (const relay_options& how :
+       {relay_options(), relay_options().only(transfer_mechanism::read_write)}) {
+    beck::io_context ctx(context_options());
+    relayed<local_connection> r(ctx, how);
+    r.server().shutdown(beck::local::stream_protocol::socket::shutdown_receive);
+    CHECK(write(r.client(), buffer("question", 8)) == 8);
+    beck::test::let_settle(ctx);
+    CHECK_FALSE(r.done);
+    CHECK(write(r.server(), buffer("no", 2)) == 2);
+    r.server().close();
+    char there[3];
+    outcome last;
+    async_read(r.client(), buffer(there), note(last));
+    REQUIRE(beck::test::run_until(ctx, last));
+    CHECK(last.ended_with(error::eof));
+    CHECK(last.bytes == 2);
+    CHECK(std::string(there, 2) == "no");
+    beck::test::run_all(ctx);
+    CHECK(r.done);
+    CHECK(r.error == error::broken_pipe);
+  }
+}
+
 CONFORMANCE("a relay whose first stream has failed before ends at once, by every mechanism") {
   const relay_options ways[] = {relay_options(),
                                 relay_options().only(transfer_mechanism::read_write),

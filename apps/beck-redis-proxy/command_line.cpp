@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The options. Values are checked here, so that the rest may rely on them.
+#include "command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <beck/base/version.hpp>
+#include <beck/net/local.hpp>
+#include <string>
+
+#include "common/failure.hpp"
+#include "common/listening.hpp"
+#include "common/unit_text.hpp"
+
+namespace beck_redis_proxy {
+namespace {
+
+using beck_apps::wrong_usage;
+
+const char* const description =
+    "Stands between an application and a Redis server: each client gets a connection to the "
+    "server\n"
+    "of its own, and every byte is relayed. When it accepts connections it prints one line, such "
+    "as:\nlistening: tcp://127.0.0.1:6380";
+
+const char* const footer =
+    "Signals: TERM, INT let clients finish, a second one cuts them.\n"
+    "Exit status: 0 stopped by a signal, 1 failed, 2 wrong usage. More: man beck-redis-proxy.";
+
+/// Options whose values are kept as texts until all of the command line was read.
+struct texts {
+  std::string server = "redis://127.0.0.1:6379";
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 6380;
+  std::string metrics;
+  std::string connect = "5s";
+  std::string idle = "0s";
+  std::string drain = "10s";
+};
+
+/// Returns the endpoint of "[ADDRESS:]PORT".
+beck::ip::tcp::endpoint metrics_endpoint(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  std::string host = colon == text.npos ? "127.0.0.1" : text.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  constexpr beck_apps::unit numbers[] = {{"", 1}};
+  std::uint64_t port = 0;
+  if (!beck_apps::read_number(text.substr(colon + 1), numbers, 65'535, port))
+    throw wrong_usage(fmt::format("--metrics {}: the port is not a number from 0 to 65535", text));
+  return beck_apps::endpoint_of("--metrics", host, static_cast<std::uint16_t>(port));
+}
+
+void check_unix_path(const std::string& path) {
+  constexpr std::size_t most = beck::local::socket_path::path_max;
+  if (path.empty() || path.size() > most)
+    throw wrong_usage(
+        fmt::format("--unix {}: the path has {} bytes, not 1 to {}", path, path.size(), most));
+}
+
+}  // namespace
+
+std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
+  settings asked;
+  texts given;
+  CLI::App app(description, "beck-redis-proxy");
+  app.footer(footer);
+  app.set_version_flag("--version", std::string("beck-redis-proxy ") + beck::version());
+  const auto* const host =
+      app.add_option("--host", given.host, "The address to listen on; * is all of them")
+          ->type_name("ADDRESS")
+          ->capture_default_str();
+  const auto* const port = app.add_option("--port", given.port, "The port; 0 takes a free one")
+                               ->type_name("PORT")
+                               ->capture_default_str();
+  const auto* const unix_path =
+      app.add_option("--unix", asked.unix_path,
+                     "Listen on a UNIX socket at PATH; on TCP too if --host or --port is given")
+          ->type_name("PATH");
+  app.add_option("--max-clients", asked.clients_max, "The most clients at a time")
+      ->check(CLI::Range(std::size_t{1}, clients_most))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--connect", given.connect, "How long a connection to the server may take")
+      ->type_name("TIME")
+      ->capture_default_str();
+  app.add_option("--idle", given.idle, "Close clients without traffic for TIME; 0s: never")
+      ->type_name("TIME")
+      ->capture_default_str();
+  app.add_option("--drain", given.drain, "How long clients may take to finish after a signal")
+      ->type_name("TIME")
+      ->capture_default_str();
+  app.add_option("--metrics", given.metrics, "Answer http://ADDRESS:PORT/metrics with counters")
+      ->type_name("[ADDRESS:]PORT");
+  app.add_option("SERVER", given.server, "redis://HOST[:PORT] or unix:///PATH")
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    status = app.exit(e) == 0 ? 0 : 2;
+    return std::nullopt;
+  }
+  asked.server = parse_server(given.server);
+  if (unix_path->count() != 0) check_unix_path(asked.unix_path);
+  if (unix_path->count() == 0 || host->count() + port->count() != 0)
+    asked.at = beck_apps::endpoint_of("--host", given.host, given.port);
+  if (!given.metrics.empty()) asked.metrics = metrics_endpoint(given.metrics);
+  asked.connect = beck_apps::parse_time("--connect", given.connect);
+  asked.idle = beck_apps::parse_time("--idle", given.idle);
+  asked.drain = beck_apps::parse_time("--drain", given.drain);
+  return asked;
+}
+
+}  // namespace beck_redis_proxy

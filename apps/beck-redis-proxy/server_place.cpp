@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A scheme, then a path, or a host and a port.
+#include "server_place.hpp"
+
+#include <fmt/format.h>
+
+#include <beck/net/local.hpp>
+#include <charconv>
+
+#include "common/failure.hpp"
+
+namespace beck_redis_proxy {
+namespace {
+
+constexpr std::size_t host_bytes_max = 253;  // of a name in the DNS
+
+/// Throws wrong_usage. The text is not repeated: it may have a password.
+[[noreturn]] void refuse(std::string_view why) {
+  throw beck_apps::wrong_usage(fmt::format("SERVER: {}", why));
+}
+
+std::uint16_t port_of(std::string_view text) {
+  std::uint16_t port = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, port);
+  if (error != std::errc() || rest != end || port == 0)
+    refuse(fmt::format("the port {} is not a number from 1 to 65535", text));
+  return port;
+}
+
+void set_host(std::string_view text, server_place& to) {
+  std::size_t host_end = text.find(':');
+  if (text.starts_with('[')) {  // an address of IPv6
+    host_end = text.find(']');
+    if (host_end == text.npos) refuse(fmt::format("the host {} has no ]", text));
+    to.host = text.substr(1, host_end++ - 1);
+    if (host_end != text.size() && text[host_end] != ':')
+      refuse(fmt::format("{} stands behind the host", text.substr(host_end)));
+  } else {
+    to.host = text.substr(0, host_end);
+  }
+  if (to.host.empty() || to.host.size() > host_bytes_max)
+    refuse(fmt::format("the host has {} bytes, not 1 to {}", to.host.size(), host_bytes_max));
+  if (host_end < text.size()) to.port = port_of(text.substr(host_end + 1));
+}
+
+void set_path(std::string_view text, server_place& to) {
+  constexpr std::size_t most = beck::local::socket_path::path_max;
+  if (!text.starts_with('/')) refuse("unix:// needs a path from the root, such as unix:///run/s");
+  if (text.size() > most)
+    refuse(fmt::format("the path has {} bytes, and a UNIX socket at most {}", text.size(), most));
+  to.path = text;
+}
+
+}  // namespace
+
+server_place parse_server(std::string_view url) {
+  server_place made;
+  made.url = url;
+  const std::size_t colon = url.find("://");
+  const std::string_view scheme = url.substr(0, colon);
+  if (colon == url.npos) refuse("not a URL such as redis://127.0.0.1:6379 or unix:///run/redis");
+  std::string_view rest = url.substr(colon + 3);
+  if (rest.find('@') != rest.npos)
+    refuse("the URL has a user or password; the proxy changes no byte, so clients log in");
+  if (rest.find('?') != rest.npos)
+    refuse("the URL has a database; the proxy changes no byte, so clients select theirs");
+  if (scheme == "unix") {
+    set_path(rest, made);
+    return made;
+  }
+  if (scheme == "rediss") refuse("rediss: the proxy does not speak TLS to the server");
+  if (scheme != "redis") refuse(fmt::format("{}: not redis or unix", scheme));
+  if (rest.ends_with('/')) rest.remove_suffix(1);
+  if (rest.find('/') != rest.npos)
+    refuse("the URL has a database; the proxy changes no byte, so clients select theirs");
+  set_host(rest, made);
+  return made;
+}
+
+}  // namespace beck_redis_proxy

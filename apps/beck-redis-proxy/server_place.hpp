@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The place of the Redis server, from its URL.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace beck_redis_proxy {
+
+struct server_place {
+  std::string host;
+  std::uint16_t port = 6379;
+  std::string path;  // of a UNIX socket; empty: host and port
+  std::string url;   // as it was given
+};
+
+/// Reads redis://host[:port] or unix:///path. Throws wrong_usage, also for a password, a database
+/// and rediss, which a proxy that changes no byte cannot send.
+server_place parse_server(std::string_view url);
+
+}  // namespace beck_redis_proxy

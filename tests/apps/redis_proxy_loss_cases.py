@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Ends, resets and limits at beck-redis-proxy: each side sees what the other one did."""
+import os
+import resource
+import signal
+import socket
+import threading
+
+from redis_proxy import Client, ProxyCase, Redis, command, connect, reset, rest_of, talk
+from server import LIMIT_S, until
+
+
+class Ends(ProxyCase):
+    def pair(self, *arguments, path=None):
+        """Returns a proxy, a client, and the server's end of the client's connection."""
+        listening, url = self.listener(path)
+        proxy = self.proxy(*arguments, url=url)
+        client = connect(proxy.port)
+        self.addCleanup(client.close)
+        return proxy, client, self.accept(listening)
+
+    def test_a_side_that_has_finished_still_receives(self):
+        _, client, server = self.pair()
+        client.sendall(b"last")
+        client.shutdown(socket.SHUT_WR)
+        self.assertEqual(rest_of(server), b"last")
+        server.sendall(b"answer")
+        self.assertEqual(client.recv(6), b"answer")
+        server.close()
+        self.assertEqual(client.recv(1), b"")
+
+    def test_a_reset_of_the_server_reaches_the_client(self):
+        proxy, client, server = self.pair()
+        client.sendall(b"x")
+        self.assertEqual(server.recv(1), b"x")
+        reset(server)
+        with self.assertRaises(ConnectionResetError):
+            client.recv(1)
+        self.assertEqual(proxy.metrics()["broken_total"], 1)
+
+    def test_a_reset_of_the_client_reaches_the_server(self):
+        proxy, client, server = self.pair()
+        client.sendall(b"x")
+        self.assertEqual(server.recv(1), b"x")
+        reset(client)
+        with self.assertRaises(ConnectionResetError):
+            server.recv(1)
+        until(lambda: proxy.metrics()["clients"] == 0)
+
+    def test_the_last_words_of_a_server_that_closes_at_accept(self):
+        for _ in range(20):
+            _, client, server = self.pair()
+            server.sendall(b"-ERR busy\r\n")
+            client.sendall(bytes(100_000))  # which the server does not read
+            server.close()
+            self.assertEqual(rest_of(client), b"-ERR busy\r\n")
+
+    def test_the_last_words_of_a_server_that_takes_no_more(self):
+        proxy, client, server = self.pair(path=self.folder / "server")
+        server.shutdown(socket.SHUT_RD)
+        client.sendall(b"question")
+        proxy.metrics()  # behind which the proxy has failed to write the question
+        server.sendall(b"-ERR busy\r\n")
+        server.close()
+        self.assertEqual(rest_of(client), b"-ERR busy\r\n")
+        client.close()
+        until(lambda: proxy.metrics()["broken_total"] == 1)
+
+    def test_a_server_that_is_killed_amid_a_pipeline(self):
+        redis = Redis()
+        self.addCleanup(redis.close)
+        proxy = self.proxy(url=redis.urls()[1])
+        client = self.client(proxy.port)
+        request = b"".join(command("ECHO", i) for i in range(200_000))
+
+        def send():
+            try:
+                client.send(request)
+            except OSError:
+                pass
+
+        sending = threading.Thread(target=send)
+        sending.start()
+        replies = 0
+        try:
+            while True:
+                self.assertEqual(int(client.read()), replies)
+                replies += 1
+                if replies == 1000:
+                    os.kill(redis.process.pid, signal.SIGKILL)
+        except (EOFError, ConnectionResetError):
+            pass
+        sending.join()
+        self.assertGreaterEqual(replies, 1000)
+        self.assertLess(replies, 200_000)
+        text = talk(proxy.port)
+        self.assertRegex(text, rf"^-ERR beck-redis-proxy cannot reach unix://{redis.path}: .+\r\n$")
+        self.assertEqual(proxy.metrics()["unreachable_total"], 1)
+
+    def test_a_client_that_does_not_read(self):
+        proxy = self.proxy()
+        slow, other = self.client(proxy.port), self.client(proxy.port)
+        value = bytes(1 << 20)
+        self.assertEqual(other.ask("SET", "mib", value), "+OK")
+        slow.send(command("GET", "mib") * 100)
+        self.assertEqual(other.ask("PING"), "+PONG")
+        until(lambda: b"oll=0" not in other.ask("CLIENT", "LIST").split(b"cmd=get")[0].splitlines()[-1])
+        self.assertLess(proxy.memory(), 64 << 10)  # the 100 MiB wait in the server
+        for _ in range(100):
+            self.assertEqual(slow.read(), value)
+
+    def fill(self, client):
+        """Sends until the proxy takes no more. Returns the number of bytes."""
+        client.settimeout(0.05)
+        sent = 0
+        try:
+            while sent < 64 << 20:
+                sent += client.send(bytes(1 << 20))
+        except TimeoutError:
+            pass
+        client.settimeout(LIMIT_S)
+        self.assertLess(sent, 64 << 20)
+        return sent
+
+    def test_a_server_that_does_not_read_for_too_long(self):
+        proxy, client, _ = self.pair("--idle", "100ms")
+        self.fill(client)
+        rest_of(client)
+        until(lambda: proxy.metrics()["idle_total"] == 1)
+
+    def test_a_server_that_does_not_read(self):
+        proxy, client, server = self.pair()
+        sent = self.fill(client)
+        self.assertLess(proxy.memory(), 64 << 10)
+        client.close()
+        self.assertEqual(len(rest_of(server)), sent)
+
+
+class Limits(ProxyCase):
+    def test_a_client_above_the_limit(self):
+        proxy = self.proxy("--max-clients", 1)
+        first = self.client(proxy.port)
+        self.assertEqual(first.ask("PING"), "+PONG")
+        self.assertEqual(
+            talk(proxy.port, command("PING")),
+            "-ERR max number of clients reached: beck-redis-proxy --max-clients 1\r\n",
+        )
+        first.close()
+        until(lambda: proxy.metrics()["clients"] == 0)
+        self.assertEqual(self.client(proxy.port).ask("PING"), "+PONG")
+        self.assertEqual(proxy.metrics()["turned_away_total"], 1)
+
+    def test_a_flood_above_the_limit_leaves_the_others_alone(self):
+        proxy = self.proxy("--max-clients", 1)
+        first = self.client(proxy.port)
+        self.assertEqual(first.ask("PING"), "+PONG")
+        flood = [connect(proxy.port) for _ in range(200)]
+        self.assertEqual(first.ask("PING"), "+PONG")
+        for one in flood:
+            self.assertIn(b"--max-clients 1", one.recv(100))
+        self.assertEqual(proxy.metrics()["turned_away_total"], 200)
+        for one in flood:
+            one.close()
+
+    def test_few_descriptors_lower_the_limit(self):
+        def few():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
+
+        proxy = self.proxy(preexec_fn=few)
+        self.assertIn("--max-clients is 36, not 10000: the process may have 200", proxy.error_text())
+        clients = [self.client(proxy.port) for _ in range(36)]
+        self.assertEqual([one.ask("PING") for one in clients], ["+PONG"] * 36)
+        self.assertIn("--max-clients 36", self.client(proxy.port).read())
+
+    def test_a_server_that_does_not_answer(self):
+        with socket.create_server(("127.0.0.1", 0), backlog=0) as listening:
+            port = listening.getsockname()[1]
+            fills = []  # until the kernel drops what comes
+            try:
+                while len(fills) < 16:
+                    fills.append(socket.create_connection(("127.0.0.1", port), timeout=0.2))
+            except TimeoutError:
+                pass
+            proxy = self.proxy("--connect", "100ms", url=f"redis://127.0.0.1:{port}")
+            text = talk(proxy.port)
+            self.assertEqual(text, f"-ERR beck-redis-proxy cannot reach redis://127.0.0.1:{port}: "
+                                   "no answer within --connect\r\n")  # fmt: skip
+            for one in fills:
+                one.close()
+
+    def test_a_client_without_traffic(self):
+        proxy = self.proxy("--idle", "100ms")
+        client = self.client(proxy.port)
+        self.assertEqual(client.ask("PING"), "+PONG")
+        with self.assertRaises(EOFError):
+            client.read()
+        until(lambda: proxy.metrics()["clients"] == 0)
+        self.assertEqual(proxy.metrics()["idle_total"], 1)
+
+    def test_counters(self):
+        proxy = self.proxy()
+        client = self.client(proxy.port)
+        self.assertEqual(client.ask("PING"), "+PONG")
+        seen = proxy.metrics()
+        expected = {"clients": 1, "accepted_total": 1, "turned_away_total": 0, "unreachable_total": 0}
+        expected |= {"idle_total": 0, "broken_total": 0, "to_server_bytes_total": 14, "to_clients_bytes_total": 7}
+        self.assertEqual(seen, expected)
+
+
+class Stop(ProxyCase):
+    def test_one_line_is_printed_and_both_signals_end_it(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            proxy = self.start("--max-clients", 100, "--unix", self.folder / "socket")
+            self.assertEqual(proxy.line, f"listening: unix://{self.folder}/socket\n")
+            proxy.send_signal(number)
+            self.assertEqual((proxy.rest_of_output(), proxy.wait(), proxy.error_text()), ("", 0, ""))
+            self.assertFalse((self.folder / "socket").exists())
+
+    def is_refused(self, address):
+        try:
+            connect(address).close()
+        except OSError:
+            return True
+        return False
+
+    def test_a_signal_lets_clients_finish_and_a_second_one_cuts_them(self):
+        proxy = self.proxy("--drain", "1h")
+        one, two = self.client(proxy.port), self.client(proxy.port)
+        self.assertEqual((one.ask("PING"), two.ask("PING")), ("+PONG", "+PONG"))
+        proxy.send_signal(signal.SIGTERM)
+        until(lambda: self.is_refused(proxy.port))
+        self.assertEqual(one.ask("PING"), "+PONG")
+        one.close()
+        self.assertEqual(proxy.stop(), 0)
+        self.assertEqual(rest_of(two.socket), b"")
+
+    def test_it_ends_with_its_last_client(self):
+        proxy = self.proxy("--drain", "1h")
+        client = self.client(proxy.port)
+        self.assertEqual(client.ask("PING"), "+PONG")
+        proxy.send_signal(signal.SIGTERM)
+        client.close()
+        self.assertEqual(proxy.wait(), 0)
+
+    def test_a_stop_under_load(self):
+        proxy = self.proxy("--drain", "100ms")
+        answered = []
+
+        def count(client):
+            try:
+                while True:
+                    answered.append(client.ask("INCR", "loads"))
+            except (EOFError, OSError):
+                client.close()
+
+        loads = [threading.Thread(target=count, args=(Client(proxy.port),)) for _ in range(8)]
+        for one in loads:
+            one.start()
+        until(lambda: len(answered) > 1000)
+        self.assertEqual(proxy.stop(), 0)
+        for one in loads:
+            one.join()
+        total = int(self.client(self.redis.port).ask("GET", "loads"))
+        self.assertEqual(len(set(answered)), len(answered))
+        self.assertLessEqual(len(answered), total)
+        self.assertLessEqual(total, len(answered) + 8)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSL-1.0
+"""The command line of beck-redis-proxy, and the places where it cannot listen."""
+import socket
+import subprocess
+
+import redis_proxy
+from redis_proxy import ProxyCase, talk
+from server import LIMIT_S
+
+
+def run(*arguments):
+    return subprocess.run(
+        [str(redis_proxy.program), *map(str, arguments)], capture_output=True, text=True, timeout=LIMIT_S
+    )
+
+
+class Usage(ProxyCase):
+    def fails(self, *arguments, says, status=2):
+        done = run(*arguments)
+        self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
+        for text in [says] if isinstance(says, str) else says:
+            self.assertIn(text, done.stderr)
+        return done.stderr
+
+    def test_values_that_are_wrong(self):
+        long_path = "/" + "x" * 107
+        for arguments, says in (
+            (["redis://h:0"], ["the port 0", "1 to 65535"]),
+            (["redis://h:65536"], ["the port 65536", "65535"]),
+            (["redis://h:12x"], "the port 12x"),
+            (["redis://:1"], "the host has 0 bytes"),
+            (["redis://" + "h" * 254], ["254 bytes", "253"]),
+            (["redis://[::1"], "no ]"),
+            (["redis://[::1]x"], "x stands behind"),
+            (["redis://h/3"], "database"),
+            (["unix:///a?db=3"], "database"),
+            (["unix://a"], "path from the root"),
+            (["unix://" + long_path], ["108 bytes", "107"]),
+            (["rediss://h"], "TLS"),
+            (["http://h"], "http"),
+            (["h:6379"], "not a URL"),
+            (["--unix", long_path], ["108 bytes", "107"]),
+            (["--unix", ""], "0 bytes"),
+            (["--host", "nowhere"], "--host nowhere"),
+            (["--port", "65536"], "65536"),
+            (["--max-clients", "0"], "--max-clients"),
+            (["--max-clients", "1000001"], ["1000001", "1000000"]),
+            (["--idle", "25h"], ["--idle 25h", "24h"]),
+            (["--connect", "fast"], "--connect fast"),
+            (["--drain", "-1s"], "--drain -1s"),
+            (["--metrics", "70000"], ["--metrics 70000", "65535"]),
+            (["--metrics", "nowhere:1"], "--metrics nowhere"),
+            (["--nope"], "--nope"),
+            (["redis://a", "redis://b"], "redis://b"),
+        ):
+            with self.subTest(arguments=arguments):
+                self.fails(*arguments, says=says)
+
+    def test_a_password_is_refused_and_not_printed(self):
+        self.assertNotIn("secret", self.fails("redis://app:secret@h", says="password"))
+
+    def test_help_and_version(self):
+        self.assertIn("--max-clients", run("--help").stdout)
+        self.assertRegex(run("--version").stdout, r"^beck-redis-proxy \d+\.\d+")
+
+    def test_a_port_that_is_taken(self):
+        listening, _ = self.listener()
+        port = listening.getsockname()[1]
+        self.fails("--port", port, says=f"tcp://127.0.0.1:{port}", status=1)
+        self.fails("--port", 0, "--metrics", port, says="in use", status=1)
+
+    def test_a_unix_socket_that_is_taken_and_one_that_is_dead(self):
+        path = self.folder / "socket"
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(path))
+            listening.listen()
+            self.fails("--unix", path, says=f"unix://{path}", status=1)
+        proxy = self.start("--drain", "0s", "--unix", path, self.redis.urls()[0])  # the file is still there
+        self.assertEqual(self.client(path).ask("PING"), "+PONG")
+        path.unlink()
+        path.write_text("another program's")
+        self.assertEqual(proxy.stop(), 0)
+        self.assertEqual(path.read_text(), "another program's")
+        self.fails("--unix", path, says=f"unix://{path}", status=1)
+
+    def test_a_server_by_name_and_by_ipv6(self):
+        port = self.redis.port
+        for url in (f"redis://localhost:{port}", f"redis://localhost:{port}/"):
+            self.assertEqual(self.client(self.proxy(url=url).port).ask("PING"), "+PONG")
+        text = talk(self.proxy(url="redis://nowhere.invalid").port)
+        self.assertRegex(text, r"^-ERR beck-redis-proxy cannot reach redis://nowhere.invalid: .+\r\n$")
+        self.assertIn("cannot reach redis://[::1]:1:", talk(self.proxy(url="redis://[::1]:1").port))
