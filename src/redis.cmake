@@ -6,7 +6,6 @@ beck_library(beck_redis
     redis/byte_store.cpp
     redis/cache_core.cpp
     redis/cache_index.cpp
-    redis/cache_rules.cpp
     redis/client.cpp
     redis/command_error.cpp
     redis/command_table.cpp
@@ -16,7 +15,6 @@ beck_library(beck_redis
     redis/lane_pool.cpp
     redis/lane_rules.cpp
     redis/link.cpp
-    redis/link_cache.cpp
     redis/link_lane.cpp
     redis/link_output.cpp
     redis/memory/memory_audience.cpp
