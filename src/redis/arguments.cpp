@@ -8,13 +8,13 @@
 namespace beck::redis {
 namespace {
 
-constexpr std::size_t line_end = 2;  // CR and LF
+constexpr std::size_t line_end_bytes = 2;  // CR and LF
 
 /// Reads digits up to CR; `at` is then behind LF.
 std::size_t read_number(const char*& at) noexcept {
   std::size_t number = 0;
   for (; *at != '\r'; ++at) number = number * 10 + static_cast<std::size_t>(*at - '0');
-  at += line_end;
+  at += line_end_bytes;
   return number;
 }
 
@@ -50,7 +50,7 @@ std::string_view arguments::operator[](std::size_t i) const noexcept {
     read_text();
   }
   for (; at_ < i; ++at_) {
-    text_ += text_bytes_ + line_end;
+    text_ += text_bytes_ + line_end_bytes;
     read_text();
   }
   return {text_, text_bytes_};
@@ -70,7 +70,7 @@ bool arguments::is_marked(std::size_t i) const noexcept {
 std::string_view arguments::wire() const noexcept {
   if (wire_ == nullptr) return {};
   const std::string_view last = (*this)[count_ - 1];
-  return {wire_, static_cast<std::size_t>(last.data() + last.size() + line_end - wire_)};
+  return {wire_, static_cast<std::size_t>(last.data() + last.size() + line_end_bytes - wire_)};
 }
 
 }  // namespace beck::redis

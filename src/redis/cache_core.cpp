@@ -216,11 +216,12 @@ void cache_core::complete(cached_call& call, cache_read& with) noexcept {
 
 void cache_core::drop(cache_read& one) noexcept {
   const std::unique_ptr<cache_read> dropped = take(one);
-  for (cached_call& call : one.calls) call.read_ = nullptr;  // a handler may own another call
-  while (cached_call* const call = one.calls.pop_front()) {
+  for (cached_call& call : one.calls) {
+    call.read_ = nullptr;
     --waiting_;
-    call->drop();
   }
+  // A handler may own the cache, and other calls.
+  while (cached_call* const call = one.calls.pop_front()) call->drop();
 }
 
 // --- the operation

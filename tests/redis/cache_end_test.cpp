@@ -149,6 +149,26 @@ CONFORMANCE("redis cache: handlers that own it are dropped with the context") {
   }
 }
 
+CONFORMANCE("redis cache: a handler that owns it is dropped before others of the same read") {
+  int ended = 0;
+  {
+    client_site s;
+    auto owned = std::make_shared<redis::cache>(*s.db, 10'000);
+    redis::cache& cache = *owned;
+    s.server.pause();
+    cache.exec<text>(1min, "GET",
+                     "k")([owner = std::move(owned), &ended](
+                              beck::error_code, const redis::reply<text>&) { ++ended; });
+    for (int i = 0; i < 2; ++i) {
+      cache.exec<text>(1min, "GET",
+                       "k")([&ended](beck::error_code, const redis::reply<text>&) { ++ended; });
+    }
+    s.wait(beck::duration(1'000'000));
+    CHECK(cache.stats().shared == 2);
+  }
+  CHECK(ended == 0);
+}
+
 CONFORMANCE("redis cache: a context may be destroyed in every state of it") {
   for (int state = 0; state < 9; ++state) {
     CAPTURE(state);
