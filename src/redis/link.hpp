@@ -98,7 +98,7 @@ class link final : private push_sink {
   /// Returns the number of the lane's connection at the server; 0: the server does not say it.
   std::int64_t id() const noexcept { return id_; }
   void set_id(std::int64_t id) noexcept { id_ = id; }
-  /// Gives a lane's connection back: it is made as new, or closed.
+  /// Returns the connection of a lane to the pool: it is made as new, or closed.
   void return_to_pool() noexcept;
   lane_state state() const noexcept { return state_; }
   void set_state(lane_state state) noexcept { state_ = state; }

@@ -17,30 +17,17 @@
 #include <utility>
 
 #include "redis/names.hpp"
-#include "redis/real_server.hpp"
+#include "redis/real_site.hpp"
 #include "support/report.hpp"
 
 using namespace beck::redis::test;
 
 namespace {
 
-/// A redis-server, a client with a cache, and a connection beside it.
-struct real_site {
-  real_site() : db(ctx, "unix://" + real.path()), cache(db, 1 << 20) {}
+/// A site with a cache.
+struct cached_site : real_site {
+  cached_site() : cache(db, 1 << 20) {}
 
-  template <class Done>
-  bool run_until(Done done) {
-    beck::steady_timer limit(ctx, 10s);
-    bool is_late = false;
-    limit.async_wait([&](const beck::error_code& ec) { is_late = !ec; });
-    ctx.restart();
-    while (!done() && !is_late) ctx.run_one();
-    limit.cancel();
-    ctx.poll();
-    return !is_late;
-  }
-  /// Sends a line of words over the other connection.
-  std::string ask(const std::string& line) { return real.ask(line + "\r\n", "\r\n"); }
   /// Reads through the cache; "none" of a null.
   std::string get(std::string_view key) {
     std::string got = "?";
@@ -56,9 +43,6 @@ struct real_site {
     REQUIRE(run_until([&] { return cache.stats().invalidated > before; }));
   }
 
-  real_server real;
-  beck::io_context ctx{beck::io_context::options().backend(beck::backend::epoll)};
-  redis::client db;
   redis::cache cache;
 };
 
@@ -66,7 +50,7 @@ struct real_site {
 
 TEST_CASE("redis cache: a redis-server says which replies are out of date") {
   if (!has_server()) SKIP_CASE("redis-server is not installed");
-  real_site s;
+  cached_site s;
   std::uint64_t before = 0;
   const auto is_held = [&](std::string_view key, std::string_view value) {
     const auto hits = s.cache.stats().hits;
@@ -104,7 +88,7 @@ TEST_CASE("redis cache: a redis-server says which replies are out of date") {
 
 TEST_CASE("redis cache: a redis-server that is killed empties it") {
   if (!has_server()) SKIP_CASE("redis-server is not installed");
-  real_site s;
+  cached_site s;
   CHECK(s.ask("SET k old") == "+OK\r\n");
   CHECK(s.get("k") == "old");
   s.real.restart();
@@ -119,7 +103,7 @@ TEST_CASE("redis cache: a redis-server that is killed empties it") {
 
 TEST_CASE("redis cache: a redis-server whose ACL allows no tracking is asked for each call") {
   if (!has_server()) SKIP_CASE("redis-server is not installed");
-  real_site s;
+  cached_site s;
   CHECK(s.ask("ACL SETUSER app on >pw ~* +@all -client|tracking") == "+OK\r\n");
   redis::client app(s.ctx, "unix://app:pw@" + s.real.path());
   redis::cache cache(app, 1 << 20);

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "redis/queued.hpp"
-#include "redis/real_server.hpp"
+#include "redis/real_site.hpp"
 #include "support/report.hpp"
 
 using namespace beck::redis::test;
@@ -29,38 +29,6 @@ using beck::redis::cmd;
 namespace redis = beck::redis;
 
 namespace {
-
-/// A redis-server, and clients of it.
-struct real_site {
-  real_site() : db(ctx, "unix://" + real.path()) {}
-
-  /// Runs a task to its end.
-  void run(task<> work) {
-    bool done = false;
-    co_spawn(ctx, std::move(work), [&](std::exception_ptr failed) {
-      CHECK(!failed);
-      done = true;
-    });
-    REQUIRE(run_until([&] { return done; }));
-  }
-  template <class Done>
-  bool run_until(Done done) {
-    beck::steady_timer limit(ctx, 10s);
-    bool is_late = false;
-    limit.async_wait([&](const beck::error_code& ec) { is_late = !ec; });
-    ctx.restart();
-    while (!done() && !is_late) ctx.run_one();
-    limit.cancel();
-    ctx.poll();
-    return !is_late;
-  }
-  /// Sends a line of words over a connection of its own.
-  std::string ask(const std::string& line) { return real.ask(line + "\r\n", "\r\n"); }
-
-  real_server real;
-  beck::io_context ctx{beck::io_context::options().backend(beck::backend::epoll)};
-  redis::client db;
-};
 
 task<> add(redis::subscription& to, std::string name) {
   const auto on = co_await to.add(name);
