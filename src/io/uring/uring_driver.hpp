@@ -113,7 +113,7 @@ class uring_driver final : public driver {
   bool write_poll(descriptor& d) noexcept;
   bool write_cancel(std::uint64_t token) noexcept;
   void write_or_keep(lazy_list& list) noexcept;
-  /// Lists a descriptor for a multishot poll, if it has none.
+  /// Lists a descriptor for a poll, if it has none.
   void watch(descriptor& d) noexcept;
   /// Ends the poll of a descriptor: lists its cancel, or drops it if it is not written yet.
   void unwatch(descriptor& d) noexcept;
@@ -150,6 +150,7 @@ class uring_driver final : public driver {
   std::uint64_t lazily_armed_ = 0;
   std::uint64_t arming_stops_ = 0;
   std::uint8_t enter_number_ = 0;   // counts the enters; armed receives store theirs
+  unsigned skipped_enters_ = 0;     // polls since the last enter that had no need of one
   bool armed_in_next_ = false;      // the next enter submits armed receives
   bool completes_at_once_ = false;  // completions now read were complete in enter_number_
   std::int64_t back_off_ns_ = 0;

@@ -20,6 +20,9 @@ namespace {
 constexpr std::int64_t back_off_ns_min = 1'000'000;
 constexpr std::int64_t back_off_ns_max = 16'000'000;
 
+/// The polls in succession that may find completions and leave prepared entries to a later poll.
+constexpr unsigned skipped_enters_max = 4;
+
 /// Returns whether a result was not requested and says nothing about the descriptor: the kernel
 /// ends the operations of a thread that has ended (U18), and a multishot that it gives up (U8).
 bool is_given_up(int result) noexcept {
@@ -50,7 +53,8 @@ void uring_driver::poll(poll_mode mode, std::int64_t deadline) noexcept {
     collect();
     return;
   }
-  if (!due_.empty() && (ring_.prepared() != 0 || ring_.flagged())) enter(0, 0);
+  const bool may_skip = due_.empty() && ++skipped_enters_ < skipped_enters_max;
+  if (!may_skip && (ring_.prepared() != 0 || ring_.flagged())) enter(0, 0);
   if (collect() != 0) return;
   write_or_keep(due_);  // no completion came: the delayed receives are needed now
   if (host_.has_queued()) {
@@ -89,6 +93,7 @@ void uring_driver::sleep(std::int64_t deadline) noexcept {
 /// the next enter.
 bool uring_driver::enter(unsigned wait_for, std::int64_t deadline) noexcept {
   ++enter_number_;
+  skipped_enters_ = 0;
   armed_in_next_ = false;
   completes_at_once_ = true;
   const uring::submit_result result =
@@ -162,6 +167,7 @@ void uring_driver::take_poll(const io_uring_cqe& completion) noexcept {
   if (completion.res > 0) note_events(host_, d, static_cast<unsigned>(completion.res));
   direction& q = d.queue[direction_in];
   if (more || q.current == nullptr || q.current->state != op_state::parked) return;
+  if (is_paused(*q.current)) return;  // its next attempt finds out
   if (completion.res > 0 || is_given_up(completion.res)) {
     watch(d);  // U8: the kernel has ended it
   } else {

@@ -169,6 +169,39 @@ CONFORMANCE("a flooded socket lets a timer and a second socket through") {
   CHECK(of_socket.largest() <= gap_max);
 }
 
+CONFORMANCE("sockets that are ready each time the loop looks let the wait of another one begin") {
+  beck::io_context ctx(context_options());
+  stream_pair busy(ctx);
+  stream_pair quiet(ctx);
+  unsigned steps = 0;
+  bool over = false;
+  auto answer = [&](stream_socket& socket) -> beck::task<> {
+    char letter[1] = {'x'};
+    while (!over && steps < gap_max) {
+      ++steps;
+      beck::ignore(co_await socket.async_wait(stream_socket::wait_read));
+      socket.read_some(beck::buffer(letter));
+      socket.write_some(beck::buffer(letter));
+    }
+    over = true;
+    socket.write_some(beck::buffer(letter));  // wakes the other end
+  };
+  auto read = [&]() -> beck::task<> {
+    std::string space(64 * 1024, '\0');
+    while (steps < 100) co_await beck::post(ctx);
+    quiet.b.write_some(beck::buffer("y", 1));
+    const auto got = co_await quiet.a.async_read_some(beck::buffer(space));
+    CHECK(*got == 1);
+    over = true;
+  };
+  busy.b.write_some(beck::buffer("x", 1));
+  beck::co_spawn(ctx, answer(busy.a), beck::detached);
+  beck::co_spawn(ctx, answer(busy.b), beck::detached);
+  beck::co_spawn(ctx, read, beck::detached);
+  ctx.run();
+  CHECK(steps < gap_max);
+}
+
 CONFORMANCE("an endless chain of posts lets a timer and a socket through") {
   beck::io_context ctx(context_options());
   bool over = false;
