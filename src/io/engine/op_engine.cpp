@@ -149,7 +149,7 @@ void op_engine::deliver_attempt(io_op& op, runner* where, bool late) {
   {
     const operation_lock held(self, *op.target, op.kind);
     direction& q = op.target->queue[direction_of(op.kind)];
-    const read_predictor learnt = q.predictor;
+    read_predictor learnt = q.predictor;
     constexpr unsigned ends = io_op::flag_cancelled | io_op::flag_last_attempt;
     late = late && (op.flags & ends) == 0;  // another thread may have set them meanwhile
     if (late) {
@@ -160,6 +160,7 @@ void op_engine::deliver_attempt(io_op& op, runner* where, bool late) {
     const bool last = (op.flags & io_op::flag_last_attempt) != 0;
     if (!self.attempt_current(op)) return;
     if (late) {
+      learnt.late_attempt_succeeded();
       q.predictor = learnt;
       if (self.rules_.learns) q.arming.note_unarmed(true);
     }
@@ -214,7 +215,7 @@ bool op_engine::attempt_transfer(io_op& op, descriptor& d, direction& q) noexcep
   }
   return_buffers(op);
   context_stats& counters = counters_here();
-  while (worth_attempting(d, q, op.kind) && where.spend(runner::call_weight)) {
+  while (worth_attempting(q, op.kind) && where.spend(runner::call_weight)) {
     ++counters.attempts;
     const std::ptrdiff_t r = is_shared_ ? make_call_unlocked(op) : perform_transfer(*system_, op);
     if (r == -EAGAIN) {

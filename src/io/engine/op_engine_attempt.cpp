@@ -40,7 +40,7 @@ bool op_engine::attempt_other(io_op& op, descriptor& d, direction& q) noexcept {
   return_buffers(op);
   runner& where = *runner::current();
   context_stats& counters = counters_here();
-  while (worth_attempting(d, q, op.kind) && where.spend(runner::call_weight)) {
+  while (worth_attempting(q, op.kind) && where.spend(runner::call_weight)) {
     ++counters.attempts;
     const std::ptrdiff_t r = make_call(op);
     if (r == -EAGAIN) {
@@ -72,7 +72,7 @@ bool op_engine::attempt_other(io_op& op, descriptor& d, direction& q) noexcept {
 /// there was some. Requires the lock of a shared loop.
 bool op_engine::attempt_leased(io_op& op, descriptor& d, direction& q) noexcept {
   runner& where = *runner::current();
-  if (!worth_attempting(d, q, op.kind) || !where.spend(runner::call_weight)) return false;
+  if (!worth_attempting(q, op.kind) || !where.spend(runner::call_weight)) return false;
   if (op.address == nullptr) op.address = leases_->take();
   if (op.address == nullptr) {
     note_ready(q);  // no call was made that could have found out more

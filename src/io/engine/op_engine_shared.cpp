@@ -125,7 +125,7 @@ bool op_engine::attempt_in_handler(io_op& op) noexcept {
   direction& q = d.queue[direction_of(op.kind)];
   if (d.fd < 0 || is_closing(d) || d.expired) return false;
   if (q.current != nullptr || q.undelivered != nullptr) return false;
-  if (!worth_attempting(d, q, op.kind)) return false;
+  if (!worth_attempting(q, op.kind)) return false;
   op.state = op_state::inert;
   op.flags &= io_op::flag_all;
   q.current = &op;

@@ -17,20 +17,35 @@ enum class readiness : std::uint8_t {
   known,    ///< an event, a hang-up or a completion says that there is something
 };
 
-/// Learns whether a read without an event finds data if it is attempted one poll later.
+/// Learns whether a read without an event finds data if it is attempted one poll later. The more
+/// of these attempts are in vain, the more reads wait before one is made that is not necessary.
 class read_predictor {
  public:
-  bool expects_data() const noexcept { return waits_ >= waits_enough; }
+  /// Returns whether an attempt that has to be made finds more if it is made late.
+  bool prefers_late() const noexcept { return waits_ >= waits_enough[0]; }
+  /// Returns whether a late attempt is worth its call although it need not be made.
+  bool expects_data() const noexcept { return waits_ >= waits_enough[failures_]; }
   /// Notes that a read has waited for its event, and will find data.
-  void waiting_was_right() noexcept { waits_ = std::min<std::uint8_t>(waits_ + 1, waits_max); }
-  /// Makes a late attempt due whatever happened before: only it can tell whether there is more.
-  void expect_data() noexcept { waits_ = std::max(waits_, waits_enough); }
-  void late_attempt_failed() noexcept { waits_ = 0; }
+  void waiting_was_right() noexcept {
+    if (waits_ < waits_max) ++waits_;
+  }
+  /// Makes the next attempt a late one, whatever happened before.
+  void prefer_late() noexcept {
+    if (!prefers_late()) waits_ = waits_enough[0];
+  }
+  void late_attempt_succeeded() noexcept { failures_ = 0; }
+  void late_attempt_failed() noexcept {
+    waits_ = 0;
+    if (failures_ < failures_max) ++failures_;
+  }
 
  private:
-  static constexpr std::uint8_t waits_enough = 2;
-  static constexpr std::uint8_t waits_max = 3;
-  std::uint8_t waits_ = 0;
+  static constexpr std::uint8_t failures_max = 3;
+  static constexpr std::uint8_t waits_max = 32;
+  static constexpr std::uint8_t waits_enough[failures_max + 1] = {2, 2, 8, waits_max};
+
+  std::uint8_t waits_ : 6 = 0;     // reads that waited, since the last attempt in vain
+  std::uint8_t failures_ : 2 = 0;  // late attempts in vain, since one found data
 };
 
 /// Learns which form of small receives is cheaper in a direction. An armed receive costs no system

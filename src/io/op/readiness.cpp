@@ -47,14 +47,17 @@ void readiness_rules::note_received(const descriptor& d, direction& q, std::size
 }
 
 /// Notes a short read: it has found the last of the data, or a boundary (docs/kernel.md). The only
-/// boundary of TCP is urgent data, which some drivers report. Otherwise there is `perhaps` more,
-/// and a late attempt is best.
+/// boundary of TCP is urgent data, which some drivers report. A socket or a pipe that is not watched
+/// is checked when its watch begins; a device can be impossible to watch. Otherwise there is
+/// `perhaps` more, and a late attempt is best.
 void readiness_rules::note_short_read(const descriptor& d, direction& q) const noexcept {
-  if (d.nature == descriptor_nature::tcp && urgent_data_is_told) {
+  if (!is_watched(d)) {
+    q.ready = d.nature == descriptor_nature::other ? readiness::known : readiness::no;
+  } else if (d.nature == descriptor_nature::tcp && urgent_data_is_told) {
     q.ready = readiness::no;
   } else {
     q.ready = readiness::perhaps;
-    if (learns) q.predictor.expect_data();
+    if (learns) q.predictor.prefer_late();
   }
 }
 
@@ -67,9 +70,8 @@ void readiness_rules::note_completed_receive(const descriptor& d, direction& q,
     q.ready = readiness::known;
   } else if (q.ready != readiness::known) {
     q.ready = readiness::no;
-    // For UNIX sockets the kernel says so since Linux 6.17. A descriptor that is not watched yet is
-    // checked when its poll begins.
-    if (d.nature != descriptor_nature::tcp && is_watched(d)) note_short_read(d, q);
+    // For UNIX sockets the kernel says so since Linux 6.17.
+    if (d.nature != descriptor_nature::tcp) note_short_read(d, q);
   }
 }
 

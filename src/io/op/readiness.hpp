@@ -27,10 +27,16 @@ enum class next_step : std::uint8_t {
 };
 
 /// Returns whether a direct system call is likely to find something. With readiness::perhaps it is,
-/// except for a read of a watched descriptor whose predictor expects data one poll later.
-inline bool worth_attempting(const descriptor& d, const direction& q, op_kind kind) noexcept {
+/// except for a read that finds more one poll later.
+inline bool worth_attempting(const direction& q, op_kind kind) noexcept {
   if (q.ready != readiness::perhaps) return q.ready == readiness::known;
-  return !is_read(kind) || !q.predictor.expects_data() || !is_watched(d);
+  return !is_read(kind) || !q.predictor.prefers_late();
+}
+
+/// Returns whether `op` is a read that is best attempted one poll later, without an event.
+inline bool worth_attempting_late(const io_op& op, const direction& q) noexcept {
+  if (!is_read(op.kind) || q.ready == readiness::known) return false;
+  return q.ready == readiness::perhaps ? q.predictor.prefers_late() : q.predictor.expects_data();
 }
 
 /// Returns whether an attempt of `op`, the first of its direction, is known to find nothing: a read
@@ -43,8 +49,7 @@ inline bool is_vain(const io_op& op, const direction& q) noexcept {
 /// reports readiness.
 inline next_step step_by_readiness(const io_op& op, const direction& q) noexcept {
   if (is_file(op.kind)) return next_step::on_thread;
-  if (is_read(op.kind) && q.predictor.expects_data() && q.ready != readiness::known)
-    return next_step::attempt_late;
+  if (worth_attempting_late(op, q)) return next_step::attempt_late;
   return q.ready != readiness::no ? next_step::attempt : next_step::await_event;
 }
 
@@ -53,8 +58,7 @@ inline next_step step_by_readiness(const io_op& op, const direction& q) noexcept
 inline next_step step_on_ring(const io_op& op, const direction& q, bool armed) noexcept {
   if (op.kind == op_kind::raw) return next_step::submit;
   if (armed && q.ready != readiness::known) return next_step::submit_late;
-  if (is_read(op.kind) && q.ready == readiness::perhaps && q.predictor.expects_data())
-    return next_step::attempt_late;
+  if (worth_attempting_late(op, q)) return next_step::attempt_late;
   if (q.ready != readiness::no) return next_step::attempt;
   return direction_of(op.kind) == direction_in ? next_step::await_event : next_step::submit;
 }

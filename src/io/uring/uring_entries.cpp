@@ -205,14 +205,15 @@ void uring_driver::write_or_keep(lazy_list& list) noexcept {
   list.rotate(kept);
 }
 
+/// Writes the poll of a descriptor. A message or a read gets a one-shot poll, which checks the
+/// descriptor when it begins: after a short read no attempt has to find out whether that was all. A
+/// multishot would also report each datagram that is received without waiting.
 bool uring_driver::write_poll(descriptor& d) noexcept {
   io_uring_sqe* sqe = entry();
   if (sqe == nullptr) return false;
   fill_poll(*sqe, d.fd, POLLIN | POLLRDHUP | uring::poll_edge);
-  // A multishot poll would report each datagram, also those that are received without waiting. So a
-  // message operation gets a one-shot poll.
   const io_op* const waiting = d.queue[direction_in].current;
-  const bool once = waiting != nullptr && is_message(waiting->kind);
+  const bool once = waiting != nullptr && (is_message(waiting->kind) || is_read(waiting->kind));
   sqe->len = once ? 0 : IORING_POLL_ADD_MULTI;
   sqe->user_data = uring::token_of(d);
   advance(d, watch_event::watch);

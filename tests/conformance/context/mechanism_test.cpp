@@ -5,6 +5,7 @@
 #include <beck/coro/co_spawn.hpp>
 #include <string>
 
+#include "support/connections.hpp"
 #include "support/context_options.hpp"
 #include "support/faulty_system.hpp"
 #include "support/outcome.hpp"
@@ -72,6 +73,20 @@ std::uint64_t visits_while_busy(beck::io_context& ctx, beck::test::faulty_system
   return ctx.stats().kernel_entries - before;
 }
 
+/// Receives `count` messages that are much smaller than the buffer. `soon`: each is sent in the turn
+/// in which its read starts; otherwise it is sent when the loop has nothing left to do.
+void receive(beck::io_context& ctx, beck::test::tcp_connection& c, int count, bool soon) {
+  std::string room(64 * 1024, '\0');
+  for (int i = 0; i < count; ++i) {
+    beck::test::outcome received;
+    c.server.async_read_some(beck::buffer(room), beck::test::note(received));
+    if (!soon) beck::test::let_settle(ctx);
+    beck::post(ctx, [&] { c.client.write_some(beck::buffer("x", 1)); });
+    beck::test::let_settle(ctx);
+    CHECK(received.bytes == 1);
+  }
+}
+
 }  // namespace
 
 CONFORMANCE_ON(beck::test::uring, "small receives are armed one turn late unless told otherwise") {
@@ -89,7 +104,7 @@ CONFORMANCE_ON(beck::test::uring, "eager arming submits receives but none of the
 CONFORMANCE_ON(beck::test::uring, "without arming a receive is a direct call after its poll") {
   const auto stats = counters_of(context_options().arming(receive_arming::none));
   CHECK(stats.lazy_armed == 0);
-  CHECK(stats.entries_submitted < 10);  // the polls
+  CHECK(stats.entries_submitted < 2 * rounds + 10);  // a poll for each wait
   CHECK(stats.attempts > 2 * rounds);
 }
 
@@ -123,6 +138,29 @@ CONFORMANCE_ON(beck::test::epoll,
     CHECK(received.calls == 1);
     CHECK(visits_while_busy(ctx, system) <= rarely + 1);
   }
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "reads whose data comes late are hardly ever attempted in vain") {
+  beck::io_context ctx(context_options());
+  beck::test::tcp_connection c(ctx);
+  receive(ctx, c, 30, false);  // what it learns from
+  const auto before = ctx.stats();
+  receive(ctx, c, rounds, false);
+  const auto after = ctx.stats();
+  CHECK(after.wrong_attempts - before.wrong_attempts <= rounds / 16);
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "reads whose data begins to come one turn later are attempted late again") {
+  beck::io_context ctx(context_options());
+  beck::test::tcp_connection c(ctx);
+  receive(ctx, c, rounds, false);
+  const auto before = ctx.stats();
+  receive(ctx, c, rounds, true);
+  const auto after = ctx.stats();
+  CHECK(after.speculations - before.speculations > rounds - 40);
+  CHECK(after.wrong_attempts - before.wrong_attempts <= 1);
 }
 
 CONFORMANCE("the switches for measuring exist on every backend") {
