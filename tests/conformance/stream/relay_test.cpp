@@ -4,6 +4,7 @@
 #include <beck/coro/timeout.hpp>
 #include <beck/coro/when_all.hpp>
 #include <beck/io/read_write.hpp>
+#include <beck/io/steady_timer.hpp>
 #include <beck/transfer/relay.hpp>
 #include <beck/transfer/splice.hpp>
 
@@ -191,6 +192,99 @@ CONFORMANCE("the last words of a side that takes no more are carried before the 
     CHECK(r.done);
     CHECK(r.error == error::broken_pipe);
   }
+}
+
+namespace {
+
+/// Returns a relay to a server that takes no more, and says nothing, with a question on its way.
+template <class Relayed>
+void ask_in_vain(beck::io_context& ctx, Relayed& r) {
+  r.server().shutdown(beck::local::stream_protocol::socket::shutdown_receive);
+  CHECK(write(r.client(), buffer("question", 8)) == 8);
+  beck::test::let_settle(ctx);
+  CHECK_FALSE(r.done);
+}
+
+/// Runs until the relay is over, for at most 10 s. Returns whether it is.
+template <class Relayed>
+bool ends_in_time(beck::io_context& ctx, const Relayed& r) {
+  beck::steady_timer limit(ctx, beck::duration(10'000'000'000));
+  outcome late;
+  limit.async_wait(note(late));
+  beck::test::run_until(ctx, [&] { return r.done || late.done(); });
+  return r.done;
+}
+
+const relay_options every_way[] = {relay_options(),
+                                   relay_options().only(transfer_mechanism::read_write)};
+
+}  // namespace
+
+CONFORMANCE("a side that takes no more and stays silent holds a relay no longer than it may") {
+  for (const relay_options& how : every_way) {
+    beck::io_context ctx(context_options());
+    relayed<local_connection> r(ctx, relay_options(how).linger(beck::duration(20'000'000)));
+    ask_in_vain(ctx, r);
+    CHECK(ends_in_time(ctx, r));
+    CHECK(r.error == error::broken_pipe);
+    CHECK_FALSE(r.report.back.ended);
+    CHECK(r.near.b.is_open());
+    CHECK(r.far.b.is_open());
+  }
+}
+
+CONFORMANCE("a side whose last words nobody reads holds a relay no longer than it may") {
+  beck::io_context ctx(context_options());
+  relayed<local_connection> r(ctx, relay_options().linger(beck::duration(20'000'000)));
+  for (int i = 0; i < 20; ++i) {  // until the relay takes no more
+    beck::test::fill(r.server());
+    beck::test::let_arrive(ctx);
+    beck::test::let_settle(ctx);
+  }
+  ask_in_vain(ctx, r);
+  CHECK(ends_in_time(ctx, r));
+  CHECK(r.error == error::broken_pipe);
+}
+
+CONFORMANCE_ON(beck::test::sim, "a side that takes no more may talk for as long as it likes") {
+  for (const relay_options& how : every_way) {
+    beck::io_context ctx(context_options());
+    relayed<local_connection> r(ctx, relay_options(how).linger(beck::duration(1'000'000'000)));
+    ask_in_vain(ctx, r);
+    for (int i = 0; i < 100; ++i) {
+      beck::test::tick(ctx, beck::duration(900'000'000));
+      CHECK(write(r.server(), buffer("x", 1)) == 1);
+    }
+    beck::test::let_arrive(ctx);
+    CHECK_FALSE(r.done);
+    beck::test::tick(ctx, beck::duration(2'000'000'000));
+    CHECK(r.done);
+    CHECK(r.error == error::broken_pipe);
+    CHECK(r.report.back.bytes == 100);
+  }
+}
+
+CONFORMANCE("a relay waits for no last words of a side that has ended before") {
+  beck::io_context ctx(context_options());
+  relayed<local_connection> r(ctx, relay_options().linger(beck::duration(3'600'000'000'000)));
+  r.server().shutdown(beck::local::stream_protocol::socket::shutdown_send);
+  char there[1];
+  outcome end;
+  r.client().async_read_some(buffer(there), note(end));
+  REQUIRE(beck::test::run_until(ctx, end));
+  CHECK(end.ended_with(error::eof));
+  r.server().shutdown(beck::local::stream_protocol::socket::shutdown_receive);
+  CHECK(write(r.client(), buffer("question", 8)) == 8);
+  CHECK(ends_in_time(ctx, r));
+  CHECK(r.error == error::broken_pipe);
+}
+
+CONFORMANCE("a relay that waits for last words may be destroyed") {
+  beck::io_context ctx(context_options());
+  relayed<local_connection> r(ctx);
+  ask_in_vain(ctx, r);
+  beck::test::tick(ctx);
+  CHECK_FALSE(r.done);
 }
 
 CONFORMANCE("a relay whose first stream has failed before ends at once, by every mechanism") {
