@@ -37,7 +37,7 @@ namespace http = beck::http;
 using beck::ip::tcp;
 using local = beck::local::stream_protocol;
 
-constexpr std::size_t buffer_bytes = 16 * 1024;  // of each direction
+constexpr std::size_t buffer_bytes = 64 * 1024;  // of each direction
 /// Clients above the limit that are still read to their end.
 constexpr std::size_t turned_away_max = 64;
 constexpr beck::duration see_off_time = beck::duration(1'000'000'000);
