@@ -172,6 +172,21 @@ class Limits(ProxyCase):
         self.assertEqual([one.ask("PING") for one in clients], ["+PONG"] * 36)
         self.assertIn("--max-clients 36", self.client(proxy.port).read())
 
+    def test_connections_to_the_metrics_take_no_descriptors_of_clients(self):
+        def few():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
+
+        proxy = self.proxy(preexec_fn=few)
+        port = int(proxy.found[3].rsplit(":", 1)[1].split("/")[0])
+        slow = []
+        for _ in range(300):
+            slow.append(connect(port))
+            slow[-1].sendall(b"GET /met")
+            self.addCleanup(slow[-1].close)
+        self.assertEqual(proxy.metrics()["clients"], 0)
+        clients = [self.client(proxy.port) for _ in range(36)]
+        self.assertEqual([one.ask("PING") for one in clients], ["+PONG"] * 36)
+
     def test_a_server_that_does_not_answer(self):
         with socket.create_server(("127.0.0.1", 0), backlog=0) as listening:
             port = listening.getsockname()[1]
@@ -187,6 +202,29 @@ class Limits(ProxyCase):
                                    "no answer within --connect\r\n")  # fmt: skip
             for one in fills:
                 one.close()
+
+    def test_a_server_that_is_lost_is_in_the_log_once_and_its_return_too(self):
+        path = self.folder / "server"
+        proxy = self.proxy("--unix", self.folder / "socket", url=f"unix://{path}")
+        for _ in range(3):
+            self.assertIn("cannot reach", talk(proxy.path))
+        listening, _ = self.listener(path)
+
+        def is_back():
+            connect(proxy.path).close()
+            self.accept(listening)
+            return "again" in proxy.error_text()
+
+        until(is_back)
+        is_back()
+        lines = [line for line in proxy.error_text().splitlines() if str(path) in line]
+        self.assertEqual(
+            lines,
+            [
+                f"beck-redis-proxy: cannot reach unix://{path}: No such file or directory",
+                f"beck-redis-proxy: unix://{path} is reached again",
+            ],
+        )
 
     def test_a_client_without_traffic(self):
         proxy = self.proxy("--idle", "100ms")
@@ -208,8 +246,8 @@ class Limits(ProxyCase):
 
 
 class Stop(ProxyCase):
-    def test_one_line_is_printed_and_both_signals_end_it(self):
-        for number in (signal.SIGTERM, signal.SIGINT):
+    def test_one_line_is_printed_and_each_signal_ends_it(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             proxy = self.start("--max-clients", 100, "--unix", self.folder / "socket")
             self.assertEqual(proxy.line, f"listening: unix://{self.folder}/socket\n")
             proxy.send_signal(number)
