@@ -279,6 +279,26 @@ CONFORMANCE("a relay waits for no last words of a side that has ended before") {
   CHECK(r.error == error::broken_pipe);
 }
 
+CONFORMANCE("a time limit ends a relay that waits for last words, with the first error") {
+  beck::io_context ctx(context_options());
+  local_connection near(ctx);
+  local_connection far(ctx);
+  far.b.shutdown(beck::local::stream_protocol::socket::shutdown_receive);
+  CHECK(write(near.a, buffer("question", 8)) == 8);
+  error_code seen;
+  const auto how = relay_options().linger(beck::duration(3'600'000'000'000));
+  auto program = [&]() -> beck::task<> {
+    auto relay = async_relay(near.b, far.a, how);
+    seen = (co_await beck::timeout(std::move(relay), beck::duration(50'000'000))).error();
+  };
+  co_spawn(ctx, program(), beck::detached);
+  beck::steady_timer limit(ctx, beck::duration(10'000'000'000));
+  outcome late;
+  limit.async_wait(note(late));
+  beck::test::run_until(ctx, [&] { return seen || late.done(); });
+  CHECK(seen == error::broken_pipe);
+}
+
 CONFORMANCE("a relay that waits for last words may be destroyed") {
   beck::io_context ctx(context_options());
   relayed<local_connection> r(ctx);
