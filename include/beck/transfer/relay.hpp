@@ -45,8 +45,8 @@ class relay_options {
     only_ = mechanism;
     return *this;
   }
-  /// Sets how long a stream that takes no more may be silent, or its last bytes may be stuck, before
-  /// the relay ends; it may then take twice that. Default: 10 s.
+  /// Sets how long a stream that takes no more may be silent, or the other one may leave its bytes
+  /// unread, until the relay ends; the end may take twice that. Default: 10 s.
   relay_options& linger(duration longest) noexcept {
     linger_ = longest;
     return *this;
@@ -83,11 +83,11 @@ class relay_options {
 /// other as the end of its input (shutdown(2), if it is a socket), and the other direction
 /// continues. An error of either ends the relay with that error; both streams stay open. A stream
 /// that takes no more (broken_pipe, connection_reset) is read to its end first, so that the reason
-/// that its peer has sent before it closed is carried; a peer that stays silent instead does not
-/// hold the relay for longer than relay_options::linger() says. The value is the report, also with an error.
-/// Each direction is spliced through a pipe of its own if the kernel does that for its two streams,
-/// else it goes through a buffer; the report tells which. Memory is bounded, and a side that does
-/// not read holds up the other.
+/// that its peer has sent before it closed is carried; if that peer stays silent instead, the relay
+/// ends after relay_options::linger(). The value is the report, also with an error. Each direction
+/// is spliced through a pipe of its own if the kernel does that for its two streams, else it goes
+/// through a buffer; the report tells which. Memory is bounded, and a side that does not read holds
+/// up the other.
 /// Requires: both streams are of one context and outlive the relay; no other operation reads from
 /// them, writes to them or waits for them; the coroutine runs on that context, on a shared one
 /// inside a strand. Cancellation: a stop of the task, or a time limit: `co_await
