@@ -33,6 +33,10 @@ namespace error = beck::error;
 
 namespace {
 
+const relay_options every_way[] = {relay_options(),
+                                   relay_options().only(transfer_mechanism::read_write)};
+constexpr beck::duration hour = beck::duration(3'600'000'000'000);
+
 std::string pattern(std::size_t bytes) {
   std::string text(bytes, '\0');
   for (std::size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>('a' + i * 5 % 26);
@@ -158,6 +162,18 @@ CONFORMANCE("the end of one side is passed on while the other direction goes on"
   CHECK_FALSE(r.error);
 }
 
+CONFORMANCE_ON(beck::test::sim, "a relay whose one side has ended waits for the other one") {
+  beck::io_context ctx(context_options());
+  relayed<tcp_connection> r(ctx);
+  r.client().shutdown(beck::ip::tcp::socket::shutdown_send);
+  beck::test::tick(ctx, hour);
+  CHECK_FALSE(r.done);
+  r.server().close();
+  beck::test::run_all(ctx);
+  CHECK(r.done);
+  CHECK_FALSE(r.error);
+}
+
 CONFORMANCE("an error of one side ends the relay with that error") {
   beck::io_context ctx(context_options());
   relayed<tcp_connection> r(ctx);
@@ -171,10 +187,9 @@ CONFORMANCE("an error of one side ends the relay with that error") {
 }
 
 CONFORMANCE("the last words of a side that takes no more are carried before the relay fails") {
-  for (const relay_options& how :
-       {relay_options(), relay_options().only(transfer_mechanism::read_write)}) {
+  for (const relay_options& how : every_way) {
     beck::io_context ctx(context_options());
-    relayed<local_connection> r(ctx, how);
+    relayed<local_connection> r(ctx, relay_options(how).linger(hour));
     r.server().shutdown(beck::local::stream_protocol::socket::shutdown_receive);
     CHECK(write(r.client(), buffer("question", 8)) == 8);
     beck::test::let_settle(ctx);
@@ -214,9 +229,6 @@ bool ends_in_time(beck::io_context& ctx, const Relayed& r) {
   beck::test::run_until(ctx, [&] { return r.done || late.done(); });
   return r.done;
 }
-
-const relay_options every_way[] = {relay_options(),
-                                   relay_options().only(transfer_mechanism::read_write)};
 
 }  // namespace
 
@@ -266,7 +278,7 @@ CONFORMANCE_ON(beck::test::sim, "a side that takes no more may talk for as long 
 
 CONFORMANCE("a relay waits for no last words of a side that has ended before") {
   beck::io_context ctx(context_options());
-  relayed<local_connection> r(ctx, relay_options().linger(beck::duration(3'600'000'000'000)));
+  relayed<local_connection> r(ctx, relay_options().linger(hour));
   r.server().shutdown(beck::local::stream_protocol::socket::shutdown_send);
   char there[1];
   outcome end;
@@ -286,7 +298,7 @@ CONFORMANCE("a time limit ends a relay that waits for last words, with the first
   far.b.shutdown(beck::local::stream_protocol::socket::shutdown_receive);
   CHECK(write(near.a, buffer("question", 8)) == 8);
   error_code seen;
-  const auto how = relay_options().linger(beck::duration(3'600'000'000'000));
+  const auto how = relay_options().linger(hour);
   auto program = [&]() -> beck::task<> {
     auto relay = async_relay(near.b, far.a, how);
     seen = (co_await beck::timeout(std::move(relay), beck::duration(50'000'000))).error();
