@@ -28,6 +28,7 @@
 
 #include "common/failure.hpp"
 #include "common/listening.hpp"
+#include "common/service_state.hpp"
 #include "counters.hpp"
 #include "listeners.hpp"
 
@@ -151,12 +152,14 @@ class proxy {
     if (metrics_) fmt::print(" http://{}/metrics", beck_apps::text_of(metrics_->endpoint()));
     fmt::print("\n");
     std::fflush(stdout);
+    beck_apps::notify_manager("READY=1");
   }
 
   beck::task<> obey_signals() {
     for (bool again = false;; again = true) {
       auto arrived = co_await signals_.async_wait();
       if (arrived.error()) co_return;
+      beck_apps::notify_manager("STOPPING=1");
       listeners_.close();
       if (again && clients_ != nullptr) clients_->stop();
     }

@@ -5,6 +5,7 @@ import resource
 import signal
 import socket
 import threading
+import time
 
 from redis_proxy import Client, ProxyCase, Redis, command, connect, reset, rest_of, talk
 from server import LIMIT_S, until
@@ -206,7 +207,8 @@ class Limits(ProxyCase):
     def test_a_server_that_is_lost_is_in_the_log_once_and_its_return_too(self):
         path = self.folder / "server"
         proxy = self.proxy("--unix", self.folder / "socket", url=f"unix://{path}")
-        for _ in range(3):
+        end = time.monotonic() + 1.1  # a second after a line there may be another one
+        while time.monotonic() < end:
             self.assertIn("cannot reach", talk(proxy.path))
         listening, _ = self.listener(path)
 
@@ -253,6 +255,18 @@ class Stop(ProxyCase):
             proxy.send_signal(number)
             self.assertEqual((proxy.rest_of_output(), proxy.wait(), proxy.error_text()), ("", 0, ""))
             self.assertFalse((self.folder / "socket").exists())
+
+    def test_a_service_manager_is_notified_of_the_start_and_the_end(self):
+        for name in (str(self.folder / "manager"), "\0" + str(self.folder)):  # a path, an abstract name
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+                manager.bind(name)
+                manager.settimeout(LIMIT_S)
+                environment = os.environ | {"NOTIFY_SOCKET": name.replace("\0", "@")}
+                proxy = self.start("--port", 0, env=environment)
+                self.assertEqual(manager.recv(100), b"READY=1")
+                proxy.send_signal(signal.SIGTERM)
+                self.assertEqual(manager.recv(100), b"STOPPING=1")
+                self.assertEqual(proxy.wait(), 0)
 
     def is_refused(self, address):
         try:
