@@ -292,8 +292,7 @@ CONFORMANCE("a relay waits for no last words of a side that has ended before") {
 
 CONFORMANCE("a time limit ends a relay that waits for last words, with the first error") {
   beck::io_context ctx(context_options());
-  local_connection near(ctx);
-  local_connection far(ctx);
+  local_connection near(ctx), far(ctx);
   far.b.shutdown(beck::local::stream_protocol::socket::shutdown_receive);
   CHECK(write(near.a, buffer("question", 8)) == 8);
   error_code seen;
