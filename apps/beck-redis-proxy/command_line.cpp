@@ -26,7 +26,7 @@ const char* const description =
     "as:\nlistening: tcp://127.0.0.1:6380";
 
 const char* const footer =
-    "Signals: TERM, INT let clients finish, a second one cuts them.\n"
+    "Signals: TERM, INT, HUP let clients finish, a second one cuts them.\n"
     "Exit status: 0 stopped by a signal, 1 failed, 2 wrong usage. More: man beck-redis-proxy.";
 
 /// Options whose values are kept as texts until all of the command line was read.
@@ -57,6 +57,8 @@ void check_unix_path(const std::string& path) {
   if (path.empty() || path.size() > most)
     throw wrong_usage(
         fmt::format("--unix {}: the path has {} bytes, not 1 to {}", path, path.size(), most));
+  if (const auto byte = control_byte(path); byte)
+    throw wrong_usage(fmt::format("--unix: the path has the byte {:#04x}", *byte));
 }
 
 }  // namespace
@@ -72,6 +74,7 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
           ->type_name("ADDRESS")
           ->capture_default_str();
   const auto* const port = app.add_option("--port", given.port, "The port; 0 takes a free one")
+                               ->check(CLI::Range(0, 65'535))
                                ->type_name("PORT")
                                ->capture_default_str();
   const auto* const unix_path =
@@ -91,8 +94,9 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   app.add_option("--drain", given.drain, "How long clients may take to finish after a signal")
       ->type_name("TIME")
       ->capture_default_str();
-  app.add_option("--metrics", given.metrics, "Answer http://ADDRESS:PORT/metrics with counters")
-      ->type_name("[ADDRESS:]PORT");
+  const auto* const metrics =
+      app.add_option("--metrics", given.metrics, "Answer http://ADDRESS:PORT/metrics with counters")
+          ->type_name("[ADDRESS:]PORT");
   app.add_option("SERVER", given.server, "redis://HOST[:PORT] or unix:///PATH")
       ->capture_default_str();
   try {
@@ -105,8 +109,10 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   if (unix_path->count() != 0) check_unix_path(asked.unix_path);
   if (unix_path->count() == 0 || host->count() + port->count() != 0)
     asked.at = beck_apps::endpoint_of("--host", given.host, given.port);
-  if (!given.metrics.empty()) asked.metrics = metrics_endpoint(given.metrics);
+  if (metrics->count() != 0) asked.metrics = metrics_endpoint(given.metrics);
   asked.connect = beck_apps::parse_time("--connect", given.connect);
+  if (asked.connect == beck::duration::zero())
+    throw wrong_usage(fmt::format("--connect {}: not a time from 1ms to 24h", given.connect));
   asked.idle = beck_apps::parse_time("--idle", given.idle);
   asked.drain = beck_apps::parse_time("--drain", given.drain);
   return asked;

@@ -15,6 +15,7 @@
 #include <beck/io/io_context.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/io/signal_set.hpp>
+#include <beck/io/steady_timer.hpp>
 #include <beck/net/connect_race.hpp>
 #include <beck/run/post.hpp>
 #include <beck/transfer/relay.hpp>
@@ -27,6 +28,7 @@
 
 #include "common/failure.hpp"
 #include "common/listening.hpp"
+#include "common/service_state.hpp"
 #include "counters.hpp"
 #include "listeners.hpp"
 
@@ -37,12 +39,15 @@ namespace http = beck::http;
 using beck::ip::tcp;
 using local = beck::local::stream_protocol;
 
-constexpr std::size_t buffer_bytes = 16 * 1024;  // of each direction
+constexpr std::size_t buffer_bytes = 64 * 1024;  // of each direction
 /// Clients above the limit that are still read to their end.
 constexpr std::size_t turned_away_max = 64;
 constexpr beck::duration see_off_time = beck::duration(1'000'000'000);
+constexpr beck::duration log_pause = beck::duration(1'000'000'000);
 /// Descriptors besides those of clients: of the context, its listeners, the metrics, standard ones.
 constexpr std::size_t descriptors_kept = 64;
+/// Connections to the metrics, which are among those.
+constexpr std::size_t scrapers_max = 16;
 /// The metrics are served after so many turns of the context.
 constexpr int turns_max = 4;
 
@@ -98,7 +103,7 @@ class proxy {
       : asked_(asked),
         clients_max_(affordable_clients(asked)),
         listeners_(context_, asked),
-        signals_(context_, SIGINT, SIGTERM) {
+        signals_(context_, SIGINT, SIGTERM, SIGHUP) {
     if (asked.metrics) open_metrics(*asked.metrics);
   }
 
@@ -120,7 +125,7 @@ class proxy {
       reply.set(http::field::content_type, http::metrics_type);
       reply.send(metrics_text(counts_));
     });
-    metrics_.emplace(std::move(site));
+    metrics_.emplace(std::move(site), http::limits().connections(scrapers_max));
     metrics_->listen(at);
   }
 
@@ -147,12 +152,14 @@ class proxy {
     if (metrics_) fmt::print(" http://{}/metrics", beck_apps::text_of(metrics_->endpoint()));
     fmt::print("\n");
     std::fflush(stdout);
+    beck_apps::notify_manager("READY=1");
   }
 
   beck::task<> obey_signals() {
     for (bool again = false;; again = true) {
       auto arrived = co_await signals_.async_wait();
       if (arrived.error()) co_return;
+      beck_apps::notify_manager("STOPPING=1");
       listeners_.close();
       if (again && clients_ != nullptr) clients_->stop();
     }
@@ -224,18 +231,30 @@ class proxy {
     server.set_option(tcp::socket::keep_alive(true), ignored);
   }
 
+  /// Logs that the server is lost, or back; a server that comes and goes has a line a second.
+  void log_server(bool is_lost, const std::string& text) {
+    const beck::time_point now = beck::steady_now();
+    if (is_lost == is_lost_ || now < logged_ + log_pause) return;
+    is_lost_ = is_lost;
+    logged_ = now;
+    fmt::print(stderr, "beck-redis-proxy: {}\n", text);
+  }
+
   /// Relays between the two; `ec` says why there is no server.
   template <class Client, class Server>
   beck::task<> serve_over(Client& client, Server& server, beck::error_code ec) {
     if (ec) {
       ++counts_.unreachable;
-      const auto text =
-          fmt::format("-ERR beck-redis-proxy cannot reach {}: {}\r\n", asked_.server.url,
+      const auto why =
+          fmt::format("cannot reach {}: {}", asked_.server.url,
                       ec == beck::error::timeout ? "no answer within --connect" : ec.message());
+      log_server(true, why);
+      const auto text = fmt::format("-ERR beck-redis-proxy {}\r\n", why);
       auto refused = refuse(client, text);
       beck::ignore(co_await beck::timeout(std::move(refused), see_off_time));
       co_return;
     }
+    if (is_lost_) log_server(false, asked_.server.url + " is reached again");
     beck::relay_report seen;
     auto count = [&](const beck::relay_report& now) {
       counts_.to_server += now.forth.bytes - seen.forth.bytes;
@@ -277,6 +296,8 @@ class proxy {
   const settings& asked_;
   const std::size_t clients_max_;
   counters counts_;
+  bool is_lost_ = false;       // as the log says of the server
+  beck::time_point logged_;    // when it said so
   std::uint64_t refused_ = 0;  // above the limit, and not yet gone
   beck::io_context context_;
   listeners listeners_;

@@ -40,6 +40,8 @@ void set_host(std::string_view text, server_place& to) {
   } else {
     to.host = text.substr(0, host_end);
   }
+  if (const std::size_t at = to.host.find_first_of(" #"); at != to.host.npos)
+    refuse(fmt::format("the host has the byte {:#04x}", static_cast<unsigned>(to.host[at])));
   if (to.host.empty() || to.host.size() > host_bytes_max)
     refuse(fmt::format("the host has {} bytes, not 1 to {}", to.host.size(), host_bytes_max));
   if (host_end < text.size()) to.port = port_of(text.substr(host_end + 1));
@@ -50,14 +52,27 @@ void set_path(std::string_view text, server_place& to) {
   if (!text.starts_with('/')) refuse("unix:// needs a path from the root, such as unix:///run/s");
   if (text.size() > most)
     refuse(fmt::format("the path has {} bytes, and a UNIX socket at most {}", text.size(), most));
+  if (text.ends_with('/')) refuse(fmt::format("{} is a folder, not a socket", text));
   to.path = text;
 }
 
 }  // namespace
 
+std::optional<unsigned> control_byte(std::string_view text) {
+  constexpr unsigned char space = 0x20;
+  constexpr unsigned char del = 0x7f;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < space || byte == del) return byte;
+  }
+  return std::nullopt;
+}
+
 server_place parse_server(std::string_view url) {
   server_place made;
   made.url = url;
+  if (const auto byte = control_byte(url); byte)
+    refuse(fmt::format("the URL has the byte {:#04x}", *byte));
   const std::size_t colon = url.find("://");
   const std::string_view scheme = url.substr(0, colon);
   if (colon == url.npos) refuse("not a URL such as redis://127.0.0.1:6379 or unix:///run/redis");

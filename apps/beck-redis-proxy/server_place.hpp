@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,10 @@ struct server_place {
   std::string path;  // of a UNIX socket; empty: host and port
   std::string url;   // as it was given
 };
+
+/// Returns the first control character of `text`, which would tear a line in two; nothing if there
+/// is none.
+std::optional<unsigned> control_byte(std::string_view text);
 
 /// Reads redis://host[:port] or unix:///path. Throws wrong_usage, also for a password, a database
 /// and rediss, which a proxy that changes no byte cannot send.

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 // Two pumps run concurrently. A pump splices from its source into a pipe and from there to its
 // sink. If the kernel refuses that (EINVAL, EPERM or ENOSYS), the bytes in the pipe are read and
-// written, and the rest goes through a buffer.
+// written, and the rest goes through a buffer. The pump of a sink that takes no more stays, and
+// watches that the other one does not wait for ever.
 #include <beck/transfer/relay.hpp>
 
-#include <vector>
+#include <memory>
+#include <optional>
+#include <utility>
 
 #include <beck/base/assert.hpp>
 #include <beck/coro/when_all.hpp>
 #include <beck/io/pipe.hpp>
 #include <beck/io/read_write.hpp>
+#include <beck/io/steady_timer.hpp>
 #include <beck/transfer/splice.hpp>
 
 #include "io/loop/io_loop.hpp"
@@ -29,6 +33,8 @@ struct relay_state {
   relay_report report;
   error_code error;  // the first one
   bool is_ended = false;
+  bool is_half_over = false;            // one direction is over
+  std::optional<steady_timer> silence;  // runs from a refused write to the end of the other pump
 
   void keep(error_code ec) {
     if (!error) error = ec;
@@ -48,6 +54,7 @@ struct relay_state {
     way.bytes += bytes;
     how.tell(report);
   }
+  std::uint64_t carried() const noexcept { return report.forth.bytes + report.back.bytes; }
 };
 
 /// The parts of the pump of one direction.
@@ -80,7 +87,7 @@ bool is_over(const pump_parts& pump, const error_code& ec) {
 }
 
 /// As is_over(), after a write. A peer that takes no more may have sent something before it closed,
-/// such as its reason: the other direction carries that, and ends by itself.
+/// such as its reason: the other direction carries that, within limit_silence().
 bool is_refused(const pump_parts& pump, const error_code& ec) {
   if (ec != error::broken_pipe && ec != error::connection_reset) return is_over(pump, ec);
   pump.all.keep(ec);
@@ -93,18 +100,20 @@ bool is_refusal(const error_code& ec) noexcept {
   return ec == error::invalid_argument || ec == error::no_permission || ec == make_error(-ENOSYS);
 }
 
-task<bool> write_out(const pump_parts& pump, const std::vector<char>& room, std::size_t bytes) {
-  auto [ec, n] = co_await async_write(pump.to, buffer(room.data(), bytes));
+task<bool> write_out(const pump_parts& pump, const char* from, std::size_t bytes) {
+  auto [ec, n] = co_await async_write(pump.to, buffer(from, bytes));
   if (n != 0) pump.all.count(pump.way, transfer_mechanism::read_write, n);
   co_return !is_refused(pump, ec);
 }
 
 task<> pump_buffered(const pump_parts& pump) {
-  std::vector<char> room(pump.all.how.buffer_bytes());
+  const std::size_t most = pump.all.how.buffer_bytes();
+  // Not set to zero: the kernel then finds memory only for what is written.
+  const auto room = std::make_unique_for_overwrite<char[]>(most);
   while (!pump.all.is_ended) {  // the other pump may have ended the relay before this one waits
-    auto [ec, n] = co_await pump.from.async_read_some(buffer(room));
+    auto [ec, n] = co_await pump.from.async_read_some(buffer(room.get(), most));
     if (is_over(pump, ec)) co_return;
-    const bool goes_on = co_await write_out(pump, room, n);
+    const bool goes_on = co_await write_out(pump, room.get(), n);
     if (!goes_on) co_return;
   }
 }
@@ -112,10 +121,10 @@ task<> pump_buffered(const pump_parts& pump) {
 /// Moves the `bytes` bytes in the pipe to the sink through a buffer. Returns false if that ends the
 /// direction.
 task<bool> empty_pipe(const pump_parts& pump, readable_pipe& out, std::size_t bytes) {
-  std::vector<char> room(bytes);
-  auto [ec, n] = co_await async_read(out, buffer(room));
+  const auto room = std::make_unique_for_overwrite<char[]>(bytes);
+  auto [ec, n] = co_await async_read(out, buffer(room.get(), bytes));
   if (is_over(pump, ec)) co_return false;
-  const bool goes_on = co_await write_out(pump, room, n);
+  const bool goes_on = co_await write_out(pump, room.get(), n);
   co_return goes_on;
 }
 
@@ -143,7 +152,7 @@ task<bool> pump_spliced(const pump_parts& pump, readable_pipe& out, writable_pip
 }
 
 /// Moves bytes in one direction until it is over: by splices if possible, else through a buffer.
-task<> pump(pump_parts parts) {
+task<> carry(const pump_parts& parts) {
   if (parts.all.is_ended) co_return;
   if (parts.all.how.only() != transfer_mechanism::read_write) {
     const any_io_executor& executor = parts.from.slot()->executor;
@@ -160,6 +169,28 @@ task<> pump(pump_parts parts) {
   co_await pump_buffered(parts);
 }
 
+/// Ends the relay when the other direction has carried nothing for as long as options allow.
+task<> limit_silence(relay_state& all, const any_io_executor& executor) {
+  all.silence.emplace(executor);
+  for (std::uint64_t before = all.carried() + 1; before != all.carried();) {
+    before = all.carried();
+    all.silence->expires_after(all.how.linger());
+    const auto waited = co_await all.silence->async_wait();
+    if (waited.error()) co_return;  // the other direction is over, or the task was stopped
+  }
+  all.fail(error::broken_pipe);
+}
+
+/// Carries one direction; the first one that is over by a refused write waits for the other.
+task<> pump(pump_parts parts) {
+  co_await carry(parts);
+  relay_state& all = parts.all;
+  const bool is_last = std::exchange(all.is_half_over, true);
+  if (is_last && all.silence) all.silence->cancel();
+  if (is_last || all.is_ended || parts.way.ended) co_return;
+  co_await limit_silence(all, parts.to.slot()->executor);
+}
+
 }  // namespace
 
 task<io_result<relay_report>> async_relay(stream_object& a, stream_object& b, relay_options how) {
@@ -168,7 +199,7 @@ task<io_result<relay_report>> async_relay(stream_object& a, stream_object& b, re
   const transfer_mechanism only = how.only();
   if (only == transfer_mechanism::copy_range || only == transfer_mechanism::send_file)
     co_return io_result<relay_report>(error::invalid_argument, {});  // between files only
-  relay_state all{a, b, how, {}, {}};
+  relay_state all{a, b, how, {}, {}, false, false, {}};
   auto both = when_all(pump({all, a, b, all.report.forth}), pump({all, b, a, all.report.back}));
   ignore(co_await std::move(both));
   co_return io_result<relay_report>(all.error, all.report);

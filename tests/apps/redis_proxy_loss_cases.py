@@ -5,6 +5,7 @@ import resource
 import signal
 import socket
 import threading
+import time
 
 from redis_proxy import Client, ProxyCase, Redis, command, connect, reset, rest_of, talk
 from server import LIMIT_S, until
@@ -172,6 +173,21 @@ class Limits(ProxyCase):
         self.assertEqual([one.ask("PING") for one in clients], ["+PONG"] * 36)
         self.assertIn("--max-clients 36", self.client(proxy.port).read())
 
+    def test_connections_to_the_metrics_take_no_descriptors_of_clients(self):
+        def few():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
+
+        proxy = self.proxy(preexec_fn=few)
+        port = int(proxy.found[3].rsplit(":", 1)[1].split("/")[0])
+        slow = []
+        for _ in range(300):
+            slow.append(connect(port))
+            slow[-1].sendall(b"GET /met")
+            self.addCleanup(slow[-1].close)
+        self.assertEqual(proxy.metrics()["clients"], 0)
+        clients = [self.client(proxy.port) for _ in range(36)]
+        self.assertEqual([one.ask("PING") for one in clients], ["+PONG"] * 36)
+
     def test_a_server_that_does_not_answer(self):
         with socket.create_server(("127.0.0.1", 0), backlog=0) as listening:
             port = listening.getsockname()[1]
@@ -187,6 +203,30 @@ class Limits(ProxyCase):
                                    "no answer within --connect\r\n")  # fmt: skip
             for one in fills:
                 one.close()
+
+    def test_a_server_that_is_lost_is_in_the_log_once_and_its_return_too(self):
+        path = self.folder / "server"
+        proxy = self.proxy("--unix", self.folder / "socket", url=f"unix://{path}")
+        end = time.monotonic() + 1.1  # a second after a line there may be another one
+        while time.monotonic() < end:
+            self.assertIn("cannot reach", talk(proxy.path))
+        listening, _ = self.listener(path)
+
+        def is_back():
+            connect(proxy.path).close()
+            self.accept(listening)
+            return "again" in proxy.error_text()
+
+        until(is_back)
+        is_back()
+        lines = [line for line in proxy.error_text().splitlines() if str(path) in line]
+        self.assertEqual(
+            lines,
+            [
+                f"beck-redis-proxy: cannot reach unix://{path}: No such file or directory",
+                f"beck-redis-proxy: unix://{path} is reached again",
+            ],
+        )
 
     def test_a_client_without_traffic(self):
         proxy = self.proxy("--idle", "100ms")
@@ -208,13 +248,25 @@ class Limits(ProxyCase):
 
 
 class Stop(ProxyCase):
-    def test_one_line_is_printed_and_both_signals_end_it(self):
-        for number in (signal.SIGTERM, signal.SIGINT):
+    def test_one_line_is_printed_and_each_signal_ends_it(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             proxy = self.start("--max-clients", 100, "--unix", self.folder / "socket")
             self.assertEqual(proxy.line, f"listening: unix://{self.folder}/socket\n")
             proxy.send_signal(number)
             self.assertEqual((proxy.rest_of_output(), proxy.wait(), proxy.error_text()), ("", 0, ""))
             self.assertFalse((self.folder / "socket").exists())
+
+    def test_a_service_manager_is_notified_of_the_start_and_the_end(self):
+        for name in (str(self.folder / "manager"), "\0" + str(self.folder)):  # a path, an abstract name
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+                manager.bind(name)
+                manager.settimeout(LIMIT_S)
+                environment = os.environ | {"NOTIFY_SOCKET": name.replace("\0", "@")}
+                proxy = self.start("--port", 0, env=environment)
+                self.assertEqual(manager.recv(100), b"READY=1")
+                proxy.send_signal(signal.SIGTERM)
+                self.assertEqual(manager.recv(100), b"STOPPING=1")
+                self.assertEqual(proxy.wait(), 0)
 
     def is_refused(self, address):
         try:

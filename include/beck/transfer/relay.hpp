@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include <beck/base/duration.hpp>
 #include <beck/coro/task.hpp>
 #include <beck/detail/stream_object.hpp>
 #include <beck/transfer/transfer_report.hpp>
@@ -44,6 +45,12 @@ class relay_options {
     only_ = mechanism;
     return *this;
   }
+  /// Sets how long a stream that takes no more may be silent, or the other one may leave its bytes
+  /// unread, until the relay ends; the end may take twice that. Default: 10 s.
+  relay_options& linger(duration longest) noexcept {
+    linger_ = longest;
+    return *this;
+  }
   /// Calls `function(const relay_report&)` whenever bytes were passed on or a direction has ended.
   /// `function` must outlive the relay, and must not throw.
   template <class Function>
@@ -57,6 +64,8 @@ class relay_options {
   std::size_t buffer_bytes() const noexcept { return buffer_bytes_; }
   /// Returns the only mechanism allowed, or automatic.
   transfer_mechanism only() const noexcept { return only_; }
+  /// Returns how long a stream that takes no more may be silent.
+  duration linger() const noexcept { return linger_; }
   /// Calls the function for the progress.
   void tell(const relay_report& report) const {
     if (tell_ != nullptr) tell_(to_, report);
@@ -65,6 +74,7 @@ class relay_options {
  private:
   std::size_t buffer_bytes_ = 65'536;
   transfer_mechanism only_ = transfer_mechanism::automatic;
+  duration linger_ = duration(10'000'000'000);
   void* to_ = nullptr;
   void (*tell_)(void*, const relay_report&) = nullptr;
 };
@@ -73,10 +83,11 @@ class relay_options {
 /// other as the end of its input (shutdown(2), if it is a socket), and the other direction
 /// continues. An error of either ends the relay with that error; both streams stay open. A stream
 /// that takes no more (broken_pipe, connection_reset) is read to its end first, so that the reason
-/// that its peer has sent before it closed is carried. The value is the report, also with an error.
-/// Each direction is spliced through a pipe of its own if the kernel does that for its two streams,
-/// else it goes through a buffer; the report tells which. Memory is bounded, and a side that does
-/// not read holds up the other.
+/// that its peer has sent before it closed is carried; if that peer stays silent instead, the relay
+/// ends after relay_options::linger(). The value is the report, also with an error. Each direction
+/// is spliced through a pipe of its own if the kernel does that for its two streams, else it goes
+/// through a buffer; the report tells which. Memory is bounded, and a side that does not read holds
+/// up the other.
 /// Requires: both streams are of one context and outlive the relay; no other operation reads from
 /// them, writes to them or waits for them; the coroutine runs on that context, on a shared one
 /// inside a strand. Cancellation: a stop of the task, or a time limit: `co_await

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t pause_ns_min = 10'000'000;
 constexpr std::int64_t pause_ns_max = 1'000'000'000;
+constexpr std::int64_t log_pause_ns = 1'000'000'000;
 /// The number of lost connections in a row after which an acceptor pauses, too: a filter that
 /// refuses the call looks like them.
 constexpr unsigned lost_connections_max = 64;
@@ -58,12 +59,15 @@ accept_pause::verdict accept_pause::judge(std::ptrdiff_t result) noexcept {
 
 void accept_pause::add(io_op& op) noexcept {
   ++loop_.counters().retries;
-  if (pause_ns_ == 0 && reason_.load(std::memory_order_acquire) == 0) {
+  const std::int64_t now = loop_.sys().now();
+  const bool is_first = pause_ns_ == 0 && now >= quiet_until_;
+  if (is_first && reason_.load(std::memory_order_acquire) == 0) {
+    quiet_until_ = now + log_pause_ns;
     reason_.store(op.result, std::memory_order_relaxed);
     loop_.enqueue(&log_entry_);  // the sink is the program's: it is called without any lock
   }
   pause_ns_ = std::clamp(pause_ns_ * 2, pause_ns_min, pause_ns_max);
-  retry_at_ = (duration(loop_.sys().now()) + duration(pause_ns_)).nanoseconds();
+  retry_at_ = (duration(now) + duration(pause_ns_)).nanoseconds();
   advance(op, op_event::park);
   paused_.push(&op);
 }

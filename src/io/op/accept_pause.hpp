@@ -2,7 +2,7 @@
 // S1 and S2: accepts that found no descriptor or no memory for a new socket, or connections that
 // were lost before they were accepted. They are attempted again when a descriptor has been closed,
 // or after a pause that doubles from 10 ms to one second. The log gets one line for each series of
-// pauses.
+// pauses, and no more than one in a second: a process may lack descriptors for each second client.
 #pragma once
 
 #include <atomic>
@@ -55,6 +55,7 @@ class accept_pause {
   entry_queue paused_;
   std::int64_t pause_ns_ = 0;
   std::int64_t retry_at_ = no_deadline;
+  std::int64_t quiet_until_ = 0;   // nothing is logged before
   unsigned lost_connections_ = 0;  // in a row
   log_message log_entry_;
   // The error that the queued log_message reports; 0 if none is queued.

@@ -4,6 +4,7 @@
 #include <beck/coro/timeout.hpp>
 #include <beck/coro/when_all.hpp>
 #include <beck/io/read_write.hpp>
+#include <beck/io/steady_timer.hpp>
 #include <beck/transfer/relay.hpp>
 #include <beck/transfer/splice.hpp>
 
@@ -31,6 +32,10 @@ using beck::test::tcp_connection;
 namespace error = beck::error;
 
 namespace {
+
+const relay_options every_way[] = {relay_options(),
+                                   relay_options().only(transfer_mechanism::read_write)};
+constexpr beck::duration hour = beck::duration(3'600'000'000'000);
 
 std::string pattern(std::size_t bytes) {
   std::string text(bytes, '\0');
@@ -157,6 +162,18 @@ CONFORMANCE("the end of one side is passed on while the other direction goes on"
   CHECK_FALSE(r.error);
 }
 
+CONFORMANCE_ON(beck::test::sim, "a relay whose one side has ended waits for the other one") {
+  beck::io_context ctx(context_options());
+  relayed<tcp_connection> r(ctx);
+  r.client().shutdown(beck::ip::tcp::socket::shutdown_send);
+  beck::test::tick(ctx, hour);
+  CHECK_FALSE(r.done);
+  r.server().close();
+  beck::test::run_all(ctx);
+  CHECK(r.done);
+  CHECK_FALSE(r.error);
+}
+
 CONFORMANCE("an error of one side ends the relay with that error") {
   beck::io_context ctx(context_options());
   relayed<tcp_connection> r(ctx);
@@ -170,10 +187,9 @@ CONFORMANCE("an error of one side ends the relay with that error") {
 }
 
 CONFORMANCE("the last words of a side that takes no more are carried before the relay fails") {
-  for (const relay_options& how :
-       {relay_options(), relay_options().only(transfer_mechanism::read_write)}) {
+  for (const relay_options& how : every_way) {
     beck::io_context ctx(context_options());
-    relayed<local_connection> r(ctx, how);
+    relayed<local_connection> r(ctx, relay_options(how).linger(hour));
     r.server().shutdown(beck::local::stream_protocol::socket::shutdown_receive);
     CHECK(write(r.client(), buffer("question", 8)) == 8);
     beck::test::let_settle(ctx);
@@ -191,6 +207,110 @@ CONFORMANCE("the last words of a side that takes no more are carried before the 
     CHECK(r.done);
     CHECK(r.error == error::broken_pipe);
   }
+}
+
+namespace {
+
+/// Returns a relay to a server that takes no more, and says nothing, with a question on its way.
+template <class Relayed>
+void ask_in_vain(beck::io_context& ctx, Relayed& r) {
+  r.server().shutdown(beck::local::stream_protocol::socket::shutdown_receive);
+  CHECK(write(r.client(), buffer("question", 8)) == 8);
+  beck::test::let_settle(ctx);
+  CHECK_FALSE(r.done);
+}
+
+/// Runs until the relay is over, for at most 10 s. Returns whether it is.
+template <class Relayed>
+bool ends_in_time(beck::io_context& ctx, const Relayed& r) {
+  beck::steady_timer limit(ctx, beck::duration(10'000'000'000));
+  outcome late;
+  limit.async_wait(note(late));
+  beck::test::run_until(ctx, [&] { return r.done || late.done(); });
+  return r.done;
+}
+
+}  // namespace
+
+CONFORMANCE("a side that takes no more and stays silent holds a relay no longer than it may") {
+  for (const relay_options& how : every_way) {
+    beck::io_context ctx(context_options());
+    relayed<local_connection> r(ctx, relay_options(how).linger(beck::duration(20'000'000)));
+    ask_in_vain(ctx, r);
+    CHECK(ends_in_time(ctx, r));
+    CHECK(r.error == error::broken_pipe);
+    CHECK_FALSE(r.report.back.ended);
+    CHECK(r.near.b.is_open());
+    CHECK(r.far.b.is_open());
+  }
+}
+
+CONFORMANCE("a side whose last words nobody reads holds a relay no longer than it may") {
+  beck::io_context ctx(context_options());
+  relayed<local_connection> r(ctx, relay_options().linger(beck::duration(20'000'000)));
+  for (int i = 0; i < 20; ++i) {  // until the relay takes no more
+    beck::test::fill(r.server());
+    beck::test::let_arrive(ctx);
+    beck::test::let_settle(ctx);
+  }
+  ask_in_vain(ctx, r);
+  CHECK(ends_in_time(ctx, r));
+  CHECK(r.error == error::broken_pipe);
+}
+
+CONFORMANCE_ON(beck::test::sim, "a side that takes no more may talk for as long as it likes") {
+  for (const relay_options& how : every_way) {
+    beck::io_context ctx(context_options());
+    relayed<local_connection> r(ctx, relay_options(how).linger(beck::duration(1'000'000'000)));
+    ask_in_vain(ctx, r);
+    for (int i = 0; i < 100; ++i) {
+      beck::test::tick(ctx, beck::duration(900'000'000));
+      CHECK(write(r.server(), buffer("x", 1)) == 1);
+    }
+    beck::test::let_arrive(ctx);
+    CHECK_FALSE(r.done);
+    beck::test::tick(ctx, beck::duration(2'000'000'000));
+    CHECK(r.done);
+    CHECK(r.error == error::broken_pipe);
+    CHECK(r.report.back.bytes == 100);
+  }
+}
+
+CONFORMANCE("a relay waits for no last words of a side that has ended before") {
+  beck::io_context ctx(context_options());
+  relayed<local_connection> r(ctx, relay_options().linger(hour));
+  r.server().shutdown(beck::local::stream_protocol::socket::shutdown_send);
+  char there[1];
+  outcome end;
+  r.client().async_read_some(buffer(there), note(end));
+  REQUIRE(beck::test::run_until(ctx, end));
+  r.server().shutdown(beck::local::stream_protocol::socket::shutdown_receive);
+  CHECK(write(r.client(), buffer("question", 8)) == 8);
+  CHECK(ends_in_time(ctx, r));
+  CHECK(r.error == error::broken_pipe);
+}
+
+CONFORMANCE("a time limit ends a relay that waits for last words, with the first error") {
+  beck::io_context ctx(context_options());
+  local_connection near(ctx), far(ctx);
+  far.b.shutdown(beck::local::stream_protocol::socket::shutdown_receive);
+  CHECK(write(near.a, buffer("question", 8)) == 8);
+  error_code seen;
+  const auto how = relay_options().linger(hour);
+  auto program = [&]() -> beck::task<> {
+    auto relay = async_relay(near.b, far.a, how);
+    seen = (co_await beck::timeout(std::move(relay), beck::duration(50'000'000))).error();
+  };
+  co_spawn(ctx, program(), beck::detached);
+  ctx.run();
+  CHECK(seen == error::broken_pipe);
+}
+
+CONFORMANCE("a relay that waits for last words may be destroyed") {
+  beck::io_context ctx(context_options());
+  relayed<local_connection> r(ctx);
+  ask_in_vain(ctx, r);
+  beck::test::tick(ctx);
 }
 
 CONFORMANCE("a relay whose first stream has failed before ends at once, by every mechanism") {
