@@ -47,9 +47,9 @@ void readiness_rules::note_received(const descriptor& d, direction& q, std::size
 }
 
 /// Notes a short read: it has found the last of the data, or a boundary (docs/kernel.md). The only
-/// boundary of TCP is urgent data, which some drivers report. A socket or a pipe that is not watched
-/// is checked when its watch begins; a device can be impossible to watch. Otherwise there is
-/// `perhaps` more, and a late attempt is best.
+/// boundary of TCP is urgent data, which some drivers report. A socket or a pipe without a watch is
+/// checked when its watch begins; a device can be impossible to watch. Otherwise there is `perhaps`
+/// more, and a late attempt is best.
 void readiness_rules::note_short_read(const descriptor& d, direction& q) const noexcept {
   if (!is_watched(d)) {
     q.ready = d.nature == descriptor_nature::other ? readiness::known : readiness::no;

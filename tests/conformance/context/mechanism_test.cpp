@@ -73,8 +73,8 @@ std::uint64_t visits_while_busy(beck::io_context& ctx, beck::test::faulty_system
   return ctx.stats().kernel_entries - before;
 }
 
-/// Receives `count` messages that are much smaller than the buffer. `soon`: each is sent in the turn
-/// in which its read starts; otherwise it is sent when the loop has nothing left to do.
+/// Receives `count` messages that are much smaller than the buffer. `soon`: each is sent in the
+/// turn in which its read starts; otherwise it is sent when the loop has nothing left to do.
 void receive(beck::io_context& ctx, beck::test::tcp_connection& c, int count, bool soon) {
   std::string room(64 * 1024, '\0');
   for (int i = 0; i < count; ++i) {
