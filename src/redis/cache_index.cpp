@@ -25,6 +25,35 @@ std::size_t counted_bytes(std::string_view wire, const kept_reply& reply) noexce
 
 }  // namespace
 
+// --- a reply
+
+void kept_reply::add(const token& next) {
+  const bool goes_on = next.part == text_part::middle || next.part == text_part::last;
+  if (!goes_on) tokens_.push_back(next);
+  token& all = tokens_.back();
+  const std::size_t bytes = next.text.size() + (goes_on ? all.text.size() : 0);
+  texts_.insert(texts_.end(), next.text.begin(), next.text.end());
+  all.text = {texts_.data() + (texts_.size() - bytes), bytes};
+  all.part = text_part::whole;
+  all.is_last = next.is_last;
+  const bool ends = goes_on && next.ends_text();
+  if (ends && all.number == unknown_size) all.number = static_cast<std::int64_t>(bytes);
+  if (next.is_last) finish();
+}
+
+/// Frees the memory that is not used, and lets the tokens refer to the copies of their texts.
+void kept_reply::finish() noexcept {
+  tokens_.shrink_to_fit();
+  texts_.shrink_to_fit();
+  const char* at = texts_.data();
+  for (token& one : tokens_) {
+    one.text = {at, one.text.size()};
+    at += one.text.size();
+  }
+}
+
+// --- the replies
+
 cache_index::cache_index(std::size_t bytes_max, std::size_t entry_bytes_max) noexcept
     : bytes_max_(bytes_max), entry_bytes_max_(std::min(bytes_max, entry_bytes_max)) {}
 

@@ -30,12 +30,9 @@ class kept_reply {
     tokens_.clear();
     texts_.clear();
   }
-  /// Adds the next token of the reply. Throws std::bad_alloc.
-  void add(const token& next) {
-    texts_.insert(texts_.end(), next.text.begin(), next.text.end());
-    tokens_.push_back(next);
-    if (next.is_last) finish();
-  }
+  /// Adds the next token of the reply. The parts of a text become one token: their number depends
+  /// on how the bytes have arrived. Throws std::bad_alloc.
+  void add(const token& next);
   /// Reads the reply. Requires that it is whole.
   void read(reply_reader& with) const noexcept {
     for (const token& one : tokens_) with.feed(one);
@@ -46,16 +43,7 @@ class kept_reply {
   }
 
  private:
-  /// Frees the memory that is not used, and lets the tokens refer to the copies of their texts.
-  void finish() {
-    tokens_.shrink_to_fit();
-    texts_.shrink_to_fit();
-    const char* at = texts_.data();
-    for (token& one : tokens_) {
-      one.text = {at, one.text.size()};
-      at += one.text.size();
-    }
-  }
+  void finish() noexcept;
 
   std::vector<token> tokens_;
   std::vector<char> texts_;

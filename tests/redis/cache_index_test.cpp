@@ -2,9 +2,11 @@
 // The replies that a cache holds, without a server: their keys, their room, and stores that fail.
 #include <doctest/doctest.h>
 
+#include <beck/redis/reader.hpp>
 #include <beck/redis/request.hpp>
 #include <beck/redis/resp3.hpp>
 
+#include <algorithm>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -133,5 +135,32 @@ TEST_CASE("redis cache: a store without memory holds nothing, and leaves the res
     CHECK(index.find(get) == nullptr);
     invalidate(index, {"c", "b"});
     CHECK(stats_of(index).entries == 0);
+  }
+}
+
+TEST_CASE("redis cache: a reply takes the same memory however its bytes arrive") {
+  const std::string text(40'000, 'x');
+  const std::string bytes = "*2\r\n$40000\r\n" + text + "\r\n$?\r\n;3\r\nabc\r\n;2\r\nde\r\n;0\r\n";
+  for (const std::size_t step : {std::size_t{1}, std::size_t{7}, bytes.size()}) {
+    CAPTURE(step);
+    detail::kept_reply made;
+    token tokens[8];
+    reply_parser parser;
+    std::string_view rest = bytes;
+    for (std::size_t arrived = 0; !rest.empty();) {
+      arrived = std::min(rest.size(), arrived + step);
+      const parsed found = parser.parse(rest.substr(0, arrived), tokens, 8);
+      for (std::size_t i = 0; i < found.tokens; ++i) made.add(tokens[i]);
+      rest.remove_prefix(found.consumed);
+      arrived -= found.consumed;
+    }
+    CHECK(made.bytes() <= text.size() + 5 + 3 * sizeof(token));
+    reply<std::vector<std::string>> got;
+    reply_reader reader;
+    reader.begin(detail::place_of(got), {});
+    made.read(reader);
+    reader.leave();
+    REQUIRE(got);
+    CHECK(*got == std::vector<std::string>{text, "abcde"});
   }
 }
