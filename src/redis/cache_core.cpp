@@ -202,8 +202,8 @@ void cache_core::end(cache_read& one) noexcept {
     complete(*call, one);
   }
   if (one.result().error()) return;
-  const bool is_kept =
-      one.is_tracked() && link_->is_usable() && index_.store(one.wire(), one.kept(), link_->now());
+  const bool is_kept = one.is_tracked() && link_->is_tracking() &&
+                       index_.store(one.wire(), one.kept(), link_->now());
   if (!is_kept) ++uncached_;
 }
 

@@ -293,6 +293,33 @@ CONFORMANCE(
   }
 }
 
+CONFORMANCE("redis cache: a server that only says that it tracks the keys is asked for each call") {
+  hand_site s;
+  const auto reads_of = [&s](int calls) {
+    const int before = s.reads;
+    for (int i = 0; i < calls; ++i) {
+      std::string got;
+      s.start_get(got);
+      if (s.reads != before + i + 1) break;  // the cache has answered
+      s.answer(bulk("v"), got);
+      CHECK(got == "v");
+    }
+    return s.reads - before;
+  };
+  s.refused = "TRACKING";  // but CACHING is answered with OK
+  s.refusal = "NOPERM this user has no permissions to run this command";
+  CHECK(reads_of(2) == 2);
+  s.refused.clear();
+  s.server_by_hand.cut();
+  CHECK(reads_of(2) == 1);  // it tracks on this connection
+  s.server_by_hand.cut();
+  s.refused = "TRACKING";
+  REQUIRE(s.run_until([&] { return s.cache->stats().entries == 0; }));
+  CHECK(reads_of(2) == 2);
+  CHECK(s.server_by_hand.connections() == 3);
+  CHECK(s.cache->stats().uncached == 4);
+}
+
 CONFORMANCE("redis cache: what a server refuses for now is sent again") {
   cache_site s;
   s.ask("SET", "k", "v");
