@@ -69,11 +69,24 @@ cache_read::cache_read(cache_core& owner, std::string_view wire)
 }
 
 void cache_read::see(std::uint32_t i, const token& next) {
-  if (i == 0) return kept_.clear();  // the unit begins, maybe again
-  if (!result_.error()) kept_.add(next);
+  if (i == 0) {  // the unit begins, maybe again
+    kept_.clear();
+    is_torn_ = false;
+  } else if (result_.error() || is_torn_) {
+    kept_ = kept_reply();  // nothing reads it
+  } else {
+    try {
+      kept_.add(next);
+    } catch (const std::bad_alloc&) {  // this read fails, as one of the client would
+      is_torn_ = true;
+    }
+  }
 }
 
-void cache_read::done(const error_code&) noexcept { owner_.end(*this); }
+void cache_read::done(const error_code&) noexcept {
+  if (is_torn_ && !result_.error()) detail::place_of(result_).status().set(no_memory(), {});
+  owner_.end(*this);
+}
 
 void cache_read::drop() noexcept { owner_.drop(*this); }
 

@@ -48,6 +48,7 @@ class cache_read final : public exchange {
   reply<void> tracked_;
   reply<void> result_;
   kept_reply kept_;
+  bool is_torn_ = false;  // there was no memory for a token of it
 };
 
 /// The parts of a cache. Thread: that of the client's context.

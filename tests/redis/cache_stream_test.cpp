@@ -11,8 +11,11 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
+
+#include "support/allocations.hpp"
 
 using namespace beck::redis::test;
 
@@ -61,16 +64,27 @@ struct hand_site : client_site {
   std::optional<redis::cache> cache;
 };
 
-/// A stream whose received bytes come some turns later, as those of a layer may.
-class late_stream final : public beck::byte_stream {
+/// A stream whose received bytes come some turns later, as those of a layer may, or whose receiver
+/// is short of memory.
+class hooked_stream final : public beck::byte_stream {
  public:
-  late_stream(beck::any_io_executor on, beck::owned_stream carrier)
-      : on_(std::move(on)), carrier_(std::move(carrier)) {}
+  struct hooks {
+    int turns = 0;    ///< that the bytes come later
+    int failing = 0;  ///< an allocation fails while the next bytes are taken: this one
+    std::optional<beck::test::allocation_fault> fault;
+    bool has_failed = false;
+  };
+
+  hooked_stream(beck::any_io_executor on, beck::owned_stream carrier, hooks& how)
+      : on_(std::move(on)), carrier_(std::move(carrier)), how_(how) {}
 
   task<beck::io_result<beck::buffer_lease>> receive() override {
+    if (how_.fault) how_.has_failed = how_.fault->fired();
+    how_.fault.reset();
     auto receiving = carrier_->receive();
     auto got = co_await std::move(receiving);
-    for (int i = 0; i < 10; ++i) co_await beck::post(on_);
+    for (int i = 0; i < how_.turns; ++i) co_await beck::post(on_);
+    if (how_.failing != 0) how_.fault.emplace(std::exchange(how_.failing, 0));
     co_return got;
   }
   task<beck::io_result<std::size_t>> read_some(beck::mutable_buffer to) override {
@@ -90,19 +104,22 @@ class late_stream final : public beck::byte_stream {
  private:
   beck::any_io_executor on_;
   beck::owned_stream carrier_;
+  hooks& how_;
 };
 
-class late_connector final : public redis::connector {
+class hooked_connector final : public redis::connector {
  public:
-  explicit late_connector(std::uint16_t port) : port_(port) {}
+  explicit hooked_connector(std::uint16_t port) : port_(port) {}
 
   task<beck::io_result<beck::owned_stream>> connect(beck::any_io_executor on) override {
     auto connecting = beck::ip::connect_stream(on, "127.0.0.1", port_);
     auto result = co_await std::move(connecting);
     if (!result.error())
-      result.value_ = beck::owned_stream(new late_stream(on, std::move(result.value_)));
+      result.value_ = beck::owned_stream(new hooked_stream(on, std::move(result.value_), hooks));
     co_return result;
   }
+
+  hooked_stream::hooks hooks;
 
  private:
   std::uint16_t port_;
@@ -216,7 +233,8 @@ CONFORMANCE("redis cache: a client that is closed leaves nothing in it, at any m
   for (int turns = 0; turns < 120; ++turns) {
     CAPTURE(turns);
     hand_site s;
-    late_connector late(s.server_by_hand.port());
+    hooked_connector late(s.server_by_hand.port());
+    late.hooks.turns = 10;
     s.own.connect_with(late);
     std::string got;
     s.start_get(got);
@@ -256,6 +274,33 @@ CONFORMANCE(
     CHECK(got == "new");  // it was held
   }
   CHECK(s.server_by_hand.connections() == 5);
+}
+
+CONFORMANCE_ON(beck::test::kernel,
+               "redis cache: a reply that finds no memory costs its calls, and not the connection") {
+  NEEDS_ALLOCATION_FAULTS();
+  hand_site s;
+  hooked_connector scarce(s.server_by_hand.port());
+  s.own.connect_with(scarce);
+  const std::string without = std::make_error_code(std::errc::not_enough_memory).message();
+  const std::string long_text(100, 'v');
+  bool has_failed = true;
+  int failures = 0;  // of calls
+  for (int n = 1; has_failed; ++n) {
+    CAPTURE(n);
+    REQUIRE(n < 50);
+    std::string got;
+    s.start_get(got, 0s);
+    scarce.hooks.failing = n;
+    s.answer(bulk(long_text), got);
+    s.run([](redis::client& db) -> task<> { CHECK(co_await db.exec<void>("PING")); }(s.own));
+    CHECK((got == long_text || got == without));
+    failures += got == without ? 1 : 0;
+    has_failed = scarce.hooks.has_failed;
+  }
+  CHECK(failures > 1);
+  CHECK(s.server_by_hand.connections() == 1);
+  CHECK(s.cache->stats().entries == 1);  // of the last one
 }
 
 CONFORMANCE("redis cache: a reply whose CLIENT CACHING was refused is not held") {
