@@ -93,7 +93,10 @@ void cache_read::drop() noexcept { owner_.drop(*this); }
 // --- the cache
 
 cache_core::cache_core(link_ref of, std::size_t bytes_max, std::size_t entry_bytes_max)
-    : link_(std::move(of)), index_(bytes_max, entry_bytes_max) {
+    : link_(std::move(of)),
+      hash_(random_of(link_->executor())),
+      index_(bytes_max, entry_bytes_max, hash_),
+      reads_(0, hash_) {
   link_->join(*this);
 }
 

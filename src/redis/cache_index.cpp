@@ -54,8 +54,11 @@ void kept_reply::finish() noexcept {
 
 // --- the replies
 
-cache_index::cache_index(std::size_t bytes_max, std::size_t entry_bytes_max) noexcept
-    : bytes_max_(bytes_max), entry_bytes_max_(std::min(bytes_max, entry_bytes_max)) {}
+cache_index::cache_index(std::size_t bytes_max, std::size_t entry_bytes_max, seeded_hash hash)
+    : bytes_max_(bytes_max),
+      entry_bytes_max_(std::min(bytes_max, entry_bytes_max)),
+      entries_(hash),
+      keys_(0, hash) {}
 
 cache_index::~cache_index() { drop_all(); }
 

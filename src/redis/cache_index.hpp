@@ -81,7 +81,8 @@ struct cache_entry {
 /// The replies of a cache. Thread: one at a time.
 class cache_index {
  public:
-  cache_index(std::size_t bytes_max, std::size_t entry_bytes_max) noexcept;
+  /// `hash`: with a seed of its own.
+  cache_index(std::size_t bytes_max, std::size_t entry_bytes_max, seeded_hash hash);
   ~cache_index();
   cache_index(const cache_index&) = delete;
   cache_index& operator=(const cache_index&) = delete;
@@ -109,7 +110,7 @@ class cache_index {
   const std::size_t bytes_max_;
   const std::size_t entry_bytes_max_;
   wire_table<cache_entry> entries_;
-  std::unordered_map<std::string_view, std::unique_ptr<cache_key>> keys_;
+  std::unordered_map<std::string_view, std::unique_ptr<cache_key>, seeded_hash> keys_;
   beck::detail::intrusive_list<cache_entry, &cache_entry::in_clock> clock_;
   std::size_t bytes_ = 0;
   std::uint64_t evicted_ = 0;

@@ -7,7 +7,10 @@
 #include <beck/redis/resp3.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <ostream>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +21,8 @@
 using namespace beck::redis;
 
 namespace {
+
+const detail::seeded_hash any_hash(17);
 
 /// Returns a command as it is sent.
 std::string wire(const std::vector<std::string>& words) {
@@ -63,7 +68,7 @@ cache_stats stats_of(const detail::cache_index& index) {
 }  // namespace
 
 TEST_CASE("redis cache: many replies are found by their commands, and dropped by each key") {
-  detail::cache_index index(1 << 30, 1 << 20);
+  detail::cache_index index(1 << 30, 1 << 20, any_hash);
   constexpr int count = 3'000;
   const auto command = [](int i) {
     return wire({"MGET", "k" + std::to_string(i), "shared" + std::to_string(i % 10), "k"});
@@ -83,7 +88,7 @@ TEST_CASE("redis cache: many replies are found by their commands, and dropped by
 }
 
 TEST_CASE("redis cache: a reply takes the place of the one before") {
-  detail::cache_index index(1 << 20, 1 << 20);
+  detail::cache_index index(1 << 20, 1 << 20, any_hash);
   const std::string get = wire({"GET", "k"});
   CHECK(store(index, get, ":1\r\n"));
   const std::size_t bytes = stats_of(index).bytes;
@@ -96,7 +101,7 @@ TEST_CASE("redis cache: a reply takes the place of the one before") {
 
 TEST_CASE("redis cache: the bytes that it counts are at least those that it has allocated") {
   if (!beck::test::counts_allocations()) SKIP_CASE("this build has an operator new of its own");
-  detail::cache_index index(1 << 30, 1 << 20);
+  detail::cache_index index(1 << 30, 1 << 20, any_hash);
   constexpr std::uint64_t first_tables = 512;
   std::uint64_t allocated = 0;
   for (int i = 0; i < 100; ++i) {
@@ -118,7 +123,7 @@ TEST_CASE("redis cache: a store without memory holds nothing, and leaves the res
   for (int n = 1, failed = 1; failed != 0; ++n) {
     CAPTURE(n);
     REQUIRE(n < 50);
-    detail::cache_index index(1 << 20, 1 << 20);
+    detail::cache_index index(1 << 20, 1 << 20, any_hash);
     CHECK(store(index, wire({"GET", "b"}), ":1\r\n"));
     const std::size_t bytes = stats_of(index).bytes;
     detail::kept_reply made = kept(":2\r\n");
@@ -163,4 +168,35 @@ TEST_CASE("redis cache: a reply takes the same memory however its bytes arrive")
     REQUIRE(got);
     CHECK(*got == std::vector<std::string>{text, "abcde"});
   }
+}
+
+TEST_CASE("redis cache: texts that were chosen to share a place of its tables do not") {
+  // Two changes of which the second one undoes the first, for each hash that multiplies by an odd
+  // number, whatever its seed.
+  constexpr int changes = 10;
+  std::vector<std::string> chosen;
+  for (unsigned which = 0; which < 1U << changes; ++which) {
+    std::string text(16 * changes, 'x');
+    for (std::size_t i = 0; i < changes; ++i) {
+      if ((which >> i & 1) == 0) continue;
+      for (const std::size_t at : {16 * i + 7, 16 * i + 8 + 3, 16 * i + 8 + 7})
+        text[at] = static_cast<char>(text[at] ^ 0x80);
+    }
+    chosen.push_back(text);
+  }
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    CAPTURE(seed);
+    const detail::seeded_hash hash(seed);
+    std::map<std::uint64_t, int> places;
+    int longest = 0;
+    for (const std::string& text : chosen)
+      longest = std::max(longest, ++places[hash(text) % chosen.size()]);
+    CHECK(longest < 12);
+  }
+  std::set<std::uint64_t> hashes;  // of short texts, and of one text with many seeds
+  for (std::size_t bytes = 0; bytes < 20; ++bytes)
+    hashes.insert(any_hash(std::string(bytes, '\0')));
+  for (std::uint64_t seed = 100; seed < 200; ++seed)
+    hashes.insert(detail::seeded_hash(seed)("a text"));
+  CHECK(hashes.size() == 120);
 }
