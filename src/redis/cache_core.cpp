@@ -32,11 +32,12 @@ constexpr std::string_view unsteady[] = {
     "touch",                                              // it is called for its effect
 };
 constexpr std::size_t name_bytes_max = 12;
+constexpr std::size_t push_bytes_around = 64;  // the key, in an "invalidate", at most
 
 /// Returns why the reply to a command is not cached; empty if it is. The server sends a message
 /// when a key that was read has changed, and only then: so the reply has to depend on keys that the
 /// command names, and on nothing else.
-std::string_view why_not_cached(const arguments& command) noexcept {
+std::string_view why_not_cached(const arguments& command, std::size_t push_bytes_max) noexcept {
   const command_facts facts = facts_of(command);
   if (!facts.is_known()) return "the table of commands does not have it";
   if (!facts.is_read_only()) return "it may write";
@@ -51,7 +52,13 @@ std::string_view why_not_cached(const arguments& command) noexcept {
   if (std::find(std::begin(unsteady), std::end(unsteady), std::string_view(small, bytes)) !=
       std::end(unsteady))
     return "its reply does not depend on the values of its keys alone";
-  if (key_cursor keys(command); !keys.next()) return "it names no key";
+  key_cursor keys(command);
+  if (!keys.next()) return "it names no key";
+  do {
+    if (keys.key().size() + push_bytes_around > push_bytes_max)
+      return "a key of it is longer than the server's message of a change may be "
+             "(parse_limits::push_bytes)";
+  } while (keys.next());
   return {};
 }
 
@@ -135,8 +142,9 @@ void cache_core::read(const kept_reply& from, reply_place to) noexcept {
 // --- calls
 
 void cache_core::start(cached_call& call, const arguments& command, error_code refused) noexcept {
-  beck::detail::fixed_text<120> text;
-  const std::string_view why = refused ? std::string_view() : why_not_cached(command);
+  beck::detail::fixed_text<160> text;
+  const std::string_view why =
+      refused ? std::string_view() : why_not_cached(command, link_->bounds().protocol().push_bytes);
   if (!why.empty()) {
     refused = error::not_cacheable;
     text.append(command[0].substr(0, name_bytes_shown));

@@ -276,8 +276,9 @@ CONFORMANCE(
   CHECK(s.server_by_hand.connections() == 5);
 }
 
-CONFORMANCE_ON(beck::test::kernel,
-               "redis cache: a reply that finds no memory costs its calls, and not the connection") {
+CONFORMANCE_ON(
+    beck::test::kernel,
+    "redis cache: a reply that finds no memory costs its calls, and not the connection") {
   NEEDS_ALLOCATION_FAULTS();
   hand_site s;
   hooked_connector scarce(s.server_by_hand.port());
@@ -363,6 +364,28 @@ CONFORMANCE("redis cache: a server that only says that it tracks the keys is ask
   CHECK(reads_of(2) == 2);
   CHECK(s.server_by_hand.connections() == 3);
   CHECK(s.cache->stats().uncached == 4);
+}
+
+CONFORMANCE("redis cache: a key whose message would be refused is not read through it") {
+  constexpr std::size_t push_bytes = 1'000;
+  redis::parse_limits narrow;
+  narrow.push_bytes = push_bytes;
+  cache_site s(1 << 20, 1 << 20, redis::client_options().protocol(narrow));
+  const std::string good(push_bytes - 64, 'k');
+  const std::string bad(push_bytes, 'k');
+  CHECK(s.get(good) == "none");
+  s.cache->exec<std::vector<text>>(
+      1min, "MGET", "k", bad)([&](beck::error_code ec, const redis::reply<std::vector<text>>& r) {
+    CHECK(ec == redis::error::not_cacheable);
+    CHECK(r.message() ==
+          "MGET: a key of it is longer than the server's message of a change "
+          "may be (parse_limits::push_bytes)");
+  });
+  s.ask("MSET", good, 1, bad, 1);
+  s.settle();
+  CHECK(s.cache->stats().entries == 0);
+  CHECK(s.get(good) == "1");
+  CHECK(s.db->stats().connections == 1);
 }
 
 CONFORMANCE("redis cache: what a server refuses for now is sent again") {
