@@ -10,9 +10,11 @@
 #include <cstdint>
 #include <map>
 #include <ostream>
+#include <random>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "redis/cache_index.hpp"
@@ -145,7 +147,8 @@ TEST_CASE("redis cache: a store without memory holds nothing, and leaves the res
 
 TEST_CASE("redis cache: a reply takes the same memory however its bytes arrive") {
   const std::string text(40'000, 'x');
-  const std::string bytes = "*3\r\n:-1\r\n$40000\r\n" + text + "\r\n$?\r\n;3\r\nabc\r\n;2\r\nde\r\n;0\r\n";
+  const std::string bytes =
+      "*3\r\n:-1\r\n$40000\r\n" + text + "\r\n$?\r\n;3\r\nabc\r\n;2\r\nde\r\n;0\r\n";
   for (const std::size_t step : {std::size_t{1}, std::size_t{7}, bytes.size()}) {
     CAPTURE(step);
     detail::kept_reply made;
@@ -199,4 +202,59 @@ TEST_CASE("redis cache: texts that were chosen to share a place of its tables do
   for (std::uint64_t seed = 100; seed < 200; ++seed)
     hashes.insert(detail::seeded_hash(seed)("a text"));
   CHECK(hashes.size() == 120);
+}
+
+TEST_CASE("redis cache: its index agrees with a model, and ends with no bytes") {
+  constexpr std::size_t most = 6'000;
+  std::mt19937 random(7);
+  const auto below = [&random](unsigned n) { return static_cast<unsigned>(random() % n); };
+  const auto key = [&below] { return std::string(below(3), static_cast<char>('a' + below(5))); };
+  detail::cache_index index(most, 2'000, any_hash);
+  std::map<std::string, std::pair<std::vector<std::string>, std::string>> model;  // keys, reply
+  std::size_t stored = 0;
+  std::size_t replaced = 0;
+  for (int i = 0; i < 50'000; ++i) {
+    const unsigned what = below(100);
+    if (what < 60) {
+      std::vector<std::string> words = {"MGET"};
+      for (unsigned n = 1 + below(4); n != 0; --n) words.push_back(key());
+      const std::string text(below(50) == 0 ? 3'000 : below(40), 'x');
+      const std::string command = wire(words);
+      const bool is_held =
+          store(index, command, "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n");
+      CHECK(is_held == (text.size() != 3'000));
+      replaced += model.erase(command);
+      stored += is_held ? 1 : 0;
+      if (is_held) model[command] = {{words.begin() + 1, words.end()}, text};
+    } else if (what < 99) {
+      const std::string changed = key();
+      invalidate(index, {changed, "unknown"});
+      std::erase_if(model, [&](const auto& one) {
+        const auto& keys = one.second.first;
+        return std::find(keys.begin(), keys.end(), changed) != keys.end();
+      });
+    } else {
+      index.lose_all();
+      CHECK(stats_of(index).bytes == 0);
+      model.clear();
+    }
+    std::erase_if(model, [&](const auto& one) {  // for want of room
+      return index.find(one.first) == nullptr;
+    });
+    const cache_stats stats = stats_of(index);
+    REQUIRE(stats.entries == model.size());
+    REQUIRE(stats.bytes <= most);
+    REQUIRE(stored == replaced + stats.evicted + stats.invalidated + stats.lost + stats.entries);
+    for (const auto& [command, expected] : model) {
+      reply<std::string> got;
+      reply_reader reader;
+      reader.begin(detail::place_of(got), {});
+      index.find(command)->reply.read(reader);
+      reader.leave();
+      REQUIRE(*got == expected.second);
+    }
+  }
+  CHECK(stats_of(index).evicted > 1'000);
+  index.lose_all();
+  CHECK(stats_of(index).bytes == 0);
 }
