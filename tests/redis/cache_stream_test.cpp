@@ -25,7 +25,7 @@ constexpr std::string_view invalid_k = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk
 
 /// A client with a cache of a server whose answers to reads a case sends itself.
 struct hand_site : client_site {
-  hand_site()
+  explicit hand_site(const redis::client_options& how = redis::client_options())
       : server_by_hand(ctx,
                        [this](const redis::arguments& c, redis::reply_writer& to) {
                          if (c[0] == "GET" || c[0] == "MGET") {
@@ -38,7 +38,7 @@ struct hand_site : client_site {
                            to.simple("OK");
                          }
                        }),
-        own(ctx, server_by_hand.url()),
+        own(ctx, server_by_hand.url(), how),
         cache(std::in_place, own, 1 << 20) {}
 
   /// Starts a read, and waits until the server has it or it is answered by the cache.
@@ -364,6 +364,24 @@ CONFORMANCE("redis cache: a server that only says that it tracks the keys is ask
   CHECK(reads_of(2) == 2);
   CHECK(s.server_by_hand.connections() == 3);
   CHECK(s.cache->stats().uncached == 4);
+}
+
+CONFORMANCE("redis cache: a reply beyond the client's limits is not copied to its end") {
+  if (!beck::test::counts_allocations()) SKIP_CASE("this build has an operator new of its own");
+  redis::reply_limits few;
+  few.elements = 1'000;
+  hand_site s(redis::client_options().replies(few));
+  std::string got;
+  s.start_get(got);
+  constexpr std::size_t elements = 500'000;
+  std::string bytes = "*" + std::to_string(elements) + "\r\n";
+  for (std::size_t i = 0; i < elements; ++i) bytes += ":1\r\n";
+  const std::uint64_t before = beck::test::allocated_bytes();
+  s.answer(bytes, got);
+  CHECK(beck::test::allocated_bytes() - before < elements * sizeof(redis::token));
+  CHECK(got == make_error_code(redis::error::reply_too_large).message());
+  CHECK(s.cache->stats().entries == 0);
+  CHECK(s.server_by_hand.connections() == 1);
 }
 
 CONFORMANCE("redis cache: a key whose message would be refused is not read through it") {
