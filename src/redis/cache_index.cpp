@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Eviction is a clock: the entry in front goes, unless it was used since it was last in front; then
-// it goes behind all others instead. So a hit only sets a flag.
+// it goes behind all others instead. So a hit only sets a flag. Where many in a row were used one
+// of them goes: a search through all would hold up the loop.
 #include "redis/cache_index.hpp"
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 namespace beck::redis::detail {
 namespace {
 
+constexpr std::size_t passes_max = 64;      // of used entries, in one search for room
 constexpr std::size_t map_node_bytes = 64;  // of a map of this file, with its share of the buckets
 
 /// Returns the bytes that an entry counts: its memory, and that of its keys, as if none was shared.
@@ -108,11 +110,14 @@ void cache_index::add_key(cache_entry& to, key_use& use, std::string_view name) 
   key->uses.push_back(use);
 }
 
-/// Drops entries until `bytes` more are within the bound. Each is passed at most twice.
+/// Drops entries until `bytes` more are within the bound.
 void cache_index::make_room(std::size_t bytes) noexcept {
+  std::size_t passes = passes_max;
   while (bytes_ > bytes_max_ - bytes) {
     cache_entry& one = *clock_.front();
-    if (std::exchange(one.is_used, false)) {
+    if (one.is_used && passes != 0) {
+      one.is_used = false;
+      --passes;
       clock_.erase(one);
       clock_.push_back(one);
     } else {

@@ -204,6 +204,27 @@ TEST_CASE("redis cache: texts that were chosen to share a place of its tables do
   CHECK(hashes.size() == 120);
 }
 
+TEST_CASE("redis cache: a search for room has an end, also where all replies were used") {
+  constexpr int count = 1'000;
+  const auto command = [](int i) { return wire({"GET", "k" + std::to_string(1'000 + i)}); };
+  detail::cache_index sample(1 << 20, 1 << 20, any_hash);
+  CHECK(store(sample, command(0), ":1\r\n"));
+  detail::cache_index index(count * stats_of(sample).bytes, 1 << 20, any_hash);
+  for (int i = 0; i < count; ++i) CHECK(store(index, command(i), ":1\r\n"));
+  for (int i = 0; i < count; ++i) index.find(command(i))->is_used = true;
+  CHECK(store(index, command(count), ":1\r\n"));
+  int gone = 0;
+  int passed = 0;
+  for (int i = 0; i < count; ++i) {
+    const detail::cache_entry* const one = index.find(command(i));
+    gone += one == nullptr ? 1 : 0;
+    passed += one != nullptr && !one->is_used ? 1 : 0;
+  }
+  CHECK(gone == 1);
+  CHECK(passed > 0);
+  CHECK(passed < 100);
+}
+
 TEST_CASE("redis cache: its index agrees with a model, and ends with no bytes") {
   constexpr std::size_t most = 6'000;
   std::mt19937 random(7);

@@ -140,8 +140,8 @@ class cache {
  public:
   /// Makes an empty cache of `of`, for at most `bytes_max` bytes: replies, commands and keys, with
   /// the memory that holds them. When it is full, replies that were not used since the last search
-  /// for room make way. A reply that needs more than `entry_bytes_max` is not held. Throws
-  /// std::bad_alloc.
+  /// for room make way; where 64 in a row were used, the next one. A reply that needs more than
+  /// `entry_bytes_max` is not held. Throws std::bad_alloc.
   explicit cache(client& of, std::size_t bytes_max, std::size_t entry_bytes_max = 1'048'576);
   ~cache();
   cache(const cache&) = delete;
