@@ -5,6 +5,7 @@ beck_test(redis_tests ONE_THREAD
   redis/cache_stream_test.cpp
   redis/cache_end_test.cpp
   redis/cache_index_test.cpp
+  redis/cache_oracle_test.cpp
   redis/cache_share_test.cpp
   redis/cache_world_test.cpp
   redis/cache_real_test.cpp

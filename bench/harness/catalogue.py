@@ -328,6 +328,20 @@ BENCHES = {
             rivals=("raw", "hiredis", "redis-benchmark", "boost-redis"),
         ),
         Bench(
+            "redis_cache",
+            "hit",
+            "reads of a cache of Redis replies that it answers: 64 keys of 16 bytes, in random order",
+            200,
+            cases(["long", "string", "buffer", "long_10k"], BECK + ("raw",)),
+            (
+                "long: a number below 64; string: 16 digits as a std::string, which is one allocation; buffer: the",
+                "  same into memory of the caller's; long_10k: as long, of 10,000 keys, which are not in the",
+                "  processor's nearest caches.",
+                "beck: co_await cache.exec(...), with age, order of use and type; the server is idle.",
+                "raw: std::unordered_map<std::string, std::string>::find() and the same copy, without any of these.",
+            ),
+        ),
+        Bench(
             "http",
             "request",
             "HTTP servers on one CPU under wrk, ab and curl on another: CPU time of the server",

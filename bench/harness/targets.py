@@ -22,6 +22,7 @@ RAW_REFERENCE_NS = {
     ("timer", "create_cancel"): 24.2,
     ("timer", "rearm"): 24.2,
     ("timer", "expired"): 42.0,
+    ("redis_cache", "long"): 16.0,
 }
 # How long a timer and a second socket may wait beside a loop that never does, 99.9th percentile of CPU time; and with a
 # flooded socket as well, of which one entry's budget is up to ten reads of 64 KiB.
@@ -29,6 +30,7 @@ GAP_US = 250
 UNMASKED_BYTES_PER_NS = 10  # at least
 FLOODED_GAP_US = 1000
 RESP_BULK_NS = 200
+ALLOCATIONS_ASIDE = 0.001  # an operation: those of the start and the end of a run
 FORMATS = {
     "ratio": ratio_text,
     "ns": "{:.1f}".format,
@@ -37,6 +39,7 @@ FORMATS = {
     "lines": "{:,.0f}".format,
     "MiB": "{:.1f}".format,
     "bytes": "{:,.0f}".format,
+    "count": "{:.3f}".format,
 }
 UNITS = {"ratio": "", "ns": " ns", "us": " us", "s": " s", "lines": " lines", "MiB": " MiB", "bytes": " bytes"}
 
@@ -56,7 +59,7 @@ class Check:
         return self.measured <= self.limit
 
     def row(self):
-        ending = UNITS[self.unit]
+        ending = UNITS.get(self.unit, "")
         text = FORMATS[self.unit]
         interval = f"[{text(self.interval[0])} {text(self.interval[1])}]" if self.interval else ""
         return [
@@ -286,6 +289,17 @@ def redis(results):
             yield from ratio_check(results, "R", case, peer, rival, limit)
 
 
+def redis_cache(results):
+    """redis.md, section 5: the time of a hit, and no allocation but that of a string."""
+    for peer in BECK:
+        yield from time_check(results, "R", "long", peer, 60)
+        for case, most in (("long", 0), ("string", 1), ("buffer", 0), ("long_10k", 0)):
+            key = results.find(case, peer)
+            if key is not None and "allocations_per_op" in results.metrics(key):
+                count = median(results.values(key, "allocations_per_op"))
+                yield Check("R", f"{case}: {peer}, allocations", count, most + ALLOCATIONS_ASIDE, "count")
+
+
 def http(results):
     """H1 to H5 of http.md, and the latency of H10."""
     limits = (
@@ -373,6 +387,7 @@ CHECKS = {
     "http_parse": http_parse,
     "resp": resp,
     "redis": redis,
+    "redis_cache": redis_cache,
     "idle": idle,
     "write_queue": write_queue,
     "pingpong": pingpong,

@@ -32,11 +32,12 @@ constexpr std::string_view unsteady[] = {
     "touch",                                              // it is called for its effect
 };
 constexpr std::size_t name_bytes_max = 12;
+constexpr std::size_t push_bytes_around = 64;  // the key, in an "invalidate", at most
 
 /// Returns why the reply to a command is not cached; empty if it is. The server sends a message
 /// when a key that was read has changed, and only then: so the reply has to depend on keys that the
 /// command names, and on nothing else.
-std::string_view why_not_cached(const arguments& command) noexcept {
+std::string_view why_not_cached(const arguments& command, std::size_t push_bytes_max) noexcept {
   const command_facts facts = facts_of(command);
   if (!facts.is_known()) return "the table of commands does not have it";
   if (!facts.is_read_only()) return "it may write";
@@ -51,7 +52,13 @@ std::string_view why_not_cached(const arguments& command) noexcept {
   if (std::find(std::begin(unsteady), std::end(unsteady), std::string_view(small, bytes)) !=
       std::end(unsteady))
     return "its reply does not depend on the values of its keys alone";
-  if (key_cursor keys(command); !keys.next()) return "it names no key";
+  key_cursor keys(command);
+  if (!keys.next()) return "it names no key";
+  do {
+    if (keys.key().size() + push_bytes_around > push_bytes_max)
+      return "a key of it is longer than the server's message of a change may be "
+             "(parse_limits::push_bytes)";
+  } while (keys.next());
   return {};
 }
 
@@ -69,18 +76,34 @@ cache_read::cache_read(cache_core& owner, std::string_view wire)
 }
 
 void cache_read::see(std::uint32_t i, const token& next) {
-  if (i == 0) return kept_.clear();  // the unit begins, maybe again
-  if (!result_.error()) kept_.add(next);
+  if (i == 0) {  // the unit begins, maybe again
+    kept_.clear();
+    is_torn_ = false;
+  } else if (result_.error() || is_torn_) {
+    kept_ = kept_reply();  // nothing reads it
+  } else {
+    try {
+      kept_.add(next);
+    } catch (const std::bad_alloc&) {  // this read fails, as one of the client would
+      is_torn_ = true;
+    }
+  }
 }
 
-void cache_read::done(const error_code&) noexcept { owner_.end(*this); }
+void cache_read::done(const error_code&) noexcept {
+  if (is_torn_ && !result_.error()) detail::place_of(result_).status().set(no_memory(), {});
+  owner_.end(*this);
+}
 
 void cache_read::drop() noexcept { owner_.drop(*this); }
 
 // --- the cache
 
 cache_core::cache_core(link_ref of, std::size_t bytes_max, std::size_t entry_bytes_max)
-    : link_(std::move(of)), index_(bytes_max, entry_bytes_max) {
+    : link_(std::move(of)),
+      hash_(random_of(link_->executor())),
+      index_(bytes_max, entry_bytes_max, hash_),
+      reads_(0, hash_) {
   link_->join(*this);
 }
 
@@ -119,8 +142,9 @@ void cache_core::read(const kept_reply& from, reply_place to) noexcept {
 // --- calls
 
 void cache_core::start(cached_call& call, const arguments& command, error_code refused) noexcept {
-  beck::detail::fixed_text<120> text;
-  const std::string_view why = refused ? std::string_view() : why_not_cached(command);
+  beck::detail::fixed_text<160> text;
+  const std::string_view why =
+      refused ? std::string_view() : why_not_cached(command, link_->bounds().protocol().push_bytes);
   if (!why.empty()) {
     refused = error::not_cacheable;
     text.append(command[0].substr(0, name_bytes_shown));
@@ -202,8 +226,8 @@ void cache_core::end(cache_read& one) noexcept {
     complete(*call, one);
   }
   if (one.result().error()) return;
-  const bool is_kept =
-      one.is_tracked() && link_->is_usable() && index_.store(one.wire(), one.kept(), link_->now());
+  const bool is_kept = one.is_tracked() && link_->is_tracking() &&
+                       index_.store(one.wire(), one.kept(), link_->now());
   if (!is_kept) ++uncached_;
 }
 

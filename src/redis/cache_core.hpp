@@ -48,6 +48,7 @@ class cache_read final : public exchange {
   reply<void> tracked_;
   reply<void> result_;
   kept_reply kept_;
+  bool is_torn_ = false;  // there was no memory for a token of it
 };
 
 /// The parts of a cache. Thread: that of the client's context.
@@ -94,8 +95,9 @@ class cache_core {
   void read(const kept_reply& from, reply_place to) noexcept;
 
   link_ref link_;
+  const seeded_hash hash_;
   cache_index index_;
-  std::unordered_map<std::string_view, std::unique_ptr<cache_read>> reads_;
+  std::unordered_map<std::string_view, std::unique_ptr<cache_read>, seeded_hash> reads_;
   std::size_t waiting_ = 0;  // calls
   std::uint64_t hits_ = 0;
   std::uint64_t misses_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Eviction is a clock: the entry in front goes, unless it was used since it was last in front; then
-// it goes behind all others instead. So a hit only sets a flag.
+// it goes behind all others instead. So a hit only sets a flag. Where many in a row were used one
+// of them goes: a search through all would hold up the loop.
 #include "redis/cache_index.hpp"
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 namespace beck::redis::detail {
 namespace {
 
+constexpr std::size_t passes_max = 64;      // of used entries, in one search for room
 constexpr std::size_t map_node_bytes = 64;  // of a map of this file, with its share of the buckets
 
 /// Returns the bytes that an entry counts: its memory, and that of its keys, as if none was shared.
@@ -25,8 +27,40 @@ std::size_t counted_bytes(std::string_view wire, const kept_reply& reply) noexce
 
 }  // namespace
 
-cache_index::cache_index(std::size_t bytes_max, std::size_t entry_bytes_max) noexcept
-    : bytes_max_(bytes_max), entry_bytes_max_(std::min(bytes_max, entry_bytes_max)) {}
+// --- a reply
+
+void kept_reply::add(const token& next) {
+  const bool goes_on = next.part == text_part::middle || next.part == text_part::last;
+  if (!goes_on) tokens_.push_back(next);
+  token& all = tokens_.back();
+  const std::size_t bytes = next.text.size() + (goes_on ? all.text.size() : 0);
+  texts_.insert(texts_.end(), next.text.begin(), next.text.end());
+  all.text = {texts_.data() + (texts_.size() - bytes), bytes};
+  all.part = text_part::whole;
+  all.is_last = next.is_last;
+  const bool ends = goes_on && next.ends_text();
+  if (ends && all.number == unknown_size) all.number = static_cast<std::int64_t>(bytes);
+  if (next.is_last) finish();
+}
+
+/// Frees the memory that is not used, and lets the tokens refer to the copies of their texts.
+void kept_reply::finish() noexcept {
+  tokens_.shrink_to_fit();
+  texts_.shrink_to_fit();
+  const char* at = texts_.data();
+  for (token& one : tokens_) {
+    one.text = {at, one.text.size()};
+    at += one.text.size();
+  }
+}
+
+// --- the replies
+
+cache_index::cache_index(std::size_t bytes_max, std::size_t entry_bytes_max, seeded_hash hash)
+    : bytes_max_(bytes_max),
+      entry_bytes_max_(std::min(bytes_max, entry_bytes_max)),
+      entries_(hash),
+      keys_(0, hash) {}
 
 cache_index::~cache_index() { drop_all(); }
 
@@ -76,11 +110,14 @@ void cache_index::add_key(cache_entry& to, key_use& use, std::string_view name) 
   key->uses.push_back(use);
 }
 
-/// Drops entries until `bytes` more are within the bound. Each is passed at most twice.
+/// Drops entries until `bytes` more are within the bound.
 void cache_index::make_room(std::size_t bytes) noexcept {
+  std::size_t passes = passes_max;
   while (bytes_ > bytes_max_ - bytes) {
     cache_entry& one = *clock_.front();
-    if (std::exchange(one.is_used, false)) {
+    if (one.is_used && passes != 0) {
+      one.is_used = false;
+      --passes;
       clock_.erase(one);
       clock_.push_back(one);
     } else {

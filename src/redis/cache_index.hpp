@@ -30,12 +30,9 @@ class kept_reply {
     tokens_.clear();
     texts_.clear();
   }
-  /// Adds the next token of the reply. Throws std::bad_alloc.
-  void add(const token& next) {
-    texts_.insert(texts_.end(), next.text.begin(), next.text.end());
-    tokens_.push_back(next);
-    if (next.is_last) finish();
-  }
+  /// Adds the next token of the reply. The parts of a text become one token: their number depends
+  /// on how the bytes have arrived. Throws std::bad_alloc.
+  void add(const token& next);
   /// Reads the reply. Requires that it is whole.
   void read(reply_reader& with) const noexcept {
     for (const token& one : tokens_) with.feed(one);
@@ -46,16 +43,7 @@ class kept_reply {
   }
 
  private:
-  /// Frees the memory that is not used, and lets the tokens refer to the copies of their texts.
-  void finish() {
-    tokens_.shrink_to_fit();
-    texts_.shrink_to_fit();
-    const char* at = texts_.data();
-    for (token& one : tokens_) {
-      one.text = {at, one.text.size()};
-      at += one.text.size();
-    }
-  }
+  void finish() noexcept;
 
   std::vector<token> tokens_;
   std::vector<char> texts_;
@@ -93,7 +81,8 @@ struct cache_entry {
 /// The replies of a cache. Thread: one at a time.
 class cache_index {
  public:
-  cache_index(std::size_t bytes_max, std::size_t entry_bytes_max) noexcept;
+  /// `hash`: with a seed of its own.
+  cache_index(std::size_t bytes_max, std::size_t entry_bytes_max, seeded_hash hash);
   ~cache_index();
   cache_index(const cache_index&) = delete;
   cache_index& operator=(const cache_index&) = delete;
@@ -121,7 +110,7 @@ class cache_index {
   const std::size_t bytes_max_;
   const std::size_t entry_bytes_max_;
   wire_table<cache_entry> entries_;
-  std::unordered_map<std::string_view, std::unique_ptr<cache_key>> keys_;
+  std::unordered_map<std::string_view, std::unique_ptr<cache_key>, seeded_hash> keys_;
   beck::detail::intrusive_list<cache_entry, &cache_entry::in_clock> clock_;
   std::size_t bytes_ = 0;
   std::uint64_t evicted_ = 0;

@@ -84,6 +84,10 @@ class link final : private push_sink {
   // caches
 
   void join(cache_core& one) noexcept;
+  /// Returns whether the server has said, on a connection that is ready, that it tracks keys.
+  bool is_tracking() const noexcept {
+    return is_usable() && tracking_ && !tracking_->is_under_way() && !tracking_->result().error();
+  }
 
   /// Ends everything: the client is gone.
   void close() noexcept;

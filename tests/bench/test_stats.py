@@ -177,6 +177,19 @@ class Targets(unittest.TestCase):
         self.assertFalse(checks["head_703: beck / picohttpparser"].passed)
         self.assertEqual(len(checks), 2)
 
+    def test_a_hit_of_a_cache_is_judged_by_its_time_and_its_allocations(self):
+        figures = {"beck-epoll": (59, 0), "beck-uring": (64, 1), "raw": (16, 0)}
+        found = {
+            ("long", peer): [{"cpu_ns_per_op": ns, "allocations_per_op": count}] * 9
+            for peer, (ns, count) in figures.items()
+        }
+        judged = targets.checks(results.Results(catalogue.BENCHES["redis_cache"], found))
+        checks = {check.what: check for check in judged}
+        self.assertTrue(checks["long: beck-epoll"].passed)
+        self.assertFalse(checks["long: beck-uring"].passed)
+        self.assertTrue(checks["long: beck-epoll, allocations"].passed)
+        self.assertFalse(checks["long: beck-uring, allocations"].passed)
+
     def test_a_gap_may_be_longer_beside_a_flooded_socket_but_not_without_bound(self):
         for case, gap, passed in (("coroutine", 251, False), ("flooded", 251, True), ("flooded", 1001, False)):
             sample = {"cpu_ns_per_op": 1.0, "timer_gap_p999_us": gap}

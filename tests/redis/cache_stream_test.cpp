@@ -11,8 +11,11 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
+
+#include "support/allocations.hpp"
 
 using namespace beck::redis::test;
 
@@ -22,7 +25,7 @@ constexpr std::string_view invalid_k = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk
 
 /// A client with a cache of a server whose answers to reads a case sends itself.
 struct hand_site : client_site {
-  hand_site()
+  explicit hand_site(const redis::client_options& how = redis::client_options())
       : server_by_hand(ctx,
                        [this](const redis::arguments& c, redis::reply_writer& to) {
                          if (c[0] == "GET" || c[0] == "MGET") {
@@ -35,7 +38,7 @@ struct hand_site : client_site {
                            to.simple("OK");
                          }
                        }),
-        own(ctx, server_by_hand.url()),
+        own(ctx, server_by_hand.url(), how),
         cache(std::in_place, own, 1 << 20) {}
 
   /// Starts a read, and waits until the server has it or it is answered by the cache.
@@ -61,16 +64,27 @@ struct hand_site : client_site {
   std::optional<redis::cache> cache;
 };
 
-/// A stream whose received bytes come some turns later, as those of a layer may.
-class late_stream final : public beck::byte_stream {
+/// A stream whose received bytes come some turns later, as those of a layer may, or whose receiver
+/// is short of memory.
+class hooked_stream final : public beck::byte_stream {
  public:
-  late_stream(beck::any_io_executor on, beck::owned_stream carrier)
-      : on_(std::move(on)), carrier_(std::move(carrier)) {}
+  struct hooks {
+    int turns = 0;    ///< that the bytes come later
+    int failing = 0;  ///< an allocation fails while the next bytes are taken: this one
+    std::optional<beck::test::allocation_fault> fault;
+    bool has_failed = false;
+  };
+
+  hooked_stream(beck::any_io_executor on, beck::owned_stream carrier, hooks& how)
+      : on_(std::move(on)), carrier_(std::move(carrier)), how_(how) {}
 
   task<beck::io_result<beck::buffer_lease>> receive() override {
+    if (how_.fault) how_.has_failed = how_.fault->fired();
+    how_.fault.reset();
     auto receiving = carrier_->receive();
     auto got = co_await std::move(receiving);
-    for (int i = 0; i < 10; ++i) co_await beck::post(on_);
+    for (int i = 0; i < how_.turns; ++i) co_await beck::post(on_);
+    if (how_.failing != 0) how_.fault.emplace(std::exchange(how_.failing, 0));
     co_return got;
   }
   task<beck::io_result<std::size_t>> read_some(beck::mutable_buffer to) override {
@@ -90,19 +104,22 @@ class late_stream final : public beck::byte_stream {
  private:
   beck::any_io_executor on_;
   beck::owned_stream carrier_;
+  hooks& how_;
 };
 
-class late_connector final : public redis::connector {
+class hooked_connector final : public redis::connector {
  public:
-  explicit late_connector(std::uint16_t port) : port_(port) {}
+  explicit hooked_connector(std::uint16_t port) : port_(port) {}
 
   task<beck::io_result<beck::owned_stream>> connect(beck::any_io_executor on) override {
     auto connecting = beck::ip::connect_stream(on, "127.0.0.1", port_);
     auto result = co_await std::move(connecting);
     if (!result.error())
-      result.value_ = beck::owned_stream(new late_stream(on, std::move(result.value_)));
+      result.value_ = beck::owned_stream(new hooked_stream(on, std::move(result.value_), hooks));
     co_return result;
   }
+
+  hooked_stream::hooks hooks;
 
  private:
   std::uint16_t port_;
@@ -216,7 +233,8 @@ CONFORMANCE("redis cache: a client that is closed leaves nothing in it, at any m
   for (int turns = 0; turns < 120; ++turns) {
     CAPTURE(turns);
     hand_site s;
-    late_connector late(s.server_by_hand.port());
+    hooked_connector late(s.server_by_hand.port());
+    late.hooks.turns = 10;
     s.own.connect_with(late);
     std::string got;
     s.start_get(got);
@@ -258,6 +276,34 @@ CONFORMANCE(
   CHECK(s.server_by_hand.connections() == 5);
 }
 
+CONFORMANCE_ON(
+    beck::test::kernel,
+    "redis cache: a reply that finds no memory costs its calls, and not the connection") {
+  NEEDS_ALLOCATION_FAULTS();
+  hand_site s;
+  hooked_connector scarce(s.server_by_hand.port());
+  s.own.connect_with(scarce);
+  const std::string without = std::make_error_code(std::errc::not_enough_memory).message();
+  const std::string long_text(100, 'v');
+  bool has_failed = true;
+  int failures = 0;  // of calls
+  for (int n = 1; has_failed; ++n) {
+    CAPTURE(n);
+    REQUIRE(n < 50);
+    std::string got;
+    s.start_get(got, 0s);
+    scarce.hooks.failing = n;
+    s.answer(bulk(long_text), got);
+    s.run([](redis::client& db) -> task<> { CHECK(co_await db.exec<void>("PING")); }(s.own));
+    CHECK((got == long_text || got == without));
+    failures += got == without ? 1 : 0;
+    has_failed = scarce.hooks.has_failed;
+  }
+  CHECK(failures > 1);
+  CHECK(s.server_by_hand.connections() == 1);
+  CHECK(s.cache->stats().entries == 1);  // of the last one
+}
+
 CONFORMANCE("redis cache: a reply whose CLIENT CACHING was refused is not held") {
   hand_site s;
   s.refused = "CACHING";
@@ -291,6 +337,73 @@ CONFORMANCE(
     for (int i = 0; i < 2; ++i) CHECK(s.get("k") == "v");
     CHECK(s.cache->stats().hits == 1);  // the next connection is a better one
   }
+}
+
+CONFORMANCE("redis cache: a server that only says that it tracks the keys is asked for each call") {
+  hand_site s;
+  const auto reads_of = [&s](int calls) {
+    const int before = s.reads;
+    for (int i = 0; i < calls; ++i) {
+      std::string got;
+      s.start_get(got);
+      if (s.reads != before + i + 1) break;  // the cache has answered
+      s.answer(bulk("v"), got);
+      CHECK(got == "v");
+    }
+    return s.reads - before;
+  };
+  s.refused = "TRACKING";  // but CACHING is answered with OK
+  s.refusal = "NOPERM this user has no permissions to run this command";
+  CHECK(reads_of(2) == 2);
+  s.refused.clear();
+  s.server_by_hand.cut();
+  CHECK(reads_of(2) == 1);  // it tracks on this connection
+  s.server_by_hand.cut();
+  s.refused = "TRACKING";
+  REQUIRE(s.run_until([&] { return s.cache->stats().entries == 0; }));
+  CHECK(reads_of(2) == 2);
+  CHECK(s.server_by_hand.connections() == 3);
+  CHECK(s.cache->stats().uncached == 4);
+}
+
+CONFORMANCE("redis cache: a reply beyond the client's limits is not copied to its end") {
+  if (!beck::test::counts_allocations()) SKIP_CASE("this build has an operator new of its own");
+  redis::reply_limits few;
+  few.elements = 1'000;
+  hand_site s(redis::client_options().replies(few));
+  std::string got;
+  s.start_get(got);
+  constexpr std::size_t elements = 500'000;
+  std::string bytes = "*" + std::to_string(elements) + "\r\n";
+  for (std::size_t i = 0; i < elements; ++i) bytes += ":1\r\n";
+  const std::uint64_t before = beck::test::allocated_bytes();
+  s.answer(bytes, got);
+  CHECK(beck::test::allocated_bytes() - before < elements * sizeof(redis::token));
+  CHECK(got == make_error_code(redis::error::reply_too_large).message());
+  CHECK(s.cache->stats().entries == 0);
+  CHECK(s.server_by_hand.connections() == 1);
+}
+
+CONFORMANCE("redis cache: a key whose message would be refused is not read through it") {
+  constexpr std::size_t push_bytes = 1'000;
+  redis::parse_limits narrow;
+  narrow.push_bytes = push_bytes;
+  cache_site s(1 << 20, 1 << 20, redis::client_options().protocol(narrow));
+  const std::string good(push_bytes - 64, 'k');
+  const std::string bad(push_bytes, 'k');
+  CHECK(s.get(good) == "none");
+  s.cache->exec<std::vector<text>>(
+      1min, "MGET", "k", bad)([&](beck::error_code ec, const redis::reply<std::vector<text>>& r) {
+    CHECK(ec == redis::error::not_cacheable);
+    CHECK(r.message() ==
+          "MGET: a key of it is longer than the server's message of a change "
+          "may be (parse_limits::push_bytes)");
+  });
+  s.ask("MSET", good, 1, bad, 1);
+  s.settle();
+  CHECK(s.cache->stats().entries == 0);
+  CHECK(s.get(good) == "1");
+  CHECK(s.db->stats().connections == 1);
 }
 
 CONFORMANCE("redis cache: what a server refuses for now is sent again") {

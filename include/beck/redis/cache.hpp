@@ -127,7 +127,8 @@ class [[nodiscard]] cached_exec : public reply_op<cached_exec<T>, T>, private ca
 /// Not guaranteed: that a call sees a change whose message is still on its way, even if a command
 /// of the same client has made it and was answered; that a connection which dies without a sign is
 /// noticed before client_options::silence(); that a key whose time to live is over is gone before
-/// the server deletes it. Read through the client where that matters.
+/// the server deletes it; that SWAPDB is noticed, for which the server sends nothing. Read through
+/// the client where that matters.
 ///
 /// A server that does not track keys (RESP2, refused by ACL) is asked for each call:
 /// cache_stats::uncached counts the replies. The commands of lanes and subscriptions are not
@@ -139,22 +140,25 @@ class cache {
  public:
   /// Makes an empty cache of `of`, for at most `bytes_max` bytes: replies, commands and keys, with
   /// the memory that holds them. When it is full, replies that were not used since the last search
-  /// for room make way. A reply that needs more than `entry_bytes_max` is not held. Throws
-  /// std::bad_alloc.
+  /// for room make way; where 64 in a row were used, the next one. A reply that needs more than
+  /// `entry_bytes_max` is not held. Throws std::bad_alloc.
   explicit cache(client& of, std::size_t bytes_max, std::size_t entry_bytes_max = 1'048'576);
   ~cache();
   cache(const cache&) = delete;
   cache& operator=(const cache&) = delete;
 
   /// Returns the reply to a command, read as a T: one from the cache, at once, if it came less than
-  /// `age_max` ago; else one from the server, which is held then. 0: always one from the server.
+  /// `age_max` ago; else one from the server, which is held then. 0: always one from the server,
+  /// maybe of a read that is under way, and that the server has executed before this call.
   /// The arguments are those of request::push(), and are copied. Throws std::bad_alloc.
   /// The command only reads (redis::facts_of), its keys are known, and its reply depends on their
   /// values alone: not SRANDMEMBER, TTL, SCAN, EVAL_RO, SORT_RO, OBJECT and the like. Others end
-  /// with error::not_cacheable, are not sent, and message() says why.
+  /// with error::not_cacheable, are not sent, and message() says why; so do those with a key of
+  /// more than parse_limits::push_bytes less 64.
   /// Completes with (error_code, redis::reply<T>); the outcome of a reply from the cache is
   /// executed.
-  /// Errors: not_cacheable, and as client::exec(); queue_full also for client_options::waiting()
+  /// Errors: not_cacheable; as client::exec(); not_enough_memory, which ends only the calls of this
+  /// read; queue_full also for client_options::waiting()
   /// calls of the cache. A read is sent again as the client does it.
   /// Cancellation: the call ends with operation_aborted; others that share its read go on. The
   /// reply to the read of a single call is dropped.
