@@ -50,6 +50,7 @@ beck_library(beck_redis
     redis/session.cpp
     redis/session_input.cpp
     redis/session_output.cpp
+    redis/slot_map.cpp
     redis/subscriber.cpp
     redis/subscription.cpp
     redis/value.cpp

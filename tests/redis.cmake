@@ -38,6 +38,7 @@ beck_test(redis_tests ONE_THREAD
   redis/session_push_test.cpp
   redis/session_test.cpp
   redis/session_whole_test.cpp
+  redis/slot_map_test.cpp
   redis/subscription_end_test.cpp
   redis/subscription_loss_test.cpp
   redis/subscription_real_test.cpp
