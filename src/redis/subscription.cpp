@@ -72,7 +72,7 @@ any_io_executor next_op::get_executor() const noexcept { return from_->owner().e
 // --- subscription
 
 subscription::subscription(client& of, const subscription_options& how)
-    : self_(new detail::subscriber(of.link_, how)) {
+    : self_(new detail::subscriber(detail::link_ref(detail::link_of(of.sender_)), how)) {
   self_->owner().join(*self_);
 }
 
