@@ -15,6 +15,7 @@ beck_test(redis_tests ONE_THREAD
   redis/client_transaction_test.cpp
   redis/client_world_test.cpp
   redis/cluster_test.cpp
+  redis/cluster_world_test.cpp
   redis/command_table_test.cpp
   redis/key_slot_test.cpp
   redis/lane_blocking_test.cpp

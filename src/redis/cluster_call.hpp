@@ -60,7 +60,8 @@ enum class step_state : std::uint8_t {
   ready,    ///< it is to be sent
   resting,  ///< it is to be sent after a pause
   sent,
-  ended,  ///< its reply or its error is final
+  judged,  ///< its unit has ended: it is being decided what becomes of it
+  ended,   ///< its reply or its error is final
 };
 
 /// A command of a call, or a part of one that is divided.

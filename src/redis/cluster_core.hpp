@@ -3,6 +3,7 @@
 // that wait for one of the two.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -123,7 +124,10 @@ class cluster_core final : public sender {
                          const std::vector<cluster_unit*>& made);
   cluster_node& any_node();
   // replies
-  void judge(cluster_unit& one, cluster_step& step, bool has_run_behind) noexcept;
+  using slot_set = std::bitset<key_slots>;
+  void judge(cluster_unit& one, bool repeats) noexcept;
+  step_state next_state(cluster_unit& one, std::size_t i, bool repeats,
+                        const slot_set& ran) noexcept;
   bool follow(cluster_unit& one, cluster_step& step, std::string_view text) noexcept;
   bool may_rest(const cluster_call& call) const noexcept;
   bool may_repeat(const cluster_unit& one, const error_code& why) const noexcept;

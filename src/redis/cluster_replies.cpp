@@ -14,6 +14,26 @@
 
 namespace beck::redis::detail {
 
+namespace {
+
+std::string_view first_key(const cluster_step& one) noexcept {
+  key_cursor at{arguments(one.wire)};
+  return at.next() ? at.key() : std::string_view();
+}
+
+/// Returns whether a command behind another one has the same key.
+bool is_key_used_behind(cluster_call& call, std::size_t i) noexcept {
+  const std::vector<cluster_step>& steps = call.steps();
+  const std::string_view key = first_key(steps[i]);
+  return std::any_of(steps.begin() + static_cast<std::ptrdiff_t>(i) + 1, steps.end(),
+                     [&](const cluster_step& behind) {
+                       return behind.slot == steps[i].slot && behind.state != step_state::ready &&
+                              behind.state != step_state::resting && first_key(behind) == key;
+                     });
+}
+
+}  // namespace
+
 bool is_refusal(const error_code& ec) noexcept {
   return ec.category() == error_category() && ec != error::server_silent && !is_refused_for_now(ec);
 }
@@ -23,46 +43,63 @@ void cluster_core::end(cluster_unit& one, const error_code& ec) noexcept {
   cluster_call& call = one.call();
   call.units.erase(std::find(call.units.begin(), call.units.end(), &one));
   const bool is_over = call.is_cancelled || is_closed_;
-  const bool repeats = ec && !is_over && may_repeat(one, ec);
-  bool has_run_behind = false;
-  bool is_refused = false;
-  for (std::size_t k = one.steps().size(); k-- != 0;) {
-    cluster_step& step = call.steps()[one.steps()[k]];
-    step.state = step_state::ended;
-    if (is_over) continue;
-    const reply_status& status = call.status_of(step);
-    if (status.outcome() == outcome::executed) {
-      judge(one, step, has_run_behind);
-    } else if (repeats) {
-      if (status.outcome() == outcome::maybe_executed) ++step.losses;
-      ++stats_.resent;
-      step.state = step_state::resting;
-    }
-    if (step.state == step_state::ended) has_run_behind = true;
-    if (step.state == step_state::resting) is_refused = true;
+  for (const std::uint32_t i : one.steps())
+    call.steps()[i].state = is_over ? step_state::ended : step_state::judged;
+  if (!is_over) {
+    judge(one, ec && may_repeat(one, ec));
+    if (ec) want_map(0);
   }
-  if (!is_refused) wake_pause_ = 0;
-  if (ec && !is_over) want_map(0);
   settle(call);
 }
 
-/// Decides about a command that the node has answered. Its state is `ended` unless it is to be sent
-/// again.
-void cluster_core::judge(cluster_unit& one, cluster_step& step, bool has_run_behind) noexcept {
+/// Decides which commands of a unit are sent again. Commands of one slot keep their order: none is
+/// sent behind a later one that has run, or may.
+void cluster_core::judge(cluster_unit& one, bool repeats) noexcept {
+  std::vector<cluster_step>& steps = one.call().steps();
+  slot_set ran;
+  for (std::size_t i = steps.size(); i-- != 0;) {
+    cluster_step& step = steps[i];
+    if (step.state == step_state::judged) step.state = next_state(one, i, repeats, ran);
+    const bool may_run = step.state == step_state::sent || step.state == step_state::ended;
+    if (may_run && step.slot != cluster_step::no_slot) ran.set(step.slot);
+  }
+  slot_set resting;
+  for (cluster_step& step : steps) {
+    if (step.slot == cluster_step::no_slot) continue;
+    if (step.state == step_state::ready && resting.test(step.slot))
+      step.state = step_state::resting;
+    if (step.state == step_state::resting) resting.set(step.slot);
+  }
+  if (resting.none()) wake_pause_ = 0;
+}
+
+/// Returns what becomes of a command, which the node has answered or not; `ran`: the slots of those
+/// behind it that may have run.
+step_state cluster_core::next_state(cluster_unit& one, std::size_t i, bool repeats,
+                                    const slot_set& ran) noexcept {
   cluster_call& call = one.call();
+  cluster_step& step = call.steps()[i];
   const reply_status& status = call.status_of(step);
   const error_code& why = status.error();
-  if (why == error::moved || why == error::ask) {
-    if (call.is_whole()) return want_map(one.node().id);
-    if (follow(one, step, status.text())) step.state = step_state::ready;
-    return;
+  if (status.outcome() != outcome::executed) {
+    if (!repeats) return step_state::ended;
+    if (status.outcome() == outcome::maybe_executed) ++step.losses;
+    ++stats_.resent;
+    return step_state::resting;
   }
-  const bool is_refused = is_refused_for_now(why) || why == error::readonly;
-  if (!is_refused) return;
+  const bool is_last = step.slot == cluster_step::no_slot || !ran.test(step.slot);
+  if (why == error::moved || why == error::ask) {
+    if (call.is_whole() || (!is_last && (why == error::moved || is_key_used_behind(call, i)))) {
+      want_map(one.node().id);
+      return step_state::ended;
+    }
+    return follow(one, step, status.text()) ? step_state::ready : step_state::ended;
+  }
+  if (!is_refused_for_now(why) && why != error::readonly) return step_state::ended;
   if (why != error::tryagain && why != error::busy) want_map(0);
-  if (call.is_whole() || has_run_behind || !may_rest(call)) return;
+  if (call.is_whole() || !is_last || !may_rest(call)) return step_state::ended;
   ++stats_.refused;
-  step.state = step_state::resting;
+  return step_state::resting;
 }
 
 /// Notes where a redirect leads. Returns false if it cannot be followed: it is the reply then.

@@ -42,7 +42,10 @@ struct cluster_truth {
   /// but for those that were moved.
   int owner(std::uint16_t slot) const {
     const auto at = moved.find(slot);
-    return at != moved.end() ? at->second : slot * primaries / key_slots;
+    int node = at != moved.end() ? at->second : slot * primaries / key_slots;
+    for (auto heir = heirs.find(node); heir != heirs.end(); heir = heirs.find(node))
+      node = heir->second;
+    return node;
   }
   int owner_of(std::string_view key) const { return owner(key_slot(key)); }
   /// Ends a migration: the slot belongs to the other node.
@@ -52,11 +55,19 @@ struct cluster_truth {
   }
   /// Moves everything of a node to another one.
   void fail_over(int from, int to) {
-    for (int slot = 0; slot < key_slots; ++slot) {
-      const auto s = static_cast<std::uint16_t>(slot);
-      if (owner(s) == from) moved[s] = to;
-    }
+    heirs[from] = to;
     std::erase_if(migrations, [&](const auto& one) { return one.second.to == from; });
+  }
+  /// Returns the slots from which on the owner may be another one.
+  std::set<int> borders() const {
+    std::set<int> all;
+    for (int node = 0; node < primaries; ++node)
+      all.insert((node * key_slots + primaries - 1) / primaries);
+    for (const auto& [slot, node] : moved) {
+      all.insert(slot);
+      if (slot + 1 < key_slots) all.insert(slot + 1);
+    }
+    return all;
   }
   long number(const std::string& key) const {
     const auto at = values.find(key);
@@ -67,6 +78,7 @@ struct cluster_truth {
   std::vector<std::string> addresses;  ///< "10.0.0.1:7000"
   std::map<int, int> replica_of;       ///< node, its primary
   std::map<std::uint16_t, int> moved;
+  std::map<int, int> heirs;  ///< of nodes that have failed over
   std::map<std::uint16_t, migration> migrations;
   std::map<std::string, long> values;  ///< of all nodes: a key is at one of them
   std::set<int> gone;                  ///< nodes that maps leave out
@@ -244,14 +256,9 @@ class node_server {
       return;
     }
     std::vector<std::pair<int, int>> ranges;  // first and last slot
-    for (int slot = 0; slot < key_slots; ++slot) {
-      const int owner = truth.owner(static_cast<std::uint16_t>(slot));
-      if (!ranges.empty() &&
-          truth.owner(static_cast<std::uint16_t>(ranges.back().first)) == owner) {
-        ranges.back().second = slot;
-      } else {
-        ranges.emplace_back(slot, slot);
-      }
+    for (const int slot : truth.borders()) {
+      if (!ranges.empty()) ranges.back().second = slot - 1;
+      ranges.emplace_back(slot, key_slots - 1);
     }
     to.array(ranges.size());
     for (const auto& [first, last] : ranges) {
