@@ -32,8 +32,9 @@ divided_command::divided_command(const arguments& command, split_kind kind) : ki
     keys_.push_back({key_slot(at.key()), static_cast<std::uint32_t>(at.index())});
   std::vector<std::size_t> order(keys_.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return keys_[a].slot < keys_[b].slot; });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return keys_[a].slot != keys_[b].slot ? keys_[a].slot < keys_[b].slot : a < b;
+  });
   std::vector<std::string_view> texts;
   for (std::size_t i = 0; i < order.size();) {
     const std::uint16_t slot = keys_[order[i]].slot;
@@ -125,20 +126,30 @@ void divided_command::feed(reply_reader& to, reply_status& status) {
 
 // --- calls
 
-cluster_call::cluster_call(exchange& user, std::int64_t now) : user_(user), begun_at_(now) {
-  user_.call_ = this;
-  user_.is_under_way_ = true;
+void cluster_call::begin(exchange& user, std::int64_t now) noexcept {
+  user_ = &user;
+  user_->call_ = this;
+  user_->is_under_way_ = true;
+  begun_at_ = now;
 }
 
-cluster_call::~cluster_call() {
-  user_.call_ = nullptr;
-  user_.is_under_way_ = false;
+exchange& cluster_call::clear() noexcept {
+  in_calls.unlink();
+  in_ready.unlink();
+  in_resting.unlink();
+  units.clear();
+  steps_.clear();
+  divided_.clear();
+  is_cancelled = may_use_replicas = false;
+  user_->call_ = nullptr;
+  user_->is_under_way_ = false;
+  return *user_;
 }
 
 error_code cluster_call::plan() {
-  steps_.reserve(user_.commands_);
-  const command_bytes* part = user_.parts_;
-  for (std::uint32_t number = 0; number < user_.commands_; ++part) {
+  steps_.reserve(user_->commands_);
+  const command_bytes* part = user_->parts_;
+  for (std::uint32_t number = 0; number < user_->commands_; ++part) {
     command_iterator at(part->wire, part->marks, part->mark_count);
     for (std::uint32_t i = 0; i < part->commands; ++i, ++at) {
       if (const error_code ec = add(*at, number++); ec) return ec;
@@ -208,25 +219,21 @@ void cluster_call::end_unsent(const error_code& why, std::string_view text) noex
   }
 }
 
-void cluster_call::finish(cluster_call* one) noexcept {
-  exchange& user = one->user_;
+error_code cluster_call::conclude() noexcept {
   std::uint32_t number = 0;  // of the command behind the last one
   const divided_command* last = nullptr;
-  for (const cluster_step& step : one->steps_) {
+  for (const cluster_step& step : steps_) {
     if (step.whole == nullptr) {
       number = step.number + 1;
     } else if (step.whole != last) {
       last = step.whole;
-      step.whole->combine(user.place_of(number++), user.limits_);
+      step.whole->combine(user_->place_of(number++), user_->limits_);
     }
   }
   std::uint32_t i = 0;
-  while (i < user.commands_ && user.place_of(i).status().outcome() == outcome::executed) ++i;
-  user.answered_ = i;
-  error_code ec;
-  if (i < user.commands_) ec = user.place_of(i).status().error();
-  delete one;
-  user.done(ec);
+  while (i < user_->commands_ && user_->place_of(i).status().outcome() == outcome::executed) ++i;
+  user_->answered_ = i;
+  return i < user_->commands_ ? user_->place_of(i).status().error() : error_code();
 }
 
 }  // namespace beck::redis::detail

@@ -78,14 +78,17 @@ struct cluster_step {
   step_state state = step_state::ready;
 };
 
-/// A call under way. Thread: that of the context.
+/// A call under way. Used again for other calls. Thread: that of the context.
 class cluster_call {
  public:
-  cluster_call(exchange& user, std::int64_t now);
-  ~cluster_call();
+  cluster_call() noexcept = default;
   cluster_call(const cluster_call&) = delete;
   cluster_call& operator=(const cluster_call&) = delete;
 
+  /// Takes an exchange.
+  void begin(exchange& user, std::int64_t now) noexcept;
+  /// Forgets the exchange, and returns it.
+  exchange& clear() noexcept;
   /// Lists the commands with their slots. Returns error::cross_slot if a command, or a transaction,
   /// has keys of several slots and cannot be divided. Throws std::bad_alloc.
   error_code plan();
@@ -94,12 +97,12 @@ class cluster_call {
 
   std::vector<cluster_step>& steps() noexcept { return steps_; }
   reply_place place_of(const cluster_step& one) noexcept {
-    return one.whole != nullptr ? one.whole->place_of(one.number) : user_.place_of(one.number);
+    return one.whole != nullptr ? one.whole->place_of(one.number) : user_->place_of(one.number);
   }
   reply_status& status_of(const cluster_step& one) noexcept { return place_of(one).status(); }
-  bool is_whole() const noexcept { return user_.is_whole_; }
-  bool is_retryable() const noexcept { return user_.is_retryable_; }
-  const reply_limits& limits() const noexcept { return user_.limits_; }
+  bool is_whole() const noexcept { return user_->is_whole_; }
+  bool is_retryable() const noexcept { return user_->is_retryable_; }
+  const reply_limits& limits() const noexcept { return user_->limits_; }
   std::int64_t begun_at() const noexcept { return begun_at_; }
   std::size_t divided() const noexcept { return divided_.size(); }
   /// Returns whether each command only reads.
@@ -109,10 +112,9 @@ class cluster_call {
 
   /// Ends the commands that are not sent: those without a final reply get the error.
   void end_unsent(const error_code& why, std::string_view text) noexcept;
-  /// Completes the exchange: all commands have ended. The call and the exchange may be destroyed
-  /// inside.
-  static void finish(cluster_call* one) noexcept;
-  exchange& user() noexcept { return user_; }
+  /// Puts the replies to divided commands together, behind the end of all commands. Returns the
+  /// error of the first command that was not answered.
+  error_code conclude() noexcept;
 
   beck::detail::list_hook in_calls;
   beck::detail::list_hook in_ready;    ///< of those with commands to send
@@ -125,8 +127,8 @@ class cluster_call {
  private:
   error_code add(const arguments& command, std::uint32_t number);
 
-  exchange& user_;
-  std::int64_t begun_at_;
+  exchange* user_ = nullptr;
+  std::int64_t begun_at_ = 0;
   std::vector<cluster_step> steps_;
   std::vector<std::unique_ptr<divided_command>> divided_;
 };

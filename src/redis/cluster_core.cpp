@@ -18,40 +18,50 @@ namespace {
 constexpr std::string_view asking = "*1\r\n$6\r\nASKING\r\n";
 constexpr std::int64_t pause_first = 10'000'000;  // nanoseconds, doubling
 constexpr std::int64_t pause_most = 1'000'000'000;
+constexpr std::size_t spares_max = 1'024;
+constexpr std::size_t spare_steps_max = 16;  // of each
 
 }  // namespace
 
 // --- units
 
-cluster_unit::cluster_unit(cluster_core& core, cluster_call& call, cluster_node& to)
-    : core_(core), call_(call), node_(to) {
-  ++node_.units;
+void cluster_unit::begin(cluster_core& core, cluster_call& call, cluster_node& to) noexcept {
+  core_ = shared<cluster_core>(core);
+  call_ = &call;
+  node_ = &to;
+  ++to.units;
   set_limits(call.limits());
   set_retryable(call.is_retryable());
 }
 
-cluster_unit::~cluster_unit() { --node_.units; }
+void cluster_unit::clear() noexcept {
+  --node_->units;
+  steps_.clear();
+  parts_.clear();
+  asks_ = false;
+  core_ = shared<cluster_core>(nullptr);
+}
 
 void cluster_unit::add(std::uint32_t step, bool asks) {
   asks_ = asks;
   if (asks) parts_.push_back({asking, 1});
-  parts_.push_back({call_.steps()[step].wire, 1});
+  parts_.push_back({call_->steps()[step].wire, 1});
   steps_.push_back(step);
 }
 
 void cluster_unit::close() {
   set_commands(parts_.data(), parts_.size());
-  if (asks_ || call_.is_whole()) set_whole();
+  if (asks_ || call_->is_whole()) set_whole();
 }
 
 reply_place cluster_unit::place_of(std::uint32_t i) noexcept {
   if (asks_ && i == 0) return detail::place_of(allowed_);
-  return call_.place_of(call_.steps()[steps_[asks_ ? i - 1 : i]]);
+  return call_->place_of(call_->steps()[steps_[asks_ ? i - 1 : i]]);
 }
 
 void cluster_unit::done(const error_code& ec) noexcept { core_->end(*this, ec); }
 
-void cluster_unit::drop() noexcept { core_->drop(call_); }
+void cluster_unit::drop() noexcept { core_->drop(*call_); }
 
 // --- coming
 
@@ -62,6 +72,8 @@ cluster_core::cluster_core(const any_io_executor& executor, std::vector<server_u
       seeds_(std::move(seeds)),
       map_(how.nodes()),
       timer_(executor) {
+  spare_calls_.reserve(spares_max);
+  spare_units_.reserve(spares_max);
   for (const server_url& one : seeds_) get({one.host, one.port}).is_seed = true;
 }
 
@@ -76,14 +88,26 @@ error_code cluster_core::start(exchange& one) noexcept {
   if (stats_.calls >= bounds().waiting()) return error::queue_full;
   if (const error_code ec = begin_living(); ec) return ec;
   const std::int64_t now = time_of(executor());
-  std::unique_ptr<cluster_call> made;
-  try {
-    made = std::make_unique<cluster_call>(one, now);
-    if (const error_code ec = made->plan(); ec) return ec;
-  } catch (const std::bad_alloc&) {
-    return no_memory();
+  if (spare_calls_.empty()) {
+    try {
+      spare_calls_.push_back(std::make_unique<cluster_call>());
+    } catch (const std::bad_alloc&) {
+      return no_memory();
+    }
   }
-  cluster_call& call = *made.release();
+  cluster_call& call = *spare_calls_.back().release();
+  spare_calls_.pop_back();
+  call.begin(one, now);
+  error_code ec;
+  try {
+    ec = call.plan();
+  } catch (const std::bad_alloc&) {
+    ec = no_memory();
+  }
+  if (ec) {
+    recycle(call);
+    return ec;
+  }
   call.may_use_replicas = how_.reads() == prefer_replica && call.only_reads();
   calls_.push_back(call);
   ++stats_.calls;
@@ -112,36 +136,37 @@ error_code cluster_core::begin_living() noexcept {
 /// Sends the commands of a call that are ready, one unit to each node. Requires a map.
 void cluster_core::route(cluster_call& call) noexcept {
   call.in_ready.unlink();
-  std::vector<cluster_unit*> made;
+  made_.clear();
   try {
     for (std::uint32_t i = 0; i < call.steps().size(); ++i) {
-      if (call.steps()[i].state == step_state::ready) gather(call, i, made);
+      if (call.steps()[i].state == step_state::ready) gather(call, i);
     }
-    call.units.reserve(call.units.size() + made.size());
-    for (cluster_unit* const one : made) one->close();
+    call.units.reserve(call.units.size() + made_.size());
+    for (cluster_unit* const one : made_) one->close();
   } catch (const std::bad_alloc&) {
-    for (cluster_unit* const one : made) {
+    for (cluster_unit* const one : made_) {
       one->node().gathering = nullptr;
       for (const std::uint32_t step : one->steps()) call.steps()[step].state = step_state::ready;
-      delete one;
+      recycle(*one);
     }
     return call.end_unsent(no_memory(), {});
   }
-  for (cluster_unit* const one : made) send(*one);
+  for (cluster_unit* const one : made_) send(*one);
 }
 
 /// Adds a command to the unit for its node.
-void cluster_core::gather(cluster_call& call, std::uint32_t step,
-                          std::vector<cluster_unit*>& made) {
+void cluster_core::gather(cluster_call& call, std::uint32_t step) {
   cluster_step& one = call.steps()[step];
   cluster_node* to = one.asked != 0 ? find(one.asked) : nullptr;
   const bool asks = to != nullptr;
-  if (!asks) to = &node_for(call, one, made);
+  if (!asks) to = &node_for(call, one);
   cluster_unit* unit = asks ? nullptr : to->gathering;
   if (unit == nullptr) {
-    made.reserve(made.size() + 1);
-    unit = new cluster_unit(*this, call, *to);
-    made.push_back(unit);
+    if (spare_units_.empty()) spare_units_.push_back(std::make_unique<cluster_unit>());
+    made_.push_back(spare_units_.back().get());
+    unit = spare_units_.back().release();
+    spare_units_.pop_back();
+    unit->begin(*this, call, *to);
     if (!asks) to->gathering = unit;
   }
   unit->add(step, asks);
@@ -163,16 +188,15 @@ void cluster_core::send(cluster_unit& one) noexcept {
     call.status_of(call.steps()[i]).set(ec, {});
     call.steps()[i].state = step_state::ended;
   }
-  delete &one;
+  recycle(one);
 }
 
 /// Returns the node that a command is for.
-cluster_node& cluster_core::node_for(cluster_call& call, const cluster_step& step,
-                                     const std::vector<cluster_unit*>& made) {
+cluster_node& cluster_core::node_for(const cluster_call& call, const cluster_step& step) noexcept {
   const std::uint16_t owner =
       step.slot == cluster_step::no_slot ? slot_map::none : map_.owner(step.slot);
   cluster_node* const primary = owner != slot_map::none ? by_number_[owner] : nullptr;
-  if (primary == nullptr) return made.empty() ? any_node() : made.back()->node();
+  if (primary == nullptr) return made_.empty() ? any_node() : made_.back()->node();
   if (!call.may_use_replicas || step.redirects != 0 || step.losses != 0) return *primary;
   const std::vector<std::uint16_t>& replicas = map_.replicas(owner);
   for (std::size_t i = 0; i < replicas.size(); ++i) {
@@ -187,7 +211,7 @@ cluster_node& cluster_core::node_for(cluster_call& call, const cluster_step& ste
 
 /// Returns a primary for a command without a slot, or for a slot that the map does not assign: the
 /// server says what is wrong then.
-cluster_node& cluster_core::any_node() {
+cluster_node& cluster_core::any_node() noexcept {
   for (std::size_t i = 0; i < primaries_.size(); ++i) {
     cluster_node& one = *primaries_[turn_++ % primaries_.size()];
     if (!one.connection || !one.connection->is_pausing()) return one;
@@ -213,7 +237,27 @@ void cluster_core::settle(cluster_call& call) noexcept {
   if (has_ready || has_resting) return wake_up();
   if (call.is_held || !call.units.empty()) return;
   --stats_.calls;
-  cluster_call::finish(&call);
+  const error_code ec = call.conclude();
+  recycle(call).done(ec);
+}
+
+/// Keeps a unit for later, or destroys it.
+void cluster_core::recycle(cluster_unit& one) noexcept {
+  const shared<cluster_core> self(*this);
+  std::unique_ptr<cluster_unit> ended(&one);
+  const bool is_large = one.steps().size() > spare_steps_max;
+  one.clear();
+  if (!is_large && !one.is_whole() && spare_units_.size() < spares_max)
+    spare_units_.push_back(std::move(ended));
+}
+
+/// Keeps a call for later, or destroys it. Returns its exchange.
+exchange& cluster_core::recycle(cluster_call& call) noexcept {
+  std::unique_ptr<cluster_call> ended(&call);
+  const bool is_large = call.steps().size() > spare_steps_max;
+  exchange& user = call.clear();
+  if (!is_large && spare_calls_.size() < spares_max) spare_calls_.push_back(std::move(ended));
+  return user;
 }
 
 void cluster_core::cancel(exchange& one) noexcept {
@@ -233,19 +277,17 @@ void cluster_core::forget(exchange& one) noexcept { release(cluster_call::of(one
 
 void cluster_core::drop(cluster_call& call) noexcept {
   const shared<cluster_core> self(*this);
-  exchange& user = call.user();
-  release(call);
-  user.drop();
+  release(call).drop();
 }
 
-/// Destroys a call with its units, and leaves the exchange as it is.
-void cluster_core::release(cluster_call& call) noexcept {
+/// Ends a call with its units, and leaves the exchange as it is.
+exchange& cluster_core::release(cluster_call& call) noexcept {
   for (cluster_unit* const unit : call.units) {
     if (unit->is_under_way()) unit->node().connection->forget(*unit);
-    delete unit;
+    recycle(*unit);
   }
   --stats_.calls;
-  delete &call;
+  return recycle(call);
 }
 
 void cluster_core::drop_all() noexcept {

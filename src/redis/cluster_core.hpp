@@ -41,29 +41,31 @@ struct cluster_node {
 /// question because it is no node of a cluster.
 bool is_refusal(const error_code& ec) noexcept;
 
-/// Commands of one call on their way to one node.
+/// Commands of one call on their way to one node. Used again for other calls, unless it is_whole().
 class cluster_unit final : public exchange {
  public:
-  cluster_unit(cluster_core& core, cluster_call& call, cluster_node& to);
-  ~cluster_unit() override;
+  cluster_unit() noexcept = default;
 
+  void begin(cluster_core& core, cluster_call& call, cluster_node& to) noexcept;
+  /// Leaves the call and the node. Drops a share of the core.
+  void clear() noexcept;
   /// Adds a step of the call; `asks`: with ASKING directly before it.
   void add(std::uint32_t step, bool asks);
   /// Sets what the session has to know. Call it behind the last add().
   void close();
   /// Returns the steps, by their places in the call.
   const std::vector<std::uint32_t>& steps() const noexcept { return steps_; }
-  cluster_call& call() const noexcept { return call_; }
-  cluster_node& node() const noexcept { return node_; }
+  cluster_call& call() const noexcept { return *call_; }
+  cluster_node& node() const noexcept { return *node_; }
 
   reply_place place_of(std::uint32_t i) noexcept override;
   void done(const error_code& ec) noexcept override;
   void drop() noexcept override;
 
  private:
-  shared<cluster_core> core_;
-  cluster_call& call_;
-  cluster_node& node_;
+  shared<cluster_core> core_{nullptr};
+  cluster_call* call_ = nullptr;
+  cluster_node* node_ = nullptr;
   std::vector<std::uint32_t> steps_;
   std::vector<command_bytes> parts_;
   reply<void> allowed_;  // of ASKING
@@ -114,15 +116,16 @@ class cluster_core final : public sender {
   // calls
   error_code begin_living() noexcept;
   void settle(cluster_call& call) noexcept;
-  void release(cluster_call& call) noexcept;
+  exchange& release(cluster_call& call) noexcept;
+  void recycle(cluster_unit& one) noexcept;
+  exchange& recycle(cluster_call& call) noexcept;
   void drop_all() noexcept;
   // sending
   void route(cluster_call& call) noexcept;
-  void gather(cluster_call& call, std::uint32_t step, std::vector<cluster_unit*>& made);
+  void gather(cluster_call& call, std::uint32_t step);
   void send(cluster_unit& one) noexcept;
-  cluster_node& node_for(cluster_call& call, const cluster_step& step,
-                         const std::vector<cluster_unit*>& made);
-  cluster_node& any_node();
+  cluster_node& node_for(const cluster_call& call, const cluster_step& step) noexcept;
+  cluster_node& any_node() noexcept;
   // replies
   using slot_set = std::bitset<key_slots>;
   void judge(cluster_unit& one, bool repeats) noexcept;
@@ -166,6 +169,9 @@ class cluster_core final : public sender {
   beck::detail::intrusive_list<cluster_call, &cluster_call::in_calls> calls_;
   beck::detail::intrusive_list<cluster_call, &cluster_call::in_ready> ready_;
   beck::detail::intrusive_list<cluster_call, &cluster_call::in_resting> resting_;
+  std::vector<cluster_unit*> made_;  // of the call that is being sent
+  std::vector<std::unique_ptr<cluster_call>> spare_calls_;
+  std::vector<std::unique_ptr<cluster_unit>> spare_units_;
   steady_timer timer_;  // of tend()
   std::int64_t wake_at_ = 0;
   std::int64_t wake_pause_ = 0;

@@ -16,6 +16,12 @@ namespace beck::redis::detail {
 
 namespace {
 
+/// Returns whether a server that answers so has not run the command, and it may be sent again.
+bool is_not_run(const error_code& why) noexcept {
+  return why && (why == error::moved || why == error::ask || why == error::readonly ||
+                 is_refused_for_now(why));
+}
+
 std::string_view first_key(const cluster_step& one) noexcept {
   key_cursor at{arguments(one.wire)};
   return at.next() ? at.key() : std::string_view();
@@ -39,16 +45,23 @@ bool is_refusal(const error_code& ec) noexcept {
 }
 
 void cluster_core::end(cluster_unit& one, const error_code& ec) noexcept {
-  const std::unique_ptr<cluster_unit> ended(&one);  // it may have the last share of the core
+  const shared<cluster_core> self(*this);  // the unit may have the last one
   cluster_call& call = one.call();
   call.units.erase(std::find(call.units.begin(), call.units.end(), &one));
-  const bool is_over = call.is_cancelled || is_closed_;
+  bool is_over = call.is_cancelled || is_closed_;
+  if (ec && !is_over) want_map(0);
+  if (!is_over && !ec)
+    is_over = std::none_of(one.steps().begin(), one.steps().end(), [&](auto i) {
+      return is_not_run(call.status_of(call.steps()[i]).error());
+    });
   for (const std::uint32_t i : one.steps())
     call.steps()[i].state = is_over ? step_state::ended : step_state::judged;
-  if (!is_over) {
+  if (is_over) {
+    wake_pause_ = 0;
+  } else {
     judge(one, ec && may_repeat(one, ec));
-    if (ec) want_map(0);
   }
+  recycle(one);
   settle(call);
 }
 
@@ -95,7 +108,7 @@ step_state cluster_core::next_state(cluster_unit& one, std::size_t i, bool repea
     }
     return follow(one, step, status.text()) ? step_state::ready : step_state::ended;
   }
-  if (!is_refused_for_now(why) && why != error::readonly) return step_state::ended;
+  if (!is_not_run(why)) return step_state::ended;
   if (why != error::tryagain && why != error::busy) want_map(0);
   if (call.is_whole() || !is_last || !may_rest(call)) return step_state::ended;
   ++stats_.refused;
