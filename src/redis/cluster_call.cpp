@@ -150,9 +150,15 @@ error_code cluster_call::plan() {
   steps_.reserve(user_->commands_);
   const command_bytes* part = user_->parts_;
   for (std::uint32_t number = 0; number < user_->commands_; ++part) {
+    if (part->commands == 1) {
+      const arguments command(part->wire, part->marks, part->mark_count, 0);
+      if (const error_code ec = add(command, part->wire, number++); ec) return ec;
+      continue;
+    }
     command_iterator at(part->wire, part->marks, part->mark_count);
     for (std::uint32_t i = 0; i < part->commands; ++i, ++at) {
-      if (const error_code ec = add(*at, number++); ec) return ec;
+      const arguments command = *at;
+      if (const error_code ec = add(command, command.wire(), number++); ec) return ec;
     }
   }
   if (!is_whole()) return {};
@@ -167,9 +173,10 @@ error_code cluster_call::plan() {
 }
 
 /// Adds a command, or its parts.
-error_code cluster_call::add(const arguments& command, std::uint32_t number) {
+error_code cluster_call::add(const arguments& command, std::string_view wire,
+                             std::uint32_t number) {
   cluster_step made;
-  made.wire = command.wire();
+  made.wire = wire;
   made.number = number;
   bool is_one_slot = true;
   for (key_cursor at(command); at.next();) {

@@ -125,7 +125,7 @@ class cluster_call {
   bool is_held = false;  ///< it must not be completed now
 
  private:
-  error_code add(const arguments& command, std::uint32_t number);
+  error_code add(const arguments& command, std::string_view wire, std::uint32_t number);
 
   exchange* user_ = nullptr;
   std::int64_t begun_at_ = 0;

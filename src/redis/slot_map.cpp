@@ -17,8 +17,9 @@ constexpr std::uint32_t port_max = 65535;
 /// Reads a number that is all of `text`, and at most `most`.
 bool read_number(std::string_view text, std::uint32_t most, std::uint16_t& to) noexcept {
   std::uint32_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, ec] = std::from_chars(text.data(), end, number);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [stop, ec] = std::from_chars(begin, end, number);
   if (ec != std::errc() || stop != end || number > most) return false;
   to = static_cast<std::uint16_t>(number);
   return true;

@@ -9,8 +9,6 @@
 
 #include <beck/detail/block.hpp>
 
-#include "redis/link.hpp"
-
 namespace beck::redis::detail {
 namespace {
 
@@ -23,11 +21,6 @@ void append(char*& to, std::string_view text) noexcept {
 std::size_t counted(const push_message& message) noexcept { return message.bytes() + 16; }
 
 }  // namespace
-
-subscriber::subscriber(link_ref of, const subscription_options& how) noexcept
-    : link_(std::move(of)), bounds_(how) {}
-
-subscriber::~subscriber() { clear(); }
 
 // --- messages
 

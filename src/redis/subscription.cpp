@@ -59,6 +59,12 @@ void add_op::initiate(handler done) {
   ended(refused);
 }
 
+// A subscriber shares its link, which is complete here.
+subscriber::subscriber(link_ref of, const subscription_options& how) noexcept
+    : link_(std::move(of)), bounds_(how) {}
+
+subscriber::~subscriber() { clear(); }
+
 void add_op::cancel() noexcept {
   if (call_ != nullptr) to_->owner().end_subscribing(*call_);
 }
