@@ -7,6 +7,11 @@ beck_library(beck_redis
     redis/cache_core.cpp
     redis/cache_index.cpp
     redis/client.cpp
+    redis/cluster.cpp
+    redis/cluster_call.cpp
+    redis/cluster_core.cpp
+    redis/cluster_map.cpp
+    redis/cluster_replies.cpp
     redis/command_error.cpp
     redis/command_table.cpp
     redis/error.cpp
@@ -50,6 +55,7 @@ beck_library(beck_redis
     redis/session.cpp
     redis/session_input.cpp
     redis/session_output.cpp
+    redis/slot_map.cpp
     redis/subscriber.cpp
     redis/subscription.cpp
     redis/value.cpp
@@ -60,6 +66,7 @@ beck_library(beck_redis
     redis/cache.hpp
     redis/client.hpp
     redis/client_options.hpp
+    redis/cluster.hpp
     redis/command.hpp
     redis/command_table.hpp
     redis/connector.hpp

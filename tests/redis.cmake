@@ -15,6 +15,10 @@ beck_test(redis_tests ONE_THREAD
   redis/client_test.cpp
   redis/client_transaction_test.cpp
   redis/client_world_test.cpp
+  redis/cluster_loss_test.cpp
+  redis/cluster_real_test.cpp
+  redis/cluster_test.cpp
+  redis/cluster_world_test.cpp
   redis/command_table_test.cpp
   redis/key_slot_test.cpp
   redis/lane_blocking_test.cpp
@@ -39,6 +43,7 @@ beck_test(redis_tests ONE_THREAD
   redis/session_push_test.cpp
   redis/session_test.cpp
   redis/session_whole_test.cpp
+  redis/slot_map_test.cpp
   redis/subscription_end_test.cpp
   redis/subscription_loss_test.cpp
   redis/subscription_real_test.cpp

@@ -272,7 +272,8 @@ any_io_executor cached_call::executor() const noexcept { return core_->owner().e
 }  // namespace detail
 
 cache::cache(client& of, std::size_t bytes_max, std::size_t entry_bytes_max)
-    : core_(new detail::cache_core(of.link_, bytes_max, entry_bytes_max)) {}
+    : core_(new detail::cache_core(detail::link_ref(detail::link_of(of.sender_)), bytes_max,
+                                   entry_bytes_max)) {}
 
 cache::~cache() { delete core_; }
 

@@ -13,35 +13,29 @@
 namespace beck::redis {
 namespace detail {
 
-link_ref::link_ref(link& of) noexcept : link_(&of) { of.add_share(); }
-
-link_ref::~link_ref() {
-  if (link_ != nullptr) link_->drop_share();
-}
-
-execution::execution(link_ref of) noexcept : link_(std::move(of)) {
-  set_limits(link_->bounds().replies());
+execution::execution(sender_ref of) noexcept : sender_(std::move(of)) {
+  set_limits(sender_->bounds().replies());
 }
 
 execution::~execution() {
-  if (is_under_way()) link_->forget(*this);
+  if (is_under_way()) sender_->forget(*this);
 }
 
 void execution::start(error_code refused) noexcept {
-  if (!refused && commands() != 0) refused = link_->start(*this);
+  if (!refused && commands() != 0) refused = sender_->start(*this);
   if (!refused && commands() != 0) return;
   for (std::uint32_t i = 0; i < commands(); ++i) place_of(i).status().set(refused, {});
   done(refused);
 }
 
-void execution::stop() noexcept { link_->cancel(*this); }
+void execution::stop() noexcept { sender_->cancel(*this); }
 
-any_io_executor execution::executor() const noexcept { return link_->executor(); }
+any_io_executor execution::executor() const noexcept { return sender_->executor(); }
 
-any_io_executor exec_functions::get_executor() const noexcept { return link_->executor(); }
+any_io_executor exec_functions::get_executor() const noexcept { return sender_->executor(); }
 
 error_code execution::check(const arguments& command) noexcept {
-  return link_->check(command, is_whole());
+  return sender_->check(command, is_whole());
 }
 
 void end_transaction(reply_status& result, const reply<void>* accepted) noexcept {
@@ -73,24 +67,26 @@ link* make_link(const any_io_executor& executor, std::string_view url, const cli
 }  // namespace detail
 
 client::client(const any_io_executor& executor, std::string_view url, const client_options& how)
-    : exec_functions(detail::link_ref(detail::make_link(executor, url, how))) {}
+    : exec_functions(detail::sender_ref(detail::make_link(executor, url, how))) {}
 
 client::~client() { close(); }
 
 client& client::secure(stream_layer& with) noexcept {
-  link_->secure(with);
+  detail::link_of(sender_).secure(with);
   return *this;
 }
 
 client& client::connect_with(connector& how) noexcept {
-  link_->connect_with(how);
+  detail::link_of(sender_).connect_with(how);
   return *this;
 }
 
-task<io_result<lane>> client::lane() { return detail::lane_pool::take(link_); }
+task<io_result<lane>> client::lane() {
+  return detail::lane_pool::take(detail::link_ref(detail::link_of(sender_)));
+}
 
-void client::close() noexcept { link_->close(); }
+void client::close() noexcept { detail::link_of(sender_).close(); }
 
-client_stats client::stats() const noexcept { return link_->stats(); }
+client_stats client::stats() const noexcept { return detail::link_of(sender_).stats(); }
 
 }  // namespace beck::redis

@@ -133,6 +133,7 @@ handshake::handshake(const server_url& to, protocol version, bool begins_again)
     commands_.push("PING");
   }
   if (to.database != 0) commands_.push("SELECT", to.database);
+  if (to.reads_replicas) commands_.push("READONLY");
   part_ = {commands_.bytes(), static_cast<std::uint32_t>(commands_.size())};
   set_commands(&part_, 1);
 }

@@ -22,6 +22,7 @@ struct server_url {
   std::string user;
   std::string password;
   std::uint32_t database = 0;
+  bool reads_replicas = false;  ///< READONLY: a replica of a cluster answers reads itself
 };
 
 /// Parses a URL; see redis::client. Throws std::invalid_argument, whose text does not contain the

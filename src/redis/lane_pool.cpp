@@ -26,8 +26,8 @@ task<io_result<lane>> lane_pool::take(link_ref home) {
   if (!result.error_ && pool.is_closed_) result.error_ = beck::error::operation_aborted;
   if (result.error_) co_return result;
   link_ref connection = pool.next(*home);
-  lane made(connection);        // from here on its destructor frees the place
-  if (connection->id() == 0) {  // new, or returned before the answer came
+  lane made{sender_ref(*connection)};  // from here on its destructor frees the place
+  if (connection->id() == 0) {         // new, or returned before the answer came
     auto asking = made.exec<long long>("CLIENT", "ID");
     auto id = co_await std::move(asking);
     if (id.outcome() != outcome::executed) {
@@ -87,11 +87,11 @@ void lane_pool::close() noexcept {
 }  // namespace detail
 
 lane::~lane() {
-  if (link_) link_->return_to_pool();
+  if (sender_) detail::link_of(sender_).return_to_pool();
 }
 
-std::int64_t lane::id() const noexcept { return link_->id(); }
+std::int64_t lane::id() const noexcept { return detail::link_of(sender_).id(); }
 
-void lane::close() noexcept { link_->close(); }
+void lane::close() noexcept { detail::link_of(sender_).close(); }
 
 }  // namespace beck::redis

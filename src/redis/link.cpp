@@ -25,13 +25,13 @@ namespace {
 constexpr std::int64_t connect_pause_first = 50'000'000;  // nanoseconds, doubling
 constexpr std::int64_t connect_pause_most = 5'000'000'000;
 
-session_limits limits_of(const client_options& how, const any_io_executor& on,
-                         bool is_lane) noexcept {
+session_limits limits_of(const client_options& how, const any_io_executor& on, bool is_lane,
+                         std::int64_t refused_for) noexcept {
   session_limits limits;
   limits.is_lane = is_lane;
   limits.in_flight = how.in_flight();
   limits.attempts = how.attempts();
-  limits.refused_for = is_lane ? 0 : how.hold().nanoseconds();
+  limits.refused_for = refused_for;
   limits.replies = how.protocol();
   limits.guard = is_lane ? 0 : how.guard();
   if (limits.guard != 0) limits.guard_seed = random_of(on);
@@ -40,6 +40,11 @@ session_limits limits_of(const client_options& how, const any_io_executor& on,
 
 }  // namespace
 
+std::int64_t time_of(const any_io_executor& executor) noexcept {
+  if (beck::detail::runner::current() != nullptr) return beck::detail::loop_time();
+  return beck::detail::loop_of(executor).sys().now();
+}
+
 std::uint64_t random_of(const any_io_executor& executor) noexcept {
   std::uint64_t random = 0;
   beck::detail::loop_of(executor).sys().random_bytes(&random, sizeof random);
@@ -47,23 +52,25 @@ std::uint64_t random_of(const any_io_executor& executor) noexcept {
 }
 
 link::link(const any_io_executor& executor, server_url to, const client_options& how)
-    : executor_(executor),
+    : link(executor, std::move(to), how, how.hold().nanoseconds()) {}
+
+link::link(const any_io_executor& executor, server_url to, const client_options& how,
+           std::int64_t refused_for)
+    : sender(executor, how),
       to_(std::move(to)),
-      bounds_(how),
-      session_(limits_of(how, executor, false), this),
+      session_(limits_of(how, executor, false, refused_for), this),
       timer_(executor) {
   flush_.run = &run_flush;
   flush_.owner = this;
 }
 
 link::link(link& home)
-    : executor_(home.executor_),
+    : sender(home.executor(), home.bounds()),
       to_(home.to_),
-      bounds_(home.bounds_),
       layer_(home.layer_),
       connector_(home.connector_),
-      session_(limits_of(home.bounds_, home.executor_, true), nullptr),
-      timer_(home.executor_),
+      session_(limits_of(home.bounds(), home.executor(), true, 0), nullptr),
+      timer_(home.executor()),
       home_(home) {
   flush_.run = &run_flush;
   flush_.owner = this;
@@ -91,7 +98,7 @@ client_stats link::stats() const noexcept {
 
 error_code link::start(exchange& one) noexcept {
   if (is_closed_) return beck::error::operation_aborted;
-  if (session_.waiting() >= bounds_.waiting()) return error::queue_full;
+  if (session_.waiting() >= bounds().waiting()) return error::queue_full;
   if (!is_living_ && home_ && connections_.get() != 0) return last_cause_;
   if (const error_code ec = begin_living(); ec) return ec;
   calls_.add();
@@ -105,9 +112,9 @@ error_code link::start(exchange& one) noexcept {
 error_code link::begin_living() noexcept {
   if (is_living_) return {};
   try {
-    if (!is_watching_) co_spawn(executor_, watch(link_ref(*this)), detached);
+    if (!is_watching_) co_spawn(executor(), watch(link_ref(*this)), detached);
     is_watching_ = true;
-    co_spawn(executor_, live(life(*this)), detached);
+    co_spawn(executor(), live(life(*this)), detached);
   } catch (const std::bad_alloc&) {
     return no_memory();
   }
@@ -118,6 +125,12 @@ error_code link::begin_living() noexcept {
 void link::cancel(exchange& one) noexcept {
   if (session_.stop(one, beck::error::operation_aborted)) return begin_unblocking();
   session_.cancel(one, beck::error::operation_aborted);
+  publish_counts();
+}
+
+void link::end_waiting() noexcept {
+  if (is_ready_) return;
+  session_.end_waiting(last_cause_ ? last_cause_ : error_code(beck::error::timeout), INT64_MAX);
   publish_counts();
 }
 
@@ -208,7 +221,7 @@ task<> link::live(life self) {
   while (!l.is_closed_ && l.is_needed()) {
     const std::int64_t rest = l.next_at_ - beck::detail::loop_time();
     if (rest > 0) {
-      steady_timer timer(l.executor_, duration(rest));
+      steady_timer timer(l.executor(), duration(rest));
       beck::ignore(co_await with_stop(l.stopping_.get_token(), timer.async_wait()));
       continue;
     }
@@ -239,7 +252,7 @@ task<> link::live(life self) {
 task<error_code> link::connect() {
   error_code ec;
   try {
-    auto opening = timeout(open(), bounds_.connect());
+    auto opening = timeout(open(), bounds().connect());
     auto opened = co_await with_stop(stopping_.get_token(), std::move(opening));
     ec = opened.error();
     if (!ec) stream_ = std::move(opened).value();
@@ -256,7 +269,7 @@ task<error_code> link::connect() {
 task<io_result<owned_stream>> link::open() {
   io_result<owned_stream> result;
   if (connector_ != nullptr) {
-    auto connecting = connector_->connect(executor_);
+    auto connecting = connector_->connect(executor());
     result = co_await std::move(connecting);
     co_return result;
   }
@@ -265,10 +278,10 @@ task<io_result<owned_stream>> link::open() {
     co_return result;
   }
   if (to_.path.empty()) {
-    auto connecting = ip::connect_stream(executor_, to_.host, to_.port);
+    auto connecting = ip::connect_stream(executor(), to_.host, to_.port);
     result = co_await std::move(connecting);
   } else {
-    local::stream_protocol::socket socket(executor_);
+    local::stream_protocol::socket socket(executor());
     const local::stream_protocol::endpoint at(to_.path);
     auto connected = co_await socket.async_connect(at);
     result.error_ = connected.error();
@@ -305,7 +318,7 @@ task<error_code> link::serve() {
       if (!ec && (session_.has_output() || router_.has_commands())) flush_soon();
       if (is_unblocking_) answered_.set();
       const std::int64_t quiet =
-          (duration(beck::detail::loop_time()) + bounds_.ping()).nanoseconds();
+          (duration(beck::detail::loop_time()) + bounds().ping()).nanoseconds();
       if (std::min(wake_at(), quiet) < due_) timer_.cancel();
     }
   } catch (const std::bad_alloc&) {
@@ -322,7 +335,7 @@ error_code link::end_greeting() {
     if (refusal) return refusal;
     is_ready_ = true;
     session_.set_ready();
-    idle_until_ = (duration(beck::detail::loop_time()) + bounds_.idle()).nanoseconds();
+    idle_until_ = (duration(beck::detail::loop_time()) + bounds().idle()).nanoseconds();
     home_->lanes_->put(*this);
     timer_.cancel();
     return {};
@@ -351,11 +364,11 @@ void link::end_connection(bool was_ready) noexcept {
   answered_.set();
   session_.lost(cause_, now);
   router_.lost(now, was_ready);
-  router_.end_lost_adds(cause_, bounds_.attempts());
+  router_.end_lost_adds(cause_, bounds().attempts());
   greeting_.reset();
   tracking_.reset();
   const bool is_last = home_ && connections_.get() != 0;
-  if (std::exchange(is_refused_, false) || bounds_.fails_fast() || is_last) {
+  if (std::exchange(is_refused_, false) || bounds().fails_fast() || is_last) {
     session_.end_waiting(cause_, INT64_MAX);
     router_.end_adds(cause_, INT64_MAX);
   }
@@ -375,18 +388,13 @@ void link::break_connection(const error_code& why) noexcept {
   if (stream_) stream_->close();
 }
 
-std::int64_t link::now() const noexcept {
-  if (beck::detail::runner::current() != nullptr) return beck::detail::loop_time();
-  return beck::detail::loop_of(executor_).sys().now();
-}
-
 /// Returns how long to wait before the next attempt: a random part of a time that doubles.
 duration link::pause() noexcept {
   std::int64_t most = connect_pause_first << (failures_ < 7 ? failures_ : 7);
   if (most > connect_pause_most) most = connect_pause_most;
   ++failures_;
   return duration(
-      static_cast<std::int64_t>(random_of(executor_) % static_cast<std::uint64_t>(most)));
+      static_cast<std::int64_t>(random_of(executor()) % static_cast<std::uint64_t>(most)));
 }
 
 }  // namespace beck::redis::detail

@@ -34,6 +34,8 @@ enum class lane_state : std::uint8_t {
   idle,      ///< the pool
 };
 
+/// Returns the time of the executor's context, also outside of run(), where it may be virtual.
+std::int64_t time_of(const any_io_executor& executor) noexcept;
 /// Returns random bits of the executor's context.
 std::uint64_t random_of(const any_io_executor& executor) noexcept;
 
@@ -41,34 +43,30 @@ inline error_code no_memory() noexcept { return make_error_code(std::errc::not_e
 
 /// The connection of a client, or of a lane. Shared by the client or the lane, its operations, and
 /// the coroutines. Thread: that of the context, but for stats().
-class link final : private push_sink {
+class link final : public sender, private push_sink {
  public:
   link(const any_io_executor& executor, server_url to, const client_options& how);
+  /// As above; `refused_for`: the nanoseconds for which commands that the server refuses for now
+  /// are sent again.
+  link(const any_io_executor& executor, server_url to, const client_options& how,
+       std::int64_t refused_for);
   /// Makes the connection of a lane, to the server of a client's.
   explicit link(link& home);
-  link(const link&) = delete;
-  link& operator=(const link&) = delete;
-  void add_share() noexcept { ++shares_; }
-  void drop_share() noexcept {
-    if (--shares_ == 0) delete this;
-  }
 
-  const any_io_executor& executor() const noexcept { return executor_; }
-  const client_options& bounds() const noexcept { return bounds_; }
-  /// Returns the time of the context, also outside of run(), where it may be virtual.
-  std::int64_t now() const noexcept;
+  std::int64_t now() const noexcept { return time_of(executor()); }
   void secure(stream_layer& with) noexcept { layer_ = &with; }
   void connect_with(connector& how) noexcept { connector_ = &how; }
 
-  /// Returns why a command cannot be sent on this connection: needs_lane, not_on_lane.
-  error_code check(const arguments& command, bool is_whole) noexcept;
-  /// Takes an exchange. Returns an error if it does not: operation_aborted, queue_full, or why the
-  /// connection of a lane has ended.
-  error_code start(exchange& one) noexcept;
-  /// Ends an exchange with operation_aborted; that of a blocking command after
-  /// the reply or the loss of the connection.
-  void cancel(exchange& one) noexcept;
-  void forget(exchange& one) noexcept { session_.forget(one); }
+  error_code check(const arguments& command, bool is_whole) noexcept override;
+  error_code start(exchange& one) noexcept override;
+  void cancel(exchange& one) noexcept override;
+  void forget(exchange& one) noexcept override { session_.forget(one); }
+
+  /// Returns whether the last attempt to connect has failed, and the next one is not due.
+  bool is_pausing() const noexcept { return !is_ready_ && !stream_ && next_at_ > now(); }
+  /// Ends the exchanges that wait to be sent, with the reason why there is no connection. Does
+  /// nothing if there is one.
+  void end_waiting() noexcept;
 
   // subscriptions
 
@@ -111,6 +109,7 @@ class link final : private push_sink {
 
  private:
   ~link();
+  void destroy() noexcept override { delete this; }
 
   /// A share of the coroutine that ends the calls. If it is destroyed before its end, with the
   /// context, it drops them.
@@ -188,10 +187,7 @@ class link final : private push_sink {
   task<error_code> ask_to_unblock();
   task<error_code> pass_fence();
 
-  std::size_t shares_ = 1;  // not atomic: all that share it are on the context's thread
-  any_io_executor executor_;
   const server_url to_;
-  const client_options bounds_;
   stream_layer* layer_ = nullptr;
   connector* connector_ = nullptr;
   push_router router_;
@@ -232,5 +228,8 @@ class link final : private push_sink {
   bool is_unblocking_ = false;
   beck::detail::counter waiting_, in_flight_, connections_, writes_, reads_, calls_;
 };
+
+/// Returns the connection of a client or lane.
+inline link& link_of(const sender_ref& of) noexcept { return static_cast<link&>(*of); }
 
 }  // namespace beck::redis::detail

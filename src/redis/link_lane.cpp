@@ -44,11 +44,11 @@ void link::keep_alive() noexcept {
   constexpr std::int64_t millisecond = 1'000'000;
   constexpr std::int64_t seconds_max = 32'767;
   const auto seconds =
-      std::clamp<std::int64_t>(bounds_.ping().nanoseconds() / second, 1, seconds_max);
+      std::clamp<std::int64_t>(bounds().ping().nanoseconds() / second, 1, seconds_max);
   const auto dead =
-      std::clamp<std::int64_t>(bounds_.silence().nanoseconds() / millisecond, 1, INT32_MAX);
+      std::clamp<std::int64_t>(bounds().silence().nanoseconds() / millisecond, 1, INT32_MAX);
   const int fd = stream_->socket().native_handle();
-  auto& system = beck::detail::loop_of(executor_).sys();
+  auto& system = beck::detail::loop_of(executor()).sys();
   const auto set = [&](const auto& option) {
     static_cast<void>(
         system.set_option(fd, option.level(), option.name(), option.data(), option.size()));
@@ -68,7 +68,7 @@ void link::begin_unblocking() noexcept {
   if (std::exchange(is_unblocking_, true)) return;
   answered_.reset();
   try {
-    co_spawn(executor_, unblock(link_ref(*this)), detached);
+    co_spawn(executor(), unblock(link_ref(*this)), detached);
   } catch (const std::bad_alloc&) {
     is_unblocking_ = false;
     break_connection(no_memory());
@@ -105,7 +105,7 @@ task<error_code> link::ask_to_unblock() {
   if (id_ == 0) co_return make_error_code(std::errc::operation_not_supported);
   duration pause = ask_pause;
   while (session_.is_stopping() && !session_.is_unblocked()) {
-    exec_one<long long> asking(home_, "CLIENT", "UNBLOCK", id_, "ERROR");
+    exec_one<long long> asking(sender_ref(*home_), "CLIENT", "UNBLOCK", id_, "ERROR");
     const auto asked = co_await std::move(asking);
     if (asked.error()) co_return asked.error();
     if (!session_.is_stopping() || session_.is_unblocked()) break;
@@ -119,7 +119,7 @@ task<error_code> link::ask_to_unblock() {
 /// Waits until the server goes on. redis-server 7.0 answers that it has unblocked a command that
 /// waits for the end of CLIENT PAUSE, and executes it afterwards all the same.
 task<error_code> link::pass_fence() {
-  const std::string token = "ping:" + std::to_string(random_of(executor_));
+  const std::string token = "ping:" + std::to_string(random_of(executor()));
   fence_ = std::make_unique<own_command>("PING", token);
   session_.greet(*fence_, beck::detail::loop_time());
   flush_soon();
@@ -138,7 +138,7 @@ task<error_code> link::pass_fence() {
 
 lane_pool& link::lanes() {
   if (!lanes_) {
-    lanes_ = std::make_unique<lane_pool>(bounds_.lanes());
+    lanes_ = std::make_unique<lane_pool>(bounds().lanes());
     if (is_closed_) lanes_->close();
   }
   return *lanes_;

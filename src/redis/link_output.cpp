@@ -26,7 +26,7 @@ void link::flush_soon() noexcept {
   if (is_flush_posted_ || is_writing_) return;
   is_flush_posted_ = true;
   add_share();
-  executor_.post(&flush_);
+  executor().post(&flush_);
 }
 
 void link::run_flush(beck::detail::queue_entry* entry, beck::detail::runner* where) {
@@ -67,7 +67,7 @@ void link::flush() noexcept {
       fail_writing(ec);
     } else if (bytes != all) {
       is_writing_ = true;
-      co_spawn(executor_, write_rest(link_ref(*this)), detached);
+      co_spawn(executor(), write_rest(link_ref(*this)), detached);
     } else if (session_.has_output()) {
       flush_soon();
     }
@@ -121,16 +121,16 @@ task<> link::watch(link_ref self) {
 std::int64_t link::tend(std::int64_t now) noexcept {
   was_late_ = !was_late_ && due_ != 0 && now > later(due_, late_by);
   if (was_late_) return later(now, late_by);  // first receive the bytes that have come meanwhile
-  std::int64_t next = later(now, bounds_.hold());
+  std::int64_t next = later(now, bounds().hold());
   if (!is_ready_) {
-    const std::int64_t before = (duration(now + 1) - bounds_.hold()).nanoseconds();
+    const std::int64_t before = (duration(now + 1) - bounds().hold()).nanoseconds();
     const error_code why = last_cause_ ? last_cause_ : error_code(beck::error::timeout);
     session_.end_waiting(why, before);
     router_.end_adds(why, before);
     publish_counts();
     std::int64_t since = router_.adding_since();
     if (session_.is_waiting()) since = std::min(since, session_.waiting_since());
-    next = std::min(next, later(since, bounds_.hold()));
+    next = std::min(next, later(since, bounds().hold()));
   }
   if (!stream_) return next;
   const std::int64_t idle = state_ == lane_state::idle ? idle_until_ : INT64_MAX;
@@ -141,8 +141,8 @@ std::int64_t link::tend(std::int64_t now) noexcept {
   if (session_.is_muted() && !is_writing_) wrote_at_ = now;  // a silence that was asked for
   const std::int64_t alive_at =
       std::max({session_.heard_at(), wrote_at_, session_.blocked_until()});
-  const std::int64_t quiet = later(alive_at, bounds_.ping());
-  const std::int64_t dead = later(alive_at, bounds_.silence());
+  const std::int64_t quiet = later(alive_at, bounds().ping());
+  const std::int64_t dead = later(alive_at, bounds().silence());
   if (now >= dead) {
     break_connection(error::server_silent);
     return next;
@@ -153,7 +153,7 @@ std::int64_t link::tend(std::int64_t now) noexcept {
   if (session_.has_output() || router_.has_commands()) flush_soon();
   if (now < quiet) return std::min({quiet, idle, wake_at()});
   if (!ping_ || !ping_->is_under_way()) send_ping(now);
-  const std::int64_t again = later(now, bounds_.ping());
+  const std::int64_t again = later(now, bounds().ping());
   return std::min({again, dead, idle, wake_at()});
 }
 

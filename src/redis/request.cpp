@@ -170,11 +170,16 @@ command_iterator& command_iterator::operator++() noexcept {
   return *this;
 }
 
-command_iterator request::begin() const noexcept {
-  const std::string_view marks = marks_.view().substr(0, writer_.mark_bytes());
+detail::command_bytes request::part() const noexcept {
   // The store's memory comes from new: it is aligned for everything.
-  const auto* const first = reinterpret_cast<const detail::key_mark*>(marks.data());
-  return {bytes(), first, marks.size() / sizeof(detail::key_mark)};
+  const auto* const marks = reinterpret_cast<const detail::key_mark*>(marks_.view().data());
+  return {bytes(), static_cast<std::uint32_t>(size()), marks,
+          writer_.mark_bytes() / sizeof(detail::key_mark)};
+}
+
+command_iterator request::begin() const noexcept {
+  const detail::command_bytes all = part();
+  return {all.wire, all.marks, all.mark_count};
 }
 
 request& request::append(const request& other) {

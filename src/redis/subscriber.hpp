@@ -44,9 +44,8 @@ push_message* make_message(std::string_view pattern, std::string_view channel,
 /// The queue of a subscription. Thread: that of the context.
 class subscriber {
  public:
-  subscriber(link_ref of, const subscription_options& how) noexcept
-      : link_(static_cast<link_ref&&>(of)), bounds_(how) {}
-  ~subscriber() { clear(); }
+  subscriber(link_ref of, const subscription_options& how) noexcept;
+  ~subscriber();
   subscriber(const subscriber&) = delete;
   subscriber& operator=(const subscriber&) = delete;
 

@@ -59,6 +59,12 @@ void add_op::initiate(handler done) {
   ended(refused);
 }
 
+// A subscriber shares its link, which is complete here.
+subscriber::subscriber(link_ref of, const subscription_options& how) noexcept
+    : link_(std::move(of)), bounds_(how) {}
+
+subscriber::~subscriber() { clear(); }
+
 void add_op::cancel() noexcept {
   if (call_ != nullptr) to_->owner().end_subscribing(*call_);
 }
@@ -72,7 +78,7 @@ any_io_executor next_op::get_executor() const noexcept { return from_->owner().e
 // --- subscription
 
 subscription::subscription(client& of, const subscription_options& how)
-    : self_(new detail::subscriber(of.link_, how)) {
+    : self_(new detail::subscriber(detail::link_ref(detail::link_of(of.sender_)), how)) {
   self_->owner().join(*self_);
 }
 

@@ -18,6 +18,14 @@ struct key_mark {
   std::uint32_t argument;  // of that command
 };
 
+/// The bytes of some whole commands, one behind the other.
+struct command_bytes {
+  std::string_view wire;
+  std::uint32_t commands = 0;
+  const key_mark* marks = nullptr;  ///< of all of them
+  std::size_t mark_count = 0;
+};
+
 }  // namespace detail
 
 /// A view of a command's name and arguments, which must outlive it. A copy is a view of the same.

@@ -38,8 +38,13 @@ class command {
   std::string_view bytes() const noexcept { return bytes_.view().substr(0, writer_.bytes()); }
   /// Returns the arguments, a view into the command. Requires that there is no error.
   redis::arguments arguments() const noexcept {
+    const detail::command_bytes all = part();
+    return {all.wire, all.marks, all.mark_count, 0};
+  }
+  /// For the client: returns the bytes with the marks of keys. Requires that there is no error.
+  detail::command_bytes part() const noexcept {
     const auto* const marks = reinterpret_cast<const detail::key_mark*>(marks_.view().data());
-    return {bytes(), marks, writer_.mark_bytes() / sizeof(detail::key_mark), 0};
+    return {bytes(), 1, marks, writer_.mark_bytes() / sizeof(detail::key_mark)};
   }
   /// Returns error::request_too_large if the command is over a limit; else no error.
   error_code error() const noexcept { return writer_.error(); }

@@ -6,6 +6,7 @@
 
 #include <beck/base/assert.hpp>
 #include <beck/detail/intrusive_list.hpp>
+#include <beck/redis/arguments.hpp>
 #include <beck/redis/reader.hpp>
 #include <beck/redis/value.hpp>
 #include <cstddef>
@@ -14,11 +15,7 @@
 
 namespace beck::redis::detail {
 
-/// The bytes of some whole commands, one behind the other.
-struct command_bytes {
-  std::string_view wire;
-  std::uint32_t commands = 0;
-};
+class cluster_call;
 
 /// A place between two commands of several parts.
 class command_cursor {
@@ -122,6 +119,7 @@ class exchange {
 
  private:
   friend class session;
+  friend class cluster_call;
 
   beck::detail::list_hook hook_;  // of the queue
   const command_bytes* parts_ = nullptr;
@@ -135,8 +133,9 @@ class exchange {
   std::int64_t begun_at_ = 0;
   std::uint64_t first_ticket_ = 0;  // of its entries among those that wait for replies
   std::uint64_t last_ticket_ = 0;
-  std::uint64_t lent_to_ = 0;  // the write that refers to its bytes
-  error_code held_end_;        // how it ends with that write
+  std::uint64_t lent_to_ = 0;     // the write that refers to its bytes
+  error_code held_end_;           // how it ends with that write
+  cluster_call* call_ = nullptr;  // of a cluster that has the commands
   bool is_retryable_ = false;
   bool is_whole_ = false;
   bool has_push_answers_ = false;

@@ -4,6 +4,7 @@
 // request.
 #pragma once
 
+#include <beck/redis/client_options.hpp>
 #include <beck/redis/command.hpp>
 #include <beck/redis/exchange.hpp>
 #include <beck/run/any_io_executor.hpp>
@@ -52,27 +53,70 @@ namespace detail {
 
 class link;
 
-/// Shares a link.
-class link_ref {
+/// Shares an object, which counts its shares.
+template <class T>
+class shared {
  public:
   /// Takes over the first share.
-  explicit link_ref(link* made) noexcept : link_(made) {}
+  explicit shared(T* made) noexcept : of_(made) {}
   /// Adds a share.
-  explicit link_ref(link& of) noexcept;
-  link_ref(const link_ref& other) noexcept : link_ref(*other.link_) {}
-  link_ref(link_ref&& other) noexcept : link_(std::exchange(other.link_, nullptr)) {}
-  link_ref& operator=(link_ref&& other) noexcept {
-    std::swap(link_, other.link_);
+  explicit shared(T& of) noexcept : of_(&of) { of.add_share(); }
+  shared(const shared& other) noexcept : shared(*other.of_) {}
+  shared(shared&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+  shared& operator=(shared&& other) noexcept {
+    std::swap(of_, other.of_);
     return *this;
   }
-  ~link_ref();
-  explicit operator bool() const noexcept { return link_ != nullptr; }
-  link& operator*() const noexcept { return *link_; }
-  link* operator->() const noexcept { return link_; }
+  ~shared() {
+    if (of_ != nullptr) of_->drop_share();
+  }
+  explicit operator bool() const noexcept { return of_ != nullptr; }
+  T& operator*() const noexcept { return *of_; }
+  T* operator->() const noexcept { return of_; }
 
  private:
-  link* link_;
+  T* of_;
 };
+
+using link_ref = shared<link>;
+
+/// Sends exchanges: the connection of a client or lane, or a cluster. Thread: that of the context.
+class sender {
+ public:
+  sender(const sender&) = delete;
+  sender& operator=(const sender&) = delete;
+  void add_share() noexcept { ++shares_; }
+  void drop_share() noexcept {
+    if (--shares_ == 0) destroy();
+  }
+
+  const any_io_executor& executor() const noexcept { return executor_; }
+  const client_options& bounds() const noexcept { return bounds_; }
+
+  /// Returns why a command cannot be sent: needs_lane, not_on_lane.
+  virtual error_code check(const arguments& command, bool is_whole) noexcept = 0;
+  /// Takes an exchange. Returns an error if it does not, such as operation_aborted or queue_full.
+  virtual error_code start(exchange& one) noexcept = 0;
+  /// Ends an exchange with operation_aborted; that of a blocking command after the reply or the
+  /// loss of the connection.
+  virtual void cancel(exchange& one) noexcept = 0;
+  /// Forgets an exchange that is destroyed before its end.
+  virtual void forget(exchange& one) noexcept = 0;
+
+ protected:
+  sender(const any_io_executor& executor, const client_options& how) noexcept
+      : executor_(executor), bounds_(how) {}
+  ~sender() = default;
+
+ private:
+  virtual void destroy() noexcept = 0;
+
+  std::size_t shares_ = 1;  // not atomic: all that share it are on the context's thread
+  const any_io_executor executor_;
+  const client_options bounds_;
+};
+
+using sender_ref = shared<sender>;
 
 /// Commands of a client under way.
 class execution : public exchange {
@@ -81,12 +125,12 @@ class execution : public exchange {
   void set_retryable() noexcept { exchange::set_retryable(true); }
 
  protected:
-  explicit execution(link_ref of) noexcept;
+  explicit execution(sender_ref of) noexcept;
   execution(execution&&) noexcept = default;
   ~execution();
 
-  /// Hands the commands to the link, or calls done() with the reason why not: `refused`, or that of
-  /// the link.
+  /// Hands the commands to the sender, or calls done() with the reason why not: `refused`, or that
+  /// of the sender.
   void start(error_code refused) noexcept;
   /// Ends the commands, as soon as no write refers to them.
   void stop() noexcept;
@@ -95,7 +139,7 @@ class execution : public exchange {
   error_code check(const arguments& command) noexcept;
 
  private:
-  link_ref link_;
+  sender_ref sender_;
 };
 
 /// Replaces the error of EXEC by the one that explains it: that of MULTI, or watch_failed.
@@ -160,7 +204,7 @@ class exec_op : public reply_op<Derived, T>, protected execution {
 
  protected:
   // NOLINTBEGIN(bugprone-crtp-constructor-accessibility): exec_tuple stands between the two
-  explicit exec_op(link_ref of) noexcept : execution(static_cast<link_ref&&>(of)) {}
+  explicit exec_op(sender_ref of) noexcept : execution(static_cast<sender_ref&&>(of)) {}
   exec_op(exec_op&&) noexcept = default;
   // NOLINTEND(bugprone-crtp-constructor-accessibility)
   ~exec_op() = default;
@@ -174,18 +218,18 @@ class [[nodiscard]] exec_one : public exec_op<exec_one<T>, T> {
   using base = exec_op<exec_one<T>, T>;
 
  public:
-  exec_one(link_ref of, command<T>&& what)
-      : base(static_cast<link_ref&&>(of)), what_(static_cast<command<T>&&>(what)) {}
+  exec_one(sender_ref of, command<T>&& what)
+      : base(static_cast<sender_ref&&>(of)), what_(static_cast<command<T>&&>(what)) {}
   /// Formats the command where it stays.
   template <class... Args>
-  exec_one(link_ref of, std::string_view name, const Args&... args)
-      : base(static_cast<link_ref&&>(of)), what_(name, args...) {}
+  exec_one(sender_ref of, std::string_view name, const Args&... args)
+      : base(static_cast<sender_ref&&>(of)), what_(name, args...) {}
   exec_one(exec_one&& other) noexcept
       : base(static_cast<base&&>(other)), what_(static_cast<command<T>&&>(other.what_)) {}
 
   void initiate(typename base::handler done) {
     this->keep(static_cast<typename base::handler&&>(done));
-    part_ = {what_.bytes(), 1};
+    part_ = what_.part();
     this->set_commands(&part_, 1);
     const error_code refused = what_.error();
     this->start(refused ? refused : this->check(what_.arguments()));
@@ -208,8 +252,8 @@ class exec_tuple : public exec_op<Derived, std::tuple<reply<T>...>> {
   using replies = std::tuple<reply<T>...>;
   static constexpr std::size_t count = sizeof...(T);
 
-  exec_tuple(link_ref of, command<T>&&... what)
-      : base(static_cast<link_ref&&>(of)), what_(static_cast<command<T>&&>(what)...) {}
+  exec_tuple(sender_ref of, command<T>&&... what)
+      : base(static_cast<sender_ref&&>(of)), what_(static_cast<command<T>&&>(what)...) {}
   exec_tuple(exec_tuple&& other) noexcept
       : base(static_cast<base&&>(other)), what_(static_cast<commands&&>(other.what_)) {}
   ~exec_tuple() = default;
@@ -218,7 +262,7 @@ class exec_tuple : public exec_op<Derived, std::tuple<reply<T>...>> {
   error_code list(command_bytes* to) {
     error_code refused;
     const auto add = [&](const auto& one) {
-      *to++ = {one.bytes(), 1};
+      *to++ = one.part();
       if (!refused) refused = one.error();
       if (!refused) refused = this->check(one.arguments());
     };
@@ -243,8 +287,8 @@ class [[nodiscard]] exec_all : public exec_tuple<exec_all<T...>, T...> {
   using base = exec_tuple<exec_all<T...>, T...>;
 
  public:
-  exec_all(link_ref of, command<T>&&... what)
-      : base(static_cast<link_ref&&>(of), static_cast<command<T>&&>(what)...) {}
+  exec_all(sender_ref of, command<T>&&... what)
+      : base(static_cast<sender_ref&&>(of), static_cast<command<T>&&>(what)...) {}
   exec_all(exec_all&& other) noexcept : base(static_cast<base&&>(other)) {}
 
   void initiate(typename base::handler done) {
@@ -279,8 +323,8 @@ class [[nodiscard]] exec_whole : public exec_tuple<exec_whole<T...>, T...> {
   using base = exec_tuple<exec_whole<T...>, T...>;
 
  public:
-  exec_whole(link_ref of, command<T>&&... what)
-      : base(static_cast<link_ref&&>(of), static_cast<command<T>&&>(what)...) {
+  exec_whole(sender_ref of, command<T>&&... what)
+      : base(static_cast<sender_ref&&>(of), static_cast<command<T>&&>(what)...) {
     this->set_whole();
   }
   exec_whole(exec_whole&& other) noexcept : base(static_cast<base&&>(other)) {}
@@ -323,13 +367,14 @@ class [[nodiscard]] exec_list : public exec_op<exec_list<T>, reply_list<T>> {
   using base = exec_op<exec_list<T>, reply_list<T>>;
 
  public:
-  exec_list(link_ref of, const request& what) : base(static_cast<link_ref&&>(of)), what_(&what) {}
+  exec_list(sender_ref of, const request& what)
+      : base(static_cast<sender_ref&&>(of)), what_(&what) {}
   exec_list(exec_list&& other) noexcept : base(static_cast<base&&>(other)), what_(other.what_) {}
 
   void initiate(typename base::handler done) {
     result_ = reply<reply_list<T>>(reply_list<T>(what_->size()));
     this->keep(static_cast<typename base::handler&&>(done));
-    part_ = {what_->bytes(), static_cast<std::uint32_t>(what_->size())};
+    part_ = what_->part();
     this->set_commands(&part_, 1);
     error_code refused = what_->error();
     for (const arguments& one : *what_) {

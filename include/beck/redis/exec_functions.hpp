@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The functions that send commands: those of a client and of a lane are the same.
+// The functions that send commands: those of a client, a lane and a cluster are the same.
 #pragma once
 
 #include <beck/redis/exec.hpp>
@@ -9,19 +9,19 @@
 
 namespace beck::redis::detail {
 
-/// The base of client and lane. Each function sends over the connection of the object.
+/// The base of client, lane and cluster. Each function sends over the connections of the object.
 class exec_functions {
  public:
   /// Sends one command; its reply is read as a T. The arguments are those of request::push(), and
   /// are copied. Throws std::bad_alloc.
   template <class T, class... Args>
   exec_one<T> exec(std::string_view name, const Args&... args) {
-    return {link_, name, args...};
+    return {sender_, name, args...};
   }
   /// Sends one command that cmd() has made.
   template <class T>
   exec_one<T> exec(command<T> one) {
-    return {link_, std::move(one)};
+    return {sender_, std::move(one)};
   }
   /// Sends several commands behind each other. Each reply of the tuple has its own error and
   /// outcome; the error of the whole is that of the connection, its outcome that of the first
@@ -29,7 +29,7 @@ class exec_functions {
   template <class First, class Second, class... More>
   exec_all<First, Second, More...> exec(command<First> first, command<Second> second,
                                         command<More>... more) {
-    return {link_, std::move(first), std::move(second), std::move(more)...};
+    return {sender_, std::move(first), std::move(second), std::move(more)...};
   }
   /// Sends several commands as a transaction, from MULTI to EXEC: the server runs them without
   /// others between them, or none. Each reply of the tuple has its own error. The error of the
@@ -38,27 +38,27 @@ class exec_functions {
   /// sent, or if it is retryable().
   template <class First, class... More>
   exec_whole<First, More...> transaction(command<First> first, command<More>... more) {
-    return {link_, std::move(first), std::move(more)...};
+    return {sender_, std::move(first), std::move(more)...};
   }
   /// Sends all commands of `q`, which must live, unchanged, until completion; each reply is read as
   /// a T. Error and outcome of the whole are as those of exec() with several commands. Above 256
   /// commands or 64 KiB the commands of other calls may be sent between them.
   template <class T>
   exec_list<T> exec_each(const request& q) {
-    return {link_, q};
+    return {sender_, q};
   }
 
   /// Returns the executor of the context.
   any_io_executor get_executor() const noexcept;
 
  protected:
-  /// Takes over a share of the link; without one nothing may be called.
-  explicit exec_functions(link_ref of) noexcept : link_(std::move(of)) {}
+  /// Takes over a share of the sender; without one nothing may be called.
+  explicit exec_functions(sender_ref of) noexcept : sender_(std::move(of)) {}
   exec_functions(exec_functions&&) noexcept = default;
   exec_functions& operator=(exec_functions&&) noexcept = default;
   ~exec_functions() = default;
 
-  link_ref link_;
+  sender_ref sender_;
 };
 
 }  // namespace beck::redis::detail

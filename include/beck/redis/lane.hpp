@@ -43,12 +43,12 @@ namespace beck::redis {
 class lane : public detail::exec_functions {
  public:
   /// Makes an object without a connection; only assignment and destruction are allowed.
-  lane() noexcept : exec_functions(detail::link_ref(nullptr)) {}
+  lane() noexcept : exec_functions(detail::sender_ref(nullptr)) {}
   /// For the client: takes over a connection.
-  explicit lane(detail::link_ref of) noexcept : exec_functions(std::move(of)) {}
+  explicit lane(detail::sender_ref of) noexcept : exec_functions(std::move(of)) {}
   lane(lane&&) noexcept = default;
   lane& operator=(lane&& other) noexcept {
-    std::swap(link_, other.link_);
+    std::swap(sender_, other.sender_);
     return *this;
   }
   ~lane();

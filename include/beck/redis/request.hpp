@@ -353,6 +353,8 @@ class request {
   /// Returns the limits.
   const request_limits& limits() const noexcept { return limits_; }
 
+  /// For the client: returns the bytes with the marks of keys; valid until the next change.
+  detail::command_bytes part() const noexcept;
   /// Returns the first command; with end() a range of arguments, valid until the next change.
   command_iterator begin() const noexcept;
   /// Returns the place behind the last command.

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSL-1.0
+// A cluster at work: units of commands on their way to nodes, the map of the slots, and the calls
+// that wait for one of the two.
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <beck/coro/task.hpp>
+#include <beck/detail/intrusive_list.hpp>
+#include <beck/io/steady_timer.hpp>
+#include <beck/redis/cluster.hpp>
+#include <beck/redis/exchange.hpp>
+
+#include "redis/cluster_call.hpp"
+#include "redis/handshake.hpp"
+#include "redis/link.hpp"
+#include "redis/slot_map.hpp"
+
+namespace beck::redis::detail {
+
+class cluster_core;
+
+/// A server of the cluster, and the connection to it. Owned by the core.
+struct cluster_node {
+  node_address at;
+  std::uint32_t id = 0;
+  link_ref connection{nullptr};       ///< none: it was not needed yet
+  std::size_t units = 0;              ///< that are under way there
+  cluster_unit* gathering = nullptr;  ///< of the call that is being sent
+  bool is_named = false;              ///< by the map
+  bool is_seed = false;
+};
+
+/// Returns whether a connection was not made because the server has refused the login, or a
+/// question because it is no node of a cluster.
+bool is_refusal(const error_code& ec) noexcept;
+
+/// Commands of one call on their way to one node. Used again for other calls, unless it is_whole().
+class cluster_unit final : public exchange {
+ public:
+  cluster_unit() noexcept = default;
+
+  void begin(cluster_core& core, cluster_call& call, cluster_node& to) noexcept;
+  /// Leaves the call and the node. Drops a share of the core.
+  void clear() noexcept;
+  /// Adds a step of the call; `asks`: with ASKING directly before it.
+  void add(std::uint32_t step, bool asks);
+  /// Sets what the session has to know. Call it behind the last add().
+  void close();
+  /// Returns the steps, by their places in the call.
+  const std::vector<std::uint32_t>& steps() const noexcept { return steps_; }
+  cluster_call& call() const noexcept { return *call_; }
+  cluster_node& node() const noexcept { return *node_; }
+
+  reply_place place_of(std::uint32_t i) noexcept override;
+  void done(const error_code& ec) noexcept override;
+  void drop() noexcept override;
+
+ private:
+  shared<cluster_core> core_{nullptr};
+  cluster_call* call_ = nullptr;
+  cluster_node* node_ = nullptr;
+  std::vector<std::uint32_t> steps_;
+  std::vector<command_bytes> parts_;
+  reply<void> allowed_;  // of ASKING
+  bool asks_ = false;
+};
+
+/// The parts of a cluster. Shared by the cluster, its operations, units and coroutines. Thread:
+/// that of the context.
+class cluster_core final : public sender {
+ public:
+  cluster_core(const any_io_executor& executor, std::vector<server_url> seeds,
+               const cluster_options& how);
+
+  void secure(stream_layer& with) noexcept { layer_ = &with; }
+  void close() noexcept;
+  cluster_stats stats() const noexcept;
+
+  error_code check(const arguments& command, bool is_whole) noexcept override;
+  error_code start(exchange& one) noexcept override;
+  void cancel(exchange& one) noexcept override;
+  void forget(exchange& one) noexcept override;
+
+  /// Takes the replies to a unit, or the reason why the others will not come; it is destroyed.
+  void end(cluster_unit& one, const error_code& ec) noexcept;
+  /// Drops the call of a unit: the context is being destroyed.
+  void drop(cluster_call& call) noexcept;
+
+ private:
+  ~cluster_core();
+  void destroy() noexcept override { delete this; }
+
+  /// A share of a coroutine. If it is destroyed before its end, with the context, it drops the
+  /// calls.
+  class life {
+   public:
+    explicit life(cluster_core& of) noexcept : of_(of) {}
+    life(life&&) noexcept = default;
+    life& operator=(life&&) = delete;
+    ~life() {
+      if (of_ && of_->is_living_) of_->drop_all();
+    }
+    cluster_core& operator*() const noexcept { return *of_; }
+
+   private:
+    shared<cluster_core> of_;
+  };
+
+  // calls
+  error_code begin_living() noexcept;
+  void settle(cluster_call& call) noexcept;
+  exchange& release(cluster_call& call) noexcept;
+  void recycle(cluster_unit& one) noexcept;
+  exchange& recycle(cluster_call& call) noexcept;
+  void drop_all() noexcept;
+  // sending
+  void route(cluster_call& call) noexcept;
+  void gather(cluster_call& call, std::uint32_t step);
+  void send(cluster_unit& one) noexcept;
+  cluster_node& node_for(const cluster_call& call, const cluster_step& step) noexcept;
+  cluster_node& any_node() noexcept;
+  // replies
+  using slot_set = std::bitset<key_slots>;
+  void judge(cluster_unit& one, bool repeats) noexcept;
+  step_state next_state(cluster_unit& one, std::size_t i, bool repeats,
+                        const slot_set& ran) noexcept;
+  bool follow(cluster_unit& one, cluster_step& step, std::string_view text) noexcept;
+  bool may_rest(const cluster_call& call) const noexcept;
+  bool may_repeat(const cluster_unit& one, const error_code& why) const noexcept;
+  // time
+  static task<> tend(life self);
+  std::int64_t look(std::int64_t now) noexcept;
+  void wake_up() noexcept;
+  std::int64_t end_late() noexcept;
+  // nodes
+  cluster_node* find(const node_address& at) noexcept;
+  cluster_node* find(std::uint32_t id) noexcept;
+  cluster_node& get(const node_address& at);
+  link& connection_to(cluster_node& node);
+  bool is_permitted(const node_address& at) const noexcept;
+  void sweep() noexcept;
+  // the map
+  void want_map(std::uint32_t from) noexcept;
+  void begin_asking() noexcept;
+  cluster_node& next_to_ask() noexcept;
+  static task<> ask_for_map(shared<cluster_core> self, cluster_node& node);
+  void take_map(reply<value>& got, const cluster_node& from);
+  void use_map();
+  bool patch(std::uint16_t slot, const node_address& at);
+  void fail_map(const error_code& ec, std::string_view text);
+
+  const cluster_options how_;
+  const std::vector<server_url> seeds_;
+  stream_layer* layer_ = nullptr;
+  std::vector<std::unique_ptr<cluster_node>> nodes_;
+  std::uint32_t last_id_ = 0;
+  slot_map map_;
+  std::vector<cluster_node*> by_number_;  // of the map's nodes; nullptr: not permitted
+  std::vector<cluster_node*> primaries_;  // of the map
+  std::size_t turn_ = 0;                  // of nodes that any command may go to
+  std::size_t question_ = 0;              // of nodes that are asked for the map
+  beck::detail::intrusive_list<cluster_call, &cluster_call::in_calls> calls_;
+  beck::detail::intrusive_list<cluster_call, &cluster_call::in_ready> ready_;
+  beck::detail::intrusive_list<cluster_call, &cluster_call::in_resting> resting_;
+  std::vector<cluster_unit*> made_;  // of the call that is being sent
+  std::vector<std::unique_ptr<cluster_call>> spare_calls_;
+  std::vector<std::unique_ptr<cluster_unit>> spare_units_;
+  steady_timer timer_;  // of tend()
+  std::int64_t wake_at_ = 0;
+  std::int64_t wake_pause_ = 0;
+  std::int64_t map_from_at_ = 0;      // when the map may be asked for again
+  std::int64_t map_until_ = 0;        // when it is too old
+  std::uint32_t map_source_ = 0;      // the node to ask first
+  std::size_t failed_questions_ = 0;  // since the last map
+  error_code map_error_;              // why there is none
+  std::string map_error_text_;
+  bool is_map_wanted_ = false;
+  bool is_asking_ = false;
+  bool is_due_ = false;  // tend() has to look again
+  bool is_living_ = false;
+  bool is_closed_ = false;
+  cluster_stats stats_;
+};
+
+}  // namespace beck::redis::detail

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSL-1.0
+// What becomes of a command behind its reply: it has ended, follows a redirect, or is sent again
+// because it was refused for now, or was lost with its connection.
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <beck/redis/command_table.hpp>
+
+#include "redis/cluster_core.hpp"
+
+namespace beck::redis::detail {
+
+namespace {
+
+/// Returns whether a server that answers so has not run the command, and it may be sent again.
+bool is_not_run(const error_code& why) noexcept {
+  return why && (why == error::moved || why == error::ask || why == error::readonly ||
+                 is_refused_for_now(why));
+}
+
+std::string_view first_key(const cluster_step& one) noexcept {
+  key_cursor at{arguments(one.wire)};
+  return at.next() ? at.key() : std::string_view();
+}
+
+/// Returns whether a command behind another one has the same key.
+bool is_key_used_behind(cluster_call& call, std::size_t i) noexcept {
+  const std::vector<cluster_step>& steps = call.steps();
+  const std::string_view key = first_key(steps[i]);
+  return std::any_of(steps.begin() + static_cast<std::ptrdiff_t>(i) + 1, steps.end(),
+                     [&](const cluster_step& behind) {
+                       return behind.slot == steps[i].slot && behind.state != step_state::ready &&
+                              behind.state != step_state::resting && first_key(behind) == key;
+                     });
+}
+
+}  // namespace
+
+bool is_refusal(const error_code& ec) noexcept {
+  return ec.category() == error_category() && ec != error::server_silent && !is_refused_for_now(ec);
+}
+
+void cluster_core::end(cluster_unit& one, const error_code& ec) noexcept {
+  const shared<cluster_core> self(*this);  // the unit may have the last one
+  cluster_call& call = one.call();
+  call.units.erase(std::find(call.units.begin(), call.units.end(), &one));
+  bool is_over = call.is_cancelled || is_closed_;
+  if (ec && !is_over) want_map(0);
+  if (!is_over && !ec)
+    is_over = std::none_of(one.steps().begin(), one.steps().end(), [&](auto i) {
+      return is_not_run(call.status_of(call.steps()[i]).error());
+    });
+  for (const std::uint32_t i : one.steps())
+    call.steps()[i].state = is_over ? step_state::ended : step_state::judged;
+  if (is_over) {
+    wake_pause_ = 0;
+  } else {
+    judge(one, ec && may_repeat(one, ec));
+  }
+  recycle(one);
+  settle(call);
+}
+
+/// Decides which commands of a unit are sent again. Commands of one slot keep their order: none is
+/// sent behind a later one that has run, or may.
+void cluster_core::judge(cluster_unit& one, bool repeats) noexcept {
+  std::vector<cluster_step>& steps = one.call().steps();
+  slot_set ran;
+  for (std::size_t i = steps.size(); i-- != 0;) {
+    cluster_step& step = steps[i];
+    if (step.state == step_state::judged) step.state = next_state(one, i, repeats, ran);
+    const bool may_run = step.state == step_state::sent || step.state == step_state::ended;
+    if (may_run && step.slot != cluster_step::no_slot) ran.set(step.slot);
+  }
+  slot_set resting;
+  for (cluster_step& step : steps) {
+    if (step.slot == cluster_step::no_slot) continue;
+    if (step.state == step_state::ready && resting.test(step.slot))
+      step.state = step_state::resting;
+    if (step.state == step_state::resting) resting.set(step.slot);
+  }
+  if (resting.none()) wake_pause_ = 0;
+}
+
+/// Returns what becomes of a command, which the node has answered or not; `ran`: the slots of those
+/// behind it that may have run.
+step_state cluster_core::next_state(cluster_unit& one, std::size_t i, bool repeats,
+                                    const slot_set& ran) noexcept {
+  cluster_call& call = one.call();
+  cluster_step& step = call.steps()[i];
+  const reply_status& status = call.status_of(step);
+  const error_code& why = status.error();
+  if (status.outcome() != outcome::executed) {
+    if (!repeats) return step_state::ended;
+    if (status.outcome() == outcome::maybe_executed) ++step.losses;
+    ++stats_.resent;
+    return step_state::resting;
+  }
+  const bool is_last = step.slot == cluster_step::no_slot || !ran.test(step.slot);
+  if (why == error::moved || why == error::ask) {
+    if (call.is_whole() || (!is_last && (why == error::moved || is_key_used_behind(call, i)))) {
+      want_map(one.node().id);
+      return step_state::ended;
+    }
+    return follow(one, step, status.text()) ? step_state::ready : step_state::ended;
+  }
+  if (!is_not_run(why)) return step_state::ended;
+  if (why != error::tryagain && why != error::busy) want_map(0);
+  if (call.is_whole() || !is_last || !may_rest(call)) return step_state::ended;
+  ++stats_.refused;
+  return step_state::resting;
+}
+
+/// Notes where a redirect leads. Returns false if it cannot be followed: it is the reply then.
+bool cluster_core::follow(cluster_unit& one, cluster_step& step, std::string_view text) noexcept {
+  const std::optional<redirect> to = parse_redirect(text);
+  if (!to) return false;
+  if (!to->is_ask) want_map(one.node().id);
+  if (step.redirects == how_.redirects()) return false;
+  try {
+    const node_address at{to->host.empty() ? one.node().at.host : std::string(to->host), to->port};
+    if (!is_permitted(at)) return false;
+    if (to->is_ask) {
+      if (find(at) == nullptr && nodes_.size() >= how_.nodes() + seeds_.size()) return false;
+      step.asked = get(at).id;
+      ++stats_.asked;
+    } else {
+      if (!patch(to->slot, at)) return false;
+      step.slot = to->slot;
+      ++stats_.moved;
+    }
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  ++step.redirects;
+  return true;
+}
+
+/// Returns whether there is time to send commands of a call later.
+bool cluster_core::may_rest(const cluster_call& call) const noexcept {
+  return time_of(executor()) < (duration(call.begun_at()) + bounds().hold()).nanoseconds();
+}
+
+/// Returns whether the commands of a unit that were not answered may be sent again: those that were
+/// not sent, and those that only read. All or none, so that none runs behind one that has failed.
+bool cluster_core::may_repeat(const cluster_unit& one, const error_code& why) const noexcept {
+  cluster_call& call = one.call();
+  if (is_refusal(why) || !may_rest(call)) return false;
+  const auto may = [&](std::uint32_t i) {
+    const cluster_step& step = call.steps()[i];
+    if (call.status_of(step).outcome() != outcome::maybe_executed) return true;
+    if (why.category() == protocol_category()) return false;  // it may provoke the error again
+    if (step.losses + 1U >= bounds().attempts()) return false;
+    if (call.is_retryable()) return true;
+    return !call.is_whole() && facts_of(arguments(step.wire)).is_read_only();
+  };
+  return std::all_of(one.steps().begin(), one.steps().end(), may);
+}
+
+// --- nodes
+
+cluster_node* cluster_core::find(const node_address& at) noexcept {
+  for (const std::unique_ptr<cluster_node>& one : nodes_) {
+    if (one->at == at) return one.get();
+  }
+  return nullptr;
+}
+
+cluster_node* cluster_core::find(std::uint32_t id) noexcept {
+  for (const std::unique_ptr<cluster_node>& one : nodes_) {
+    if (one->id == id) return one.get();
+  }
+  return nullptr;
+}
+
+/// Returns the node at an address, which is made if there is none.
+cluster_node& cluster_core::get(const node_address& at) {
+  if (cluster_node* const known = find(at)) return *known;
+  auto made = std::make_unique<cluster_node>();
+  made->at = at;
+  made->id = ++last_id_;
+  nodes_.push_back(std::move(made));
+  return *nodes_.back();
+}
+
+/// Returns the connection to a node. The session decides nothing: each loss and each refusal comes
+/// back at once, so that its commands can go to another node.
+link& cluster_core::connection_to(cluster_node& node) {
+  if (!node.connection) {
+    server_url to = seeds_.front();
+    to.host = node.at.host;
+    to.port = node.at.port;
+    to.reads_replicas = how_.reads() == prefer_replica;
+    client_options each = bounds();
+    each.attempts(1).fail_fast().waiting(static_cast<std::size_t>(-1));
+    node.connection = link_ref(new link(executor(), std::move(to), each, 0));
+    if (layer_ != nullptr) node.connection->secure(*layer_);
+  }
+  return *node.connection;
+}
+
+bool cluster_core::is_permitted(const node_address& at) const noexcept {
+  return how_.permit() == nullptr || how_.permit()(at.host, at.port);
+}
+
+/// Closes the connections to nodes that the map does not name.
+void cluster_core::sweep() noexcept {
+  if (!map_.is_known()) return;
+  for (const std::unique_ptr<cluster_node>& one : nodes_) {
+    if (one->is_named || one->units != 0 || !one->connection) continue;
+    one->connection->close();
+    one->connection = link_ref(nullptr);
+  }
+  const auto is_gone = [](const std::unique_ptr<cluster_node>& one) {
+    return !one->is_named && !one->is_seed && one->units == 0;
+  };
+  nodes_.erase(std::remove_if(nodes_.begin(), nodes_.end(), is_gone), nodes_.end());
+}
+
+}  // namespace beck::redis::detail

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSL-1.0
+// A cluster whose nodes are lost, refuse the client or cannot be reached, and the ends of calls, of
+// the client and of the context.
+#include <beck/redis/cluster.hpp>
+
+#include <doctest/doctest.h>
+
+#include <beck/coro/co_spawn.hpp>
+#include <beck/coro/timeout.hpp>
+#include <beck/redis/memory_server.hpp>
+
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "redis/cluster_site.hpp"
+
+using namespace beck::redis::test;
+
+namespace {
+
+/// The end of a call.
+struct ending {
+  beck::error_code ec;
+  outcome what = outcome::not_sent;
+  long value = -1;
+  bool is_over = false;
+};
+
+/// Starts a call.
+template <class Call>
+void begin(Call&& call, ending& to) {
+  std::forward<Call>(call)([&to](beck::error_code ec, const redis::reply<long>& r) {
+    to.ec = ec;
+    to.what = r.outcome();
+    if (r) to.value = *r;
+    to.is_over = true;
+  });
+}
+
+/// Makes the map known.
+void warm_up(cluster_site& s) {
+  for (int node = 0; node < 3; ++node) {
+    ending e;
+    begin(s.many->exec<long>("EXISTS", s.key(node)), e);
+    REQUIRE(s.run_until([&] { return e.is_over; }));
+    CHECK(!e.ec);
+  }
+}
+
+}  // namespace
+
+CONFORMANCE("redis cluster: a dead node's commands go to where the map says then") {
+  cluster_site s;
+  warm_up(s);
+  const std::string key = s.key(1);
+  s.nodes[1]->kill();
+  ending read;
+  begin(s.many->exec<long>("EXISTS", key), read);
+  REQUIRE(s.run_until([&] { return s.many->stats().resent > 0; }));
+  ending write;  // no connection can take it
+  begin(s.many->exec<long>("INCR", key), write);
+  const auto resent = s.many->stats().resent;
+  REQUIRE(s.run_until([&] { return s.many->stats().resent > resent + 1; }));
+  CHECK_FALSE(write.is_over);
+  s.truth.fail_over(1, 4);
+  s.truth.replica_of.clear();
+  REQUIRE(s.run_until([&] { return write.is_over && read.is_over; }));
+  CHECK(!read.ec);
+  CHECK(write.value == 1);
+  CHECK(s.truth.log.back().substr(0, 2) == "4:");
+}
+
+CONFORMANCE("redis cluster: a command that may have run is sent again only if that is harmless") {
+  cluster_site s;
+  warm_up(s);
+  const std::string key = s.key(2);
+  s.nodes[2]->pause();
+  ending write;
+  ending again;
+  ending read;
+  begin(s.many->exec<long>("INCR", key), write);
+  begin(s.many->exec<long>("INCR", key).retryable(), again);
+  begin(s.many->exec<long>("EXISTS", key), read);
+  // They have been sent when the commands of the same turn to another node are answered.
+  ending other;
+  begin(s.many->exec<long>("EXISTS", s.key(0)), other);
+  REQUIRE(s.run_until([&] { return other.is_over; }));
+  s.nodes[2]->cut();
+  s.nodes[2]->resume();
+  REQUIRE(s.run_until([&] { return write.is_over && again.is_over && read.is_over; }));
+  CHECK(write.ec);
+  CHECK(write.what == outcome::maybe_executed);
+  CHECK(again.value == 1);
+  CHECK(!read.ec);
+  CHECK(s.truth.number(key) == 1);
+}
+
+CONFORMANCE("redis cluster: a cancelled call ends at once, and leaves the others of its node") {
+  cluster_site s;
+  warm_up(s);
+  s.nodes[0]->pause();
+  ending other;
+  begin(s.many->exec<long>("INCR", s.key(0)), other);
+  s.run([](cluster_site& at) -> task<> {
+    auto all = co_await beck::timeout(
+        at.many->exec(cmd<long>("INCR", at.key(0)), cmd<long>("INCR", at.key(1))), 30ms);
+    CHECK(all.error() == beck::error::timeout);
+    CHECK(std::get<0>(*all).outcome() == outcome::maybe_executed);
+    CHECK(*std::get<1>(*all) == 1);
+  }(s));
+  CHECK_FALSE(other.is_over);
+  s.nodes[0]->resume();
+  REQUIRE(s.run_until([&] { return other.is_over; }));
+  CHECK(other.value == 1);
+  CHECK(s.many->stats().calls == 0);
+}
+
+CONFORMANCE("redis cluster: the next seed is asked if one does not answer") {
+  cluster_site s;
+  s.nodes[0]->kill();
+  s.many.emplace(s.ctx, "redis://" + s.truth.addresses[0] + "," + s.truth.addresses[5]);
+  s.truth.fail_over(0, 3);
+  s.truth.replica_of.erase(3);
+  ending e;
+  begin(s.many->exec<long>("INCR", s.key(3)), e);
+  REQUIRE(s.run_until([&] { return e.is_over; }));
+  CHECK(e.value == 1);
+  CHECK(s.many->stats().maps == 1);
+}
+
+CONFORMANCE("redis cluster: without any seed calls end with the reason, at hold() or at once") {
+  cluster_site s;
+  for (const auto& one : s.nodes) one->kill();
+  ending e;
+  s.many.emplace(s.ctx, "redis://" + s.truth.addresses[0],
+                 redis::cluster_options().connections(redis::client_options().hold(300ms)));
+  begin(s.many->exec<long>("INCR", "k"), e);
+  REQUIRE(s.run_until([&] { return e.is_over; }));
+  CHECK(e.ec == std::errc::connection_refused);
+  CHECK(e.what == outcome::not_sent);
+  s.many.emplace(s.ctx, "redis://" + s.truth.addresses[0],
+                 redis::cluster_options().connections(redis::client_options().fail_fast()));
+  e = ending();
+  begin(s.many->exec<long>("INCR", "k"), e);
+  REQUIRE(s.run_until([&] { return e.is_over; }));
+  CHECK(e.ec == std::errc::connection_refused);
+}
+
+CONFORMANCE("redis cluster: a map that is none ends the calls, with the reason") {
+  cluster_site s;
+  s.truth.map = "*1\r\n*3\r\n:0\r\n:99999\r\n*2\r\n$1\r\nh\r\n:1\r\n";
+  s.run([](cluster_site& at) -> task<> {
+    const auto r = co_await at.many->exec<long>("INCR", "k");
+    CHECK(r.error() == redis::error::wrong_reply);
+    CHECK(r.message().find("[0, 99999, [\"h\", 1]]") != std::string_view::npos);
+    CHECK(r.outcome() == outcome::not_sent);
+  }(s));
+  // A server that is no cluster, and one that wants a password.
+  const beck::ip::tcp::endpoint any(beck::ip::make_address("127.0.0.1"), 0);
+  redis::memory_server plain(s.ctx, any);
+  s.many.emplace(s.ctx, "redis://127.0.0.1:" + std::to_string(plain.port()));
+  ending e;
+  begin(s.many->exec<long>("INCR", "k"), e);
+  REQUIRE(s.run_until([&] { return e.is_over; }));
+  CHECK(e.ec == redis::error::err);
+  redis::memory_server closed(s.ctx, any, redis::memory_server_options().password("secret"));
+  s.many.emplace(s.ctx, "redis://127.0.0.1:" + std::to_string(closed.port()));
+  e = ending();
+  begin(s.many->exec<long>("INCR", "k"), e);
+  REQUIRE(s.run_until([&] { return e.is_over; }));
+  CHECK(e.ec == redis::error::noauth);
+  s.many->close();
+  plain.close();
+  closed.close();
+}
+
+CONFORMANCE("redis cluster: a map with a mistake leaves the one before in use") {
+  cluster_site s;
+  warm_up(s);
+  const std::string key = s.key(0);
+  s.truth.map = "*1\r\n:1\r\n";
+  s.truth.moved[redis::key_slot(key)] = 1;
+  for (int i = 1; i <= 3; ++i) {
+    ending e;
+    begin(s.many->exec<long>("INCR", key), e);
+    REQUIRE(s.run_until([&] { return e.is_over; }));
+    CHECK(e.value == i);
+  }
+  CHECK(s.many->stats().moved == 1);  // the slot was patched
+  CHECK(s.many->stats().maps == 1);
+}
+
+CONFORMANCE("redis cluster: close() ends calls in every state, and later ones") {
+  cluster_site s;
+  ending without_map;
+  begin(s.many->exec<long>("INCR", s.key(0)), without_map);
+  s.many->close();
+  REQUIRE(s.run_until([&] { return without_map.is_over; }));
+  CHECK(without_map.ec == beck::error::operation_aborted);
+  CHECK(without_map.what == outcome::not_sent);
+  s.many.emplace(s.ctx, "redis://" + s.truth.addresses[0]);
+  warm_up(s);
+  s.truth.refusals["INCR"] = {"TRYAGAIN x", 1'000'000};
+  s.nodes[1]->pause();
+  ending sent;
+  ending resting;
+  begin(s.many->exec<long>("INCR", s.key(1)), sent);
+  begin(s.many->exec<long>("INCR", s.key(0)), resting);
+  REQUIRE(s.run_until([&] { return s.many->stats().refused > 0; }));
+  s.many->close();
+  REQUIRE(s.run_until([&] { return sent.is_over && resting.is_over; }));
+  CHECK(sent.what == outcome::maybe_executed);
+  CHECK(resting.what == outcome::not_sent);
+  ending later;
+  begin(s.many->exec<long>("INCR", "k"), later);
+  REQUIRE(s.run_until([&] { return later.is_over; }));
+  CHECK(later.ec == beck::error::operation_aborted);
+  CHECK(s.many->stats().calls == 0);
+}
+
+CONFORMANCE("redis cluster: a context may be destroyed while calls are in every state") {
+  for (int state = 0; state < 4; ++state) {
+    auto alive = std::make_shared<int>(0);
+    {
+      beck::io_context ctx{::context_options()};
+      cluster_truth truth;
+      const beck::ip::tcp::endpoint any(beck::ip::make_address("127.0.0.1"), 0);
+      std::vector<std::unique_ptr<node_server>> nodes;
+      for (int i = 0; i < 3; ++i) nodes.push_back(std::make_unique<node_server>(ctx, truth, any));
+      redis::cluster many(ctx, "redis://" + truth.addresses[0]);
+      bool is_warm = false;
+      const auto start = [&](const char* key, bool& flag) {
+        many.exec(cmd<long>("INCR", key), cmd<long>("INCR", "other"), cmd<long>("DEL", "a", "b"))(
+            [alive, &flag](beck::error_code, const auto&) { flag = true; });
+      };
+      if (state > 0) start("warm", is_warm);
+      while (state > 0 && !is_warm) ctx.run_one();
+      if (state == 2) truth.refusals["INCR"] = {"TRYAGAIN x", 1'000'000};
+      for (const auto& one : nodes)
+        if (state == 3) one->pause();
+      bool is_over = false;
+      start("key", is_over);
+      while (state == 2 && many.stats().refused == 0) ctx.run_one();
+      for (int i = 0; state == 3 && i < 20; ++i) ctx.poll();
+      CHECK_FALSE(is_over);
+      CHECK(alive.use_count() > 1);
+    }
+    CHECK(alive.use_count() == 1);
+  }
+}
