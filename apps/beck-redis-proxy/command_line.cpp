@@ -85,6 +85,14 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
       ->check(CLI::Range(std::size_t{1}, clients_most))
       ->type_name("N")
       ->capture_default_str();
+  auto* const shared = app.add_flag(
+      "--shared", asked.is_shared,
+      "Send the commands of all clients over a few connections, as far as that is possible");
+  app.add_option("--connections", asked.shared_connections, "How many connections --shared makes")
+      ->needs(shared)
+      ->check(CLI::Range(std::size_t{1}, shared_connections_most))
+      ->type_name("N")
+      ->capture_default_str();
   app.add_option("--connect", given.connect, "How long a connection to the server may take")
       ->type_name("TIME")
       ->capture_default_str();

@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A table of metrics. A family is its HELP, its TYPE and its sample; a counter's name ends in
-// "_total".
+// A table of metrics.
 #include "counters.hpp"
 
-#include <fmt/format.h>
-
 #include <iterator>
-#include <string_view>
+
+#include "metric_row.hpp"
 
 namespace beck_redis_proxy {
 namespace {
 
-struct row {
-  std::string_view name;
-  std::string_view help;
-  std::uint64_t counters::* member;
-};
-
-constexpr row rows[] = {
+constexpr metric_row<counters> rows[] = {
     {"clients", "Clients that are connected.", &counters::clients},
     {"accepted_total", "Connections accepted.", &counters::accepted},
     {"turned_away_total", "Clients above --max-clients.", &counters::turned_away},
@@ -33,16 +25,6 @@ static_assert(sizeof(counters) == std::size(rows) * sizeof(std::uint64_t), "a ro
 
 }  // namespace
 
-std::string metrics_text(const counters& of) {
-  std::string text;
-  for (const row& one : rows) {
-    fmt::format_to(std::back_inserter(text),
-                   "# HELP beck_redis_proxy_{0} {1}\n# TYPE beck_redis_proxy_{0} {2}\n"
-                   "beck_redis_proxy_{0} {3}\n",
-                   one.name, one.help, one.name.ends_with("_total") ? "counter" : "gauge",
-                   of.*one.member);
-  }
-  return text;
-}
+std::string metrics_text(const counters& of) { return text_of_metrics(rows, of); }
 
 }  // namespace beck_redis_proxy

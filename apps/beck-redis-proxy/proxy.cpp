@@ -31,6 +31,7 @@
 #include "common/service_state.hpp"
 #include "counters.hpp"
 #include "listeners.hpp"
+#include "shared_pool.hpp"
 
 namespace beck_redis_proxy {
 namespace {
@@ -104,6 +105,7 @@ class proxy {
         clients_max_(affordable_clients(asked)),
         listeners_(context_, asked),
         signals_(context_, SIGINT, SIGTERM, SIGHUP) {
+    if (asked.is_shared) shared_.emplace(context_, asked, counts_);
     if (asked.metrics) open_metrics(*asked.metrics);
   }
 
@@ -112,6 +114,7 @@ class proxy {
     beck::co_spawn(context_, whole(), [this](std::exception_ptr error) {
       if (error) failed_ = error;
       signals_.cancel();
+      if (shared_) shared_->close();
       if (metrics_) metrics_->stop(beck::duration::zero());
     });
     context_.run();
@@ -123,7 +126,9 @@ class proxy {
     http::router site;
     site.get("/metrics", [this](http::request&, http::response& reply) {
       reply.set(http::field::content_type, http::metrics_type);
-      reply.send(metrics_text(counts_));
+      std::string text = metrics_text(counts_);
+      if (shared_) text += metrics_text(shared_->counts());
+      reply.send(std::move(text));
     });
     metrics_.emplace(std::move(site), http::limits().connections(scrapers_max));
     metrics_->listen(at);
@@ -209,6 +214,17 @@ class proxy {
   template <class Socket>
   beck::task<> serve(Socket client, seat taken) {
     const seat own = std::move(taken);
+    std::string first;
+    if (shared_) {
+      auto sharing = shared_->serve(client);
+      shared_leave left = co_await std::move(sharing);
+      if (left.how == shared_end::lost) {
+        auto seen_off = read_to_the_end(client);
+        beck::ignore(co_await beck::timeout(std::move(seen_off), see_off_time));
+      }
+      if (left.how != shared_end::moved) co_return;
+      first = std::move(left.rest);
+    }
     if (asked_.server.path.empty()) {
       tcp::socket server(context_);
       const auto port = std::to_string(asked_.server.port);
@@ -216,12 +232,12 @@ class proxy {
       const auto connected = co_await beck::timeout(std::move(connecting), asked_.connect);
       const beck::error_code ec = connected.error();
       if (!ec) set_options(server);
-      co_await serve_over(client, server, ec);
+      co_await serve_over(client, server, ec, first);
     } else {
       local::socket server(context_);
       auto connecting = server.async_connect(local::endpoint(asked_.server.path));
       const auto connected = co_await beck::timeout(std::move(connecting), asked_.connect);
-      co_await serve_over(client, server, connected.error());
+      co_await serve_over(client, server, connected.error(), first);
     }
   }
 
@@ -240,9 +256,11 @@ class proxy {
     fmt::print(stderr, "beck-redis-proxy: {}\n", text);
   }
 
-  /// Relays between the two; `ec` says why there is no server.
+  /// Relays between the two, `first` before all other bytes of the client; `ec` says why there is
+  /// no server.
   template <class Client, class Server>
-  beck::task<> serve_over(Client& client, Server& server, beck::error_code ec) {
+  beck::task<> serve_over(Client& client, Server& server, beck::error_code ec,
+                          std::string_view first) {
     if (ec) {
       ++counts_.unreachable;
       const auto why =
@@ -263,6 +281,10 @@ class proxy {
       limit_silence(client, server);
     };
     limit_silence(client, server);
+    if (!first.empty()) {
+      const auto wrote = co_await beck::async_write(server, beck::buffer(first));
+      counts_.to_server += wrote.value_;  // the relay sees an error, too
+    }
     auto how = beck::relay_options().only(beck::transfer_mechanism::read_write);
     how.buffer_bytes(buffer_bytes).progress(count);
     const auto done = co_await beck::async_relay(client, server, how);
@@ -303,6 +325,7 @@ class proxy {
   listeners listeners_;
   beck::signal_set signals_;
   std::optional<http::server> metrics_;
+  std::optional<shared_pool> shared_;
   beck::task_group* clients_ = nullptr;
   std::exception_ptr failed_;
 };

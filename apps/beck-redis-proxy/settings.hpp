@@ -15,6 +15,7 @@
 namespace beck_redis_proxy {
 
 inline constexpr std::size_t clients_most = 1'000'000;
+inline constexpr std::size_t shared_connections_most = 64;
 
 struct settings {
   server_place server;
@@ -22,6 +23,8 @@ struct settings {
   std::string unix_path;                      // empty: none
   std::optional<beck::ip::tcp::endpoint> metrics;
   std::size_t clients_max = 10'000;
+  bool is_shared = false;
+  std::size_t shared_connections = 4;
   beck::duration connect = beck::duration(5'000'000'000);
   beck::duration idle;  // zero: no limit
   beck::duration drain = beck::duration(10'000'000'000);

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """Runs Redis' own test suite against redis-servers behind beck-redis-proxy, a fresh pair for each unit.
 
-usage: suite.py BECK_REDIS_PROXY SOURCES [--direct] [UNIT...]     SOURCES: the folder of the sources of Redis 7.0
+usage: suite.py BECK_REDIS_PROXY SOURCES [--direct] [--shared] [--singledb] [UNIT...]
+SOURCES: the folder of the sources of Redis 7.0
 """
 import argparse
 import os
@@ -22,6 +23,8 @@ START_LIMIT_S = 30
 SKIPPED = {
     "SRANDMEMBER with a dict containing long chain": "it needs the process id of the server",
 }
+# The same with --shared.
+SKIPPED_SHARED = {}
 
 
 class Failed(Exception):
@@ -33,6 +36,11 @@ def units_of(sources):
     text = (sources / "tests/test_helper.tcl").read_text()
     listed = re.search(r"set ::all_tests \{(.*?)\}", text, re.S)[1].split()
     return [unit for unit in listed if unit.startswith("unit/")]
+
+
+def skipped(asked):
+    """Returns the tests that are left out, with the reasons."""
+    return SKIPPED | (SKIPPED_SHARED if asked.shared else {})
 
 
 def wait_for(path, text, process):
@@ -64,7 +72,7 @@ def free_port():
 class Pair:
     """A redis-server with the settings of the suite, and a proxy in front of it."""
 
-    def __init__(self, proxy, sources, folder):
+    def __init__(self, proxy, options, sources, folder):
         self.processes = []
         self.port = free_port()
         log = folder / "server.log"
@@ -75,7 +83,7 @@ class Pair:
         if proxy is None:
             return
         log = folder / "proxy.log"
-        self.processes.append(start([str(proxy), "--port", "0", f"redis://127.0.0.1:{self.port}"], log, folder))
+        self.processes.append(start([str(proxy), *options, "--port", "0", f"redis://127.0.0.1:{self.port}"], log, folder))
         self.port = int(wait_for(log, r"listening: tcp://127\.0\.0\.1:(\d+)", self.processes[-1])[1])
 
     def ended(self):
@@ -103,15 +111,16 @@ class Counts:
         return f"{self.ok:5} ok {len(self.errors):3} err {self.ignored:4} ignored"
 
 
-def run_unit(unit, proxy, sources):
+def run_unit(unit, proxy, asked):
     """Runs a unit. Returns its counts, and its output."""
+    sources, options = asked.sources.resolve(), ["--shared"] * asked.shared
     with tempfile.TemporaryDirectory(prefix="beck-suite-") as folder:
         folder = Path(folder)
-        pair = Pair(proxy, sources, folder)
+        pair = Pair(proxy, options, sources, folder)
         try:
             command = ["tclsh", "tests/test_helper.tcl", "--host", "127.0.0.1", "--port", str(pair.port)]
-            command += ["--single", unit]
-            for name in SKIPPED:
+            command += ["--single", unit] + ["--singledb"] * asked.singledb
+            for name in skipped(asked):
                 command += ["--skiptest", name]
             try:
                 done = subprocess.run(command, cwd=sources, stdin=subprocess.DEVNULL, capture_output=True,
@@ -134,13 +143,15 @@ def main():
     parser.add_argument("proxy", type=Path)
     parser.add_argument("sources", type=Path)
     parser.add_argument("--direct", action="store_true", help="without the proxy, to compare")
+    parser.add_argument("--shared", action="store_true", help="the proxy shares connections to the server")
+    parser.add_argument("--singledb", action="store_true", help="without SELECT, which --shared cannot share")
     parser.add_argument("units", nargs="*", metavar="UNIT", help="such as unit/type/list; none: all")
     asked = parser.parse_args()
     known = units_of(asked.sources)
     for unit in asked.units:
         if unit not in known:
             parser.error(f"there is no unit {unit}; there are: {', '.join(known)}")
-    for name, reason in SKIPPED.items():
+    for name, reason in skipped(asked).items():
         print(f"skipped: {name}: {reason}")
     begin, total = time.monotonic(), Counts()
     proxy = None if asked.direct else asked.proxy.resolve()
@@ -149,7 +160,7 @@ def main():
     logs.mkdir(parents=True)
     for unit in asked.units or known:
         unit_begin = time.monotonic()
-        counts, output = run_unit(unit, proxy, asked.sources.resolve())
+        counts, output = run_unit(unit, proxy, asked)
         (logs / f"{unit.replace('/', '-')}.log").write_text(output)
         total.add(counts)
         print(f"{unit:28} {counts} {time.monotonic() - unit_begin:6.1f} s", flush=True)

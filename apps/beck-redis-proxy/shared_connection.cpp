@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// One coroutine connects and receives, one writes what has gathered meanwhile.
+#include "shared_connection.hpp"
+
+#include <fmt/format.h>
+
+#include <beck/coro/co_spawn.hpp>
+#include <beck/coro/timeout.hpp>
+#include <beck/coro/when_all.hpp>
+#include <beck/net/connect_stream.hpp>
+#include <beck/net/local.hpp>
+#include <beck/net/socket_stream.hpp>
+#include <new>
+#include <utility>
+
+#include "shared_client.hpp"
+
+namespace beck_redis_proxy {
+namespace {
+
+constexpr std::size_t commands_most = 16'384;
+constexpr std::size_t queued_bytes_most = 4 * 1024 * 1024;
+constexpr std::size_t kept_bytes = 64 * 1024;  // of a buffer that is empty
+
+/// Returns limits that only bound the parser: replies are passed on as they arrive.
+beck::redis::parse_limits limits_of_replies() {
+  beck::redis::parse_limits most;
+  most.reply_bytes = most.elements = UINT32_MAX;
+  return most;
+}
+
+void clear(std::string& buffer) {
+  buffer.clear();
+  if (buffer.capacity() > kept_bytes) buffer.shrink_to_fit();
+}
+
+}  // namespace
+
+shared_connection::shared_connection(beck::io_context& context, const settings& asked,
+                                     counters& relayed, shared_counters& counts)
+    : context_(context), asked_(asked), relayed_(relayed), counts_(counts) {}
+
+bool shared_connection::is_full() const noexcept {
+  return commands_.size() >= commands_most || out_.size() >= queued_bytes_most;
+}
+
+void shared_connection::send(std::shared_ptr<shared_client> from, std::string_view bytes) {
+  out_.append(bytes);
+  sent_ += bytes.size();
+  commands_.push_back({std::move(from), sent_});
+  ++counts_.commands;
+  ++counts_.waiting;
+  if (is_full()) room_.reset();
+  has_output_.set();
+  if (!is_living_) begin();
+}
+
+void shared_connection::close() noexcept {
+  is_closed_ = true;
+  break_off();
+}
+
+void shared_connection::open_room() noexcept {
+  if (!room_.is_set() && !is_full()) room_.set();
+}
+
+void shared_connection::begin() {
+  is_living_ = true;
+  is_broken_ = is_closed_;
+  beck::co_spawn(context_, live(), beck::detached);
+}
+
+void shared_connection::break_off() noexcept {
+  is_broken_ = true;
+  if (stream_) stream_->close();
+  has_output_.set();
+}
+
+beck::task<beck::io_result<beck::owned_stream>> shared_connection::open() {
+  beck::io_result<beck::owned_stream> result;
+  if (asked_.server.path.empty()) {
+    auto connecting = beck::ip::connect_stream(context_.get_executor(), asked_.server.host,
+                                               asked_.server.port);
+    result = co_await std::move(connecting);
+    co_return result;
+  }
+  beck::local::stream_protocol::socket socket(context_);
+  auto connecting = socket.async_connect(beck::local::stream_protocol::endpoint(asked_.server.path));
+  const auto connected = co_await std::move(connecting);
+  result.error_ = connected.error();
+  if (!result.error_) result.value_ = beck::owned_stream(new beck::socket_stream(std::move(socket)));
+  co_return result;
+}
+
+beck::task<> shared_connection::live() {
+  auto opening = beck::timeout(open(), asked_.connect);
+  auto opened = co_await std::move(opening);
+  const beck::error_code ec = opened.error();
+  std::string error_line;
+  if (!ec && !is_broken_) {
+    stream_ = std::move(opened).value();
+    parser_ = beck::redis::reply_parser(limits_of_replies(), beck::redis::protocol::resp2);
+    ++counts_.connections;
+    auto both = beck::when_all(receive(), write());
+    beck::ignore(co_await std::move(both));
+    --counts_.connections;
+    stream_ = beck::owned_stream();
+    error_line = fmt::format(
+        "-ERR beck-redis-proxy lost its connection to {}; the command was not sent\r\n",
+        asked_.server.url);
+  } else {
+    error_line =
+        fmt::format("-ERR beck-redis-proxy cannot reach {}: {}\r\n", asked_.server.url,
+                    ec == beck::error::timeout ? "no answer within --connect" : ec.message());
+  }
+  is_living_ = false;
+  end_commands(error_line);
+}
+
+beck::task<> shared_connection::receive() {
+  try {
+    while (!is_broken_) {
+      const auto got = co_await stream_->receive();
+      if (got.error() || !take({(*got).data(), (*got).size()})) break;
+    }
+  } catch (const std::bad_alloc&) {  // the connection ends, and its memory comes back
+  }
+  break_off();
+}
+
+beck::task<> shared_connection::write() {
+  while (!is_broken_) {
+    if (out_.empty()) {
+      const auto waited = co_await has_output_.wait();
+      if (waited.error()) break;
+      continue;
+    }
+    writing_.swap(out_);
+    open_room();
+    std::string_view left = writing_;
+    while (!left.empty() && !is_broken_) {
+      const beck::const_buffer part(left.data(), left.size());
+      auto writing = stream_->write_some(beck::const_buffer_span(&part, 1));
+      const auto wrote = co_await std::move(writing);
+      written_ += wrote.value_;
+      relayed_.to_server += wrote.value_;
+      left.remove_prefix(wrote.value_);
+      if (wrote.error()) break_off();
+    }
+    clear(writing_);
+  }
+  break_off();
+}
+
+/// Passes the replies in `bytes` on. Returns false if they are no replies.
+bool shared_connection::take(std::string_view bytes) {
+  if (rest_.empty()) {
+    const bool is_good = take_replies(bytes);
+    rest_ = bytes;
+    return is_good;
+  }
+  rest_.append(bytes);
+  std::string_view all = rest_;
+  const bool is_good = take_replies(all);
+  rest_.erase(0, rest_.size() - all.size());
+  return is_good;
+}
+
+/// As above, and removes the bytes that were passed on.
+bool shared_connection::take_replies(std::string_view& bytes) {
+  constexpr std::size_t tokens_most = 64;
+  beck::redis::token tokens[tokens_most];
+  for (;;) {
+    const auto found =
+        parser_.parse(bytes, tokens, tokens_most, beck::redis::parse_stop::behind_reply);
+    if (found.consumed != 0) {
+      if (commands_.empty()) return false;
+      const bool is_last = found.tokens != 0 && tokens[found.tokens - 1].is_last;
+      commands_.front().from->take(bytes.substr(0, found.consumed), is_last);
+      bytes.remove_prefix(found.consumed);
+      if (is_last) {
+        commands_.pop_front();
+        --counts_.waiting;
+        open_room();
+      }
+    }
+    if (found.outcome == beck::redis::parse_outcome::refused) return false;
+    if (found.outcome == beck::redis::parse_outcome::more) return true;
+  }
+}
+
+/// Ends the commands of a connection. A client with a command that the kernel has taken is ended, as
+/// that may have run; another one gets an error for each, and goes on.
+void shared_connection::end_commands(std::string_view error_line) {
+  for (const command& one : commands_) {
+    if (one.end <= written_ && one.from->is_receiving()) {
+      ++counts_.lost;
+      one.from->lose();
+    } else if (one.from->is_receiving()) {
+      ++counts_.not_sent;
+      one.from->refuse(error_line);
+    }
+  }
+  counts_.waiting -= commands_.size();
+  commands_.clear();
+  clear(out_);
+  clear(writing_);
+  clear(rest_);
+  sent_ = written_ = 0;
+  has_output_.reset();
+  open_room();
+}
+
+}  // namespace beck_redis_proxy

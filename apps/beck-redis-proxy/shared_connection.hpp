@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// A connection to the server over which many clients send commands, each answered by one reply.
+// It is made when a command needs it, and made again when it was lost.
+#pragma once
+
+#include <beck/coro/event.hpp>
+#include <beck/coro/task.hpp>
+#include <beck/io/stream_layer.hpp>
+#include <beck/io/io_context.hpp>
+#include <beck/redis/resp3.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "counters.hpp"
+#include "settings.hpp"
+#include "shared_counters.hpp"
+
+namespace beck_redis_proxy {
+
+class shared_client;
+
+/// A shared connection, with RESP2. The replies of a client come in the order of its commands, as
+/// it has one connection for all of them. Thread: that of the context, which outlives it; destroyed
+/// behind run().
+class shared_connection {
+ public:
+  /// Refers to all arguments, which must outlive it.
+  shared_connection(beck::io_context& context, const settings& asked, counters& relayed,
+                    shared_counters& counts);
+  shared_connection(const shared_connection&) = delete;
+  shared_connection& operator=(const shared_connection&) = delete;
+
+  /// Returns whether no command may be sent until room() is open.
+  bool is_full() const noexcept;
+  /// Returns an event that is open unless it is full.
+  beck::manual_reset_event& room() noexcept { return room_; }
+  /// Sends a whole command, together with the others of this turn of the context. Throws
+  /// std::bad_alloc.
+  void send(std::shared_ptr<shared_client> from, std::string_view command);
+  /// Ends the connection. Requires that no command follows.
+  void close() noexcept;
+
+ private:
+  struct command {
+    std::shared_ptr<shared_client> from;
+    std::uint64_t end;  // its place in the stream of commands
+  };
+
+  void begin();
+  beck::task<> live();
+  beck::task<beck::io_result<beck::owned_stream>> open();
+  beck::task<> receive();
+  beck::task<> write();
+  bool take(std::string_view bytes);
+  bool take_replies(std::string_view& bytes);
+  void end_commands(std::string_view error_line);
+  void break_off() noexcept;
+  void open_room() noexcept;
+
+  beck::io_context& context_;
+  const settings& asked_;
+  counters& relayed_;
+  shared_counters& counts_;
+  beck::owned_stream stream_;
+  std::deque<command> commands_;  // without a reply
+  std::string out_;               // gathers while writing_ is written
+  std::string writing_;
+  std::string rest_;  // bytes of the server that are no whole element yet
+  beck::redis::reply_parser parser_;
+  beck::auto_reset_event has_output_;
+  beck::manual_reset_event room_{true};
+  std::uint64_t sent_ = 0;     // bytes that send() has taken for this connection
+  std::uint64_t written_ = 0;  // bytes of these that the kernel has taken
+  bool is_living_ = false;
+  bool is_broken_ = false;
+  bool is_closed_ = false;
+};
+
+}  // namespace beck_redis_proxy

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The command table of the library has nearly all of it.
+#include "shared_rules.hpp"
+
+#include <beck/redis/command_table.hpp>
+#include <string_view>
+
+namespace beck_redis_proxy {
+namespace {
+
+struct own_command {
+  std::string_view name;
+  std::string_view sub;  // empty: any
+};
+
+/// Commands that the table lets clients send over any connection, but a client behind this proxy
+/// means its own one, or means one that is busy: the server reads no further command from that.
+constexpr own_command own_commands[] = {
+    {"client", ""}, {"debug", ""}, {"function", "kill"}, {"script", "kill"}, {"shutdown", ""},
+};
+
+bool is_same(std::string_view text, std::string_view small_text) noexcept {
+  if (text.size() != small_text.size()) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c) != small_text[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+move_reason reason_to_move(const beck::redis::arguments& command) noexcept {
+  const beck::redis::command_facts facts = beck::redis::facts_of(command);
+  if (!facts.is_known()) return move_reason::unknown;
+  if (facts.needs_lane()) return move_reason::state;
+  for (const own_command& own : own_commands) {
+    if (!is_same(command[0], own.name)) continue;
+    if (own.sub.empty()) return move_reason::state;
+    if (command.size() > 1 && is_same(command[1], own.sub)) return move_reason::state;
+  }
+  return move_reason::none;
+}
+
+}  // namespace beck_redis_proxy

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSL-1.0
+//
+// The I/O of a client whose commands go over a shared connection: one coroutine receives commands,
+// one writes replies.
+#pragma once
+
+#include <beck/base/buffer.hpp>
+#include <beck/coro/task.hpp>
+#include <beck/coro/when_all.hpp>
+#include <beck/io/buffer_lease.hpp>
+#include <beck/io/read_write.hpp>
+#include <cstring>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "counters.hpp"
+#include "settings.hpp"
+#include "shared_client.hpp"
+#include "shared_connection.hpp"
+
+namespace beck_redis_proxy {
+
+/// A client on a socket, which must outlive run().
+template <class Socket>
+class shared_session final : public shared_client {
+ public:
+  shared_session(Socket& client, shared_connection& server, const settings& asked, counters& counts)
+      : shared_client(server), client_(client), asked_(asked), counts_(counts) {}
+
+  /// Shares the client's commands as long as that is possible; all replies that it can have were
+  /// written then. Returns how it has ended: of moved, and only then, reason() and rest() follow.
+  beck::task<shared_end> run() {
+    try {
+      auto both = beck::when_all(receive(), write());
+      beck::ignore(co_await std::move(both));
+    } catch (const std::bad_alloc&) {
+      end(shared_end::failed);
+    }
+    const shared_end how = end_;
+    if (is_receiving()) end_ = shared_end::failed;  // the socket is gone for later replies
+    co_return how;
+  }
+
+  move_reason reason() const noexcept { return reason_; }
+  /// Returns the bytes from the command on that could not be shared.
+  std::string_view rest() const noexcept { return {in_.view().data(), in_.view().size()}; }
+
+ private:
+  beck::task<> receive() {
+    while (end_ == shared_end::none) {
+      const need what = send_commands();
+      if (what == need::room) {
+        if (server().is_full()) {
+          const auto waited = co_await server().room().wait();
+          if (waited.error()) end(shared_end::failed);
+        } else {
+          const auto waited = co_await may_go_on_.wait();
+          if (waited.error()) end(shared_end::failed);
+        }
+      } else if (what == need::bytes) {
+        if (in_.empty()) in_.release();
+        limit_silence();
+        const auto got = co_await beck::async_receive(client_);
+        if (end_ != shared_end::none) break;
+        if (got.error() == beck::error::eof) {
+          end(shared_end::input);
+        } else if (got.error()) {
+          end(end_of(got.error()));
+        } else {
+          std::memcpy(in_.prepare((*got).size()).data(), (*got).data(), (*got).size());
+          in_.commit((*got).size());
+        }
+      }
+    }
+  }
+
+  beck::task<> write() {
+    for (;;) {
+      if (out_.empty()) {
+        if (!is_receiving() || (end_ != shared_end::none && has_all_replies())) break;
+        const auto waited = co_await has_output_.wait();
+        if (waited.error()) end(shared_end::failed);
+        continue;
+      }
+      if (!is_receiving() && end_ != shared_end::lost) break;
+      writing_.swap(out_);
+      limit_silence();
+      const auto wrote = co_await beck::async_write(client_, beck::buffer(writing_));
+      counts_.to_clients += wrote.value_;
+      writing_.clear();
+      if (writing_.capacity() > unread_bytes) writing_.shrink_to_fit();
+      if (wrote.error() && end_ != shared_end::overflow) end(end_of(wrote.error()));
+      may_go_on_.set();
+    }
+    abort();
+  }
+
+  static shared_end end_of(const beck::error_code& ec) noexcept {
+    return ec == beck::error::timeout ? shared_end::idle : shared_end::failed;
+  }
+
+  void limit_silence() {
+    if (asked_.idle != beck::duration::zero()) client_.expires_after(asked_.idle);
+  }
+
+  void abort() noexcept override { client_.cancel(); }
+
+  Socket& client_;
+  const settings& asked_;
+  counters& counts_;
+};
+
+}  // namespace beck_redis_proxy

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: BSL-1.0
+"""beck-redis-proxy --shared: the commands of many clients over a few connections, and clients that leave them."""
+import os
+import signal
+import socket
+import threading
+
+import redis_proxy_loss_cases
+import redis_proxy_relay_cases
+from redis_proxy import Client, ProxyCase, Redis, command, connect, rest_of, talk
+from server import until
+
+
+class SharedCase(ProxyCase):
+    def start(self, *arguments, **how):
+        return super().start("--shared", *arguments, **how)
+
+    def played(self, path=None):
+        """Returns a proxy with one shared connection, and the socket of a server that the test plays."""
+        listening, url = self.listener(path)
+        return self.proxy("--connections", 1, url=url), listening
+
+    def receive(self, server, data):
+        """Reads these bytes, and no others, at the server that the test plays."""
+        received = b""
+        while len(received) < len(data):
+            received += server.recv(len(data) - len(received))
+        self.assertEqual(received, data)
+
+
+class SharedRelay(SharedCase, redis_proxy_relay_cases.Relay):
+    """All that works over connections of one's own."""
+
+
+class SharedStop(SharedCase, redis_proxy_loss_cases.Stop):
+    """Signals."""
+
+
+class SharedOrder(SharedCase):
+    def test_clients_with_pipelines_get_their_own_replies_over_two_connections(self):
+        proxy = self.proxy("--connections", 2)
+        clients = [self.client(proxy.port) for _ in range(100)]
+        for part in range(4):
+            for number, one in enumerate(clients):
+                one.send(b"".join(command("ECHO", f"{number}.{part}.{i}") for i in range(200)))
+            for number, one in enumerate(clients):
+                for i in range(200):
+                    self.assertEqual(one.read(), f"{number}.{part}.{i}".encode())
+        seen = proxy.metrics()
+        self.assertEqual((seen["shared_commands_total"], seen["shared_waiting"]), (80_000, 0))
+        self.assertEqual((seen["shared_connections"], seen["clients"]), (2, 100))
+        listed = self.client(self.redis.port).ask("CLIENT", "LIST").splitlines()
+        self.assertEqual(sum(b"cmd=echo" in line for line in listed), 2)
+
+    def test_every_split_of_a_request(self):
+        proxy = self.proxy("--connections", 1)
+        other = self.client(proxy.port)
+        request = command("SET", "s", "\r\n$1\r\n") + command("GET", "s") + command("MULTI")
+        request += command("GET", "s") + command("EXEC")
+        for at in range(len(request) + 1):
+            client = Client(proxy.port)
+            client.send(request[:at])
+            self.assertEqual(other.ask("ECHO", at), str(at).encode())
+            client.send(request[at:])
+            replies = [client.read() for _ in range(5)]
+            self.assertEqual(replies, ["+OK", b"\r\n$1\r\n", "+OK", "+QUEUED", [b"\r\n$1\r\n"]])
+            client.close()
+
+    def test_every_split_of_a_reply(self):
+        proxy, listening = self.played()
+        client, other = self.client(proxy.port), self.client(proxy.port)
+        asked, reply = command("LRANGE", "l", 0, 1), b"*3\r\n$2\r\n\r\n\r\n*2\r\n:-1\r\n$-1\r\n+x\r\n"
+        client.send(asked)
+        server = self.accept(listening)
+        self.receive(server, asked)
+        for at in range(len(reply) + 1):
+            other.send(command("PING"))
+            self.receive(server, command("PING"))
+            server.sendall(reply[:at])
+            proxy.metrics()  # behind which the proxy has received that
+            server.sendall(reply[at:] + b"+PONG\r\n")
+            self.assertEqual(client.read(), [b"\r\n", [-1, None], "+x"])
+            self.assertEqual(other.read(), "+PONG")
+            client.send(asked)
+            self.receive(server, asked)
+
+    def test_a_client_that_has_finished_gets_its_replies(self):
+        client = connect(self.proxy().port)
+        self.addCleanup(client.close)
+        client.sendall(command("ECHO", "one") + command("ECHO", "two"))
+        client.shutdown(socket.SHUT_WR)
+        self.assertEqual(rest_of(client), b"$3\r\none\r\n$3\r\ntwo\r\n")
+
+    def test_the_reply_to_a_client_that_is_gone_reaches_no_other(self):
+        proxy, listening = self.played()
+        gone, other = self.client(proxy.port), self.client(proxy.port)
+        gone.send(command("ECHO", "gone"))
+        server = self.accept(listening)
+        self.receive(server, command("ECHO", "gone"))
+        other.send(command("ECHO", "other"))
+        self.receive(server, command("ECHO", "other"))
+        redis_proxy_loss_cases.reset(gone.socket)
+        until(lambda: proxy.metrics()["clients"] == 1)
+        server.sendall(b"$4\r\ngone\r\n$5\r\nother\r\n")
+        self.assertEqual(other.read(), b"other")
+
+
+class SharedMoves(SharedCase):
+    def test_a_client_moves_behind_its_earlier_replies(self):
+        for first, replies in (
+            (command("MULTI") + command("INCR", "n") + command("EXEC"), ["+OK", "+QUEUED", [2]]),
+            (command("SUBSCRIBE", "c") + command("UNSUBSCRIBE"), [[b"subscribe", b"c", 1], [b"unsubscribe", b"c", 0]]),
+            (command("BLPOP", "list", 0), [[b"list", b"x"]]),
+            (command("SELECT", 1) + command("SELECT", 0), ["+OK", "+OK"]),
+            (command("CLIENT", "SETNAME", "me") + command("CLIENT", "GETNAME"), ["+OK", b"me"]),
+            (command("HELLO", 2, "SETNAME", "me") + command("CLIENT", "GETNAME"), [..., b"me"]),
+        ):
+            with self.subTest(first=first):
+                proxy = self.proxy("--connections", 1)
+                client, other = self.client(proxy.port), self.client(proxy.port)
+                before = command("DEL", "list") + command("SET", "n", 1) + command("RPUSH", "list", "x")
+                client.send(before + first + command("ECHO", "last"))
+                client.read()
+                self.assertEqual([client.read(), client.read()], ["+OK", 1])
+                for expected in replies:
+                    got = client.read()
+                    self.assertTrue(expected is ... or got == expected, got)
+                self.assertEqual(client.read(), b"last")
+                self.assertEqual(other.ask("ECHO", "shared"), b"shared")
+                seen = proxy.metrics()
+                self.assertEqual((seen["moved_state_total"], seen["shared_commands_total"]), (1, 4))
+
+    def test_the_reasons_are_counted(self):
+        proxy = self.proxy()
+        line, unknown, large = (self.client(proxy.port) for _ in range(3))
+        line.send(b"PING\r\n")
+        self.assertEqual(line.read(), "+PONG")
+        self.assertIn("unknown command", unknown.ask("NONE.SUCH"))
+        self.assertEqual(large.ask("SET", "large", bytes(1 << 20)), "+OK")
+        seen = proxy.metrics()
+        moved = [seen[f"moved_{reason}_total"] for reason in ("state", "unknown", "bytes")]
+        self.assertEqual((moved, seen["shared_commands_total"]), ([0, 1, 2], 0))
+
+    def test_garbage_gets_the_error_of_the_server(self):
+        proxy = self.proxy()
+        for garbage in (b"*1\r\n$-5\r\n", b"*1\r\n:1\r\n", b"*x\r\n", b"POST / HTTP/1.1\r\n\r\n", b"*2000000\r\n"):
+            with self.subTest(garbage=garbage):
+                expected = talk(self.redis.port, command("PING") + garbage)
+                self.assertEqual(talk(proxy.port, command("PING") + garbage), expected)
+                self.assertTrue(expected.startswith("+PONG\r\n"))
+
+    def test_a_script_is_killed_by_a_client_of_the_same_connection(self):
+        proxy = self.proxy("--connections", 1)
+        busy, other = self.client(proxy.port), self.client(proxy.port)
+        direct = self.client(self.redis.port)
+        self.assertEqual(direct.ask("CONFIG", "SET", "busy-reply-threshold", 1), "+OK")
+        busy.send(command("EVAL", "while true do end", 0))
+        until(lambda: str(direct.ask("PING")).startswith("-BUSY"))
+        self.assertEqual(other.ask("SCRIPT", "KILL"), "+OK")
+        self.assertIn("killed by user", busy.read())
+
+
+class SharedLimits(SharedCase):
+    def test_a_client_that_does_not_read_holds_up_no_other(self):
+        proxy = self.proxy("--connections", 1)
+        slow, other = self.client(proxy.port), self.client(proxy.port)
+        value = bytes(1 << 20)
+        self.assertEqual(self.client(self.redis.port).ask("SET", "mib", value), "+OK")
+        slow.send(command("GET", "mib") * 100)
+        for i in range(100):
+            self.assertEqual(other.ask("ECHO", i), str(i).encode())
+        for _ in range(100):
+            self.assertEqual(slow.read(), value)
+        self.assertLess(proxy.memory(), 64 << 10)
+        self.assertEqual(proxy.metrics()["overflow_total"], 0)
+
+    def test_a_client_for_which_too_much_waits_is_ended(self):
+        proxy = self.proxy("--connections", 1)
+        slow, other = self.client(proxy.port), self.client(proxy.port)
+        self.assertEqual(self.client(self.redis.port).ask("SETRANGE", "large", (100 << 20) - 1, "x"), 100 << 20)
+        slow.send(command("GET", "large"))
+        until(lambda: proxy.metrics()["overflow_total"] == 1)
+        self.assertEqual(other.ask("ECHO", "other"), b"other")
+        self.assertLess(len(rest_of(slow.socket)), 100 << 20)
+
+    def test_a_client_without_traffic(self):
+        proxy = self.proxy("--idle", "100ms")
+        client = self.client(proxy.port)
+        self.assertEqual(client.ask("PING"), "+PONG")
+        self.assertEqual(rest_of(client.socket), b"")
+        until(lambda: proxy.metrics()["clients"] == 0)
+        self.assertEqual(proxy.metrics()["idle_total"], 1)
+
+
+class SharedLoss(SharedCase):
+    def test_a_server_that_is_killed_amid_pipelines(self):
+        redis = Redis()
+        self.addCleanup(redis.close)
+        proxy = self.proxy("--connections", 2, url=redis.urls()[1])
+        counts, wrong = [0] * 20, []
+
+        def run(number):
+            client = Client(proxy.port)
+            try:
+                for turn in range(100_000):
+                    client.send(b"".join(command("ECHO", f"{number}.{turn}.{i}") for i in range(16)))
+                    for i in range(16):
+                        reply = client.read()
+                        if str(reply).startswith("-ERR beck-redis-proxy"):
+                            return
+                        if reply != f"{number}.{turn}.{i}".encode():
+                            wrong.append(reply)
+                    counts[number] += 1
+            except (EOFError, ConnectionError):
+                pass
+            finally:
+                client.close()
+
+        threads = [threading.Thread(target=run, args=(number,)) for number in range(20)]
+        for one in threads:
+            one.start()
+        until(lambda: min(counts) >= 20)
+        os.kill(redis.process.pid, signal.SIGKILL)
+        for one in threads:
+            one.join()
+        self.assertEqual(wrong, [])
+        self.assertLess(max(counts), 100_000)
+
+    def test_commands_that_may_have_run_end_their_client_and_others_do_not(self):
+        proxy, listening = self.played(self.folder / "server")
+        one, two = self.client(proxy.port), self.client(proxy.port)
+        large = command("SET", "k", bytes(900_000))  # more than a UNIX socket holds
+        one.send(command("INCR", "n") + command("INCR", "n") + large)
+        server = self.accept(listening)
+        self.receive(server, command("INCR", "n") * 2)
+        two.send(command("INCR", "n"))
+        until(lambda: proxy.metrics()["shared_waiting"] == 4)
+        server.sendall(b":1\r\n")
+        self.assertEqual(one.read(), 1)
+        server.close()
+        self.assertEqual(rest_of(one.socket), b"")
+        text = two.read()
+        self.assertEqual(text, f"-ERR beck-redis-proxy lost its connection to unix://{self.folder}/server; "
+                               "the command was not sent")  # fmt: skip
+        two.send(command("INCR", "n"))
+        server = self.accept(listening)
+        self.receive(server, command("INCR", "n"))
+        server.sendall(b":2\r\n")
+        self.assertEqual(two.read(), 2)
+        seen = proxy.metrics()
+        self.assertEqual((seen["lost_total"], seen["not_sent_total"], seen["shared_waiting"]), (1, 1, 0))
+
+    def test_a_server_that_cannot_be_reached_and_comes_back(self):
+        path = self.folder / "server"
+        proxy, listening = self.played(path)
+        listening.close()
+        path.unlink()
+        client = self.client(proxy.port)
+        text = client.ask("GET", "k")
+        self.assertTrue(text.startswith(f"-ERR beck-redis-proxy cannot reach unix://{path}: "), text)
+        listening, _ = self.listener(path)
+        client.send(command("GET", "k"))
+        self.accept(listening).sendall(b"$-1\r\n")
+        self.assertIsNone(client.read())
+
+    def test_bytes_that_are_no_reply_end_the_clients_that_wait(self):
+        for bad in (b"?\r\n", b"$x\r\n", b">1\r\n+x\r\n", b"+PONG\r\n:1\r\n"):
+            with self.subTest(bad=bad):
+                proxy, listening = self.played()
+                client = self.client(proxy.port)
+                client.send(command("PING"))
+                server = self.accept(listening)
+                self.receive(server, command("PING"))
+                server.sendall(bad)
+                self.assertEqual(rest_of(server), b"")
+                if bad.startswith(b"+PONG"):  # a reply to nothing behind that
+                    self.assertEqual(client.read(), "+PONG")
+                else:
+                    self.assertEqual(rest_of(client.socket), b"")
