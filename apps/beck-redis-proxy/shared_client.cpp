@@ -39,9 +39,7 @@ void shared_client::take(std::string_view bytes, bool is_last) {
   has_output_.set();
 }
 
-void shared_client::refuse(std::string_view error_line) {
-  take(error_line, true);
-}
+void shared_client::refuse(std::string_view error_line) { take(error_line, true); }
 
 void shared_client::lose() noexcept {
   if (is_receiving()) end(shared_end::lost);

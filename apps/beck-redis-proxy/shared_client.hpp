@@ -79,7 +79,7 @@ class shared_client : public std::enable_shared_from_this<shared_client> {
   shared_connection& server() const noexcept { return server_; }
 
   beck::flat_buffer in_;
-  std::string out_;      // gathers while writing_ is written
+  std::string out_;  // gathers while writing_ is written
   std::string writing_;
   beck::auto_reset_event has_output_;
   beck::auto_reset_event may_go_on_;

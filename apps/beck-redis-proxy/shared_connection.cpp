@@ -80,16 +80,18 @@ void shared_connection::break_off() noexcept {
 beck::task<beck::io_result<beck::owned_stream>> shared_connection::open() {
   beck::io_result<beck::owned_stream> result;
   if (asked_.server.path.empty()) {
-    auto connecting = beck::ip::connect_stream(context_.get_executor(), asked_.server.host,
-                                               asked_.server.port);
+    auto connecting =
+        beck::ip::connect_stream(context_.get_executor(), asked_.server.host, asked_.server.port);
     result = co_await std::move(connecting);
     co_return result;
   }
   beck::local::stream_protocol::socket socket(context_);
-  auto connecting = socket.async_connect(beck::local::stream_protocol::endpoint(asked_.server.path));
+  auto connecting =
+      socket.async_connect(beck::local::stream_protocol::endpoint(asked_.server.path));
   const auto connected = co_await std::move(connecting);
   result.error_ = connected.error();
-  if (!result.error_) result.value_ = beck::owned_stream(new beck::socket_stream(std::move(socket)));
+  if (!result.error_)
+    result.value_ = beck::owned_stream(new beck::socket_stream(std::move(socket)));
   co_return result;
 }
 
@@ -106,9 +108,9 @@ beck::task<> shared_connection::live() {
     beck::ignore(co_await std::move(both));
     --counts_.connections;
     stream_ = beck::owned_stream();
-    error_line = fmt::format(
-        "-ERR beck-redis-proxy lost its connection to {}; the command was not sent\r\n",
-        asked_.server.url);
+    error_line =
+        fmt::format("-ERR beck-redis-proxy lost its connection to {}; the command was not sent\r\n",
+                    asked_.server.url);
   } else {
     error_line =
         fmt::format("-ERR beck-redis-proxy cannot reach {}: {}\r\n", asked_.server.url,
@@ -190,8 +192,8 @@ bool shared_connection::take_replies(std::string_view& bytes) {
   }
 }
 
-/// Ends the commands of a connection. A client with a command that the kernel has taken is ended, as
-/// that may have run; another one gets an error for each, and goes on.
+/// Ends the commands of a connection. A client with a command that the kernel has taken is ended,
+/// because that may have run; another one gets an error for each, and goes on.
 void shared_connection::end_commands(std::string_view error_line) {
   for (const command& one : commands_) {
     if (one.end <= written_ && one.from->is_receiving()) {

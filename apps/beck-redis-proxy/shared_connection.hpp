@@ -6,8 +6,8 @@
 
 #include <beck/coro/event.hpp>
 #include <beck/coro/task.hpp>
-#include <beck/io/stream_layer.hpp>
 #include <beck/io/io_context.hpp>
+#include <beck/io/stream_layer.hpp>
 #include <beck/redis/resp3.hpp>
 #include <cstddef>
 #include <cstdint>

@@ -36,8 +36,7 @@ class shared_pool {
   template <class Socket>
   beck::task<shared_leave> serve(Socket& client) {
     auto& server = *connections_[next_++ % connections_.size()];
-    const auto session =
-        std::make_shared<shared_session<Socket>>(client, server, asked_, counts_);
+    const auto session = std::make_shared<shared_session<Socket>>(client, server, asked_, counts_);
     auto running = session->run();
     shared_leave left;
     left.how = co_await std::move(running);

@@ -83,7 +83,8 @@ class Pair:
         if proxy is None:
             return
         log = folder / "proxy.log"
-        self.processes.append(start([str(proxy), *options, "--port", "0", f"redis://127.0.0.1:{self.port}"], log, folder))
+        command = [str(proxy), *options, "--port", "0", f"redis://127.0.0.1:{self.port}"]
+        self.processes.append(start(command, log, folder))
         self.port = int(wait_for(log, r"listening: tcp://127\.0\.0\.1:(\d+)", self.processes[-1])[1])
 
     def ended(self):
