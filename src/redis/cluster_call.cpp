@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <new>
 #include <system_error>
-#include <utility>
 
 #include <beck/base/error.hpp>
 #include <beck/redis/error.hpp>

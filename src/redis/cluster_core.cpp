@@ -10,7 +10,6 @@
 
 #include <beck/coro/co_spawn.hpp>
 
-#include "io/loop/io_loop.hpp"
 
 namespace beck::redis::detail {
 namespace {

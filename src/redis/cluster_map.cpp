@@ -8,7 +8,6 @@
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/timeout.hpp>
 
-#include "io/loop/io_loop.hpp"
 #include "redis/cluster_core.hpp"
 
 namespace beck::redis::detail {
