@@ -23,8 +23,19 @@ START_LIMIT_S = 30
 SKIPPED = {
     "SRANDMEMBER with a dict containing long chain": "it needs the process id of the server",
 }
-# The same with --shared.
-SKIPPED_SHARED = {}
+# The same with --shared. Two clients send without waiting for each other, and the test expects that the first one's
+# command is first; but that one blocks, and so comes after a new connection of its own is made.
+SKIPPED_SHARED = dict.fromkeys(
+    (
+        "Blocking XREADGROUP: key deleted",
+        "Blocking XREADGROUP: key type changed with SET",
+        "Blocking XREADGROUP: key type changed with transaction",
+        "Blocking XREADGROUP: flushed DB",
+        "Blocking XREAD: key deleted",
+        "Blocking XREAD: key type changed with SET",
+    ),
+    "it expects an order of the commands of two connections that do not wait for each other",
+)
 
 
 class Failed(Exception):
@@ -147,7 +158,7 @@ def main():
     parser.add_argument("--shared", action="store_true", help="the proxy shares connections to the server")
     parser.add_argument("--singledb", action="store_true", help="without SELECT, which --shared cannot share")
     parser.add_argument("units", nargs="*", metavar="UNIT", help="such as unit/type/list; none: all")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     known = units_of(asked.sources)
     for unit in asked.units:
         if unit not in known:
