@@ -10,7 +10,6 @@
 
 #include <beck/coro/co_spawn.hpp>
 
-
 namespace beck::redis::detail {
 namespace {
 
