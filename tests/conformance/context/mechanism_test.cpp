@@ -163,6 +163,18 @@ CONFORMANCE_ON(beck::test::kernel,
   CHECK(after.wrong_attempts - before.wrong_attempts <= 1);
 }
 
+CONFORMANCE_ON(beck::test::kernel, "a late attempt that finds data makes up for those in vain") {
+  beck::io_context ctx(context_options());
+  beck::test::tcp_connection c(ctx);
+  receive(ctx, c, rounds, false);
+  receive(ctx, c, rounds, true);
+  receive(ctx, c, 1, false);  // one in vain
+  const auto before = ctx.stats();
+  receive(ctx, c, rounds, true);
+  const auto after = ctx.stats();
+  CHECK(after.speculations - before.speculations >= rounds - 2);
+}
+
 CONFORMANCE("the switches for measuring exist on every backend") {
   const auto stats =
       counters_of(context_options().arming(receive_arming::none).lazy_speculation(false));

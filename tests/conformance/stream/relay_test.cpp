@@ -232,7 +232,7 @@ bool ends_in_time(beck::io_context& ctx, const Relayed& r) {
 
 }  // namespace
 
-CONFORMANCE("a side that takes no more and stays silent holds a relay no longer than it may") {
+CONFORMANCE("a side that takes no more and stays silent holds a relay no longer than linger()") {
   for (const relay_options& how : every_way) {
     beck::io_context ctx(context_options());
     relayed<local_connection> r(ctx, relay_options(how).linger(beck::duration(20'000'000)));
@@ -245,7 +245,7 @@ CONFORMANCE("a side that takes no more and stays silent holds a relay no longer 
   }
 }
 
-CONFORMANCE("a side whose last words nobody reads holds a relay no longer than it may") {
+CONFORMANCE("last words that the other side leaves unread hold a relay no longer than linger()") {
   beck::io_context ctx(context_options());
   relayed<local_connection> r(ctx, relay_options().linger(beck::duration(20'000'000)));
   for (int i = 0; i < 20; ++i) {  // until the relay takes no more
