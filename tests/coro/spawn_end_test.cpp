@@ -123,7 +123,7 @@ TEST_CASE("a signal that is emitted before a coroutine has started keeps it from
   }
 }
 
-TEST_CASE("an exception that nobody takes names the place where its task was spawned (K1)") {
+TEST_CASE("an exception without a handler names the place where its task was spawned (K1)") {
   const auto fail = []() -> task<int> {
     throw std::runtime_error("failed here");
     co_return 0;

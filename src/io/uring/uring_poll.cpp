@@ -167,7 +167,7 @@ void uring_driver::take_poll(const io_uring_cqe& completion) noexcept {
   if (completion.res > 0) note_events(host_, d, static_cast<unsigned>(completion.res));
   direction& q = d.queue[direction_in];
   if (more || q.current == nullptr || q.current->state != op_state::parked) return;
-  if (is_paused(*q.current)) return;  // its next attempt finds out
+  if (is_paused(*q.current)) return;  // a poll would find the data that it has no room for
   if (completion.res > 0 || is_given_up(completion.res)) {
     watch(d);  // U8: the kernel has ended it
   } else {

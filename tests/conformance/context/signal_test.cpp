@@ -90,7 +90,7 @@ beck::task<> ask(beck::test::stream_socket& socket, beck::io_context& ctx, int m
 
 }  // namespace
 
-CONFORMANCE_ON(beck::test::kernel, "signals that interrupt the loop's waits are seen by nobody") {
+CONFORMANCE_ON(beck::test::kernel, "signals that interrupt the waits of a loop have no effect on it") {
   beck::io_context ctx(context_options());
   beck::test::stream_pair pair(ctx);
   int failures = 0;
@@ -102,7 +102,7 @@ CONFORMANCE_ON(beck::test::kernel, "signals that interrupt the loop's waits are 
   CHECK(signals.sent() > 0);
 }
 
-CONFORMANCE_ON(beck::test::kernel, "signals that interrupt a synchronous read are seen by nobody") {
+CONFORMANCE_ON(beck::test::kernel, "signals that interrupt a synchronous read do not end it") {
   beck::io_context ctx(context_options());
   beck::test::stream_pair pair(ctx);
   const int peer = pair.b.native_handle();

@@ -244,7 +244,7 @@ CONFORMANCE_ON(beck::test::kernel,
 }
 
 CONFORMANCE_ON(beck::test::kernel,
-               "events of a closed socket that lives on in a duplicate reach nobody") {  // S7
+               "events of a closed socket that lives on in a duplicate reach no operation") {  // S7
   beck::io_context ctx(context_options());
   local_connection c(ctx);
   std::vector<char> room(65536);

@@ -16,6 +16,7 @@
 #include "base/sanitizers.hpp"
 #include "support/allocations.hpp"
 #include "support/context_options.hpp"
+#include "support/outcome.hpp"
 #include "support/small_random.hpp"
 #include "support/stream_pair.hpp"
 
@@ -353,6 +354,39 @@ CONFORMANCE("a shared context lends buffers, too") {
     other.join();
   }
   for (const std::string& text : received) CHECK(text == sent);
+}
+
+CONFORMANCE_ON(beck::test::uring,
+               "U18: a receive that waits for a buffer needs no poll of a thread that has ended") {
+  beck::io_context ctx(context_options().lease_buffers(1, 64));
+  stream_pair pair(ctx);
+  stream_pair other(ctx);
+  beck::buffer_lease only;
+  std::string got;
+  auto work = [&]() -> beck::task<> {
+    co_await send_text(other.a, "x");
+    only = (co_await beck::async_receive(other.b)).value();
+    auto ready = pair.b.async_wait(stream_socket::wait_read);
+    beck::post(ctx, [&] { pair.a.write_some(beck::buffer("abc", 3)); });
+    CHECK_FALSE((co_await std::move(ready)).error());
+    beck::async_receive(pair.b, [&](beck::error_code ec, beck::buffer_lease lease) {
+      CHECK_FALSE(ec);
+      got.assign(lease.data(), lease.size());
+    });
+    ctx.stop();
+  };
+  std::thread([&] { run_task(ctx, work); }).join();
+  CHECK(ctx.stats().lease_waits == 1);
+  const auto before = ctx.stats();
+  ctx.restart();
+  pair.a.write_some(beck::buffer("d", 1));  // the kernel finds that the thread has ended
+  beck::test::tick(ctx, 20ms);              // and ends its poll some milliseconds later
+  CHECK(ctx.stats().completions > before.completions);
+  CHECK(ctx.stats().completions - before.completions < 10);
+  only.reset();
+  ctx.restart();
+  ctx.run();
+  CHECK(got == "abcd");
 }
 
 // The simulated network allocates for each message that travels; so this is the kernel's.
