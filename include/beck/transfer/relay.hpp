@@ -86,8 +86,8 @@ class relay_options {
 /// that its peer has sent before it closed is carried; if that peer stays silent instead, the relay
 /// ends after relay_options::linger(). The value is the report, also with an error. Each direction
 /// is spliced through a pipe of its own if the kernel does that for its two streams, else it goes
-/// through a buffer; the report tells which. Memory is bounded, and a side that does not read holds
-/// up the other.
+/// through a buffer; the report names the mechanism. Memory is bounded, and a side that does not
+/// read holds up the other.
 /// Requires: both streams are of one context and outlive the relay; no other operation reads from
 /// them, writes to them or waits for them; the coroutine runs on that context, on a shared one
 /// inside a strand. Cancellation: a stop of the task, or a time limit: `co_await

@@ -52,7 +52,7 @@ class driver {
   /// Returns whether the driver makes calls on files itself, so that they need no thread.
   virtual bool makes_file_calls() const noexcept { return false; }
   /// Returns whether the events of a watched TCP socket say exactly when urgent data has arrived.
-  virtual bool tells_urgent_data() const noexcept { return true; }
+  virtual bool reports_urgent_data() const noexcept { return true; }
 
   /// Registers memory with the kernel, which file operations name by numbers from 1; the table must
   /// stay until unregister_buffers(). Returns -errno if this failed: the numbers then have no

@@ -44,7 +44,7 @@ io_loop::io_loop(io_context& context, const io_context::options& how)
   };
   no_descriptor_.executor = executor();
   backend_selection::open(*this, how, system_, driver_);
-  rules_.urgent_data_is_told = driver_->tells_urgent_data();
+  rules_.reports_urgent_data = driver_->reports_urgent_data();
   if (driver_->wake_handle() < 0) busy_poll_ = busy_poll(0);  // virtual time passes only in waits
   mail_.open(driver_->wake_handle());
   if (shared_ != nullptr) shared_->open(driver_->wake_handle(), driver_->threads());

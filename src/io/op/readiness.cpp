@@ -53,7 +53,7 @@ void readiness_rules::note_received(const descriptor& d, direction& q, std::size
 void readiness_rules::note_short_read(const descriptor& d, direction& q) const noexcept {
   if (!is_watched(d)) {
     q.ready = d.nature == descriptor_nature::other ? readiness::known : readiness::no;
-  } else if (d.nature == descriptor_nature::tcp && urgent_data_is_told) {
+  } else if (d.nature == descriptor_nature::tcp && reports_urgent_data) {
     q.ready = readiness::no;
   } else {
     q.ready = readiness::perhaps;

@@ -89,7 +89,7 @@ struct readiness_rules {
   /// Whether predictors learn; off to measure their gain.
   bool learns = true;
   /// Whether events of a watched TCP socket say exactly when urgent data has arrived.
-  bool urgent_data_is_told = true;
+  bool reports_urgent_data = true;
 
   /// Notes that a read has received `moved` of the `asked` bytes.
   void note_received(const descriptor& d, direction& q, std::size_t asked,

@@ -84,7 +84,7 @@ class uring_driver final : public driver {
   bool makes_file_calls() const noexcept override { return true; }
   /// A multishot poll repeats the events that woke it, and any arrival wakes with POLLPRI among
   /// others.
-  bool tells_urgent_data() const noexcept override { return false; }
+  bool reports_urgent_data() const noexcept override { return false; }
   bool unlist(io_op& op) noexcept override {
     return due_.remove(op) || fresh_.remove(op) || now_.remove(op);
   }

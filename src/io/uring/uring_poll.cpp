@@ -24,8 +24,8 @@ constexpr std::int64_t back_off_ns_max = 16'000'000;
 constexpr unsigned skipped_enters_max = 4;
 
 /// Returns whether a result was not requested and says nothing about the descriptor: the kernel
-/// ends the operations of a thread that has ended (U18), and a multishot that it gives up (U8).
-bool is_given_up(int result) noexcept {
+/// ends the operations of a thread that has ended (U18), and multishots for its own reasons (U8).
+bool is_ended_by_kernel(int result) noexcept {
   return result == -ECANCELED || result == -EFAULT || result == -EINTR || result == -EAGAIN;
 }
 
@@ -35,7 +35,7 @@ constexpr int interrupted_inside = -512;
 
 /// Returns whether the kernel has ended `op` although it was not cancelled.
 bool is_orphaned(const io_op& op, int result) noexcept {
-  return is_given_up(result) && (op.flags & io_op::flag_cancelled) == 0;
+  return is_ended_by_kernel(result) && (op.flags & io_op::flag_cancelled) == 0;
 }
 
 }  // namespace
@@ -137,7 +137,7 @@ void uring_driver::take(const io_uring_cqe& completion) noexcept {
       take_poll(completion);
       return;
     case uring::token_kind::wake:
-      if (completion.res < 0 && !is_given_up(completion.res))
+      if (completion.res < 0 && !is_ended_by_kernel(completion.res))
         end_without_call("poll of the eventfd of an io_context", -completion.res);
       if ((completion.flags & IORING_CQE_F_MORE) == 0)
         wake_watched_ = false;  // U8: written again in the next poll
@@ -168,7 +168,7 @@ void uring_driver::take_poll(const io_uring_cqe& completion) noexcept {
   direction& q = d.queue[direction_in];
   if (more || q.current == nullptr || q.current->state != op_state::parked) return;
   if (is_paused(*q.current)) return;  // a poll would find the data that it has no room for
-  if (completion.res > 0 || is_given_up(completion.res)) {
+  if (completion.res > 0 || is_ended_by_kernel(completion.res)) {
     watch(d);  // U8: the kernel has ended it
   } else {
     host_.finish(*q.current, completion.res);

@@ -90,7 +90,8 @@ beck::task<> ask(beck::test::stream_socket& socket, beck::io_context& ctx, int m
 
 }  // namespace
 
-CONFORMANCE_ON(beck::test::kernel, "signals that interrupt the waits of a loop have no effect on it") {
+CONFORMANCE_ON(beck::test::kernel,
+               "signals that interrupt the waits of a loop have no effect on it") {
   beck::io_context ctx(context_options());
   beck::test::stream_pair pair(ctx);
   int failures = 0;
