@@ -7,8 +7,6 @@
 #include <beck/net/tcp.hpp>
 #include <beck/redis/key_slot.hpp>
 
-#include <doctest/doctest.h>
-
 #include <array>
 #include <memory>
 #include <string>
@@ -25,7 +23,7 @@ struct real_cluster {
   static constexpr int all = 6;
 
   /// Starts the servers and joins them. See is_ready.
-  real_cluster() {
+  explicit real_cluster(backend on = backend::epoll) : ctx(io_context::options().backend(on)) {
     for (int i = 0; i < all; ++i) {
       // Another process may take a port before the server does.
       for (int tries = 0; tries < 5 && !(nodes[index(i)] && nodes[index(i)]->is_connected());
@@ -90,10 +88,18 @@ struct real_cluster {
   }
   /// Kills a node with SIGKILL.
   void kill(int node) { nodes[index(node)].reset(); }
+  /// Starts a killed node again.
+  void restart(int node) {
+    nodes[index(node)] = std::make_unique<real_server>(std::vector<std::string>{
+        "--port", std::to_string(ports[index(node)]), "--bind", "127.0.0.1", "--cluster-enabled",
+        "yes", "--cluster-port", buses[index(node)], "--cluster-config-file",
+        "nodes" + std::to_string(node), "--cluster-node-timeout", "500", "--dir", folder.path(),
+        "--repl-diskless-sync-delay", "0"});
+  }
   static std::size_t index(int node) { return static_cast<std::size_t>(node); }
 
   beck::test::temporary_folder folder{"/tmp"};
-  io_context ctx{io_context::options().backend(backend::epoll)};
+  io_context ctx;
   std::array<std::unique_ptr<real_server>, all> nodes;
   std::array<int, all> ports{};
   std::array<std::string, all> buses;
@@ -117,11 +123,7 @@ struct real_cluster {
   void start(int node) {
     ports[index(node)] = free_port();
     buses[index(node)] = std::to_string(free_port());
-    nodes[index(node)] = std::make_unique<real_server>(std::vector<std::string>{
-        "--port", std::to_string(ports[index(node)]), "--bind", "127.0.0.1", "--cluster-enabled",
-        "yes", "--cluster-port", buses[index(node)], "--cluster-config-file",
-        "nodes" + std::to_string(node), "--cluster-node-timeout", "500", "--dir", folder.path(),
-        "--repl-diskless-sync-delay", "0"});
+    restart(node);
   }
   bool join() {
     for (int i = 0; i < all; ++i) {
