@@ -80,7 +80,7 @@ class single_scene {
     round_.counts["single: cache hits"] += static_cast<long long>(cache_.stats().hits);
     db_.close();
     beside_.close();
-    if (db_.stats().waiting != 0 || db_.stats().in_flight != 0)
+    if (!run_until([&] { return db_.stats().waiting == 0 && db_.stats().in_flight == 0; }))
       round_.fail("single: a closed client has calls under way");
   }
 
@@ -262,7 +262,7 @@ class single_scene {
     while (!s.is_over_) {
       const auto key = random.below(keys);
       const auto r = co_await s.cache_.exec<std::optional<long>>(
-          10s, "GET", ledger::name_of(static_cast<int>(key)));
+          1h, "GET", ledger::name_of(static_cast<int>(key)));
       if (r) {
         const long now = (*r).value_or(0);
         if (now < last[key])
@@ -278,7 +278,7 @@ class single_scene {
   }
   static task<> settle(single_scene& s, std::string key) {
     for (int i = 0; i < 1'000; ++i) {
-      const auto held = co_await s.cache_.exec<std::optional<long>>(10s, "GET", key);
+      const auto held = co_await s.cache_.exec<std::optional<long>>(1h, "GET", key);
       const auto now = co_await s.beside_.exec<std::optional<long>>("GET", key);
       if (held && now && *held == *now) co_return;
       co_await pause(s.ctx_.get_executor(), 10ms);
