@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Redis replicates behind its answers, so a primary that fails may lose what it has answered. Here
-// it first takes no more writes (CLIENT PAUSE), until its replica has all: the pipelines wait in its
-// sockets then, and the oracles hold through the failure.
+// A primary of Redis replicates behind its answers, so one that fails may lose writes that it has
+// answered. Here it first takes no more writes (CLIENT PAUSE) until its replica has all: the
+// pipelines wait in its sockets then, and the oracles hold through the failure.
 #include "redis/chaos/cluster_scene.hpp"
 
 #include <beck/redis/cluster.hpp>

@@ -2,7 +2,8 @@
 //
 // redis_chaos: clients of real redis-servers that are cut off, stopped, killed and moved, for as
 // long as one likes. The oracles of each scene must hold, and no call may wait for ever.
-// usage: redis_chaos [--minutes N] [--seconds N] [--seed N] [--scene single|cluster] [--backend epoll|io_uring]
+// usage: redis_chaos [--minutes N] [--seconds N] [--seed N] [--scene single|cluster]
+//                    [--backend epoll|io_uring]
 // Exit status: 0; 1 if an oracle was violated; 2 wrong usage; 3 redis-server is not installed.
 #include <algorithm>
 #include <chrono>
