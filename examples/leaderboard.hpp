@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // A leaderboard: HTTP in front, a sorted set of Redis behind. Points and the news of them are one
-// transaction. One subscription feeds all viewers, who get server-sent events; the top is cached
-// until Redis says that it has changed. docs/leaderboard.md is about it.
+// transaction. One subscription serves all viewers with server-sent events; the top is cached until
+// Redis says that it has changed. docs/leaderboard.md describes it.
 #pragma once
 
 #include <beck/coro/channel.hpp>
@@ -20,7 +20,6 @@
 #include <beck/redis/subscription.hpp>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <list>
 #include <memory>
 #include <optional>
@@ -29,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "leaderboard_json.hpp"
 #include "leaderboard_page.hpp"
 
 namespace example {
@@ -36,34 +36,6 @@ namespace example {
 namespace http = beck::http;
 namespace redis = beck::redis;
 using namespace std::chrono_literals;
-
-/// Members of a sorted set, and their scores.
-using score_table = std::vector<std::pair<std::string, double>>;
-
-/// Returns a text as JSON has it, in one line whatever is in it.
-inline std::string quoted(std::string_view text) {
-  std::string to = "\"";
-  for (const char c : text) {
-    char escaped[8] = {c};
-    if (c == '"' || c == '\\') std::snprintf(escaped, sizeof escaped, "\\%c", c);
-    if (static_cast<unsigned char>(c) < 0x20) std::snprintf(escaped, sizeof escaped, "\\u%04x", c);
-    to += escaped;
-  }
-  return to + '"';
-}
-/// Returns an object with a player and a number as JSON.
-inline std::string json(std::string_view name, const char* member, double number) {
-  char digits[40];
-  std::snprintf(digits, sizeof digits, "%.15g", number);
-  return "{\"name\":" + quoted(name) + ",\"" + member + "\":" + digits + "}";
-}
-/// Returns a table as JSON.
-inline std::string json(const score_table& all) {
-  std::string to = "[";
-  for (const auto& [name, score] : all)
-    to.append(to.size() > 1 ? "," : "").append(json(name, "score", score));
-  return to + "]";
-}
 
 /// The application. Thread: that of its context. Lifetime: run() has ended, or the context runs no
 /// more.
@@ -177,7 +149,7 @@ class leaderboard {
     }
     r.set(http::field::content_type, "text/event-stream")
         .set(http::field::cache_control, "no-store");
-    if (q.method() == http::method::head) co_return r.send();  // else it would write for ever
+    if (q.method() == http::method::head) co_return;  // no write would ever fail
     const auto here = viewers_.emplace(viewers_.end(), events_max);
     for (text next = table_;;) {
       const auto written = co_await beck::async_write(r, beck::buffer(*next));
@@ -196,16 +168,19 @@ class leaderboard {
     viewers_.erase(here);
   }
 
+  /// Waits for a second. Returns false if run() has ended.
+  beck::task<bool> pause() {
+    beck::steady_timer timer(db_.get_executor(), 1s);
+    const auto passed = co_await timer.async_wait();
+    co_return !passed.error();
+  }
   /// Sends the news to the viewers, over one subscription after another.
   beck::task<> follow() {
-    beck::steady_timer pause(db_.get_executor());
-    for (;;) {
+    for (bool goes_on = true; goes_on;) {
       redis::subscription changes(db_);
       const auto on = co_await changes.add(channel);
       if (on) co_await follow(changes);
-      pause.expires_after(1s);
-      const auto passed = co_await pause.async_wait();
-      if (!passed) co_return;  // run() has ended
+      goes_on = co_await pause();
     }
   }
   beck::task<> follow(redis::subscription& changes) {
@@ -220,8 +195,7 @@ class leaderboard {
   /// Sends the table to all viewers if it has changed. It is read from Redis, not from the cache: a
   /// message may come before the cache hears of the change.
   beck::task<> send_table() {
-    beck::steady_timer pause(db_.get_executor());
-    for (;;) {
+    for (bool goes_on = true; goes_on;) {
       auto top = co_await db_.exec<score_table>("ZRANGE", key, 0, shown - 1, "REV", "WITHSCORES");
       if (top) {
         text now = event("top", json(*top));
@@ -229,9 +203,7 @@ class leaderboard {
         table_ = std::move(now);
         co_return tell(table_);
       }
-      pause.expires_after(1s);
-      const auto passed = co_await pause.async_wait();
-      if (!passed) co_return;
+      goes_on = co_await pause();
     }
   }
   void tell(const text& news) {
@@ -253,19 +225,16 @@ class leaderboard {
 
   /// Returns whether a name is good; else it is refused.
   static bool is_name(std::string_view name, http::response& r) {
-    const auto is_good = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-             c == '-' || c == '_';
-    };
-    bool good = !name.empty() && name.size() <= name_bytes_max;
-    for (const char c : name) good = good && is_good(c);
-    if (!good) {
-      fail(r, 400,
-           "the name " + quoted(name.substr(0, 2 * name_bytes_max)) + " has " +
-               std::to_string(name.size()) + " bytes; it needs 1 to " +
-               std::to_string(name_bytes_max) + " letters, digits, - and _");
-    }
-    return good;
+    constexpr std::string_view good =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    if (!name.empty() && name.size() <= name_bytes_max &&
+        name.find_first_not_of(good) == std::string_view::npos)
+      return true;
+    fail(r, 400,
+         "the name " + quoted(name.substr(0, 64)) + " has " + std::to_string(name.size()) +
+             " bytes; it needs 1 to " + std::to_string(name_bytes_max) +
+             " letters, digits, - and _");
+    return false;
   }
   /// Reads a number from 1 to `most`; another one is refused.
   static bool read_number(http::request& q, std::string_view name, long most, long& to,

@@ -53,7 +53,8 @@ inline constexpr std::string_view leaderboard_page = R"page(<!doctype html>
     event.preventDefault();
     const name = encodeURIComponent(part('name').value);
     try {
-      const reply = await fetch(`/scores/${name}?points=${part('points').value}`, { method: 'POST' });
+      const path = `/scores/${name}?points=${part('points').value}`;
+      const reply = await fetch(path, { method: 'POST' });
       if (!reply.ok) say(await reply.text());
     } catch (error) {
       say(`${error.message}: the points may have been added`);

@@ -36,7 +36,7 @@ task<> ask(http::call call, got& to) {
         std::string(r.get(http::field::content_type))};
 }
 
-/// A socket that reads a stream of events when it is told to.
+/// A socket that reads a stream of events, once read() is called.
 struct listener {
   explicit listener(beck::io_context& on) : socket(on) {}
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Two leaderboards with one Redis in simulated worlds with faults: browsers add points and watch. No
-// points are lost or invented, no table is older than one that was seen before, and no browser is
-// left with an old one when the faults have ended.
+// Two leaderboards with one Redis in simulated worlds with faults: browsers add points and watch.
+// No points are lost or invented, no table is older than one that was seen before, and no browser
+// is left with an old one when the faults have ended.
 #include <doctest/doctest.h>
 
 #include <beck/coro/timeout.hpp>
@@ -204,7 +204,8 @@ void disturb(sim::world& world, world_site& site) {
     case 1:
       return site.server.fail_next("zincrby", "OOM no memory");
     case 2:
-      return site.server.fail_next("zrange", "LOADING not yet", 1 + world.random().below(3));
+      return site.server.fail_next("zrange",
+                                   world.random().chance(0.5) ? "LOADING not yet" : "NOPERM no", 2);
     case 3:
       world.link(world.host(board), world.host("browsers")).cut();
       return;
