@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The leaderboard of the examples without faults, one case at a time: what it replies, with Redis
-// and without it, and what slow viewers get.
+// The leaderboard of the examples without faults: its replies, with Redis and without it, and the
+// events of slow viewers.
 #include <doctest/doctest.h>
 
 #include <beck/io/read_write.hpp>
