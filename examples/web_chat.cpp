@@ -92,9 +92,10 @@ class chat {
   }
 
   /// GET /events: server-sent events, as the type EventSource of browsers reads them.
-  beck::task<> events(http::request&, http::response& reply) {
+  beck::task<> events(http::request& request, http::response& reply) {
     reply.set(http::field::content_type, "text/event-stream");
     reply.set(http::field::cache_control, "no-store");
+    if (request.method() == http::method::head) co_return;  // no write would ever fail
     const auto here = listeners_.emplace(listeners_.end());
     std::string text = news();
     for (;;) {

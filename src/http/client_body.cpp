@@ -153,6 +153,7 @@ bool client_exchange::read_ready(mutable_buffer to, std::size_t& bytes, error_co
 /// Returns for how long the body may be waited for now.
 std::int64_t client_exchange::patience() const noexcept {
   const client_options& bounds = pool_->bounds();
+  if (bounds.body_rate() == 0) return bounds.body_pause().nanoseconds();
   const double earned = static_cast<double>(decoder_.bytes()) / bounds.body_rate() *
                         double{ns_per_second};  // the time that the bytes so far may have taken
   const std::int64_t total =

@@ -159,6 +159,15 @@ class WebChat(unittest.TestCase):
             self.assertEqual(ann.status, 101)
             self.assertEqual([reply.readline() for _ in range(2)], [b"\n", b"data: 1 in all rooms\n"])
 
+    @each_backend
+    def test_the_head_of_the_events_ends(self, _, port):
+        with connection_to(port) as client:
+            client.request("HEAD", "/events")
+            reply = client.getresponse()
+            self.assertEqual((reply.read(), reply.headers["Content-Type"]), (b"", "text/event-stream"))
+            client.request("GET", "/")  # over the same connection
+            self.assertEqual(client.getresponse().status, 200)
+
     def test_members_over_tls(self):
         for backend in programs_test.backends():
             with (

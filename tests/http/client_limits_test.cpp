@@ -162,6 +162,23 @@ TEST_CASE("http client limits: a body that pauses for 30 s, or comes too slowly"
   CHECK(w.client.stats().connections == 1);
 }
 
+TEST_CASE("http client limits: a rate of 0 is no limit, as for a stream of rare events") {
+  client_world w(http::client_options().body_rate(0, beck::duration()));
+  w.server.will("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+  outcome& events = w.get();
+  w.world.run_for(1s);
+  for (int i = 0; i < 240; ++i) {  // an hour
+    w.push("3\r\n:\n\n\r\n");
+    w.world.run_for(15s);
+  }
+  CHECK(!events.done);
+  w.push("0\r\n\r\n");
+  w.world.run_for(1s);
+  CHECK(events.done);
+  CHECK(!events.body_ec);
+  CHECK(events.body.size() == 3 * 240);
+}
+
 TEST_CASE("http client limits: time that the reader takes for itself does not count") {
   client_world w;
   w.server.will(ok(std::string(100'000, 'x')));

@@ -116,6 +116,11 @@ inline constexpr const char* memory_scripts[] = {
     "ZADD z 1 a 1 b 1 c|ZRANGE z 0 0|ZRANGE z -1 -1|ZRANGE z 5 9|ZRANGE z -100 100|ZRANGE z 2 1|"
     "ZRANGE z x 1|ZRANGE z 0|ZRANGE z 0 1 NOPE|ZRANK z b|SET s v|ZADD s 1 a|ZSCORE s a|"
     "ZRANGE s 0 1|ZINCRBY s 1 a|ZREM s a|ZCARD s|ZRANK s a|ZADD s x a|",
+    "ZADD z 1 a 2 b 2 c 3 d|ZREVRANK z d|ZREVRANK z b|ZREVRANK z a|ZREVRANK z x|ZREVRANK none x|"
+    "ZREVRANK z|ZREVRANGE z 0 -1|ZREVRANGE z 0 1 WITHSCORES|ZREVRANGE z 1 -2 withscores|"
+    "ZREVRANGE z -1 -1|ZREVRANGE z 5 9|ZREVRANGE z 2 1|ZREVRANGE none 0 -1|ZREVRANGE z 0|"
+    "ZREVRANGE z x 1|ZREVRANGE z 0 1 REV|ZREVRANGE z 0 1 WITHSCORES WITHSCORES|SET s v|"
+    "ZREVRANK s a|ZREVRANGE s 0 1|",
     // transactions
     "MULTI|SET a 1|INCR a|GET a|LPUSH a x|EXEC|GET a|EXEC|DISCARD|MULTI|MULTI|SET a 9|DISCARD|GET "
     "a|"
@@ -160,6 +165,9 @@ inline constexpr const char* memory_scripts[] = {
     "GET a|FLUSHDB|SET a 5|",
     "HELLO 3|CLIENT TRACKING on OPTIN|CLIENT CACHING yes|MULTI|GET a|GET b|EXEC|SET a 1|SET b 1|"
     "GET c|SET c 1|",
+    "HELLO 3|CLIENT TRACKING on OPTIN|SUBSCRIBE a|CLIENT CACHING yes|GET k|MULTI|INCR k|PUBLISH a "
+    "m|"
+    "EXEC|PING|CLIENT CACHING yes|GET k|INCR k|PUBLISH a m|",
     "HELLO 3|CLIENT TRACKING on|LRANGE l 0 -1|LPUSH l 1|SMEMBERS s|SADD s 1|SADD s 1|HGETALL h|"
     "HSET h a 1|ZRANGE z 0 -1|ZADD z 1 m|EXISTS k|SET k 1|TTL k|EXPIRE k 100|GET k|PERSIST k|"
     "GET k|RENAME k m|GET m|RENAME m k|",

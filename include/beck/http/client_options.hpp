@@ -62,9 +62,10 @@ class client_options {
     return *this;
   }
   /// Sets how slowly a body may come: on average `bytes_per_second`, once reads have waited for it
-  /// for `grace`. Then: body_late. Default: 240 bytes a second, after 5 s.
+  /// for `grace`. Then: body_late. 0: no limit, as for streams of rare events. Default: 240 bytes a
+  /// second, after 5 s.
   client_options& body_rate(std::uint32_t bytes_per_second, duration grace) noexcept {
-    body_rate_ = bytes_per_second != 0 ? bytes_per_second : 1;
+    body_rate_ = bytes_per_second;
     body_grace_ = grace;
     return *this;
   }

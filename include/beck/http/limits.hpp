@@ -73,7 +73,7 @@ class limits {
     return *this;
   }
   /// Sets how slowly a body may come: on average `bytes_per_second`, once the server has waited for
-  /// it for `grace`. Then: 408. Default: 240 bytes a second, after 5 s.
+  /// it for `grace`. Then: 408. 0: no limit. Default: 240 bytes a second, after 5 s.
   limits& body_rate(std::uint32_t bytes_per_second, duration grace) noexcept {
     body_rate_ = bytes_per_second;
     body_grace_ = grace;

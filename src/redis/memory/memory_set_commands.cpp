@@ -183,15 +183,20 @@ void run_zscore(memory_call& call) {
   }
 }
 
-void run_zrank(memory_call& call) {
+void write_rank(memory_call& call, bool is_reversed) {
   memory_sorted* all = nullptr;
   if (!call.find_as(call[1], all)) return;
   if (all != nullptr && all->score(call[2]) != nullptr) {
-    call.reply.integer(static_cast<long long>(all->rank(call[2])));
+    const std::size_t before = all->rank(call[2]);
+    call.reply.integer(static_cast<long long>(is_reversed ? all->size() - 1 - before : before));
   } else {
     call.reply.null();
   }
 }
+
+void run_zrank(memory_call& call) { write_rank(call, false); }
+
+void run_zrevrank(memory_call& call) { write_rank(call, true); }
 
 void run_zrem(memory_call& call) {
   memory_sorted* all = nullptr;
@@ -216,18 +221,8 @@ void write_member(memory_call& call, const std::pair<double, std::string>& one, 
   if (has_scores) call.write_real(one.first);
 }
 
-void run_zrange(memory_call& call) {
-  bool has_scores = false;
-  bool is_reversed = false;
-  for (std::size_t i = 4; i < call.size(); ++i) {
-    if (call.is(i, "withscores")) {
-      has_scores = true;
-    } else if (call.is(i, "rev")) {
-      is_reversed = true;
-    } else {
-      return call.syntax_error();
-    }
-  }
+/// Runs ZRANGE and ZREVRANGE, whose options were read.
+void write_range(memory_call& call, bool is_reversed, bool has_scores) {
   std::int64_t first = 0;
   std::int64_t last = 0;
   if (!call.integer(2, first) || !call.integer(3, last)) return;
@@ -250,9 +245,31 @@ void run_zrange(memory_call& call) {
   }
 }
 
+void run_zrange(memory_call& call) {
+  bool has_scores = false;
+  bool is_reversed = false;
+  for (std::size_t i = 4; i < call.size(); ++i) {
+    if (call.is(i, "withscores")) {
+      has_scores = true;
+    } else if (call.is(i, "rev")) {
+      is_reversed = true;
+    } else {
+      return call.syntax_error();
+    }
+  }
+  write_range(call, is_reversed, has_scores);
+}
+
+void run_zrevrange(memory_call& call) {
+  for (std::size_t i = 4; i < call.size(); ++i)
+    if (!call.is(i, "withscores")) return call.syntax_error();
+  write_range(call, true, call.size() > 4);
+}
+
 constexpr memory_row sorted_rows[] = {
-    {"zadd", run_zadd}, {"zincrby", run_zincrby}, {"zscore", run_zscore}, {"zrank", run_zrank},
-    {"zrem", run_zrem}, {"zcard", run_zcard},     {"zrange", run_zrange},
+    {"zadd", run_zadd},   {"zincrby", run_zincrby},   {"zscore", run_zscore},
+    {"zrank", run_zrank}, {"zrevrank", run_zrevrank}, {"zrem", run_zrem},
+    {"zcard", run_zcard}, {"zrange", run_zrange},     {"zrevrange", run_zrevrange},
 };
 
 }  // namespace
