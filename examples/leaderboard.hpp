@@ -187,7 +187,7 @@ class leaderboard {
     co_await send_table();
     while (auto change = co_await changes.next()) {
       for (; change; change = changes.try_next()) {  // all that has come needs one new table
-        if (!change->is_gap()) tell(event("change", change->payload()));
+        if (!change->is_gap()) broadcast(event("change", change->payload()));
       }
       co_await send_table();  // behind a gap, too: what was lost is in it
     }
@@ -201,12 +201,12 @@ class leaderboard {
         text now = event("top", json(*top));
         if (*now == *table_) co_return;
         table_ = std::move(now);
-        co_return tell(table_);
+        co_return broadcast(table_);
       }
       goes_on = co_await pause();
     }
   }
-  void tell(const text& news) {
+  void broadcast(const text& news) {
     for (auto& each : viewers_) {
       if (each.try_send(news)) continue;
       while (each.try_receive()) continue;  // a slow viewer loses what it has not seen,
