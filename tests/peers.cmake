@@ -13,12 +13,6 @@ endfunction()
 # For http/peers.sh and http/hostile.sh.
 beck_peer(http_peer_server SOURCES http/peer_server.cpp LIBRARIES beck::http)
 
-# For ./run redis-chaos.
-beck_peer(redis_chaos
-  SOURCES redis/chaos/main.cpp redis/chaos/cluster_scene.cpp redis/chaos/single_scene.cpp
-  LIBRARIES beck::redis)
-target_include_directories(redis_chaos PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
-
 # For websocket/peers.sh.
 beck_peer(websocket_peer SOURCES websocket/peer.cpp LIBRARIES beck::websocket)
 

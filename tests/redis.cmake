@@ -58,3 +58,17 @@ if(TARGET redis_tests)
   target_compile_definitions(redis_tests PRIVATE
     BECK_REDIS_VECTORS="${CMAKE_CURRENT_SOURCE_DIR}/redis/vectors")
 endif()
+
+# For ./run redis-chaos; sanitized only by hand: cmake --build --preset asan --target redis_chaos.
+add_executable(redis_chaos
+  redis/chaos/cluster_scene.cpp
+  redis/chaos/main.cpp
+  redis/chaos/single_scene.cpp
+)
+target_include_directories(redis_chaos PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(redis_chaos PRIVATE beck::redis)
+set_target_properties(redis_chaos PROPERTIES CXX_EXTENSIONS OFF)
+if(BECK_SANITIZE)
+  set_target_properties(redis_chaos PROPERTIES EXCLUDE_FROM_ALL ON)
+endif()
+beck_warnings(redis_chaos)
