@@ -22,8 +22,10 @@ struct real_cluster {
   static constexpr int primaries = 3;
   static constexpr int all = 6;
 
-  /// Starts the servers and joins them. See is_ready.
-  explicit real_cluster(backend on = backend::epoll) : ctx(io_context::options().backend(on)) {
+  /// Starts the servers and joins them. See is_ready. A node that is silent for `timeout_ms` has
+  /// failed.
+  explicit real_cluster(backend on = backend::epoll, int timeout_ms = 500)
+      : ctx(io_context::options().backend(on)), node_timeout(std::to_string(timeout_ms)) {
     for (int i = 0; i < all; ++i) {
       // Another process may take a port before the server does.
       for (int tries = 0; tries < 5 && !(nodes[index(i)] && nodes[index(i)]->is_connected());
@@ -93,13 +95,14 @@ struct real_cluster {
     nodes[index(node)] = std::make_unique<real_server>(std::vector<std::string>{
         "--port", std::to_string(ports[index(node)]), "--bind", "127.0.0.1", "--cluster-enabled",
         "yes", "--cluster-port", buses[index(node)], "--cluster-config-file",
-        "nodes" + std::to_string(node), "--cluster-node-timeout", "500", "--dir", folder.path(),
-        "--repl-diskless-sync-delay", "0"});
+        "nodes" + std::to_string(node), "--cluster-node-timeout", node_timeout, "--dir",
+        folder.path(), "--repl-diskless-sync-delay", "0"});
   }
   static std::size_t index(int node) { return static_cast<std::size_t>(node); }
 
   beck::test::temporary_folder folder{"/tmp"};
   io_context ctx;
+  const std::string node_timeout;
   std::array<std::unique_ptr<real_server>, all> nodes;
   std::array<int, all> ports{};
   std::array<std::string, all> buses;

@@ -32,7 +32,7 @@ class cluster_scene {
   explicit cluster_scene(round& of)
       : round_(of),
         random_(of.seed),
-        site_(of.on),
+        site_(of.on, 1000),
         many_(site_.ctx, site_.url(0) + "," + site_.url(1).substr(8) + "," + site_.url(5).substr(8),
               cluster_options().connections(
                   client_options().connect(1s).hold(15s).ping(300ms).silence(1s))),
@@ -53,7 +53,8 @@ class cluster_scene {
     }
     is_over_ = true;
     if (!site_.run_until([&] { return ended_ == tasks; }))
-      end_hung(site_.ctx, "cluster: " + std::to_string(tasks - ended_) + " tasks wait for ever");
+      end_hung(round_, site_.ctx,
+               "cluster: " + std::to_string(tasks - ended_) + " tasks wait for ever");
     is_over_ = false;
     for (int key = 0; key < keys; ++key) compare(key);
     const cluster_stats stats = many_.stats();
@@ -70,22 +71,34 @@ class cluster_scene {
   static std::uint16_t slot_of(int key) { return key_slot(ledger::name_of(key)); }
   int primary_of(int pair) { return site_.is_primary(pair) ? pair : pair + pairs; }
   static int other_of(int node) { return (node + pairs) % real_cluster::all; }
-  long long& count(const char* what) { return round_.counts[std::string("cluster: ") + what]; }
+  void count(const std::string& what) { round_.play("cluster: " + what); }
 
   void require_answers() {
     const long long wanted = sum_.answered() + 100;
-    if (!site_.run_until([&] { return sum_.answered() >= wanted; }))
-      end_hung(site_.ctx, "cluster: no call is answered");
+    if (site_.run_until([&] { return sum_.answered() >= wanted; })) return;
+    for (int node = 0; node < real_cluster::all; ++node) {
+      if (node == down_) continue;
+      std::printf("node %d: %s\n%s\n", node, site_.ask(node, "ROLE").c_str(),
+                  site_.ask(node, "CLUSTER NODES").c_str());
+    }
+    const cluster_stats stats = many_.stats();
+    std::printf(
+        "refused %llu, maps %llu, moved %llu, asked %llu\n",
+        static_cast<unsigned long long>(stats.refused), static_cast<unsigned long long>(stats.maps),
+        static_cast<unsigned long long>(stats.moved), static_cast<unsigned long long>(stats.asked));
+    end_hung(round_, site_.ctx, "cluster: no call is answered");
   }
   void require(bool is_true, const char* what) {
     if (!is_true) round_.fail(std::string("cluster: ") + what);
   }
-  /// Waits until a node replicates from the other one of its pair.
-  void require_replica(int node) {
-    const bool is_replica = site_.run_until([&] {
-      return site_.ask(node, "INFO replication").find("master_link_status:up") != std::string::npos;
+  /// Waits until one node of a pair is a primary, and the other one replicates from it.
+  void require_pair(int pair) {
+    const bool is_whole = site_.run_until([&] {
+      const int replica = other_of(primary_of(pair));
+      return site_.ask(replica, "INFO replication").find("master_link_status:up") !=
+             std::string::npos;
     });
-    require(is_replica, "a node does not become a replica");
+    require(is_whole, "a node does not become a replica");
     require(site_.run_until([&] { return site_.is_complete(); }), "the cluster is not complete");
   }
   /// Lets a primary take no more writes, and waits until its replica has all.
@@ -100,15 +113,15 @@ class cluster_scene {
     const int pair = static_cast<int>(random_.below(pairs));
     switch (random_.below(9)) {
       case 0:
-        ++count("CLIENT KILLs");
+        count("CLIENT KILLs");
         site_.ask(static_cast<int>(random_.below(real_cluster::all)), "CLIENT KILL TYPE normal");
         return;
       case 1:
-        ++count("CLIENT PAUSEs");
+        count("CLIENT PAUSEs");
         site_.ask(primary_of(pair), "CLIENT PAUSE 300 ALL");
         return;
       case 2: {
-        ++count("short SIGSTOPs");
+        count("short SIGSTOPs");
         const int node = static_cast<int>(random_.below(real_cluster::all));
         site_.nodes[site_.index(node)]->signal(SIGSTOP);
         site_.run_for(duration(random_.between(20, 250) * 1'000'000LL));
@@ -128,47 +141,51 @@ class cluster_scene {
     }
   }
   void fail_over(int pair) {
-    ++count("CLUSTER FAILOVERs");
+    count("CLUSTER FAILOVERs");
     const int old = primary_of(pair);
     site_.ask(other_of(old), "CLUSTER FAILOVER");
     require(site_.run_until([&] { return site_.is_primary(other_of(old)); }),
             "a replica does not take over");
-    require_replica(old);
+    require_pair(pair);
   }
   void kill_primary(int pair) {
-    ++count("kills of primaries");
+    count("kills of primaries");
     const int old = primary_of(pair);
     quiesce(old);
+    down_ = old;
     site_.kill(old);
     require(site_.run_until([&] { return site_.is_primary(other_of(old)); }),
             "a replica does not take over for a killed primary");
     require_answers();
     site_.restart(old);
-    require_replica(old);
+    down_ = -1;
+    require_pair(pair);
   }
   void stop_primary(int pair) {
-    ++count("SIGSTOPs of primaries");
+    count("SIGSTOPs of primaries");
     const int old = primary_of(pair);
     quiesce(old);
+    down_ = old;
     site_.nodes[site_.index(old)]->signal(SIGSTOP);
     require(site_.run_until([&] { return site_.is_primary(other_of(old)); }),
             "a replica does not take over for a stopped primary");
     require_answers();
     site_.nodes[site_.index(old)]->signal(SIGCONT);
-    require_replica(old);
+    down_ = -1;
+    require_pair(pair);
     site_.ask(old, "CLIENT UNPAUSE");
   }
   void kill_replica(int pair) {
-    ++count("kills of replicas");
+    count("kills of replicas");
     const int replica = other_of(primary_of(pair));
     site_.kill(replica);
     site_.run_for(duration(random_.between(20, 400) * 1'000'000LL));
     site_.restart(replica);
-    require_replica(replica);
+    require_pair(pair);
   }
   /// Moves the slot of a key to another pair under traffic.
   void reshard(int key) {
-    ++count("slots that moved");
+    count("slots that moved");
     const std::uint16_t slot = slot_of(key);
     const std::string number = std::to_string(slot);
     const int from = primary_of(owner_[slot]);
@@ -196,7 +213,7 @@ class cluster_scene {
       stored = ec ? -2 : (*r).value_or(0);
     });
     if (!site_.run_until([&] { return stored != -1; }))
-      end_hung(site_.ctx, "cluster: a read in the end has no answer");
+      end_hung(round_, site_.ctx, "cluster: a read in the end has no answer");
     sum_.compare(key, stored);
   }
 
@@ -223,6 +240,7 @@ class cluster_scene {
   cluster many_;
   ledger sum_;
   std::map<std::uint16_t, int> owner_;  // pair
+  int down_ = -1;                       // the primary that is killed or stopped
   bool is_over_ = false;
   int ended_ = 0;
   long long reads_ = 0;

@@ -4,7 +4,9 @@
 
 #include <beck/io/io_context.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -26,8 +28,20 @@ struct round {
   std::map<std::string, long long> counts{};  ///< "single: kills", and so on
   std::vector<std::string> violations{};
 
-  /// Notes a violation, and prints the first ones.
+  std::vector<std::string> faults{};  ///< in their order
+
+  /// Counts a fault.
+  void play(const std::string& fault) {
+    ++counts[fault];
+    faults.push_back(fault);
+  }
+  /// Notes a violation; prints the first ones, behind the last faults.
   void fail(std::string what) {
+    if (violations.empty()) {
+      for (std::size_t i = faults.size() - std::min<std::size_t>(faults.size(), 8);
+           i < faults.size(); ++i)
+        std::printf("fault %zu: %s\n", i + 1, faults[i].c_str());
+    }
     if (violations.size() < 20) std::printf("VIOLATED: %s\n", what.c_str());
     violations.push_back(std::move(what));
   }
@@ -45,8 +59,8 @@ class stopwatch {
 };
 
 /// Ends the program because calls wait for ever: prints the tasks of the context.
-[[noreturn]] inline void end_hung(const io_context& ctx, const std::string& what) {
-  std::printf("VIOLATED: %s\n", what.c_str());
+[[noreturn]] inline void end_hung(round& of, const io_context& ctx, std::string what) {
+  of.fail(std::move(what));
   std::fflush(stdout);
   ctx.dump(STDOUT_FILENO);
   std::_Exit(1);

@@ -70,7 +70,7 @@ class single_scene {
     }
     is_over_ = true;
     if (!run_until([&] { return ended_ == tasks; }))
-      end_hung(ctx_, "single: " + std::to_string(tasks - ended_) + " tasks wait for ever");
+      end_hung(round_, ctx_, "single: " + std::to_string(tasks - ended_) + " tasks wait for ever");
     check();
     round_.counts["single: connections that ended"] += relay_.ended();
     round_.counts["single: messages"] += messages_;
@@ -121,7 +121,7 @@ class single_scene {
       ctx_.restart();
       ctx_.run_for(duration(random_.between(least_ms, most_ms) * 1'000'000LL));
     };
-    const auto count = [&](const char* what) { ++round_.counts[std::string("single: ") + what]; };
+    const auto count = [&](const char* what) { round_.play(std::string("single: ") + what); };
     switch (random_.below(9)) {
       case 0:
         count("cuts");
