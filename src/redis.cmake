@@ -22,6 +22,8 @@ beck_library(beck_redis
     redis/link.cpp
     redis/link_lane.cpp
     redis/link_output.cpp
+    redis/link_primary.cpp
+    redis/link_pushes.cpp
     redis/memory/memory_audience.cpp
     redis/memory/memory_call.cpp
     redis/memory/memory_channel_commands.cpp
@@ -52,6 +54,8 @@ beck_library(beck_redis
     redis/reply_writer.cpp
     redis/request.cpp
     redis/request_parser.cpp
+    redis/sentinel_url.cpp
+    redis/sentinels.cpp
     redis/session.cpp
     redis/session_input.cpp
     redis/session_output.cpp

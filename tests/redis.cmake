@@ -34,6 +34,10 @@ beck_test(redis_tests ONE_THREAD
   redis/request_test.cpp
   redis/resp3_limits_test.cpp
   redis/resp3_test.cpp
+  redis/sentinel_loss_test.cpp
+  redis/sentinel_real_test.cpp
+  redis/sentinel_test.cpp
+  redis/sentinel_world_test.cpp
   redis/server_test.cpp
   redis/session_bytes_test.cpp
   redis/session_lane_test.cpp

@@ -60,7 +60,11 @@ namespace {
 link* make_link(const any_io_executor& executor, std::string_view url, const client_options& how) {
   if (executor.table()->concurrent)
     throw std::logic_error("redis: a client needs a context for one thread; use one for each");
-  return new link(executor, parse_server_url(url), how);
+  if (!is_sentinel_url(url)) return new link(executor, parse_server_url(url), how);
+  sentinel_url to = parse_sentinel_url(url);
+  server_url primary = std::move(to.primary);
+  shared<sentinels> watched(new sentinels(executor, std::move(to), how));
+  return new link(executor, std::move(primary), how, std::move(watched));
 }
 
 }  // namespace

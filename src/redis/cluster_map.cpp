@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t question_pause = 100'000'000;  // nanoseconds
 constexpr std::int64_t map_lifetime = 60'000'000'000;
-constexpr duration answered_within(1'000'000'000);
+constexpr duration map_answered_within(1'000'000'000);
 
 }  // namespace
 
@@ -63,7 +63,7 @@ cluster_node& cluster_core::next_to_ask() noexcept {
 task<> cluster_core::ask_for_map(shared<cluster_core> self, cluster_node& node) {
   cluster_core& c = *self;
   exec_one<value> question(sender_ref(*node.connection), "CLUSTER", "SLOTS");
-  auto asking = timeout(std::move(question), answered_within);
+  auto asking = timeout(std::move(question), map_answered_within);
   auto got = co_await std::move(asking);
   c.is_asking_ = false;
   --node.units;

@@ -84,6 +84,10 @@ constexpr row rows[] = {
      "The command would take the connection of a lane away from its client"},
     {error::not_cacheable, "not_cacheable", "",
      "The command does not only read keys, so a cache does not take it"},
+    {error::not_primary, "not_primary", "",
+     "The Redis server is no primary, or sentinels name another one"},
+    {error::unknown_primary, "unknown_primary", "",
+     "No sentinel knows a Redis primary with this name"},
 };
 
 constexpr bool is_in_order() {
@@ -92,7 +96,7 @@ constexpr bool is_in_order() {
   return true;
 }
 static_assert(is_in_order(), "a row for each error, in the order of the enumeration");
-static_assert(std::size(rows) == static_cast<unsigned>(error::not_cacheable));
+static_assert(std::size(rows) == static_cast<unsigned>(error::unknown_primary));
 
 const row& row_of(error e) noexcept { return rows[static_cast<unsigned>(e) - 1]; }
 

@@ -24,28 +24,6 @@ Number number_of(std::string_view digits, Number most, const char* name) {
   return result;
 }
 
-/// Replaces each %xx by its byte.
-std::string decoded(std::string_view text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      result += text[i];
-      continue;
-    }
-    const std::string_view digits = text.substr(i + 1, 2);
-    unsigned byte = 0;
-    const char* const begin = digits.data();
-    const char* const end = begin + digits.size();
-    const auto [stop, ec] = std::from_chars(begin, end, byte, 16);
-    if (digits.size() != 2 || stop != end || ec != std::errc()) {
-      refuse("\"%\" without two hexadecimal digits");
-    }
-    result += static_cast<char>(byte);
-    i += 2;
-  }
-  return result;
-}
-
 /// Takes "user:password@" or "user@" from the front of `rest`.
 void take_login(std::string_view& rest, server_url& url) {
   const std::size_t at = rest.substr(0, rest.find('/')).rfind('@');
@@ -96,6 +74,27 @@ void take_address(std::string_view rest, server_url& url) {
 
 }  // namespace
 
+std::string decoded(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      result += text[i];
+      continue;
+    }
+    const std::string_view digits = text.substr(i + 1, 2);
+    unsigned byte = 0;
+    const char* const begin = digits.data();
+    const char* const end = begin + digits.size();
+    const auto [stop, ec] = std::from_chars(begin, end, byte, 16);
+    if (digits.size() != 2 || stop != end || ec != std::errc()) {
+      refuse("\"%\" without two hexadecimal digits");
+    }
+    result += static_cast<char>(byte);
+    i += 2;
+  }
+  return result;
+}
+
 server_url parse_server_url(std::string_view text) {
   server_url url;
   const std::size_t colon = text.find("://");
@@ -134,6 +133,8 @@ handshake::handshake(const server_url& to, protocol version, bool begins_again)
   }
   if (to.database != 0) commands_.push("SELECT", to.database);
   if (to.reads_replicas) commands_.push("READONLY");
+  asks_for_role_ = to.must_be_primary;
+  if (asks_for_role_) commands_.push("ROLE");
   part_ = {commands_.bytes(), static_cast<std::uint32_t>(commands_.size())};
   set_commands(&part_, 1);
 }
@@ -142,7 +143,15 @@ error_code handshake::refusal() const noexcept {
   for (const reply<void>& one : replies_) {
     if (one.error()) return one.error();
   }
-  return {};
+  if (role_.error()) return role_.error();
+  return is_primary() ? error_code() : error_code(error::not_primary);
+}
+
+/// Returns whether the server has not said that it is a replica or a sentinel.
+bool handshake::is_primary() const noexcept {
+  if (!asks_for_role_) return true;
+  const value_item role = role_->root();
+  return role.size() != 0 && (*role.begin()).text() == "master";
 }
 
 bool handshake::is_final() const noexcept {

@@ -10,6 +10,7 @@
 
 #include <beck/redis/exchange.hpp>
 #include <beck/redis/request.hpp>
+#include <beck/redis/value.hpp>
 
 namespace beck::redis::detail {
 
@@ -22,8 +23,12 @@ struct server_url {
   std::string user;
   std::string password;
   std::uint32_t database = 0;
-  bool reads_replicas = false;  ///< READONLY: a replica of a cluster answers reads itself
+  bool reads_replicas = false;   ///< READONLY: a replica of a cluster answers reads itself
+  bool must_be_primary = false;  ///< ROLE: sentinels have named it
 };
+
+/// Returns a part of a URL with each %xx replaced by its byte. Throws std::invalid_argument.
+std::string decoded(std::string_view text);
 
 /// Parses a URL; see redis::client. Throws std::invalid_argument, whose text does not contain the
 /// URL: it may have a password.
@@ -48,16 +53,23 @@ class handshake final : public exchange {
   /// Returns whether the refusal means that the server does not speak RESP3. Requires is_done().
   bool asks_for_resp2() const noexcept;
 
-  reply_place place_of(std::uint32_t i) noexcept override { return detail::place_of(replies_[i]); }
+  reply_place place_of(std::uint32_t i) noexcept override {
+    const bool is_role = asks_for_role_ && i + 1 == commands();
+    return is_role ? detail::place_of(role_) : detail::place_of(replies_[i]);
+  }
   void done(const error_code&) noexcept override {}
 
  private:
   static constexpr std::size_t replies_max = 4;
 
+  bool is_primary() const noexcept;
+
   protocol version_;
   request commands_;
   command_bytes part_;
   reply<void> replies_[replies_max];
+  reply<value> role_;  // the last one, if it was asked for
+  bool asks_for_role_ = false;
 };
 
 }  // namespace beck::redis::detail

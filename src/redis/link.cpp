@@ -26,8 +26,9 @@ constexpr std::int64_t connect_pause_first = 50'000'000;  // nanoseconds, doubli
 constexpr std::int64_t connect_pause_most = 5'000'000'000;
 
 session_limits limits_of(const client_options& how, const any_io_executor& on, bool is_lane,
-                         std::int64_t refused_for) noexcept {
+                         std::int64_t refused_for, bool leaves_replicas) noexcept {
   session_limits limits;
+  limits.leaves_replicas = leaves_replicas;
   limits.is_lane = is_lane;
   limits.in_flight = how.in_flight();
   limits.attempts = how.attempts();
@@ -58,7 +59,7 @@ link::link(const any_io_executor& executor, server_url to, const client_options&
            std::int64_t refused_for)
     : sender(executor, how),
       to_(std::move(to)),
-      session_(limits_of(how, executor, false, refused_for), this),
+      session_(limits_of(how, executor, false, refused_for, to_.must_be_primary), this),
       timer_(executor) {
   flush_.run = &run_flush;
   flush_.owner = this;
@@ -67,13 +68,16 @@ link::link(const any_io_executor& executor, server_url to, const client_options&
 link::link(link& home)
     : sender(home.executor(), home.bounds()),
       to_(home.to_),
+      sentinels_(home.sentinels_ ? shared<sentinels>(*home.sentinels_)
+                                 : shared<sentinels>(nullptr)),
       layer_(home.layer_),
       connector_(home.connector_),
-      session_(limits_of(home.bounds(), home.executor(), true, 0), nullptr),
+      session_(limits_of(home.bounds(), home.executor(), true, 0, to_.must_be_primary), nullptr),
       timer_(home.executor()),
       home_(home) {
   flush_.run = &run_flush;
   flush_.owner = this;
+  place_.of = this;
 }
 
 /// A context that is destroyed destroys the coroutines, and with them the last share.
@@ -112,10 +116,12 @@ error_code link::start(exchange& one) noexcept {
 error_code link::begin_living() noexcept {
   if (is_living_) return {};
   try {
+    if (sentinels_) sentinels_->join(place_);
     if (!is_watching_) co_spawn(executor(), watch(link_ref(*this)), detached);
     is_watching_ = true;
     co_spawn(executor(), live(life(*this)), detached);
   } catch (const std::bad_alloc&) {
+    if (sentinels_) sentinels_->leave(place_);
     return no_memory();
   }
   is_living_ = true;  // from here on the end of a `life` drops the calls
@@ -130,7 +136,8 @@ void link::cancel(exchange& one) noexcept {
 
 void link::end_waiting() noexcept {
   if (is_ready_) return;
-  session_.end_waiting(last_cause_ ? last_cause_ : error_code(beck::error::timeout), INT64_MAX);
+  session_.end_waiting(last_cause_ ? last_cause_ : error_code(beck::error::timeout), INT64_MAX,
+                       last_text_);
   publish_counts();
 }
 
@@ -151,68 +158,6 @@ void link::drop_all() noexcept {
   router_.drop_all();
 }
 
-// --- subscriptions
-
-void link::join(subscriber& one) noexcept {
-  router_.join(one);
-  if (is_closed_) router_.end(one, beck::error::operation_aborted);
-}
-
-void link::leave(subscriber& one) noexcept {
-  one.clear();
-  router_.end(one, beck::error::operation_aborted);
-  router_.leave(one);
-  if (is_ready_) flush_soon();
-}
-
-void link::subscribe(std::unique_ptr<add_call> call, const topic_names& names) noexcept {
-  add_call* const begun = call.get();
-  error_code ec = is_closed_ ? error_code(beck::error::operation_aborted) : begin_living();
-  try {
-    if (!ec) router_.add(call, names, now());
-  } catch (const std::bad_alloc&) {
-    ec = no_memory();
-  }
-  if (ec) {
-    static_cast<void>(call.release());  // it destroys itself
-    return begun->complete(ec);
-  }
-  if (is_ready_) flush_soon();
-}
-
-void link::end_subscribing(add_call& call) noexcept {
-  router_.end(call, beck::error::operation_aborted);
-  if (is_ready_) flush_soon();
-}
-
-void link::unsubscribe(subscriber& from, const topic_names& names) noexcept {
-  router_.remove(from, names);
-  if (is_ready_) flush_soon();
-}
-
-// --- caches: their keys are tracked on the connection
-
-void link::join(cache_core& one) noexcept { caches_.push_back(one); }
-
-void link::take_push(const value& message) {
-  const value_item root = message.root();
-  if (root.size() != 2 || (*root.begin()).text() != "invalidate") return router_.take_push(message);
-  for (cache_core& one : caches_) one.invalidate(root[1]);
-}
-
-/// Drops the replies of a connection that is lost: no message comes any more when they change.
-void link::empty_caches() noexcept {
-  for (cache_core& one : caches_) one.lose_all();
-}
-
-/// Returns whether the server has to be asked to track keys, before the next command: once on each
-/// connection, unless it refuses for now. Requires that the connection is ready.
-bool link::needs_tracking() noexcept {
-  if (caches_.empty() || greeting_->version() != protocol::resp3) return false;
-  return !tracking_ ||
-         (!tracking_->is_under_way() && is_refused_for_now(tracking_->result().error()));
-}
-
 // --- the life of connections
 
 /// Makes connections as long as calls or subscriptions wait for one, and for a lane only one.
@@ -220,14 +165,15 @@ task<> link::live(life self) {
   link& l = *self;
   while (!l.is_closed_ && l.is_needed()) {
     const std::int64_t rest = l.next_at_ - beck::detail::loop_time();
-    if (rest > 0) {
-      steady_timer timer(l.executor(), duration(rest));
-      beck::ignore(co_await with_stop(l.stopping_.get_token(), timer.async_wait()));
-      continue;
-    }
-    l.cause_ = error_code();
     error_code ec;
     try {
+      if (l.stopping_.stop_requested()) l.stopping_ = stop_source();
+      if (rest > 0) {
+        steady_timer timer(l.executor(), duration(rest));
+        beck::ignore(co_await with_stop(l.stopping_.get_token(), timer.async_wait()));
+        continue;
+      }
+      l.cause_ = error_code();
       ec = co_await l.connect();
       if (!ec) ec = co_await l.serve();
     } catch (const std::bad_alloc&) {  // for one of the two
@@ -235,6 +181,7 @@ task<> link::live(life self) {
     }
     if (!l.cause_) l.cause_ = ec;
     l.last_cause_ = l.cause_;
+    l.last_text_ = std::exchange(l.text_, std::string());
     const bool was_ready = std::exchange(l.is_ready_, false);
     l.empty_caches();
     if (l.stream_) l.stream_->close();
@@ -245,6 +192,7 @@ task<> link::live(life self) {
   if (l.is_closed_) l.session_.end_waiting(beck::error::operation_aborted, INT64_MAX);
   l.publish_counts();
   l.is_living_ = false;
+  if (l.sentinels_) l.sentinels_->leave(l.place_);
   l.timer_.cancel();
   if (l.state_ != lane_state::used) l.home_->lanes_->ended(l);
 }
@@ -263,6 +211,7 @@ task<error_code> link::connect() {
     ec = no_memory();
   }
   if (!ec && is_closed_) ec = beck::error::operation_aborted;
+  if (!ec) ec = cause_;  // the primary is another one meanwhile
   co_return ec;
 }
 
@@ -277,8 +226,14 @@ task<io_result<owned_stream>> link::open() {
     result.error_ = make_error_code(std::errc::protocol_not_supported);
     co_return result;
   }
+  if (sentinels_) {
+    result.error_ = co_await find_primary();
+    if (result.error_) co_return result;
+  }
+  const std::string& host = sentinels_ ? leads_to_.host : to_.host;
   if (to_.path.empty()) {
-    auto connecting = ip::connect_stream(executor(), to_.host, to_.port);
+    const std::uint16_t port = sentinels_ ? leads_to_.port : to_.port;
+    auto connecting = ip::connect_stream(executor(), host, port);
     result = co_await std::move(connecting);
   } else {
     local::stream_protocol::socket socket(executor());
@@ -288,7 +243,7 @@ task<io_result<owned_stream>> link::open() {
     if (!result.error_) result.value_ = owned_stream(new socket_stream(std::move(socket)));
   }
   if (!result.error() && to_.is_secure) {
-    auto secured = layer_->connect(std::move(result.value_), to_.host);
+    auto secured = layer_->connect(std::move(result.value_), host);
     result = co_await std::move(secured);
   }
   co_return result;
@@ -313,6 +268,8 @@ task<error_code> link::serve() {
       router_.set_time(beck::detail::loop_time());
       ec = session_.received(bytes, beck::detail::loop_time());
       if (!ec && !is_ready_) ec = end_greeting();
+      if (session_.is_at_replica()) leave_replica();
+      if (!ec && session_.is_at_replica() && session_.is_answered()) ec = error::readonly;
       if (is_ready_ && router_.is_done()) failures_ = 0;
       publish_counts();
       if (!ec && (session_.has_output() || router_.has_commands())) flush_soon();
@@ -368,8 +325,10 @@ void link::end_connection(bool was_ready) noexcept {
   greeting_.reset();
   tracking_.reset();
   const bool is_last = home_ && connections_.get() != 0;
-  if (std::exchange(is_refused_, false) || bounds().fails_fast() || is_last) {
-    session_.end_waiting(cause_, INT64_MAX);
+  const bool fails_fast = bounds().fails_fast() && !is_left_;
+  is_left_ = false;
+  if (std::exchange(is_refused_, false) || fails_fast || is_last) {
+    session_.end_waiting(cause_, INT64_MAX, last_text_);
     router_.end_adds(cause_, INT64_MAX);
   }
   publish_counts();

@@ -21,6 +21,7 @@
 #include "redis/cache_core.hpp"
 #include "redis/handshake.hpp"
 #include "redis/push_router.hpp"
+#include "redis/sentinels.hpp"
 #include "redis/session.hpp"
 
 namespace beck::redis::detail {
@@ -50,11 +51,17 @@ class link final : public sender, private push_sink {
   /// are sent again.
   link(const any_io_executor& executor, server_url to, const client_options& how,
        std::int64_t refused_for);
+  /// Makes a connection to the primary that sentinels name; `to` has no address.
+  link(const any_io_executor& executor, server_url to, const client_options& how,
+       shared<sentinels> by);
   /// Makes the connection of a lane, to the server of a client's.
   explicit link(link& home);
 
   std::int64_t now() const noexcept { return time_of(executor()); }
-  void secure(stream_layer& with) noexcept { layer_ = &with; }
+  void secure(stream_layer& with) noexcept {
+    layer_ = &with;
+    if (sentinels_) sentinels_->secure(with);
+  }
   void connect_with(connector& how) noexcept { connector_ = &how; }
 
   error_code check(const arguments& command, bool is_whole) noexcept override;
@@ -67,6 +74,10 @@ class link final : public sender, private push_sink {
   /// Ends the exchanges that wait to be sent, with the reason why there is no connection. Does
   /// nothing if there is one.
   void end_waiting() noexcept;
+
+  /// Takes the address of the primary: a connection to another one ends, and the next one is made
+  /// soon.
+  void lead_to(const node_address& primary) noexcept;
 
   // subscriptions
 
@@ -156,11 +167,13 @@ class link final : public sender, private push_sink {
   static task<> live(life self);
   task<error_code> connect();
   task<io_result<owned_stream>> open();
+  task<error_code> find_primary();
   task<error_code> serve();
   error_code end_greeting();
   void end_connection(bool was_ready) noexcept;
   void fail_writing(const error_code& why) noexcept;
   void break_connection(const error_code& why) noexcept;
+  void leave_replica() noexcept;
   duration pause() noexcept;
   // writing
   void flush_soon() noexcept;
@@ -188,6 +201,9 @@ class link final : public sender, private push_sink {
   task<error_code> pass_fence();
 
   const server_url to_;
+  shared<sentinels> sentinels_{nullptr};
+  sentinel_user place_;    // among the connections of the sentinels
+  node_address leads_to_;  // the primary; empty while the sentinels are asked
   stream_layer* layer_ = nullptr;
   connector* connector_ = nullptr;
   push_router router_;
@@ -195,12 +211,14 @@ class link final : public sender, private push_sink {
   std::unique_ptr<handshake> greeting_;
   std::unique_ptr<own_command> ping_;
   owned_stream stream_;
-  stop_source stopping_;  // ends connect() and pauses
+  stop_source stopping_;  // ends the present connect() or pause
   steady_timer timer_;    // of watch()
   auto_reset_event written_;
   flush_entry flush_;
   error_code cause_;       // why this connection has to end
   error_code last_cause_;  // why the one before has ended
+  std::string text_;       // of the sentinels, about the present attempt to connect
+  std::string last_text_;  // the same about the one before
   std::int64_t due_ = 0;
   std::int64_t next_at_ = 0;    // when the next attempt to connect may be made
   std::int64_t wrote_at_ = 0;   // when a socket that was full has last taken bytes
@@ -211,6 +229,7 @@ class link final : public sender, private push_sink {
   bool is_writing_ = false;  // write_rest() runs
   bool is_flush_posted_ = false;
   bool is_refused_ = false;  // by the server, in the greeting
+  bool is_left_ = false;     // this connection: the primary is another server
   bool is_closed_ = false;
   bool was_late_ = false;  // the last look of watch()
   // of a client

@@ -125,7 +125,7 @@ std::int64_t link::tend(std::int64_t now) noexcept {
   if (!is_ready_) {
     const std::int64_t before = (duration(now + 1) - bounds().hold()).nanoseconds();
     const error_code why = last_cause_ ? last_cause_ : error_code(beck::error::timeout);
-    session_.end_waiting(why, before);
+    session_.end_waiting(why, before, last_text_);
     router_.end_adds(why, before);
     publish_counts();
     std::int64_t since = router_.adding_since();

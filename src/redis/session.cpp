@@ -68,11 +68,11 @@ void session::call_done(exchange& one, const error_code& ec) noexcept {
 }
 
 /// Ends an exchange that is in no list: the replies that have not come get the error.
-void session::end(exchange& one, const error_code& ec) noexcept {
+void session::end(exchange& one, const error_code& ec, std::string_view text) noexcept {
   const std::uint32_t sent = one.formatted_ > one.sent_ ? one.formatted_ : one.sent_;
   for (std::uint32_t i = one.answered_; i < one.commands_; ++i) {
     reply_status& status = one.place_of(i).status();
-    status.set(ec, {});
+    status.set(ec, text);
     status.set(i < sent ? outcome::maybe_executed : outcome::not_sent);
   }
   if (is_lent(one)) {
@@ -91,13 +91,13 @@ void session::end_held() noexcept {
   }
 }
 
-void session::cancel(exchange& one, const error_code& why) noexcept {
+void session::cancel(exchange& one, const error_code& why, std::string_view text) noexcept {
   if (!one.is_under_way_ || one.is_held_) return;
   BECK_ASSERT(!one.has_push_answers_ || one.formatted_ == 0,
               "a SUBSCRIBE was cancelled whose answer is on its way");
   take_out(one);
   detach(one);
-  end(one, why);
+  end(one, why, text);
 }
 
 bool session::stop(exchange& one, const error_code& why) noexcept {
@@ -146,10 +146,11 @@ void session::drop_all() noexcept {
   }
 }
 
-void session::end_waiting(const error_code& why, std::int64_t before) noexcept {
+void session::end_waiting(const error_code& why, std::int64_t before,
+                          std::string_view text) noexcept {
   while (exchange* const one = queue_.front()) {
     if (waits_since(*one) >= before) return;
-    cancel(*one, why);
+    cancel(*one, why, text);
   }
 }
 
@@ -193,6 +194,12 @@ std::uint32_t session::unsent_commands(const pending_entry& entry) const noexcep
     if (end > written_bytes_) return entry.commands - sent;
     at.pass(next);
   }
+}
+
+bool session::is_answered() noexcept {
+  if (pending_.empty()) return true;
+  const pending_entry& next = pending_.front();
+  return next.of == nullptr ? next.end > written_bytes_ : next.left == unsent_commands(next);
 }
 
 /// Returns whether an exchange may be sent again from the first command without reply on.
@@ -255,6 +262,7 @@ void session::lost(const error_code& cause, std::int64_t now) noexcept {
   unguarded_ = 0;
   guards_passed_ = guards_;
   in_reply_ = false;
+  is_at_replica_ = false;
   copied_.clear();
   rest_.clear();
   push_.clear();

@@ -34,6 +34,9 @@ struct session_limits {
   std::uint32_t guard = 0;       ///< an ECHO behind so many commands; 0: none
   std::uint64_t guard_seed = 0;  ///< of their texts
   bool is_lane = false;  ///< the connection may have any state: CLIENT REPLY, blocking commands
+  bool leaves_replicas =
+      false;  ///< a server that says it is a replica has not run the command, and
+              ///< the next connection leads to another one
 };
 
 /// Returns whether a server that answers so has not run the command, and may do so soon.
@@ -77,7 +80,7 @@ class session {
   void set_ready() noexcept { is_ready_ = true; }
   /// Ends an exchange with `why`. Replies to commands that were sent are dropped. done() is
   /// called inside, or, if a write refers to its bytes, at the end of that write.
-  void cancel(exchange& one, const error_code& why) noexcept;
+  void cancel(exchange& one, const error_code& why, std::string_view text = {}) noexcept;
   /// Forgets an exchange that is destroyed before its end, without done(). Requires that no write
   /// is under way.
   void forget(exchange& one) noexcept;
@@ -85,8 +88,8 @@ class session {
   void drop_all() noexcept;
   /// Ends, with `why`, the exchanges that wait to be sent for the first time or again, and have
   /// waited since a time before `before`: since they came, or since the last connection that was
-  /// ready was lost, whichever is later. Call it while no connection is ready.
-  void end_waiting(const error_code& why, std::int64_t before) noexcept;
+  /// ready was lost, whichever is later. `text`: explains it. Call it while no connection is ready.
+  void end_waiting(const error_code& why, std::int64_t before, std::string_view text = {}) noexcept;
   /// Returns since when the first exchange of those that wait has waited, see end_waiting().
   /// Requires is_waiting().
   std::int64_t waiting_since() noexcept { return waits_since(*queue_.front()); }
@@ -156,6 +159,11 @@ class session {
   error_code received(std::string_view bytes, std::int64_t now);
   /// Frees memory that an idle connection does not need.
   void trim() noexcept;
+  /// Returns whether a reply said that the server is a replica. Only with
+  /// session_limits::leaves_replicas.
+  bool is_at_replica() const noexcept { return is_at_replica_; }
+  /// Returns whether all commands that were sent whole are answered.
+  bool is_answered() noexcept;
   /// Returns when bytes of a reply have last come, or when the connection began: a server that only
   /// pushes does not answer.
   std::int64_t heard_at() const noexcept { return heard_at_; }
@@ -192,11 +200,12 @@ class session {
   void take_reply(exchange& one) noexcept;
   void end_silent() noexcept;
   static bool is_out_of_step(const pending_entry& entry, const token& last) noexcept;
+  bool may_run_later(const error_code& ec) const noexcept;
   bool keep_refused(exchange& one) noexcept;
   // ends
   void take_out(exchange& one) noexcept;
   void detach(exchange& one) noexcept;
-  void end(exchange& one, const error_code& ec) noexcept;
+  void end(exchange& one, const error_code& ec, std::string_view text = {}) noexcept;
   void call_done(exchange& one, const error_code& ec) noexcept;
   void end_held() noexcept;
   std::uint32_t unsent_commands(const pending_entry& entry) const noexcept;
@@ -246,7 +255,8 @@ class session {
   token tokens_[tokens_max];
   reply_reader reader_;
   reply_status* status_ = nullptr;  // of the reply that is being read
-  bool in_reply_ = false;           // the front entry's next reply has begun
+  bool is_at_replica_ = false;
+  bool in_reply_ = false;  // the front entry's next reply has begun
   std::uint64_t guards_passed_ = 0;
   flat_buffer rest_;  // bytes that are no whole token yet
   value push_;

@@ -8,8 +8,8 @@
 namespace beck::redis::detail {
 namespace {
 
-constexpr std::int64_t pause_first = 10'000'000;  // nanoseconds, doubling
-constexpr std::int64_t pause_most = 1'000'000'000;
+constexpr std::int64_t refused_pause_first = 10'000'000;  // nanoseconds, doubling
+constexpr std::int64_t refused_pause_most = 1'000'000'000;
 
 }  // namespace
 
@@ -18,12 +18,18 @@ bool is_refused_for_now(const error_code& ec) noexcept {
          ec == error::clusterdown || ec == error::busy;
 }
 
+/// Returns whether a command with this error has not run, and may do so soon, here or at the server
+/// of the next connection.
+bool session::may_run_later(const error_code& ec) const noexcept {
+  return is_refused_for_now(ec) || (limits_.leaves_replicas && ec == error::readonly);
+}
+
 /// Keeps an exchange whose replies have all come, if its last commands were refused for now and
 /// there is time left. Commands behind which another one has run are not sent again, and those of a
 /// unit only together.
 bool session::keep_refused(exchange& one) noexcept {
   std::uint32_t first = one.commands_;
-  while (first != 0 && is_refused_for_now(one.place_of(first - 1).status().error())) --first;
+  while (first != 0 && may_run_later(one.place_of(first - 1).status().error())) --first;
   if (first == one.commands_) {
     wake_pause_ = 0;
     return false;
@@ -33,8 +39,8 @@ bool session::keep_refused(exchange& one) noexcept {
     return false;
   if (one.is_whole_) first = 0;
   if (refused_.empty()) {
-    wake_pause_ = wake_pause_ == 0 ? pause_first : 2 * wake_pause_;
-    if (wake_pause_ > pause_most) wake_pause_ = pause_most;
+    wake_pause_ = wake_pause_ == 0 ? refused_pause_first : 2 * wake_pause_;
+    if (wake_pause_ > refused_pause_most) wake_pause_ = refused_pause_most;
     wake_at_ = now_ + wake_pause_;
   }
   one.answered_ = one.formatted_ = first;
@@ -56,6 +62,9 @@ void session::end_reply() noexcept {
   if (pending_.empty()) is_blocked_ = false;  // nothing is sent behind a blocking command
   if (one != nullptr) {
     status_->set(outcome::executed);
+    const error_code& ec = status_->error();
+    if (limits_.leaves_replicas && (ec == error::readonly || ec == error::masterdown))
+      is_at_replica_ = true;
     if (one == stopping_ && !is_blocked_ && status_->error() == error::unblocked) {
       is_unblocked_ = true;
     } else {

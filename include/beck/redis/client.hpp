@@ -20,6 +20,9 @@ class stream_layer;
 namespace beck::redis {
 
 class connector;
+namespace detail {
+class sentinels;
+}
 
 /// Counters of a client since it was made. The first two are those of now.
 struct client_stats {
@@ -31,8 +34,9 @@ struct client_stats {
   std::uint64_t calls = 0;        ///< that were taken
 };
 
-/// A client of one server. Commands go over one connection: those that are there at the end of a
-/// turn of the context are sent with one write, and none waits for a timer.
+/// A client of one server, or of the primary that sentinels name. Commands go over one connection:
+/// those that are there at the end of a turn of the context are sent with one write, and none waits
+/// for a timer.
 ///
 ///   redis::client db(ctx, "redis://app:secret@localhost/0");
 ///   auto set = co_await db.exec<void>("SET", "k", "hello", "EX", 60);
@@ -46,7 +50,8 @@ struct client_stats {
 /// maybe_executed. See docs/redis.md.
 /// Errors: the server's (redis::error by its first word); those of a connection that is not made or
 /// was lost: eof, connection_refused, timeout, server_silent, a protocol_error; wrongpass, noauth,
-/// noperm and err for a refused login; needs_lane, queue_full, request_too_large.
+/// noperm and err for a refused login; needs_lane, queue_full, request_too_large; with sentinels
+/// not_primary, unknown_primary.
 /// Cancellation: the call ends with operation_aborted (a scope's limit makes timeout of it) at
 /// once, or, with a value from 16 KiB up, at the end of the write that has it; the reply is
 /// dropped when it comes, and no other call notices.
@@ -60,8 +65,11 @@ class client : public detail::exec_functions {
   ///   redis://[user:password@]host[:port][/db]     TCP, port 6379 unless named
   ///   rediss://...                                 the same, over the layer of secure()
   ///   unix:///path[?db=n], unix://user:password@/path
-  /// %xx stands for a byte in user, password and path. Throws std::invalid_argument for a malformed
-  /// URL, without the password; std::logic_error on a shared context.
+  ///   redis+sentinel://[user:password@]sentinel[:26379],.../name[/db][?sentinel_login=...]
+  ///                                                the primary that these, at most 32, call so
+  ///   rediss+sentinel://...                        the same, and the layer for the sentinels, too
+  /// %xx stands for a byte in user, password, name and path. Throws std::invalid_argument for a
+  /// malformed URL, without the password; std::logic_error on a shared context.
   template <class Context>
     requires(!std::is_convertible_v<Context&, any_io_executor>)
   client(Context& context, std::string_view url, const client_options& how = client_options())
@@ -95,6 +103,8 @@ class client : public detail::exec_functions {
  private:
   friend class cache;
   friend class subscription;
+  friend class detail::sentinels;
+  explicit client(detail::sender_ref of) noexcept : exec_functions(std::move(of)) {}
 };
 
 }  // namespace beck::redis

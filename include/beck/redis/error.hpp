@@ -97,6 +97,8 @@ enum class error : int {
   server_silent,      ///< nothing came from the server, for client_options::silence()
   not_on_lane,        ///< the command would take a lane's connection away from the client
   not_cacheable,      ///< the command does not only read keys, so a cache does not take it
+  not_primary,        ///< the server is no primary, or sentinels name another one
+  unknown_primary,    ///< no sentinel knows a primary with the name of the URL
 };
 
 /// Returns the category of error. Limits compare equal to errc::message_size, noauth, wrongpass and

@@ -252,10 +252,6 @@ class exec_tuple : public exec_op<Derived, std::tuple<reply<T>...>> {
   using replies = std::tuple<reply<T>...>;
   static constexpr std::size_t count = sizeof...(T);
 
-  exec_tuple(sender_ref of, command<T>&&... what)
-      : base(static_cast<sender_ref&&>(of)), what_(static_cast<command<T>&&>(what)...) {}
-  exec_tuple(exec_tuple&& other) noexcept
-      : base(static_cast<base&&>(other)), what_(static_cast<commands&&>(other.what_)) {}
   ~exec_tuple() = default;
 
   /// Writes the bytes of each command to `to`. Returns why one of them cannot be sent.
@@ -276,6 +272,13 @@ class exec_tuple : public exec_op<Derived, std::tuple<reply<T>...>> {
   }
 
  private:
+  friend Derived;
+
+  exec_tuple(sender_ref of, command<T>&&... what)
+      : base(static_cast<sender_ref&&>(of)), what_(static_cast<command<T>&&>(what)...) {}
+  exec_tuple(exec_tuple&& other) noexcept
+      : base(static_cast<base&&>(other)), what_(static_cast<commands&&>(other.what_)) {}
+
   using commands = std::tuple<command<T>...>;
 
   commands what_;

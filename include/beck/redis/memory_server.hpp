@@ -163,6 +163,11 @@ class memory_server {
   /// in all. A connection that has been sent more already is cut with its next reply. Commands
   /// whose replies are lost may have been executed. A new call replaces the plan.
   void cut_after(std::size_t bytes, std::size_t times = static_cast<std::size_t>(-1)) noexcept;
+  /// Refuses commands that write with READONLY, and answers ROLE as a replica of the primary at
+  /// this address. No data are copied, and connections stay open.
+  void become_replica(std::string_view host, std::uint16_t port);
+  /// Takes writes again. Thus it begins.
+  void become_primary() noexcept;
   /// Calls `function(const arguments&)` before each command that is executed, also those in a
   /// transaction. The function is copied or moved into the server; it must not throw, and the
   /// arguments are valid until it returns. It may call the functions for faults.

@@ -142,7 +142,15 @@ void run_time(memory_call& call) {
   call.reply.array(2).bulk(std::to_string(now / second)).bulk(std::to_string(now % second));
 }
 
-void run_role(memory_call& call) { call.reply.array(3).bulk("master").integer(0).array(0); }
+void run_role(memory_call& call) {
+  const std::string& primary = call.engine.primary_host();
+  if (primary.empty()) {
+    call.reply.array(3).bulk("master").integer(0).array(0);
+  } else {
+    call.reply.array(5).bulk("slave").bulk(primary).integer(call.engine.primary_port());
+    call.reply.bulk("connected").integer(0);
+  }
+}
 
 void run_wait(memory_call& call) {
   std::int64_t number = 0;
@@ -156,8 +164,9 @@ void run_wait(memory_call& call) {
 void run_info(memory_call& call) {
   std::string text = "# Server\r\nredis_version:" + std::string(version_text) +
                      "\r\nredis_mode:standalone\r\n\r\n# Clients\r\nconnected_clients:" +
-                     std::to_string(call.engine.peers()) +
-                     "\r\n\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n";
+                     std::to_string(call.engine.peers()) + "\r\n\r\n# Replication\r\nrole:" +
+                     (call.engine.primary_host().empty() ? "master" : "slave") +
+                     "\r\nconnected_slaves:0\r\n";
   call.reply.verbatim("txt", text);
 }
 

@@ -6,9 +6,23 @@
 #include <algorithm>
 #include <utility>
 
+#include <beck/redis/command_table.hpp>
+
 #include "redis/memory/memory_call.hpp"
 
 namespace beck::redis::detail {
+namespace {
+
+/// Returns whether a replica refuses the command.
+bool is_write(const arguments& command) noexcept {
+  const command_facts facts = facts_of(command);
+  if (facts.is_read_only() || (facts.needs_lane() && !facts.is_blocking())) return false;
+  const std::string name = small_letters(command[0]);
+  if (name == "flushall" || name == "flushdb") return true;
+  return name != "spublish" && key_cursor(command).next();
+}
+
+}  // namespace
 
 memory_engine::memory_engine(std::string_view password) : password_(password) {}
 
@@ -93,6 +107,10 @@ void memory_engine::refuse(memory_call& call, std::string_view error) {
 bool memory_engine::refuse_by_state(memory_call& call, const memory_row& row) {
   if (!call.peer.has_logged_in && (row.flags & memory_before_login) == 0) {
     refuse(call, "NOAUTH Authentication required.");
+    return true;
+  }
+  if (!primary_host_.empty() && is_write(call.command)) {
+    refuse(call, "READONLY You can't write against a read only replica.");
     return true;
   }
   if (!call.peer.is_listening_only() || (row.flags & memory_while_listening) != 0) return false;

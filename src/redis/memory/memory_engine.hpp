@@ -46,6 +46,11 @@ class memory_engine {
 
   /// Refuses the next `times` commands of a name with an error.
   void fail_next(std::string_view name, std::string_view error, std::size_t times);
+  /// Refuses commands that write, and names this primary; an empty host: takes them again.
+  void replicate(std::string_view host, std::uint16_t port) {
+    primary_host_ = host;
+    primary_port_ = port;
+  }
   void on_command(command_hook hook) noexcept { hook_ = static_cast<command_hook&&>(hook); }
   std::uint64_t commands() const noexcept { return commands_; }
 
@@ -54,6 +59,9 @@ class memory_engine {
   std::int64_t now_ns() const noexcept { return now_ns_; }
   std::int64_t date_ns() const noexcept { return date_ns_; }
   const std::string& password() const noexcept { return password_; }
+  /// Returns the host of the primary; empty: this is one.
+  const std::string& primary_host() const noexcept { return primary_host_; }
+  std::uint16_t primary_port() const noexcept { return primary_port_; }
   std::size_t peers() const noexcept { return peers_.size(); }
   memory_peer* find_peer(long long id) noexcept;
   /// Runs the commands of a transaction.
@@ -110,6 +118,8 @@ class memory_engine {
 
   memory_store store_;
   std::string password_;
+  std::string primary_host_;
+  std::uint16_t primary_port_ = 0;
   std::int64_t now_ns_ = 0;
   std::int64_t date_ns_ = 0;
   std::uint64_t commands_ = 0;

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+// The sentinels that name the primary: each is asked, and watched for announcements, as long as a
+// connection of the client lives. The answer with the greatest configuration epoch counts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <beck/coro/event.hpp>
+#include <beck/coro/task.hpp>
+#include <beck/detail/intrusive_list.hpp>
+#include <beck/redis/client.hpp>
+#include <beck/redis/subscription.hpp>
+#include <beck/run/stop_token.hpp>
+
+#include "redis/sentinel_url.hpp"
+#include "redis/slot_map.hpp"
+
+namespace beck::redis::detail {
+
+/// The kinds of answers of a sentinel.
+enum class sentinel_word : std::uint8_t {
+  none,     ///< it was not asked yet
+  failed,   ///< it does not answer, or with an error
+  unknown,  ///< it knows no primary of this name
+  known,    ///< it has named the primary
+};
+
+/// The last answer of a sentinel.
+struct sentinel_answer {
+  sentinel_word word = sentinel_word::none;
+  std::int64_t epoch = 0;  ///< of the configuration that the address is from
+  node_address at;
+  error_code error;  ///< why it has failed
+};
+
+/// Returns the address to connect to, or nullptr if that is not certain yet: that of the greatest
+/// epoch, and among equal ones that of most sentinels, or `now`. Without most of the sentinels no
+/// answer replaces `now` that is not newer, and the first address waits until all have answered or
+/// failed. `now`: nullptr: there is none.
+const sentinel_answer* choose_primary(const std::vector<const sentinel_answer*>& all,
+                                      const sentinel_answer* now) noexcept;
+
+/// A connection that has to lead to the primary. Unlinked by its destructor.
+struct sentinel_user {
+  link* of = nullptr;
+  beck::detail::list_hook hook;
+};
+
+/// The sentinels of a client. Shared by the connections of the client and its lanes, and by
+/// coroutines, one for each sentinel. Thread: that of the context.
+class sentinels {
+ public:
+  sentinels(const any_io_executor& executor, sentinel_url to, const client_options& how);
+  sentinels(const sentinels&) = delete;
+  sentinels& operator=(const sentinels&) = delete;
+  void add_share() noexcept { ++shares_; }
+  void drop_share() noexcept {
+    if (--shares_ == 0) delete this;
+  }
+
+  void secure(stream_layer& with) noexcept { layer_ = &with; }
+  /// Begins to ask and to watch, for a connection, which is called when the primary is another one.
+  /// Does nothing if it is there already. Throws std::bad_alloc.
+  void join(sentinel_user& user);
+  /// Ends asking and watching with the last connection.
+  void leave(sentinel_user& user) noexcept;
+
+  /// Returns the address of the primary; asks all sentinels again, also if it is known already.
+  /// Errors: unknown_primary; the reason of the first sentinel if none answers. reason() has the
+  /// others. Requires join(). Cancellation: through the awaiting scope.
+  task<io_result<node_address>> find();
+  /// Returns the words of all sentinels. Throws std::bad_alloc.
+  std::string reason() const;
+
+ private:
+  /// A sentinel.
+  struct node {
+    server_url to;
+    sentinel_answer answer;
+    client* connection = nullptr;  // while it is watched
+    stop_source waker;             // ends the pause before the next question
+    bool is_watched = false;       // watch() runs
+    bool is_over = false;          // this connection of it has to end
+  };
+
+  ~sentinels() = default;
+  static task<> watch(shared<sentinels> self, node& one);
+  task<> talk(node& one);
+  task<bool> ask(node& one);
+  task<> wait_for_news(node& one, subscription& news, duration most);
+  void take(node& one, sentinel_answer answer);
+  error_code failure() const noexcept;
+  void stop() noexcept;
+
+  const any_io_executor executor_;
+  const client_options how_;  // of the connections to sentinels
+  const std::string name_;
+  std::vector<node> nodes_;
+  std::vector<const sentinel_answer*> answers_;
+  beck::detail::intrusive_list<sentinel_user, &sentinel_user::hook> users_;
+  sentinel_answer primary_;  // that was chosen
+  bool is_found_ = false;    // and is still named by a sentinel
+  manual_reset_event changed_;
+  stream_layer* layer_ = nullptr;
+  std::size_t shares_ = 1;
+};
+
+}  // namespace beck::redis::detail
