@@ -67,6 +67,7 @@ endif()
 add_executable(redis_chaos
   redis/chaos/cluster_scene.cpp
   redis/chaos/main.cpp
+  redis/chaos/sentinel_scene.cpp
   redis/chaos/single_scene.cpp
 )
 target_include_directories(redis_chaos PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)

@@ -6,8 +6,6 @@
 #include <beck/io/steady_timer.hpp>
 #include <beck/net/tcp.hpp>
 
-#include <doctest/doctest.h>
-
 #include <array>
 #include <csignal>
 #include <cstdlib>
@@ -35,9 +33,12 @@ struct real_sentinels {
   static constexpr int all = 6;      // 3 to 5 are sentinels
 
   /// Starts the processes, and waits until they know each other. See is_ready.
-  real_sentinels() {
+  explicit real_sentinels(backend on = backend::epoll) : ctx(io_context::options().backend(on)) {
     for (int i = 0; i < all; ++i) ports[index(i)] = free_port();
-    for (int i = 0; i < all; ++i) start(i);
+    for (int i = 0; i < all; ++i) {
+      write_file(i);
+      start(i);
+    }
     for (int i = 0; i < servers; ++i)
       if (!run_until([&] { return ask(i, "PING") == "+PONG\r\n"; })) return;
     is_ready = run_until([&] {
@@ -99,6 +100,21 @@ struct real_sentinels {
     ::waitpid(one, nullptr, 0);
     one = -1;
   }
+  /// Starts a process, maybe again: it has the role that it had last.
+  void start(int process) {
+    const std::string path = file_of(process);
+    std::vector<const char*> words = {"redis-server", path.c_str()};
+    if (process >= servers) words.push_back("--sentinel");
+    words.push_back(nullptr);
+    pid_t& made = processes[index(process)];
+    made = ::fork();
+    if (made != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // also if the case is ended from outside
+    const int nowhere = ::open("/dev/null", O_RDWR);
+    ::dup2(nowhere, 1);
+    ::execv(server_program, const_cast<char* const*>(words.data()));
+    ::_exit(127);
+  }
   /// Runs handlers until `done()` returns true, which is asked every 10 ms. Returns false if it
   /// does not within 15 s.
   template <class Done>
@@ -116,7 +132,7 @@ struct real_sentinels {
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
   beck::test::temporary_folder folder{"/tmp"};
-  io_context ctx{io_context::options().backend(backend::epoll)};
+  io_context ctx;
   std::array<int, all> ports{};
   std::array<pid_t, all> processes{};
   bool is_ready = false;
@@ -129,10 +145,10 @@ struct real_sentinels {
     probe.bind(ip::tcp::endpoint(ip::make_address("127.0.0.1"), 0));
     return probe.local_endpoint().port();
   }
-  /// Writes the file that a process is configured by; sentinels write to theirs.
-  std::string write_file(int process) {
-    const std::string path = folder.path("c" + std::to_string(process));
-    std::ofstream file(path);
+  std::string file_of(int process) const { return folder.path("c" + std::to_string(process)); }
+  /// Writes the file that a process is configured by. Sentinels change theirs and the servers'.
+  void write_file(int process) {
+    std::ofstream file(file_of(process));
     file << "port " << ports[index(process)] << "\nbind 127.0.0.1\ndir " << folder.path() << "\n";
     if (process >= servers) {
       file << "sentinel monitor mymaster 127.0.0.1 " << ports[0] << " 2\n"
@@ -142,21 +158,6 @@ struct real_sentinels {
       file << "save \"\"\nrepl-diskless-sync-delay 0\ndbfilename d" << process << "\n";
       if (process > 0) file << "replicaof 127.0.0.1 " << ports[0] << "\n";
     }
-    return path;
-  }
-  void start(int process) {
-    const std::string path = write_file(process);
-    std::vector<const char*> words = {"redis-server", path.c_str()};
-    if (process >= servers) words.push_back("--sentinel");
-    words.push_back(nullptr);
-    pid_t& made = processes[index(process)];
-    made = ::fork();
-    if (made != 0) return;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // also if the case is ended from outside
-    const int nowhere = ::open("/dev/null", O_RDWR);
-    ::dup2(nowhere, 1);
-    ::execv(server_program, const_cast<char* const*>(words.data()));
-    ::_exit(127);
   }
 };
 

@@ -2,7 +2,7 @@
 //
 // redis_chaos: clients of real redis-servers that are cut off, stopped, killed and moved, for as
 // long as one likes. The oracles of each scene must hold, and no call may wait for ever.
-// usage: redis_chaos [--minutes N] [--seconds N] [--seed N] [--scene single|cluster]
+// usage: redis_chaos [--minutes N] [--seconds N] [--seed N] [--scene single|cluster|sentinel]
 //                    [--backend epoll|io_uring]
 // Exit status: 0; 1 if an oracle was violated; 2 wrong usage; 3 redis-server is not installed.
 #include <algorithm>
@@ -16,6 +16,7 @@
 
 #include "redis/chaos/cluster_scene.hpp"
 #include "redis/chaos/round.hpp"
+#include "redis/chaos/sentinel_scene.hpp"
 #include "redis/chaos/single_scene.hpp"
 #include "redis/real_server.hpp"
 
@@ -31,6 +32,7 @@ struct scene {
 constexpr scene scenes[] = {
     {"single", beck::redis::test::run_single_scene, 15},
     {"cluster", beck::redis::test::run_cluster_scene, 25},
+    {"sentinel", beck::redis::test::run_sentinel_scene, 45},
 };
 constexpr beck::backend backends[] = {beck::backend::io_uring, beck::backend::epoll};
 
@@ -73,7 +75,8 @@ int main(int argc, char** argv) {
   settings asked;
   if (!read_settings(argc, argv, asked)) {
     std::fputs(
-        "usage: redis_chaos [--minutes N] [--seconds N] [--seed N] [--scene single|cluster] "
+        "usage: redis_chaos [--minutes N] [--seconds N] [--seed N] [--scene "
+        "single|cluster|sentinel] "
         "[--backend epoll|io_uring]\n",
         stderr);
     return 2;
@@ -98,7 +101,7 @@ int main(int argc, char** argv) {
         std::fflush(stdout);
         // A short run has all scenes on all backends, too.
         round now{on, seed,
-                  std::chrono::seconds(std::clamp<long>(asked.seconds / 4, 1, one.seconds))};
+                  std::chrono::seconds(std::clamp<long>(asked.seconds / 6, 1, one.seconds))};
         one.run(now);
         ++rounds;
         for (const auto& [name, count] : now.counts) counts[name] += count;
