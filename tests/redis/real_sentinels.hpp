@@ -33,7 +33,9 @@ struct real_sentinels {
   static constexpr int all = 6;      // 3 to 5 are sentinels
 
   /// Starts the processes, and waits until they know each other. See is_ready.
-  explicit real_sentinels(backend on = backend::epoll) : ctx(io_context::options().backend(on)) {
+  /// A process that is silent for `down_ms` has failed.
+  explicit real_sentinels(backend on = backend::epoll, int down_ms = 500)
+      : ctx(io_context::options().backend(on)), down_after(down_ms) {
     for (int i = 0; i < all; ++i) ports[index(i)] = free_port();
     for (int i = 0; i < all; ++i) {
       write_file(i);
@@ -133,6 +135,7 @@ struct real_sentinels {
 
   beck::test::temporary_folder folder{"/tmp"};
   io_context ctx;
+  const int down_after;
   std::array<int, all> ports{};
   std::array<pid_t, all> processes{};
   bool is_ready = false;
@@ -152,8 +155,8 @@ struct real_sentinels {
     file << "port " << ports[index(process)] << "\nbind 127.0.0.1\ndir " << folder.path() << "\n";
     if (process >= servers) {
       file << "sentinel monitor mymaster 127.0.0.1 " << ports[0] << " 2\n"
-           << "sentinel down-after-milliseconds mymaster 500\n"
-           << "sentinel failover-timeout mymaster 1000\n";
+           << "sentinel down-after-milliseconds mymaster " << down_after << "\n"
+           << "sentinel failover-timeout mymaster " << 2 * down_after << "\n";
     } else {
       file << "save \"\"\nrepl-diskless-sync-delay 0\ndbfilename d" << process << "\n";
       if (process > 0) file << "replicaof 127.0.0.1 " << ports[0] << "\n";

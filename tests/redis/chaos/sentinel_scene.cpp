@@ -27,7 +27,7 @@ class sentinel_scene {
   explicit sentinel_scene(round& of)
       : round_(of),
         random_(of.seed),
-        site_(of.on),
+        site_(of.on, 2000),
         db_(site_.ctx, site_.url(), client_options().connect(1s).hold(15s).ping(300ms).silence(1s)),
         sum_(of, "sentinel", keys) {}
 
