@@ -295,6 +295,36 @@ CONFORMANCE("redis cluster: reads go to replicas if they may, and to the primary
   CHECK(s.truth.log.back() == "1:GET " + key);
 }
 
+CONFORMANCE("redis cluster: a node that answers a part of a command wrongly is found") {
+  cluster_site s;
+  s.run(set_and_get(*s.many, s.key(0), 1));
+  const auto count = [&](const char* lie) {
+    s.truth.lies["0:EXISTS"] = s.truth.lies["1:EXISTS"] = lie;
+    redis::reply<std::int64_t> r;
+    s.run(ask(*s.many, cmd<std::int64_t>("EXISTS", s.key(0), s.key(1), s.key(1, 1)), r));
+    return r.error();
+  };
+  CHECK(!count(":1\r\n"));
+  for (const char* const lie :
+       {":9223372036854775807\r\n", ":2\r\n", ":-1\r\n", "+OK\r\n", "_\r\n"}) {
+    CAPTURE(lie);
+    CHECK(count(lie) == redis::error::wrong_reply);
+  }
+  for (const char* const lie : {"*0\r\n", "*2\r\n$1\r\n1\r\n$1\r\n2\r\n", "*1\r\n*1\r\n:5\r\n",
+                                "*1\r\n:1\r\n", "$1\r\n1\r\n"}) {
+    CAPTURE(lie);
+    s.truth.lies["1:MGET"] = lie;
+    redis::reply<redis::value> r;
+    s.run(ask(*s.many, cmd<redis::value>("MGET", s.key(0), s.key(1)), r));
+    CHECK(r.error() == redis::error::wrong_reply);
+    CHECK(r.outcome() == outcome::executed);
+  }
+  s.truth.lies["1:MSET"] = "+NO\r\n";
+  redis::reply<std::string> r;
+  s.run(ask(*s.many, cmd<std::string>("MSET", s.key(0), 1, s.key(1), 1), r));
+  CHECK(r.error() == redis::error::wrong_reply);
+}
+
 TEST_CASE("redis cluster: a malformed URL is refused without its password") {
   beck::io_context ctx;
   for (const char* const bad :
