@@ -242,6 +242,9 @@ error_code cluster_call::conclude() noexcept {
   std::uint32_t number = 0;  // of the command behind the last one
   const divided_command* last = nullptr;
   for (const cluster_step& step : steps_) {
+    reply_status& status = status_of(step);
+    if (step.losses != 0 && status.outcome() == outcome::not_sent)
+      status.set(outcome::maybe_executed);  // not sent again
     if (step.whole == nullptr) {
       number = step.number + 1;
     } else if (step.whole != last) {

@@ -80,8 +80,9 @@ struct cluster_step {
   std::uint32_t number = 0;          ///< of the command in the call, or of the part
   std::uint32_t asked = 0;           ///< the node that ASK has named
   std::uint16_t slot = no_slot;
-  std::uint8_t redirects = 0;
-  std::uint8_t losses = 0;  ///< connections that were lost behind it
+  std::uint8_t redirects = 0;  ///< followed, one behind another
+  std::uint8_t losses = 0;     ///< connections that were lost when it may have run
+  bool is_again = false;       ///< it was sent before: no replica is asked
   step_state state = step_state::ready;
 };
 
