@@ -14,11 +14,6 @@
 namespace beck::redis::detail {
 namespace {
 
-/// Returns the number that is the reply to a part.
-std::int64_t sum_of(const value_item& reply) noexcept {
-  return reply.type() == data_type::integer ? reply.integer() : 0;
-}
-
 /// Returns whether each key of an MSET has a value.
 bool has_values(const arguments& command) noexcept { return command.size() % 2 == 1; }
 
@@ -38,20 +33,37 @@ divided_command::divided_command(const arguments& command, split_kind kind) : ki
   for (std::size_t i = 0; i < order.size();) {
     const std::uint16_t slot = keys_[order[i]].slot;
     texts.clear();
-    for (std::uint32_t place = 0; i < order.size() && keys_[order[i]].slot == slot; ++i) {
+    std::uint32_t place = 0;
+    for (; i < order.size() && keys_[order[i]].slot == slot; ++i) {
       key_place& key = keys_[order[i]];
-      key.part = static_cast<std::uint32_t>(slots_.size());
+      key.part = static_cast<std::uint32_t>(sizes_.size());
       key.place = place++;
       texts.push_back(command[key.argument]);
       if (kind == split_kind::all) texts.push_back(command[key.argument + 1]);
     }
     parts_.push_range(command[0], texts);
-    slots_.push_back(slot);
+    sizes_.push_back({slot, place});
   }
-  replies_.resize(slots_.size());
+  replies_.resize(sizes_.size());
 }
 
-/// Takes the first error of the parts, and what they have in common. Returns whether there is one.
+/// Returns whether the reply to a part is one that the server may send for its keys.
+bool divided_command::fits(std::size_t part) const noexcept {
+  const value_item reply = (*replies_[part]).root();
+  const std::uint32_t keys = sizes_[part].keys;
+  if (kind_ == split_kind::all) return reply.text() == "OK";
+  if (kind_ == split_kind::sum) {
+    return reply.type() == data_type::integer && reply.integer() >= 0 &&
+           reply.integer() <= std::int64_t{keys};
+  }
+  if (reply.type() != data_type::array || reply.size() != keys) return false;
+  for (const value_item& one : reply) {
+    if (!one.is_null() && one.type() != data_type::bulk_string) return false;
+  }
+  return true;
+}
+
+/// Takes the first error of the parts, and their common outcome. Returns whether there is an error.
 bool divided_command::combine_errors(reply_status& to) noexcept {
   std::size_t executed = 0;
   std::size_t unsent = 0;
@@ -65,11 +77,16 @@ bool divided_command::combine_errors(reply_status& to) noexcept {
   to.set(executed == replies_.size() ? outcome::executed
          : unsent == replies_.size() ? outcome::not_sent
                                      : outcome::maybe_executed);
+  for (std::size_t i = 0; failed == nullptr && i < replies_.size(); ++i) {
+    if (fits(i)) continue;
+    failed = &replies_[i];
+    to.set(error::wrong_reply, "the reply to a part of a divided command does not fit its keys");
+  }
   return failed != nullptr;
 }
 
 /// Reads an array of the values, each at the place of its key.
-void divided_command::feed_values(reply_reader& to, reply_status& status) {
+void divided_command::feed_values(reply_reader& to) {
   std::vector<std::vector<value_item>> values(replies_.size());
   for (std::size_t i = 0; i < replies_.size(); ++i) {
     const value_item root = (*replies_[i]).root();
@@ -80,10 +97,6 @@ void divided_command::feed_values(reply_reader& to, reply_status& status) {
   head.number = static_cast<std::int64_t>(keys_.size());
   to.feed(head);
   for (const key_place& key : keys_) {
-    if (key.place >= values[key.part].size()) {
-      to.leave();
-      return status.set(error::wrong_reply, "a part of a divided command has too few values");
-    }
     const value_item item = values[key.part][key.place];
     token next;
     next.depth = 1;
@@ -101,7 +114,7 @@ void divided_command::combine(reply_place to, const reply_limits& most) noexcept
   reply_status& status = to.status();
   if (!combine_errors(status)) {
     try {
-      feed(reader, status);
+      feed(reader);
     } catch (const std::bad_alloc&) {
       status.set(make_error_code(std::errc::not_enough_memory), {});
     }
@@ -109,13 +122,13 @@ void divided_command::combine(reply_place to, const reply_limits& most) noexcept
   reader.leave();
 }
 
-void divided_command::feed(reply_reader& to, reply_status& status) {
-  if (kind_ == split_kind::values) return feed_values(to, status);
+void divided_command::feed(reply_reader& to) {
+  if (kind_ == split_kind::values) return feed_values(to);
   token all;
   all.is_last = true;
   if (kind_ == split_kind::sum) {
     all.type = data_type::integer;
-    for (const reply<value>& part : replies_) all.number += sum_of((*part).root());
+    for (const reply<value>& part : replies_) all.number += (*part).root().integer();
   } else {
     all.type = data_type::simple_string;
     all.text = "OK";
@@ -229,6 +242,9 @@ error_code cluster_call::conclude() noexcept {
   std::uint32_t number = 0;  // of the command behind the last one
   const divided_command* last = nullptr;
   for (const cluster_step& step : steps_) {
+    reply_status& status = status_of(step);
+    if (step.losses != 0 && status.outcome() == outcome::not_sent)
+      status.set(outcome::maybe_executed);  // not sent again
     if (step.whole == nullptr) {
       number = step.number + 1;
     } else if (step.whole != last) {

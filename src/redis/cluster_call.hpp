@@ -30,7 +30,7 @@ class divided_command {
 
   const request& parts() const noexcept { return parts_; }
   /// Returns the slot of the part `i`.
-  std::uint16_t slot(std::uint32_t i) const noexcept { return slots_[i]; }
+  std::uint16_t slot(std::uint32_t i) const noexcept { return sizes_[i].slot; }
   reply_place place_of(std::uint32_t i) noexcept { return detail::place_of(replies_[i]); }
   /// Reads the reply to the whole command, from those to its parts.
   void combine(reply_place to, const reply_limits& most) noexcept;
@@ -44,14 +44,21 @@ class divided_command {
     std::uint32_t place = 0;  // among the keys of its part
   };
 
+  /// A part of the command.
+  struct part_size {
+    std::uint16_t slot;
+    std::uint32_t keys;
+  };
+
   bool combine_errors(reply_status& to) noexcept;
-  void feed(reply_reader& to, reply_status& status);
-  void feed_values(reply_reader& to, reply_status& status);
+  bool fits(std::size_t part) const noexcept;
+  void feed(reply_reader& to);
+  void feed_values(reply_reader& to);
 
   split_kind kind_;
   request parts_;
   std::vector<key_place> keys_;  // in the order of the command
-  std::vector<std::uint16_t> slots_;
+  std::vector<part_size> sizes_;
   std::vector<reply<value>> replies_;
 };
 
@@ -73,8 +80,9 @@ struct cluster_step {
   std::uint32_t number = 0;          ///< of the command in the call, or of the part
   std::uint32_t asked = 0;           ///< the node that ASK has named
   std::uint16_t slot = no_slot;
-  std::uint8_t redirects = 0;
-  std::uint8_t losses = 0;  ///< connections that were lost behind it
+  std::uint8_t redirects = 0;  ///< followed, one behind another
+  std::uint8_t losses = 0;     ///< connections that were lost when it may have run
+  bool is_again = false;       ///< it was sent before: no replica is asked
   step_state state = step_state::ready;
 };
 

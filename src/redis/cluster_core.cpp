@@ -182,10 +182,8 @@ void cluster_core::send(cluster_unit& one) noexcept {
     ec = no_memory();
   }
   if (!ec) return call.units.push_back(&one);
-  for (const std::uint32_t i : one.steps()) {
-    call.status_of(call.steps()[i]).set(ec, {});
-    call.steps()[i].state = step_state::ended;
-  }
+  for (const std::uint32_t i : one.steps()) call.steps()[i].state = step_state::ready;
+  call.end_unsent(ec, {});
   recycle(one);
 }
 
@@ -195,7 +193,7 @@ cluster_node& cluster_core::node_for(const cluster_call& call, const cluster_ste
       step.slot == cluster_step::no_slot ? slot_map::none : map_.owner(step.slot);
   cluster_node* const primary = owner != slot_map::none ? by_number_[owner] : nullptr;
   if (primary == nullptr) return made_.empty() ? any_node() : made_.back()->node();
-  if (!call.may_use_replicas || step.redirects != 0 || step.losses != 0) return *primary;
+  if (!call.may_use_replicas || step.is_again) return *primary;
   const std::vector<std::uint16_t>& replicas = map_.replicas(owner);
   for (std::size_t i = 0; i < replicas.size(); ++i) {
     cluster_node* const one = by_number_[replicas[(turn_ + i) % replicas.size()]];

@@ -53,6 +53,8 @@ class cluster_unit final : public exchange {
   void add(std::uint32_t step, bool asks);
   /// Sets what the session has to know. Call it behind the last add().
   void close();
+  /// Returns whether ASKING stands before the command.
+  bool asks() const noexcept { return asks_; }
   /// Returns the steps, by their places in the call.
   const std::vector<std::uint32_t>& steps() const noexcept { return steps_; }
   cluster_call& call() const noexcept { return *call_; }

@@ -94,15 +94,20 @@ step_state cluster_core::next_state(cluster_unit& one, std::size_t i, bool repea
   cluster_step& step = call.steps()[i];
   const reply_status& status = call.status_of(step);
   const error_code& why = status.error();
-  if (status.outcome() != outcome::executed) {
-    if (!repeats) return step_state::ended;
-    if (status.outcome() == outcome::maybe_executed) ++step.losses;
+  const bool is_lost = status.outcome() != outcome::executed;
+  const bool is_last = step.slot == cluster_step::no_slot || !ran.test(step.slot);
+  // While a slot moves, only commands on the same key keep their order.
+  const bool may_overtake = why == error::ask || (is_lost && one.asks());
+  const bool may_follow = is_last || (may_overtake && !is_key_used_behind(call, i));
+  step.is_again = true;
+  if (is_lost) {
+    if (!repeats || !may_follow) return step_state::ended;
+    if (status.outcome() == outcome::maybe_executed && step.losses != UINT8_MAX) ++step.losses;
     ++stats_.resent;
     return step_state::resting;
   }
-  const bool is_last = step.slot == cluster_step::no_slot || !ran.test(step.slot);
   if (why == error::moved || why == error::ask) {
-    if (call.is_whole() || (!is_last && (why == error::moved || is_key_used_behind(call, i)))) {
+    if (call.is_whole() || !may_follow) {
       want_map(one.node().id);
       return step_state::ended;
     }
@@ -111,6 +116,7 @@ step_state cluster_core::next_state(cluster_unit& one, std::size_t i, bool repea
   if (!is_not_run(why)) return step_state::ended;
   if (why != error::tryagain && why != error::busy) want_map(0);
   if (call.is_whole() || !is_last || !may_rest(call)) return step_state::ended;
+  step.redirects = 0;  // it may be redirected again each time
   ++stats_.refused;
   return step_state::resting;
 }

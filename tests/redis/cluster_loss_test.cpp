@@ -14,6 +14,7 @@
 #include <ostream>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -98,6 +99,65 @@ CONFORMANCE("redis cluster: a command that may have run is sent again only if th
   CHECK(again.value == 1);
   CHECK(!read.ec);
   CHECK(s.truth.number(key) == 1);
+}
+
+CONFORMANCE("redis cluster: what may have run is reported so, although it was not sent again") {
+  cluster_site s(redis::cluster_options().connections(redis::client_options().hold(300ms)));
+  warm_up(s);
+  const std::string key = s.key(2);
+  s.nodes[2]->pause();
+  ending lost;
+  begin(s.many->exec<long>("INCR", key).retryable(), lost);
+  ending other;  // answered in the turn in which the other one is sent, or later
+  begin(s.many->exec<long>("EXISTS", s.key(0)), other);
+  REQUIRE(s.run_until([&] { return other.is_over; }));
+  s.nodes[2]->kill();  // nothing takes its place
+  REQUIRE(s.run_until([&] { return lost.is_over; }));
+  CHECK(lost.ec);
+  CHECK(lost.what == outcome::maybe_executed);
+  // The same with a refusal behind the loss.
+  s.nodes[1]->pause();
+  ending refused;
+  begin(s.many->exec<long>("INCR", s.key(1)).retryable(), refused);
+  other = ending();
+  begin(s.many->exec<long>("EXISTS", s.key(0)), other);
+  REQUIRE(s.run_until([&] { return other.is_over; }));
+  s.truth.refusals["INCR"] = {"TRYAGAIN x", 1'000'000};
+  s.nodes[1]->cut();
+  s.nodes[1]->resume();
+  REQUIRE(s.run_until([&] { return s.many->stats().refused > 0; }));
+  s.many->close();
+  REQUIRE(s.run_until([&] { return refused.is_over; }));
+  CHECK(refused.ec == beck::error::operation_aborted);
+  CHECK(refused.what == outcome::maybe_executed);
+}
+
+CONFORMANCE(
+    "redis cluster: of two lost commands on a moving key the first is not sent behind the second") {
+  cluster_site s;
+  warm_up(s);
+  const std::string key = s.key(0);
+  s.truth.migrations[redis::key_slot(key)] = {1, {key}};
+  s.nodes[1]->pause();
+  redis::reply<long> read;
+  redis::reply<long> write;
+  bool is_over = false;
+  s.many->exec(cmd<long>("EXISTS", key), cmd<long>("INCR", key))(
+      [&](beck::error_code, redis::reply<std::tuple<redis::reply<long>, redis::reply<long>>> all) {
+        read = std::move(std::get<0>(*all));
+        write = std::move(std::get<1>(*all));
+        is_over = true;
+      });
+  REQUIRE(s.run_until([&] { return s.many->stats().asked == 2; }));
+  ending other;
+  begin(s.many->exec<long>("EXISTS", s.key(2)), other);
+  REQUIRE(s.run_until([&] { return other.is_over; }));
+  s.nodes[1]->cut();
+  s.nodes[1]->resume();
+  REQUIRE(s.run_until([&] { return is_over; }));
+  CHECK(write.outcome() == outcome::maybe_executed);
+  CHECK(read.outcome() == outcome::maybe_executed);
+  CHECK(s.executed(1) == 1);  // of warm_up()
 }
 
 CONFORMANCE("redis cluster: a cancelled call ends at once, and leaves the others of its node") {

@@ -82,10 +82,12 @@ struct cluster_truth {
   std::map<std::uint16_t, migration> migrations;
   std::map<std::string, long> values;  ///< of all nodes: a key is at one of them
   std::set<int> gone;                  ///< nodes that maps leave out
-  std::map<std::string, std::pair<std::string, int>> refusals;  ///< command, error, times left
-  std::string map;               ///< the reply to CLUSTER SLOTS instead of the true one
-  bool redirects_on = false;     ///< every node says that another one has the key
-  std::vector<std::string> log;  ///< "node:COMMAND key" of what was executed
+  /// Command, or "node:COMMAND"; the error, and how often.
+  std::map<std::string, std::pair<std::string, int>> refusals;
+  std::map<std::string, std::string> lies;  ///< "node:COMMAND", the bytes instead of its reply
+  std::string map;                          ///< the reply to CLUSTER SLOTS instead of the true one
+  bool redirects_on = false;                ///< every node says that another one has the key
+  std::vector<std::string> log;             ///< "node:COMMAND key" of what was executed
 };
 
 /// A node. Thread: that of the context.
@@ -228,9 +230,14 @@ class node_server {
       p.queued.emplace_back(command.wire());
       if (p.queued.back().empty()) p.queued.back() = wire_of(command);
       to.simple("QUEUED");
+    } else if (const auto lie = s.truth.lies.find(name_of(s, command)); lie != s.truth.lies.end()) {
+      to.raw(lie->second);
     } else {
       run(s, command, to);
     }
+  }
+  static std::string name_of(const state& s, const arguments& command) {
+    return std::to_string(s.number) + ":" + std::string(command[0]);
   }
   static std::string wire_of(const arguments& command) {
     std::string wire = "*" + std::to_string(command.size()) + "\r\n";
@@ -278,7 +285,9 @@ class node_server {
   /// Returns the error that a node answers with instead of executing the command; else nothing.
   static std::string refusal(const peer& p, state& s, const arguments& command, bool was_asking) {
     cluster_truth& truth = s.truth;
-    if (auto plan = truth.refusals.find(std::string(command[0])); plan != truth.refusals.end()) {
+    auto plan = truth.refusals.find(name_of(s, command));
+    if (plan == truth.refusals.end()) plan = truth.refusals.find(std::string(command[0]));
+    if (plan != truth.refusals.end()) {
       const std::string error = plan->second.first;
       if (--plan->second.second == 0) truth.refusals.erase(plan);
       return error;
@@ -289,11 +298,11 @@ class node_server {
     const std::uint16_t slot = key_slot(keys[0]);
     for (const std::string& key : keys)
       if (key_slot(key) != slot) return "CROSSSLOT Keys in request don't hash to the same slot";
-    const auto name_of = [&](int node) {
+    const auto place_of = [&](int node) {
       return std::to_string(slot) + " " + truth.addresses[static_cast<std::size_t>(node)];
     };
     if (truth.redirects_on)
-      return "MOVED " + name_of((s.number + 1) % static_cast<int>(truth.addresses.size()));
+      return "MOVED " + place_of((s.number + 1) % static_cast<int>(truth.addresses.size()));
     const int owner = truth.owner(slot);
     const auto found = truth.migrations.find(slot);
     migration* const moving = found != truth.migrations.end() ? &found->second : nullptr;
@@ -304,7 +313,7 @@ class node_server {
       });
       if (gone == 0) return {};
       if (gone != static_cast<long>(keys.size())) return "TRYAGAIN Multiple keys request";
-      return "ASK " + name_of(moving->to);
+      return "ASK " + place_of(moving->to);
     }
     if (moving != nullptr && s.number == moving->to && was_asking) {
       for (const std::string& key : keys)
@@ -316,13 +325,13 @@ class node_server {
     const auto primary = truth.replica_of.find(s.number);
     const bool is_replica = primary != truth.replica_of.end() && primary->second == owner;
     if (is_replica && p.reads && facts_of(command).is_read_only()) return {};
-    return "MOVED " + name_of(owner);
+    return "MOVED " + place_of(owner);
   }
   static void run(state& s, const arguments& command, reply_writer& to) {
     std::map<std::string, long>& values = s.truth.values;
     const std::string name(command[0]);
     const std::string key(command.size() > 1 ? command[1] : std::string_view());
-    s.truth.log.push_back(std::to_string(s.number) + ":" + name + " " + key);
+    s.truth.log.push_back(name_of(s, command) + " " + key);
     if (name == "GET" || name == "MGET") {
       if (name == "MGET") to.array(command.size() - 1);
       for (std::size_t i = 1; i < command.size(); ++i) {

@@ -295,6 +295,72 @@ CONFORMANCE("redis cluster: reads go to replicas if they may, and to the primary
   CHECK(s.truth.log.back() == "1:GET " + key);
 }
 
+CONFORMANCE("redis cluster: a read goes to one replica at most, whether that refuses or is dead") {
+  for (int i = 0; i < 12; ++i) {
+    cluster_site s(redis::cluster_options().reads(redis::prefer_replica));
+    const std::string key = s.key(1);
+    s.run(set_and_get(*s.many, key, 3));
+    redis::reply<long> r;
+    s.truth.refusals["4:GET"] = {"MASTERDOWN x", 1'000'000};
+    if (i % 2 != 0) s.nodes[4]->kill();
+    s.run(ask(*s.many, cmd<long>("GET", key), r));
+    CHECK(*r == 3);
+    CHECK(s.truth.log.back() == "1:GET " + key);
+    CHECK(s.many->stats().to_replicas <= 2);  // each read asks one at most
+  }
+}
+
+CONFORMANCE("redis cluster: TRYAGAIN behind ASK is repeated for as long as the slot moves") {
+  cluster_site s(redis::cluster_options().redirects(1));
+  s.run(set_and_get(*s.many, s.key(0), 0));
+  const std::string tag = "{" + s.key(0) + "}";
+  const std::uint16_t slot = redis::key_slot(tag);
+  s.truth.migrations[slot] = {1,
+                              {}};  // keys that do not exist: the one says ASK, the other TRYAGAIN
+  redis::reply<std::string> r;
+  bool is_over = false;
+  s.many->exec<std::string>("MSET", tag + "a", 1, tag + "b",
+                            2)([&](beck::error_code, redis::reply<std::string> got) {
+    r = std::move(got);
+    is_over = true;
+  });
+  REQUIRE(s.run_until([&] { return is_over || s.many->stats().refused == 3; }));
+  s.truth.finish(slot);
+  REQUIRE(s.run_until([&] { return is_over; }));
+  CHECK(!r.error());
+  CHECK(s.truth.number(tag + "b") == 2);
+}
+
+CONFORMANCE("redis cluster: a node that answers a part of a command wrongly is found") {
+  cluster_site s;
+  s.run(set_and_get(*s.many, s.key(0), 1));
+  const auto count = [&](const char* lie) {
+    s.truth.lies["0:EXISTS"] = s.truth.lies["1:EXISTS"] = lie;
+    redis::reply<std::int64_t> r;
+    s.run(ask(*s.many, cmd<std::int64_t>("EXISTS", s.key(0), s.key(1), s.key(1, 1)), r));
+    return r.error();
+  };
+  CHECK(!count(":1\r\n"));
+  for (const char* const lie :
+       {":9223372036854775807\r\n", ":2\r\n", ":-1\r\n", "+OK\r\n", "_\r\n"}) {
+    CAPTURE(lie);
+    CHECK(count(lie) == redis::error::wrong_reply);
+  }
+  for (const char* const lie : {"*0\r\n", "*2\r\n$1\r\n1\r\n$1\r\n2\r\n", "*1\r\n*1\r\n:5\r\n",
+                                "*1\r\n:1\r\n", "$1\r\n1\r\n"}) {
+    CAPTURE(lie);
+    s.truth.lies["1:MGET"] = lie;
+    redis::reply<redis::value> r;
+    s.run(ask(*s.many, cmd<redis::value>("MGET", s.key(0), s.key(1)), r));
+    CHECK(r.error() == redis::error::wrong_reply);
+    CHECK(r.outcome() == outcome::executed);
+  }
+  s.truth.lies["1:MSET"] = "+NO\r\n";
+  redis::reply<std::string> r;
+  s.run(ask(*s.many, cmd<std::string>("MSET", s.key(0), 1, s.key(1), 1), r));
+  CHECK(r.error() == redis::error::wrong_reply);
+}
+
 TEST_CASE("redis cluster: a malformed URL is refused without its password") {
   beck::io_context ctx;
   for (const char* const bad :

@@ -51,7 +51,8 @@ class cluster_options {
     nodes_ = most;
     return *this;
   }
-  /// Sets how many redirects a command follows; one more is its reply. Default: 5.
+  /// Sets how many redirects a command follows, one behind another; one more is its reply.
+  /// Default: 5.
   constexpr cluster_options& redirects(std::uint8_t most) noexcept {
     redirects_ = most;
     return *this;
