@@ -23,13 +23,6 @@ constexpr std::size_t commands_most = 16'384;
 constexpr std::size_t queued_bytes_most = 4 * 1024 * 1024;
 constexpr std::size_t kept_bytes = 64 * 1024;  // of a buffer that is empty
 
-/// Returns limits that only bound the parser: replies are passed on as they arrive.
-beck::redis::parse_limits limits_of_replies() {
-  beck::redis::parse_limits most;
-  most.reply_bytes = most.elements = UINT32_MAX;
-  return most;
-}
-
 void clear(std::string& buffer) {
   buffer.clear();
   if (buffer.capacity() > kept_bytes) buffer.shrink_to_fit();
@@ -102,7 +95,7 @@ beck::task<> shared_connection::live() {
   std::string error_line;
   if (!ec && !is_broken_) {
     stream_ = std::move(opened).value();
-    parser_ = beck::redis::reply_parser(limits_of_replies(), beck::redis::protocol::resp2);
+    replies_ = reply_splitter();
     ++counts_.connections;
     auto both = beck::when_all(receive(), write());
     beck::ignore(co_await std::move(both));
@@ -155,41 +148,19 @@ beck::task<> shared_connection::write() {
   break_off();
 }
 
-/// Passes the replies in `bytes` on. Returns false if they are no replies.
+/// Passes the replies in `bytes` on. Returns false if they are no replies, or reply to no command.
 bool shared_connection::take(std::string_view bytes) {
-  if (rest_.empty()) {
-    const bool is_good = take_replies(bytes);
-    rest_ = bytes;
-    return is_good;
+  while (!bytes.empty()) {
+    const reply_part part = replies_.next(bytes);
+    if (part.is_refused || commands_.empty()) return false;
+    commands_.front().from->take(bytes.substr(0, part.bytes), part.is_last);
+    bytes.remove_prefix(part.bytes);
+    if (!part.is_last) continue;
+    commands_.pop_front();
+    --counts_.waiting;
+    open_room();
   }
-  rest_.append(bytes);
-  std::string_view all = rest_;
-  const bool is_good = take_replies(all);
-  rest_.erase(0, rest_.size() - all.size());
-  return is_good;
-}
-
-/// As above, and removes the bytes that were passed on.
-bool shared_connection::take_replies(std::string_view& bytes) {
-  constexpr std::size_t tokens_most = 64;
-  beck::redis::token tokens[tokens_most];
-  for (;;) {
-    const auto found =
-        parser_.parse(bytes, tokens, tokens_most, beck::redis::parse_stop::behind_reply);
-    if (found.consumed != 0) {
-      if (commands_.empty()) return false;
-      const bool is_last = found.tokens != 0 && tokens[found.tokens - 1].is_last;
-      commands_.front().from->take(bytes.substr(0, found.consumed), is_last);
-      bytes.remove_prefix(found.consumed);
-      if (is_last) {
-        commands_.pop_front();
-        --counts_.waiting;
-        open_room();
-      }
-    }
-    if (found.outcome == beck::redis::parse_outcome::refused) return false;
-    if (found.outcome == beck::redis::parse_outcome::more) return true;
-  }
+  return true;
 }
 
 /// Ends the commands of a connection. A client with a command that the kernel has taken is ended,
@@ -208,7 +179,6 @@ void shared_connection::end_commands(std::string_view error_line) {
   commands_.clear();
   clear(out_);
   clear(writing_);
-  clear(rest_);
   sent_ = written_ = 0;
   has_output_.reset();
   open_room();

@@ -8,7 +8,6 @@
 #include <beck/coro/task.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/io/stream_layer.hpp>
-#include <beck/redis/resp3.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,6 +16,7 @@
 #include <string_view>
 
 #include "counters.hpp"
+#include "reply_splitter.hpp"
 #include "settings.hpp"
 #include "shared_counters.hpp"
 
@@ -57,7 +57,6 @@ class shared_connection {
   beck::task<> receive();
   beck::task<> write();
   bool take(std::string_view bytes);
-  bool take_replies(std::string_view& bytes);
   void end_commands(std::string_view error_line);
   void break_off() noexcept;
   void open_room() noexcept;
@@ -70,8 +69,7 @@ class shared_connection {
   std::deque<command> commands_;  // without a reply
   std::string out_;               // gathers while writing_ is written
   std::string writing_;
-  std::string rest_;  // bytes of the server that are no whole element yet
-  beck::redis::reply_parser parser_;
+  reply_splitter replies_;
   beck::auto_reset_event has_output_;
   beck::manual_reset_event room_{true};
   std::uint64_t sent_ = 0;     // bytes that send() has taken for this connection

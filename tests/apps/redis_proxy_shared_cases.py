@@ -11,6 +11,13 @@ from redis_proxy import Client, ProxyCase, Redis, command, connect, reset, rest_
 from server import until
 
 
+BAD_REPLIES = (
+    *(b"?\r\n", b"$x\r\n", b"$\r\n", b"$-\r\n", b"$-2\r\n", b"*-11\r\n", b"$--1\r\n", b"$1-\r\n", b"*1\n"),
+    *(b"+PON\rG\r\n", b"$1\r\nx\n", b"$1\r\nx\rx", b"$1152921504606846977\r\n", b">1\r\n+x\r\n", b"+PONG\r\n:1\r\n"),
+    b"*1152921504606846976\r\n" * 2,
+)
+
+
 class SharedCase(ProxyCase):
     def start(self, *arguments, **how):
         return super().start("--shared", *arguments, **how)
@@ -69,7 +76,7 @@ class SharedOrder(SharedCase):
     def test_every_split_of_a_reply(self):
         proxy, listening = self.played()
         client, other = self.client(proxy.port), self.client(proxy.port)
-        asked, reply = command("LRANGE", "l", 0, 1), b"*3\r\n$2\r\n\r\n\r\n*2\r\n:-1\r\n$-1\r\n+x\r\n"
+        asked, reply = command("LRANGE", "l", 0, 1), b"*5\r\n$2\r\n\r\n\r\n*2\r\n:-1\r\n$-1\r\n+x\r\n*0\r\n$0\r\n\r\n"
         client.send(asked)
         server = self.accept(listening)
         self.receive(server, asked)
@@ -79,10 +86,22 @@ class SharedOrder(SharedCase):
             server.sendall(reply[:at])
             proxy.metrics()  # behind which the proxy has received that
             server.sendall(reply[at:] + b"+PONG\r\n")
-            self.assertEqual(client.read(), [b"\r\n", [-1, None], "+x"])
+            self.assertEqual(client.read(), [b"\r\n", [-1, None], "+x", [], b""])
             self.assertEqual(other.read(), "+PONG")
             client.send(asked)
             self.receive(server, asked)
+
+    def test_a_reply_is_as_long_and_as_deep_as_the_server_makes_it(self):
+        proxy = self.proxy("--connections", 1)
+        client, other = self.client(proxy.port), self.client(proxy.port)
+        script = "local t = {} for _ = 1, 200 do t = {t} end return t"
+        deep = client.ask("EVAL", script, 0)
+        for _ in range(200):
+            (deep,) = deep
+        self.assertEqual(deep, [])
+        self.assertEqual(client.ask("EVAL", "return {ok = string.rep('x', 1000000)}", 0), "+" + "x" * 1_000_000)
+        self.assertEqual(other.ask("PING"), "+PONG")
+        self.assertEqual(proxy.metrics()["lost_total"], 0)
 
     def test_a_client_that_has_finished_gets_its_replies(self):
         client = connect(self.proxy().port)
@@ -265,7 +284,7 @@ class SharedLoss(SharedCase):
         self.assertIsNone(client.read())
 
     def test_bytes_that_are_no_reply_end_the_clients_that_wait(self):
-        for bad in (b"?\r\n", b"$x\r\n", b">1\r\n+x\r\n", b"+PONG\r\n:1\r\n"):
+        for bad in BAD_REPLIES:
             with self.subTest(bad=bad):
                 proxy, listening = self.played()
                 client = self.client(proxy.port)
