@@ -84,7 +84,7 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   app.add_option("--max-clients", asked.clients_max, "The most clients at a time")
       ->check(CLI::Range(std::size_t{1}, clients_most))
       ->type_name("N")
-      ->capture_default_str();
+      ->default_str(std::to_string(clients_usual));
   auto* const shared = app.add_flag(
       "--shared", asked.is_shared,
       "Send the commands of all clients over a few connections, as far as that is possible");

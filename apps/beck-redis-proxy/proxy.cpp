@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/task_group.hpp>
 #include <beck/coro/timeout.hpp>
@@ -15,8 +16,6 @@
 #include <beck/io/io_context.hpp>
 #include <beck/io/read_write.hpp>
 #include <beck/io/signal_set.hpp>
-#include <beck/io/steady_timer.hpp>
-#include <beck/net/connect_race.hpp>
 #include <beck/run/post.hpp>
 #include <beck/transfer/relay.hpp>
 #include <csignal>
@@ -31,6 +30,8 @@
 #include "common/service_state.hpp"
 #include "counters.hpp"
 #include "listeners.hpp"
+#include "server_connect.hpp"
+#include "server_log.hpp"
 #include "shared_pool.hpp"
 
 namespace beck_redis_proxy {
@@ -44,7 +45,6 @@ constexpr std::size_t buffer_bytes = 64 * 1024;  // of each direction
 /// Clients above the limit that are still read to their end.
 constexpr std::size_t turned_away_max = 64;
 constexpr beck::duration see_off_time = beck::duration(1'000'000'000);
-constexpr beck::duration log_pause = beck::duration(1'000'000'000);
 /// Descriptors besides those of clients: of the context, its listeners, the metrics, standard ones.
 constexpr std::size_t descriptors_kept = 64;
 /// Connections to the metrics, which are among those.
@@ -52,18 +52,22 @@ constexpr std::size_t scrapers_max = 16;
 /// The metrics are served after so many turns of the context.
 constexpr int turns_max = 4;
 
-/// Returns the limit of clients, lowered to the descriptors that the process may have.
+/// Returns the limit of clients, lowered to the descriptors that the process may have: each client
+/// may need one to the server, too.
 std::size_t affordable_clients(const settings& asked) {
   const std::size_t descriptors = beck_apps::raise_descriptor_limit();
-  if (descriptors <= descriptors_kept + turned_away_max + 2)
+  std::size_t kept = descriptors_kept + turned_away_max;
+  if (asked.is_shared) kept += asked.shared_connections;
+  if (descriptors < kept + 2)
     throw beck_apps::failure(fmt::format("the limit of {} descriptors is too low: {} are needed",
-                                         descriptors, descriptors_kept + turned_away_max + 2));
-  const std::size_t most = (descriptors - descriptors_kept - turned_away_max) / 2;
-  if (asked.clients_max <= most) return asked.clients_max;
+                                         descriptors, kept + 2));
+  const std::size_t most = (descriptors - kept) / 2;
+  if (!asked.clients_max) return std::min(clients_usual, most);
+  if (*asked.clients_max <= most) return *asked.clients_max;
   fmt::print(stderr,
-             "beck-redis-proxy: --max-clients is {}, not {}: the process may have {} descriptors, "
-             "and a client needs 2\n",
-             most, asked.clients_max, descriptors);
+             "beck-redis-proxy: --max-clients {} is lowered to {}: the process may have {} "
+             "descriptors, {} are kept, and a client needs 2\n",
+             *asked.clients_max, most, descriptors, kept);
   return most;
 }
 
@@ -103,9 +107,10 @@ class proxy {
   explicit proxy(const settings& asked)
       : asked_(asked),
         clients_max_(affordable_clients(asked)),
+        log_(asked.server.url),
         listeners_(context_, asked),
         signals_(context_, SIGINT, SIGTERM, SIGHUP) {
-    if (asked.is_shared) shared_.emplace(context_, asked, counts_);
+    if (asked.is_shared) shared_.emplace(context_, asked, counts_, log_);
     if (asked.metrics) open_metrics(*asked.metrics);
   }
 
@@ -227,52 +232,27 @@ class proxy {
     }
     if (asked_.server.path.empty()) {
       tcp::socket server(context_);
-      const auto port = std::to_string(asked_.server.port);
-      auto connecting = beck::async_connect(server, asked_.server.host, port);
-      const auto connected = co_await beck::timeout(std::move(connecting), asked_.connect);
-      const beck::error_code ec = connected.error();
-      if (!ec) set_options(server);
-      co_await serve_over(client, server, ec, first);
+      co_await serve_over(client, server, first);
     } else {
       local::socket server(context_);
-      auto connecting = server.async_connect(local::endpoint(asked_.server.path));
-      const auto connected = co_await beck::timeout(std::move(connecting), asked_.connect);
-      co_await serve_over(client, server, connected.error(), first);
+      co_await serve_over(client, server, first);
     }
   }
 
-  static void set_options(tcp::socket& server) {
-    beck::error_code ignored;
-    server.set_option(tcp::no_delay(true), ignored);
-    server.set_option(tcp::socket::keep_alive(true), ignored);
-  }
-
-  /// Logs that the server is lost, or back; a server that comes and goes has a line a second.
-  void log_server(bool is_lost, const std::string& text) {
-    const beck::time_point now = beck::steady_now();
-    if (is_lost == is_lost_ || now < logged_ + log_pause) return;
-    is_lost_ = is_lost;
-    logged_ = now;
-    fmt::print(stderr, "beck-redis-proxy: {}\n", text);
-  }
-
-  /// Relays between the two, `first` before all other bytes of the client; `ec` says why there is
-  /// no server.
+  /// Connects to the server, and relays between the two, `first` before all other bytes of the
+  /// client.
   template <class Client, class Server>
-  beck::task<> serve_over(Client& client, Server& server, beck::error_code ec,
-                          std::string_view first) {
+  beck::task<> serve_over(Client& client, Server& server, std::string_view first) {
+    auto connecting = connect_server(server, asked_);
+    const beck::error_code ec = co_await std::move(connecting);
     if (ec) {
       ++counts_.unreachable;
-      const auto why =
-          fmt::format("cannot reach {}: {}", asked_.server.url,
-                      ec == beck::error::timeout ? "no answer within --connect" : ec.message());
-      log_server(true, why);
-      const auto text = fmt::format("-ERR beck-redis-proxy {}\r\n", why);
+      const auto text = fmt::format("-ERR beck-redis-proxy {}\r\n", log_.note_lost(ec));
       auto refused = refuse(client, text);
       beck::ignore(co_await beck::timeout(std::move(refused), see_off_time));
       co_return;
     }
-    if (is_lost_) log_server(false, asked_.server.url + " is reached again");
+    log_.note_reached();
     beck::relay_report seen;
     auto count = [&](const beck::relay_report& now) {
       counts_.to_server += now.forth.bytes - seen.forth.bytes;
@@ -318,8 +298,7 @@ class proxy {
   const settings& asked_;
   const std::size_t clients_max_;
   counters counts_;
-  bool is_lost_ = false;       // as the log says of the server
-  beck::time_point logged_;    // when it said so
+  server_log log_;
   std::uint64_t refused_ = 0;  // above the limit, and not yet gone
   beck::io_context context_;
   listeners listeners_;

@@ -15,6 +15,7 @@
 namespace beck_redis_proxy {
 
 inline constexpr std::size_t clients_most = 1'000'000;
+inline constexpr std::size_t clients_usual = 10'000;
 inline constexpr std::size_t shared_connections_most = 64;
 
 struct settings {
@@ -22,7 +23,7 @@ struct settings {
   std::optional<beck::ip::tcp::endpoint> at;  // none: only the UNIX socket
   std::string unix_path;                      // empty: none
   std::optional<beck::ip::tcp::endpoint> metrics;
-  std::size_t clients_max = 10'000;
+  std::optional<std::size_t> clients_max;  // none: clients_usual, as far as descriptors allow
   bool is_shared = false;
   std::size_t shared_connections = 4;
   beck::duration connect = beck::duration(5'000'000'000);

@@ -51,6 +51,12 @@ void shared_client::end(shared_end how) noexcept {
   may_go_on_.set();
 }
 
+void shared_client::release() noexcept {
+  in_.release();
+  out_ = std::string();
+  writing_ = std::string();
+}
+
 shared_client::need shared_client::send_commands() {
   while (end_ == shared_end::none) {
     if (in_.empty()) return need::bytes;

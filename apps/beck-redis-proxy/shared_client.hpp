@@ -65,13 +65,19 @@ class shared_client : public std::enable_shared_from_this<shared_client> {
   }
 
  protected:
-  /// What the input needs to go on.
-  enum class need : std::uint8_t { bytes, room, nothing };
+  /// Why the client sends no further command.
+  enum class need : std::uint8_t {
+    bytes,    ///< the next command is not whole
+    room,     ///< too many commands or bytes are under way, of the client or of all
+    nothing,  ///< the sharing has ended
+  };
 
-  /// Sends the commands of the input, as far as they are whole, may be shared, and have room.
+  /// Sends the commands of the input until one cannot be sent. Returns the reason.
   need send_commands();
-  /// Sets the end, unless there is one that matters more, and wakes both directions.
+  /// Sets the end in place of an earlier one, and wakes both directions.
   void end(shared_end how) noexcept;
+  /// Frees the buffers of a client that is gone; it remains until its replies have come.
+  void release() noexcept;
   /// Ends all operations on the client's socket.
   virtual void abort() noexcept = 0;
 

@@ -6,14 +6,16 @@
 #include <fmt/format.h>
 
 #include <beck/coro/co_spawn.hpp>
-#include <beck/coro/timeout.hpp>
 #include <beck/coro/when_all.hpp>
-#include <beck/net/connect_stream.hpp>
 #include <beck/net/local.hpp>
 #include <beck/net/socket_stream.hpp>
+#include <beck/net/tcp.hpp>
+#include <beck/run/bind.hpp>
+#include <exception>
 #include <new>
 #include <utility>
 
+#include "server_connect.hpp"
 #include "shared_client.hpp"
 
 namespace beck_redis_proxy {
@@ -31,17 +33,22 @@ void clear(std::string& buffer) {
 }  // namespace
 
 shared_connection::shared_connection(beck::io_context& context, const settings& asked,
-                                     counters& relayed, shared_counters& counts)
-    : context_(context), asked_(asked), relayed_(relayed), counts_(counts) {}
+                                     counters& relayed, shared_counters& counts, server_log& log)
+    : context_(context), asked_(asked), relayed_(relayed), counts_(counts), log_(log) {}
 
 bool shared_connection::is_full() const noexcept {
   return commands_.size() >= commands_most || out_.size() >= queued_bytes_most;
 }
 
 void shared_connection::send(std::shared_ptr<shared_client> from, std::string_view bytes) {
-  out_.append(bytes);
+  commands_.push_back({std::move(from), sent_ + bytes.size()});
+  try {
+    out_.append(bytes);
+  } catch (...) {  // the next reply would be taken for that of this command
+    commands_.pop_back();
+    throw;
+  }
   sent_ += bytes.size();
-  commands_.push_back({std::move(from), sent_});
   ++counts_.commands;
   ++counts_.waiting;
   if (is_full()) room_.reset();
@@ -51,7 +58,7 @@ void shared_connection::send(std::shared_ptr<shared_client> from, std::string_vi
 
 void shared_connection::close() noexcept {
   is_closed_ = true;
-  break_off();
+  stop_.emit(beck::cancellation_type::terminal);
 }
 
 void shared_connection::open_room() noexcept {
@@ -59,9 +66,12 @@ void shared_connection::open_room() noexcept {
 }
 
 void shared_connection::begin() {
+  is_broken_ = false;
+  const auto at_end = [this](std::exception_ptr error) {
+    if (error && !is_closed_) std::rethrow_exception(error);
+  };
+  beck::co_spawn(context_, live(), beck::bind_cancellation_slot(stop_.slot(), at_end));
   is_living_ = true;
-  is_broken_ = is_closed_;
-  beck::co_spawn(context_, live(), beck::detached);
 }
 
 void shared_connection::break_off() noexcept {
@@ -70,47 +80,40 @@ void shared_connection::break_off() noexcept {
   has_output_.set();
 }
 
-beck::task<beck::io_result<beck::owned_stream>> shared_connection::open() {
-  beck::io_result<beck::owned_stream> result;
-  if (asked_.server.path.empty()) {
-    auto connecting =
-        beck::ip::connect_stream(context_.get_executor(), asked_.server.host, asked_.server.port);
-    result = co_await std::move(connecting);
-    co_return result;
-  }
-  beck::local::stream_protocol::socket socket(context_);
-  auto connecting =
-      socket.async_connect(beck::local::stream_protocol::endpoint(asked_.server.path));
-  const auto connected = co_await std::move(connecting);
-  result.error_ = connected.error();
-  if (!result.error_)
-    result.value_ = beck::owned_stream(new beck::socket_stream(std::move(socket)));
-  co_return result;
+template <class Socket>
+beck::task<beck::error_code> shared_connection::open_socket() {
+  Socket socket(context_);
+  auto connecting = connect_server(socket, asked_);
+  const beck::error_code ec = co_await std::move(connecting);
+  if (!ec) stream_ = beck::owned_stream(new beck::socket_stream(std::move(socket)));
+  co_return ec;
+}
+
+beck::task<beck::error_code> shared_connection::open() {
+  return asked_.server.path.empty() ? open_socket<beck::ip::tcp::socket>()
+                                    : open_socket<beck::local::stream_protocol::socket>();
 }
 
 beck::task<> shared_connection::live() {
-  auto opening = beck::timeout(open(), asked_.connect);
-  auto opened = co_await std::move(opening);
-  const beck::error_code ec = opened.error();
-  std::string error_line;
-  if (!ec && !is_broken_) {
-    stream_ = std::move(opened).value();
+  auto opening = open();
+  const beck::error_code ec = co_await std::move(opening);
+  std::string why;
+  if (is_closed_) {
+    why = "is stopped";
+  } else if (ec) {
+    why = log_.note_lost(ec);
+  } else {
+    log_.note_reached();
     replies_ = reply_splitter();
     ++counts_.connections;
     auto both = beck::when_all(receive(), write());
     beck::ignore(co_await std::move(both));
     --counts_.connections;
     stream_ = beck::owned_stream();
-    error_line =
-        fmt::format("-ERR beck-redis-proxy lost its connection to {}; the command was not sent\r\n",
-                    asked_.server.url);
-  } else {
-    error_line =
-        fmt::format("-ERR beck-redis-proxy cannot reach {}: {}\r\n", asked_.server.url,
-                    ec == beck::error::timeout ? "no answer within --connect" : ec.message());
+    why = fmt::format("lost its connection to {}; the command was not sent", asked_.server.url);
   }
   is_living_ = false;
-  end_commands(error_line);
+  end_commands(fmt::format("-ERR beck-redis-proxy {}\r\n", why));
 }
 
 beck::task<> shared_connection::receive() {

@@ -8,6 +8,7 @@
 #include <beck/coro/task.hpp>
 #include <beck/io/io_context.hpp>
 #include <beck/io/stream_layer.hpp>
+#include <beck/run/cancellation.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,6 +18,7 @@
 
 #include "counters.hpp"
 #include "reply_splitter.hpp"
+#include "server_log.hpp"
 #include "settings.hpp"
 #include "shared_counters.hpp"
 
@@ -31,7 +33,7 @@ class shared_connection {
  public:
   /// Refers to all arguments, which must outlive it.
   shared_connection(beck::io_context& context, const settings& asked, counters& relayed,
-                    shared_counters& counts);
+                    shared_counters& counts, server_log& log);
   shared_connection(const shared_connection&) = delete;
   shared_connection& operator=(const shared_connection&) = delete;
 
@@ -53,7 +55,9 @@ class shared_connection {
 
   void begin();
   beck::task<> live();
-  beck::task<beck::io_result<beck::owned_stream>> open();
+  beck::task<beck::error_code> open();
+  template <class Socket>
+  beck::task<beck::error_code> open_socket();
   beck::task<> receive();
   beck::task<> write();
   bool take(std::string_view bytes);
@@ -65,6 +69,7 @@ class shared_connection {
   const settings& asked_;
   counters& relayed_;
   shared_counters& counts_;
+  server_log& log_;
   beck::owned_stream stream_;
   std::deque<command> commands_;  // without a reply
   std::string out_;               // gathers while writing_ is written
@@ -72,8 +77,9 @@ class shared_connection {
   reply_splitter replies_;
   beck::auto_reset_event has_output_;
   beck::manual_reset_event room_{true};
-  std::uint64_t sent_ = 0;     // bytes that send() has taken for this connection
-  std::uint64_t written_ = 0;  // bytes of these that the kernel has taken
+  std::uint64_t sent_ = 0;          // bytes that send() has taken for this connection
+  std::uint64_t written_ = 0;       // bytes of these that the kernel has taken
+  beck::cancellation_signal stop_;  // of live()
   bool is_living_ = false;
   bool is_broken_ = false;
   bool is_closed_ = false;

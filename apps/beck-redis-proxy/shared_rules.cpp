@@ -14,10 +14,12 @@ struct own_command {
   std::string_view sub;  // empty: any
 };
 
-/// Commands that the table lets clients send over any connection, but a client behind this proxy
-/// means its own one, or means one that is busy: the server reads no further command from that.
+/// Commands that the table allows on any connection, but not on a shared one. Some are about the
+/// client's own connection. The others must reach a server that is busy with a script, and it reads
+/// nothing more from the connection that has sent the script.
 constexpr own_command own_commands[] = {
-    {"client", ""}, {"debug", ""}, {"function", "kill"}, {"script", "kill"}, {"shutdown", ""},
+    {"client", ""},        {"debug", ""},      {"function", "kill"},
+    {"function", "stats"}, {"script", "kill"}, {"shutdown", ""},
 };
 
 bool is_same(std::string_view text, std::string_view small_text) noexcept {

@@ -6,6 +6,7 @@
 
 #include <beck/base/buffer.hpp>
 #include <beck/coro/task.hpp>
+#include <beck/coro/timeout.hpp>
 #include <beck/coro/when_all.hpp>
 #include <beck/io/buffer_lease.hpp>
 #include <beck/io/read_write.hpp>
@@ -39,6 +40,7 @@ class shared_session final : public shared_client {
       end(shared_end::failed);
     }
     const shared_end how = end_;
+    if (how != shared_end::moved) release();
     if (is_receiving()) end_ = shared_end::failed;  // the socket is gone for later replies
     co_return how;
   }
@@ -52,13 +54,8 @@ class shared_session final : public shared_client {
     while (end_ == shared_end::none) {
       const need what = send_commands();
       if (what == need::room) {
-        if (server().is_full()) {
-          const auto waited = co_await server().room().wait();
-          if (waited.error()) end(shared_end::failed);
-        } else {
-          const auto waited = co_await may_go_on_.wait();
-          if (waited.error()) end(shared_end::failed);
-        }
+        auto waiting = server().is_full() ? await(server().room()) : await(may_go_on_);
+        co_await std::move(waiting);
       } else if (what == need::bytes) {
         if (in_.empty()) in_.release();
         limit_silence();
@@ -80,8 +77,13 @@ class shared_session final : public shared_client {
     for (;;) {
       if (out_.empty()) {
         if (!is_receiving() || (end_ != shared_end::none && has_all_replies())) break;
-        const auto waited = co_await has_output_.wait();
-        if (waited.error()) end(shared_end::failed);
+        if (end_ == shared_end::none) {  // receive() ends by --idle
+          const auto waited = co_await has_output_.wait();
+          if (waited.error() && is_receiving()) end(shared_end::failed);
+        } else {
+          auto waiting = await(has_output_);
+          co_await std::move(waiting);
+        }
         continue;
       }
       if (!is_receiving() && end_ != shared_end::lost) break;
@@ -95,6 +97,21 @@ class shared_session final : public shared_client {
       may_go_on_.set();
     }
     abort();
+  }
+
+  /// Waits for an event. Ends the client if that takes longer than --idle, or at a stop.
+  template <class Event>
+  beck::task<> await(Event& event) {
+    beck::error_code ec;
+    if (asked_.idle == beck::duration::zero()) {
+      const auto waited = co_await event.wait();
+      ec = waited.error();
+    } else {
+      auto waiting = beck::timeout(event.wait(), asked_.idle);
+      const auto waited = co_await std::move(waiting);
+      ec = waited.error();
+    }
+    if (ec && is_receiving()) end(end_of(ec));
   }
 
   static shared_end end_of(const beck::error_code& ec) noexcept {

@@ -197,23 +197,6 @@ long long number_of(std::string_view text) noexcept {
   return good && number >= 0 ? number : -1;
 }
 
-/// Returns whether the options of XREAD or XREADGROUP have BLOCK.
-bool has_block(const arguments& command, const command_row& row) noexcept {
-  std::size_t i = row.name == "xread" ? 1 : 4;  // behind GROUP, its name and that of the consumer
-  while (i < command.size()) {
-    const std::string_view option = command[i];
-    if (is_same(option, "block")) return true;
-    if (is_same(option, "count")) {
-      i += 2;
-    } else if (is_same(option, "noack")) {
-      ++i;
-    } else {
-      return false;  // STREAMS, or an option that the server refuses
-    }
-  }
-  return false;
-}
-
 /// Finds the keyword of a place. Returns the index behind it; 0 if it is not there.
 /// As the server does it, the last argument is never taken for the keyword of a search forward.
 std::size_t behind_keyword(const arguments& command, const key_place& place) noexcept {
@@ -245,6 +228,21 @@ const command_row* detail::find_row(const arguments& command) noexcept {
   return below != nullptr || (row->facts & container) != 0 ? below : row;
 }
 
+/// The options may have any order, also GROUP. One that is not known is taken for a single word.
+std::size_t detail::find_block(const arguments& command) noexcept {
+  std::size_t block = 0;
+  for (std::size_t i = 1; i < command.size() && !is_same(command[i], "streams"); ++i) {
+    const std::string_view option = command[i];
+    if (is_same(option, "block")) block = i;
+    if (is_same(option, "block") || is_same(option, "count") || is_same(option, "claim")) {
+      ++i;
+    } else if (is_same(option, "group")) {
+      i += 2;
+    }
+  }
+  return block;
+}
+
 command_facts facts_of(const arguments& command) noexcept {
   command_facts facts;
   const command_row* const row = detail::find_row(command);
@@ -252,7 +250,7 @@ command_facts facts_of(const arguments& command) noexcept {
   facts.is_known_ = true;
   facts.is_read_only_ = (row->facts & reads) != 0;
   facts.is_blocking_ = (row->facts & blocks) != 0 ||
-                       ((row->facts & blocks_by_option) != 0 && has_block(command, *row));
+                       ((row->facts & blocks_by_option) != 0 && detail::find_block(command) != 0);
   facts.is_relayed_only_ = (row->facts & relayed) != 0;
   facts.needs_lane_ = facts.is_blocking_ || (row->facts & (needs_lane | relayed)) != 0;
   facts.may_have_keys_ = row->places[0].how != key_place::kind::none;

@@ -91,9 +91,8 @@ std::int64_t blocking_time(const arguments& command) noexcept {
   constexpr double millisecond = 1e6;
   const std::string_view name = command[0];
   if (is_word(name, "xread") || is_word(name, "xreadgroup")) {
-    std::size_t i = is_word(name, "xread") ? 1 : 4;  // behind GROUP, its name and the consumer's
-    while (i < command.size() && !is_word(command, i, "block")) ++i;
-    return i + 1 < command.size() ? time_of(command[i + 1], millisecond) : endless;
+    const std::size_t time = detail::find_block(command) + 1;
+    return time < command.size() ? time_of(command[time], millisecond) : endless;
   }
   if (command.size() < 2) return endless;
   if (is_word(name, "blmpop") || is_word(name, "bzmpop")) return time_of(command[1], second);

@@ -37,6 +37,17 @@ def reset(connection):
     connection.close()
 
 
+def fill_backlog(port):
+    """Connects to a port of this machine until the kernel drops what comes. Returns the connections."""
+    fills = []
+    try:
+        while len(fills) < 16:
+            fills.append(socket.create_connection(("127.0.0.1", port), timeout=0.2))
+    except TimeoutError:
+        pass
+    return fills
+
+
 def rest_of(connection):
     """Reads to the end of a connection; a reset is an end, too."""
     received = b""

@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 
-from redis_proxy import Client, ProxyCase, Redis, command, connect, reset, rest_of, talk
+from redis_proxy import Client, ProxyCase, Redis, command, connect, fill_backlog, reset, rest_of, talk
 from server import LIMIT_S, until
 
 
@@ -167,11 +167,23 @@ class Limits(ProxyCase):
         def few():
             resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
 
-        proxy = self.proxy(preexec_fn=few)
-        self.assertIn("--max-clients is 36, not 10000: the process may have 200", proxy.error_text())
+        proxy = self.proxy("--max-clients", 37, preexec_fn=few)
+        self.assertEqual(
+            proxy.error_text(),
+            "beck-redis-proxy: --max-clients 37 is lowered to 36: the process may have 200 descriptors, "
+            "128 are kept, and a client needs 2\n",
+        )
         clients = [self.client(proxy.port) for _ in range(36)]
         self.assertEqual([one.ask("PING") for one in clients], ["+PONG"] * 36)
         self.assertIn("--max-clients 36", self.client(proxy.port).read())
+
+    def test_few_descriptors_are_no_news_without_a_limit_of_clients(self):
+        for arguments in ((), ("--max-clients", 36)):
+            proxy = self.proxy(*arguments, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200)))
+            clients = [self.client(proxy.port) for _ in range(36)]
+            self.assertEqual([one.ask("PING") for one in clients], ["+PONG"] * 36)
+            self.assertIn("--max-clients 36", self.client(proxy.port).read())
+            self.assertEqual(proxy.error_text(), "")
 
     def test_connections_to_the_metrics_take_no_descriptors_of_clients(self):
         def few():
@@ -191,12 +203,7 @@ class Limits(ProxyCase):
     def test_a_server_that_does_not_answer(self):
         with socket.create_server(("127.0.0.1", 0), backlog=0) as listening:
             port = listening.getsockname()[1]
-            fills = []  # until the kernel drops what comes
-            try:
-                while len(fills) < 16:
-                    fills.append(socket.create_connection(("127.0.0.1", port), timeout=0.2))
-            except TimeoutError:
-                pass
+            fills = fill_backlog(port)
             proxy = self.proxy("--connect", "100ms", url=f"redis://127.0.0.1:{port}")
             text = talk(proxy.port)
             self.assertEqual(text, f"-ERR beck-redis-proxy cannot reach redis://127.0.0.1:{port}: "

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSL-1.0
 """beck-redis-proxy --shared: the commands of many clients over a few connections, and clients that leave them."""
 import os
+import resource
 import signal
 import socket
 import threading
+from pathlib import Path
 
 import redis_proxy_loss_cases
 import redis_proxy_relay_cases
-from redis_proxy import Client, ProxyCase, Redis, command, connect, reset, rest_of, talk
+from redis_proxy import Client, ProxyCase, Redis, command, connect, fill_backlog, reset, rest_of, talk
 from server import until
 
 
@@ -149,6 +151,15 @@ class SharedMoves(SharedCase):
                 seen = proxy.metrics()
                 self.assertEqual((seen["moved_state_total"], seen["shared_commands_total"]), (1, 4))
 
+    def test_a_command_that_blocks_holds_up_no_other_wherever_its_option_is(self):
+        proxy = self.proxy("--connections", 1)
+        waiter, other = self.client(proxy.port), self.client(proxy.port)
+        self.assertEqual(other.ask("XGROUP", "CREATE", "stream", "g", "$", "MKSTREAM"), "+OK")
+        waiter.send(command("XREADGROUP", "COUNT", 1, "BLOCK", 0, "GROUP", "g", "c", "STREAMS", "stream", ">"))
+        until(lambda: b"cmd=xreadgroup" in self.client(self.redis.port).ask("CLIENT", "LIST"))
+        identity = other.ask("XADD", "stream", "*", "k", "v")
+        self.assertEqual(waiter.read(), [[b"stream", [[identity, [b"k", b"v"]]]]])
+
     def test_the_reasons_are_counted(self):
         proxy = self.proxy()
         line, unknown, large = (self.client(proxy.port) for _ in range(3))
@@ -175,6 +186,8 @@ class SharedMoves(SharedCase):
         self.assertEqual(direct.ask("CONFIG", "SET", "busy-reply-threshold", 1), "+OK")
         busy.send(command("EVAL", "while true do end", 0))
         until(lambda: str(direct.ask("PING")).startswith("-BUSY"))
+        # It reaches the server, which refuses it as it runs no function.
+        self.assertTrue(str(self.client(proxy.port).ask("FUNCTION", "STATS")).startswith("-BUSY"))
         self.assertEqual(other.ask("SCRIPT", "KILL"), "+OK")
         self.assertIn("killed by user", busy.read())
 
@@ -209,6 +222,42 @@ class SharedLimits(SharedCase):
         self.assertEqual(rest_of(client.socket), b"")
         until(lambda: proxy.metrics()["clients"] == 0)
         self.assertEqual(proxy.metrics()["idle_total"], 1)
+
+
+    def test_a_client_whose_replies_do_not_come_is_ended_by_idle(self):
+        proxy, listening = self.played()
+        proxy.close()
+        proxy = self.proxy("--connections", 1, "--idle", "100ms", url=f"redis://127.0.0.1:{listening.getsockname()[1]}")
+        full, finished, moved = (self.client(proxy.port) for _ in range(3))
+        full.send(command("PING") * 100)  # more than may be under way
+        finished.send(command("PING"))
+        finished.socket.shutdown(socket.SHUT_WR)
+        moved.send(command("PING") + command("MULTI"))
+        server = self.accept(listening)
+        for one in (full, finished, moved):
+            self.assertEqual(rest_of(one.socket), b"")
+        self.assertEqual(proxy.metrics()["idle_total"], 3)
+        self.assertTrue(server.recv(14).startswith(b"*1"))
+
+    def test_a_client_that_is_gone_leaves_no_bytes_behind(self):
+        proxy, _ = self.played()
+        for number in range(1, 101):
+            gone = connect(proxy.port)
+            gone.sendall(command("PING") + command("SET", "k", bytes(900_000))[:-2])
+            until(lambda number=number: proxy.metrics()["shared_waiting"] == number)
+            reset(gone)
+            until(lambda: proxy.metrics()["clients"] == 0)
+        self.assertLess(proxy.memory(), 64 << 10)
+
+    def test_shared_connections_have_descriptors_of_their_own(self):
+        def few():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
+
+        proxy = self.proxy("--connections", 64, preexec_fn=few)
+        self.assertEqual(proxy.error_text(), "")
+        clients = [self.client(proxy.port) for _ in range(4)]
+        self.assertEqual([one.ask("PING") for one in clients], ["+PONG"] * 4)
+        self.assertIn("--max-clients 4", self.client(proxy.port).read())
 
 
 class SharedLoss(SharedCase):
@@ -282,6 +331,50 @@ class SharedLoss(SharedCase):
         client.send(command("GET", "k"))
         self.accept(listening).sendall(b"$-1\r\n")
         self.assertIsNone(client.read())
+        self.assertEqual(proxy.error_text(), f"beck-redis-proxy: cannot reach unix://{path}: No such file or directory\n")
+
+    def test_the_return_of_the_server_is_logged(self):
+        path = self.folder / "server"
+        proxy = self.proxy("--connections", 1, url=f"unix://{path}")
+        client = self.client(proxy.port)
+        self.assertIn("cannot reach", client.ask("PING"))
+        listening, _ = self.listener(path)
+
+        def is_back():
+            client.send(command("PING"))
+            server = self.accept(listening)
+            server.sendall(b"+PONG\r\n")
+            self.assertEqual(client.read(), "+PONG")
+            server.close()
+            until(lambda: proxy.metrics()["shared_connections"] == 0)
+            return "again" in proxy.error_text()
+
+        until(is_back)  # a second after a line there may be another one
+
+    def test_a_host_that_is_gone_is_found_by_probes(self):
+        proxy, listening = self.played()
+        client = self.client(proxy.port)
+        client.send(command("PING"))
+        self.accept(listening)
+        place = ":%04X" % listening.getsockname()[1]
+        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+        timers = [row[5][:2] for row in rows if row[2].endswith(place) and row[3] == "01"]
+        self.assertEqual(timers, ["02"])  # of SO_KEEPALIVE
+
+    def test_a_stop_ends_an_attempt_to_connect(self):
+        with socket.create_server(("127.0.0.1", 0), backlog=0) as listening:
+            port = listening.getsockname()[1]
+            fills = fill_backlog(port)
+            proxy = self.proxy("--connections", 1, "--connect", "1h", url=f"redis://127.0.0.1:{port}")
+            client = connect(proxy.port)
+            client.sendall(command("PING"))
+            until(lambda: proxy.metrics()["shared_waiting"] == 1)
+            reset(client)
+            until(lambda: proxy.metrics()["clients"] == 0)
+            proxy.send_signal(signal.SIGTERM)
+            self.assertEqual(proxy.wait(), 0)
+            for one in fills:
+                one.close()
 
     def test_bytes_that_are_no_reply_end_the_clients_that_wait(self):
         for bad in BAD_REPLIES:

@@ -173,6 +173,12 @@ TEST_CASE(
   CHECK_FALSE(facts("XREAD COUNT 1 STREAMS block 0").is_blocking());
   CHECK_FALSE(facts("XREADGROUP GROUP block block STREAMS a >").is_blocking());
   CHECK(facts("XREADGROUP GROUP g c NOACK BLOCK 1 STREAMS a >").needs_lane());
+  CHECK(facts("XREADGROUP BLOCK 0 GROUP g c STREAMS a >").is_blocking());
+  CHECK(facts("xreadgroup count 1 block 0 group g c streams a >").is_blocking());
+  CHECK(facts("XREADGROUP GROUP g c CLAIM 5 BLOCK 0 STREAMS a >").is_blocking());
+  CHECK(facts("XREADGROUP GROUP g c NEW BLOCK 0 STREAMS a >").is_blocking());
+  CHECK_FALSE(facts("XREADGROUP COUNT block GROUP block block STREAMS block >").is_blocking());
+  CHECK_FALSE(facts("XREADGROUP GROUP").is_blocking());
   for (const char* line : {"SELECT 1",
                            "auth p",
                            "HELLO 3",

@@ -136,6 +136,8 @@ TEST_CASE("redis: the time that a command blocks is that of its argument") {
   CHECK(is_near(time_of("XREAD COUNT 2 BLOCK 5000 STREAMS x $"), 5 * second));
   CHECK(is_near(time_of("XREADGROUP GROUP g c BLOCK 5000 STREAMS x >"), 5 * second));
   CHECK(is_near(time_of("XREADGROUP GROUP block 1 BLOCK 5000 STREAMS x >"), 5 * second));
+  CHECK(is_near(time_of("XREADGROUP BLOCK 5000 GROUP g c STREAMS x >"), 5 * second));
+  CHECK(is_near(time_of("XREAD BLOCK 1 BLOCK 5000 STREAMS x $"), 5 * second));
   for (const char* endless :
        {"BLPOP a 0", "BLPOP a -1", "BLPOP a x", "BLPOP a", "BLPOP", "BLPOP a nan", "BLPOP a inf",
         "BLPOP a 1e300", "XREAD BLOCK 0 STREAMS x $", "WAIT 1 0", "XREAD BLOCK"}) {

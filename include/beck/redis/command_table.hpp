@@ -26,6 +26,9 @@ struct command_row;
 
 /// Returns the row of a command or subcommand; nullptr for an unknown one.
 const command_row* find_row(const arguments& command) noexcept;
+/// Returns the place of BLOCK among the options of XREAD or XREADGROUP, the last one, as the server
+/// does; 0 if it is not there.
+std::size_t find_block(const arguments& command) noexcept;
 
 }  // namespace detail
 
