@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Calls of a cluster come, are divided among the nodes, and end. Sessions call done() of a unit in
-// the middle of their work, so that only notes what is to be sent next; tend() sends it.
+// the middle of their work, so it only lists the commands to send next; tend() sends them.
 #include "redis/cluster_core.hpp"
 
 #include <algorithm>
@@ -60,6 +60,17 @@ reply_place cluster_unit::place_of(std::uint32_t i) noexcept {
 void cluster_unit::done(const error_code& ec) noexcept { core_->end(*this, ec); }
 
 void cluster_unit::drop() noexcept { core_->drop(*call_); }
+
+void cluster_call::add(cluster_unit& one) noexcept {
+  one.place_ = units.size();
+  units.push_back(&one);
+}
+
+void cluster_call::remove(cluster_unit& one) noexcept {
+  units[one.place_] = units.back();
+  units[one.place_]->place_ = one.place_;
+  units.pop_back();
+}
 
 // --- coming
 
@@ -181,7 +192,7 @@ void cluster_core::send(cluster_unit& one) noexcept {
   } catch (const std::bad_alloc&) {
     ec = no_memory();
   }
-  if (!ec) return call.units.push_back(&one);
+  if (!ec) return call.add(one);
   for (const std::uint32_t i : one.steps()) call.steps()[i].state = step_state::ready;
   call.end_unsent(ec, {});
   recycle(one);
@@ -218,7 +229,7 @@ cluster_node& cluster_core::any_node() noexcept {
 
 // --- going
 
-/// Completes a call if all of its commands have ended, or notes what is to be sent.
+/// Completes a call if all of its commands have ended, or lists its commands to send.
 void cluster_core::settle(cluster_call& call) noexcept {
   const bool has_ready = call.has(step_state::ready);
   const bool has_resting = call.has(step_state::resting);

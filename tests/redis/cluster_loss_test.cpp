@@ -313,3 +313,35 @@ CONFORMANCE("redis cluster: a context may be destroyed while calls are in every 
     CHECK(alive.use_count() == 1);
   }
 }
+
+CONFORMANCE(
+    "redis cluster: handlers that own the cluster may drop it, in every state of its calls") {
+  for (int state = 0; state < 4; ++state) {
+    auto ctx = std::make_unique<beck::io_context>(context_options());
+    cluster_truth truth;
+    const beck::ip::tcp::endpoint any(beck::ip::make_address("127.0.0.1"), 0);
+    std::vector<std::unique_ptr<node_server>> nodes;
+    for (int i = 0; i < 3; ++i) nodes.push_back(std::make_unique<node_server>(*ctx, truth, any));
+    if (state == 1) truth.refusals["INCR"] = {"TRYAGAIN x", 1'000'000};  // all calls wait
+    if (state == 2)
+      for (const auto& one : nodes) one->pause();
+    int ended = 0;
+    auto many = std::make_shared<redis::cluster>(*ctx, "redis://" + truth.addresses[0]);
+    const std::weak_ptr<redis::cluster> alive = many;
+    for (int i = 0; i < 40; ++i) {
+      many->exec(cmd<long>("INCR", "a" + std::to_string(i)), cmd<long>("DEL", "c", "d"))(
+          [many, &ended](const beck::error_code&, const auto&) mutable {
+            ++ended;
+            many->exec<long>("INCR", "more")(beck::detached);
+            many.reset();
+          });
+    }
+    many.reset();
+    while (state == 0 && ended < 40) ctx->run_one();
+    for (int i = 0; (state == 1 || state == 2) && i < 100; ++i) ctx->poll();
+    CHECK(ended == (state == 0 ? 40 : 0));
+    nodes.clear();
+    ctx.reset();
+    CHECK(alive.expired());
+  }
+}
