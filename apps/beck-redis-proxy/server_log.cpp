@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
+//
+// A line is written only when the state of the server has changed, and at most one a second.
 #include "server_log.hpp"
 
 #include <fmt/format.h>
