@@ -13,9 +13,9 @@
 namespace beck::redis::detail {
 
 /// A hash of texts that depends on a seed: a peer that does not know the seed cannot choose texts
-/// with equal hashes beforehand. It is no cryptographic function: a peer that can measure the hashes
-/// may find the seed. Of 16 bytes at a time the halves, changed by secrets, are multiplied, and both
-/// halves of the product are taken. Thread: any.
+/// with equal hashes beforehand. It is no cryptographic function: a peer that can measure hashes
+/// may find the seed. Of 16 bytes at a time the halves, changed by secrets, are multiplied, and
+/// both halves of the product are taken. Thread: any.
 class seeded_hash {
  public:
   explicit seeded_hash(std::uint64_t seed) noexcept
