@@ -219,20 +219,20 @@ task<> sentinels::talk(node& one) {
   if (layer_ != nullptr) connection.secure(*layer_);
   subscription news(connection, subscription_options().events(16));
   one.connection = &connection;
-  bool is_told = false;
+  bool is_subscribed = false;
   int refusals = 0;  // of the subscription; sentinels of Redis 6 refuse a PING of the client's
   while (!one.is_over) {
     auto asking = ask(one);
     const bool has_answered = co_await std::move(asking);
     if (!has_answered) refusals = 0;
-    if (has_answered && !is_told && !one.is_over && refusals < sentinel_refusals_max) {
+    if (has_answered && !is_subscribed && !one.is_over && refusals < sentinel_refusals_max) {
       auto adding = timeout(news.add(switch_channel), how_.connect());
       const auto added = co_await std::move(adding);
-      is_told = !added.error();
-      if (!is_told) ++refusals;
-      if (is_told) continue;  // the primary may have changed between the two
+      is_subscribed = !added.error();
+      if (!is_subscribed) ++refusals;
+      if (is_subscribed) continue;  // the primary may have changed between the two
     }
-    const bool is_quiet = has_answered && is_told;
+    const bool is_quiet = has_answered && is_subscribed;
     auto waiting =
         wait_for_news(one, news, is_quiet ? sentinels_asked_after : sentinels_tried_after);
     co_await std::move(waiting);
@@ -282,7 +282,7 @@ task<bool> sentinels::ask(node& one) {
   co_return has_answered;
 }
 
-/// Notes an answer, and tells the connections if it changes the choice.
+/// Keeps an answer. If it changes the choice, leads the connections to the new primary.
 void sentinels::take(node& one, sentinel_answer answer) {
   one.answer = std::move(answer);
   const bool was_found = std::exchange(is_found_, false);

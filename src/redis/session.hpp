@@ -34,9 +34,9 @@ struct session_limits {
   std::uint32_t guard = 0;       ///< an ECHO behind so many commands; 0: none
   std::uint64_t guard_seed = 0;  ///< of their texts
   bool is_lane = false;  ///< the connection may have any state: CLIENT REPLY, blocking commands
-  bool leaves_replicas =
-      false;  ///< a server that says it is a replica has not run the command, and
-              ///< the next connection leads to another one
+  /// A server that says it is a replica has not run the command, and the next connection leads to
+  /// another server.
+  bool leaves_replicas = false;
 };
 
 /// Returns whether a server that answers so has not run the command, and may do so soon.

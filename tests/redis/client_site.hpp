@@ -15,6 +15,7 @@
 #include <string>
 
 #include "redis/names.hpp"
+#include "redis/run_limited.hpp"
 #include "support/conformance.hpp"
 #include "support/context_options.hpp"
 
@@ -22,6 +23,8 @@ namespace beck::redis::test {
 
 /// A server, a client, and the context of both.
 struct client_site {
+  static constexpr duration limit{5'000'000'000};  ///< of run_until()
+
   explicit client_site(const client_options& how = client_options(),
                        const memory_server_options& served = memory_server_options(),
                        const std::string& login = std::string())
@@ -43,15 +46,7 @@ struct client_site {
   /// beyond all limits of the cases: a case then fails instead of hanging.
   template <class Done>
   bool run_until(Done done) {
-    const bool real = beck::test::current_backend() != beck::test::on_sim;
-    steady_timer limit(ctx, duration(real ? 5'000'000'000 : 3'600'000'000'000));
-    bool is_late = false;
-    limit.async_wait([&](const error_code& ec) { is_late = !ec; });
-    ctx.restart();
-    while (!done() && !is_late) ctx.run_one();
-    limit.cancel();
-    ctx.poll();
-    return !is_late;
+    return test::run_until(ctx, limit, done);
   }
   /// Starts a task and runs until all tasks have ended.
   void run(task<> work) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "redis/cluster_nodes.hpp"
+#include "redis/run_limited.hpp"
 #include "support/conformance.hpp"
 #include "support/context_options.hpp"
 
@@ -23,6 +24,8 @@ namespace beck::redis::test {
 
 /// Three primaries, 0 to 2, and a replica of each, 3 to 5; a client that knows the first one.
 struct cluster_site {
+  static constexpr duration limit{15'000'000'000};  ///< of run_until()
+
   explicit cluster_site(const cluster_options& how = cluster_options()) {
     const ip::tcp::endpoint any(ip::make_address("127.0.0.1"), 0);
     for (int i = 0; i < 6; ++i) nodes.push_back(std::make_unique<node_server>(ctx, truth, any));
@@ -54,25 +57,10 @@ struct cluster_site {
   /// beyond all limits of the cases: a case then fails instead of hanging.
   template <class Done>
   bool run_until(Done done) {
-    const bool real = beck::test::current_backend() != beck::test::on_sim;
-    steady_timer limit(ctx, duration(real ? 15'000'000'000 : 3'600'000'000'000));
-    bool is_late = false;
-    limit.async_wait([&](const error_code& ec) { is_late = !ec; });
-    ctx.restart();
-    while (!done() && !is_late) ctx.run_one();
-    limit.cancel();
-    ctx.poll();
-    return !is_late;
+    return test::run_until(ctx, limit, done);
   }
   /// Starts a task and runs until it has ended.
-  void run(task<> work) {
-    bool ended = false;
-    co_spawn(ctx, std::move(work), [&](std::exception_ptr failed) {
-      CHECK(!failed);
-      ended = true;
-    });
-    REQUIRE(run_until([&] { return ended; }));
-  }
+  void run(task<> work) { run_to_end(ctx, limit, std::move(work)); }
 
   io_context ctx{::context_options()};
   cluster_truth truth;

@@ -109,13 +109,6 @@ struct real_cluster {
   bool is_ready = false;
 
  private:
-  /// Returns a port that was free just now.
-  int free_port() {
-    ip::tcp::acceptor probe(ctx);
-    probe.open(ip::tcp::v4());
-    probe.bind(ip::tcp::endpoint(ip::make_address("127.0.0.1"), 0));
-    return probe.local_endpoint().port();
-  }
   /// Returns how many replicas a node knows.
   int replicas_known(int node) {
     const std::string table = ask(node, "CLUSTER NODES");
@@ -124,8 +117,8 @@ struct real_cluster {
     return count;
   }
   void start(int node) {
-    ports[index(node)] = free_port();
-    buses[index(node)] = std::to_string(free_port());
+    ports[index(node)] = free_port(ctx);
+    buses[index(node)] = std::to_string(free_port(ctx));
     restart(node);
   }
   bool join() {

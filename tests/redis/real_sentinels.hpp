@@ -36,7 +36,7 @@ struct real_sentinels {
   /// A process that is silent for `down_ms` has failed.
   explicit real_sentinels(backend on = backend::epoll, int down_ms = 500)
       : ctx(io_context::options().backend(on)), down_after(down_ms) {
-    for (int i = 0; i < all; ++i) ports[index(i)] = free_port();
+    for (int i = 0; i < all; ++i) ports[index(i)] = free_port(ctx);
     for (int i = 0; i < all; ++i) {
       write_file(i);
       start(i);
@@ -141,13 +141,6 @@ struct real_sentinels {
   bool is_ready = false;
 
  private:
-  /// Returns a port that was free just now.
-  int free_port() {
-    ip::tcp::acceptor probe(ctx);
-    probe.open(ip::tcp::v4());
-    probe.bind(ip::tcp::endpoint(ip::make_address("127.0.0.1"), 0));
-    return probe.local_endpoint().port();
-  }
   std::string file_of(int process) const { return folder.path("c" + std::to_string(process)); }
   /// Writes the file that a process is configured by. Sentinels change theirs and the servers'.
   void write_file(int process) {

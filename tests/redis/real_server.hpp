@@ -2,6 +2,9 @@
 // A redis-server on a UNIX socket of its own, for cases that ask a real one; ended with the object.
 #pragma once
 
+#include <beck/io/io_context.hpp>
+#include <beck/net/tcp.hpp>
+
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +28,14 @@ inline constexpr const char* server_program = "/usr/bin/redis-server";
 
 /// Returns whether the program is installed.
 inline bool has_server() { return ::access(server_program, X_OK) == 0; }
+
+/// Returns a port of 127.0.0.1 that was free just now.
+inline int free_port(io_context& ctx) {
+  ip::tcp::acceptor probe(ctx);
+  probe.open(ip::tcp::v4());
+  probe.bind(ip::tcp::endpoint(ip::make_address("127.0.0.1"), 0));
+  return probe.local_endpoint().port();
+}
 
 class real_server {
  public:

@@ -15,32 +15,21 @@
 
 #include "redis/names.hpp"
 #include "redis/real_server.hpp"
+#include "redis/run_limited.hpp"
 
 namespace beck::redis::test {
 
 struct real_site {
+  static constexpr duration limit{10'000'000'000};  ///< of run_until()
+
   real_site() : db(ctx, "unix://" + real.path()) {}
 
   /// Runs a task to its end.
-  void run(task<> work) {
-    bool done = false;
-    co_spawn(ctx, std::move(work), [&](std::exception_ptr failed) {
-      CHECK(!failed);
-      done = true;
-    });
-    REQUIRE(run_until([&] { return done; }));
-  }
+  void run(task<> work) { run_to_end(ctx, limit, std::move(work)); }
   /// Runs handlers until `done()` returns true. Returns false if it does not within 10 s.
   template <class Done>
   bool run_until(Done done) {
-    steady_timer limit(ctx, duration(10'000'000'000));
-    bool is_late = false;
-    limit.async_wait([&](const error_code& ec) { is_late = !ec; });
-    ctx.restart();
-    while (!done() && !is_late) ctx.run_one();
-    limit.cancel();
-    ctx.poll();
-    return !is_late;
+    return test::run_until(ctx, limit, done);
   }
   /// Sends a line of words over a connection of its own.
   std::string ask(const std::string& line) { return real.ask(line + "\r\n", "\r\n"); }

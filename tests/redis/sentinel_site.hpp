@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "redis/run_limited.hpp"
 #include "redis/sentinel_server.hpp"
 #include "support/conformance.hpp"
 #include "support/context_options.hpp"
@@ -45,6 +46,8 @@ void begin(Call&& call, ending& to) {
 
 /// The primary is the server 0, and 1 is its replica; all sentinels know that.
 struct sentinel_site {
+  static constexpr duration limit{15'000'000'000};  ///< of run_until()
+
   explicit sentinel_site(const client_options& how = client_options(),
                          const memory_server_options& served = memory_server_options(),
                          const std::string& login = std::string(),
@@ -88,25 +91,10 @@ struct sentinel_site {
   /// beyond all limits of the cases: a case then fails instead of hanging.
   template <class Done>
   bool run_until(Done done) {
-    const bool real = beck::test::current_backend() != beck::test::on_sim;
-    steady_timer limit(ctx, duration(real ? 15'000'000'000 : 3'600'000'000'000));
-    bool is_late = false;
-    limit.async_wait([&](const error_code& ec) { is_late = !ec; });
-    ctx.restart();
-    while (!done() && !is_late) ctx.run_one();
-    limit.cancel();
-    ctx.poll();
-    return !is_late;
+    return test::run_until(ctx, limit, done);
   }
   /// Starts a task and runs until it has ended.
-  void run(task<> work) {
-    bool ended = false;
-    co_spawn(ctx, std::move(work), [&](std::exception_ptr failed) {
-      CHECK(!failed);
-      ended = true;
-    });
-    REQUIRE(run_until([&] { return ended; }));
-  }
+  void run(task<> work) { run_to_end(ctx, limit, std::move(work)); }
   /// Runs until every sentinel has a subscription, so that no announcement is missed.
   void settle() {
     REQUIRE(run_until([&] {
