@@ -67,7 +67,7 @@ enum class step_state : std::uint8_t {
   ready,    ///< it is to be sent
   resting,  ///< it is to be sent after a pause
   sent,
-  judged,  ///< its unit has ended: it is being decided what becomes of it
+  judged,  ///< its unit has ended, and judge() has not set its next state yet
   ended,   ///< its reply or its error is final
 };
 
@@ -118,6 +118,10 @@ class cluster_call {
   /// Returns whether a command has this state.
   bool has(step_state state) const noexcept;
 
+  /// Adds a unit that is under way. Requires that `units` has room.
+  void add(cluster_unit& one) noexcept;
+  /// Removes a unit that has ended. O(1).
+  void remove(cluster_unit& one) noexcept;
   /// Ends the commands that are not sent: those without a final reply get the error.
   void end_unsent(const error_code& why, std::string_view text) noexcept;
   /// Puts the replies to divided commands together, behind the end of all commands. Returns the
@@ -127,7 +131,7 @@ class cluster_call {
   beck::detail::list_hook in_calls;
   beck::detail::list_hook in_ready;    ///< of those with commands to send
   beck::detail::list_hook in_resting;  ///< of those with commands that rest
-  std::vector<cluster_unit*> units;    ///< that are under way
+  std::vector<cluster_unit*> units;    ///< that are under way; see add() and remove()
   bool is_cancelled = false;
   bool may_use_replicas = false;
   bool is_held = false;  ///< it must not be completed now

@@ -61,6 +61,17 @@ void cluster_unit::done(const error_code& ec) noexcept { core_->end(*this, ec); 
 
 void cluster_unit::drop() noexcept { core_->drop(*call_); }
 
+void cluster_call::add(cluster_unit& one) noexcept {
+  one.place_ = units.size();
+  units.push_back(&one);
+}
+
+void cluster_call::remove(cluster_unit& one) noexcept {
+  units[one.place_] = units.back();
+  units[one.place_]->place_ = one.place_;
+  units.pop_back();
+}
+
 // --- coming
 
 cluster_core::cluster_core(const any_io_executor& executor, std::vector<server_url> seeds,
@@ -181,7 +192,7 @@ void cluster_core::send(cluster_unit& one) noexcept {
   } catch (const std::bad_alloc&) {
     ec = no_memory();
   }
-  if (!ec) return call.units.push_back(&one);
+  if (!ec) return call.add(one);
   for (const std::uint32_t i : one.steps()) call.steps()[i].state = step_state::ready;
   call.end_unsent(ec, {});
   recycle(one);

@@ -3,7 +3,6 @@
 // that wait for one of the two.
 #pragma once
 
-#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,6 +24,7 @@
 namespace beck::redis::detail {
 
 class cluster_core;
+class steps_behind;
 
 /// A server of the cluster, and the connection to it. Owned by the core.
 struct cluster_node {
@@ -65,12 +65,15 @@ class cluster_unit final : public exchange {
   void drop() noexcept override;
 
  private:
+  friend class cluster_call;
+
   shared<cluster_core> core_{nullptr};
   cluster_call* call_ = nullptr;
   cluster_node* node_ = nullptr;
   std::vector<std::uint32_t> steps_;
   std::vector<command_bytes> parts_;
-  reply<void> allowed_;  // of ASKING
+  reply<void> allowed_;    // of ASKING
+  std::size_t place_ = 0;  // among the units of the call
   bool asks_ = false;
 };
 
@@ -129,10 +132,9 @@ class cluster_core final : public sender {
   cluster_node& node_for(const cluster_call& call, const cluster_step& step) noexcept;
   cluster_node& any_node() noexcept;
   // replies
-  using slot_set = std::bitset<key_slots>;
   void judge(cluster_unit& one, bool repeats) noexcept;
   step_state next_state(cluster_unit& one, std::size_t i, bool repeats,
-                        const slot_set& ran) noexcept;
+                        steps_behind& behind) noexcept;
   bool follow(cluster_unit& one, cluster_step& step, std::string_view text) noexcept;
   bool may_rest(const cluster_call& call) const noexcept;
   bool may_repeat(const cluster_unit& one, const error_code& why) const noexcept;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// What becomes of a command behind its reply: it has ended, follows a redirect, or is sent again
-// because it was refused for now, or was lost with its connection.
+// Commands behind their replies: each ends, follows a redirect, or is sent again because it was
+// refused for now or lost with its connection.
 #include <algorithm>
+#include <bitset>
 #include <memory>
 #include <new>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <beck/redis/command_table.hpp>
 
@@ -22,23 +26,63 @@ bool is_not_run(const error_code& why) noexcept {
                  is_refused_for_now(why));
 }
 
-std::string_view first_key(const cluster_step& one) noexcept {
-  key_cursor at{arguments(one.wire)};
-  return at.next() ? at.key() : std::string_view();
-}
-
-/// Returns whether a command behind another one has the same key.
-bool is_key_used_behind(cluster_call& call, std::size_t i) noexcept {
-  const std::vector<cluster_step>& steps = call.steps();
-  const std::string_view key = first_key(steps[i]);
-  return std::any_of(steps.begin() + static_cast<std::ptrdiff_t>(i) + 1, steps.end(),
-                     [&](const cluster_step& behind) {
-                       return behind.slot == steps[i].slot && behind.state != step_state::ready &&
-                              behind.state != step_state::resting && first_key(behind) == key;
-                     });
+/// Returns whether a server may have the command, or has answered it.
+bool may_have_run(const cluster_step& one) noexcept {
+  return one.state == step_state::sent || one.state == step_state::ended;
 }
 
 }  // namespace
+
+/// The commands of a call that may have run, behind the one that judge() looks at. Its costs are in
+/// proportion to the number of commands, however many ask for their keys.
+class steps_behind {
+ public:
+  explicit steps_behind(const std::vector<cluster_step>& steps) noexcept
+      : steps_(steps), keys_from_(steps.size()) {}
+
+  /// Adds a command, in front of those that were added.
+  void add(const cluster_step& one) noexcept {
+    if (may_have_run(one) && one.slot != cluster_step::no_slot) slots_.set(one.slot);
+  }
+  /// Returns whether one of them has the slot of the command.
+  bool have_slot_of(const cluster_step& one) const noexcept {
+    return one.slot != cluster_step::no_slot && slots_.test(one.slot);
+  }
+  /// Returns whether one of them has a key of the command `i`, or keys that the table of commands
+  /// does not find.
+  bool have_key_of(std::size_t i) noexcept {
+    try {
+      for (; keys_from_ > i + 1; --keys_from_) add_keys(steps_[keys_from_ - 1]);
+      key_cursor at{arguments(steps_[i].wire)};
+      if (are_unknown_ || !at.next()) return true;
+      do {
+        if (keys_.contains(at.key())) return true;
+      } while (at.next());
+      return false;
+    } catch (const std::bad_alloc&) {
+      return true;
+    }
+  }
+
+ private:
+  void add_keys(const cluster_step& one) {
+    if (!may_have_run(one) || one.slot == cluster_step::no_slot) return;
+    key_cursor at{arguments(one.wire)};
+    if (!at.next()) {
+      are_unknown_ = true;
+      return;
+    }
+    do {
+      keys_.insert(at.key());
+    } while (at.next());
+  }
+
+  const std::vector<cluster_step>& steps_;
+  std::bitset<key_slots> slots_;
+  std::size_t keys_from_;  // the first command whose keys were added
+  std::set<std::string_view> keys_;
+  bool are_unknown_ = false;
+};
 
 bool is_refusal(const error_code& ec) noexcept {
   return ec.category() == error_category() && ec != error::server_silent && !is_refused_for_now(ec);
@@ -47,7 +91,7 @@ bool is_refusal(const error_code& ec) noexcept {
 void cluster_core::end(cluster_unit& one, const error_code& ec) noexcept {
   const shared<cluster_core> self(*this);  // the unit may have the last one
   cluster_call& call = one.call();
-  call.units.erase(std::find(call.units.begin(), call.units.end(), &one));
+  call.remove(one);
   bool is_over = call.is_cancelled || is_closed_;
   if (ec && !is_over) want_map(0);
   if (!is_over && !ec)
@@ -62,21 +106,20 @@ void cluster_core::end(cluster_unit& one, const error_code& ec) noexcept {
     judge(one, ec && may_repeat(one, ec));
   }
   recycle(one);
-  settle(call);
+  if (!is_over || call.units.empty()) settle(call);
 }
 
 /// Decides which commands of a unit are sent again. Commands of one slot keep their order: none is
 /// sent behind a later one that has run, or may.
 void cluster_core::judge(cluster_unit& one, bool repeats) noexcept {
   std::vector<cluster_step>& steps = one.call().steps();
-  slot_set ran;
+  steps_behind behind(steps);
   for (std::size_t i = steps.size(); i-- != 0;) {
     cluster_step& step = steps[i];
-    if (step.state == step_state::judged) step.state = next_state(one, i, repeats, ran);
-    const bool may_run = step.state == step_state::sent || step.state == step_state::ended;
-    if (may_run && step.slot != cluster_step::no_slot) ran.set(step.slot);
+    if (step.state == step_state::judged) step.state = next_state(one, i, repeats, behind);
+    behind.add(step);
   }
-  slot_set resting;
+  std::bitset<key_slots> resting;
   for (cluster_step& step : steps) {
     if (step.slot == cluster_step::no_slot) continue;
     if (step.state == step_state::ready && resting.test(step.slot))
@@ -86,19 +129,18 @@ void cluster_core::judge(cluster_unit& one, bool repeats) noexcept {
   if (resting.none()) wake_pause_ = 0;
 }
 
-/// Returns what becomes of a command, which the node has answered or not; `ran`: the slots of those
-/// behind it that may have run.
+/// Returns the next state of a command of a unit that has ended: whether it is sent again, and when.
 step_state cluster_core::next_state(cluster_unit& one, std::size_t i, bool repeats,
-                                    const slot_set& ran) noexcept {
+                                    steps_behind& behind) noexcept {
   cluster_call& call = one.call();
   cluster_step& step = call.steps()[i];
   const reply_status& status = call.status_of(step);
   const error_code& why = status.error();
   const bool is_lost = status.outcome() != outcome::executed;
-  const bool is_last = step.slot == cluster_step::no_slot || !ran.test(step.slot);
+  const bool is_last = !behind.have_slot_of(step);
   // While a slot moves, only commands on the same key keep their order.
   const bool may_overtake = why == error::ask || (is_lost && one.asks());
-  const bool may_follow = is_last || (may_overtake && !is_key_used_behind(call, i));
+  const bool may_follow = is_last || (may_overtake && !behind.have_key_of(i));
   step.is_again = true;
   if (is_lost) {
     if (!repeats || !may_follow) return step_state::ended;
