@@ -129,7 +129,7 @@ void cluster_core::judge(cluster_unit& one, bool repeats) noexcept {
   if (resting.none()) wake_pause_ = 0;
 }
 
-/// Returns the next state of a command of a unit that has ended: whether it is sent again, and when.
+/// Returns the next state of a command whose unit has ended: whether it is sent again, and when.
 step_state cluster_core::next_state(cluster_unit& one, std::size_t i, bool repeats,
                                     steps_behind& behind) noexcept {
   cluster_call& call = one.call();

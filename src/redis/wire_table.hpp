@@ -14,8 +14,8 @@ namespace beck::redis::detail {
 
 /// A hash of texts: of 16 bytes at a time the halves, changed by secrets, are multiplied, and both
 /// halves of the product are combined. No way is known to choose texts that collide without the
-/// seed. It is no cryptographic hash: nothing is proven, and it does not protect against a peer that
-/// learns the seed, or measures which texts collide. Thread: any.
+/// seed. It is no cryptographic hash: nothing is proven, and it does not protect against a peer
+/// that learns the seed, or measures which texts collide. Thread: any.
 class seeded_hash {
  public:
   explicit seeded_hash(std::uint64_t seed) noexcept
