@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The parts of a link that take pushes of the server: subscriptions and caches.
 #include <new>
-#include <utility>
 
 #include "redis/link.hpp"
 

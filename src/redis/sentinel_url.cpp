@@ -3,7 +3,6 @@
 #include "redis/sentinel_url.hpp"
 
 #include <stdexcept>
-#include <utility>
 
 namespace beck::redis::detail {
 namespace {
