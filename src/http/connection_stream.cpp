@@ -74,6 +74,10 @@ namespace beck::http {
 
 ip::tcp::endpoint request::peer() const noexcept { return connection_->peer; }
 
+beck::detail::fixed_text<100> request::peer_name() const {
+  return connection_->stream().peer_name();
+}
+
 ip::address request::client_address() const noexcept { return connection_->client_address(*head_); }
 
 }  // namespace beck::http

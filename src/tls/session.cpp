@@ -37,6 +37,13 @@ session::session(owned_stream carrier, ssl_ptr prepared)
 
 beck::detail::text_view session::failure() const noexcept { return engine_.text(); }
 
+beck::detail::fixed_text<100> session::peer_name() const {
+  const X509* const certificate = SSL_get0_peer_certificate(engine_.ssl());
+  beck::detail::fixed_text<100> name;
+  if (certificate != nullptr) name.append(subject_of(*certificate));
+  return name;
+}
+
 // --- the handshake -------------------------------------------------------------------------------
 
 /// Continues the handshake. What comes behind it is decrypted at once; the answer to that is near,

@@ -33,6 +33,8 @@ class session {
   byte_stream& carrier() noexcept { return *carrier_; }
   const detail::engine& engine() const noexcept { return engine_; }
   beck::detail::text_view failure() const noexcept;
+  /// As stream::peer().
+  beck::detail::fixed_text<100> peer_name() const;
 
   /// Makes the handshake, unless another operation is about it, which it then waits for. Returns
   /// its error, also later. One that is cancelled may be continued.
@@ -144,6 +146,7 @@ class secure_stream final : public byte_stream {
   task<io_result<>> finish() override { return of_->finish(); }
   void close() noexcept override { of_->close(true); }
   beck::detail::text_view failure() const noexcept override { return of_->failure(); }
+  beck::detail::fixed_text<100> peer_name() const override { return of_->peer_name(); }
   beck::detail::stream_object& socket() noexcept override { return of_->carrier().socket(); }
   bool is_plain() const noexcept override { return false; }
 

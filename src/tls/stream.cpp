@@ -8,7 +8,6 @@
 
 #include "coro/task_completion.hpp"
 #include "tls/contexts.hpp"
-#include "tls/failure.hpp"
 #include "tls/session.hpp"
 
 namespace beck::tls {
@@ -112,11 +111,8 @@ beck::detail::text_view stream::version() const noexcept {
 
 bool stream::is_resumed() const noexcept { return SSL_session_reused(of_->engine().ssl()) == 1; }
 
-beck::detail::fixed_text<100> stream::peer() const noexcept {
-  const X509* certificate = SSL_get0_peer_certificate(of_->engine().ssl());
-  beck::detail::fixed_text<100> name;
-  if (certificate != nullptr) name.append(detail::subject_of(*certificate));
-  return name;
+beck::detail::fixed_text<100> stream::peer() const {
+  return of_->peer_name();
 }
 
 any_io_executor stream::get_executor() const noexcept { return of_->executor(); }

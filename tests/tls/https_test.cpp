@@ -31,7 +31,10 @@ namespace http = beck::http;
 namespace ip = beck::ip;
 namespace tls = beck::tls;
 using tls::test::both_contexts;
+using tls::test::files;
+using tls::test::made;
 using tls::test::read_all;
+using tls::test::trusting;
 using namespace std::chrono_literals;
 
 namespace {
@@ -159,6 +162,25 @@ CONFORMANCE("https: requests and replies, one connection for all") {
   CHECK(h.server.stats().accepted == 1);
   CHECK(h.server.stats().handshakes_failed == 0);
   CHECK(h.web.stats().reused == 10);
+}
+
+CONFORMANCE("https: a handler reads the name in the certificate of its client") {
+  const auto asking = tls::server_options().clients(
+      tls::authorities().file(files().path("root.pem")), tls::client_certificate::optional);
+  tls::server_context identity(files().chain(made::address), files().key(made::address), asking);
+  const auto say_name = [](const http::request& q, http::response& r) {
+    r.send("client: " + std::string(q.peer_name()));
+  };
+  std::string body;
+  https anonymous(say_name, http::limits(), identity);
+  anonymous.run(get(anonymous, "/", body));
+  CHECK(body == "client: ");
+  tls::client_context seven(
+      trusting().identity(files().chain(made::client), files().key(made::client)));
+  https named(say_name, http::limits(), identity);
+  named.web.secure(seven);
+  named.run(get(named, "/", body));
+  CHECK(body == "client: client seven");
 }
 
 CONFORMANCE("https: a call that fails says which name was expected") {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <beck/base/buffer.hpp>
+#include <beck/detail/fixed_text.hpp>
 #include <beck/http/head.hpp>
 #include <beck/net/tcp.hpp>
 #include <beck/run/op.hpp>
@@ -99,6 +100,12 @@ class request {
   /// Returns the endpoint of the connection's other end, with an IPv4 address if that came to a
   /// socket for both versions; 0.0.0.0 and port 0 for a UNIX socket.
   ip::tcp::endpoint peer() const noexcept;
+  /// Returns the name in the certificate of the connection's other end, which was verified
+  /// (tls::server_options::clients()): the common name, or all of the subject; at most 100 bytes,
+  /// with '?' for each byte that is not printable ASCII. So different names may have one text: if
+  /// it decides on rights, the issuers must issue no such names. An empty text without a
+  /// certificate, and without TLS. Throws std::bad_alloc.
+  beck::detail::fixed_text<100> peer_name() const;
   /// Returns the address of the client: that of the peer, or what a proxy says that
   /// server::behind_proxy() names.
   ip::address client_address() const noexcept;

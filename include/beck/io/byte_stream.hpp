@@ -9,6 +9,7 @@
 #include <beck/base/buffer.hpp>
 #include <beck/base/io_result.hpp>
 #include <beck/coro/task.hpp>
+#include <beck/detail/fixed_text.hpp>
 #include <beck/detail/text_view.hpp>
 #include <beck/io/buffer_lease.hpp>
 
@@ -73,6 +74,10 @@ class byte_stream {
   /// that is not the expected one; an empty text if the error_code says it all. Valid until the
   /// stream is destroyed.
   virtual detail::text_view failure() const noexcept { return {}; }
+
+  /// Returns the name that the peer has proved to be, such as the common name of its certificate;
+  /// an empty text if it has proved none. Throws std::bad_alloc.
+  virtual detail::fixed_text<100> peer_name() const { return {}; }
 
   /// Returns the object with the descriptor: to cancel, to close, for options and deadlines. Its
   /// bytes belong to the protocol of the stream.

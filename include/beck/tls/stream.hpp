@@ -215,8 +215,8 @@ class stream {
   /// Returns whether the handshake has resumed an earlier session, whose certificates it relies on.
   bool is_resumed() const noexcept;
   /// Returns the common name of the peer's certificate, or all of its subject, shortened; an empty
-  /// text without a certificate. It was verified.
-  beck::detail::fixed_text<100> peer() const noexcept;
+  /// text without a certificate. It was verified. Throws std::bad_alloc.
+  beck::detail::fixed_text<100> peer() const;
   /// Returns the executor of the carrier.
   any_io_executor get_executor() const noexcept;
   /// Returns the carrier's socket, to cancel and to close. Its bytes belong to TLS.
