@@ -1,23 +1,44 @@
 # SPDX-License-Identifier: BSL-1.0
-# beck_unite(TARGET): compiles the sources of a library twenty at a time, as one that includes them: the headers are
-# read once for all twenty. The sources of a group see each other's unnamed namespaces; where two names clash, change
-# one. Not in the builds that show whether each source includes all headers that it uses: release, clang.
-function(beck_unite target)
-  # Neighbours go to different groups: their unnamed namespaces are the most alike.
-  get_target_property(sources ${target} SOURCES)
-  list(LENGTH sources count)
-  math(EXPR groups "(${count} + 19) / 20")
-  math(EXPR group_last "${groups} - 1")
-  math(EXPR source_last "${count} - 1")
-  set(mixed)
-  foreach(group RANGE ${group_last})
-    foreach(number RANGE ${group} ${source_last} ${groups})
-      list(GET sources ${number} source)
-      list(APPEND mixed ${source})
-    endforeach()
+# Compiles many sources as one that includes them, a group: their headers are read, and templates instantiated, once.
+# The groups name their sources as an include path does, so that ccache finds them in another folder, too.
+
+# beck_write_groups(OUT NAME SIZE BEFORE AFTER SOURCE...): divides sources into groups of at most SIZE and sets OUT to
+# their files. BEFORE and AFTER enclose each source; @number@ in them is its place in the list. Neighbours go to
+# different groups: their unnamed namespaces are the most alike.
+function(beck_write_groups out name size before after)
+  list(LENGTH ARGN count)
+  math(EXPR groups "(${count} + ${size} - 1) / ${size}")
+  foreach(number RANGE 1 ${count})
+    math(EXPR place "${number} - 1")
+    math(EXPR group "${place} % ${groups}")
+    list(GET ARGN ${place} source)
+    string(CONFIGURE "${before}#include \"${source}\"\n${after}" text @ONLY)
+    string(APPEND text_${group} "${text}")
   endforeach()
-  math(EXPR size "(${count} + ${groups} - 1) / ${groups}")
-  set_target_properties(${target} PROPERTIES SOURCES "${mixed}" UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+  set(files)
+  math(EXPR last "${groups} - 1")
+  foreach(group RANGE ${last})
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/groups/${name}_${group}.cpp)
+    file(CONFIGURE OUTPUT ${file} CONTENT "${text_${group}}" @ONLY)
+    list(APPEND files ${file})
+  endforeach()
+  set(${out} ${files} PARENT_SCOPE)
+endfunction()
+
+# beck_compile_groups(TARGET FILE...): adds groups to a target.
+function(beck_compile_groups target)
+  target_sources(${target} PRIVATE ${ARGN})
   # g++ takes an unnamed namespace in an included file for one in a header.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endfunction()
+
+# beck_unite(TARGET): compiles the sources of a library twenty at a time. The sources of a group see each other's
+# unnamed namespaces; where two names clash, change one. Not in the builds that show whether each source includes all
+# headers that it uses: release, clang.
+function(beck_unite target)
+  get_target_property(sources ${target} SOURCES)
+  list(TRANSFORM sources REPLACE "^${PROJECT_SOURCE_DIR}/src/" "")
+  set_target_properties(${target} PROPERTIES SOURCES "")
+  beck_write_groups(files ${target} 20 "" "" ${sources})
+  beck_compile_groups(${target} ${files})
 endfunction()

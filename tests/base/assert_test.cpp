@@ -6,7 +6,7 @@
 #include <beck/base/assert.hpp>
 #include <beck/base/version.hpp>
 
-#include "dies.hpp"
+#include "base/dies.hpp"
 
 namespace {
 

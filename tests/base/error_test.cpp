@@ -10,7 +10,7 @@
 #include <ostream>
 #include <string>
 
-#include "dies.hpp"
+#include "base/dies.hpp"
 
 namespace {
 

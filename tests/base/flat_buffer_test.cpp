@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "dies.hpp"
+#include "base/dies.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "dies.hpp"
+#include "base/dies.hpp"
 
 namespace {
 

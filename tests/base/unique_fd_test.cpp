@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "dies.hpp"
+#include "base/dies.hpp"
 
 namespace {
 

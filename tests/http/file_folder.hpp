@@ -59,7 +59,8 @@ class file_folder {
   }
 
   /// Asks with GET, or another method, and returns the one reply.
-  reply ask(std::string_view path, std::string_view fields = {}, std::string_view method = "GET") {
+  seen_reply ask(std::string_view path, std::string_view fields = {},
+                 std::string_view method = "GET") {
     const std::string text =
         s.talk(std::string(method) + " " + std::string(path) +
                " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + std::string(fields) + "\r\n");
@@ -70,7 +71,7 @@ class file_folder {
     return all[0];
   }
   /// Returns the value of a field of a reply; "-" if it has none.
-  static std::string field_of(const reply& of, const std::string& name) {
+  static std::string field_of(const seen_reply& of, const std::string& name) {
     const std::size_t at = of.fields.find("\r\n" + name + ": ");
     if (at == std::string::npos) return "-";
     const std::size_t begin = at + name.size() + 4;

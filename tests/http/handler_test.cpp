@@ -60,7 +60,7 @@ CONFORMANCE("http: an exchange that is dropped unanswered is 500, one whose call
   });
   const auto all = s.ask(get("/dropped") + get("/throws") + last_get("/dropped"));
   REQUIRE(all.size() == 3);
-  for (const reply& one : all) CHECK(one.status == 500);
+  for (const seen_reply& one : all) CHECK(one.status == 500);
   CHECK(s.server.stats().failed == 3);
 }
 

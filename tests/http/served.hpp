@@ -26,7 +26,7 @@
 namespace beck::http::test {
 
 /// A reply as a client sees it.
-struct reply {
+struct seen_reply {
   unsigned status = 0;
   std::string fields;  ///< the text of the head
   std::string body;
@@ -34,8 +34,8 @@ struct reply {
 };
 
 /// Takes the replies in `text` apart. `heads`: their requests had the method HEAD.
-inline std::vector<reply> replies_in(std::string_view text, bool heads = false) {
-  std::vector<reply> all;
+inline std::vector<seen_reply> replies_in(std::string_view text, bool heads = false) {
+  std::vector<seen_reply> all;
   while (!text.empty()) {
     response_parser parser;
     response_head head;
@@ -44,7 +44,7 @@ inline std::vector<reply> replies_in(std::string_view text, bool heads = false) 
       all.push_back({0, std::string(text), {}, false});
       break;
     }
-    reply one{number_of(head.status()), std::string(text.substr(0, head.bytes())), {}, false};
+    seen_reply one{number_of(head.status()), std::string(text.substr(0, head.bytes())), {}, false};
     body_limits bounds;
     bounds.body_bytes = UINT64_MAX / 4;
     body_decoder decoder(head, bounds);
@@ -74,7 +74,7 @@ struct peer {
   bool done = false;
   mask in, out;  ///< if the server has a layer
 
-  std::vector<reply> replies(bool heads = false) const { return replies_in(received, heads); }
+  std::vector<seen_reply> replies(bool heads = false) const { return replies_in(received, heads); }
 };
 
 /// A server on a context of the case's backend.
@@ -119,7 +119,7 @@ class served {
     run_until([&] { return made.done; });
     return made.received;
   }
-  std::vector<reply> ask(std::string text, std::size_t piece = 0) {
+  std::vector<seen_reply> ask(std::string text, std::size_t piece = 0) {
     return replies_in(talk(std::move(text), piece));
   }
   /// Starts a peer that connects and sends `text`, but does not receive.

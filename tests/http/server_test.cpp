@@ -191,7 +191,7 @@ CONFORMANCE("http: a reply is streamed in chunks, by its length, or to the end o
   REQUIRE(all.size() == 3);
   CHECK(has(all[0].fields, "Transfer-Encoding: chunked\r\n"));
   CHECK(has(all[1].fields, "Content-Length: 6\r\n"));
-  for (const reply& one : all) CHECK(one.body == "ababab");
+  for (const seen_reply& one : all) CHECK(one.body == "ababab");
   const auto old = s.ask("GET /chunks HTTP/1.0\r\n\r\n");
   REQUIRE(old.size() == 1);
   CHECK(old[0].body == "ababab");

@@ -162,7 +162,7 @@ CONFORMANCE("http tunnel: what is not asked for, or not agreed to, is refused be
                    offer + "\r\n" + "POST / HTTP/1.1\r\nHost: a\r\n" + connection + offer +
                    "Content-Length: 2\r\n\r\nab" + last_get("/"));
   REQUIRE(all.size() == 8);
-  for (const reply& one : all) CHECK(one.body == "no");
+  for (const seen_reply& one : all) CHECK(one.body == "no");
   CHECK(refused == 8);
   all = s.ask("CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n");
   CHECK(all.at(0).status == 404);

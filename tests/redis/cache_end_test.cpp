@@ -12,7 +12,7 @@ using namespace beck::redis::test;
 namespace {
 
 task<> get(redis::cache& cache, std::string key, std::vector<std::string>& ends) {
-  const auto r = co_await cache.exec<text>(1min, "GET", key);
+  const auto r = co_await cache.exec<text_or_nil>(1min, "GET", key);
   if (r) ends.push_back((*r).value_or("none"));
   if (r.error() == beck::error::operation_aborted) ends.emplace_back("aborted");
 }
@@ -27,7 +27,8 @@ CONFORMANCE("redis cache: its end ends its calls, and leaves the client whole") 
   for (const char* const key : {"a", "a", "b"}) s.start(get(*s.cache, key, ends));
   s.wait(beck::duration(1'000'000));
   bool is_ended = false;  // before it is written
-  s.cache->exec<text>(1min, "GET", "c")([&](beck::error_code ec, const redis::reply<text>& r) {
+  s.cache->exec<text_or_nil>(1min, "GET",
+                             "c")([&](beck::error_code ec, const redis::reply<text_or_nil>& r) {
     CHECK(ec == beck::error::operation_aborted);
     CHECK(r.outcome() == outcome::not_sent);
     is_ended = true;
@@ -86,7 +87,7 @@ CONFORMANCE("redis cache: it may end before and behind its client in all states"
 CONFORMANCE("redis cache: operations that have not started may be destroyed") {
   cache_site s;
   {
-    auto one = s.cache->exec<text>(1min, "GET", "k");
+    auto one = s.cache->exec<text_or_nil>(1min, "GET", "k");
     auto moved = std::move(one);
   }
   CHECK(s.cache->stats().misses == 0);
@@ -99,18 +100,18 @@ task<> own_both(beck::io_context& ctx, std::string url, std::vector<std::string>
                 int state) {
   redis::client db(ctx, url);
   redis::cache cache(db, 10'000);
-  const auto count = [&ended](beck::error_code, const redis::reply<text>&) { ++ended; };
+  const auto count = [&ended](beck::error_code, const redis::reply<text_or_nil>&) { ++ended; };
   if (state == 1) {
-    const auto held = co_await cache.exec<text>(1min, "GET", "held");
+    const auto held = co_await cache.exec<text_or_nil>(1min, "GET", "held");
     CHECK(held);
   }
   seen.emplace_back("ready");
-  for (const char* const key : {"a", "a", "b"}) cache.exec<text>(1min, "GET", key)(count);
+  for (const char* const key : {"a", "a", "b"}) cache.exec<text_or_nil>(1min, "GET", key)(count);
   if (state == 2) {
-    const auto all = co_await cache.exec<text>(0s, "GET", "c");
+    const auto all = co_await cache.exec<text_or_nil>(0s, "GET", "c");
     CHECK(all);
   }
-  auto never = cache.exec<text>(0s, "GET", "a");
+  auto never = cache.exec<text_or_nil>(0s, "GET", "a");
   const auto r = co_await std::move(never);
   if (state != 2) CHECK(r);
   co_await get(cache, "d", seen);
@@ -133,12 +134,12 @@ CONFORMANCE("redis cache: handlers that own it are dropped with the context") {
       auto all = std::make_shared<owner>(s.ctx, "redis://" + s.address());
       left = all;
       s.run([](redis::cache& cache) -> task<> {
-        beck::ignore(co_await cache.exec<text>(1min, "GET", "held"));
+        beck::ignore(co_await cache.exec<text_or_nil>(1min, "GET", "held"));
       }(all->cache));
       s.server.pause();
       for (int i = 0; i < calls; ++i) {
-        all->cache.exec<text>(0s, "GET", i / 2)(
-            [all, &ended](beck::error_code, const redis::reply<text>&) { ++ended; });
+        all->cache.exec<text_or_nil>(0s, "GET", i / 2)(
+            [all, &ended](beck::error_code, const redis::reply<text_or_nil>&) { ++ended; });
       }
       all.reset();
       s.wait(beck::duration(1'000'000));
@@ -156,12 +157,12 @@ CONFORMANCE("redis cache: a handler that owns it is dropped before others of the
     auto owned = std::make_shared<redis::cache>(*s.db, 10'000);
     redis::cache& cache = *owned;
     s.server.pause();
-    cache.exec<text>(1min, "GET",
-                     "k")([owner = std::move(owned), &ended](
-                              beck::error_code, const redis::reply<text>&) { ++ended; });
+    cache.exec<text_or_nil>(
+        1min, "GET", "k")([owner = std::move(owned), &ended](
+                              beck::error_code, const redis::reply<text_or_nil>&) { ++ended; });
     for (int i = 0; i < 2; ++i) {
-      cache.exec<text>(1min, "GET",
-                       "k")([&ended](beck::error_code, const redis::reply<text>&) { ++ended; });
+      cache.exec<text_or_nil>(1min, "GET", "k")(
+          [&ended](beck::error_code, const redis::reply<text_or_nil>&) { ++ended; });
     }
     s.wait(beck::duration(1'000'000));
     CHECK(cache.stats().shared == 2);

@@ -23,7 +23,7 @@ struct share_site : cache_site {
 };
 
 task<> get(redis::cache& cache, beck::duration limit, std::vector<std::string>& ends) {
-  auto reading = cache.exec<text>(1min, "GET", "k");
+  auto reading = cache.exec<text_or_nil>(1min, "GET", "k");
   const auto r = co_await beck::timeout(std::move(reading), limit);
   if (r) ends.push_back((*r).value_or("none"));
   if (r.error() == beck::error::timeout) ends.emplace_back("timeout");
@@ -75,7 +75,8 @@ CONFORMANCE("redis cache: an error of a shared read ends all of its calls, and i
   s.server.fail_next("get", "NOPERM this user has no permissions to access one of the keys", 1);
   int left = 5;
   for (int i = 0; i < 5; ++i) {
-    s.cache->exec<text>(1min, "GET", "k")([&](beck::error_code ec, const redis::reply<text>& r) {
+    s.cache->exec<text_or_nil>(1min, "GET",
+                               "k")([&](beck::error_code ec, const redis::reply<text_or_nil>& r) {
       CHECK(ec == redis::error::noperm);
       CHECK(r.message().starts_with("NOPERM this user"));
       CHECK(r.outcome() == outcome::executed);
@@ -124,8 +125,8 @@ CONFORMANCE("redis cache: a call that is cancelled before its read was written t
   share_site s;
   beck::cancellation_signal stop;
   std::string got;
-  s.cache->exec<text>(1min, "GET", "k")(beck::bind_cancellation_slot(
-      stop.slot(), [&](beck::error_code ec, const redis::reply<text>& r) {
+  s.cache->exec<text_or_nil>(1min, "GET", "k")(beck::bind_cancellation_slot(
+      stop.slot(), [&](beck::error_code ec, const redis::reply<text_or_nil>& r) {
         CHECK(ec == beck::error::operation_aborted);
         CHECK(r.outcome() == outcome::not_sent);
         got = "ended";
@@ -143,7 +144,8 @@ CONFORMANCE("redis cache: calls that wait are bounded") {
   int full = 0;
   int good = 0;
   for (int i = 0; i < 5; ++i) {
-    s.cache->exec<text>(1min, "GET", "k")([&](beck::error_code ec, const redis::reply<text>& r) {
+    s.cache->exec<text_or_nil>(1min, "GET",
+                               "k")([&](beck::error_code ec, const redis::reply<text_or_nil>& r) {
       full += ec == redis::error::queue_full ? 1 : 0;
       good += ec ? 0 : 1;
       if (ec) CHECK(r.outcome() == outcome::not_sent);

@@ -13,7 +13,7 @@
 
 namespace beck::redis::test {
 
-using text = std::optional<std::string>;
+using text_or_nil = std::optional<std::string>;
 
 /// A site with a cache, and a second client.
 struct cache_site : client_site {
@@ -41,7 +41,8 @@ struct cache_site : client_site {
   template <class... Args>
   std::string read(duration age_max, const Args&... args) {
     std::string got = "?";
-    cache->exec<text>(age_max, args...)([&](beck::error_code ec, redis::reply<text> r) {
+    cache->exec<text_or_nil>(age_max,
+                             args...)([&](beck::error_code ec, redis::reply<text_or_nil> r) {
       got = ec ? std::string(ec.message()) : (*r).value_or("none");
     });
     REQUIRE(run_until([&] { return got != "?"; }));

@@ -45,7 +45,8 @@ struct hand_site : client_site {
   void start_get(std::string& got, beck::duration age_max = 1min) {
     const int before = reads;
     got.clear();
-    cache->exec<text>(age_max, "GET", "k")([&](beck::error_code ec, const redis::reply<text>& r) {
+    cache->exec<text_or_nil>(age_max, "GET",
+                             "k")([&](beck::error_code ec, const redis::reply<text_or_nil>& r) {
       got = ec ? ec.message() : (*r).value_or("none");
     });
     REQUIRE(run_until([&] { return reads != before || !got.empty(); }));
@@ -179,15 +180,15 @@ CONFORMANCE("redis cache: replies and messages keep their order at every split")
 CONFORMANCE("redis cache: a message inside a reply does not tear it") {
   hand_site s;
   std::string got;
-  std::vector<text> values;
-  s.cache->exec<std::vector<text>>(
-      1min, "MGET", "k", "x")([&](beck::error_code ec, redis::reply<std::vector<text>> r) {
+  std::vector<text_or_nil> values;
+  s.cache->exec<std::vector<text_or_nil>>(
+      1min, "MGET", "k", "x")([&](beck::error_code ec, redis::reply<std::vector<text_or_nil>> r) {
     got = ec ? ec.message() : "values";
     values = *r;
   });
   REQUIRE(s.run_until([&] { return s.reads == 1; }));
   s.answer("*2\r\n" + std::string(invalid_k) + "_\r\n" + bulk("x"), got);
-  CHECK(values == std::vector<text>{std::nullopt, "x"});
+  CHECK(values == std::vector<text_or_nil>{std::nullopt, "x"});
   CHECK(s.cache->stats().entries == 1);
 }
 
@@ -392,13 +393,13 @@ CONFORMANCE("redis cache: a key whose message would be refused is not read throu
   const std::string good(push_bytes - 64, 'k');
   const std::string bad(push_bytes, 'k');
   CHECK(s.get(good) == "none");
-  s.cache->exec<std::vector<text>>(
-      1min, "MGET", "k", bad)([&](beck::error_code ec, const redis::reply<std::vector<text>>& r) {
-    CHECK(ec == redis::error::not_cacheable);
-    CHECK(r.message() ==
-          "MGET: a key of it is longer than the server's message of a change "
-          "may be (parse_limits::push_bytes)");
-  });
+  s.cache->exec<std::vector<text_or_nil>>(1min, "MGET", "k", bad)(
+      [&](beck::error_code ec, const redis::reply<std::vector<text_or_nil>>& r) {
+        CHECK(ec == redis::error::not_cacheable);
+        CHECK(r.message() ==
+              "MGET: a key of it is longer than the server's message of a change "
+              "may be (parse_limits::push_bytes)");
+      });
   s.ask("MSET", good, 1, bad, 1);
   s.settle();
   CHECK(s.cache->stats().entries == 0);

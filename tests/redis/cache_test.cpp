@@ -89,7 +89,7 @@ CONFORMANCE("redis cache: a reply is read into any type, as often as it is asked
       CHECK(wrong.error() == redis::error::wrong_reply);
       const auto null = co_await cache.exec<long>(1min, "GET", "missing");
       CHECK(null.error() == redis::error::null_reply);
-      const auto none = co_await cache.exec<text>(1min, "GET", "missing");
+      const auto none = co_await cache.exec<text_or_nil>(1min, "GET", "missing");
       CHECK(none);
       CHECK(!*none);
     }
@@ -164,7 +164,8 @@ CONFORMANCE("redis cache: each read stands directly behind its CLIENT CACHING") 
   for (int i = 0; i < 400; ++i) {
     left += 2;
     s.db->exec<void>("PING")([&](beck::error_code, const redis::reply<void>&) { --left; });
-    s.cache->exec<text>(1min, "GET", i)([&](beck::error_code ec, const redis::reply<text>&) {
+    s.cache->exec<text_or_nil>(1min, "GET",
+                               i)([&](beck::error_code ec, const redis::reply<text_or_nil>&) {
       CHECK(!ec);
       --left;
     });
@@ -250,9 +251,9 @@ CONFORMANCE("redis cache: commands that do not only read keys are refused, with 
       CHECK(r.outcome() == outcome::not_sent);
       CHECK(r.message().starts_with(one[0] + ": "));
     }
-    const auto r = co_await cache.exec<text>(1min, "SET", "k", "v");
+    const auto r = co_await cache.exec<text_or_nil>(1min, "SET", "k", "v");
     CHECK(r.message() == "SET: it may write");
-    const auto marked = co_await cache.exec<text>(1min, "JSON.GET", redis::key("doc"));
+    const auto marked = co_await cache.exec<text_or_nil>(1min, "JSON.GET", redis::key("doc"));
     CHECK(marked.message() == "JSON.GET: the table of commands does not have it");
     CHECK(server.commands() == commands);
   }(*s.cache, s.server));
@@ -330,7 +331,7 @@ CONFORMANCE("redis cache: an error is returned, and not held") {
   s.ask("RPUSH", "l", "x");
   s.run([](redis::cache& cache) -> task<> {
     for (int i = 0; i < 2; ++i) {
-      const auto r = co_await cache.exec<text>(1min, "GET", "l");
+      const auto r = co_await cache.exec<text_or_nil>(1min, "GET", "l");
       CHECK(r.error() == redis::error::wrongtype);
       CHECK(r.message().starts_with("WRONGTYPE "));
       CHECK(r.outcome() == outcome::executed);

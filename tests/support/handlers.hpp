@@ -10,7 +10,6 @@
 #include <utility>
 
 namespace beck::test {
-using namespace detail;
 
 // The state of a handler.
 struct handler_life {

@@ -10,7 +10,6 @@
 #include <utility>
 
 namespace beck::test {
-using namespace detail;
 
 /// A queue of functions that run() runs. Thread: one.
 class manual_queue {

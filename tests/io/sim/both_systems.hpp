@@ -23,17 +23,17 @@ namespace beck::test {
 using namespace detail;
 
 /// One kernel, with short names for the calls of a script.
-class kernel {
+class kernel_calls {
  public:
-  explicit kernel(system& sys) : sys_(sys) {
+  explicit kernel_calls(system& sys) : sys_(sys) {
     REQUIRE(sys_.open_pair(AF_UNIX, SOCK_STREAM, 0, quiet_) == 0);
   }
-  ~kernel() {
+  ~kernel_calls() {
     sys_.close(quiet_[0]);
     sys_.close(quiet_[1]);
   }
-  kernel(const kernel&) = delete;
-  kernel& operator=(const kernel&) = delete;
+  kernel_calls(const kernel_calls&) = delete;
+  kernel_calls& operator=(const kernel_calls&) = delete;
 
   system& sys() const { return sys_; }
   int tcp(int family = AF_INET) const { return sys_.open_socket(family, SOCK_STREAM, 0); }
@@ -167,18 +167,18 @@ class kernel {
   int quiet_[2];  // nobody writes to it
 };
 
-/// Runs `script(kernel)` on Linux, then on simulated networks with some seeds.
+/// Runs `script(kernel_calls)` on Linux, then on simulated networks with some seeds.
 template <class Script>
 void on_both(Script script) {
   {
     INFO("on Linux");
     posix_system real;
-    script(kernel(real));
+    script(kernel_calls(real));
   }
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     INFO("on the simulated network, seed ", seed);
     sim_system simulated(std::make_unique<sim_world>(seed, sim_profile()));
-    script(kernel(simulated));
+    script(kernel_calls(simulated));
   }
 }
 

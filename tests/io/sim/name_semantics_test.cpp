@@ -8,7 +8,7 @@
 
 using namespace beck;
 using namespace beck::detail;
-using test::kernel;
+using test::kernel_calls;
 using test::on_both;
 
 namespace {
@@ -22,16 +22,16 @@ Address name_of(Call call) {
   return address;
 }
 
-int accept_on(const kernel& k, int fd) {
+int accept_on(const kernel_calls& k, int fd) {
   std::size_t none = 0;
   return k.sys().accept(fd, nullptr, none);
 }
 
-int set_int(const kernel& k, int fd, int level, int name, int value) {
+int set_int(const kernel_calls& k, int fd, int level, int name, int value) {
   return k.sys().set_option(fd, level, name, &value, sizeof value);
 }
 
-int get_int(const kernel& k, int fd, int level, int name) {
+int get_int(const kernel_calls& k, int fd, int level, int name) {
   int value = -1;
   std::size_t bytes = sizeof value;
   const int result = k.sys().get_option(fd, level, name, &value, bytes);
@@ -41,7 +41,7 @@ int get_int(const kernel& k, int fd, int level, int name) {
 }  // namespace
 
 TEST_CASE("a TCP connection has the names that Linux gives it") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     const auto c = k.connected();
     const auto local = [&](int fd) {
       return name_of<sockaddr_in>(
@@ -67,7 +67,7 @@ TEST_CASE("a TCP connection has the names that Linux gives it") {
 }
 
 TEST_CASE("a connect to a port where nobody listens is refused, once") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     const int listener = k.listener();
     const unsigned port = k.port(listener);
     k.sys().close(listener);
@@ -85,7 +85,7 @@ TEST_CASE("a connect to a port where nobody listens is refused, once") {
 }
 
 TEST_CASE("addresses are checked as Linux checks them") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     const int fd = k.tcp();
     CHECK(k.bind(fd, k.v4(0, 0xc0000201)) == -EADDRNOTAVAIL);  // 192.0.2.1, for documentation
     CHECK(k.bind(fd, k.v6(0, in6addr_loopback)) == -EAFNOSUPPORT);
@@ -105,7 +105,7 @@ TEST_CASE("addresses are checked as Linux checks them") {
 }
 
 TEST_CASE("a port in use is refused, and SO_REUSEADDR shares it until somebody listens") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     const int first = k.tcp();
     REQUIRE(k.bind(first, k.v4(0)) == 0);
     const auto where = k.v4(k.port(first));
@@ -127,7 +127,7 @@ TEST_CASE("a port in use is refused, and SO_REUSEADDR shares it until somebody l
 }
 
 TEST_CASE("a listener comes back on its port beside its old connections, if it asked to") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     const int old_one = k.tcp();
     set_int(k, old_one, SOL_SOCKET, SO_REUSEADDR, 1);
     REQUIRE(k.bind(old_one, k.v4(0)) == 0);
@@ -148,7 +148,7 @@ TEST_CASE("a listener comes back on its port beside its old connections, if it a
 }
 
 TEST_CASE("connections are accepted in the order in which they came") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     const int listener = k.listener();
     unsigned ports[3];
     int clients[3];
@@ -179,7 +179,7 @@ TEST_CASE("connections are accepted in the order in which they came") {
 }
 
 TEST_CASE("closing a listener resets what it has not accepted") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     const int listener = k.listener();
     const int client = k.tcp();
     REQUIRE(k.connect(client, k.v4(k.port(listener))) == -EINPROGRESS);
@@ -192,7 +192,7 @@ TEST_CASE("closing a listener resets what it has not accepted") {
 }
 
 TEST_CASE("an IPv6 listener takes IPv4 clients under mapped addresses, unless told not to") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     for (const int only : {0, 1}) {
       const int listener = k.tcp(AF_INET6);
       REQUIRE(set_int(k, listener, IPPROTO_IPV6, IPV6_V6ONLY, only) == 0);
@@ -223,7 +223,7 @@ TEST_CASE("an IPv6 listener takes IPv4 clients under mapped addresses, unless to
 }
 
 TEST_CASE("UNIX paths outlive their sockets and are refused as on Linux") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     const test::temporary_folder folder("/tmp");  // the path of a socket has to be short
     const std::string path = folder.path("s");
     const int client = k.local();
@@ -252,7 +252,7 @@ TEST_CASE("UNIX paths outlive their sockets and are refused as on Linux") {
 }
 
 TEST_CASE("UNIX names are reported as on Linux") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     const test::temporary_folder folder;
     const std::string path = folder.path("s");
     const auto named = [&](auto call, int fd) {
@@ -293,7 +293,7 @@ TEST_CASE("UNIX names are reported as on Linux") {
 }
 
 TEST_CASE("options are kept, checked and refused as on Linux") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     const int fd = k.tcp();
     CHECK(get_int(k, fd, SOL_SOCKET, SO_TYPE) == SOCK_STREAM);
     CHECK(get_int(k, fd, SOL_SOCKET, SO_DOMAIN) == AF_INET);

@@ -10,7 +10,7 @@
 
 using namespace beck;
 using namespace beck::detail;
-using test::kernel;
+using test::kernel_calls;
 
 namespace {
 
@@ -27,7 +27,7 @@ beck::detail::sim_profile calm() {
 struct pair_of {
   explicit pair_of(const beck::detail::sim_profile& profile, std::uint64_t seed = 1)
       : sys(std::make_unique<beck::detail::sim_world>(seed, profile)) {
-    const auto c = kernel(sys).connected();
+    const auto c = kernel_calls(sys).connected();
     fd[0] = c.client;
     fd[1] = c.server;
   }
@@ -173,7 +173,7 @@ TEST_CASE("the hash follows from seed and calls") {
 TEST_CASE("a client of a full backlog gets in when there is room, or gives up after two minutes") {
   for (const bool accepted : {true, false}) {
     beck::detail::sim_system sys(std::make_unique<sim_world>(1, calm()));
-    const kernel k(sys);
+    const kernel_calls k(sys);
     const int listener = k.listener(0);
     const auto where = k.v4(k.port(listener));
     const int first = k.tcp();

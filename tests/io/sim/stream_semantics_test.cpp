@@ -7,7 +7,7 @@
 
 using namespace beck;
 using namespace beck::detail;
-using test::kernel;
+using test::kernel_calls;
 using test::on_both;
 
 namespace {
@@ -15,7 +15,7 @@ namespace {
 constexpr int in = poll_in, out = poll_out, failed = poll_error, hang_up = poll_hang_up,
               end = poll_in | poll_read_hang_up;
 
-void reset_on_close(const kernel& k, int fd) {
+void reset_on_close(const kernel_calls& k, int fd) {
   const linger now{1, 0};
   REQUIRE(k.sys().set_option(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now) == 0);
 }
@@ -23,7 +23,7 @@ void reset_on_close(const kernel& k, int fd) {
 }  // namespace
 
 TEST_CASE("a TCP connection carries bytes both ways, as Linux does") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     const auto c = k.connected();
     CHECK(k.receive_now(c.server) == "EAGAIN");
     CHECK(k.send(c.client, "to the server") == 13);
@@ -39,7 +39,7 @@ TEST_CASE("a TCP connection carries bytes both ways, as Linux does") {
 }
 
 TEST_CASE("vectors are gathered and scattered in order, as on Linux") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     int pair[2];
     REQUIRE(k.sys().open_pair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
     char a[] = "abc", b[] = "", c[] = "defgh";
@@ -62,7 +62,7 @@ TEST_CASE("vectors are gathered and scattered in order, as on Linux") {
 }
 
 TEST_CASE("the end of a TCP stream comes after its bytes and leaves the other direction open") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     const auto c = k.connected();
     CHECK(k.send(c.client, "last words") == 10);
     CHECK(k.sys().shutdown(c.client, SHUT_WR) == 0);
@@ -84,7 +84,7 @@ TEST_CASE("the end of a TCP stream comes after its bytes and leaves the other di
 }
 
 TEST_CASE("a first write to a peer that has closed succeeds, the next ones give EPIPE") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     const auto c = k.connected();
     k.sys().close(c.server);
     k.settle(c.client, end | out);
@@ -99,7 +99,7 @@ TEST_CASE("a first write to a peer that has closed succeeds, the next ones give 
 }
 
 TEST_CASE("closing with unread bytes resets a TCP connection") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     const auto c = k.connected();
     CHECK(k.send(c.client, "never read") == 10);
     static_cast<void>(k.wait(c.server, poll_in));
@@ -115,7 +115,7 @@ TEST_CASE("closing with unread bytes resets a TCP connection") {
 }
 
 TEST_CASE("a linger time of 0 makes close reset, and what had arrived can still be read") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     const auto c = k.connected();
     CHECK(k.send(c.server, "first this") == 10);
     CHECK(k.receive(c.client, 6) == "first ");
@@ -131,7 +131,7 @@ TEST_CASE("a linger time of 0 makes close reset, and what had arrived can still 
 }
 
 TEST_CASE("both ends of a UNIX pair see a close as on Linux") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     int pair[2];
     REQUIRE(k.sys().open_pair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
     CHECK(k.levels(pair[0]) == out);
@@ -145,7 +145,7 @@ TEST_CASE("both ends of a UNIX pair see a close as on Linux") {
 }
 
 TEST_CASE("closing a UNIX socket with unread bytes gives its peer ECONNRESET once") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     int pair[2];
     REQUIRE(k.sys().open_pair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
     CHECK(k.send(pair[1], "never read") == 10);
@@ -159,7 +159,7 @@ TEST_CASE("closing a UNIX socket with unread bytes gives its peer ECONNRESET onc
 }
 
 TEST_CASE("shutting down a UNIX socket reaches both ends") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     int pair[2];
     REQUIRE(k.sys().open_pair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
     CHECK(k.send(pair[0], "left") == 4);
@@ -176,7 +176,7 @@ TEST_CASE("shutting down a UNIX socket reaches both ends") {
 }
 
 TEST_CASE("a TCP socket that reads no more still gets what comes") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     const auto c = k.connected();
     CHECK(k.sys().shutdown(c.client, SHUT_RD) == 0);
     CHECK(k.receive_now(c.client) == "eof");
@@ -189,7 +189,7 @@ TEST_CASE("a TCP socket that reads no more still gets what comes") {
 }
 
 TEST_CASE("a sender finds no room until its peer has read, and loses nothing") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     for (const bool tcp : {true, false}) {
       int pair[2];
       int listener = -1;
@@ -236,7 +236,7 @@ TEST_CASE("a sender finds no room until its peer has read, and loses nothing") {
 }
 
 TEST_CASE("sockets without a peer refuse to read, write and shut down as on Linux") {
-  on_both([](const kernel& k) {
+  on_both([](const kernel_calls& k) {
     const int tcp = k.tcp();
     CHECK(k.levels(tcp) == (out | hang_up));
     CHECK(k.receive_now(tcp) == "ENOTCONN");
