@@ -111,9 +111,7 @@ beck::detail::text_view stream::version() const noexcept {
 
 bool stream::is_resumed() const noexcept { return SSL_session_reused(of_->engine().ssl()) == 1; }
 
-beck::detail::fixed_text<100> stream::peer() const {
-  return of_->peer_name();
-}
+beck::detail::fixed_text<100> stream::peer() const { return of_->peer_name(); }
 
 any_io_executor stream::get_executor() const noexcept { return of_->executor(); }
 
