@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <beck/coro/this_coro.hpp>
 #include <beck/coro/timeout.hpp>
+#include <beck/coro/when_all.hpp>
 #include <beck/coro/when_range.hpp>
 #include <beck/io/steady_timer.hpp>
 #include <beck/io/sync_wait.hpp>
@@ -80,6 +81,17 @@ TEST_CASE("when_all of a range gives the values in its order") {
     for (int i = 0; i < 20; ++i) counts.push_back(count_down(left));
     co_await beck::when_all(std::move(counts));
     CHECK(left == 0);
+  });
+}
+
+TEST_CASE("one task is no range: it takes the other form of when_all, when_any and race") {
+  beck::sync_wait([]() -> beck::task<> {
+    const auto seven = []() -> beck::task<int> { co_return 7; };
+    const auto all = co_await when_all(seven());
+    CHECK(all.get<0>() == 7);
+    const auto any = co_await when_any(seven());
+    CHECK(any.index() == 0);
+    CHECK(co_await race(seven()) == 7);
   });
 }
 

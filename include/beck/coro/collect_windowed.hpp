@@ -320,8 +320,11 @@ concept task_range = requires(R& range) {
   range.size();
   requires is_task<std::decay_t<decltype(*range.begin())>>;
 };
+// Not through task_source: the compiler may look at these before it has asked whether R is a range.
 template <class R>
-using task_range_value = typename task_source<R>::value_type;
+using range_task = std::decay_t<decltype(*std::declval<R&>().begin())>;
+template <class R>
+using task_range_value = typename range_task<R>::value_type;
 
 }  // namespace detail
 

@@ -187,9 +187,6 @@ struct success_decides {
   }
 };
 
-template <class Range>
-using range_task = typename task_source<Range>::task_type;
-
 }  // namespace detail
 
 /// Runs the tasks of a range side by side and returns their values in the order of the range: `auto
