@@ -147,6 +147,7 @@ void cluster_call::begin(exchange& user, std::int64_t now) noexcept {
 
 exchange& cluster_call::clear() noexcept {
   in_calls.unlink();
+  in_judged.unlink();
   in_ready.unlink();
   in_resting.unlink();
   units.clear();
@@ -228,8 +229,11 @@ bool cluster_call::has(step_state state) const noexcept {
 }
 
 void cluster_call::end_unsent(const error_code& why, std::string_view text) noexcept {
+  in_judged.unlink();
+  in_ready.unlink();
+  in_resting.unlink();
   for (cluster_step& one : steps_) {
-    if (one.state != step_state::ready && one.state != step_state::resting) continue;
+    if (one.state == step_state::sent || one.state == step_state::ended) continue;
     one.state = step_state::ended;
     reply_status& status = status_of(one);
     // A command that was redirected or refused has not run.
