@@ -91,8 +91,8 @@ cluster_core::~cluster_core() = default;
 
 void cluster_core::secure(stream_layer& with) noexcept {
   layer_ = &with;
-  for (const std::unique_ptr<cluster_node>& one : nodes_) {
-    if (one->connection) one->connection->secure(with);
+  for (auto& [key, one] : nodes_) {
+    if (one.connection) one.connection->secure(with);
   }
 }
 
@@ -237,8 +237,7 @@ cluster_node& cluster_core::any_node() noexcept {
     cluster_node& one = *primaries_[turn_++ % primaries_.size()];
     if (!one.connection || !one.connection->is_pausing()) return one;
   }
-  return primaries_.empty() ? *nodes_[turn_++ % nodes_.size()]
-                            : *primaries_[turn_++ % primaries_.size()];
+  return primaries_.empty() ? next_by_turns() : *primaries_[turn_++ % primaries_.size()];
 }
 
 // --- going
@@ -321,16 +320,16 @@ void cluster_core::drop_all() noexcept {
 
 void cluster_core::close() noexcept {
   if (std::exchange(is_closed_, true)) return;
-  for (const std::unique_ptr<cluster_node>& one : nodes_) {
-    if (one->connection) one->connection->close();
+  for (auto& [key, one] : nodes_) {
+    if (one.connection) one.connection->close();
   }
   wake_up();
 }
 
 cluster_stats cluster_core::stats() const noexcept {
   cluster_stats now = stats_;
-  for (const std::unique_ptr<cluster_node>& one : nodes_) {
-    if (one->connection) ++now.nodes;
+  for (const auto& [key, one] : nodes_) {
+    if (one.connection) ++now.nodes;
   }
   return now;
 }

@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <beck/coro/task.hpp>
@@ -30,9 +32,12 @@ class steps_behind;
 /// node of its own: only its connection has READONLY, behind which a former primary would answer
 /// reads itself instead of redirecting them. Owned by the core.
 struct cluster_node {
-  node_address at;
-  bool is_reader = false;  ///< it is read from as a replica
+  cluster_node(const node_address& place, bool reads) : at(place), is_reader(reads) {}
+
+  const node_address at;
+  const bool is_reader;  ///< it is read from as a replica
   std::uint32_t id = 0;
+  std::uint64_t turn = 0;             ///< when it was made, or last returned by next_by_turns()
   link_ref connection{nullptr};       ///< none: it was not needed yet
   std::size_t units = 0;              ///< that are under way there
   cluster_unit* gathering = nullptr;  ///< of the call that is being sent
@@ -145,7 +150,7 @@ class cluster_core final : public sender {
   void wake_up() noexcept;
   std::int64_t end_late() noexcept;
   // nodes
-  cluster_node* find(const node_address& at, bool is_reader = false) noexcept;
+  cluster_node* find(const node_address& at, bool is_reader = false);
   cluster_node* find(std::uint32_t id) noexcept;
   cluster_node& get(const node_address& at, bool is_reader = false);
   link& connection_to(cluster_node& node);
@@ -155,6 +160,7 @@ class cluster_core final : public sender {
   void want_map(std::uint32_t from) noexcept;
   void begin_asking() noexcept;
   cluster_node& next_to_ask() noexcept;
+  cluster_node& next_by_turns() noexcept;
   static task<> ask_for_map(shared<cluster_core> self, cluster_node& node);
   void take_map(reply<value>& got, cluster_node& from);
   void use(slot_map&& made);
@@ -164,15 +170,15 @@ class cluster_core final : public sender {
   const cluster_options how_;
   const std::vector<server_url> seeds_;
   stream_layer* layer_ = nullptr;
-  std::vector<std::unique_ptr<cluster_node>> nodes_;
+  std::map<std::pair<node_address, bool>, cluster_node> nodes_;  // by at and is_reader
   std::uint32_t last_id_ = 0;
+  std::uint64_t last_turn_ = 0;
   slot_map map_;
   // By the numbers of the map; nullptr: the node is none of these, or is not permitted.
   std::vector<cluster_node*> owners_;     // of slots
   std::vector<cluster_node*> readers_;    // replicas that are read from
   std::vector<cluster_node*> primaries_;  // the owners, each once
   std::size_t turn_ = 0;                  // of nodes that any command may go to
-  std::size_t question_ = 0;              // of nodes that are asked for the map
   beck::detail::intrusive_list<cluster_call, &cluster_call::in_calls> calls_;
   beck::detail::intrusive_list<cluster_call, &cluster_call::in_judged> judged_;
   beck::detail::intrusive_list<cluster_call, &cluster_call::in_ready> ready_;

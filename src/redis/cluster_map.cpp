@@ -40,23 +40,27 @@ void cluster_core::begin_asking() noexcept {
   is_map_wanted_ = false;
 }
 
-/// Returns the node to ask: the one that has redirected a command, or another one by turns,
-/// preferably one with a connection that has answered the last time.
+/// Returns the node to ask: the one that has redirected a command, or another one by turns.
 cluster_node& cluster_core::next_to_ask() noexcept {
-  if (cluster_node* const source = find(std::exchange(map_source_, 0U))) return *source;
-  cluster_node* best = nullptr;
-  int best_rank = -1;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    cluster_node& one = *nodes_[(question_ + i) % nodes_.size()];
-    const bool is_good = one.connection && one.connection->is_usable() && !one.is_doubtful;
-    const bool is_pausing = one.connection && one.connection->is_pausing();
-    const int rank = is_good ? 2 : is_pausing ? 0 : 1;
-    if (rank <= best_rank) continue;
-    best = &one;
-    best_rank = rank;
+  cluster_node* const source = find(std::exchange(map_source_, 0U));
+  return source != nullptr ? *source : next_by_turns();
+}
+
+/// Returns a node, preferably one with a connection that has answered the last question for the
+/// map.
+cluster_node& cluster_core::next_by_turns() noexcept {
+  const auto rank = [](const cluster_node& one) {
+    if (!one.connection) return 1;
+    if (one.connection->is_usable() && !one.is_doubtful) return 2;
+    return one.connection->is_pausing() ? 0 : 1;
+  };
+  cluster_node* best = &nodes_.begin()->second;  // there is a seed
+  for (auto& [key, one] : nodes_) {
+    const int better = rank(one) - rank(*best);
+    if (better > 0 || (better == 0 && one.turn < best->turn)) best = &one;
   }
-  ++question_;
-  return *best;  // there is a seed
+  best->turn = ++last_turn_;
+  return *best;
 }
 
 task<> cluster_core::ask_for_map(shared<cluster_core> self, cluster_node& node) {
@@ -118,7 +122,7 @@ void cluster_core::use(slot_map&& made) {
     if (is_replica[i] && how_.reads() == prefer_replica) readers[i] = &get(at, true);
   }
   // Nothing fails from here on.
-  for (const std::unique_ptr<cluster_node>& one : nodes_) one->is_named = one->is_primary = false;
+  for (auto& [key, one] : nodes_) one.is_named = one.is_primary = false;
   for (cluster_node* const one : primaries) one->is_named = one->is_primary = true;
   for (cluster_node* const one : readers)
     if (one != nullptr) one->is_named = true;
@@ -126,8 +130,8 @@ void cluster_core::use(slot_map&& made) {
   owners_ = std::move(owners);
   readers_ = std::move(readers);
   primaries_ = std::move(primaries);
-  for (const std::unique_ptr<cluster_node>& one : nodes_) {
-    if (one->connection && !one->is_primary) one->connection->end_waiting();
+  for (auto& [key, one] : nodes_) {
+    if (one.connection && !one.is_primary) one.connection->end_waiting();
   }
 }
 

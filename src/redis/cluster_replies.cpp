@@ -208,29 +208,25 @@ bool cluster_core::may_repeat(const cluster_unit& one, const error_code& why) co
 
 // --- nodes
 
-cluster_node* cluster_core::find(const node_address& at, bool is_reader) noexcept {
-  for (const std::unique_ptr<cluster_node>& one : nodes_) {
-    if (one->is_reader == is_reader && one->at == at) return one.get();
-  }
-  return nullptr;
+cluster_node* cluster_core::find(const node_address& at, bool is_reader) {
+  const auto known = nodes_.find({at, is_reader});
+  return known != nodes_.end() ? &known->second : nullptr;
 }
 
 cluster_node* cluster_core::find(std::uint32_t id) noexcept {
-  for (const std::unique_ptr<cluster_node>& one : nodes_) {
-    if (one->id == id) return one.get();
-  }
-  return nullptr;
+  const auto known = std::find_if(nodes_.begin(), nodes_.end(),
+                                  [&](const auto& one) { return one.second.id == id; });
+  return known != nodes_.end() ? &known->second : nullptr;
 }
 
 /// Returns the node at an address, which is made if there is none.
 cluster_node& cluster_core::get(const node_address& at, bool is_reader) {
-  if (cluster_node* const known = find(at, is_reader)) return *known;
-  auto made = std::make_unique<cluster_node>();
-  made->at = at;
-  made->is_reader = is_reader;
-  made->id = ++last_id_;
-  nodes_.push_back(std::move(made));
-  return *nodes_.back();
+  const auto [place, is_new] = nodes_.try_emplace({at, is_reader}, at, is_reader);
+  cluster_node& one = place->second;
+  if (!is_new) return one;
+  one.id = ++last_id_;
+  one.turn = ++last_turn_;
+  return one;
 }
 
 /// Returns the connection to a node. The session decides nothing: each loss and each refusal comes
@@ -256,15 +252,15 @@ bool cluster_core::is_permitted(const node_address& at) const noexcept {
 /// Closes the connections to nodes that the map does not name.
 void cluster_core::sweep() noexcept {
   if (!map_.is_known()) return;
-  for (const std::unique_ptr<cluster_node>& one : nodes_) {
-    if (one->is_named || one->units != 0 || !one->connection) continue;
-    one->connection->close();
-    one->connection = link_ref(nullptr);
+  for (auto& [key, one] : nodes_) {
+    if (one.is_named || one.units != 0 || !one.connection) continue;
+    one.connection->close();
+    one.connection = link_ref(nullptr);
   }
-  const auto is_gone = [](const std::unique_ptr<cluster_node>& one) {
-    return !one->is_named && !one->is_seed && one->units == 0;
-  };
-  nodes_.erase(std::remove_if(nodes_.begin(), nodes_.end(), is_gone), nodes_.end());
+  std::erase_if(nodes_, [](const auto& entry) {
+    const cluster_node& one = entry.second;
+    return !one.is_named && !one.is_seed && one.units == 0;
+  });
 }
 
 }  // namespace beck::redis::detail
