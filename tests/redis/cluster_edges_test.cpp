@@ -109,7 +109,8 @@ bool call_short_of_memory(int n) {
   for (std::size_t i = 0; i < 3; ++i) s.increment(keys[i], all[i]);
   REQUIRE(s.run_until_over(all));
   for (const ending& one : all) {
-    if (one.ec) CHECK(one.ec == std::errc::not_enough_memory);
+    const bool is_redirect = one.ec == redis::error::moved || one.ec == redis::error::ask;
+    if (one.ec && !is_redirect) CHECK(one.ec == std::errc::not_enough_memory);
     if (!one.ec) CHECK(one.value == 1);
   }
   s.left = 0;

@@ -169,9 +169,9 @@ class node_server {
     if (s.hook) s.hook(command);
     const bool was_asking = std::exchange(p.is_asking, false);
     const std::string name(command[0]);
-    if (const std::string why = planned_refusal(s, command); !why.empty()) {
+    if (const std::string planned = planned_refusal(s, command); !planned.empty()) {
       p.is_refused = true;
-      to.error(why);
+      to.error(planned);
     } else if (name == "HELLO") {
       greet(p, s, command, to);
     } else if (!p.has_logged_in) {
