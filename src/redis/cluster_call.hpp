@@ -62,6 +62,9 @@ class divided_command {
   std::vector<reply<value>> replies_;
 };
 
+/// Returns whether a server that answers so has not run the command, and it may be sent again.
+bool is_not_run(const error_code& why) noexcept;
+
 /// The state of a command.
 enum class step_state : std::uint8_t {
   ready,    ///< it is to be sent

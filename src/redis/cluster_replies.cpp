@@ -20,12 +20,6 @@ namespace beck::redis::detail {
 
 namespace {
 
-/// Returns whether a server that answers so has not run the command, and it may be sent again.
-bool is_not_run(const error_code& why) noexcept {
-  return why && (why == error::moved || why == error::ask || why == error::readonly ||
-                 is_refused_for_now(why));
-}
-
 bool may_have_run(const cluster_step& one) noexcept {
   return one.state == step_state::sent || one.state == step_state::ended;
 }
@@ -113,12 +107,7 @@ void cluster_core::judge(cluster_call& call) noexcept {
   steps_behind behind(steps);
   for (std::size_t i = steps.size(); i-- != 0;) {
     cluster_step& step = steps[i];
-    if (step.state == step_state::judged) {
-      step.state = next_state(call, i, behind);
-      // The refusal is of the last attempt only.
-      if (step.state == step_state::ended && step.losses != 0)
-        call.status_of(step).set(outcome::maybe_executed);
-    }
+    if (step.state == step_state::judged) step.state = next_state(call, i, behind);
     behind.add(step);
   }
   std::bitset<key_slots> resting;

@@ -231,9 +231,9 @@ class link final : public sender, private push_sink {
   bool is_ready_ = false;
   bool is_writing_ = false;  // write_rest() runs
   bool is_flush_posted_ = false;
-  bool is_refused_ = false;  // by the server, in the greeting
+  bool is_refused_ = false;   // by the server, in the greeting
   bool was_refused_ = false;  // the same of the connection before
-  bool is_left_ = false;     // this connection: the primary is another server
+  bool is_left_ = false;      // this connection: the primary is another server
   bool is_closed_ = false;
   bool was_late_ = false;  // the last look of watch()
   // of a client

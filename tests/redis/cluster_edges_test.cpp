@@ -158,7 +158,8 @@ CONFORMANCE("redis cluster: calls are cancelled without memory") {
   CHECK(s.many->stats().calls == 0);
 }
 
-CONFORMANCE("redis cluster: the login and the layer are those of every node, however it was named") {
+CONFORMANCE(
+    "redis cluster: the login and the layer are those of every node, however it was named") {
   cluster_site s;
   s.truth.password = "secret";
   plain_layer layer;
@@ -171,7 +172,7 @@ CONFORMANCE("redis cluster: the login and the layer are those of every node, how
   s.run([](cluster_site& at, std::string first, std::string second) -> task<> {
     co_await at.many->exec<long>("INCR", first);
     at.truth.gone.clear();
-    at.truth.moved[redis::key_slot(first)] = 3;                // a node that no map has named
+    at.truth.moved[redis::key_slot(first)] = 3;                    // a node that no map has named
     at.truth.migrations[redis::key_slot(second)] = {4, {second}};  // another one
     CHECK(co_await at.many->exec<long>("INCR", first));
     CHECK(co_await at.many->exec<long>("INCR", second));
@@ -202,7 +203,8 @@ CONFORMANCE("redis cluster: a layer that is set late encrypts the later connecti
   CHECK(e.value == 1);
 }
 
-CONFORMANCE("redis cluster: a primary that becomes a replica redirects the reads of calls that write") {
+CONFORMANCE(
+    "redis cluster: a primary that becomes a replica redirects the reads of calls that write") {
   cluster_site s(redis::cluster_options().reads(redis::prefer_replica));
   const std::string key = s.key(1);
   const auto increment_and_get = [](cluster_site& at, std::string of, long wanted) -> task<> {
@@ -226,8 +228,9 @@ CONFORMANCE("redis cluster: a primary that becomes a replica redirects the reads
   CHECK(s.executed(1) == 3);
 }
 
-CONFORMANCE_ON(beck::test::sim,
-               "redis cluster: 20,000 lost commands on a moving slot cost no more than each twice") {
+CONFORMANCE_ON(
+    beck::test::sim,
+    "redis cluster: 20,000 lost commands on a moving slot cost no more than each twice") {
   cluster_site s;
   constexpr std::uint64_t count = 20'000;
   const std::uint16_t slot = redis::key_slot("{t}");
@@ -271,4 +274,18 @@ CONFORMANCE("redis cluster: a command that was lost and then refused may have ru
   REQUIRE(s.run_until([&] { return e.is_over; }));
   CHECK(e.ec == redis::error::tryagain);
   CHECK(e.what == outcome::maybe_executed);
+  // The same of a transaction, whose refusal is EXECABORT.
+  s.truth.refusals.clear();
+  s.nodes[1]->on_command([&](const redis::arguments& command) {
+    if (command[0] == "EXEC" && s.truth.refusals.empty()) s.nodes[1]->cut();
+    if (command[0] == "EXEC") s.truth.refusals["INCR"] = {"MOVED 1 127.0.0.1:1", 1'000'000};
+  });
+  s.run([](cluster_site& at, std::string of) -> task<> {
+    auto call = at.many->transaction(cmd<long>("INCR", of)).retryable();
+    const auto one = co_await std::move(call);
+    CHECK(one.error() == redis::error::exec_abort);
+    CHECK(std::get<0>(*one).error() == redis::error::moved);
+    CHECK(std::get<0>(*one).outcome() == outcome::maybe_executed);
+  }(s, key));
+  CHECK(s.truth.number(key) == 2);  // the transaction has run
 }

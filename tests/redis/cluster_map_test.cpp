@@ -31,7 +31,8 @@ ending increment(cluster_site& s, const std::string& key) {
 
 }  // namespace
 
-CONFORMANCE("redis cluster: the nodes that have an address serve their slots, whatever the others") {
+CONFORMANCE(
+    "redis cluster: the nodes that have an address serve their slots, whatever the others") {
   cluster_site s;
   s.truth.nameless = {2, 4};
   CHECK(increment(s, s.key(0)).value == 1);
@@ -82,7 +83,8 @@ CONFORMANCE_ON(beck::test::sim,
   CHECK(s.many->stats().maps == 1);
 }
 
-CONFORMANCE("redis cluster: a server with too many clients is tried again, for the map as for calls") {
+CONFORMANCE(
+    "redis cluster: a server with too many clients is tried again, for the map as for calls") {
   cluster_site s;
   s.truth.refusals["0:HELLO"] = {"ERR max number of clients reached", 2};
   s.truth.refusals["1:HELLO"] = {"ERR max number of clients reached", 2};
@@ -95,7 +97,8 @@ CONFORMANCE("redis cluster: a server with too many clients is tried again, for t
   CHECK(s.truth.refusals["2:HELLO"].second == 999'999);
 }
 
-CONFORMANCE("redis cluster: calls end while the map is asked for: by close(), or with the context") {
+CONFORMANCE(
+    "redis cluster: calls end while the map is asked for: by close(), or with the context") {
   for (const bool closes : {true, false}) {
     auto alive = std::make_shared<int>(0);
     beck::error_code end;
@@ -106,8 +109,8 @@ CONFORMANCE("redis cluster: calls end while the map is asked for: by close(), or
         if (command[0] == "CLUSTER") ++questions;
       });
       redis::cluster many(ctx, silent.url());
-      many.exec<long>("INCR", "k")(
-          [&end, alive](beck::error_code ec, const redis::reply<long>&) { end = ec; });
+      many.exec<long>(
+          "INCR", "k")([&end, alive](beck::error_code ec, const redis::reply<long>&) { end = ec; });
       REQUIRE(run_until(ctx, cluster_site::limit, [&] { return questions == 1; }));
       CHECK_FALSE(end);
       if (!closes) continue;

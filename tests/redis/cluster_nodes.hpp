@@ -124,6 +124,8 @@ class node_server {
     state_->is_paused = false;
     for (const std::shared_ptr<peer>& one : peers_) execute(*one, *state_);
   }
+  /// Executes one more command, and closes its connection without an answer.
+  void cut_behind_next() { state_->cuts_next = true; }
   /// Calls a function before each command, which may be a fault.
   void on_command(std::function<void(const arguments&)> hook) { state_->hook = std::move(hook); }
   int connections() const { return connections_; }
@@ -134,6 +136,7 @@ class node_server {
     cluster_truth& truth;
     int number = 0;
     bool is_paused = false;
+    bool cuts_next = false;
     std::function<void(const arguments&)> hook;
   };
   struct peer : server_peer {
@@ -162,8 +165,10 @@ class node_server {
     }
   }
   static void execute(peer& p, state& s) {
-    p.execute(s.is_paused,
-              [&](const arguments& command, reply_writer& to) { take(p, s, command, to); });
+    p.execute(s.is_paused, [&](const arguments& command, reply_writer& to) {
+      take(p, s, command, to);
+      if (std::exchange(s.cuts_next, false)) p.end();
+    });
   }
   static void take(peer& p, state& s, const arguments& command, reply_writer& to) {
     if (s.hook) s.hook(command);

@@ -272,7 +272,7 @@ class cluster_world {
     if (world.random().chance(0.3)) truth.finish(slot);
   }
   void disturb() {
-    switch (world.random().below(10)) {
+    switch (world.random().below(11)) {
       case 0:
         return any_node().cut();
       case 1:
@@ -290,7 +290,9 @@ class cluster_world {
             world.random().chance(0.5) ? "CLUSTERDOWN Hash slot not served" : "LOADING data",
             static_cast<int>(1 + world.random().below(3))};
         return;
-      case 8: {
+      case 8:
+        return any_node().cut_behind_next();
+      case 9: {
         const std::string host = "node" + std::string(1, static_cast<char>('1' + any_primary()));
         world.link(world.host(host), world.host("app")).cut();
         return;

@@ -119,8 +119,8 @@ TEST_CASE("redis cluster: a map may have a range for each slot, and 65,535 nodes
     std::string replicas;
     const int count = slot == 0 ? 2 : 3;
     for (int port = 2; port < 2 + count; ++port) replicas += node(host, port);
-    wire += "*" + std::to_string(3 + count) + "\r\n" + number(slot) + number(slot) +
-            node(host, 1) + replicas;
+    wire += "*" + std::to_string(3 + count) + "\r\n" + number(slot) + number(slot) + node(host, 1) +
+            replicas;
   }
   CHECK(read(map, wire).empty());
   CHECK(map.nodes().size() == 65'535);
