@@ -257,6 +257,20 @@ CONFORMANCE_ON(
   CHECK(s.many->stats().resent > count / 2);
 }
 
+CONFORMANCE("redis cluster: a command that loses every connection is sent over attempts() of them") {
+  cluster_site s(redis::cluster_options().connections(redis::client_options().attempts(3)));
+  const std::string key = s.key(1);
+  s.nodes[1]->on_command([&](const redis::arguments& command) {
+    if (command[0] == "INCR") s.nodes[1]->cut_behind_next();
+  });
+  ending e;
+  begin(s.many->exec<long>("INCR", key).retryable(), e);
+  REQUIRE(s.run_until([&] { return e.is_over; }));
+  CHECK(e.ec);
+  CHECK(e.what == outcome::maybe_executed);
+  CHECK(s.truth.number(key) == 3);
+}
+
 CONFORMANCE("redis cluster: a command that was lost and then refused may have run") {
   cluster_site s(redis::cluster_options().connections(redis::client_options().hold(300ms)));
   const std::string key = s.key(1);

@@ -76,7 +76,9 @@ struct traffic {
   }
 
   static task<> call(traffic& t, int number) {
-    for (int round = 0; co_await t.gate.pass(); ++round) {
+    for (int round = 0;; ++round) {
+      const bool goes_on = co_await t.gate.pass();
+      if (!goes_on) break;
       redis::request q;
       for (int key = 0; key < keys; ++key) q.push("INCR", name_of(key));
       const std::string token = std::to_string(number) + "-" + std::to_string(round);

@@ -92,7 +92,9 @@ struct traffic {
   }
 
   static task<> call(traffic& t) {
-    while (co_await t.gate.pass()) {
+    for (;;) {
+      const bool goes_on = co_await t.gate.pass();
+      if (!goes_on) break;
       const auto r = co_await t.db.exec<long>("INCR", "n");
       if (r.outcome() == outcome::maybe_executed) ++t.maybe;
       if (r) ++t.executed;
