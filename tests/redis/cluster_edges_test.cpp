@@ -257,7 +257,8 @@ CONFORMANCE_ON(
   CHECK(s.many->stats().resent > count / 2);
 }
 
-CONFORMANCE("redis cluster: a command that loses every connection is sent over attempts() of them") {
+CONFORMANCE(
+    "redis cluster: a command that loses every connection is sent over attempts() of them") {
   cluster_site s(redis::cluster_options().connections(redis::client_options().attempts(3)));
   const std::string key = s.key(1);
   s.nodes[1]->on_command([&](const redis::arguments& command) {

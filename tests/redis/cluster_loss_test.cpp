@@ -192,6 +192,10 @@ CONFORMANCE("redis cluster: without any seed calls end with the reason, at hold(
   REQUIRE(s.run_until([&] { return e.is_over; }));
   CHECK(e.ec == std::errc::connection_refused);
   CHECK(e.what == outcome::not_sent);
+  e = ending();
+  begin(s.many->exec<long>("EXISTS", s.key(0), s.key(1)), e);  // divided
+  REQUIRE(s.run_until([&] { return e.is_over; }));
+  CHECK(e.what == outcome::not_sent);
   s.many.emplace(s.ctx, "redis://" + s.truth.addresses[0],
                  redis::cluster_options().connections(redis::client_options().fail_fast()));
   e = ending();

@@ -29,7 +29,72 @@ ending increment(cluster_site& s, const std::string& key) {
   return e;
 }
 
+/// Counts the questions for the map that a node gets.
+void count_questions(node_server& node, int& to) {
+  node.on_command([&to](const redis::arguments& command) { to += command[0] == "CLUSTER"; });
+}
+
+task<> wait(cluster_site& s, beck::duration time) {
+  beck::steady_timer timer(s.ctx, time);
+  beck::ignore(co_await timer.async_wait());
+}
+
 }  // namespace
+
+CONFORMANCE_ON(beck::test::sim, "redis cluster: a map is asked for again by a call after 60 s") {
+  cluster_site s;
+  for (int i = 1; i <= 5; ++i) {
+    CHECK(increment(s, s.key(0)).value == i);
+    s.run(wait(s, 10s));
+  }
+  CHECK(s.many->stats().maps == 1);
+  s.run(wait(s, 11s));
+  CHECK(s.many->stats().maps == 1);  // without a call there is no question
+  increment(s, s.key(0));
+  REQUIRE(s.run_until([&] { return s.many->stats().maps == 2; }));
+}
+
+CONFORMANCE("redis cluster: the node that redirects a command is asked for the map first") {
+  cluster_site s;
+  int questions = 0;
+  for (int node = 0; node < 3; ++node) increment(s, s.key(node));
+  for (int node = 0; node < 3; ++node) {
+    const std::string key = s.key(node);
+    const auto maps = s.many->stats().maps;
+    count_questions(*s.nodes[static_cast<std::size_t>(node)], questions);
+    s.truth.moved[redis::key_slot(key)] = (node + 1) % 3;
+    increment(s, key);
+    REQUIRE(s.run_until([&] { return s.many->stats().maps > maps; }));
+    CHECK(questions == node + 1);
+  }
+}
+
+CONFORMANCE("redis cluster: commands leave a node that is no primary before they were sent") {
+  cluster_site s;
+  s.nodes[1]->pause();  // it does not even answer the greeting
+  ending waits;
+  begin(s.many->exec<long>("INCR", s.key(1)), waits);
+  const std::string other = s.key(0);
+  increment(s, other);
+  CHECK_FALSE(waits.is_over);
+  s.truth.fail_over(1, 4);
+  s.truth.replica_of.clear();
+  s.truth.moved[redis::key_slot(other)] = 2;
+  increment(s, other);  // brings the new map
+  REQUIRE(s.run_until([&] { return waits.is_over; }));
+  CHECK(waits.value == 1);
+  CHECK(s.executed(4) == 1);
+}
+
+CONFORMANCE_ON(beck::test::sim, "redis cluster: a map is asked for ten times a second at most") {
+  cluster_site s(redis::cluster_options().connections(redis::client_options().hold(1s)));
+  int questions = 0;
+  count_questions(*s.nodes[0], questions);
+  s.truth.refusals["CLUSTER"] = {"LOADING x", 1'000'000};
+  CHECK(increment(s, s.key(0)).ec == redis::error::loading);
+  CHECK(questions > 8);
+  CHECK(questions <= 11);
+}
 
 CONFORMANCE(
     "redis cluster: the nodes that have an address serve their slots, whatever the others") {
