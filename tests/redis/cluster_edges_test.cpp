@@ -170,7 +170,7 @@ CONFORMANCE(
   const std::string asked = s.key(1);
   s.truth.gone = {3, 4, 5};
   s.run([](cluster_site& at, std::string first, std::string second) -> task<> {
-    co_await at.many->exec<long>("INCR", first);
+    CHECK(co_await at.many->exec<long>("INCR", first));
     at.truth.gone.clear();
     at.truth.moved[redis::key_slot(first)] = 3;                    // a node that no map has named
     at.truth.migrations[redis::key_slot(second)] = {4, {second}};  // another one
