@@ -15,7 +15,9 @@ beck_test(redis_tests ONE_THREAD
   redis/client_test.cpp
   redis/client_transaction_test.cpp
   redis/client_world_test.cpp
+  redis/cluster_edges_test.cpp
   redis/cluster_loss_test.cpp
+  redis/cluster_map_test.cpp
   redis/cluster_real_test.cpp
   redis/cluster_test.cpp
   redis/cluster_world_test.cpp

@@ -11,6 +11,8 @@
 #include <beck/redis/error.hpp>
 #include <beck/redis/key_slot.hpp>
 
+#include "redis/session.hpp"
+
 namespace beck::redis::detail {
 namespace {
 
@@ -138,6 +140,11 @@ void divided_command::feed(reply_reader& to) {
 
 // --- calls
 
+bool is_not_run(const error_code& why) noexcept {
+  return why && (why == error::moved || why == error::ask || why == error::readonly ||
+                 is_refused_for_now(why));
+}
+
 void cluster_call::begin(exchange& user, std::int64_t now) noexcept {
   user_ = &user;
   user_->call_ = this;
@@ -147,6 +154,7 @@ void cluster_call::begin(exchange& user, std::int64_t now) noexcept {
 
 exchange& cluster_call::clear() noexcept {
   in_calls.unlink();
+  in_judged.unlink();
   in_ready.unlink();
   in_resting.unlink();
   units.clear();
@@ -228,8 +236,11 @@ bool cluster_call::has(step_state state) const noexcept {
 }
 
 void cluster_call::end_unsent(const error_code& why, std::string_view text) noexcept {
+  in_judged.unlink();
+  in_ready.unlink();
+  in_resting.unlink();
   for (cluster_step& one : steps_) {
-    if (one.state != step_state::ready && one.state != step_state::resting) continue;
+    if (one.state == step_state::sent || one.state == step_state::ended) continue;
     one.state = step_state::ended;
     reply_status& status = status_of(one);
     // A command that was redirected or refused has not run.
@@ -243,8 +254,10 @@ error_code cluster_call::conclude() noexcept {
   const divided_command* last = nullptr;
   for (const cluster_step& step : steps_) {
     reply_status& status = status_of(step);
-    if (step.losses != 0 && status.outcome() == outcome::not_sent)
-      status.set(outcome::maybe_executed);  // not sent again
+    const bool has_not_run = status.outcome() == outcome::not_sent || is_not_run(status.error()) ||
+                             status.error() == error::exec_abort;
+    if (step.losses != 0 && has_not_run)
+      status.set(outcome::maybe_executed);  // but an earlier attempt may have
     if (step.whole == nullptr) {
       number = step.number + 1;
     } else if (step.whole != last) {

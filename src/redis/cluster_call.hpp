@@ -62,12 +62,15 @@ class divided_command {
   std::vector<reply<value>> replies_;
 };
 
+/// Returns whether a server that answers so has not run the command, and it may be sent again.
+bool is_not_run(const error_code& why) noexcept;
+
 /// The state of a command.
 enum class step_state : std::uint8_t {
   ready,    ///< it is to be sent
   resting,  ///< it is to be sent after a pause
   sent,
-  judged,  ///< its unit has ended, and its next state is being found
+  judged,  ///< its unit has ended without a final reply, and its next state is to be found
   ended,   ///< its reply or its error is final
 };
 
@@ -79,10 +82,13 @@ struct cluster_step {
   divided_command* whole = nullptr;  ///< that it is a part of
   std::uint32_t number = 0;          ///< of the command in the call, or of the part
   std::uint32_t asked = 0;           ///< the node that ASK has named
+  std::uint32_t sent_to = 0;         ///< the node that it was sent to last
   std::uint16_t slot = no_slot;
   std::uint8_t redirects = 0;  ///< followed, one behind another
   std::uint8_t losses = 0;     ///< connections that were lost when it may have run
   bool is_again = false;       ///< it was sent before: no replica is asked
+  bool was_asked = false;      ///< it was sent behind ASKING the last time
+  bool may_repeat = false;     ///< it was lost, and may be sent again
   step_state state = step_state::ready;
 };
 
@@ -122,13 +128,15 @@ class cluster_call {
   void add(cluster_unit& one) noexcept;
   /// Removes a unit that has ended. O(1).
   void remove(cluster_unit& one) noexcept;
-  /// Ends the commands that are not sent: those without a final reply get the error.
+  /// Ends the commands that are not sent: those without a final reply get the error. Takes the call
+  /// out of the lists of those with such commands.
   void end_unsent(const error_code& why, std::string_view text) noexcept;
   /// Puts the replies to divided commands together, behind the end of all commands. Returns the
   /// error of the first command that was not answered.
   error_code conclude() noexcept;
 
   beck::detail::list_hook in_calls;
+  beck::detail::list_hook in_judged;   ///< of those with commands to judge
   beck::detail::list_hook in_ready;    ///< of those with commands to send
   beck::detail::list_hook in_resting;  ///< of those with commands that rest
   std::vector<cluster_unit*> units;    ///< that are under way; see add() and remove()

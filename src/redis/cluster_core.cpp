@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Calls of a cluster come, are divided among the nodes, and end. Sessions call done() of a unit in
-// the middle of their work, so it only lists the commands to send next; tend() sends them.
+// the middle of their work, so it only lists the calls whose commands are to be judged; tend()
+// judges and sends them, those of a call together, however many units have ended.
 #include "redis/cluster_core.hpp"
 
 #include <algorithm>
@@ -87,6 +88,13 @@ cluster_core::cluster_core(const any_io_executor& executor, std::vector<server_u
 }
 
 cluster_core::~cluster_core() = default;
+
+void cluster_core::secure(stream_layer& with) noexcept {
+  layer_ = &with;
+  for (auto& [key, one] : nodes_) {
+    if (one.connection) one.connection->secure(with);
+  }
+}
 
 error_code cluster_core::check(const arguments& command, bool) noexcept {
   return facts_of(command).needs_lane() ? error_code(error::needs_lane) : error_code();
@@ -202,18 +210,24 @@ void cluster_core::send(cluster_unit& one) noexcept {
 cluster_node& cluster_core::node_for(const cluster_call& call, const cluster_step& step) noexcept {
   const std::uint16_t owner =
       step.slot == cluster_step::no_slot ? slot_map::none : map_.owner(step.slot);
-  cluster_node* const primary = owner != slot_map::none ? by_number_[owner] : nullptr;
+  cluster_node* const primary = owner != slot_map::none ? owners_[owner] : nullptr;
   if (primary == nullptr) return made_.empty() ? any_node() : made_.back()->node();
-  if (!call.may_use_replicas || step.is_again) return *primary;
+  cluster_node* const replica =
+      call.may_use_replicas && !step.is_again ? replica_for(owner) : nullptr;
+  return replica != nullptr ? *replica : *primary;
+}
+
+/// Returns a replica of a node that is not known to be unreachable; nullptr: there is none.
+cluster_node* cluster_core::replica_for(std::uint16_t owner) noexcept {
   const std::vector<std::uint16_t>& replicas = map_.replicas(owner);
   for (std::size_t i = 0; i < replicas.size(); ++i) {
-    cluster_node* const one = by_number_[replicas[(turn_ + i) % replicas.size()]];
+    cluster_node* const one = readers_[replicas[(turn_ + i) % replicas.size()]];
     if (one == nullptr || (one->connection && one->connection->is_pausing())) continue;
     turn_ += i + 1;
     ++stats_.to_replicas;
-    return *one;
+    return one;
   }
-  return *primary;
+  return nullptr;
 }
 
 /// Returns a primary for a command without a slot, or for a slot that the map does not assign: the
@@ -223,8 +237,7 @@ cluster_node& cluster_core::any_node() noexcept {
     cluster_node& one = *primaries_[turn_++ % primaries_.size()];
     if (!one.connection || !one.connection->is_pausing()) return one;
   }
-  return primaries_.empty() ? *nodes_[turn_++ % nodes_.size()]
-                            : *primaries_[turn_++ % primaries_.size()];
+  return primaries_.empty() ? next_by_turns() : *primaries_[turn_++ % primaries_.size()];
 }
 
 // --- going
@@ -242,7 +255,7 @@ void cluster_core::settle(cluster_call& call) noexcept {
     resting_.push_back(call);
   }
   if (has_ready || has_resting) return wake_up();
-  if (call.is_held || !call.units.empty()) return;
+  if (call.is_held || call.in_judged.is_linked() || !call.units.empty()) return;
   --stats_.calls;
   const error_code ec = call.conclude();
   recycle(call).done(ec);
@@ -274,8 +287,10 @@ void cluster_core::cancel(exchange& one) noexcept {
   call.is_cancelled = true;
   call.is_held = true;
   call.end_unsent(beck::error::operation_aborted, {});
-  const std::vector<cluster_unit*> units = call.units;
-  for (cluster_unit* const unit : units) unit->node().connection->cancel(*unit);
+  for (std::size_t i = call.units.size(); i-- != 0;) {  // the unit may be removed, none before it
+    cluster_unit& unit = *call.units[i];
+    unit.node().connection->cancel(unit);
+  }
   call.is_held = false;
   settle(call);
 }
@@ -305,16 +320,16 @@ void cluster_core::drop_all() noexcept {
 
 void cluster_core::close() noexcept {
   if (std::exchange(is_closed_, true)) return;
-  for (const std::unique_ptr<cluster_node>& one : nodes_) {
-    if (one->connection) one->connection->close();
+  for (auto& [key, one] : nodes_) {
+    if (one.connection) one.connection->close();
   }
   wake_up();
 }
 
 cluster_stats cluster_core::stats() const noexcept {
   cluster_stats now = stats_;
-  for (const std::unique_ptr<cluster_node>& one : nodes_) {
-    if (one->connection) ++now.nodes;
+  for (const auto& [key, one] : nodes_) {
+    if (one.connection) ++now.nodes;
   }
   return now;
 }
@@ -348,6 +363,10 @@ task<> cluster_core::tend(life self) {
 
 /// Does all that is due. Returns when to look again.
 std::int64_t cluster_core::look(std::int64_t now) noexcept {
+  while (cluster_call* const call = judged_.pop_front()) {
+    judge(*call);
+    settle(*call);
+  }
   if (now >= wake_at_) {
     while (cluster_call* const call = resting_.pop_front()) {
       for (cluster_step& one : call->steps()) {
@@ -377,7 +396,6 @@ std::int64_t cluster_core::end_late() noexcept {
       const std::int64_t end = (duration(call->begun_at()) + bounds().hold()).nanoseconds();
       next = std::min(next, end);
     } else {
-      call->in_ready.unlink();
       call->end_unsent(map_error_ ? map_error_ : error_code(beck::error::timeout), map_error_text_);
       settle(*call);
     }

@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <beck/coro/task.hpp>
@@ -26,20 +28,24 @@ namespace beck::redis::detail {
 class cluster_core;
 class steps_behind;
 
-/// A server of the cluster, and the connection to it. Owned by the core.
+/// A server of the cluster, and the connection to it. A server that is read from as a replica is a
+/// node of its own: only its connection has READONLY, behind which a former primary would answer
+/// reads itself instead of redirecting them. Owned by the core.
 struct cluster_node {
-  node_address at;
+  cluster_node(const node_address& place, bool reads) : at(place), is_reader(reads) {}
+
+  const node_address at;
+  const bool is_reader;  ///< it is read from as a replica
   std::uint32_t id = 0;
+  std::uint64_t turn = 0;             ///< when it was made, or last returned by next_by_turns()
   link_ref connection{nullptr};       ///< none: it was not needed yet
   std::size_t units = 0;              ///< that are under way there
   cluster_unit* gathering = nullptr;  ///< of the call that is being sent
   bool is_named = false;              ///< by the map
+  bool is_primary = false;            ///< in the map
+  bool is_doubtful = false;           ///< it has not answered the last question for the map
   bool is_seed = false;
 };
-
-/// Returns whether a connection was not made because the server has refused the login, or a
-/// question because it is no node of a cluster.
-bool is_refusal(const error_code& ec) noexcept;
 
 /// Commands of one call on their way to one node. Used again for other calls, unless it is_whole().
 class cluster_unit final : public exchange {
@@ -84,7 +90,7 @@ class cluster_core final : public sender {
   cluster_core(const any_io_executor& executor, std::vector<server_url> seeds,
                const cluster_options& how);
 
-  void secure(stream_layer& with) noexcept { layer_ = &with; }
+  void secure(stream_layer& with) noexcept;
   void close() noexcept;
   cluster_stats stats() const noexcept;
 
@@ -130,12 +136,12 @@ class cluster_core final : public sender {
   void gather(cluster_call& call, std::uint32_t step);
   void send(cluster_unit& one) noexcept;
   cluster_node& node_for(const cluster_call& call, const cluster_step& step) noexcept;
+  cluster_node* replica_for(std::uint16_t owner) noexcept;
   cluster_node& any_node() noexcept;
   // replies
-  void judge(cluster_unit& one, bool repeats) noexcept;
-  step_state next_state(cluster_unit& one, std::size_t i, bool repeats,
-                        steps_behind& behind) noexcept;
-  bool follow(cluster_unit& one, cluster_step& step, std::string_view text) noexcept;
+  void judge(cluster_call& call) noexcept;
+  step_state next_state(cluster_call& call, std::size_t i, steps_behind& behind) noexcept;
+  bool follow(cluster_step& step, std::string_view text) noexcept;
   bool may_rest(const cluster_call& call) const noexcept;
   bool may_repeat(const cluster_unit& one, const error_code& why) const noexcept;
   // time
@@ -144,9 +150,9 @@ class cluster_core final : public sender {
   void wake_up() noexcept;
   std::int64_t end_late() noexcept;
   // nodes
-  cluster_node* find(const node_address& at) noexcept;
+  cluster_node* find(const node_address& at, bool is_reader = false);
   cluster_node* find(std::uint32_t id) noexcept;
-  cluster_node& get(const node_address& at);
+  cluster_node& get(const node_address& at, bool is_reader = false);
   link& connection_to(cluster_node& node);
   bool is_permitted(const node_address& at) const noexcept;
   void sweep() noexcept;
@@ -154,23 +160,27 @@ class cluster_core final : public sender {
   void want_map(std::uint32_t from) noexcept;
   void begin_asking() noexcept;
   cluster_node& next_to_ask() noexcept;
+  cluster_node& next_by_turns() noexcept;
   static task<> ask_for_map(shared<cluster_core> self, cluster_node& node);
-  void take_map(reply<value>& got, const cluster_node& from);
-  void use_map();
+  void take_map(reply<value>& got, cluster_node& from);
+  void use(slot_map&& made);
   bool patch(std::uint16_t slot, const node_address& at);
-  void fail_map(const error_code& ec, std::string_view text);
+  void fail_map(const error_code& ec, std::string_view text, bool is_lasting);
 
   const cluster_options how_;
   const std::vector<server_url> seeds_;
   stream_layer* layer_ = nullptr;
-  std::vector<std::unique_ptr<cluster_node>> nodes_;
+  std::map<std::pair<node_address, bool>, cluster_node> nodes_;  // by at and is_reader
   std::uint32_t last_id_ = 0;
+  std::uint64_t last_turn_ = 0;
   slot_map map_;
-  std::vector<cluster_node*> by_number_;  // of the map's nodes; nullptr: not permitted
-  std::vector<cluster_node*> primaries_;  // of the map
+  // By the numbers of the map; nullptr: the node is none of these, or is not permitted.
+  std::vector<cluster_node*> owners_;     // of slots
+  std::vector<cluster_node*> readers_;    // replicas that are read from
+  std::vector<cluster_node*> primaries_;  // the owners, each once
   std::size_t turn_ = 0;                  // of nodes that any command may go to
-  std::size_t question_ = 0;              // of nodes that are asked for the map
   beck::detail::intrusive_list<cluster_call, &cluster_call::in_calls> calls_;
+  beck::detail::intrusive_list<cluster_call, &cluster_call::in_judged> judged_;
   beck::detail::intrusive_list<cluster_call, &cluster_call::in_ready> ready_;
   beck::detail::intrusive_list<cluster_call, &cluster_call::in_resting> resting_;
   std::vector<cluster_unit*> made_;  // of the call that is being sent
@@ -182,7 +192,7 @@ class cluster_core final : public sender {
   std::int64_t map_from_at_ = 0;      // when the map may be asked for again
   std::int64_t map_until_ = 0;        // when it is too old
   std::uint32_t map_source_ = 0;      // the node to ask first
-  std::size_t failed_questions_ = 0;  // since the last map
+  std::size_t failed_questions_ = 0;  // since the last map, or since calls were ended without one
   error_code map_error_;              // why there is none
   std::string map_error_text_;
   bool is_map_wanted_ = false;

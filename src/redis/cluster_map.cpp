@@ -40,76 +40,98 @@ void cluster_core::begin_asking() noexcept {
   is_map_wanted_ = false;
 }
 
-/// Returns the node to ask: the one that knows of a change, or another one by turns, preferably one
-/// with a connection.
+/// Returns the node to ask: the one that has redirected a command, or another one by turns.
 cluster_node& cluster_core::next_to_ask() noexcept {
-  if (cluster_node* const source = find(std::exchange(map_source_, 0U))) return *source;
-  cluster_node* best = nullptr;
-  int best_rank = -1;
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    cluster_node& one = *nodes_[(question_ + i) % nodes_.size()];
-    const int rank = !one.connection                 ? 1
-                     : one.connection->is_usable()   ? 2
-                     : !one.connection->is_pausing() ? 1
-                                                     : 0;
-    if (rank <= best_rank) continue;
-    best = &one;
-    best_rank = rank;
+  cluster_node* const source = find(std::exchange(map_source_, 0U));
+  return source != nullptr ? *source : next_by_turns();
+}
+
+/// Returns a node, preferably one with a connection that has answered the last question for the
+/// map.
+cluster_node& cluster_core::next_by_turns() noexcept {
+  const auto rank = [](const cluster_node& one) {
+    if (!one.connection) return 1;
+    if (one.connection->is_usable() && !one.is_doubtful) return 2;
+    return one.connection->is_pausing() ? 0 : 1;
+  };
+  cluster_node* best = &nodes_.begin()->second;  // there is a seed
+  for (auto& [key, one] : nodes_) {
+    const int better = rank(one) - rank(*best);
+    if (better > 0 || (better == 0 && one.turn < best->turn)) best = &one;
   }
-  ++question_;
-  return *best;  // there is a seed
+  best->turn = ++last_turn_;
+  return *best;
 }
 
 task<> cluster_core::ask_for_map(shared<cluster_core> self, cluster_node& node) {
   cluster_core& c = *self;
-  exec_one<value> question(sender_ref(*node.connection), "CLUSTER", "SLOTS");
-  auto asking = timeout(std::move(question), map_answered_within);
-  auto got = co_await std::move(asking);
+  bool has_memory = true;
+  try {
+    exec_one<value> question(sender_ref(*node.connection), "CLUSTER", "SLOTS");
+    auto asking = timeout(std::move(question), map_answered_within);
+    auto got = co_await std::move(asking);
+    if (!c.is_closed_) c.take_map(got, node);
+  } catch (const std::bad_alloc&) {
+    has_memory = false;
+  }
   c.is_asking_ = false;
   --node.units;
   if (c.is_closed_) co_return;
-  try {
-    c.take_map(got, node);
-  } catch (const std::bad_alloc&) {
-    c.fail_map(no_memory(), {});
-  }
+  if (!has_memory) c.fail_map(no_memory(), {}, false);
   c.wake_up();
 }
 
-void cluster_core::take_map(reply<value>& got, const cluster_node& from) {
-  if (got.error()) return fail_map(got.error(), got.message());
+void cluster_core::take_map(reply<value>& got, cluster_node& from) {
+  const bool is_answered = got.outcome() == outcome::executed;
+  from.is_doubtful = !is_answered;
+  if (got.error()) {
+    const bool is_lasting =
+        is_answered ? !is_refused_for_now(got.error()) : from.connection->is_refused();
+    return fail_map(got.error(), got.message(), is_lasting);
+  }
   slot_map made(how_.nodes());
   const std::string wrong = made.read(got->root(), from.at.host);
-  if (!wrong.empty()) return fail_map(error::wrong_reply, wrong);
-  if (!made.is_known()) return fail_map(error::clusterdown, "no slot is assigned");
-  map_ = std::move(made);
+  if (!wrong.empty()) return fail_map(error::wrong_reply, wrong, true);
+  if (!made.is_known())
+    return fail_map(error::clusterdown, "no slot is assigned to a node with an address", false);
+  use(std::move(made));
   ++stats_.maps;
   failed_questions_ = 0;
   map_until_ = beck::detail::loop_time() + map_lifetime;
-  use_map();
 }
 
-/// Finds the nodes of a new map. Commands that wait for a connection to a node which is no primary
-/// any more go to where the map says now.
-void cluster_core::use_map() {
-  for (const std::unique_ptr<cluster_node>& one : nodes_) one->is_named = false;
-  by_number_.clear();
-  primaries_.clear();
-  for (const node_address& at : map_.nodes()) {
-    by_number_.push_back(is_permitted(at) ? &get(at) : nullptr);
-    if (by_number_.back() != nullptr) by_number_.back()->is_named = true;
-  }
-  std::vector<bool> owns(by_number_.size());
+/// Replaces the map, or throws and keeps the one before. Commands that wait for a connection to a
+/// node which is no primary any more go to where the map says now.
+void cluster_core::use(slot_map&& made) {
+  std::vector<bool> is_owner(made.nodes().size());
+  std::vector<bool> is_replica(is_owner.size());
   for (std::uint16_t slot = 0; slot < key_slots; ++slot) {
-    if (map_.owner(slot) != slot_map::none) owns[map_.owner(slot)] = true;
+    if (made.owner(slot) != slot_map::none) is_owner[made.owner(slot)] = true;
   }
-  for (std::size_t i = 0; i < owns.size(); ++i) {
-    if (owns[i] && by_number_[i] != nullptr) primaries_.push_back(by_number_[i]);
+  for (std::size_t i = 0; i < is_owner.size(); ++i) {
+    for (const std::uint16_t one : made.replicas(static_cast<std::uint16_t>(i)))
+      is_replica[one] = true;
   }
-  for (const std::unique_ptr<cluster_node>& one : nodes_) {
-    if (one->connection &&
-        std::find(primaries_.begin(), primaries_.end(), one.get()) == primaries_.end())
-      one->connection->end_waiting();
+  std::vector<cluster_node*> owners(is_owner.size());
+  std::vector<cluster_node*> readers(is_owner.size());
+  std::vector<cluster_node*> primaries;
+  for (std::size_t i = 0; i < is_owner.size(); ++i) {
+    const node_address& at = made.nodes()[i];
+    if (!is_permitted(at)) continue;
+    if (is_owner[i]) primaries.push_back(owners[i] = &get(at));
+    if (is_replica[i] && how_.reads() == prefer_replica) readers[i] = &get(at, true);
+  }
+  // Nothing fails from here on.
+  for (auto& [key, one] : nodes_) one.is_named = one.is_primary = false;
+  for (cluster_node* const one : primaries) one->is_named = one->is_primary = true;
+  for (cluster_node* const one : readers)
+    if (one != nullptr) one->is_named = true;
+  map_ = std::move(made);
+  owners_ = std::move(owners);
+  readers_ = std::move(readers);
+  primaries_ = std::move(primaries);
+  for (auto& [key, one] : nodes_) {
+    if (one.connection && !one.is_primary) one.connection->end_waiting();
   }
 }
 
@@ -117,9 +139,9 @@ void cluster_core::use_map() {
 bool cluster_core::patch(std::uint16_t slot, const node_address& at) {
   const std::uint16_t number = map_.add(at);
   if (number == slot_map::none) return false;
-  if (number == by_number_.size()) by_number_.push_back(nullptr);
+  owners_.resize(map_.nodes().size());
   cluster_node& node = get(at);
-  by_number_[number] = &node;
+  owners_[number] = &node;
   node.is_named = true;
   map_.patch(slot, number);
   return true;
@@ -127,14 +149,15 @@ bool cluster_core::patch(std::uint16_t slot, const node_address& at) {
 
 /// Notes why there is no new map. Calls that wait for the first one end, if that will not change or
 /// if they are not to wait.
-void cluster_core::fail_map(const error_code& ec, std::string_view text) {
+void cluster_core::fail_map(const error_code& ec, std::string_view text, bool is_lasting) {
   if (!calls_.empty()) is_map_wanted_ = true;
   ++failed_questions_;
   map_error_ = ec;
   map_error_text_ = text;
   if (map_.is_known()) return;
   const bool is_over = bounds().fails_fast() && failed_questions_ >= seeds_.size();
-  if (!is_over && !is_refusal(ec)) return;
+  if (!is_over && !is_lasting) return;
+  failed_questions_ = 0;
   while (cluster_call* const call = ready_.pop_front()) {
     call->end_unsent(ec, text);
     settle(*call);

@@ -20,12 +20,6 @@ namespace beck::redis::detail {
 
 namespace {
 
-/// Returns whether a server that answers so has not run the command, and it may be sent again.
-bool is_not_run(const error_code& why) noexcept {
-  return why && (why == error::moved || why == error::ask || why == error::readonly ||
-                 is_refused_for_now(why));
-}
-
 bool may_have_run(const cluster_step& one) noexcept {
   return one.state == step_state::sent || one.state == step_state::ended;
 }
@@ -77,39 +71,43 @@ class steps_behind {
   bool are_unknown_ = false;
 };
 
-bool is_refusal(const error_code& ec) noexcept {
-  return ec.category() == error_category() && ec != error::server_silent && !is_refused_for_now(ec);
-}
-
 void cluster_core::end(cluster_unit& one, const error_code& ec) noexcept {
   const shared<cluster_core> self(*this);  // the unit may have the last one
   cluster_call& call = one.call();
   call.remove(one);
-  bool is_over = call.is_cancelled || is_closed_;
+  const bool is_over = call.is_cancelled || is_closed_;
   if (ec && !is_over) want_map(0);
-  if (!is_over && !ec)
-    is_over = std::none_of(one.steps().begin(), one.steps().end(), [&](auto i) {
-      return is_not_run(call.status_of(call.steps()[i]).error());
-    });
-  for (const std::uint32_t i : one.steps())
-    call.steps()[i].state = is_over ? step_state::ended : step_state::judged;
-  if (is_over) {
-    wake_pause_ = 0;
-  } else {
-    judge(one, ec && may_repeat(one, ec));
+  const bool repeats = ec && !is_over && may_repeat(one, ec);
+  bool has_open_steps = false;
+  for (const std::uint32_t i : one.steps()) {
+    cluster_step& step = call.steps()[i];
+    const reply_status& status = call.status_of(step);
+    const bool is_answered = status.outcome() == outcome::executed && !is_not_run(status.error());
+    step.state = is_over || is_answered ? step_state::ended : step_state::judged;
+    if (step.state == step_state::ended) continue;
+    step.sent_to = one.node().id;
+    step.was_asked = one.asks();
+    step.may_repeat = repeats;
+    has_open_steps = true;
   }
   recycle(one);
-  if (!is_over || call.units.empty()) settle(call);
+  if (!has_open_steps) {
+    wake_pause_ = 0;
+    if (call.units.empty()) settle(call);
+    return;
+  }
+  if (!call.in_judged.is_linked()) judged_.push_back(call);
+  wake_up();
 }
 
-/// Decides which commands of a unit are sent again. Commands of one slot keep their order: none is
-/// sent behind a later one that has run, or may.
-void cluster_core::judge(cluster_unit& one, bool repeats) noexcept {
-  std::vector<cluster_step>& steps = one.call().steps();
+/// Decides which commands of the units that have ended are sent again. Commands of one slot keep
+/// their order: none is sent behind a later one that has run, or may.
+void cluster_core::judge(cluster_call& call) noexcept {
+  std::vector<cluster_step>& steps = call.steps();
   steps_behind behind(steps);
   for (std::size_t i = steps.size(); i-- != 0;) {
     cluster_step& step = steps[i];
-    if (step.state == step_state::judged) step.state = next_state(one, i, repeats, behind);
+    if (step.state == step_state::judged) step.state = next_state(call, i, behind);
     behind.add(step);
   }
   std::bitset<key_slots> resting;
@@ -122,33 +120,29 @@ void cluster_core::judge(cluster_unit& one, bool repeats) noexcept {
   if (resting.none()) wake_pause_ = 0;
 }
 
-/// Returns the next state of a command of a unit that has ended: whether and when it is sent again.
-step_state cluster_core::next_state(cluster_unit& one, std::size_t i, bool repeats,
+/// Returns the next state of a command that has no final reply: whether and when it is sent again.
+step_state cluster_core::next_state(cluster_call& call, std::size_t i,
                                     steps_behind& behind) noexcept {
-  cluster_call& call = one.call();
   cluster_step& step = call.steps()[i];
   const reply_status& status = call.status_of(step);
   const error_code& why = status.error();
   const bool is_lost = status.outcome() != outcome::executed;
   const bool is_last = !behind.have_slot_of(step);
   // While a slot moves, only commands on the same key keep their order.
-  const bool may_overtake = why == error::ask || (is_lost && one.asks());
+  const bool may_overtake = why == error::ask || (is_lost && step.was_asked);
   const bool may_follow = is_last || (may_overtake && !behind.have_key_of(i));
   step.is_again = true;
   if (is_lost) {
-    if (!repeats || !may_follow) return step_state::ended;
+    if (!step.may_repeat || !may_follow) return step_state::ended;
     if (status.outcome() == outcome::maybe_executed && step.losses != UINT8_MAX) ++step.losses;
     ++stats_.resent;
     return step_state::resting;
   }
   if (why == error::moved || why == error::ask) {
-    if (call.is_whole() || !may_follow) {
-      want_map(one.node().id);
-      return step_state::ended;
-    }
-    return follow(one, step, status.text()) ? step_state::ready : step_state::ended;
+    if (why == error::moved || call.is_whole() || !may_follow) want_map(step.sent_to);
+    const bool follows = !call.is_whole() && may_follow && follow(step, status.text());
+    return follows ? step_state::ready : step_state::ended;
   }
-  if (!is_not_run(why)) return step_state::ended;
   if (why != error::tryagain && why != error::busy) want_map(0);
   if (call.is_whole() || !is_last || !may_rest(call)) return step_state::ended;
   step.redirects = 0;  // it may be redirected again each time
@@ -157,16 +151,15 @@ step_state cluster_core::next_state(cluster_unit& one, std::size_t i, bool repea
 }
 
 /// Notes where a redirect leads. Returns false if it cannot be followed: it is the reply then.
-bool cluster_core::follow(cluster_unit& one, cluster_step& step, std::string_view text) noexcept {
+bool cluster_core::follow(cluster_step& step, std::string_view text) noexcept {
   const std::optional<redirect> to = parse_redirect(text);
-  if (!to) return false;
-  if (!to->is_ask) want_map(one.node().id);
-  if (step.redirects == how_.redirects()) return false;
+  const cluster_node* const from = find(step.sent_to);
+  if (!to || from == nullptr || step.redirects == how_.redirects()) return false;
   try {
-    const node_address at{to->host.empty() ? one.node().at.host : std::string(to->host), to->port};
+    const node_address at{to->host.empty() ? from->at.host : std::string(to->host), to->port};
     if (!is_permitted(at)) return false;
     if (to->is_ask) {
-      if (find(at) == nullptr && nodes_.size() >= how_.nodes() + seeds_.size()) return false;
+      if (find(at) == nullptr && nodes_.size() >= 2 * how_.nodes() + seeds_.size()) return false;
       step.asked = get(at).id;
       ++stats_.asked;
     } else {
@@ -190,7 +183,7 @@ bool cluster_core::may_rest(const cluster_call& call) const noexcept {
 /// not sent, and those that only read. All or none, so that none runs behind one that has failed.
 bool cluster_core::may_repeat(const cluster_unit& one, const error_code& why) const noexcept {
   cluster_call& call = one.call();
-  if (is_refusal(why) || !may_rest(call)) return false;
+  if (one.node().connection->is_refused() || !may_rest(call)) return false;
   const auto may = [&](std::uint32_t i) {
     const cluster_step& step = call.steps()[i];
     if (call.status_of(step).outcome() != outcome::maybe_executed) return true;
@@ -204,28 +197,25 @@ bool cluster_core::may_repeat(const cluster_unit& one, const error_code& why) co
 
 // --- nodes
 
-cluster_node* cluster_core::find(const node_address& at) noexcept {
-  for (const std::unique_ptr<cluster_node>& one : nodes_) {
-    if (one->at == at) return one.get();
-  }
-  return nullptr;
+cluster_node* cluster_core::find(const node_address& at, bool is_reader) {
+  const auto known = nodes_.find({at, is_reader});
+  return known != nodes_.end() ? &known->second : nullptr;
 }
 
 cluster_node* cluster_core::find(std::uint32_t id) noexcept {
-  for (const std::unique_ptr<cluster_node>& one : nodes_) {
-    if (one->id == id) return one.get();
-  }
-  return nullptr;
+  const auto known = std::find_if(nodes_.begin(), nodes_.end(),
+                                  [&](const auto& one) { return one.second.id == id; });
+  return known != nodes_.end() ? &known->second : nullptr;
 }
 
 /// Returns the node at an address, which is made if there is none.
-cluster_node& cluster_core::get(const node_address& at) {
-  if (cluster_node* const known = find(at)) return *known;
-  auto made = std::make_unique<cluster_node>();
-  made->at = at;
-  made->id = ++last_id_;
-  nodes_.push_back(std::move(made));
-  return *nodes_.back();
+cluster_node& cluster_core::get(const node_address& at, bool is_reader) {
+  const auto [place, is_new] = nodes_.try_emplace({at, is_reader}, at, is_reader);
+  cluster_node& one = place->second;
+  if (!is_new) return one;
+  one.id = ++last_id_;
+  one.turn = ++last_turn_;
+  return one;
 }
 
 /// Returns the connection to a node. The session decides nothing: each loss and each refusal comes
@@ -235,7 +225,7 @@ link& cluster_core::connection_to(cluster_node& node) {
     server_url to = seeds_.front();
     to.host = node.at.host;
     to.port = node.at.port;
-    to.reads_replicas = how_.reads() == prefer_replica;
+    to.reads_replicas = node.is_reader;
     client_options each = bounds();
     each.attempts(1).fail_fast().waiting(static_cast<std::size_t>(-1));
     node.connection = link_ref(new link(executor(), std::move(to), each, 0));
@@ -251,15 +241,15 @@ bool cluster_core::is_permitted(const node_address& at) const noexcept {
 /// Closes the connections to nodes that the map does not name.
 void cluster_core::sweep() noexcept {
   if (!map_.is_known()) return;
-  for (const std::unique_ptr<cluster_node>& one : nodes_) {
-    if (one->is_named || one->units != 0 || !one->connection) continue;
-    one->connection->close();
-    one->connection = link_ref(nullptr);
+  for (auto& [key, one] : nodes_) {
+    if (one.is_named || one.units != 0 || !one.connection) continue;
+    one.connection->close();
+    one.connection = link_ref(nullptr);
   }
-  const auto is_gone = [](const std::unique_ptr<cluster_node>& one) {
-    return !one->is_named && !one->is_seed && one->units == 0;
-  };
-  nodes_.erase(std::remove_if(nodes_.begin(), nodes_.end(), is_gone), nodes_.end());
+  std::erase_if(nodes_, [](const auto& entry) {
+    const cluster_node& one = entry.second;
+    return !one.is_named && !one.is_seed && one.units == 0;
+  });
 }
 
 }  // namespace beck::redis::detail

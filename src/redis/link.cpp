@@ -317,6 +317,7 @@ error_code link::end_greeting() {
 void link::end_connection(bool was_ready) noexcept {
   stream_ = owned_stream();
   const std::int64_t now = beck::detail::loop_time();
+  was_refused_ = std::exchange(is_refused_, false);
   if (ping_) session_.cancel(*ping_, cause_);
   answered_.set();
   session_.lost(cause_, now);
@@ -327,7 +328,7 @@ void link::end_connection(bool was_ready) noexcept {
   const bool is_last = home_ && connections_.get() != 0;
   const bool fails_fast = bounds().fails_fast() && !is_left_;
   is_left_ = false;
-  if (std::exchange(is_refused_, false) || fails_fast || is_last) {
+  if (was_refused_ || fails_fast || is_last) {
     session_.end_waiting(cause_, INT64_MAX, last_text_);
     router_.end_adds(cause_, INT64_MAX);
   }

@@ -71,6 +71,9 @@ class link final : public sender, private push_sink {
 
   /// Returns whether the last attempt to connect has failed, and the next one is not due.
   bool is_pausing() const noexcept { return !is_ready_ && !stream_ && next_at_ > now(); }
+  /// Returns whether the server has refused the last greeting, and will refuse the next one: for
+  /// its login, and not because it has too many clients.
+  bool is_refused() const noexcept { return was_refused_; }
   /// Ends the exchanges that wait to be sent, with the reason why there is no connection. Does
   /// nothing if there is one.
   void end_waiting() noexcept;
@@ -228,8 +231,9 @@ class link final : public sender, private push_sink {
   bool is_ready_ = false;
   bool is_writing_ = false;  // write_rest() runs
   bool is_flush_posted_ = false;
-  bool is_refused_ = false;  // by the server, in the greeting
-  bool is_left_ = false;     // this connection: the primary is another server
+  bool is_refused_ = false;   // by the server, in the greeting
+  bool was_refused_ = false;  // the same of the connection before
+  bool is_left_ = false;      // this connection: the primary is another server
   bool is_closed_ = false;
   bool was_late_ = false;  // the last look of watch()
   // of a client

@@ -69,13 +69,18 @@ slot_map::slot_map(std::size_t nodes_max) : nodes_max_(std::min<std::size_t>(nod
 }
 
 std::uint16_t slot_map::add(const node_address& at) {
-  const auto known = std::find(nodes_.begin(), nodes_.end(), at);
-  if (known != nodes_.end()) return static_cast<std::uint16_t>(known - nodes_.begin());
+  if (const auto known = numbers_.find(at); known != numbers_.end()) return known->second;
   if (nodes_.size() == nodes_max_) return none;
-  replicas_.reserve(nodes_.size() + 1);
+  const auto number = static_cast<std::uint16_t>(nodes_.size());
+  replicas_.resize(nodes_.size() + 1);  // one too many if the others fail
   nodes_.push_back(at);
-  replicas_.emplace_back();
-  return static_cast<std::uint16_t>(nodes_.size() - 1);
+  try {
+    numbers_.emplace(at, number);
+  } catch (...) {
+    nodes_.pop_back();
+    throw;
+  }
+  return number;
 }
 
 std::string slot_map::read(const value_item& reply, std::string_view sender) {
@@ -104,18 +109,19 @@ std::string slot_map::take_range(const value_item& range, std::string_view sende
     std::uint16_t number = none;
     std::string wrong = take_node(node, sender, number);
     if (!wrong.empty()) return wrong;
-    if (primary == none) {
+    if (place == 3) {
       primary = number;
-    } else if (std::vector<std::uint16_t>& known = replicas_[primary];
-               std::find(known.begin(), known.end(), number) == known.end()) {
-      known.push_back(number);
+    } else if (primary != none && number != none) {
+      std::vector<std::uint16_t>& known = replicas_[primary];
+      const auto at = std::lower_bound(known.begin(), known.end(), number);
+      if (at == known.end() || *at != number) known.insert(at, number);
     }
   }
   for (std::size_t slot = first; slot <= last; ++slot) {
     if (owners_[slot] != none) return "slot " + std::to_string(slot) + " has two owners";
     owners_[slot] = primary;
   }
-  is_known_ = true;
+  if (primary != none) is_known_ = true;
   return {};
 }
 
@@ -123,14 +129,14 @@ std::string slot_map::take_node(const value_item& node, std::string_view sender,
                                 std::uint16_t& number) {
   node_address at;
   const bool is_shaped = node.type() == data_type::array && node.size() >= 2;
-  if (!is_shaped || !read_integer(node[1], port_max, at.port) || at.port == 0)
+  if (!is_shaped || !read_integer(node[1], port_max, at.port))
     return "not the address of a node: " + shown(node);
   const value_item host = node[0];
   if (!host.is_null() && host.type() != data_type::bulk_string)
     return "not the address of a node: " + shown(node);
   at.host = host.text().empty() ? sender : host.text();
-  if (at.host == "?" || at.host.size() > host_bytes_max)
-    return "not the host of a node: " + shown(host);
+  if (at.host.size() > host_bytes_max) return "not the host of a node: " + shown(host);
+  if (at.host == "?" || at.port == 0) return {};  // the server has no address of it
   number = add(at);
   if (number == none) return "more than " + std::to_string(nodes_max_) + " nodes";
   return {};

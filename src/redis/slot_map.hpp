@@ -4,8 +4,10 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +24,7 @@ struct node_address {
   std::uint16_t port = 0;
 
   friend bool operator==(const node_address&, const node_address&) = default;
+  friend auto operator<=>(const node_address&, const node_address&) = default;
 };
 
 /// The error of a server that does not serve a slot. An empty host is that of the server itself.
@@ -46,8 +49,10 @@ class slot_map {
   explicit slot_map(std::size_t nodes_max);
 
   /// Replaces the map by the reply to CLUSTER SLOTS. `sender`: the host of the server that has
-  /// answered, for nodes whose host it does not name. Returns what is wrong with the reply, and
-  /// keeps the map as it was; an empty text if nothing is. Throws std::bad_alloc.
+  /// answered, for nodes whose host it does not name. A node whose host is "?", or whose port is 0,
+  /// is one that the server has no address of: it is left out, and its slots have no owner. Returns
+  /// what is wrong with the reply, and keeps the map as it was; an empty text if nothing is. Throws
+  /// std::bad_alloc.
   std::string read(const value_item& reply, std::string_view sender);
 
   /// Returns whether a slot has an owner.
@@ -55,7 +60,7 @@ class slot_map {
   const std::vector<node_address>& nodes() const noexcept { return nodes_; }
   /// Returns the node that takes writes to a slot; none: the slot is not assigned.
   std::uint16_t owner(std::uint16_t slot) const noexcept { return owners_[slot]; }
-  /// Returns the replicas of a node.
+  /// Returns the replicas of a node, in the order of their numbers.
   const std::vector<std::uint16_t>& replicas(std::uint16_t node) const noexcept {
     return replicas_[node];
   }
@@ -74,6 +79,7 @@ class slot_map {
 
   std::size_t nodes_max_;
   std::vector<node_address> nodes_;
+  std::map<node_address, std::uint16_t> numbers_;  // of the nodes
   std::vector<std::vector<std::uint16_t>> replicas_;
   std::array<std::uint16_t, key_slots> owners_;
   bool is_known_ = false;

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "redis/client_site.hpp"
+#include "redis/plain_layer.hpp"
 
 using namespace beck::redis::test;
 
@@ -65,27 +66,6 @@ class watched_stream final : public beck::byte_stream {
   beck::any_io_executor on_;
   beck::owned_stream carrier_;
   const std::shared_ptr<sightings> seen_;  // a stream may outlive its connector
-};
-
-/// Counts handshakes, and encrypts nothing.
-class plain_layer final : public beck::stream_layer {
- public:
-  task<beck::io_result<beck::owned_stream>> accept(beck::owned_stream carrier) override {
-    return pass(std::move(carrier));
-  }
-  task<beck::io_result<beck::owned_stream>> connect(beck::owned_stream carrier,
-                                                    beck::detail::text_view name) override {
-    peer = std::string(name.data(), name.size());
-    return pass(std::move(carrier));
-  }
-  std::string peer;
-
- private:
-  static task<beck::io_result<beck::owned_stream>> pass(beck::owned_stream carrier) {
-    beck::io_result<beck::owned_stream> result;
-    result.value_ = std::move(carrier);
-    co_return result;
-  }
 };
 
 /// Waits for ever.
@@ -226,7 +206,7 @@ CONFORMANCE("redis client: rediss connects through its layer, and not without on
   s.db.emplace(s.ctx, "rediss://" + s.address());
   s.db->secure(layer);
   s.run(ask(*s.db));
-  CHECK(layer.peer == "127.0.0.1");
+  CHECK(layer.peers.back() == "127.0.0.1");
   s.db.emplace(s.ctx, "rediss://" + s.address(), redis::client_options().fail_fast());
   s.run([](redis::client& db) -> task<> {
     const auto n = co_await db.exec<long>("INCR", "n");
@@ -254,7 +234,7 @@ CONFORMANCE("redis lane: the client's connector and layer make its connections, 
   s.db.emplace(s.ctx, "rediss://" + s.address());
   s.db->secure(layer);
   s.run(pop_late(*s.db));
-  CHECK(layer.peer == "127.0.0.1");
+  CHECK(layer.peers.back() == "127.0.0.1");
 }
 
 CONFORMANCE_ON(beck::test::kernel, "redis lane: the kernel looks whether its peer is still there") {

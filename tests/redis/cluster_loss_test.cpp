@@ -19,29 +19,11 @@
 #include <vector>
 
 #include "redis/cluster_site.hpp"
+#include "redis/ending.hpp"
 
 using namespace beck::redis::test;
 
 namespace {
-
-/// The end of a call.
-struct ending {
-  beck::error_code ec;
-  outcome what = outcome::not_sent;
-  long value = -1;
-  bool is_over = false;
-};
-
-/// Starts a call.
-template <class Call>
-void begin(Call&& call, ending& to) {
-  std::forward<Call>(call)([&to](beck::error_code ec, const redis::reply<long>& r) {
-    to.ec = ec;
-    to.what = r.outcome();
-    if (r) to.value = *r;
-    to.is_over = true;
-  });
-}
 
 /// Makes the map known.
 void warm_up(cluster_site& s) {
@@ -51,6 +33,22 @@ void warm_up(cluster_site& s) {
     REQUIRE(s.run_until([&] { return e.is_over; }));
     CHECK(!e.ec);
   }
+}
+
+/// Runs until all that was begun is sent: until a command of the same turn to another node is
+/// answered.
+void run_until_sent(cluster_site& s, int other_node = 0) {
+  ending e;
+  begin(s.many->exec<long>("EXISTS", s.key(other_node)), e);
+  REQUIRE(s.run_until([&] { return e.is_over; }));
+}
+
+/// Three nodes in a context that may end before them.
+std::vector<std::unique_ptr<node_server>> three_nodes(beck::io_context& ctx, cluster_truth& truth) {
+  const beck::ip::tcp::endpoint any(beck::ip::make_address("127.0.0.1"), 0);
+  std::vector<std::unique_ptr<node_server>> nodes;
+  for (int i = 0; i < 3; ++i) nodes.push_back(std::make_unique<node_server>(ctx, truth, any));
+  return nodes;
 }
 
 }  // namespace
@@ -87,10 +85,7 @@ CONFORMANCE("redis cluster: a command that may have run is sent again only if th
   begin(s.many->exec<long>("INCR", key), write);
   begin(s.many->exec<long>("INCR", key).retryable(), again);
   begin(s.many->exec<long>("EXISTS", key), read);
-  // They have been sent when the commands of the same turn to another node are answered.
-  ending other;
-  begin(s.many->exec<long>("EXISTS", s.key(0)), other);
-  REQUIRE(s.run_until([&] { return other.is_over; }));
+  run_until_sent(s);
   s.nodes[2]->cut();
   s.nodes[2]->resume();
   REQUIRE(s.run_until([&] { return write.is_over && again.is_over && read.is_over; }));
@@ -108,9 +103,7 @@ CONFORMANCE("redis cluster: what may have run is reported so, although it was no
   s.nodes[2]->pause();
   ending lost;
   begin(s.many->exec<long>("INCR", key).retryable(), lost);
-  ending other;  // answered in the turn in which the other one is sent, or later
-  begin(s.many->exec<long>("EXISTS", s.key(0)), other);
-  REQUIRE(s.run_until([&] { return other.is_over; }));
+  run_until_sent(s);
   s.nodes[2]->kill();  // nothing takes its place
   REQUIRE(s.run_until([&] { return lost.is_over; }));
   CHECK(lost.ec);
@@ -119,9 +112,7 @@ CONFORMANCE("redis cluster: what may have run is reported so, although it was no
   s.nodes[1]->pause();
   ending refused;
   begin(s.many->exec<long>("INCR", s.key(1)).retryable(), refused);
-  other = ending();
-  begin(s.many->exec<long>("EXISTS", s.key(0)), other);
-  REQUIRE(s.run_until([&] { return other.is_over; }));
+  run_until_sent(s);
   s.truth.refusals["INCR"] = {"TRYAGAIN x", 1'000'000};
   s.nodes[1]->cut();
   s.nodes[1]->resume();
@@ -149,9 +140,7 @@ CONFORMANCE(
         is_over = true;
       });
   REQUIRE(s.run_until([&] { return s.many->stats().asked == 2; }));
-  ending other;
-  begin(s.many->exec<long>("EXISTS", s.key(2)), other);
-  REQUIRE(s.run_until([&] { return other.is_over; }));
+  run_until_sent(s, 2);
   s.nodes[1]->cut();
   s.nodes[1]->resume();
   REQUIRE(s.run_until([&] { return is_over; }));
@@ -202,6 +191,10 @@ CONFORMANCE("redis cluster: without any seed calls end with the reason, at hold(
   begin(s.many->exec<long>("INCR", "k"), e);
   REQUIRE(s.run_until([&] { return e.is_over; }));
   CHECK(e.ec == std::errc::connection_refused);
+  CHECK(e.what == outcome::not_sent);
+  e = ending();
+  begin(s.many->exec<long>("EXISTS", s.key(0), s.key(1)), e);  // divided
+  REQUIRE(s.run_until([&] { return e.is_over; }));
   CHECK(e.what == outcome::not_sent);
   s.many.emplace(s.ctx, "redis://" + s.truth.addresses[0],
                  redis::cluster_options().connections(redis::client_options().fail_fast()));
@@ -289,9 +282,7 @@ CONFORMANCE("redis cluster: a context may be destroyed while calls are in every 
     {
       beck::io_context ctx{::context_options()};
       cluster_truth truth;
-      const beck::ip::tcp::endpoint any(beck::ip::make_address("127.0.0.1"), 0);
-      std::vector<std::unique_ptr<node_server>> nodes;
-      for (int i = 0; i < 3; ++i) nodes.push_back(std::make_unique<node_server>(ctx, truth, any));
+      const auto nodes = three_nodes(ctx, truth);
       redis::cluster many(ctx, "redis://" + truth.addresses[0]);
       bool is_warm = false;
       const auto start = [&](const char* key, bool& flag) {
@@ -319,9 +310,7 @@ CONFORMANCE(
   for (int state = 0; state < 4; ++state) {
     auto ctx = std::make_unique<beck::io_context>(context_options());
     cluster_truth truth;
-    const beck::ip::tcp::endpoint any(beck::ip::make_address("127.0.0.1"), 0);
-    std::vector<std::unique_ptr<node_server>> nodes;
-    for (int i = 0; i < 3; ++i) nodes.push_back(std::make_unique<node_server>(*ctx, truth, any));
+    auto nodes = three_nodes(*ctx, truth);
     if (state == 1) truth.refusals["INCR"] = {"TRYAGAIN x", 1'000'000};  // all calls wait
     if (state == 2)
       for (const auto& one : nodes) one->pause();

@@ -6,12 +6,9 @@
 #include <beck/redis/command_table.hpp>
 #include <beck/redis/key_slot.hpp>
 #include <beck/redis/reply_writer.hpp>
-#include <beck/redis/request_parser.hpp>
 
 #include <beck/coro/co_spawn.hpp>
-#include <beck/coro/event.hpp>
 #include <beck/io/io_context.hpp>
-#include <beck/io/read_write.hpp>
 #include <beck/net/tcp.hpp>
 
 #include <algorithm>
@@ -25,6 +22,7 @@
 #include <vector>
 
 #include "redis/names.hpp"
+#include "redis/server_peer.hpp"
 
 namespace beck::redis::test {
 
@@ -36,7 +34,7 @@ struct migration {
   std::set<std::string> moved;  ///< keys that are at the other node, or have been made there
 };
 
-/// What all nodes know.
+/// The state that all nodes share.
 struct cluster_truth {
   /// Returns the owner of a slot: the slots are divided evenly among the first `primaries` nodes,
   /// but for those that were moved.
@@ -73,6 +71,12 @@ struct cluster_truth {
     const auto at = values.find(key);
     return at == values.end() ? 0 : at->second;
   }
+  /// Returns the host and the port of a node, as servers show them.
+  std::pair<std::string, std::string> place_of(int node) const {
+    const std::string& at = addresses[static_cast<std::size_t>(node)];
+    const std::size_t colon = at.rfind(':');
+    return {nameless.contains(node) ? "?" : at.substr(0, colon), at.substr(colon + 1)};
+  }
 
   int primaries = 3;
   std::vector<std::string> addresses;  ///< "10.0.0.1:7000"
@@ -82,10 +86,12 @@ struct cluster_truth {
   std::map<std::uint16_t, migration> migrations;
   std::map<std::string, long> values;  ///< of all nodes: a key is at one of them
   std::set<int> gone;                  ///< nodes that maps leave out
+  std::set<int> nameless;              ///< nodes whose host maps and redirects show as "?"
   /// Command, or "node:COMMAND"; the error, and how often.
   std::map<std::string, std::pair<std::string, int>> refusals;
   std::map<std::string, std::string> lies;  ///< "node:COMMAND", the bytes instead of its reply
   std::string map;                          ///< the reply to CLUSTER SLOTS instead of the true one
+  std::string password;                     ///< of all nodes, for the default user; empty: none
   bool redirects_on = false;                ///< every node says that another one has the key
   std::vector<std::string> log;             ///< "node:COMMAND key" of what was executed
 };
@@ -95,15 +101,9 @@ class node_server {
  public:
   node_server(io_context& ctx, cluster_truth& truth, const ip::tcp::endpoint& at)
       : ctx_(ctx), acceptor_(ctx), state_(std::make_shared<state>(truth)) {
-    acceptor_.open(ip::tcp::v4());
-    acceptor_.set_option(ip::tcp::acceptor::reuse_address(true));
-    acceptor_.bind(at);
-    acceptor_.listen();
+    listen_at(acceptor_, at);
     state_->number = static_cast<int>(truth.addresses.size());
-    const ip::tcp::endpoint bound = acceptor_.local_endpoint();
-    const auto host = bound.address().to_string();
-    truth.addresses.push_back(std::string(host.data(), host.size()) + ":" +
-                              std::to_string(bound.port()));
+    truth.addresses.push_back(text_of(acceptor_.local_endpoint()));
     co_spawn(ctx_, accept(), detached);
   }
   ~node_server() { kill(); }
@@ -111,11 +111,7 @@ class node_server {
   int number() const { return state_->number; }
   /// Closes all connections.
   void cut() {
-    for (const std::shared_ptr<peer>& one : std::exchange(peers_, {})) {
-      one->is_over = true;
-      one->socket.close();
-      one->ready.set();
-    }
+    for (const std::shared_ptr<peer>& one : std::exchange(peers_, {})) one->end();
   }
   /// Cuts the connections and accepts no further ones.
   void kill() {
@@ -128,6 +124,8 @@ class node_server {
     state_->is_paused = false;
     for (const std::shared_ptr<peer>& one : peers_) execute(*one, *state_);
   }
+  /// Executes one more command, and closes its connection without an answer.
+  void cut_behind_next() { state_->cuts_next = true; }
   /// Calls a function before each command, which may be a fault.
   void on_command(std::function<void(const arguments&)> hook) { state_->hook = std::move(hook); }
   int connections() const { return connections_; }
@@ -138,21 +136,17 @@ class node_server {
     cluster_truth& truth;
     int number = 0;
     bool is_paused = false;
+    bool cuts_next = false;
     std::function<void(const arguments&)> hook;
   };
-  struct peer {
-    explicit peer(io_context& ctx) : socket(ctx) {}
-    ip::tcp::socket socket;
-    request_parser parser;
-    std::string in;
-    std::string out;
-    auto_reset_event ready;
+  struct peer : server_peer {
+    using server_peer::server_peer;
     std::vector<std::string> queued;  // of a transaction
+    bool has_logged_in = false;
     bool in_transaction = false;
     bool is_refused = false;  // a command of the transaction
     bool is_asking = false;
     bool reads = false;
-    bool is_over = false;
   };
 
   task<> accept() {
@@ -165,49 +159,28 @@ class node_server {
       ++connections_;
       std::erase_if(peers_, [](const auto& one) { return one->is_over; });
       peers_.push_back(made);
-      co_spawn(ctx, read(made, state_), detached);
-      co_spawn(ctx, write(made), detached);
+      const auto execute_now = [p = made.get(), s = state_] { execute(*p, *s); };
+      co_spawn(ctx, receive_commands(made, execute_now), detached);
+      co_spawn(ctx, send_answers(made), detached);
     }
   }
-  static task<> read(std::shared_ptr<peer> p, std::shared_ptr<state> s) {
-    char part[4096];
-    while (!p->is_over) {
-      auto got = co_await p->socket.async_read_some(buffer(part));
-      if (got.error()) break;
-      p->in.append(part, got.value_);
-      execute(*p, *s);
-    }
-    p->is_over = true;
-    p->ready.set();
-  }
-  static task<> write(std::shared_ptr<peer> p) {
-    while (!p->is_over) {
-      const std::string bytes = std::exchange(p->out, {});
-      if (!bytes.empty()) beck::ignore(co_await async_write(p->socket, buffer(bytes)));
-      if (p->out.empty()) beck::ignore(co_await p->ready.wait());
-    }
-    p->socket.close();
-  }
-
   static void execute(peer& p, state& s) {
-    while (!s.is_paused && !p.is_over) {
-      const parsed_request found = p.parser.parse(p.in);
-      if (found.event == request_event::command) {
-        reply_writer to(protocol::resp3);
-        take(p, s, found.command, to);
-        p.out += to.bytes();
-      }
-      p.in.erase(0, found.consumed);
-      if (found.event != request_event::command) break;
-    }
-    p.ready.set();
+    p.execute(s.is_paused, [&](const arguments& command, reply_writer& to) {
+      take(p, s, command, to);
+      if (std::exchange(s.cuts_next, false)) p.end();
+    });
   }
   static void take(peer& p, state& s, const arguments& command, reply_writer& to) {
     if (s.hook) s.hook(command);
     const bool was_asking = std::exchange(p.is_asking, false);
     const std::string name(command[0]);
-    if (name == "HELLO") {
-      to.map(0);
+    if (const std::string planned = planned_refusal(s, command); !planned.empty()) {
+      p.is_refused = true;
+      to.error(planned);
+    } else if (name == "HELLO") {
+      greet(p, s, command, to);
+    } else if (!p.has_logged_in) {
+      to.error("NOAUTH Authentication required.");
     } else if (name == "CLUSTER") {
       write_map(s, to);
     } else if (name == "ASKING") {
@@ -234,6 +207,15 @@ class node_server {
       to.raw(lie->second);
     } else {
       run(s, command, to);
+    }
+  }
+  static void greet(peer& p, const state& s, const arguments& command, reply_writer& to) {
+    const std::string& password = s.truth.password;
+    p.has_logged_in = password.empty() || (command.size() == 5 && command[4] == password);
+    if (p.has_logged_in) {
+      to.map(0);
+    } else {
+      to.error("WRONGPASS invalid username-password pair or user is disabled.");
     }
   }
   static std::string name_of(const state& s, const arguments& command) {
@@ -274,24 +256,25 @@ class node_server {
         if (of == nodes[0] && !truth.gone.contains(replica)) nodes.push_back(replica);
       to.array(2 + nodes.size()).integer(first).integer(last);
       for (const int one : nodes) {
-        const std::string& at = truth.addresses[static_cast<std::size_t>(one)];
-        const std::size_t colon = at.rfind(':');
-        to.array(3).bulk(at.substr(0, colon)).integer(std::stoi(at.substr(colon + 1)));
-        to.bulk("id" + std::to_string(one));
+        const auto [host, port] = truth.place_of(one);
+        to.array(3).bulk(host).integer(std::stoi(port)).bulk("id" + std::to_string(one));
       }
     }
   }
 
+  /// Returns the error of cluster_truth::refusals, which counts as used then; else nothing.
+  static std::string planned_refusal(state& s, const arguments& command) {
+    auto& plans = s.truth.refusals;
+    auto plan = plans.find(name_of(s, command));
+    if (plan == plans.end()) plan = plans.find(std::string(command[0]));
+    if (plan == plans.end()) return {};
+    const std::string error = plan->second.first;
+    if (--plan->second.second == 0) plans.erase(plan);
+    return error;
+  }
   /// Returns the error that a node answers with instead of executing the command; else nothing.
   static std::string refusal(const peer& p, state& s, const arguments& command, bool was_asking) {
     cluster_truth& truth = s.truth;
-    auto plan = truth.refusals.find(name_of(s, command));
-    if (plan == truth.refusals.end()) plan = truth.refusals.find(std::string(command[0]));
-    if (plan != truth.refusals.end()) {
-      const std::string error = plan->second.first;
-      if (--plan->second.second == 0) truth.refusals.erase(plan);
-      return error;
-    }
     std::vector<std::string> keys;
     for (key_cursor at(command); at.next();) keys.emplace_back(at.key());
     if (keys.empty()) return {};
@@ -299,7 +282,8 @@ class node_server {
     for (const std::string& key : keys)
       if (key_slot(key) != slot) return "CROSSSLOT Keys in request don't hash to the same slot";
     const auto place_of = [&](int node) {
-      return std::to_string(slot) + " " + truth.addresses[static_cast<std::size_t>(node)];
+      const auto [host, port] = truth.place_of(node);
+      return std::to_string(slot) + " " + host + ":" + port;
     };
     if (truth.redirects_on)
       return "MOVED " + place_of((s.number + 1) % static_cast<int>(truth.addresses.size()));

@@ -6,7 +6,6 @@
 #include <doctest/doctest.h>
 
 #include <beck/coro/co_spawn.hpp>
-#include <beck/coro/event.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -18,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "redis/caller_gate.hpp"
 #include "redis/real_cluster.hpp"
 #include "support/report.hpp"
 
@@ -42,8 +42,7 @@ struct traffic {
     for (int i = 0; i < callers; ++i) beck::co_spawn(site.ctx, call(*this, i), beck::detached);
   }
   ~traffic() {
-    is_over = true;
-    run();
+    gate.end();
     CHECK(site.run_until([&] { return ended == callers; }));
     many.close();
     CHECK(site.run_until([&] { return many.stats().calls == 0; }));
@@ -51,12 +50,8 @@ struct traffic {
 
   /// Lets no further call begin, and waits for those under way.
   bool stop() {
-    is_stopped = true;
-    return site.run_until([&] { return waiting == callers; });
-  }
-  void run() {
-    is_stopped = false;
-    goes_on.set();
+    gate.close();
+    return site.run_until([&] { return gate.waiting() == callers; });
   }
   /// Waits until so many further commands were answered.
   bool wait_for(long commands) {
@@ -81,13 +76,9 @@ struct traffic {
   }
 
   static task<> call(traffic& t, int number) {
-    for (int round = 0; !t.is_over; ++round) {
-      if (t.is_stopped) {
-        ++t.waiting;
-        while (t.is_stopped) beck::ignore(co_await t.goes_on.wait());
-        --t.waiting;
-        continue;
-      }
+    for (int round = 0;; ++round) {
+      const bool goes_on = co_await t.gate.pass();
+      if (!goes_on) break;
       redis::request q;
       for (int key = 0; key < keys; ++key) q.push("INCR", name_of(key));
       const std::string token = std::to_string(number) + "-" + std::to_string(round);
@@ -115,16 +106,13 @@ struct traffic {
 
   real_cluster& site;
   redis::cluster many;
-  beck::manual_reset_event goes_on;
+  caller_gate gate;
   std::map<int, long> executed;
   std::map<int, long> maybe;
   std::map<int, std::set<std::int64_t>> seen;
   std::set<std::string> faults;
   long answered = 0;
-  int waiting = 0;
   int ended = 0;
-  bool is_stopped = false;
-  bool is_over = false;
 };
 
 /// Moves the slot of a key from its home to another node, key by key, under traffic.
@@ -188,7 +176,7 @@ TEST_CASE(
   t.check();
   // A primary replicates behind its answers, so what it has answered is at the replica first here.
   REQUIRE(site.run_until([&] { return site.has_caught_up(4, 1); }));
-  t.run();
+  t.gate.open();
   site.kill(1);
   CHECK(t.wait_for(1000));  // no call is answered before the replica has taken over
   CHECK(site.is_primary(4));

@@ -22,7 +22,7 @@
 
 namespace beck::redis::test {
 
-/// Three primaries, 0 to 2, and a replica of each, 3 to 5; a client that knows the first one.
+/// Three primaries, 0 to 2, and a replica of each, 3 to 5; a client whose seed is the first one.
 struct cluster_site {
   static constexpr duration limit{15'000'000'000};  ///< of run_until()
 

@@ -219,6 +219,11 @@ CONFORMANCE("redis cluster: a command follows five redirects, and the sixth is i
   CHECK(r.error() == redis::error::moved);
   CHECK(r.message().substr(0, 6) == "MOVED ");
   CHECK(s.many->stats().moved == 5);
+  s.truth.redirects_on = false;
+  s.truth.refusals["INCR"] = {"ASK 1 " + s.truth.addresses[1], 1'000};
+  s.run(ask(*s.many, cmd<long>("INCR", s.key(0)), r));
+  CHECK(r.error() == redis::error::ask);
+  CHECK(s.many->stats().asked == 5);
   CHECK(s.many->stats().calls == 0);
 }
 

@@ -12,6 +12,7 @@
 #include <beck/io/steady_timer.hpp>
 #include <beck/testing/check.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -45,8 +46,16 @@ struct tally {
   std::set<long> seen;
 };
 
+/// The number of increments that calls which are retryable may have made.
+struct range {
+  long least = 0;
+  long most = 0;
+};
+
 struct record {
   std::map<std::string, tally> of;
+  std::map<std::string, range> retried;  // a key for each call
+  long attempts = 0;                     // the limit of connections
   int ended = 0;
   redis::cluster_stats stats;
 };
@@ -124,8 +133,37 @@ task<> read_all(redis::cluster& many, record& sum) {
   }
 }
 
+void note(range& of, long attempts, const redis::reply<long>& r) {
+  if (r.outcome() == outcome::not_sent) return;
+  if (r) ++of.least;
+  if (r || r.outcome() == outcome::maybe_executed) of.most += attempts;
+  if (!r && r.outcome() == outcome::executed)
+    sim::require(is_redirect(r.error()), "an increment was refused");
+}
+
+/// Increments a key of its own twice, each time as often as the call is lost.
+task<> retried(redis::cluster& many, sim::world& world, record& sum, std::string token) {
+  const std::string name = any_name(world);
+  const std::string key = "{" + name.substr(name[0] == '{' ? 1 : 0, 1) + "}" + token;
+  redis::reply<long> first;
+  redis::reply<long> second;
+  if (world.random().chance(0.3)) {
+    auto call = many.transaction(cmd<long>("INCR", key), cmd<long>("INCR", key)).retryable();
+    auto both = co_await std::move(call);
+    std::tie(first, second) = std::move(*both);
+  } else {
+    auto call = many.exec(cmd<long>("INCR", key), cmd<long>("INCR", key)).retryable();
+    auto both = co_await std::move(call);
+    std::tie(first, second) = std::move(*both);
+  }
+  if (first && second) sim::require(*first < *second, "two retryable commands changed places");
+  range& of = sum.retried[key];
+  note(of, sum.attempts, first);
+  note(of, sum.attempts, second);
+}
+
 task<> one_call(redis::cluster& many, sim::world& world, record& sum, std::string token) {
-  const auto choice = world.random().below(6);
+  const auto choice = world.random().below(7);
   const std::string key = any_name(world);
   if (choice == 0) {
     co_await pipeline(many, world, sum, token);
@@ -143,6 +181,8 @@ task<> one_call(redis::cluster& many, sim::world& world, record& sum, std::strin
     note(sum, "{a}2", std::get<1>(*both));
     note(sum, "{a}1", std::get<2>(*both));
     if (both) sim::require(*std::get<2>(*both) == *std::get<0>(*both) + 1, "not one transaction");
+  } else if (choice == 5) {
+    co_await retried(many, world, sum, token);
   } else {
     const auto r = co_await many.exec<long>("INCR", key);
     note(sum, key, r);
@@ -232,7 +272,7 @@ class cluster_world {
     if (world.random().chance(0.3)) truth.finish(slot);
   }
   void disturb() {
-    switch (world.random().below(10)) {
+    switch (world.random().below(11)) {
       case 0:
         return any_node().cut();
       case 1:
@@ -250,7 +290,9 @@ class cluster_world {
             world.random().chance(0.5) ? "CLUSTERDOWN Hash slot not served" : "LOADING data",
             static_cast<int>(1 + world.random().below(3))};
         return;
-      case 8: {
+      case 8:
+        return any_node().cut_behind_next();
+      case 9: {
         const std::string host = "node" + std::string(1, static_cast<char>('1' + any_primary()));
         world.link(world.host(host), world.host("app")).cut();
         return;
@@ -274,7 +316,19 @@ std::string check_counters(const cluster_truth& truth, const record& sum) {
     if (n > of.executed + of.maybe)
       return "an increment of " + key + " is counted that was not sent";
   }
+  for (const auto& [key, of] : sum.retried) {
+    const long n = truth.number(key);
+    if (n < of.least) return "a retryable increment of " + key + " is not counted";
+    if (n > of.most) return "a retryable increment of " + key + " is counted too often";
+  }
   return {};
+}
+
+/// Returns how many increments were made again.
+long made_again(const cluster_truth& truth, const record& sum) {
+  long count = 0;
+  for (const auto& [key, of] : sum.retried) count += std::max(0L, truth.number(key) - 2);
+  return count;
 }
 
 void add(redis::cluster_stats& to, const redis::cluster_stats& one) {
@@ -285,17 +339,22 @@ void add(redis::cluster_stats& to, const redis::cluster_stats& one) {
   to.to_replicas += one.to_replicas;
 }
 
-std::string redis_program(sim::world& world, redis::cluster_stats& all) {
+/// The sums of all worlds.
+struct totals {
+  redis::cluster_stats stats;
+  long made_again = 0;
+};
+
+std::string redis_program(sim::world& world, totals& all) {
   auto how = sim::settings().with(sim::faults());
   if (world.random().chance(0.2)) how.buffer_sizes(1 + world.random().below(2000), 4096);
   world.configure(how);
   cluster_world site(world);
   record sum;
   {
+    sum.attempts = static_cast<long>(2 + world.random().below(3));
     auto options = redis::cluster_options().connections(
-        redis::client_options()
-            .attempts(static_cast<std::uint32_t>(2 + world.random().below(3)))
-            .hold(20s));
+        redis::client_options().attempts(static_cast<std::uint32_t>(sum.attempts)).hold(20s));
     if (world.random().chance(0.3)) options.reads(redis::prefer_replica);
     redis::cluster many(*site.front, "redis://10.0.0.2,10.0.0.1", options);
     for (int i = 0; i < callers; ++i)
@@ -306,9 +365,10 @@ std::string redis_program(sim::world& world, redis::cluster_stats& all) {
     if (sum.ended != callers) return "a call has not ended";
     for (int i = 0; i < 100 && many.stats().calls != 0; ++i) world.run_for(100ms);
     if (many.stats().calls != 0) return "a call is left";
-    add(all, many.stats());
+    add(all.stats, many.stats());
   }
   if (!site.end()) return "operations are left";
+  all.made_again += made_again(site.truth, sum);
   return check_counters(site.truth, sum);
 }
 
@@ -316,16 +376,17 @@ std::string redis_program(sim::world& world, redis::cluster_stats& all) {
 
 TEST_CASE("redis cluster: 10,000 schedules with faults leave every call with its true outcome") {
   const auto wanted = static_cast<std::uint64_t>(beck::test::scaled(10'000));
-  redis::cluster_stats all;
+  totals all;
   const sim::check_outcome outcome =
       sim::check(sim::check_options().seeds(0, wanted),
                  [&](sim::world& world) { return redis_program(world, all); });
   CHECK(outcome.passed);
   // The faults have met commands, each kind of them.
-  CHECK(all.moved > wanted / 4);
-  CHECK(all.asked > wanted / 4);
-  CHECK(all.refused > wanted / 4);
-  CHECK(all.resent > wanted / 4);
-  CHECK(all.to_replicas > wanted / 4);
+  CHECK(all.stats.moved > wanted / 4);
+  CHECK(all.stats.asked > wanted / 4);
+  CHECK(all.stats.refused > wanted / 4);
+  CHECK(all.stats.resent > wanted / 4);
+  CHECK(all.stats.to_replicas > wanted / 4);
+  CHECK(static_cast<std::uint64_t>(all.made_again) > wanted / 100);
   beck::test::report_value("redis.cluster_schedules", static_cast<long long>(outcome.runs));
 }

@@ -4,12 +4,9 @@
 #pragma once
 
 #include <beck/redis/reply_writer.hpp>
-#include <beck/redis/request_parser.hpp>
 
 #include <beck/coro/co_spawn.hpp>
-#include <beck/coro/event.hpp>
 #include <beck/io/io_context.hpp>
-#include <beck/io/read_write.hpp>
 #include <beck/net/tcp.hpp>
 
 #include <functional>
@@ -17,6 +14,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "redis/server_peer.hpp"
 
 namespace beck::redis::test {
 
@@ -28,11 +27,8 @@ class hand_server {
   using answer_function = std::function<void(const arguments& command, reply_writer& to)>;
 
   hand_server(io_context& ctx, answer_function answer)
-      : ctx_(ctx), acceptor_(ctx), state_(std::make_shared<state>()) {
-    state_->answer = std::move(answer);
-    acceptor_.open(ip::tcp::v4());
-    acceptor_.bind(ip::tcp::endpoint(ip::make_address("127.0.0.1"), 0));
-    acceptor_.listen();
+      : ctx_(ctx), acceptor_(ctx), answer_(std::make_shared<answer_function>(std::move(answer))) {
+    listen_at(acceptor_, ip::tcp::endpoint(ip::make_address("127.0.0.1"), 0));
     co_spawn(ctx_, accept(), detached);
   }
   ~hand_server() {
@@ -44,9 +40,7 @@ class hand_server {
   std::string url() const { return "redis://127.0.0.1:" + std::to_string(port()); }
   /// Sends bytes on the last connection.
   void send(std::string_view bytes) {
-    if (!last_) return;
-    last_->out += bytes;
-    last_->ready.set();
+    if (last_) last_->send(bytes);
   }
   /// Sends a push of texts.
   template <class... Text>
@@ -58,23 +52,15 @@ class hand_server {
   }
   /// Closes the last connection.
   void cut() {
-    if (last_) last_->socket.close();
-    if (last_) last_->is_over = true;
-    if (last_) last_->ready.set();
+    if (last_) last_->end();
     last_.reset();
   }
   int connections() const { return connections_; }
 
  private:
-  struct state {
-    answer_function answer;
-  };
-  struct peer {
-    explicit peer(io_context& ctx) : socket(ctx) {}
-    ip::tcp::socket socket;
-    std::string out;
-    auto_reset_event ready;
-    bool is_over = false;
+  struct peer : server_peer {
+    using server_peer::server_peer;
+    bool is_greeted = false;
   };
 
   task<> accept() {
@@ -85,49 +71,24 @@ class hand_server {
       made->socket.set_option(ip::tcp::no_delay(true));
       ++connections_;
       last_ = made;
-      co_spawn(ctx_, read(made, state_), detached);
-      co_spawn(ctx_, write(made), detached);
+      const auto execute_now = [p = made.get(), answer = answer_] { execute(*p, *answer); };
+      co_spawn(ctx_, receive_commands(made, execute_now), detached);
+      co_spawn(ctx_, send_answers(made), detached);
     }
   }
-  static task<> read(std::shared_ptr<peer> p, std::shared_ptr<state> s) {
-    request_parser parser;
-    std::string in;
-    char part[4096];
-    bool is_greeted = false;
-    for (;;) {
-      auto got = co_await p->socket.async_read_some(buffer(part));
-      if (got.error()) break;
-      in.append(part, got.value_);
-      for (;;) {
-        const parsed_request found = parser.parse(in);
-        if (found.event == request_event::command) {
-          reply_writer to(protocol::resp3);
-          if (std::exchange(is_greeted, true)) {
-            s->answer(found.command, to);
-          } else {
-            to.map(0);
-          }
-          p->out += to.bytes();
-        }
-        in.erase(0, found.consumed);
-        if (found.event != request_event::command) break;
+  static void execute(peer& p, const answer_function& answer) {
+    p.execute(false, [&](const arguments& command, reply_writer& to) {
+      if (std::exchange(p.is_greeted, true)) {
+        answer(command, to);
+      } else {
+        to.map(0);
       }
-      p->ready.set();
-    }
-    p->is_over = true;
-    p->ready.set();
-  }
-  static task<> write(std::shared_ptr<peer> p) {
-    while (!p->is_over) {
-      const std::string bytes = std::exchange(p->out, {});
-      if (!bytes.empty()) beck::ignore(co_await async_write(p->socket, buffer(bytes)));
-      if (p->out.empty()) beck::ignore(co_await p->ready.wait());
-    }
+    });
   }
 
   io_context& ctx_;
   ip::tcp::acceptor acceptor_;
-  std::shared_ptr<state> state_;
+  std::shared_ptr<answer_function> answer_;
   std::shared_ptr<peer> last_;
   int connections_ = 0;
 };

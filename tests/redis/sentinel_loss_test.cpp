@@ -6,9 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <beck/coro/co_spawn.hpp>
-#include <beck/coro/event.hpp>
 #include <beck/coro/timeout.hpp>
-#include <beck/io/stream_layer.hpp>
 
 #include <memory>
 #include <optional>
@@ -18,46 +16,12 @@
 #include <vector>
 
 #include "redis/hand_server.hpp"
+#include "redis/plain_layer.hpp"
 #include "redis/sentinel_site.hpp"
 
 using namespace beck::redis::test;
 
 namespace {
-
-/// A layer that adds nothing, and whose handshake with one peer never ends.
-class hanging_layer final : public beck::stream_layer {
- public:
-  task<beck::io_result<beck::owned_stream>> accept(beck::owned_stream carrier) override {
-    co_return take(std::move(carrier));
-  }
-  task<beck::io_result<beck::owned_stream>> connect(beck::owned_stream carrier,
-                                                    beck::detail::text_view) override {
-    ++handshakes;
-    beck::error_code ec;
-    if (handshakes == hangs_at) ec = co_await wait();
-    if (ec) carrier = beck::owned_stream();
-    auto result = take(std::move(carrier));
-    result.error_ = ec;
-    co_return result;
-  }
-
-  int handshakes = 0;
-  int hangs_at = 0;
-
- private:
-  task<beck::error_code> wait() {
-    auto waiting = never_.wait();
-    const auto waited = co_await std::move(waiting);
-    co_return waited.error();
-  }
-  static beck::io_result<beck::owned_stream> take(beck::owned_stream carrier) {
-    beck::io_result<beck::owned_stream> result;
-    result.value_ = std::move(carrier);
-    return result;
-  }
-
-  beck::manual_reset_event never_;
-};
 
 task<> try_for_a_while(sentinel_site& s, ending& to) {
   auto trying = timeout(s.db->exec<long>("INCR", "n"), 1ms);
@@ -260,19 +224,19 @@ CONFORMANCE("redis sentinel: a context may be destroyed while calls are in every
 
 CONFORMANCE("redis sentinel: a switch ends a handshake that hangs, and sentinels have the layer") {
   sentinel_site s;
-  hanging_layer layer;
+  plain_layer layer;
   layer.hangs_at = 4;  // behind those of the sentinels
   s.db.emplace(s.ctx, "rediss" + s.url.substr(5), redis::client_options().connect(1h).hold(2h));
   s.db->secure(layer);
   ending e;
   begin(s.db->exec<long>("INCR", "n"), e);
-  REQUIRE(s.run_until([&] { return layer.handshakes == 4; }));
+  REQUIRE(s.run_until([&] { return layer.peers.size() == 4; }));
   s.settle();
   s.fail_over();
   REQUIRE(s.run_until([&] { return e.is_over; }));
   CHECK(e.value == 1);
   CHECK(s.server(1).integer("n") == 1);
-  CHECK(layer.handshakes == 5);
+  CHECK(layer.peers.size() == 5);
 }
 
 CONFORMANCE("redis sentinel: commands that were sent before a refusal wait for their own") {

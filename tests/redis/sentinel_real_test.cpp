@@ -7,7 +7,6 @@
 #include <doctest/doctest.h>
 
 #include <beck/coro/co_spawn.hpp>
-#include <beck/coro/event.hpp>
 #include <beck/io/steady_timer.hpp>
 
 #include <chrono>
@@ -17,6 +16,7 @@
 #include <set>
 #include <string>
 
+#include "redis/caller_gate.hpp"
 #include "redis/real_sentinels.hpp"
 #include "support/report.hpp"
 
@@ -33,8 +33,7 @@ struct traffic {
     for (int i = 0; i < callers; ++i) beck::co_spawn(site.ctx, call(*this), beck::detached);
   }
   ~traffic() {
-    is_over = true;
-    run();
+    gate.end();
     CHECK(site.run_until([&] { return ended == callers; }));
     db.close();
     site.run_until([&] { return site.ctx.stats().outstanding == 0; });
@@ -42,12 +41,8 @@ struct traffic {
 
   /// Lets no further call begin, and waits for those under way.
   bool stop() {
-    is_stopped = true;
-    return site.run_until([&] { return waiting == callers; });
-  }
-  void run() {
-    is_stopped = false;
-    goes_on.set();
+    gate.close();
+    return site.run_until([&] { return gate.waiting() == callers; });
   }
   /// Waits until so many further commands were answered.
   bool wait_for(long commands) {
@@ -72,7 +67,7 @@ struct traffic {
     executed = maybe = at_new = 0;
     REQUIRE(site.run_until([&] { return has_copies(primary); }));
     connections = db.stats().connections;
-    run();
+    gate.open();
     REQUIRE(wait_for(100));
     return primary;
   }
@@ -97,14 +92,9 @@ struct traffic {
   }
 
   static task<> call(traffic& t) {
-    while (!t.is_over) {
-      if (t.is_stopped) {
-        ++t.waiting;
-        while (t.is_stopped) beck::ignore(co_await t.goes_on.wait());
-        --t.waiting;
-        t.goes_on.reset();
-        continue;
-      }
+    for (;;) {
+      const bool goes_on = co_await t.gate.pass();
+      if (!goes_on) break;
       const auto r = co_await t.db.exec<long>("INCR", "n");
       if (r.outcome() == outcome::maybe_executed) ++t.maybe;
       if (r) ++t.executed;
@@ -118,17 +108,14 @@ struct traffic {
 
   real_sentinels& site;
   redis::client db;
-  beck::manual_reset_event goes_on;
+  caller_gate gate;
   std::set<std::string> faults;
   long base = 0;  // that has a copy
   long executed = 0;
   long maybe = 0;
   long at_new = 0;
   std::uint64_t connections = 0;
-  int waiting = 0;
   int ended = 0;
-  bool is_stopped = false;
-  bool is_over = false;
 };
 
 }  // namespace
@@ -150,7 +137,7 @@ TEST_CASE("redis sentinel: a client follows redis-servers that are exchanged, st
   const int second = t.begin_part();
   site.signal(second, SIGSTOP);
   t.end_part();
-  t.run();
+  t.gate.open();
   const auto connections = t.db.stats().connections;
   site.signal(second, SIGCONT);
   CHECK(t.wait_for(300));

@@ -4,12 +4,9 @@
 #pragma once
 
 #include <beck/redis/reply_writer.hpp>
-#include <beck/redis/request_parser.hpp>
 
 #include <beck/coro/co_spawn.hpp>
-#include <beck/coro/event.hpp>
 #include <beck/io/io_context.hpp>
-#include <beck/io/read_write.hpp>
 #include <beck/net/tcp.hpp>
 
 #include <algorithm>
@@ -22,17 +19,12 @@
 #include <vector>
 
 #include "redis/names.hpp"
+#include "redis/server_peer.hpp"
 
 namespace beck::redis::test {
 
 /// The name of the primary in all tests of sentinels.
 inline constexpr std::string_view primary_name = "mymaster";
-
-/// Returns "127.0.0.1:6379" of an endpoint.
-inline std::string text_of(const ip::tcp::endpoint& at) {
-  const auto host = at.address().to_string();
-  return std::string(host.data(), host.size()) + ":" + std::to_string(at.port());
-}
 
 /// A sentinel. Thread: that of the context.
 class sentinel_server {
@@ -57,7 +49,7 @@ class sentinel_server {
       if (!one->is_subscribed || one->is_over) continue;
       reply_writer to(protocol::resp3);
       to.push(3).bulk("message").bulk("+switch-master").bulk(text);
-      send(*one, to.bytes());
+      one->send(to.bytes());
     }
   }
   void switch_to(const std::string& address, long epoch) {
@@ -74,7 +66,7 @@ class sentinel_server {
   }
   /// Closes all connections.
   void cut() {
-    for (const std::shared_ptr<peer>& one : std::exchange(peers_, {})) end(*one);
+    for (const std::shared_ptr<peer>& one : std::exchange(peers_, {})) one->end();
   }
   /// Cuts the connections and accepts no further ones.
   void kill() {
@@ -118,24 +110,15 @@ class sentinel_server {
     int pings = 0;
     std::function<void()> on_subscribe;
   };
-  struct peer {
-    explicit peer(io_context& ctx) : socket(ctx) {}
-    ip::tcp::socket socket;
-    request_parser parser;
-    std::string in;
-    std::string out;
-    auto_reset_event ready;
+  struct peer : server_peer {
+    using server_peer::server_peer;
     bool has_logged_in = false;
     bool is_subscribed = false;
-    bool is_over = false;
   };
 
   void open(const ip::tcp::endpoint& at) {
     acceptor_ = std::make_shared<ip::tcp::acceptor>(ctx_);
-    acceptor_->open(ip::tcp::v4());
-    acceptor_->set_option(ip::tcp::acceptor::reuse_address(true));
-    acceptor_->bind(at);
-    acceptor_->listen();
+    listen_at(*acceptor_, at);
     co_spawn(ctx_, accept(acceptor_), detached);
   }
   static std::string spaced(std::string_view address) {
@@ -143,16 +126,6 @@ class sentinel_server {
     if (const std::size_t colon = text.rfind(':'); colon != text.npos) text[colon] = ' ';
     return text;
   }
-  static void end(peer& one) {
-    one.is_over = true;
-    one.socket.close();
-    one.ready.set();
-  }
-  static void send(peer& one, std::string_view bytes) {
-    one.out += bytes;
-    one.ready.set();
-  }
-
   task<> accept(std::shared_ptr<ip::tcp::acceptor> from) {
     io_context& ctx = ctx_;
     for (;;) {
@@ -162,41 +135,14 @@ class sentinel_server {
       made->socket.set_option(ip::tcp::no_delay(true));
       std::erase_if(peers_, [](const auto& one) { return one->is_over; });
       peers_.push_back(made);
-      co_spawn(ctx, read(made, state_), detached);
-      co_spawn(ctx, write(made), detached);
+      const auto execute_now = [p = made.get(), s = state_] { execute(*p, *s); };
+      co_spawn(ctx, receive_commands(made, execute_now), detached);
+      co_spawn(ctx, send_answers(made), detached);
     }
   }
-  static task<> read(std::shared_ptr<peer> p, std::shared_ptr<state> s) {
-    char part[4096];
-    while (!p->is_over) {
-      auto got = co_await p->socket.async_read_some(buffer(part));
-      if (got.error()) break;
-      p->in.append(part, got.value_);
-      execute(*p, *s);
-    }
-    p->is_over = true;
-    p->ready.set();
-  }
-  static task<> write(std::shared_ptr<peer> p) {
-    while (!p->is_over) {
-      const std::string bytes = std::exchange(p->out, {});
-      if (!bytes.empty()) beck::ignore(co_await async_write(p->socket, buffer(bytes)));
-      if (p->out.empty()) beck::ignore(co_await p->ready.wait());
-    }
-    p->socket.close();
-  }
-
   static void execute(peer& p, state& s) {
-    while (!s.is_paused && !p.is_over) {
-      const parsed_request found = p.parser.parse(p.in);
-      if (found.event == request_event::command) {
-        reply_writer to(protocol::resp3);
-        take(p, s, found.command, to);
-        send(p, to.bytes());
-      }
-      p.in.erase(0, found.consumed);
-      if (found.event != request_event::command) break;
-    }
+    p.execute(s.is_paused,
+              [&](const arguments& command, reply_writer& to) { take(p, s, command, to); });
   }
   static void take(peer& p, state& s, const arguments& command, reply_writer& to) {
     const std::string name(command[0]);

@@ -16,33 +16,13 @@
 #include <utility>
 #include <vector>
 
+#include "redis/ending.hpp"
 #include "redis/run_limited.hpp"
 #include "redis/sentinel_server.hpp"
 #include "support/conformance.hpp"
 #include "support/context_options.hpp"
 
 namespace beck::redis::test {
-
-/// The end of a call.
-struct ending {
-  error_code ec;
-  std::string text;
-  outcome what = outcome::not_sent;
-  long value = -1;
-  bool is_over = false;
-};
-
-/// Starts a call.
-template <class Call>
-void begin(Call&& call, ending& to) {
-  std::forward<Call>(call)([&to](error_code ec, const redis::reply<long>& r) {
-    to.ec = ec;
-    to.text = r.message();
-    to.what = r.outcome();
-    if (r) to.value = *r;
-    to.is_over = true;
-  });
-}
 
 /// The primary is the server 0, and 1 is its replica; all sentinels know that.
 struct sentinel_site {

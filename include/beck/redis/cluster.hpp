@@ -94,7 +94,7 @@ struct cluster_stats {
 /// A client of all nodes of a cluster, with the functions of redis::client. One connection to each
 /// node, made when it is first needed, carries the commands whose keys have slots of that node.
 ///
-///   redis::cluster many(ctx, "redis://h1:7000,h2:7000");  // any nodes: they know the others
+///   redis::cluster many(ctx, "redis://h1:7000,h2:7000");  // any nodes: they name the others
 ///   auto set = co_await many.exec<void>("SET", "k", "hello");
 ///   auto got = co_await many.exec<std::vector<std::optional<long>>>("MGET", "a", "b", "c");
 ///   auto two = co_await many.transaction(redis::cmd<long>("INCR", "{u1}n"),
