@@ -105,7 +105,7 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   const auto* const metrics =
       app.add_option("--metrics", given.metrics, "Answer http://ADDRESS:PORT/metrics with counters")
           ->type_name("[ADDRESS:]PORT");
-  app.add_option("SERVER", given.server, "redis://HOST[:PORT] or unix:///PATH")
+  app.add_option("SERVER", given.server, "redis://HOST[:PORT], unix:///PATH, or redis+sentinel://HOST[:PORT],.../NAME")
       ->capture_default_str();
   try {
     app.parse(argc, argv);

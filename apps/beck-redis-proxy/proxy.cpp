@@ -30,8 +30,8 @@
 #include "common/service_state.hpp"
 #include "counters.hpp"
 #include "listeners.hpp"
-#include "server_connect.hpp"
 #include "server_log.hpp"
+#include "server_target.hpp"
 #include "shared_pool.hpp"
 
 namespace beck_redis_proxy {
@@ -49,6 +49,8 @@ constexpr beck::duration see_off_time = beck::duration(1'000'000'000);
 constexpr std::size_t descriptors_kept = 64;
 /// Connections to the metrics, which are among those.
 constexpr std::size_t scrapers_max = 16;
+/// As many as the library takes.
+constexpr std::size_t sentinels_max = 32;
 /// The metrics are served after so many turns of the context.
 constexpr int turns_max = 4;
 
@@ -58,6 +60,7 @@ std::size_t affordable_clients(const settings& asked) {
   const std::size_t descriptors = beck_apps::raise_descriptor_limit();
   std::size_t kept = descriptors_kept + turned_away_max;
   if (asked.is_shared) kept += asked.shared_connections;
+  if (asked.server.kind == server_kind::sentinels) kept += sentinels_max;
   if (descriptors < kept + 2)
     throw beck_apps::failure(fmt::format("the limit of {} descriptors is too low: {} are needed",
                                          descriptors, kept + 2));
@@ -108,9 +111,10 @@ class proxy {
       : asked_(asked),
         clients_max_(affordable_clients(asked)),
         log_(asked.server.url),
+        target_(context_, asked),
         listeners_(context_, asked),
         signals_(context_, SIGINT, SIGTERM, SIGHUP) {
-    if (asked.is_shared) shared_.emplace(context_, asked, counts_, log_);
+    if (asked.is_shared) shared_.emplace(context_, asked, target_, counts_, log_);
     if (asked.metrics) open_metrics(*asked.metrics);
   }
 
@@ -119,6 +123,7 @@ class proxy {
     beck::co_spawn(context_, whole(), [this](std::exception_ptr error) {
       if (error) failed_ = error;
       signals_.cancel();
+      target_.close();
       if (shared_) shared_->close();
       if (metrics_) metrics_->stop(beck::duration::zero());
     });
@@ -133,6 +138,7 @@ class proxy {
       reply.set(http::field::content_type, http::metrics_type);
       std::string text = metrics_text(counts_);
       if (shared_) text += metrics_text(shared_->counts());
+      if (target_.may_change()) text += metrics_text(target_.counts());
       reply.send(std::move(text));
     });
     metrics_.emplace(std::move(site), http::limits().connections(scrapers_max));
@@ -151,6 +157,7 @@ class proxy {
     if (failed_) co_return;
     announce();
     beck::co_spawn(context_, obey_signals(), beck::detached);
+    if (target_.may_change()) beck::co_spawn(context_, target_.follow(), beck::detached);
     const auto body = [this](beck::task_group& clients) { return accept_all(clients); };
     // The last one is for a client that is refused at once; until then none is accepted.
     const auto how = beck::drain(asked_.drain).limit(clients_max_ + turned_away_max + 1);
@@ -243,11 +250,12 @@ class proxy {
   /// client.
   template <class Client, class Server>
   beck::task<> serve_over(Client& client, Server& server, std::string_view first) {
-    auto connecting = connect_server(server, asked_);
-    const beck::error_code ec = co_await std::move(connecting);
-    if (ec) {
+    auto connecting = target_.connect(server);
+    const auto primary = co_await std::move(connecting);
+    if (primary.error()) {
       ++counts_.unreachable;
-      const auto text = fmt::format("-ERR beck-redis-proxy {}\r\n", log_.note_lost(ec));
+      const auto why = log_.note_lost(target_.reason(primary.error()));
+      const auto text = fmt::format("-ERR beck-redis-proxy {}\r\n", why);
       auto refused = refuse(client, text);
       beck::ignore(co_await beck::timeout(std::move(refused), see_off_time));
       co_return;
@@ -267,8 +275,23 @@ class proxy {
     }
     auto how = beck::relay_options().only(beck::transfer_mechanism::read_write);
     how.buffer_bytes(buffer_bytes).progress(count);
-    const auto done = co_await beck::async_relay(client, server, how);
-    co_await end(client, server, done.error(), seen.back.ended);
+    auto relaying = beck::async_relay(client, server, how);
+    if (!target_.may_change()) {
+      const auto done = co_await std::move(relaying);
+      co_await end(client, server, done.error(), seen.back.ended);
+      co_return;
+    }
+    auto until_switch = beck::when_any(std::move(relaying), target_.left(*primary));
+    auto ended = co_await std::move(until_switch);
+    if (ended.index() == 0) {
+      const auto done = ended.template get<0>().value();
+      co_await end(client, server, done.error(), seen.back.ended);
+    } else {
+      ++target_.counts().left;
+      reset(server);
+      auto seen_off = read_to_the_end(client);
+      beck::ignore(co_await beck::timeout(std::move(seen_off), see_off_time));
+    }
   }
 
   template <class Client, class Server>
@@ -301,6 +324,7 @@ class proxy {
   server_log log_;
   std::uint64_t refused_ = 0;  // above the limit, and not yet gone
   beck::io_context context_;
+  server_target target_;
   listeners listeners_;
   beck::signal_set signals_;
   std::optional<http::server> metrics_;

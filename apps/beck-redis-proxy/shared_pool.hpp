@@ -12,6 +12,7 @@
 
 #include "counters.hpp"
 #include "server_log.hpp"
+#include "server_target.hpp"
 #include "settings.hpp"
 #include "shared_connection.hpp"
 #include "shared_counters.hpp"
@@ -29,7 +30,8 @@ struct shared_leave {
 class shared_pool {
  public:
   /// Refers to all arguments, which must outlive it.
-  shared_pool(beck::io_context& context, const settings& asked, counters& counts, server_log& log);
+  shared_pool(beck::io_context& context, const settings& asked, server_target& target,
+              counters& counts, server_log& log);
   shared_pool(const shared_pool&) = delete;
   shared_pool& operator=(const shared_pool&) = delete;
 
