@@ -226,7 +226,7 @@ class proxy {
   template <class Socket>
   beck::task<> serve(Socket client, seat taken) {
     const seat own = std::move(taken);
-    std::string first;
+    std::string front;
     if (shared_) {
       auto sharing = shared_->serve(client);
       shared_leave left = co_await std::move(sharing);
@@ -235,21 +235,21 @@ class proxy {
         beck::ignore(co_await beck::timeout(std::move(seen_off), see_off_time));
       }
       if (left.how != shared_end::moved) co_return;
-      first = std::move(left.rest);
+      front = std::move(left.rest);
     }
     if (asked_.server.path.empty()) {
       tcp::socket server(context_);
-      co_await serve_over(client, server, first);
+      co_await serve_over(client, server, front);
     } else {
       local::socket server(context_);
-      co_await serve_over(client, server, first);
+      co_await serve_over(client, server, front);
     }
   }
 
-  /// Connects to the server, and relays between the two, `first` before all other bytes of the
+  /// Connects to the server, and relays between the two, `front` before all other bytes of the
   /// client.
   template <class Client, class Server>
-  beck::task<> serve_over(Client& client, Server& server, std::string_view first) {
+  beck::task<> serve_over(Client& client, Server& server, std::string_view front) {
     auto connecting = target_.connect(server);
     const auto primary = co_await std::move(connecting);
     if (primary.error()) {
@@ -269,29 +269,35 @@ class proxy {
       limit_silence(client, server);
     };
     limit_silence(client, server);
-    if (!first.empty()) {
-      const auto wrote = co_await beck::async_write(server, beck::buffer(first));
+    if (!front.empty()) {
+      const auto wrote = co_await beck::async_write(server, beck::buffer(front));
       counts_.to_server += wrote.value_;  // the relay sees an error, too
     }
     auto how = beck::relay_options().only(beck::transfer_mechanism::read_write);
     how.buffer_bytes(buffer_bytes).progress(count);
     auto relaying = beck::async_relay(client, server, how);
-    if (!target_.may_change()) {
+    if (target_.may_change()) {
+      auto until_switch = beck::when_any(std::move(relaying), target_.left(*primary));
+      auto first = co_await std::move(until_switch);
+      if (first.index() == 0) {
+        const auto done = std::move(first.template get<0>()).value();
+        co_await end(client, server, done.error(), seen.back.ended);
+      } else {
+        co_await leave(client, server);
+      }
+    } else {
       const auto done = co_await std::move(relaying);
       co_await end(client, server, done.error(), seen.back.ended);
-      co_return;
     }
-    auto until_switch = beck::when_any(std::move(relaying), target_.left(*primary));
-    auto ended = co_await std::move(until_switch);
-    if (ended.index() == 0) {
-      const auto done = ended.template get<0>().value();
-      co_await end(client, server, done.error(), seen.back.ended);
-    } else {
-      ++target_.counts().left;
-      reset(server);
-      auto seen_off = read_to_the_end(client);
-      beck::ignore(co_await beck::timeout(std::move(seen_off), see_off_time));
-    }
+  }
+
+  /// Ends the connection to a former primary, and that of its client, which gets what has come.
+  template <class Client, class Server>
+  beck::task<> leave(Client& client, Server& server) {
+    ++target_.counts().left;
+    reset(server);
+    auto seen_off = read_to_the_end(client);
+    beck::ignore(co_await beck::timeout(std::move(seen_off), see_off_time));
   }
 
   template <class Client, class Server>
