@@ -46,6 +46,7 @@ beck_library(beck_redis
     redis/primary_watch.cpp
     redis/push_router.cpp
     redis/push_router_members.cpp
+    redis/raw_reply.cpp
     redis/reply_parser.cpp
     redis/reply_parser_heads.cpp
     redis/reply_parser_steps.cpp
@@ -83,6 +84,7 @@ beck_library(beck_redis
     redis/lane.hpp
     redis/memory_server.hpp
     redis/primary_watch.hpp
+    redis/raw_reply.hpp
     redis/reader.hpp
     redis/reader_type.hpp
     redis/reply.hpp

@@ -36,6 +36,7 @@ struct texts {
   std::uint16_t port = 6380;
   std::string metrics;
   std::string connect = "5s";
+  std::string hold = "10s";
   std::string idle = "0s";
   std::string drain = "10s";
 };
@@ -96,6 +97,11 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   app.add_option("--connect", given.connect, "How long a connection to the server may take")
       ->type_name("TIME")
       ->capture_default_str();
+  const auto* const hold =
+      app.add_option("--hold", given.hold,
+                     "How long commands for a cluster wait for a node, or for a slot that moves")
+          ->type_name("TIME")
+          ->capture_default_str();
   app.add_option("--idle", given.idle, "Close clients without traffic for TIME; 0s: never")
       ->type_name("TIME")
       ->capture_default_str();
@@ -105,7 +111,9 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   const auto* const metrics =
       app.add_option("--metrics", given.metrics, "Answer http://ADDRESS:PORT/metrics with counters")
           ->type_name("[ADDRESS:]PORT");
-  app.add_option("SERVER", given.server, "redis://HOST[:PORT], unix:///PATH, or redis+sentinel://HOST[:PORT],.../NAME")
+  app.add_option("SERVER", given.server,
+                 "redis://HOST[:PORT], unix:///PATH, redis+sentinel://HOST[:PORT],.../NAME, or "
+                 "redis+cluster://[USER:PASSWORD@]HOST[:PORT],...")
       ->capture_default_str();
   try {
     app.parse(argc, argv);
@@ -121,6 +129,12 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   asked.connect = beck_apps::parse_time("--connect", given.connect);
   if (asked.connect == beck::duration::zero())
     throw wrong_usage(fmt::format("--connect {}: not a time from 1ms to 24h", given.connect));
+  asked.hold = beck_apps::parse_time("--hold", given.hold);
+  const bool is_cluster = asked.server.kind == server_kind::cluster;
+  if (is_cluster && asked.is_shared)
+    throw wrong_usage("--shared: in front of a cluster all clients share its connections anyway");
+  if (!is_cluster && hold->count() != 0)
+    throw wrong_usage("--hold: only commands for a cluster wait");
   asked.idle = beck_apps::parse_time("--idle", given.idle);
   asked.drain = beck_apps::parse_time("--drain", given.drain);
   return asked;

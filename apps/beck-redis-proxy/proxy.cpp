@@ -25,6 +25,8 @@
 #include <string>
 #include <utility>
 
+#include "cluster_pool.hpp"
+#include "cluster_session.hpp"
 #include "common/failure.hpp"
 #include "common/listening.hpp"
 #include "common/service_state.hpp"
@@ -114,6 +116,7 @@ class proxy {
         target_(context_, asked),
         listeners_(context_, asked),
         signals_(context_, SIGINT, SIGTERM, SIGHUP) {
+    if (asked.server.kind == server_kind::cluster) cluster_.emplace(context_, asked, log_);
     if (asked.is_shared) shared_.emplace(context_, asked, target_, counts_, log_);
     if (asked.metrics) open_metrics(*asked.metrics);
   }
@@ -125,6 +128,7 @@ class proxy {
       signals_.cancel();
       target_.close();
       if (shared_) shared_->close();
+      if (cluster_) cluster_->close();
       if (metrics_) metrics_->stop(beck::duration::zero());
     });
     context_.run();
@@ -138,6 +142,7 @@ class proxy {
       reply.set(http::field::content_type, http::metrics_type);
       std::string text = metrics_text(counts_);
       if (shared_) text += metrics_text(shared_->counts());
+      if (cluster_) text += metrics_text(cluster_->seen());
       if (target_.may_change()) text += metrics_text(target_.counts());
       reply.send(std::move(text));
     });
@@ -226,6 +231,15 @@ class proxy {
   template <class Socket>
   beck::task<> serve(Socket client, seat taken) {
     const seat own = std::move(taken);
+    if (cluster_) {
+      cluster_session<Socket> session(client, *cluster_, asked_, counts_);
+      auto serving = session.run();
+      const bool is_to_be_seen_off = co_await std::move(serving);
+      if (!is_to_be_seen_off) co_return;
+      auto seen_off = read_to_the_end(client);
+      beck::ignore(co_await beck::timeout(std::move(seen_off), see_off_time));
+      co_return;
+    }
     std::string front;
     if (shared_) {
       auto sharing = shared_->serve(client);
@@ -335,6 +349,7 @@ class proxy {
   beck::signal_set signals_;
   std::optional<http::server> metrics_;
   std::optional<shared_pool> shared_;
+  std::optional<cluster_pool> cluster_;
   beck::task_group* clients_ = nullptr;
   std::exception_ptr failed_;
 };

@@ -77,6 +77,14 @@ void set_sentinels(std::string_view rest, server_place& to) {
   if (name != rest.npos && rest.find('/', name + 1) != rest.npos) refuse_database();
 }
 
+/// Reads what stands behind redis+cluster://.
+void set_cluster(std::string_view rest, server_place& to) {
+  to.kind = server_kind::cluster;
+  to.group = fmt::format("redis://{}", rest);
+  const std::size_t login = rest.substr(0, rest.find('/')).rfind('@');
+  if (login != rest.npos) to.url = fmt::format("redis+cluster://{}", rest.substr(login + 1));
+}
+
 }  // namespace
 
 std::optional<unsigned> control_byte(std::string_view text) {
@@ -103,6 +111,10 @@ server_place parse_server(std::string_view url) {
     set_sentinels(rest, made);
     return made;
   }
+  if (scheme == "redis+cluster") {
+    set_cluster(rest, made);
+    return made;
+  }
   if (rest.find('@') != rest.npos) refuse_login();
   if (rest.find('?') != rest.npos) refuse_database();
   if (scheme == "unix") {
@@ -110,7 +122,7 @@ server_place parse_server(std::string_view url) {
     return made;
   }
   if (scheme != "redis")
-    refuse(fmt::format("{}: not redis, unix or redis+sentinel", scheme));
+    refuse(fmt::format("{}: not redis, unix, redis+sentinel or redis+cluster", scheme));
   if (rest.ends_with('/')) rest.remove_suffix(1);
   if (rest.find('/') != rest.npos) refuse_database();
   set_host(rest, made);

@@ -14,6 +14,7 @@ namespace beck_redis_proxy {
 enum class server_kind : std::uint8_t {
   single,     ///< one server
   sentinels,  ///< the primary that sentinels name
+  cluster,    ///< the nodes of a cluster
 };
 
 struct server_place {
@@ -22,17 +23,18 @@ struct server_place {
   std::uint16_t port = 6379;
   std::string path;   // of a UNIX socket; empty: host and port
   std::string url;    // as it was given, without a login
-  std::string group;  // of sentinels: the URL for the library
+  std::string group;  // of sentinels, of a cluster: the URL for the library
 };
 
 /// Returns the first control character of `text`, which would tear a line in two; nothing if there
 /// is none.
 std::optional<unsigned> control_byte(std::string_view text);
 
-/// Reads redis://host[:port], unix:///path or
-/// redis+sentinel://host[:port],.../name[?sentinel_login=user:password]; the library checks the
-/// last one further. Throws wrong_usage, also for a password, a database and rediss, which a proxy
-/// that changes no byte cannot send.
+/// Reads redis://host[:port], unix:///path,
+/// redis+sentinel://host[:port],.../name[?sentinel_login=user:password], or
+/// redis+cluster://[user:password@]host[:port],...; the library checks the last two further. Throws
+/// wrong_usage, also for rediss, and, unless for a cluster, for a password and a database, which a
+/// proxy that changes no byte cannot send.
 server_place parse_server(std::string_view url);
 
 }  // namespace beck_redis_proxy

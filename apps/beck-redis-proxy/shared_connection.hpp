@@ -81,9 +81,9 @@ class shared_connection {
   reply_splitter replies_;
   beck::auto_reset_event has_output_;
   beck::manual_reset_event room_{true};
-  std::uint64_t sent_ = 0;          // bytes that send() has taken for this connection
-  std::uint64_t written_ = 0;       // bytes of these that the kernel has taken
-  beck::cancellation_signal stop_;  // of live()
+  std::uint64_t sent_ = 0;                      // bytes that send() has taken for this connection
+  std::uint64_t written_ = 0;                   // bytes of these that the kernel has taken
+  beck::cancellation_signal stop_;              // of live()
   beck::stop_source ended_{beck::nostopstate};  // this connection
   bool is_living_ = false;
   bool is_broken_ = false;
