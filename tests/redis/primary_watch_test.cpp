@@ -27,7 +27,7 @@ task<> find_until(sentinel_site& s, redis::primary_watch& group, bool is_found) 
   for (;;) {
     const auto asked = co_await group.find();
     if (!asked.error() == is_found) co_return;
-    steady_timer pause(s.ctx, duration(1'000'000));
+    beck::steady_timer pause(s.ctx, beck::duration(1'000'000));
     beck::ignore(co_await pause.async_wait());
   }
 }
@@ -91,7 +91,7 @@ task<> close_it(sentinel_site& s) {
   const auto found = co_await group.find();
   CHECK(!found.error());
   beck::error_code how;
-  co_spawn(s.ctx, wait_for_the_end(group, how), detached);
+  beck::co_spawn(s.ctx, wait_for_the_end(group, how), beck::detached);
   co_await beck::post(s.ctx, beck::deferred);
   CHECK(!how);
   group.close();
@@ -127,7 +127,7 @@ CONFORMANCE("redis primary_watch: close() ends its tasks and the connections to 
 }
 
 TEST_CASE("redis primary_watch: URLs that are not of sentinels are refused") {
-  io_context ctx;
+  beck::io_context ctx;
   CHECK_THROWS_AS(redis::primary_watch(ctx, "redis://h"), std::invalid_argument);
   CHECK_THROWS_AS(redis::primary_watch(ctx, "redis+sentinel://h"), std::invalid_argument);
   CHECK_THROWS_AS(redis::primary_watch(ctx, "redis+sentinel://h/"), std::invalid_argument);

@@ -5,15 +5,47 @@
 
 #include <doctest/doctest.h>
 
+#include <beck/redis/client.hpp>
+#include <beck/redis/memory_server.hpp>
+#include <beck/redis/reader.hpp>
+
 #include <ostream>
 #include <string>
 #include <string_view>
 
-#include <beck/redis/reader.hpp>
+#include "redis/cluster_site.hpp"
 
 using namespace beck::redis;
+using namespace beck::redis::test;
 
 namespace {
+
+/// Returns the bytes of a reply of a client that speaks a version of the protocol at most.
+task<> ask_server(beck::io_context& ctx, const std::string& url, protocol version,
+                  std::string& got) {
+  client db(ctx, url, client_options().version(version));
+  const auto set = co_await db.exec<long>("HSET", "h", "f", "v");
+  CHECK(!set.error());
+  const auto all = co_await db.exec<raw_reply>("HGETALL", "h");
+  CHECK(!all.error());
+  got = all->bytes();
+  const auto failed = co_await db.exec<raw_reply>("INCR", "h");
+  CHECK(failed.error() == error::wrongtype);
+  CHECK(failed->bytes() == "-" + std::string(failed.message()) + "\r\n");
+}
+
+/// Asks for keys of three nodes, of which one is not there.
+task<> ask_nodes(cluster_site& s, std::string_view null) {
+  for (int i = 0; i < 2; ++i) {
+    const auto set = co_await s.many->exec<raw_reply>("SET", s.key(i), i);
+    CHECK(set->bytes() == "+OK\r\n");
+  }
+  const auto got = co_await s.many->exec<raw_reply>("MGET", s.key(0), s.key(2), s.key(1));
+  CHECK(!got.error());
+  CHECK(got->bytes() == "*3\r\n$1\r\n0\r\n" + std::string(null) + "\r\n$1\r\n1\r\n");
+  const auto gone = co_await s.many->exec<raw_reply>("DEL", s.key(0), s.key(2), s.key(1));
+  CHECK(gone->bytes() == ":2\r\n");
+}
 
 /// Reads a reply, in two parts; longer texts than 4 bytes come in parts. Returns whether it is
 /// whole.
@@ -39,7 +71,7 @@ bool read(reply<raw_reply>& to, std::string_view wire, std::size_t cut, protocol
 }
 
 /// Checks that a reply is read as its own bytes, at every split.
-void check_bytes(std::string_view wire, protocol version, error_code expected = {}) {
+void check_bytes(std::string_view wire, protocol version, beck::error_code expected = {}) {
   CAPTURE(wire);
   for (std::size_t cut = 0; cut <= wire.size(); ++cut) {
     CAPTURE(cut);
@@ -100,4 +132,26 @@ TEST_CASE("redis raw_reply: a reply beyond the limits is an error, and the next 
   CHECK(got->bytes() == "+OK\r\n");
   got->clear();
   CHECK(got->bytes().empty());
+}
+
+CONFORMANCE("redis raw_reply: a client that speaks RESP2 gets its form of a map") {
+  beck::io_context ctx(::context_options());
+  memory_server server(ctx, beck::ip::tcp::endpoint(beck::ip::make_address("127.0.0.1"), 0));
+  const std::string url = "redis://127.0.0.1:" + std::to_string(server.endpoint().port());
+  std::string resp2;
+  run_to_end(ctx, cluster_site::limit, ask_server(ctx, url, protocol::resp2, resp2));
+  CHECK(resp2 == "*2\r\n$1\r\nf\r\n$1\r\nv\r\n");
+  std::string resp3;
+  run_to_end(ctx, cluster_site::limit, ask_server(ctx, url, protocol::resp3, resp3));
+  CHECK(resp3 == "%1\r\n$1\r\nf\r\n$1\r\nv\r\n");
+  server.close();
+  ctx.restart();
+  ctx.poll();
+}
+
+CONFORMANCE("redis raw_reply: the reply to a divided command has the null of its protocol") {
+  for (const protocol version : {protocol::resp2, protocol::resp3}) {
+    cluster_site s(cluster_options().connections(client_options().version(version)));
+    s.run(ask_nodes(s, version == protocol::resp2 ? "$-1" : "_"));
+  }
 }
