@@ -19,8 +19,9 @@ beck::redis::request_limits limits_of_commands() {
 
 }  // namespace
 
-cluster_client::cluster_client(std::uint64_t number, cluster_counters& counts)
-    : counts_(counts), dialogue_(number), parser_(limits_of_commands()) {}
+cluster_client::cluster_client(std::uint64_t number, const statistics& all,
+                               cluster_counters& counts)
+    : counts_(counts), dialogue_(number, all), parser_(limits_of_commands()) {}
 
 bool cluster_client::fill_batch() {
   version_ = dialogue_.version();

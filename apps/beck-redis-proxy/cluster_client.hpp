@@ -29,7 +29,8 @@ class cluster_client {
   /// A larger command ends its client.
   static constexpr std::size_t command_bytes_most = 64 * 1024 * 1024;
 
-  cluster_client(std::uint64_t number, cluster_counters& counts);
+  /// Refers to the last two arguments, which must outlive it.
+  cluster_client(std::uint64_t number, const statistics& all, cluster_counters& counts);
   cluster_client(const cluster_client&) = delete;
   cluster_client& operator=(const cluster_client&) = delete;
 

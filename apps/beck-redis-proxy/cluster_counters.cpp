@@ -5,8 +5,6 @@
 
 #include <iterator>
 
-#include "metric_row.hpp"
-
 namespace beck_redis_proxy {
 namespace {
 
@@ -36,6 +34,6 @@ static_assert(sizeof(cluster_counters) == std::size(rows) * sizeof(std::uint64_t
 
 }  // namespace
 
-std::string metrics_text(const cluster_counters& of) { return text_of_metrics(rows, of); }
+metric_section read(const cluster_counters& of) { return read_table("Cluster", rows, of); }
 
 }  // namespace beck_redis_proxy

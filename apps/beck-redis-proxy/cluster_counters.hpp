@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The counters of a proxy in front of a cluster, and their text for Prometheus.
+// The counters of a proxy in front of a cluster.
 #pragma once
 
 #include <cstdint>
-#include <string>
+
+#include "metric_row.hpp"
 
 namespace beck_redis_proxy {
 
@@ -24,7 +25,7 @@ struct cluster_counters {
   std::uint64_t divided = 0;    ///< commands whose keys had several slots
 };
 
-/// Returns the counters in Prometheus' text format 0.0.4.
-std::string metrics_text(const cluster_counters& of);
+/// Returns the counters with their names.
+metric_section read(const cluster_counters& of);
 
 }  // namespace beck_redis_proxy

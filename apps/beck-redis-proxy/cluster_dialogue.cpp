@@ -9,6 +9,9 @@
 #include <beck/base/version.hpp>
 #include <iterator>
 
+#include "proxy_command.hpp"
+#include "words.hpp"
+
 namespace beck_redis_proxy {
 namespace {
 
@@ -85,6 +88,8 @@ void cluster_dialogue::take(const arguments& command) {
   } else if (is_word(name, "quit")) {
     has_ended_ = true;
     to_.simple("OK");
+  } else if (is_proxy_info(command)) {
+    write_proxy_info(all_, to_);
   } else {
     refuse(command, login_reason);  // AUTH
   }

@@ -11,14 +11,16 @@
 #include <string_view>
 
 #include "cluster_rules.hpp"
+#include "statistics.hpp"
 
 namespace beck_redis_proxy {
 
 /// The state of a client that has no connection to a node. Thread: one at a time.
 class cluster_dialogue {
  public:
-  /// Makes that of a new client, with the number that CLIENT ID returns.
-  explicit cluster_dialogue(std::uint64_t number) noexcept : number_(number) {}
+  /// Makes that of a new client, with the number that CLIENT ID returns. Refers to `all`.
+  cluster_dialogue(std::uint64_t number, const statistics& all) noexcept
+      : all_(all), number_(number) {}
 
   /// Returns the version of the protocol that the client speaks.
   beck::redis::protocol version() const noexcept { return version_; }
@@ -44,6 +46,7 @@ class cluster_dialogue {
   void refuse(const arguments& command, std::string_view reason, std::string_view kind = "ERR");
   void refuse_arity(const arguments& command);
 
+  const statistics& all_;
   beck::redis::reply_writer to_;
   beck::redis::protocol version_ = beck::redis::protocol::resp2;
   std::string name_;  // of CLIENT SETNAME

@@ -7,6 +7,9 @@
 #include <beck/redis/command_table.hpp>
 #include <beck/redis/key_slot.hpp>
 
+#include "proxy_command.hpp"
+#include "words.hpp"
+
 namespace beck_redis_proxy {
 namespace {
 
@@ -38,17 +41,9 @@ int slots_of(beck::redis::key_cursor& keys) noexcept {
 
 }  // namespace
 
-bool is_word(std::string_view text, std::string_view small_text) noexcept {
-  return std::equal(text.begin(), text.end(), small_text.begin(), small_text.end(),
-                    [](char one, char small) {
-                      const bool is_capital = one >= 'A' && one <= 'Z';
-                      return (is_capital ? static_cast<char>(one | 0x20) : one) == small;
-                    });
-}
-
 cluster_way way_of(const arguments& command) noexcept {
   const std::string_view name = command[0];
-  if (has(own_commands, name)) return cluster_way::answer;
+  if (has(own_commands, name) || is_proxy_info(command)) return cluster_way::answer;
   const beck::redis::command_facts facts = beck::redis::facts_of(command);
   if (!facts.is_known()) return cluster_way::keys;
   if (facts.is_blocking()) return cluster_way::blocks;

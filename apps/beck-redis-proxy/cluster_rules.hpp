@@ -26,7 +26,4 @@ cluster_way way_of(const beck::redis::arguments& command) noexcept;
 /// Returns why commands of a way that is refused are refused, to stand behind their name.
 std::string_view refusal_text(cluster_way way) noexcept;
 
-/// Returns whether two texts are the same but for capital letters in the first one.
-bool is_word(std::string_view text, std::string_view small_text) noexcept;
-
 }  // namespace beck_redis_proxy

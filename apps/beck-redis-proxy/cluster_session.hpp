@@ -24,8 +24,9 @@ namespace beck_redis_proxy {
 template <class Socket>
 class cluster_session final : private cluster_client {
  public:
-  cluster_session(Socket& client, cluster_pool& nodes, const settings& asked, counters& counts)
-      : cluster_client(nodes.next_number(), nodes.counts()),
+  cluster_session(Socket& client, cluster_pool& nodes, const settings& asked, counters& counts,
+                  const statistics& all)
+      : cluster_client(nodes.next_number(), all, nodes.counts()),
         client_(client),
         nodes_(nodes),
         asked_(asked),

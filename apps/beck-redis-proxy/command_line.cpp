@@ -22,8 +22,10 @@ using beck_apps::wrong_usage;
 const char* const description =
     "Stands between an application and a Redis server: each client gets a connection to the "
     "server\n"
-    "of its own, and every byte is relayed. When it accepts connections it prints one line, such "
-    "as:\nlistening: tcp://127.0.0.1:6380";
+    "of its own, and every byte is relayed. In front of a cluster commands go to the nodes of "
+    "their\n"
+    "keys. When it accepts connections it prints one line, such as:\n"
+    "listening: tcp://127.0.0.1:6380";
 
 const char* const footer =
     "Signals: TERM, INT, HUP let clients finish, a second one cuts them.\n"

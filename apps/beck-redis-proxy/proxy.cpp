@@ -32,9 +32,12 @@
 #include "common/service_state.hpp"
 #include "counters.hpp"
 #include "listeners.hpp"
+#include "proxy_command.hpp"
 #include "server_log.hpp"
 #include "server_target.hpp"
 #include "shared_pool.hpp"
+#include "socket_end.hpp"
+#include "statistics.hpp"
 
 namespace beck_redis_proxy {
 namespace {
@@ -90,34 +93,19 @@ class seat {
   std::uint64_t* taken_;
 };
 
-/// Lets the last bytes reach the client: a socket that is closed with unread bytes drops them.
-template <class Socket>
-beck::task<> read_to_the_end(Socket& client) {
-  beck::error_code ignored;
-  client.shutdown(Socket::shutdown_send, ignored);
-  char room[4096];
-  while (auto got = co_await client.async_read_some(beck::buffer(room))) {}
-}
-
-/// Closes so that the peer sees a reset; a UNIX socket has none.
-template <class Socket>
-void reset(Socket& socket) {
-  beck::error_code ignored;
-  socket.set_option(typename Socket::linger(true, 0), ignored);
-  socket.close();
-}
-
 class proxy {
  public:
   explicit proxy(const settings& asked)
       : asked_(asked),
         clients_max_(affordable_clients(asked)),
         log_(asked.server.url),
+        all_(asked.server.url),
         target_(context_, asked),
         listeners_(context_, asked),
         signals_(context_, SIGINT, SIGTERM, SIGHUP) {
     if (asked.server.kind == server_kind::cluster) cluster_.emplace(context_, asked, log_);
-    if (asked.is_shared) shared_.emplace(context_, asked, target_, counts_, log_);
+    if (asked.is_shared) shared_.emplace(context_, asked, target_, counts_, all_, log_);
+    add_tables();
     if (asked.metrics) open_metrics(*asked.metrics);
   }
 
@@ -136,15 +124,18 @@ class proxy {
   }
 
  private:
+  void add_tables() {
+    all_.add([this] { return read(counts_); });
+    if (shared_) all_.add([this] { return read(shared_->counts()); });
+    if (cluster_) all_.add([this] { return read(cluster_->seen()); });
+    if (target_.may_change()) all_.add([this] { return read(target_.counts()); });
+  }
+
   void open_metrics(const tcp::endpoint& at) {
     http::router site;
     site.get("/metrics", [this](http::request&, http::response& reply) {
       reply.set(http::field::content_type, http::metrics_type);
-      std::string text = metrics_text(counts_);
-      if (shared_) text += metrics_text(shared_->counts());
-      if (cluster_) text += metrics_text(cluster_->seen());
-      if (target_.may_change()) text += metrics_text(target_.counts());
-      reply.send(std::move(text));
+      reply.send(all_.prometheus());
     });
     metrics_.emplace(std::move(site), http::limits().connections(scrapers_max));
     metrics_->listen(at);
@@ -232,7 +223,7 @@ class proxy {
   beck::task<> serve(Socket client, seat taken) {
     const seat own = std::move(taken);
     if (cluster_) {
-      cluster_session<Socket> session(client, *cluster_, asked_, counts_);
+      cluster_session<Socket> session(client, *cluster_, asked_, counts_, all_);
       auto serving = session.run();
       const bool is_to_be_seen_off = co_await std::move(serving);
       if (!is_to_be_seen_off) co_return;
@@ -260,10 +251,10 @@ class proxy {
     }
   }
 
-  /// Connects to the server, and relays between the two, `front` before all other bytes of the
+  /// Connects to the server, and relays between the two, `rest` before all other bytes of the
   /// client.
   template <class Client, class Server>
-  beck::task<> serve_over(Client& client, Server& server, std::string_view front) {
+  beck::task<> serve_over(Client& client, Server& server, std::string_view rest) {
     auto connecting = target_.connect(server);
     const auto primary = co_await std::move(connecting);
     if (primary.error()) {
@@ -275,6 +266,11 @@ class proxy {
       co_return;
     }
     log_.note_reached();
+    std::string front(rest);
+    if (front.empty()) {
+      auto answering = answer_front(client, server, front);
+      co_await std::move(answering);
+    }
     beck::relay_report seen;
     auto count = [&](const beck::relay_report& now) {
       counts_.to_server += now.forth.bytes - seen.forth.bytes;
@@ -314,6 +310,33 @@ class proxy {
     beck::ignore(co_await beck::timeout(std::move(seen_off), see_off_time));
   }
 
+  /// Answers PROXY INFO as long as the first bytes of the client are that. Sets `front` to those of
+  /// another command. Returns also if the server sends first, or one side has ended.
+  template <class Client, class Server>
+  beck::task<> answer_front(Client& client, Server& server, std::string& front) {
+    for (;;) {
+      limit_silence(client, server);
+      auto both = beck::when_any(client.async_wait(beck::socket_base::wait_read),
+                                 server.async_wait(beck::socket_base::wait_read));
+      const auto first = co_await std::move(both);
+      if (first.index() != 0) co_return;
+      char room[64];
+      const auto got = co_await client.async_read_some(beck::buffer(room));
+      front.append(room, got.value_);
+      if (got.error()) co_return;
+      auto found = match_proxy_info(front);
+      for (; found.bytes != 0; found = match_proxy_info(front)) {
+        front.erase(0, found.bytes);
+        beck::redis::reply_writer text;
+        write_proxy_info(all_, text);
+        const auto wrote = co_await beck::async_write(client, beck::buffer(text.bytes()));
+        counts_.to_clients += wrote.value_;
+        if (wrote.error()) co_return;
+      }
+      if (!found.may_come) co_return;
+    }
+  }
+
   template <class Client, class Server>
   void limit_silence(Client& client, Server& server) {
     if (asked_.idle == beck::duration::zero()) return;
@@ -342,6 +365,7 @@ class proxy {
   const std::size_t clients_max_;
   counters counts_;
   server_log log_;
+  statistics all_;
   std::uint64_t refused_ = 0;  // above the limit, and not yet gone
   beck::io_context context_;
   server_target target_;

@@ -5,8 +5,6 @@
 
 #include <iterator>
 
-#include "metric_row.hpp"
-
 namespace beck_redis_proxy {
 namespace {
 
@@ -20,6 +18,6 @@ static_assert(sizeof(switch_counters) == std::size(rows) * sizeof(std::uint64_t)
 
 }  // namespace
 
-std::string metrics_text(const switch_counters& of) { return text_of_metrics(rows, of); }
+metric_section read(const switch_counters& of) { return read_table("Sentinels", rows, of); }
 
 }  // namespace beck_redis_proxy

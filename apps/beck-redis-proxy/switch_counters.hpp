@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The counters of a proxy whose server sentinels name, and their text for Prometheus.
+// The counters of a proxy whose server sentinels name.
 #pragma once
 
 #include <cstdint>
-#include <string>
+
+#include "metric_row.hpp"
 
 namespace beck_redis_proxy {
 
@@ -14,7 +15,7 @@ struct switch_counters {
   std::uint64_t left = 0;      ///< connections to a former primary that were ended
 };
 
-/// Returns the counters in Prometheus' text format 0.0.4.
-std::string metrics_text(const switch_counters& of);
+/// Returns the counters with their names.
+metric_section read(const switch_counters& of);
 
 }  // namespace beck_redis_proxy
