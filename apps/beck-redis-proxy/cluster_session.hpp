@@ -64,7 +64,8 @@ class cluster_session final : private cluster_client {
     }
   }
 
-  /// Sends the commands of the batch, and adds the replies to out_. Returns false if one is missing.
+  /// Sends the commands of the batch, and adds the replies to out_. Returns false if one is
+  /// missing.
   beck::task<bool> run_batch() {
     cluster_batch::replies got;
     if (!batch_.request().empty()) {

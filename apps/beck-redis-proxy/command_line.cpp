@@ -64,6 +64,23 @@ void check_unix_path(const std::string& path) {
     throw wrong_usage(fmt::format("--unix: the path has the byte {:#04x}", *byte));
 }
 
+void read_times(const texts& given, settings& asked) {
+  asked.connect = beck_apps::parse_time("--connect", given.connect);
+  if (asked.connect == beck::duration::zero())
+    throw wrong_usage(fmt::format("--connect {}: not a time from 1ms to 24h", given.connect));
+  asked.hold = beck_apps::parse_time("--hold", given.hold);
+  asked.idle = beck_apps::parse_time("--idle", given.idle);
+  asked.drain = beck_apps::parse_time("--drain", given.drain);
+}
+
+/// Refuses options that mean nothing for this kind of server.
+void check_kind(const settings& asked, bool has_hold) {
+  const bool is_cluster = asked.server.kind == server_kind::cluster;
+  if (is_cluster && asked.is_shared)
+    throw wrong_usage("--shared: in front of a cluster all clients share its connections anyway");
+  if (!is_cluster && has_hold) throw wrong_usage("--hold: only commands for a cluster wait");
+}
+
 }  // namespace
 
 std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
@@ -128,17 +145,8 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   if (unix_path->count() == 0 || host->count() + port->count() != 0)
     asked.at = beck_apps::endpoint_of("--host", given.host, given.port);
   if (metrics->count() != 0) asked.metrics = metrics_endpoint(given.metrics);
-  asked.connect = beck_apps::parse_time("--connect", given.connect);
-  if (asked.connect == beck::duration::zero())
-    throw wrong_usage(fmt::format("--connect {}: not a time from 1ms to 24h", given.connect));
-  asked.hold = beck_apps::parse_time("--hold", given.hold);
-  const bool is_cluster = asked.server.kind == server_kind::cluster;
-  if (is_cluster && asked.is_shared)
-    throw wrong_usage("--shared: in front of a cluster all clients share its connections anyway");
-  if (!is_cluster && hold->count() != 0)
-    throw wrong_usage("--hold: only commands for a cluster wait");
-  asked.idle = beck_apps::parse_time("--idle", given.idle);
-  asked.drain = beck_apps::parse_time("--drain", given.drain);
+  read_times(given, asked);
+  check_kind(asked, hold->count() != 0);
   return asked;
 }
 

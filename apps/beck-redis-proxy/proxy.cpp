@@ -36,7 +36,7 @@
 #include "server_log.hpp"
 #include "server_target.hpp"
 #include "shared_pool.hpp"
-#include "socket_end.hpp"
+#include "socket_steps.hpp"
 #include "statistics.hpp"
 
 namespace beck_redis_proxy {
@@ -310,8 +310,9 @@ class proxy {
     beck::ignore(co_await beck::timeout(std::move(seen_off), see_off_time));
   }
 
-  /// Answers PROXY INFO as long as the first bytes of the client are that. Sets `front` to those of
-  /// another command. Returns also if the server sends first, or one side has ended.
+  /// Answers PROXY INFO as long as the first bytes of the client are that. Takes no other bytes but
+  /// those of its beginning, which are in `front` then. Returns also if the server sends first, or
+  /// one side has ended.
   template <class Client, class Server>
   beck::task<> answer_front(Client& client, Server& server, std::string& front) {
     for (;;) {
@@ -320,20 +321,19 @@ class proxy {
                                  server.async_wait(beck::socket_base::wait_read));
       const auto first = co_await std::move(both);
       if (first.index() != 0) co_return;
-      char room[64];
-      const auto got = co_await client.async_read_some(beck::buffer(room));
-      front.append(room, got.value_);
-      if (got.error()) co_return;
-      auto found = match_proxy_info(front);
-      for (; found.bytes != 0; found = match_proxy_info(front)) {
-        front.erase(0, found.bytes);
-        beck::redis::reply_writer text;
-        write_proxy_info(all_, text);
-        const auto wrote = co_await beck::async_write(client, beck::buffer(text.bytes()));
-        counts_.to_clients += wrote.value_;
-        if (wrote.error()) co_return;
-      }
-      if (!found.may_come) co_return;
+      const std::string seen = front + first_bytes(client);
+      const proxy_info_match found = match_proxy_info(seen);
+      if (seen.size() == front.size() || (found.bytes == 0 && !found.may_come)) co_return;
+      const std::size_t taken = (found.may_come ? seen.size() : found.bytes) - front.size();
+      char room[first_bytes_most];
+      beck::ignore(co_await client.async_read_some(beck::buffer(room, taken)));
+      front = found.may_come ? seen : std::string();
+      if (found.may_come) continue;
+      beck::redis::reply_writer text;
+      write_proxy_info(all_, text);
+      const auto wrote = co_await beck::async_write(client, beck::buffer(text.bytes()));
+      counts_.to_clients += wrote.value_;
+      if (wrote.error()) co_return;
     }
   }
 

@@ -87,7 +87,7 @@ void check_bytes(std::string_view wire, protocol version, beck::error_code expec
 TEST_CASE("redis raw_reply: the bytes of every type are those that have come") {
   for (const std::string_view wire :
        {"+OK\r\n", "+\r\n", ":0\r\n", ":-9223372036854775808\r\n", "$-1\r\n", "*-1\r\n",
-        "$0\r\n\r\n", "$9\r\n\r\n*1\r\n:1\r\n\r\n", "*0\r\n",
+        "$0\r\n\r\n", "$10\r\n\r\n*1\r\n:1\r\n\r\n", "*0\r\n",
         "*3\r\n*-1\r\n$-1\r\n*1\r\n+a b\r\n"}) {
     check_bytes(wire, protocol::resp2);
     check_bytes(wire, protocol::resp3);

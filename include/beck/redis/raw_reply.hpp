@@ -22,7 +22,8 @@ class raw_reply {
   std::string_view bytes() const noexcept { return bytes_.view(); }
   /// Removes the bytes.
   void clear() noexcept { bytes_.release(); }
-  /// For the reader: adds the bytes of a token. Throws std::bad_alloc; the reply is unfinished then.
+  /// For the reader: adds the bytes of a token. Throws std::bad_alloc; the reply is unfinished
+  /// then.
   void append(const token& next);
 
  private:
