@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 """Groups of real redis-servers on this machine: one that sentinels look after, and a cluster."""
+import atexit
 import contextlib
+import functools
 import shutil
 import socket
 import subprocess
@@ -135,3 +137,11 @@ class Cluster(Group):
 
     def url(self, login=""):
         return f"redis+cluster://{login}127.0.0.1:{self.nodes[0]},127.0.0.1:{self.nodes[1]}"
+
+
+@functools.cache
+def shared(kind):
+    """Returns a group that all cases use which leave it whole: to start one takes seconds."""
+    group = kind()
+    atexit.register(group.close)
+    return group

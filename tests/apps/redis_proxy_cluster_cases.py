@@ -5,7 +5,7 @@ import signal
 import socket
 import threading
 
-from redis_groups import Cluster, ask, free_ports
+from redis_groups import Cluster, ask, free_ports, shared
 from redis_proxy import Client, ProxyCase, command, connect, rest_of
 from redis_proxy_usage_cases import run
 from server import until
@@ -31,8 +31,7 @@ REFUSED = (
 class ClusterTarget(ProxyCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster()
-        cls.addClassCleanup(cls.cluster.close)
+        cls.cluster = shared(Cluster)
         cls.keys = cls.cluster.keys()
 
     def in_front(self, *arguments, login="", **how):

@@ -2,7 +2,7 @@
 """PROXY INFO of beck-redis-proxy: the counters of the page for Prometheus, over the clients' own protocol."""
 import re
 
-from redis_groups import Cluster, Sentinels
+from redis_groups import Cluster, Sentinels, shared
 from redis_proxy import Client, ProxyCase, command, connect, rest_of
 
 
@@ -49,9 +49,7 @@ class Info(ProxyCase):
         self.assertIn(b"\r\nshared_commands_total:1\r\n", text)
 
     def test_of_sentinels_and_of_a_cluster(self):
-        group, cluster = Sentinels(), Cluster()
-        self.addCleanup(group.close)
-        self.addCleanup(cluster.close)
+        group, cluster = shared(Sentinels), shared(Cluster)
         text = self.check(self.proxy(url=group.url()), ["Clients", "Sentinels"], group.url())
         self.assertIn(b"\r\nprimary_switches_total:0\r\n", text)
         proxy = self.proxy(url=cluster.url("app:secret@"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """beck-redis-proxy in front of the primary that sentinels name: found, switched, out of reach."""
-from redis_groups import Sentinels, ask, free_ports
+from redis_groups import Sentinels, ask, free_ports, shared
 from redis_proxy import ProxyCase, rest_of, talk
 from redis_proxy_usage_cases import run
 from server import until
@@ -11,8 +11,7 @@ class SentinelTarget(ProxyCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.group = Sentinels()
-        cls.addClassCleanup(cls.group.close)
+        cls.group = shared(Sentinels)
 
     def in_front(self, *arguments, query=""):
         return self.proxy(*arguments, url=self.group.url(query))
