@@ -74,6 +74,8 @@ class Sentinels(Group):
             copies = [f"replicaof 127.0.0.1 {self.ports[0]}"] if number else []
             self.write(number, 'save ""', "repl-diskless-sync-delay 0", f"dbfilename d{number}", *copies)
             self.start(number)
+        # A sentinel asks for replicas when it starts, and 10 s later.
+        until(lambda: b"connected_slaves:2" in (ask(self.ports[0], "INFO", "replication") or b""))
         for number in range(3, 6):
             self.write(
                 number,

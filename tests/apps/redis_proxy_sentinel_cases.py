@@ -85,10 +85,10 @@ class SentinelTarget(ProxyCase):
         self.ask_until(own, "+OK", "SET", "k", "own")
         until(lambda: client.ask("SET", "k", "shared") == "+OK")
         self.assertEqual(ask(self.primary(), "GET", "k"), b"shared")
-        self.group.start(number)
-        until(lambda: "slave" in str(ask(self.group.ports[number], "ROLE")))
-        until(lambda: all(self.group.knows_all(port) for port in self.group.sentinels))
+        self.group.start(number)  # with the role of a primary, until the sentinels change that
+        until(lambda: ask(self.group.ports[number], "PING") == "+PONG")
         self.assertEqual(ask(own.port, "GET", "k"), b"shared")
+        self.assertEqual(client.ask("GET", "k"), b"shared")
 
 
 class SentinelsOutOfReach(ProxyCase):
