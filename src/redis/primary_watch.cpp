@@ -90,14 +90,19 @@ primary_watch::primary_watch(const any_io_executor& executor, std::string_view u
                              const client_options& how)
     : self_(detail::make_watch(executor, url, how)) {}
 
-primary_watch::~primary_watch() { close(); }
+primary_watch::~primary_watch() {
+  close();
+  self_->drop_share();
+}
 
 primary_watch& primary_watch::secure(stream_layer& with) noexcept {
   self_->by().secure(with);
   return *this;
 }
 
-task<io_result<>> primary_watch::find() { return detail::watched_primary::find(self_); }
+task<io_result<>> primary_watch::find() {
+  return detail::watched_primary::find(detail::shared<detail::watched_primary>(*self_));
+}
 
 std::string_view primary_watch::host() const noexcept { return self_->by().primary().host; }
 
@@ -106,7 +111,8 @@ std::uint16_t primary_watch::port() const noexcept { return self_->by().primary(
 std::uint64_t primary_watch::changes() const noexcept { return self_->by().changes(); }
 
 task<io_result<>> primary_watch::wait_for_change(std::uint64_t seen) {
-  return detail::watched_primary::wait_for_change(self_, seen);
+  return detail::watched_primary::wait_for_change(detail::shared<detail::watched_primary>(*self_),
+                                                  seen);
 }
 
 std::string_view primary_watch::reason() const noexcept { return self_->reason(); }

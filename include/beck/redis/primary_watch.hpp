@@ -7,7 +7,6 @@
 #include <beck/base/io_result.hpp>
 #include <beck/coro/task.hpp>
 #include <beck/redis/client_options.hpp>
-#include <beck/redis/exec.hpp>
 #include <beck/run/any_io_executor.hpp>
 #include <cstdint>
 #include <string_view>
@@ -80,7 +79,7 @@ class primary_watch {
   void close() noexcept;
 
  private:
-  detail::shared<detail::watched_primary> self_;
+  detail::watched_primary* self_;
 };
 
 }  // namespace beck::redis
