@@ -5,7 +5,7 @@
 
 #include <beck/redis/byte_store.hpp>
 #include <beck/redis/resp3.hpp>
-#include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace beck::redis {
