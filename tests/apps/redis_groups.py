@@ -80,8 +80,8 @@ class Sentinels(Group):
             self.write(
                 number,
                 f"sentinel monitor {self.NAME} 127.0.0.1 {self.ports[0]} 2",
-                f"sentinel down-after-milliseconds {self.NAME} 500",
-                f"sentinel failover-timeout {self.NAME} 1000",
+                f"sentinel down-after-milliseconds {self.NAME} 1500",
+                f"sentinel failover-timeout {self.NAME} 3000",
             )
             self.start(number, "--sentinel")
         until(lambda: all(self.knows_all(port) for port in self.sentinels))
