@@ -63,7 +63,7 @@ std::string_view refusal_text(cluster_way way) noexcept {
     case cluster_way::blocks:
       return "it may block the connection that all clients share";
     case cluster_way::keys:
-      return "the proxy does not know which of its arguments are keys";
+      return "the table of commands does not have it, so its keys are unknown";
     case cluster_way::node:
       return "it has no key, and each node would answer for itself alone";
     case cluster_way::slots:

@@ -83,7 +83,7 @@ class client_options {
     return *this;
   }
   /// Sets the greatest version of the protocol that is spoken. With resp2 there are no
-  /// subscriptions and caches. Default: resp3, and resp2 with servers that do not know it.
+  /// subscriptions and caches. Default: resp3, and resp2 with servers that refuse it.
   constexpr client_options& version(redis::protocol most) noexcept {
     version_ = most;
     return *this;
