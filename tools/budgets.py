@@ -23,7 +23,7 @@ UMBRELLA_LINES_MAX = 15500
 HTTP_SERVER_LINES_MAX = 6500  # 0.35 s above the base for a whole program: tasks, sockets and the server
 HTTP_SERVER_HEADERS = ("exchange", "handler", "metrics", "request", "router", "server", "static_files")
 REDIS_CLIENT_LINES_MAX = 7500  # typed replies: 3,500 of them are the tables of types
-REDIS_CLIENT_HEADERS = ("cache", "client", "cluster", "exec", "exec_functions", "lane")
+REDIS_CLIENT_HEADERS = ("cache", "client", "cluster", "exec", "exec_functions", "lane", "primary_watch")
 BASE = "#include <system_error>\n#include <coroutine>\n"
 
 

@@ -15,10 +15,8 @@ constexpr beck::duration log_pause = beck::duration(1'000'000'000);
 
 }  // namespace
 
-std::string server_log::note_lost(const beck::error_code& ec) {
-  std::string text =
-      fmt::format("cannot reach {}: {}", url_,
-                  ec == beck::error::timeout ? "no answer within --connect" : ec.message());
+std::string server_log::note_lost(std::string_view reason) {
+  std::string text = fmt::format("cannot reach {}: {}", url_, reason);
   note(true, text);
   return text;
 }

@@ -153,6 +153,7 @@ class node_server {
     io_context& ctx = ctx_;
     for (;;) {
       auto made = std::make_shared<peer>(ctx);
+      made->version = protocol::resp2;  // up to HELLO
       auto accepted = co_await acceptor_.async_accept(made->socket);
       if (accepted.error()) co_return;
       made->socket.set_option(ip::tcp::no_delay(true));
@@ -213,6 +214,8 @@ class node_server {
     const std::string& password = s.truth.password;
     p.has_logged_in = password.empty() || (command.size() == 5 && command[4] == password);
     if (p.has_logged_in) {
+      p.version = protocol::resp3;
+      to.use(p.version);
       to.map(0);
     } else {
       to.error("WRONGPASS invalid username-password pair or user is disabled.");

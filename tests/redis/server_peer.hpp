@@ -38,7 +38,7 @@ struct server_peer {
     while (!is_paused && !is_over) {
       const parsed_request found = parser.parse(in);
       if (found.event == request_event::command) {
-        reply_writer to(protocol::resp3);
+        reply_writer to(version);
         take(found.command, to);
         out += to.bytes();
       }
@@ -53,6 +53,7 @@ struct server_peer {
   std::string in;   // that is not executed
   std::string out;  // that is not sent
   auto_reset_event ready;
+  protocol version = protocol::resp3;  // of the answers
   bool is_over = false;
 };
 
