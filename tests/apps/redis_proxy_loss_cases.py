@@ -72,7 +72,8 @@ class Ends(ProxyCase):
         self.addCleanup(redis.close)
         proxy = self.proxy(url=redis.urls()[1])
         client = self.client(proxy.port)
-        request = b"".join(command("ECHO", i) for i in range(200_000))
+        # The kernel has no room for all replies, so that the client cannot have them before the server is killed.
+        request = b"".join(command("ECHO", f"{i:0500}") for i in range(100_000))
 
         def send():
             try:
@@ -93,7 +94,7 @@ class Ends(ProxyCase):
             pass
         sending.join()
         self.assertGreaterEqual(replies, 1000)
-        self.assertLess(replies, 200_000)
+        self.assertLess(replies, 100_000)
         text = talk(proxy.port)
         self.assertRegex(text, rf"^-ERR beck-redis-proxy cannot reach unix://{redis.path}: .+\r\n$")
         self.assertEqual(proxy.metrics()["unreachable_total"], 1)
@@ -117,7 +118,7 @@ class Ends(ProxyCase):
         try:
             while sent < 64 << 20:
                 sent += client.send(bytes(1 << 20))
-        except TimeoutError:
+        except (TimeoutError, ConnectionError):  # also --idle of a test may have ended it
             pass
         client.settimeout(LIMIT_S)
         self.assertLess(sent, 64 << 20)
@@ -237,12 +238,10 @@ class Limits(ProxyCase):
 
     def test_a_client_without_traffic(self):
         proxy = self.proxy("--idle", "100ms")
-        client = self.client(proxy.port)
-        self.assertEqual(client.ask("PING"), "+PONG")
-        with self.assertRaises(EOFError):
-            client.read()
+        self.assertEqual(rest_of(self.answered(proxy).socket), b"")
         until(lambda: proxy.metrics()["clients"] == 0)
-        self.assertEqual(proxy.metrics()["idle_total"], 1)
+        seen = proxy.metrics()
+        self.assertEqual(seen["idle_total"], seen["accepted_total"])
 
     def test_counters(self):
         proxy = self.proxy()
