@@ -30,6 +30,7 @@
 #include "common/service_state.hpp"
 #include "counters.hpp"
 #include "listeners.hpp"
+#include "replica_wait.hpp"
 #include "server_connect.hpp"
 #include "server_log.hpp"
 #include "shared_pool.hpp"
@@ -219,30 +220,29 @@ class proxy {
   template <class Socket>
   beck::task<> serve(Socket client, seat taken) {
     const seat own = std::move(taken);
-    std::string first;
+    shared_leave left;
     if (shared_) {
       auto sharing = shared_->serve(client);
-      shared_leave left = co_await std::move(sharing);
+      left = co_await std::move(sharing);
       if (left.how == shared_end::lost) {
         auto seen_off = read_to_the_end(client);
         beck::ignore(co_await beck::timeout(std::move(seen_off), see_off_time));
       }
       if (left.how != shared_end::moved) co_return;
-      first = std::move(left.rest);
     }
     if (asked_.server.path.empty()) {
       tcp::socket server(context_);
-      co_await serve_over(client, server, first);
+      co_await serve_over(client, server, left);
     } else {
       local::socket server(context_);
-      co_await serve_over(client, server, first);
+      co_await serve_over(client, server, left);
     }
   }
 
-  /// Connects to the server, and relays between the two, `first` before all other bytes of the
-  /// client.
+  /// Connects to the server, and relays between the two, what is left of sharing before all other
+  /// bytes of the client.
   template <class Client, class Server>
-  beck::task<> serve_over(Client& client, Server& server, std::string_view first) {
+  beck::task<> serve_over(Client& client, Server& server, shared_leave& left) {
     auto connecting = connect_server(server, asked_);
     const beck::error_code ec = co_await std::move(connecting);
     if (ec) {
@@ -261,9 +261,15 @@ class proxy {
       limit_silence(client, server);
     };
     limit_silence(client, server);
-    if (!first.empty()) {
-      const auto wrote = co_await beck::async_write(server, beck::buffer(first));
+    if (left.wait_bytes != 0) {
+      auto covering = cover_earlier_writes(client, server, left);
+      co_await std::move(covering);
+    }
+    if (!left.rest.empty()) {
+      const auto wrote = co_await beck::async_write(server, beck::buffer(left.rest));
       counts_.to_server += wrote.value_;  // the relay sees an error, too
+      left.rest.clear();
+      left.rest.shrink_to_fit();  // the client may stay for long
     }
     auto how = beck::relay_options().only(beck::transfer_mechanism::read_write);
     how.buffer_bytes(buffer_bytes).progress(count);
