@@ -57,8 +57,8 @@ void shared_connection::close() noexcept {
   stop_.emit(beck::cancellation_type::terminal);
 }
 
-/// Opens the room once half of it is free: all clients that wait for it are woken, and thousands for
-/// each reply would cost more than the replies.
+/// Opens the room once half of it is free: all clients that wait for it are woken, and to wake
+/// thousands for each reply would cost more than the replies.
 void shared_connection::open_room() noexcept {
   const bool is_half_free =
       commands_.size() <= commands_most / 2 && out_.size() <= queued_bytes_most / 2;
