@@ -43,8 +43,10 @@ beck_library(beck_redis
     redis/memory/memory_string_commands.cpp
     redis/memory/memory_transaction_commands.cpp
     redis/number_text.cpp
+    redis/primary_watch.cpp
     redis/push_router.cpp
     redis/push_router_members.cpp
+    redis/raw_reply.cpp
     redis/reply_parser.cpp
     redis/reply_parser_heads.cpp
     redis/reply_parser_steps.cpp
@@ -81,6 +83,8 @@ beck_library(beck_redis
     redis/key_slot.hpp
     redis/lane.hpp
     redis/memory_server.hpp
+    redis/primary_watch.hpp
+    redis/raw_reply.hpp
     redis/reader.hpp
     redis/reader_type.hpp
     redis/reply.hpp

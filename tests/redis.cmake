@@ -30,6 +30,8 @@ beck_test(redis_tests ONE_THREAD
   redis/memory_faults_test.cpp
   redis/memory_server_test.cpp
   redis/memory_world_test.cpp
+  redis/primary_watch_test.cpp
+  redis/raw_reply_test.cpp
   redis/reader_test.cpp
   redis/request_test.cpp
   redis/resp3_limits_test.cpp

@@ -22,8 +22,10 @@ using beck_apps::wrong_usage;
 const char* const description =
     "Stands between an application and a Redis server: each client gets a connection to the "
     "server\n"
-    "of its own, and every byte is relayed. When it accepts connections it prints one line, such "
-    "as:\nlistening: tcp://127.0.0.1:6380";
+    "of its own, and every byte is relayed. In front of a cluster commands go to the nodes of "
+    "their\n"
+    "keys. When it accepts connections it prints one line, such as:\n"
+    "listening: tcp://127.0.0.1:6380";
 
 const char* const footer =
     "Signals: TERM, INT, HUP let clients finish, a second one cuts them.\n"
@@ -36,6 +38,7 @@ struct texts {
   std::uint16_t port = 6380;
   std::string metrics;
   std::string connect = "5s";
+  std::string hold = "10s";
   std::string idle = "0s";
   std::string drain = "10s";
 };
@@ -59,6 +62,23 @@ void check_unix_path(const std::string& path) {
         fmt::format("--unix {}: the path has {} bytes, not 1 to {}", path, path.size(), most));
   if (const auto byte = control_byte(path); byte)
     throw wrong_usage(fmt::format("--unix: the path has the byte {:#04x}", *byte));
+}
+
+void read_times(const texts& given, settings& asked) {
+  asked.connect = beck_apps::parse_time("--connect", given.connect);
+  if (asked.connect == beck::duration::zero())
+    throw wrong_usage(fmt::format("--connect {}: not a time from 1ms to 24h", given.connect));
+  asked.hold = beck_apps::parse_time("--hold", given.hold);
+  asked.idle = beck_apps::parse_time("--idle", given.idle);
+  asked.drain = beck_apps::parse_time("--drain", given.drain);
+}
+
+/// Refuses options that mean nothing for this kind of server.
+void check_kind(const settings& asked, bool has_hold) {
+  const bool is_cluster = asked.server.kind == server_kind::cluster;
+  if (is_cluster && asked.is_shared)
+    throw wrong_usage("--shared: in front of a cluster all clients share its connections anyway");
+  if (!is_cluster && has_hold) throw wrong_usage("--hold: only commands for a cluster wait");
 }
 
 }  // namespace
@@ -96,6 +116,11 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   app.add_option("--connect", given.connect, "How long a connection to the server may take")
       ->type_name("TIME")
       ->capture_default_str();
+  const auto* const hold =
+      app.add_option("--hold", given.hold,
+                     "How long commands for a cluster wait for a node, or for a slot that moves")
+          ->type_name("TIME")
+          ->capture_default_str();
   app.add_option("--idle", given.idle, "Close clients without traffic for TIME; 0s: never")
       ->type_name("TIME")
       ->capture_default_str();
@@ -105,7 +130,9 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   const auto* const metrics =
       app.add_option("--metrics", given.metrics, "Answer http://ADDRESS:PORT/metrics with counters")
           ->type_name("[ADDRESS:]PORT");
-  app.add_option("SERVER", given.server, "redis://HOST[:PORT] or unix:///PATH")
+  app.add_option("SERVER", given.server,
+                 "redis://HOST[:PORT], unix:///PATH, redis+sentinel://HOST[:PORT],.../NAME, or "
+                 "redis+cluster://[USER:PASSWORD@]HOST[:PORT],...")
       ->capture_default_str();
   try {
     app.parse(argc, argv);
@@ -118,11 +145,8 @@ std::optional<settings> parse_command_line(int argc, char** argv, int& status) {
   if (unix_path->count() == 0 || host->count() + port->count() != 0)
     asked.at = beck_apps::endpoint_of("--host", given.host, given.port);
   if (metrics->count() != 0) asked.metrics = metrics_endpoint(given.metrics);
-  asked.connect = beck_apps::parse_time("--connect", given.connect);
-  if (asked.connect == beck::duration::zero())
-    throw wrong_usage(fmt::format("--connect {}: not a time from 1ms to 24h", given.connect));
-  asked.idle = beck_apps::parse_time("--idle", given.idle);
-  asked.drain = beck_apps::parse_time("--drain", given.drain);
+  read_times(given, asked);
+  check_kind(asked, hold->count() != 0);
   return asked;
 }
 

@@ -5,8 +5,6 @@
 
 #include <iterator>
 
-#include "metric_row.hpp"
-
 namespace beck_redis_proxy {
 namespace {
 
@@ -25,6 +23,6 @@ static_assert(sizeof(counters) == std::size(rows) * sizeof(std::uint64_t), "a ro
 
 }  // namespace
 
-std::string metrics_text(const counters& of) { return text_of_metrics(rows, of); }
+metric_section read(const counters& of) { return read_table("Clients", rows, of); }
 
 }  // namespace beck_redis_proxy

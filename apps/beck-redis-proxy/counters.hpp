@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The counters of the proxy, and their text for Prometheus.
+// The counters of the proxy.
 #pragma once
 
 #include <cstdint>
-#include <string>
+
+#include "metric_row.hpp"
 
 namespace beck_redis_proxy {
 
@@ -20,7 +21,7 @@ struct counters {
   std::uint64_t to_clients = 0;   ///< bytes
 };
 
-/// Returns the counters in Prometheus' text format 0.0.4.
-std::string metrics_text(const counters& of);
+/// Returns the counters with their names.
+metric_section read(const counters& of);
 
 }  // namespace beck_redis_proxy

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// Rows of metrics, and their text for Prometheus: the format 0.0.4. A family is its HELP, its TYPE
-// and its sample; a counter's name ends in "_total".
+// Tables of metrics: a row for each counter, from which both texts are made that the proxy shows.
 #pragma once
-
-#include <fmt/format.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <string>
 #include <string_view>
+#include <vector>
 
 namespace beck_redis_proxy {
 
+/// A row of a table.
 template <class Counters>
 struct metric_row {
   std::string_view name;
@@ -21,17 +18,28 @@ struct metric_row {
   std::uint64_t Counters::* member;
 };
 
+/// A counter and its value. The name of one that only grows ends in "_total".
+struct metric {
+  std::string_view name;
+  std::string_view help;
+  std::uint64_t value;
+};
+
+/// The counters of one topic.
+struct metric_section {
+  std::string_view title;
+  std::vector<metric> metrics;
+};
+
+/// Returns the values of a table.
 template <class Counters, std::size_t N>
-std::string text_of_metrics(const metric_row<Counters> (&rows)[N], const Counters& of) {
-  std::string text;
-  for (const metric_row<Counters>& one : rows) {
-    fmt::format_to(std::back_inserter(text),
-                   "# HELP beck_redis_proxy_{0} {1}\n# TYPE beck_redis_proxy_{0} {2}\n"
-                   "beck_redis_proxy_{0} {3}\n",
-                   one.name, one.help, one.name.ends_with("_total") ? "counter" : "gauge",
-                   of.*one.member);
-  }
-  return text;
+metric_section read_table(std::string_view title, const metric_row<Counters> (&rows)[N],
+                          const Counters& of) {
+  metric_section section{title, {}};
+  section.metrics.reserve(N);
+  for (const metric_row<Counters>& one : rows)
+    section.metrics.push_back({one.name, one.help, of.*one.member});
+  return section;
 }
 
 }  // namespace beck_redis_proxy

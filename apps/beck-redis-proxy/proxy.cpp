@@ -25,15 +25,20 @@
 #include <string>
 #include <utility>
 
+#include "cluster_pool.hpp"
+#include "cluster_session.hpp"
 #include "common/failure.hpp"
 #include "common/listening.hpp"
 #include "common/service_state.hpp"
 #include "counters.hpp"
 #include "listeners.hpp"
+#include "proxy_command.hpp"
 #include "replica_wait.hpp"
-#include "server_connect.hpp"
 #include "server_log.hpp"
+#include "server_target.hpp"
 #include "shared_pool.hpp"
+#include "socket_steps.hpp"
+#include "statistics.hpp"
 
 namespace beck_redis_proxy {
 namespace {
@@ -50,6 +55,8 @@ constexpr beck::duration see_off_time = beck::duration(1'000'000'000);
 constexpr std::size_t descriptors_kept = 64;
 /// Connections to the metrics, which are among those.
 constexpr std::size_t scrapers_max = 16;
+/// As many as the library takes.
+constexpr std::size_t sentinels_max = 32;
 /// The metrics are served after so many turns of the context.
 constexpr int turns_max = 4;
 
@@ -59,6 +66,7 @@ std::size_t affordable_clients(const settings& asked) {
   const std::size_t descriptors = beck_apps::raise_descriptor_limit();
   std::size_t kept = descriptors_kept + turned_away_max;
   if (asked.is_shared) kept += asked.shared_connections;
+  if (asked.server.kind == server_kind::sentinels) kept += sentinels_max;
   if (descriptors < kept + 2)
     throw beck_apps::failure(fmt::format("the limit of {} descriptors is too low: {} are needed",
                                          descriptors, kept + 2));
@@ -86,32 +94,19 @@ class seat {
   std::uint64_t* taken_;
 };
 
-/// Lets the last bytes reach the client: a socket that is closed with unread bytes drops them.
-template <class Socket>
-beck::task<> read_to_the_end(Socket& client) {
-  beck::error_code ignored;
-  client.shutdown(Socket::shutdown_send, ignored);
-  char room[4096];
-  while (auto got = co_await client.async_read_some(beck::buffer(room))) {}
-}
-
-/// Closes so that the peer sees a reset; a UNIX socket has none.
-template <class Socket>
-void reset(Socket& socket) {
-  beck::error_code ignored;
-  socket.set_option(typename Socket::linger(true, 0), ignored);
-  socket.close();
-}
-
 class proxy {
  public:
   explicit proxy(const settings& asked)
       : asked_(asked),
         clients_max_(affordable_clients(asked)),
         log_(asked.server.url),
+        all_(asked.server.url),
+        target_(context_, asked),
         listeners_(context_, asked),
         signals_(context_, SIGINT, SIGTERM, SIGHUP) {
-    if (asked.is_shared) shared_.emplace(context_, asked, counts_, log_);
+    if (asked.server.kind == server_kind::cluster) cluster_.emplace(context_, asked, log_);
+    if (asked.is_shared) shared_.emplace(context_, asked, target_, counts_, all_, log_);
+    add_tables();
     if (asked.metrics) open_metrics(*asked.metrics);
   }
 
@@ -120,7 +115,9 @@ class proxy {
     beck::co_spawn(context_, whole(), [this](std::exception_ptr error) {
       if (error) failed_ = error;
       signals_.cancel();
+      target_.close();
       if (shared_) shared_->close();
+      if (cluster_) cluster_->close();
       if (metrics_) metrics_->stop(beck::duration::zero());
     });
     context_.run();
@@ -128,13 +125,18 @@ class proxy {
   }
 
  private:
+  void add_tables() {
+    all_.add([this] { return read(counts_); });
+    if (shared_) all_.add([this] { return read(shared_->counts()); });
+    if (cluster_) all_.add([this] { return read(cluster_->seen()); });
+    if (target_.may_change()) all_.add([this] { return read(target_.counts()); });
+  }
+
   void open_metrics(const tcp::endpoint& at) {
     http::router site;
     site.get("/metrics", [this](http::request&, http::response& reply) {
       reply.set(http::field::content_type, http::metrics_type);
-      std::string text = metrics_text(counts_);
-      if (shared_) text += metrics_text(shared_->counts());
-      reply.send(std::move(text));
+      reply.send(all_.prometheus());
     });
     metrics_.emplace(std::move(site), http::limits().connections(scrapers_max));
     metrics_->listen(at);
@@ -152,6 +154,7 @@ class proxy {
     if (failed_) co_return;
     announce();
     beck::co_spawn(context_, obey_signals(), beck::detached);
+    if (target_.may_change()) beck::co_spawn(context_, target_.follow(), beck::detached);
     const auto body = [this](beck::task_group& clients) { return accept_all(clients); };
     // The last one is for a client that is refused at once; until then none is accepted.
     const auto how = beck::drain(asked_.drain).limit(clients_max_ + turned_away_max + 1);
@@ -220,6 +223,15 @@ class proxy {
   template <class Socket>
   beck::task<> serve(Socket client, seat taken) {
     const seat own = std::move(taken);
+    if (cluster_) {
+      cluster_session<Socket> session(client, *cluster_, asked_, counts_, all_);
+      auto serving = session.run();
+      const bool is_to_be_seen_off = co_await std::move(serving);
+      if (!is_to_be_seen_off) co_return;
+      auto seen_off = read_to_the_end(client);
+      beck::ignore(co_await beck::timeout(std::move(seen_off), see_off_time));
+      co_return;
+    }
     shared_leave left;
     if (shared_) {
       auto sharing = shared_->serve(client);
@@ -243,16 +255,21 @@ class proxy {
   /// bytes of the client.
   template <class Client, class Server>
   beck::task<> serve_over(Client& client, Server& server, shared_leave& left) {
-    auto connecting = connect_server(server, asked_);
-    const beck::error_code ec = co_await std::move(connecting);
-    if (ec) {
+    auto connecting = target_.connect(server);
+    const auto primary = co_await std::move(connecting);
+    if (primary.error()) {
       ++counts_.unreachable;
-      const auto text = fmt::format("-ERR beck-redis-proxy {}\r\n", log_.note_lost(ec));
+      const auto why = log_.note_lost(target_.reason(primary.error()));
+      const auto text = fmt::format("-ERR beck-redis-proxy {}\r\n", why);
       auto refused = refuse(client, text);
       beck::ignore(co_await beck::timeout(std::move(refused), see_off_time));
       co_return;
     }
     log_.note_reached();
+    if (left.rest.empty()) {
+      auto answering = answer_front(client, server, left.rest);
+      co_await std::move(answering);
+    }
     beck::relay_report seen;
     auto count = [&](const beck::relay_report& now) {
       counts_.to_server += now.forth.bytes - seen.forth.bytes;
@@ -273,8 +290,56 @@ class proxy {
     }
     auto how = beck::relay_options().only(beck::transfer_mechanism::read_write);
     how.buffer_bytes(buffer_bytes).progress(count);
-    const auto done = co_await beck::async_relay(client, server, how);
-    co_await end(client, server, done.error(), seen.back.ended);
+    auto relaying = beck::async_relay(client, server, how);
+    if (target_.may_change()) {
+      auto until_switch = beck::when_any(std::move(relaying), target_.left(*primary));
+      auto first = co_await std::move(until_switch);
+      if (first.index() == 0) {
+        const auto done = std::move(first.template get<0>()).value();
+        co_await end(client, server, done.error(), seen.back.ended);
+      } else {
+        co_await leave(client, server);
+      }
+    } else {
+      const auto done = co_await std::move(relaying);
+      co_await end(client, server, done.error(), seen.back.ended);
+    }
+  }
+
+  /// Ends the connection to a former primary, and that of its client, which gets what has come.
+  template <class Client, class Server>
+  beck::task<> leave(Client& client, Server& server) {
+    ++target_.counts().left;
+    reset(server);
+    auto seen_off = read_to_the_end(client);
+    beck::ignore(co_await beck::timeout(std::move(seen_off), see_off_time));
+  }
+
+  /// Answers PROXY INFO as long as the first bytes of the client are that. Takes no other bytes but
+  /// those of its beginning, which are in `front` then. Returns also if the server sends first, or
+  /// one side has ended.
+  template <class Client, class Server>
+  beck::task<> answer_front(Client& client, Server& server, std::string& front) {
+    for (;;) {
+      limit_silence(client, server);
+      auto both = beck::when_any(client.async_wait(beck::socket_base::wait_read),
+                                 server.async_wait(beck::socket_base::wait_read));
+      const auto first = co_await std::move(both);
+      if (first.index() != 0) co_return;
+      const std::string seen = front + first_bytes(client);
+      const proxy_info_match found = match_proxy_info(seen);
+      if (seen.size() == front.size() || (found.bytes == 0 && !found.may_come)) co_return;
+      const std::size_t taken = (found.may_come ? seen.size() : found.bytes) - front.size();
+      char room[first_bytes_most];
+      beck::ignore(co_await client.async_read_some(beck::buffer(room, taken)));
+      front = found.may_come ? seen : std::string();
+      if (found.may_come) continue;
+      beck::redis::reply_writer text;
+      write_proxy_info(all_, text);
+      const auto wrote = co_await beck::async_write(client, beck::buffer(text.bytes()));
+      counts_.to_clients += wrote.value_;
+      if (wrote.error()) co_return;
+    }
   }
 
   template <class Client, class Server>
@@ -305,12 +370,15 @@ class proxy {
   const std::size_t clients_max_;
   counters counts_;
   server_log log_;
+  statistics all_;
   std::uint64_t refused_ = 0;  // above the limit, and not yet gone
   beck::io_context context_;
+  server_target target_;
   listeners listeners_;
   beck::signal_set signals_;
   std::optional<http::server> metrics_;
   std::optional<shared_pool> shared_;
+  std::optional<cluster_pool> cluster_;
   beck::task_group* clients_ = nullptr;
   std::exception_ptr failed_;
 };

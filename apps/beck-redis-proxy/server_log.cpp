@@ -18,10 +18,8 @@ constexpr beck::duration log_pause = beck::duration(1'000'000'000);
 
 }  // namespace
 
-std::string server_log::note_lost(const beck::error_code& ec) {
-  std::string text =
-      fmt::format("cannot reach {}: {}", url_,
-                  ec == beck::error::timeout ? "no answer within --connect" : ec.message());
+std::string server_log::note_lost(std::string_view reason) {
+  std::string text = fmt::format("cannot reach {}: {}", url_, reason);
   const beck::time_point now = beck::steady_now();
   if (is_lost_ || now < lost_at_ + log_pause) return text;
   is_lost_ = true;

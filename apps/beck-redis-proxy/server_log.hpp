@@ -4,8 +4,8 @@
 #pragma once
 
 #include <beck/base/duration.hpp>
-#include <beck/base/error.hpp>
 #include <string>
+#include <string_view>
 
 namespace beck_redis_proxy {
 
@@ -18,7 +18,7 @@ class server_log {
   server_log& operator=(const server_log&) = delete;
 
   /// Notes that there is no connection to the server. Returns a sentence with the reason.
-  std::string note_lost(const beck::error_code& ec);
+  std::string note_lost(std::string_view reason);
   /// Notes that a connection was made.
   void note_reached();
 

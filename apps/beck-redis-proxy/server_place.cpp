@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// A scheme, then a path, or a host and a port.
+// A scheme, then a path, or a host and a port, or several of them and a name.
 #include "server_place.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <beck/net/local.hpp>
 #include <charconv>
 
@@ -56,6 +57,34 @@ void set_path(std::string_view text, server_place& to) {
   to.path = text;
 }
 
+[[noreturn]] void refuse_login() {
+  refuse("the URL has a user or password; the proxy changes no byte, so clients log in");
+}
+
+[[noreturn]] void refuse_database() {
+  refuse("the URL has a database; the proxy changes no byte, so clients select theirs");
+}
+
+/// Reads what stands behind redis+sentinel://.
+void set_sentinels(std::string_view rest, server_place& to) {
+  to.kind = server_kind::sentinels;
+  to.group = to.url;
+  const std::size_t query = std::min(rest.find('?'), rest.size());
+  to.url.resize(to.url.size() - (rest.size() - query));  // it may have a password
+  rest = rest.substr(0, query);
+  if (rest.find('@') != rest.npos) refuse_login();
+  const std::size_t name = rest.find('/');
+  if (name != rest.npos && rest.find('/', name + 1) != rest.npos) refuse_database();
+}
+
+/// Reads what stands behind redis+cluster://.
+void set_cluster(std::string_view rest, server_place& to) {
+  to.kind = server_kind::cluster;
+  to.group = fmt::format("redis://{}", rest);
+  const std::size_t login = rest.substr(0, rest.find('/')).rfind('@');
+  if (login != rest.npos) to.url = fmt::format("redis+cluster://{}", rest.substr(login + 1));
+}
+
 }  // namespace
 
 std::optional<unsigned> control_byte(std::string_view text) {
@@ -77,19 +106,25 @@ server_place parse_server(std::string_view url) {
   const std::string_view scheme = url.substr(0, colon);
   if (colon == url.npos) refuse("not a URL such as redis://127.0.0.1:6379 or unix:///run/redis");
   std::string_view rest = url.substr(colon + 3);
-  if (rest.find('@') != rest.npos)
-    refuse("the URL has a user or password; the proxy changes no byte, so clients log in");
-  if (rest.find('?') != rest.npos)
-    refuse("the URL has a database; the proxy changes no byte, so clients select theirs");
+  if (scheme.starts_with("rediss")) refuse(fmt::format("{}: the proxy does not speak TLS", scheme));
+  if (scheme == "redis+sentinel") {
+    set_sentinels(rest, made);
+    return made;
+  }
+  if (scheme == "redis+cluster") {
+    set_cluster(rest, made);
+    return made;
+  }
+  if (rest.find('@') != rest.npos) refuse_login();
+  if (rest.find('?') != rest.npos) refuse_database();
   if (scheme == "unix") {
     set_path(rest, made);
     return made;
   }
-  if (scheme == "rediss") refuse("rediss: the proxy does not speak TLS to the server");
-  if (scheme != "redis") refuse(fmt::format("{}: not redis or unix", scheme));
+  if (scheme != "redis")
+    refuse(fmt::format("{}: not redis, unix, redis+sentinel or redis+cluster", scheme));
   if (rest.ends_with('/')) rest.remove_suffix(1);
-  if (rest.find('/') != rest.npos)
-    refuse("the URL has a database; the proxy changes no byte, so clients select theirs");
+  if (rest.find('/') != rest.npos) refuse_database();
   set_host(rest, made);
   return made;
 }

@@ -27,7 +27,8 @@ struct settings {
   bool is_shared = false;
   std::size_t shared_connections = 4;
   beck::duration connect = beck::duration(5'000'000'000);
-  beck::duration idle;  // zero: no limit
+  beck::duration hold = beck::duration(10'000'000'000);  // in front of a cluster
+  beck::duration idle;                                   // zero: no limit
   beck::duration drain = beck::duration(10'000'000'000);
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "proxy_command.hpp"
 #include "shared_connection.hpp"
 
 namespace beck_redis_proxy {
@@ -17,8 +18,8 @@ beck::redis::request_limits limits_of_shared_commands() {
 
 }  // namespace
 
-shared_client::shared_client(shared_connection& server)
-    : server_(server), parser_(limits_of_shared_commands()) {}
+shared_client::shared_client(shared_connection& server, const statistics& all)
+    : server_(server), all_(all), parser_(limits_of_shared_commands()) {}
 
 void shared_client::take(std::string_view bytes, bool is_last) {
   if (!is_receiving()) return;
@@ -70,6 +71,12 @@ shared_client::need shared_client::send_commands() {
     const auto found = parser_.parse({all.data(), all.size()});
     if (found.event == beck::redis::request_event::more) return need::bytes;
     const bool is_command = found.event == beck::redis::request_event::command;
+    if (is_command && is_proxy_info(found.command)) {
+      if (!has_all_replies()) return need::room;
+      answer_info();
+      in_.consume(found.consumed);
+      continue;
+    }
     reason_ = is_command ? reason_to_move(found.command) : move_reason::bytes;
     if (reason_ != move_reason::none) {
       if (is_command && waits_for_replicas(found.command)) wait_bytes_ = found.consumed;
@@ -81,6 +88,14 @@ shared_client::need shared_client::send_commands() {
     in_.consume(found.consumed);
   }
   return need::nothing;
+}
+
+/// Answers PROXY INFO. Requires that the client has the replies to all commands before it.
+void shared_client::answer_info() {
+  beck::redis::reply_writer text;
+  write_proxy_info(all_, text);
+  ++under_way_;
+  take(text.bytes(), true);
 }
 
 }  // namespace beck_redis_proxy

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "shared_rules.hpp"
+#include "statistics.hpp"
 
 namespace beck_redis_proxy {
 
@@ -46,7 +47,8 @@ class shared_client : public std::enable_shared_from_this<shared_client> {
   /// A larger command moves its client.
   static constexpr std::size_t command_bytes_most = 1024 * 1024;
 
-  explicit shared_client(shared_connection& server);
+  /// Refers to both arguments, which must outlive it.
+  shared_client(shared_connection& server, const statistics& all);
   shared_client(const shared_client&) = delete;
   shared_client& operator=(const shared_client&) = delete;
   virtual ~shared_client() = default;
@@ -94,11 +96,13 @@ class shared_client : public std::enable_shared_from_this<shared_client> {
   std::size_t wait_bytes_ = 0;  // of the command that moves it, if that waits for replicas
 
  private:
+  void answer_info();
   bool may_send() const noexcept {
     return under_way_ < window_ && out_.size() + writing_.size() < unread_bytes;
   }
 
   shared_connection& server_;
+  const statistics& all_;
   beck::redis::request_parser parser_;
   std::size_t reply_bytes_ = 0;  // of the reply that is being taken
   std::uint32_t under_way_ = 0;

@@ -7,6 +7,7 @@
 
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/when_all.hpp>
+#include <beck/coro/within.hpp>
 #include <beck/net/local.hpp>
 #include <beck/net/socket_stream.hpp>
 #include <beck/net/tcp.hpp>
@@ -15,7 +16,6 @@
 #include <new>
 #include <utility>
 
-#include "server_connect.hpp"
 #include "shared_client.hpp"
 
 namespace beck_redis_proxy {
@@ -33,8 +33,14 @@ void clear(std::string& buffer) {
 }  // namespace
 
 shared_connection::shared_connection(beck::io_context& context, const settings& asked,
-                                     counters& relayed, shared_counters& counts, server_log& log)
-    : context_(context), asked_(asked), relayed_(relayed), counts_(counts), log_(log) {}
+                                     server_target& target, counters& relayed,
+                                     shared_counters& counts, server_log& log)
+    : context_(context),
+      asked_(asked),
+      target_(target),
+      relayed_(relayed),
+      counts_(counts),
+      log_(log) {}
 
 void shared_connection::send(std::shared_ptr<shared_client> from, std::string_view bytes) {
   commands_.push_back({std::move(from), sent_ + bytes.size()});
@@ -67,6 +73,7 @@ void shared_connection::open_room() noexcept {
 
 void shared_connection::begin() {
   is_broken_ = false;
+  if (target_.may_change()) ended_ = beck::stop_source();
   const auto at_end = [this](std::exception_ptr error) {
     if (error && !is_closed_) std::rethrow_exception(error);
   };
@@ -78,36 +85,37 @@ void shared_connection::break_off() noexcept {
   is_broken_ = true;
   if (stream_) stream_->close();
   has_output_.set();
+  ended_.request_stop();
 }
 
 template <class Socket>
-beck::task<beck::error_code> shared_connection::open_socket() {
+beck::task<beck::io_result<std::uint64_t>> shared_connection::open_socket() {
   Socket socket(context_);
-  auto connecting = connect_server(socket, asked_);
-  const beck::error_code ec = co_await std::move(connecting);
-  if (!ec) stream_ = beck::owned_stream(new beck::socket_stream(std::move(socket)));
-  co_return ec;
+  auto connecting = target_.connect(socket);
+  const auto primary = co_await std::move(connecting);
+  if (primary) stream_ = beck::owned_stream(new beck::socket_stream(std::move(socket)));
+  co_return primary;
 }
 
-beck::task<beck::error_code> shared_connection::open() {
+beck::task<beck::io_result<std::uint64_t>> shared_connection::open() {
   return asked_.server.path.empty() ? open_socket<beck::ip::tcp::socket>()
                                     : open_socket<beck::local::stream_protocol::socket>();
 }
 
 beck::task<> shared_connection::live() {
   auto opening = open();
-  const beck::error_code ec = co_await std::move(opening);
+  const auto primary = co_await std::move(opening);
   std::string why;
   if (is_closed_) {
     why = "is stopped";
-  } else if (ec) {
-    why = log_.note_lost(ec);
+  } else if (primary.error()) {
+    why = log_.note_lost(target_.reason(primary.error()));
   } else {
     log_.note_reached();
     replies_ = reply_splitter();
     ++counts_.connections;
-    auto both = beck::when_all(receive(), write());
-    beck::ignore(co_await std::move(both));
+    auto all = beck::when_all(receive(), write(), end_at_switch(*primary));
+    beck::ignore(co_await std::move(all));
     --counts_.connections;
     stream_ = beck::owned_stream();
     why = fmt::format("lost its connection to {}; the command was not sent", asked_.server.url);
@@ -124,6 +132,15 @@ beck::task<> shared_connection::receive() {
     }
   } catch (const std::bad_alloc&) {  // the connection ends, and its memory comes back
   }
+  break_off();
+}
+
+/// Ends the connection when another server becomes the primary.
+beck::task<> shared_connection::end_at_switch(std::uint64_t primary) {
+  if (!target_.may_change()) co_return;
+  auto waiting = beck::with_stop(ended_.get_token(), target_.left(primary));
+  const auto left = co_await std::move(waiting);
+  if (!left.error()) ++target_.counts().left;
   break_off();
 }
 

@@ -9,6 +9,7 @@
 #include <beck/io/io_context.hpp>
 #include <beck/io/stream_layer.hpp>
 #include <beck/run/cancellation.hpp>
+#include <beck/run/stop_token.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -19,6 +20,7 @@
 #include "counters.hpp"
 #include "reply_splitter.hpp"
 #include "server_log.hpp"
+#include "server_target.hpp"
 #include "settings.hpp"
 #include "shared_counters.hpp"
 
@@ -32,8 +34,8 @@ class shared_client;
 class shared_connection {
  public:
   /// Refers to all arguments, which must outlive it.
-  shared_connection(beck::io_context& context, const settings& asked, counters& relayed,
-                    shared_counters& counts, server_log& log);
+  shared_connection(beck::io_context& context, const settings& asked, server_target& target,
+                    counters& relayed, shared_counters& counts, server_log& log);
   shared_connection(const shared_connection&) = delete;
   shared_connection& operator=(const shared_connection&) = delete;
 
@@ -55,9 +57,10 @@ class shared_connection {
 
   void begin();
   beck::task<> live();
-  beck::task<beck::error_code> open();
+  beck::task<beck::io_result<std::uint64_t>> open();
   template <class Socket>
-  beck::task<beck::error_code> open_socket();
+  beck::task<beck::io_result<std::uint64_t>> open_socket();
+  beck::task<> end_at_switch(std::uint64_t primary);
   beck::task<> receive();
   beck::task<> write();
   bool take(std::string_view bytes);
@@ -67,6 +70,7 @@ class shared_connection {
 
   beck::io_context& context_;
   const settings& asked_;
+  server_target& target_;
   counters& relayed_;
   shared_counters& counts_;
   server_log& log_;
@@ -77,9 +81,10 @@ class shared_connection {
   reply_splitter replies_;
   beck::auto_reset_event has_output_;
   beck::manual_reset_event room_{true};
-  std::uint64_t sent_ = 0;          // bytes that send() has taken for this connection
-  std::uint64_t written_ = 0;       // bytes of these that the kernel has taken
-  beck::cancellation_signal stop_;  // of live()
+  std::uint64_t sent_ = 0;                      // bytes that send() has taken for this connection
+  std::uint64_t written_ = 0;                   // bytes of these that the kernel has taken
+  beck::cancellation_signal stop_;              // of live()
+  beck::stop_source ended_{beck::nostopstate};  // this connection
   bool is_living_ = false;
   bool is_broken_ = false;
   bool is_closed_ = false;

@@ -5,8 +5,6 @@
 
 #include <iterator>
 
-#include "metric_row.hpp"
-
 namespace beck_redis_proxy {
 namespace {
 
@@ -31,6 +29,6 @@ static_assert(sizeof(shared_counters) == std::size(rows) * sizeof(std::uint64_t)
 
 }  // namespace
 
-std::string metrics_text(const shared_counters& of) { return text_of_metrics(rows, of); }
+metric_section read(const shared_counters& of) { return read_table("Shared", rows, of); }
 
 }  // namespace beck_redis_proxy

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The counters of --shared, and their text for Prometheus.
+// The counters of --shared.
 #pragma once
 
 #include <cstdint>
-#include <string>
+
+#include "metric_row.hpp"
 
 namespace beck_redis_proxy {
 
@@ -21,7 +22,7 @@ struct shared_counters {
   std::uint64_t moved_bytes = 0;    ///< as above
 };
 
-/// Returns the counters in Prometheus' text format 0.0.4.
-std::string metrics_text(const shared_counters& of);
+/// Returns the counters with their names.
+metric_section read(const shared_counters& of);
 
 }  // namespace beck_redis_proxy

@@ -5,12 +5,12 @@
 
 namespace beck_redis_proxy {
 
-shared_pool::shared_pool(beck::io_context& context, const settings& asked, counters& counts,
-                         server_log& log)
-    : asked_(asked), counts_(counts) {
+shared_pool::shared_pool(beck::io_context& context, const settings& asked, server_target& target,
+                         counters& counts, const statistics& all, server_log& log)
+    : asked_(asked), counts_(counts), all_(all) {
   for (std::size_t i = 0; i < asked.shared_connections; ++i)
     connections_.push_back(
-        std::make_unique<shared_connection>(context, asked, counts, shared_counts_, log));
+        std::make_unique<shared_connection>(context, asked, target, counts, shared_counts_, log));
 }
 
 void shared_pool::close() noexcept {

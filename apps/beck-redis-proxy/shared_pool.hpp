@@ -12,6 +12,7 @@
 
 #include "counters.hpp"
 #include "server_log.hpp"
+#include "server_target.hpp"
 #include "settings.hpp"
 #include "shared_connection.hpp"
 #include "shared_counters.hpp"
@@ -30,7 +31,8 @@ struct shared_leave {
 class shared_pool {
  public:
   /// Refers to all arguments, which must outlive it.
-  shared_pool(beck::io_context& context, const settings& asked, counters& counts, server_log& log);
+  shared_pool(beck::io_context& context, const settings& asked, server_target& target,
+              counters& counts, const statistics& all, server_log& log);
   shared_pool(const shared_pool&) = delete;
   shared_pool& operator=(const shared_pool&) = delete;
 
@@ -38,7 +40,8 @@ class shared_pool {
   template <class Socket>
   beck::task<shared_leave> serve(Socket& client) {
     auto& server = *connections_[next_++ % connections_.size()];
-    const auto session = std::make_shared<shared_session<Socket>>(client, server, asked_, counts_);
+    const auto session =
+        std::make_shared<shared_session<Socket>>(client, server, asked_, counts_, all_);
     auto running = session->run();
     shared_leave left;
     left.how = co_await std::move(running);
@@ -57,6 +60,7 @@ class shared_pool {
 
   const settings& asked_;
   counters& counts_;
+  const statistics& all_;
   shared_counters shared_counts_;
   std::vector<std::unique_ptr<shared_connection>> connections_;
   std::size_t next_ = 0;

@@ -6,6 +6,8 @@
 #include <beck/redis/command_table.hpp>
 #include <string_view>
 
+#include "words.hpp"
+
 namespace beck_redis_proxy {
 namespace {
 
@@ -22,15 +24,6 @@ constexpr own_command own_commands[] = {
     {"function", "stats"}, {"script", "kill"}, {"shutdown", ""},
 };
 
-bool is_same(std::string_view text, std::string_view small_text) noexcept {
-  if (text.size() != small_text.size()) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c) != small_text[i]) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 move_reason reason_to_move(const beck::redis::arguments& command) noexcept {
@@ -38,15 +31,15 @@ move_reason reason_to_move(const beck::redis::arguments& command) noexcept {
   if (!facts.is_known()) return move_reason::unknown;
   if (facts.needs_lane()) return move_reason::state;
   for (const own_command& own : own_commands) {
-    if (!is_same(command[0], own.name)) continue;
+    if (!is_word(command[0], own.name)) continue;
     if (own.sub.empty()) return move_reason::state;
-    if (command.size() > 1 && is_same(command[1], own.sub)) return move_reason::state;
+    if (command.size() > 1 && is_word(command[1], own.sub)) return move_reason::state;
   }
   return move_reason::none;
 }
 
 bool waits_for_replicas(const beck::redis::arguments& command) noexcept {
-  return command.size() != 0 && (is_same(command[0], "wait") || is_same(command[0], "waitaof"));
+  return command.size() != 0 && (is_word(command[0], "wait") || is_word(command[0], "waitaof"));
 }
 
 }  // namespace beck_redis_proxy

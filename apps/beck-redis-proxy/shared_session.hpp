@@ -27,8 +27,9 @@ namespace beck_redis_proxy {
 template <class Socket>
 class shared_session final : public shared_client {
  public:
-  shared_session(Socket& client, shared_connection& server, const settings& asked, counters& counts)
-      : shared_client(server), client_(client), asked_(asked), counts_(counts) {}
+  shared_session(Socket& client, shared_connection& server, const settings& asked, counters& counts,
+                 const statistics& all)
+      : shared_client(server, all), client_(client), asked_(asked), counts_(counts) {}
 
   /// Shares the client's commands as long as that is possible; all replies that it can have were
   /// written then. Returns how it has ended: of moved, and only then, reason() and rest() follow.

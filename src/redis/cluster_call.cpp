@@ -86,7 +86,7 @@ bool divided_command::combine_errors(reply_status& to) noexcept {
 }
 
 /// Reads an array of the values, each at the place of its key.
-void divided_command::feed_values(reply_reader& to) {
+void divided_command::feed_values(reply_reader& to, protocol version) {
   std::vector<std::vector<value_item>> values(replies_.size());
   for (std::size_t i = 0; i < replies_.size(); ++i) {
     const value_item root = (*replies_[i]).root();
@@ -102,19 +102,20 @@ void divided_command::feed_values(reply_reader& to) {
     next.depth = 1;
     next.is_last = &key == &keys_.back();
     next.type = item.is_null() ? data_type::null : data_type::bulk_string;
+    if (item.is_null() && version == protocol::resp2) next.format[0] = '$';
     next.text = item.text();
     next.number = static_cast<std::int64_t>(next.text.size());
     to.feed(next);
   }
 }
 
-void divided_command::combine(reply_place to, const reply_limits& most) noexcept {
+void divided_command::combine(reply_place to, const reply_limits& most, protocol version) noexcept {
   reply_reader reader;
   reader.begin(to, most);
   reply_status& status = to.status();
   if (!combine_errors(status)) {
     try {
-      feed(reader);
+      feed(reader, version);
     } catch (const std::bad_alloc&) {
       status.set(make_error_code(std::errc::not_enough_memory), {});
     }
@@ -122,8 +123,8 @@ void divided_command::combine(reply_place to, const reply_limits& most) noexcept
   reader.leave();
 }
 
-void divided_command::feed(reply_reader& to) {
-  if (kind_ == split_kind::values) return feed_values(to);
+void divided_command::feed(reply_reader& to, protocol version) {
+  if (kind_ == split_kind::values) return feed_values(to, version);
   token all;
   all.is_last = true;
   if (kind_ == split_kind::sum) {
@@ -238,7 +239,7 @@ void cluster_call::end_unsent(const error_code& why, std::string_view text) noex
   }
 }
 
-error_code cluster_call::conclude() noexcept {
+error_code cluster_call::conclude(protocol version) noexcept {
   std::uint32_t number = 0;  // of the command behind the last one
   const divided_command* last = nullptr;
   for (const cluster_step& step : steps_) {
@@ -249,7 +250,7 @@ error_code cluster_call::conclude() noexcept {
       number = step.number + 1;
     } else if (step.whole != last) {
       last = step.whole;
-      step.whole->combine(user_->place_of(number++), user_->limits_);
+      step.whole->combine(user_->place_of(number++), user_->limits_, version);
     }
   }
   std::uint32_t i = 0;

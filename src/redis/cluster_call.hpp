@@ -32,8 +32,8 @@ class divided_command {
   /// Returns the slot of the part `i`.
   std::uint16_t slot(std::uint32_t i) const noexcept { return sizes_[i].slot; }
   reply_place place_of(std::uint32_t i) noexcept { return detail::place_of(replies_[i]); }
-  /// Reads the reply to the whole command, from those to its parts.
-  void combine(reply_place to, const reply_limits& most) noexcept;
+  /// Reads the reply to the whole command, from those to its parts; `version`: that of a raw_reply.
+  void combine(reply_place to, const reply_limits& most, protocol version) noexcept;
 
  private:
   /// A key of the command.
@@ -52,8 +52,8 @@ class divided_command {
 
   bool combine_errors(reply_status& to) noexcept;
   bool fits(std::size_t part) const noexcept;
-  void feed(reply_reader& to);
-  void feed_values(reply_reader& to);
+  void feed(reply_reader& to, protocol version);
+  void feed_values(reply_reader& to, protocol version);
 
   split_kind kind_;
   request parts_;
@@ -124,9 +124,9 @@ class cluster_call {
   void remove(cluster_unit& one) noexcept;
   /// Ends the commands that are not sent: those without a final reply get the error.
   void end_unsent(const error_code& why, std::string_view text) noexcept;
-  /// Puts the replies to divided commands together, behind the end of all commands. Returns the
-  /// error of the first command that was not answered.
-  error_code conclude() noexcept;
+  /// Puts the replies to divided commands together, behind the end of all commands, in a version of
+  /// the protocol. Returns the error of the first command that was not answered.
+  error_code conclude(protocol version) noexcept;
 
   beck::detail::list_hook in_calls;
   beck::detail::list_hook in_ready;    ///< of those with commands to send

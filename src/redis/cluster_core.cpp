@@ -244,7 +244,7 @@ void cluster_core::settle(cluster_call& call) noexcept {
   if (has_ready || has_resting) return wake_up();
   if (call.is_held || !call.units.empty()) return;
   --stats_.calls;
-  const error_code ec = call.conclude();
+  const error_code ec = call.conclude(bounds().version());
   recycle(call).done(ec);
 }
 

@@ -254,7 +254,8 @@ task<error_code> link::serve() {
   error_code ec;
   try {
     session_.connected(beck::detail::loop_time());
-    greeting_ = std::make_unique<handshake>(to_, protocol::resp3);
+    if (bounds().version() == protocol::resp2) speak_resp2();
+    greeting_ = std::make_unique<handshake>(to_, bounds().version());
     session_.greet(*greeting_, beck::detail::loop_time());
     flush();
     timer_.cancel();  // watch() looks at the new connection
@@ -284,6 +285,11 @@ task<error_code> link::serve() {
   co_return ec;
 }
 
+void link::speak_resp2() noexcept {
+  session_.use(protocol::resp2);
+  router_.set_resp2();
+}
+
 /// Looks whether the server has answered the greeting. Returns an error if it has refused.
 error_code link::end_greeting() {
   if (!greeting_->is_done()) return {};
@@ -298,8 +304,7 @@ error_code link::end_greeting() {
     return {};
   }
   if (refusal && greeting_->asks_for_resp2()) {
-    session_.use(protocol::resp2);
-    router_.set_resp2();
+    speak_resp2();
     greeting_ = std::make_unique<handshake>(to_, protocol::resp2);
     session_.greet(*greeting_, beck::detail::loop_time());
     return {};

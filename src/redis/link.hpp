@@ -169,6 +169,7 @@ class link final : public sender, private push_sink {
   task<io_result<owned_stream>> open();
   task<error_code> find_primary();
   task<error_code> serve();
+  void speak_resp2() noexcept;
   error_code end_greeting();
   void end_connection(bool was_ready) noexcept;
   void fail_writing(const error_code& why) noexcept;

@@ -189,7 +189,9 @@ reply_parser::verdict reply_parser::take_length(cursor& c, data_type type,
     return begin_aggregate(c, type, 0, true, behind);
   }
   if (line == "-1" && (type == data_type::bulk_string || type == data_type::array)) {
-    end_scalar(c, make(c, data_type::null), behind);
+    token& made = make(c, data_type::null);
+    made.format[0] = type == data_type::array ? '*' : '$';
+    end_scalar(c, made, behind);
     return verdict::again;
   }
   std::uint64_t size = 0;

@@ -45,6 +45,8 @@ void reply_reader::begin(detail::reply_place to, const reply_limits& most) noexc
   to_ = to.to;
   status_ = &to.status();
   limits_ = most;
+  const bool is_raw = type_->inner != nullptr && type_->inner->kind == shape::raw;
+  raw_ = is_raw ? static_cast<raw_reply*>(type_->engage(to_)) : nullptr;
   clear();
 }
 
@@ -53,6 +55,7 @@ void reply_reader::leave() noexcept {
   type_ = &nothing;
   to_ = nullptr;
   status_ = nullptr;
+  raw_ = nullptr;
 }
 
 void reply_reader::clear() noexcept {
@@ -72,7 +75,9 @@ bool reply_reader::feed(const token& next) noexcept {
   if (has_failed_) return next.is_last;
   try {
     present_ = &next;
-    if (count(next)) take(next);
+    if (!count(next)) return next.is_last;
+    if (raw_ != nullptr) raw_->append(next);
+    take(next);
   } catch (...) {  // a container's own exceptions say the same as std::bad_alloc: no room
     fail_constructor();
   }
@@ -180,6 +185,7 @@ int reply_reader::fit(const reader_type& type, const token& next) noexcept {
   switch (type.kind) {
     case shape::nothing:
     case shape::tree:
+    case shape::raw:
       return 1;
     case shape::integer:
       if (next.type == data_type::integer) return set_integer(type, &number, next.number) ? 2 : 0;
@@ -230,8 +236,8 @@ void reply_reader::begin(const token& next, slot to) {
     tree_->swap(attributes_);
     tree_frames_ = depth_;
     tree_depth_ = next.depth;
-    to = {&nothing, nullptr};
   }
+  if (kind == shape::tree || kind == shape::raw) to = {&nothing, nullptr};
   if (is_aggregate(next.type)) return begin_aggregate(next, to);
   if (to.type->kind == shape::nothing) return begin_text(next, to);
   if (is_error(next.type)) {

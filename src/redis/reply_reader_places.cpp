@@ -42,6 +42,7 @@ reply_reader::slot reply_reader::next_slot(const token& next) {
     case shape::text:
     case shape::room:
     case shape::tree:
+    case shape::raw:
     case shape::optional:
     case shape::variant:
     case shape::reply:

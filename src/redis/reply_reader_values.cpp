@@ -64,6 +64,7 @@ void add_wanted(message& to, const reader_type& type) {
       return add(to, type.members);
     case shape::nothing:
     case shape::tree:
+    case shape::raw:
     case shape::optional:
     case shape::variant:
     case shape::sequence:
@@ -110,6 +111,7 @@ void reply_reader::set_text(const slot& to, data_type kind, std::string_view tex
     }
     case shape::nothing:
     case shape::tree:
+    case shape::raw:
     case shape::optional:
     case shape::variant:
     case shape::sequence:

@@ -188,6 +188,16 @@ std::string sentinels::reason() const {
   return text;
 }
 
+task<io_result<>> sentinels::wait_for_change(std::uint64_t seen) {
+  io_result<> result;
+  while (changes_ == seen && !result.error_) {
+    auto changing = changed_.wait();
+    const auto changed = co_await std::move(changing);
+    result.error_ = changed.error();
+  }
+  co_return result;
+}
+
 // --- a sentinel
 
 task<> sentinels::watch(shared<sentinels> self, node& one) {
@@ -292,8 +302,10 @@ void sentinels::take(node& one, sentinel_answer answer) {
     is_found_ = true;
     const bool is_new = best->at != primary_.at;
     if (best != &primary_) primary_ = *best;
+    if (is_new) ++changes_;
     if (is_new || !was_found) {
-      for (sentinel_user& user : users_) user.of->lead_to(primary_.at);
+      for (sentinel_user& user : users_)
+        if (user.of != nullptr) user.of->lead_to(primary_.at);
     }
   }
   changed_.set();

@@ -46,7 +46,7 @@ const sentinel_answer* choose_primary(const std::vector<const sentinel_answer*>&
 
 /// A connection that has to lead to the primary. Unlinked by its destructor.
 struct sentinel_user {
-  link* of = nullptr;
+  link* of = nullptr;  ///< nullptr: a program makes the connections itself
   beck::detail::list_hook hook;
 };
 
@@ -75,6 +75,12 @@ class sentinels {
   task<io_result<node_address>> find();
   /// Returns the words of all sentinels. Throws std::bad_alloc.
   std::string reason() const;
+  /// Returns the address that was found last; without a host: there was none.
+  const node_address& primary() const noexcept { return primary_.at; }
+  /// Returns how often another address than before was found.
+  std::uint64_t changes() const noexcept { return changes_; }
+  /// Waits until changes() is another number than `seen`. Cancellation: through the awaiting scope.
+  task<io_result<>> wait_for_change(std::uint64_t seen);
 
  private:
   /// A sentinel.
@@ -104,6 +110,7 @@ class sentinels {
   beck::detail::intrusive_list<sentinel_user, &sentinel_user::hook> users_;
   sentinel_answer primary_;  // that was chosen
   bool is_found_ = false;    // and is still named by a sentinel
+  std::uint64_t changes_ = 0;
   manual_reset_event changed_;
   stream_layer* layer_ = nullptr;
   std::size_t shares_ = 1;

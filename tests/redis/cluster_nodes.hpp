@@ -153,6 +153,7 @@ class node_server {
     bool is_asking = false;
     bool reads = false;
     bool is_over = false;
+    protocol version = protocol::resp2;  // up to HELLO
   };
 
   task<> accept() {
@@ -193,7 +194,7 @@ class node_server {
     while (!s.is_paused && !p.is_over) {
       const parsed_request found = p.parser.parse(p.in);
       if (found.event == request_event::command) {
-        reply_writer to(protocol::resp3);
+        reply_writer to(p.version);
         take(p, s, found.command, to);
         p.out += to.bytes();
       }
@@ -207,6 +208,8 @@ class node_server {
     const bool was_asking = std::exchange(p.is_asking, false);
     const std::string name(command[0]);
     if (name == "HELLO") {
+      p.version = protocol::resp3;
+      to.use(p.version);
       to.map(0);
     } else if (name == "CLUSTER") {
       write_map(s, to);

@@ -82,6 +82,12 @@ class client_options {
     guard_ = commands;
     return *this;
   }
+  /// Sets the greatest version of the protocol that is spoken. With resp2 there are no
+  /// subscriptions and caches. Default: resp3, and resp2 with servers that do not know it.
+  constexpr client_options& version(redis::protocol most) noexcept {
+    version_ = most;
+    return *this;
+  }
   /// Sets the bounds of each reply; beyond them it is dropped, with error::reply_too_large.
   constexpr client_options& replies(const reply_limits& most) noexcept {
     replies_ = most;
@@ -104,6 +110,7 @@ class client_options {
   constexpr std::uint32_t lanes() const noexcept { return lanes_; }
   constexpr duration idle() const noexcept { return idle_; }
   constexpr std::uint32_t guard() const noexcept { return guard_; }
+  constexpr redis::protocol version() const noexcept { return version_; }
   constexpr const reply_limits& replies() const noexcept { return replies_; }
   constexpr const parse_limits& protocol() const noexcept { return protocol_; }
 
@@ -119,6 +126,7 @@ class client_options {
   std::uint32_t lanes_ = 16;
   std::uint32_t guard_ = 0;
   bool fails_fast_ = false;
+  redis::protocol version_ = redis::protocol::resp3;
   reply_limits replies_;
   parse_limits protocol_;
 };

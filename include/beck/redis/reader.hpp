@@ -55,7 +55,8 @@ struct reply_limits {
 /// - tuples, pairs, arrays: an array with the same number of elements
 /// - variants: the first alternative whose type fits exactly, or else one that converts
 /// - reply<T>: an error, which is an element here, or T
-/// - value: everything, with the attributes before it; all other types drop attributes
+/// - value: everything, with the attributes before it; raw_reply: the bytes of all that; all other
+///   types drop attributes
 class reply_reader {
  public:
   /// Reads into `to`, which must outlive the reader. Begins with clear().
@@ -164,8 +165,9 @@ class reply_reader {
   std::size_t elements_ = 0;
   std::size_t depth_ = 0;  // frames in use
   const token* present_ = nullptr;
-  value* tree_ = nullptr;  // the value that takes the tokens
-  value attributes_;       // those before the element to come, in case that is read into a value
+  value* tree_ = nullptr;     // the value that takes the tokens
+  raw_reply* raw_ = nullptr;  // the reply is read into it, whatever it is
+  value attributes_;          // those before the element to come, in case that is read into a value
   std::size_t tree_frames_ = 0;
   std::size_t tree_depth_ = 0;
   slot text_to_;                                // of the text that is being read

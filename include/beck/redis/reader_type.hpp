@@ -5,6 +5,7 @@
 #pragma once
 
 #include <beck/base/dynamic_buffer.hpp>
+#include <beck/redis/raw_reply.hpp>
 #include <beck/redis/reply.hpp>
 #include <beck/redis/value.hpp>
 #include <concepts>
@@ -29,6 +30,7 @@ enum class shape : std::uint8_t {
   text,      ///< from a text, or the digits of a number
   room,      ///< into: as a text, into memory of the program's
   tree,      ///< value: anything
+  raw,       ///< raw_reply: anything, as a whole reply
   optional,  ///< a null, or its value
   variant,   ///< the alternative that fits best
   sequence,  ///< elements, added at the back or inserted
@@ -151,10 +153,10 @@ concept view_shape = !text_shape<T> && requires(const T& view) {
 
 /// Whether a reply can be read into T.
 template <class T>
-concept readable =
-    std::is_void_v<T> || number_shape<T> || text_shape<T> || std::same_as<T, into> ||
-    std::same_as<T, value> || is_reply<T> || fields_shape<T> || optional_shape<T> ||
-    variant_shape<T> || map_shape<T> || sequence_shape<T> || set_shape<T> || tuple_shape<T>;
+concept readable = std::is_void_v<T> || number_shape<T> || text_shape<T> || std::same_as<T, into> ||
+                   std::same_as<T, value> || std::same_as<T, raw_reply> || is_reply<T> ||
+                   fields_shape<T> || optional_shape<T> || variant_shape<T> || map_shape<T> ||
+                   sequence_shape<T> || set_shape<T> || tuple_shape<T>;
 
 template <class T>
 constexpr reader_type make_reader_type();
@@ -355,6 +357,8 @@ constexpr reader_type make_shape() {
     type.kind = shape::room;
   } else if constexpr (std::same_as<T, value>) {
     type.kind = shape::tree;
+  } else if constexpr (std::same_as<T, raw_reply>) {
+    type.kind = shape::raw;
   } else if constexpr (is_reply<T> || (optional_shape<T> && !fields_shape<T>)) {
     type = detail::make_wrapper_type<T>();
   } else if constexpr (fields_shape<T>) {

@@ -91,7 +91,9 @@ struct token {
   std::uint8_t depth = 0;
   bool is_last = false;  ///< with this token the reply or the push is complete
   bool in_push = false;  ///< the token belongs to a push, as its head does
-  char format[3] = {};   ///< of verbatim, such as "txt"
+  /// Of verbatim its format, such as "txt"; of a null in a form of RESP2 the first byte of that,
+  /// "$" or "*", and zeros.
+  char format[3] = {};
 
   /// Returns the value of a double_number: finite, infinite or NaN.
   double real() const noexcept { return std::bit_cast<double>(number); }
