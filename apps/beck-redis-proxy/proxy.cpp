@@ -33,6 +33,7 @@
 #include "counters.hpp"
 #include "listeners.hpp"
 #include "proxy_command.hpp"
+#include "replica_wait.hpp"
 #include "server_log.hpp"
 #include "server_target.hpp"
 #include "shared_pool.hpp"
@@ -231,30 +232,29 @@ class proxy {
       beck::ignore(co_await beck::timeout(std::move(seen_off), see_off_time));
       co_return;
     }
-    std::string front;
+    shared_leave left;
     if (shared_) {
       auto sharing = shared_->serve(client);
-      shared_leave left = co_await std::move(sharing);
+      left = co_await std::move(sharing);
       if (left.how == shared_end::lost) {
         auto seen_off = read_to_the_end(client);
         beck::ignore(co_await beck::timeout(std::move(seen_off), see_off_time));
       }
       if (left.how != shared_end::moved) co_return;
-      front = std::move(left.rest);
     }
     if (asked_.server.path.empty()) {
       tcp::socket server(context_);
-      co_await serve_over(client, server, front);
+      co_await serve_over(client, server, left);
     } else {
       local::socket server(context_);
-      co_await serve_over(client, server, front);
+      co_await serve_over(client, server, left);
     }
   }
 
-  /// Connects to the server, and relays between the two, `rest` before all other bytes of the
-  /// client.
+  /// Connects to the server, and relays between the two, what is left of sharing before all other
+  /// bytes of the client.
   template <class Client, class Server>
-  beck::task<> serve_over(Client& client, Server& server, std::string_view rest) {
+  beck::task<> serve_over(Client& client, Server& server, shared_leave& left) {
     auto connecting = target_.connect(server);
     const auto primary = co_await std::move(connecting);
     if (primary.error()) {
@@ -266,9 +266,8 @@ class proxy {
       co_return;
     }
     log_.note_reached();
-    std::string front(rest);
-    if (front.empty()) {
-      auto answering = answer_front(client, server, front);
+    if (left.rest.empty()) {
+      auto answering = answer_front(client, server, left.rest);
       co_await std::move(answering);
     }
     beck::relay_report seen;
@@ -279,9 +278,15 @@ class proxy {
       limit_silence(client, server);
     };
     limit_silence(client, server);
-    if (!front.empty()) {
-      const auto wrote = co_await beck::async_write(server, beck::buffer(front));
+    if (left.wait_bytes != 0) {
+      auto covering = cover_earlier_writes(client, server, left);
+      co_await std::move(covering);
+    }
+    if (!left.rest.empty()) {
+      const auto wrote = co_await beck::async_write(server, beck::buffer(left.rest));
       counts_.to_server += wrote.value_;  // the relay sees an error, too
+      left.rest.clear();
+      left.rest.shrink_to_fit();  // the client may stay for long
     }
     auto how = beck::relay_options().only(beck::transfer_mechanism::read_write);
     how.buffer_bytes(buffer_bytes).progress(count);

@@ -9,7 +9,7 @@
 
 namespace beck_redis_proxy {
 
-/// Logs when the server is lost, and when it is back. A server that comes and goes has a line a
+/// Logs when the server is lost, and when it is back. A server that comes and goes has two lines a
 /// second. Thread: that of the context.
 class server_log {
  public:
@@ -23,11 +23,11 @@ class server_log {
   void note_reached();
 
  private:
-  void note(bool is_lost, const std::string& text);
+  static void write(const std::string& text);
 
   const std::string& url_;
-  bool is_lost_ = false;    // as the last line says
-  beck::time_point noted_;  // when that was written
+  bool is_lost_ = false;      // as the last line says
+  beck::time_point lost_at_;  // when the last loss was written
 };
 
 }  // namespace beck_redis_proxy

@@ -40,7 +40,10 @@ void shared_client::take(std::string_view bytes, bool is_last) {
   has_output_.set();
 }
 
-void shared_client::refuse(std::string_view error_line) { take(error_line, true); }
+void shared_client::refuse(std::string_view error_line) {
+  if (reply_bytes_ != 0) return lose();  // a reply has begun, and cannot become another one
+  take(error_line, true);
+}
 
 void shared_client::lose() noexcept {
   if (is_receiving()) end(shared_end::lost);
@@ -54,8 +57,10 @@ void shared_client::end(shared_end how) noexcept {
 
 void shared_client::release() noexcept {
   in_.release();
-  out_ = std::string();
-  writing_ = std::string();
+  for (std::string* const bytes : {&out_, &writing_}) {
+    bytes->clear();
+    bytes->shrink_to_fit();  // an assignment would keep the memory
+  }
 }
 
 shared_client::need shared_client::send_commands() {
@@ -74,6 +79,7 @@ shared_client::need shared_client::send_commands() {
     }
     reason_ = is_command ? reason_to_move(found.command) : move_reason::bytes;
     if (reason_ != move_reason::none) {
+      if (is_command && waits_for_replicas(found.command)) wait_bytes_ = found.consumed;
       end(shared_end::moved);
       break;
     }

@@ -93,6 +93,7 @@ class shared_client : public std::enable_shared_from_this<shared_client> {
   beck::auto_reset_event may_go_on_;
   shared_end end_ = shared_end::none;
   move_reason reason_ = move_reason::none;
+  std::size_t wait_bytes_ = 0;  // of the command that moves it, if that waits for replicas
 
  private:
   void answer_info();

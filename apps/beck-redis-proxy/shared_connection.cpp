@@ -42,10 +42,6 @@ shared_connection::shared_connection(beck::io_context& context, const settings& 
       counts_(counts),
       log_(log) {}
 
-bool shared_connection::is_full() const noexcept {
-  return commands_.size() >= commands_most || out_.size() >= queued_bytes_most;
-}
-
 void shared_connection::send(std::shared_ptr<shared_client> from, std::string_view bytes) {
   commands_.push_back({std::move(from), sent_ + bytes.size()});
   try {
@@ -57,7 +53,7 @@ void shared_connection::send(std::shared_ptr<shared_client> from, std::string_vi
   sent_ += bytes.size();
   ++counts_.commands;
   ++counts_.waiting;
-  if (is_full()) room_.reset();
+  if (commands_.size() >= commands_most || out_.size() >= queued_bytes_most) room_.reset();
   has_output_.set();
   if (!is_living_) begin();
 }
@@ -67,8 +63,12 @@ void shared_connection::close() noexcept {
   stop_.emit(beck::cancellation_type::terminal);
 }
 
+/// Opens the room once half of it is free: all clients that wait for it are woken, and to wake
+/// thousands for each reply would cost more than the replies.
 void shared_connection::open_room() noexcept {
-  if (!room_.is_set() && !is_full()) room_.set();
+  const bool is_half_free =
+      commands_.size() <= commands_most / 2 && out_.size() <= queued_bytes_most / 2;
+  if (is_half_free && !room_.is_set()) room_.set();
 }
 
 void shared_connection::begin() {

@@ -40,7 +40,7 @@ class shared_connection {
   shared_connection& operator=(const shared_connection&) = delete;
 
   /// Returns whether no command may be sent until room() is open.
-  bool is_full() const noexcept;
+  bool is_full() noexcept { return !room_.is_set(); }
   /// Returns an event that is open unless it is full.
   beck::manual_reset_event& room() noexcept { return room_; }
   /// Sends a whole command, together with the others of this turn of the context. Throws

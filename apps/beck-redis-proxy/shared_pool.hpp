@@ -23,7 +23,8 @@ namespace beck_redis_proxy {
 /// How a client has left the shared connections.
 struct shared_leave {
   shared_end how = shared_end::none;
-  std::string rest;  ///< of moved: what its own connection is sent first
+  std::string rest;            ///< of moved: what its own connection is sent first
+  std::size_t wait_bytes = 0;  ///< of the command in front of that, if it waits for replicas
 };
 
 /// The shared connections; each client uses one of them. Thread: that of the context.
@@ -46,6 +47,7 @@ class shared_pool {
     left.how = co_await std::move(running);
     count(left.how, session->reason());
     if (left.how == shared_end::moved) left.rest = session->rest();
+    left.wait_bytes = session->wait_bytes();
     co_return left;
   }
 

@@ -17,10 +17,10 @@ struct own_command {
 };
 
 /// Commands that the table allows on any connection, but not on a shared one. Some are about the
-/// client's own connection. The others must reach a server that is busy with a script, and it reads
-/// nothing more from the connection that has sent the script.
+/// client's own connection. The others must reach a server that is busy with a script, or pauses
+/// writes for a failover, and it reads nothing more from a connection that waits for that.
 constexpr own_command own_commands[] = {
-    {"client", ""},        {"debug", ""},      {"function", "kill"},
+    {"client", ""},        {"debug", ""},      {"failover", ""}, {"function", "kill"},
     {"function", "stats"}, {"script", "kill"}, {"shutdown", ""},
 };
 
@@ -36,6 +36,10 @@ move_reason reason_to_move(const beck::redis::arguments& command) noexcept {
     if (command.size() > 1 && is_word(command[1], own.sub)) return move_reason::state;
   }
   return move_reason::none;
+}
+
+bool waits_for_replicas(const beck::redis::arguments& command) noexcept {
+  return command.size() != 0 && (is_word(command[0], "wait") || is_word(command[0], "waitaof"));
 }
 
 }  // namespace beck_redis_proxy

@@ -19,4 +19,7 @@ enum class move_reason : std::uint8_t {
 /// Returns the reason for a command that cannot be shared; none for all others.
 move_reason reason_to_move(const beck::redis::arguments& command) noexcept;
 
+/// Returns whether a command waits until replicas have the earlier writes of its connection.
+bool waits_for_replicas(const beck::redis::arguments& command) noexcept;
+
 }  // namespace beck_redis_proxy

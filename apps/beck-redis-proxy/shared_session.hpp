@@ -43,10 +43,13 @@ class shared_session final : public shared_client {
     const shared_end how = end_;
     if (how != shared_end::moved) release();
     if (is_receiving()) end_ = shared_end::failed;  // the socket is gone for later replies
+    client_.expires_never();
     co_return how;
   }
 
   move_reason reason() const noexcept { return reason_; }
+  /// Returns the size of the command that could not be shared if it waits for replicas, or else 0.
+  std::size_t wait_bytes() const noexcept { return wait_bytes_; }
   /// Returns the bytes from the command on that could not be shared.
   std::string_view rest() const noexcept { return {in_.view().data(), in_.view().size()}; }
 

@@ -108,12 +108,17 @@ class Redis:
     def __init__(self):
         self.folder = Path(tempfile.mkdtemp(prefix="beck-redis-"))
         self.path = self.folder / "server"
+        until(self.begin)
+
+    def begin(self):
+        """Starts the server on a free port. Returns false if another program has taken that meanwhile."""
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         options = ["--port", self.port, "--unixsocket", self.path, "--save", "", "--dir", self.folder]
         with (self.folder / "log").open("w") as log:
             self.process = subprocess.Popen(["redis-server", *map(str, options)], stdout=log, stderr=log)
-        until(lambda: "eady to accept" in (self.folder / "log").read_text())
+        until(lambda: "eady to accept" in (self.folder / "log").read_text() or self.process.poll() is not None)
+        return self.process.poll() is None
 
     def urls(self):
         return f"redis://127.0.0.1:{self.port}", f"unix://{self.path}"
@@ -171,6 +176,20 @@ class ProxyCase(unittest.TestCase):
         one = Client(address)
         self.addCleanup(one.close)
         return one
+
+    def answered(self, proxy):
+        """Returns a client that had a reply; others were ended before, as --idle is short."""
+        clients = []
+
+        def ask():
+            clients.append(self.client(proxy.port))
+            try:
+                return clients[-1].ask("PING") == "+PONG"
+            except (EOFError, ConnectionError):
+                return False
+
+        until(ask)
+        return clients[-1]
 
     def listener(self, path=None):
         """Listens as a server that the test plays, on TCP or this path. Returns the socket and its URL."""

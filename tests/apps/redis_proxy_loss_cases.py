@@ -8,7 +8,7 @@ import threading
 import time
 
 from redis_proxy import Client, ProxyCase, Redis, command, connect, fill_backlog, reset, rest_of, talk
-from server import LIMIT_S, until
+from server import LIMIT_S, pass_time, until
 
 
 class Ends(ProxyCase):
@@ -72,7 +72,8 @@ class Ends(ProxyCase):
         self.addCleanup(redis.close)
         proxy = self.proxy(url=redis.urls()[1])
         client = self.client(proxy.port)
-        request = b"".join(command("ECHO", i) for i in range(200_000))
+        # The kernel has no room for all replies, so that the client cannot have them before the server is killed.
+        request = b"".join(command("ECHO", f"{i:0500}") for i in range(100_000))
 
         def send():
             try:
@@ -93,7 +94,7 @@ class Ends(ProxyCase):
             pass
         sending.join()
         self.assertGreaterEqual(replies, 1000)
-        self.assertLess(replies, 200_000)
+        self.assertLess(replies, 100_000)
         text = talk(proxy.port)
         self.assertRegex(text, rf"^-ERR beck-redis-proxy cannot reach unix://{redis.path}: .+\r\n$")
         self.assertEqual(proxy.metrics()["unreachable_total"], 1)
@@ -117,7 +118,7 @@ class Ends(ProxyCase):
         try:
             while sent < 64 << 20:
                 sent += client.send(bytes(1 << 20))
-        except (TimeoutError, ConnectionResetError):  # a reset: by --idle
+        except (TimeoutError, ConnectionError):  # also --idle of a test may have ended it
             pass
         client.settimeout(LIMIT_S)
         self.assertLess(sent, 64 << 20)
@@ -135,6 +136,22 @@ class Ends(ProxyCase):
         self.assertLess(proxy.memory(), 64 << 10)
         client.close()
         self.assertEqual(len(rest_of(server)), sent)
+
+
+    def test_traffic_in_one_direction_keeps_both(self):
+        def is_kept():
+            _, client, server = self.pair("--idle", "300ms")
+            try:
+                for sender, receiver in ((client, server), (client, server), (server, client), (server, client)):
+                    pass_time(0.2)
+                    sender.sendall(b"x")
+                    if receiver.recv(1) != b"x":
+                        return False
+            except ConnectionError:
+                return False
+            return True
+
+        until(is_kept)  # on a loaded machine a side may be late
 
 
 class Limits(ProxyCase):
@@ -155,11 +172,14 @@ class Limits(ProxyCase):
         proxy = self.proxy("--max-clients", 1)
         first = self.client(proxy.port)
         self.assertEqual(first.ask("PING"), "+PONG")
-        flood = [connect(proxy.port) for _ in range(200)]
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(limits[1], 4096), limits[1]))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
+        flood = [connect(proxy.port) for _ in range(3000)]
         self.assertEqual(first.ask("PING"), "+PONG")
+        until(lambda: proxy.metrics()["turned_away_total"] == 3000)  # at 64 a second they would be too late
         for one in flood:
             self.assertIn(b"--max-clients 1", one.recv(100))
-        self.assertEqual(proxy.metrics()["turned_away_total"], 200)
         for one in flood:
             one.close()
 
@@ -237,12 +257,10 @@ class Limits(ProxyCase):
 
     def test_a_client_without_traffic(self):
         proxy = self.proxy("--idle", "100ms")
-        client = self.client(proxy.port)
-        self.assertEqual(client.ask("PING"), "+PONG")
-        with self.assertRaises(EOFError):
-            client.read()
+        self.assertEqual(rest_of(self.answered(proxy).socket), b"")
         until(lambda: proxy.metrics()["clients"] == 0)
-        self.assertEqual(proxy.metrics()["idle_total"], 1)
+        seen = proxy.metrics()
+        self.assertEqual(seen["idle_total"], seen["accepted_total"])
 
     def test_counters(self):
         proxy = self.proxy()

@@ -11,7 +11,9 @@ from pathlib import Path
 import redis_proxy
 from redis_proxy_loss_cases import *  # noqa: F401,F403
 from redis_proxy_relay_cases import *  # noqa: F401,F403
+from redis_proxy_shared_bound_cases import *  # noqa: F401,F403
 from redis_proxy_shared_cases import *  # noqa: F401,F403
+from redis_proxy_shared_edge_cases import *  # noqa: F401,F403
 from redis_proxy_usage_cases import *  # noqa: F401,F403
 
 if __name__ == "__main__":

@@ -152,6 +152,13 @@ def until(condition):
         time.sleep(0.01)
 
 
+def pass_time(seconds):
+    """Waits for a limit of time that the tested program has."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        time.sleep(0.01)
+
+
 class ServeCase(unittest.TestCase):
     """A test with a folder of its own: `site` is served, `folder` is around it."""
 

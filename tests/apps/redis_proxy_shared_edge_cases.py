@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSL-1.0
+"""beck-redis-proxy --shared: replicas that lag, clients that leave with much or late, replies that break off."""
+import os
+import signal
+import socket
+
+from redis_proxy import Redis, command, connect, fill_backlog, reset, rest_of, talk
+from redis_proxy_shared_cases import SharedCase
+from server import until
+
+
+class SharedReplicas(SharedCase):
+    def lag(self):
+        """Starts a server whose replica gets all writes, and acknowledges none. Returns it, and a client."""
+        redis, replica = Redis(), Redis()
+        self.addCleanup(redis.close)
+        self.addCleanup(replica.close)
+        direct = self.client(redis.port)
+        self.assertEqual(direct.ask("CONFIG", "SET", "repl-diskless-sync-delay", 0), "+OK")
+        self.assertEqual(self.client(replica.port).ask("REPLICAOF", "127.0.0.1", redis.port), "+OK")
+        until(lambda: b"state=online" in direct.ask("INFO", "replication"))
+        os.kill(replica.process.pid, signal.SIGSTOP)
+        return redis, direct
+
+    def test_wait_is_about_the_writes_before_the_client_moved(self):
+        redis, _ = self.lag()
+        client = self.client(self.proxy(url=redis.urls()[0]).port)
+        self.assertEqual(client.ask("SET", "k", 1), "+OK")
+        client.send(command("SET", "k", 2) + command("WAIT", 1, 100) + command("GET", "k"))
+        self.assertEqual([client.read() for _ in range(3)], ["+OK", 0, b"2"])
+
+    def test_wait_that_the_server_refuses(self):
+        redis = Redis()
+        self.addCleanup(redis.close)
+        self.assertEqual(self.client(redis.port).ask("CONFIG", "SET", "requirepass", "secret"), "+OK")
+        client = self.client(self.proxy(url=redis.urls()[0]).port)
+        client.send(command("GET", "k") + command("WAIT", 0, 0) + command("AUTH", "secret") + command("WAIT", 0, 0))
+        replies = [client.read() for _ in range(4)]
+        self.assertEqual(replies, ["-NOAUTH Authentication required."] * 2 + ["+OK", 0])
+
+    def test_a_failover_is_ended_while_the_clients_of_the_same_connection_wait_for_it(self):
+        redis, direct = self.lag()
+        proxy = self.proxy("--connections", 1, url=redis.urls()[0])
+        writer, other = self.client(proxy.port), self.client(proxy.port)
+        self.assertEqual(writer.ask("SET", "k", 1), "+OK")
+        self.assertEqual(direct.ask("FAILOVER"), "+OK")
+        writer.send(command("SET", "k", 2))
+        until(lambda: b"blocked_clients:1" in direct.ask("INFO", "clients"))
+        self.assertEqual(other.ask("FAILOVER", "ABORT"), "+OK")
+        self.assertEqual(writer.read(), "+OK")
+
+
+class SharedLeaves(SharedCase):
+    def test_the_error_of_a_server_that_does_not_answer_comes_later_than_idle(self):
+        with socket.create_server(("127.0.0.1", 0), backlog=0) as listening:
+            port = listening.getsockname()[1]
+            fills = fill_backlog(port)
+            proxy = self.proxy("--idle", "100ms", "--connect", "300ms", url=f"redis://127.0.0.1:{port}")
+            text = f"-ERR beck-redis-proxy cannot reach redis://127.0.0.1:{port}: no answer within --connect\r\n"
+            until(lambda: talk(proxy.port, command("MULTI")) == text)  # a client may be late, and be idle
+            for one in fills:
+                one.close()
+
+    def test_clients_that_moved_with_a_large_command_keep_no_memory_of_it(self):
+        proxy = self.proxy()
+        for _ in range(100):
+            client = self.client(proxy.port)
+            self.assertIn("unknown command", client.ask("NONE.SUCH", bytes(900_000)))
+        self.assertEqual(proxy.metrics()["clients"], 100)
+        self.assertLess(proxy.memory(), 64 << 10)
+
+    def test_a_client_that_is_gone_leaves_no_replies_behind(self):
+        proxy, listening = self.played()
+        clients = [connect(proxy.port) for _ in range(24)]
+        for one in clients:
+            one.sendall(command("PING"))
+            until(lambda one=one: proxy.metrics()["shared_waiting"] == clients.index(one) + 1)
+        server = self.accept(listening)
+        self.receive(server, command("PING") * 24)
+        for one in clients:
+            one.sendall(command("PING"))
+        self.receive(server, command("PING") * 24)
+        for gone, one in enumerate(clients, 1):
+            server.sendall(b"$%d\r\n%b\r\n" % (12 << 20, bytes(12 << 20)))  # the second reply never comes
+            reset(one)
+            until(lambda gone=gone: proxy.metrics()["clients"] == 24 - gone)
+        self.assertLess(proxy.memory(), 64 << 10)
+
+    def test_a_reply_that_breaks_off_is_not_followed_by_another(self):
+        proxy, listening = self.played(self.folder / "server")
+        client = connect(proxy.port)
+        self.addCleanup(client.close)
+        client.sendall(command("SET", "k", bytes(900_000)))  # more than a UNIX socket holds
+        server = self.accept(listening)
+        server.sendall(b"-ERR max number")
+        self.assertEqual(client.recv(100), b"-ERR max number")
+        server.close()
+        self.assertEqual(rest_of(client), b"")
