@@ -255,8 +255,7 @@ error_code cluster_call::conclude(protocol version) noexcept {
   const divided_command* last = nullptr;
   for (const cluster_step& step : steps_) {
     reply_status& status = status_of(step);
-    const bool has_not_run = status.outcome() == outcome::not_sent || is_not_run(status.error()) ||
-                             status.error() == error::exec_abort;
+    const bool has_not_run = status.outcome() == outcome::not_sent || is_refusal(status.error());
     if (step.losses != 0 && has_not_run)
       status.set(outcome::maybe_executed);  // but an earlier attempt may have
     if (step.whole == nullptr) {

@@ -41,6 +41,9 @@ struct session_limits {
 
 /// Returns whether a server that answers so has not run the command, and may do so soon.
 bool is_refused_for_now(const error_code& ec) noexcept;
+/// Returns whether the server answers so instead of running a command. An earlier attempt may have
+/// run then.
+bool is_refusal(const error_code& ec) noexcept;
 
 /// Returns the text of the ECHO with this number: one that no value has by chance.
 std::array<char, 16> guard_text(std::uint64_t seed, std::uint64_t number) noexcept;

@@ -18,6 +18,13 @@ bool is_refused_for_now(const error_code& ec) noexcept {
          ec == error::clusterdown || ec == error::busy;
 }
 
+bool is_refusal(const error_code& ec) noexcept {
+  return is_refused_for_now(ec) || ec == error::moved || ec == error::ask ||
+         ec == error::cross_slot || ec == error::readonly || ec == error::exec_abort ||
+         ec == error::noauth || ec == error::noperm || ec == error::oom || ec == error::misconf ||
+         ec == error::noreplicas;
+}
+
 /// Returns whether a command with this error has not run, and may do so soon, here or at the server
 /// of the next connection.
 bool session::may_run_later(const error_code& ec) const noexcept {
@@ -61,8 +68,9 @@ void session::end_reply() noexcept {
   if (--entry.left == 0) pending_.pop();
   if (pending_.empty()) is_blocked_ = false;  // nothing is sent behind a blocking command
   if (one != nullptr) {
-    status_->set(outcome::executed);
     const error_code& ec = status_->error();
+    const bool was_sent_before = one->answered_ < one->sent_;
+    status_->set(was_sent_before && is_refusal(ec) ? outcome::maybe_executed : outcome::executed);
     if (limits_.leaves_replicas && (ec == error::readonly || ec == error::masterdown))
       is_at_replica_ = true;
     if (one == stopping_ && !is_blocked_ && status_->error() == error::unblocked) {

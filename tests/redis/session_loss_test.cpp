@@ -343,6 +343,32 @@ TEST_CASE("redis: an exchange takes new commands after its end") {
   redis.session.cancel(hello, cancelled());
 }
 
+TEST_CASE("redis: a command that was lost, sent again and then refused may have run") {
+  for (const bool is_lost : {false, true}) {
+    for (const std::string_view why : {"OOM", "READONLY", "NOPERM", "EXECABORT", "WRONGTYPE"}) {
+      CAPTURE(is_lost);
+      CAPTURE(why);
+      detail::session session({}, nullptr);
+      typed_exchange<long> one;
+      one.set_retryable(true);
+      session.submit(one, 0);
+      session.connected(0);
+      session.set_ready();
+      write_all(session);
+      if (is_lost) {
+        session.lost(connection_reset(), 0);
+        session.connected(0);
+        session.set_ready();
+        write_all(session);
+      }
+      CHECK_FALSE(session.received("-" + std::string(why) + " x\r\n", 0));
+      REQUIRE(one.ended == 1);
+      const bool is_known = !is_lost || why == "WRONGTYPE";
+      CHECK(one.to.outcome() == (is_known ? outcome::executed : outcome::maybe_executed));
+    }
+  }
+}
+
 TEST_CASE("redis: a command that was refused may have run on the connection before") {
   detail::session session({}, nullptr);
   typed_exchange<std::string> one;

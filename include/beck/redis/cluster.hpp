@@ -92,7 +92,8 @@ struct cluster_stats {
 };
 
 /// A client of all nodes of a cluster, with the functions of redis::client. One connection to each
-/// node, made when it is first needed, carries the commands whose keys have slots of that node.
+/// node, made when it is first needed, carries the commands whose keys have slots of that node;
+/// with prefer_replica another one carries the reads that it answers as a replica.
 ///
 ///   redis::cluster many(ctx, "redis://h1:7000,h2:7000");  // any nodes: they name the others
 ///   auto set = co_await many.exec<void>("SET", "k", "hello");

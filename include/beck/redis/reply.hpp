@@ -20,7 +20,7 @@ namespace beck::redis {
 /// Whether the server has run a command.
 enum class outcome : std::uint8_t {
   not_sent,        ///< no server has run it: the kernel had not taken its last byte
-  maybe_executed,  ///< it was sent, and no answer came
+  maybe_executed,  ///< it was sent, and no answer came; or it was sent again and then refused
   executed,        ///< an answer came, maybe an error
 };
 
