@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //
-// The command table of the library says what a command needs; two lists say the rest.
+// Decides by the command table of the library, and by two lists of names.
 #include "cluster_rules.hpp"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ cluster_way way_of(const arguments& command) noexcept {
   if (facts.needs_lane()) return cluster_way::connection;
   beck::redis::key_cursor keys(command);
   const int slots = slots_of(keys);
-  if (keys.is_malformed()) return cluster_way::send;  // any node says what is wrong
+  if (keys.is_malformed()) return cluster_way::send;  // any node answers with the error
   if (slots == 0) return has(common_commands, name) ? cluster_way::send : cluster_way::node;
   const bool is_divided = facts.split() != beck::redis::split_kind::none;
   return slots == 1 || is_divided ? cluster_way::send : cluster_way::slots;

@@ -251,8 +251,8 @@ class proxy {
     }
   }
 
-  /// Connects to the server, and relays between the two, what is left of sharing before all other
-  /// bytes of the client.
+  /// Connects to the server, and relays between the two. What is left of sharing goes before all
+  /// other bytes of the client.
   template <class Client, class Server>
   beck::task<> serve_over(Client& client, Server& server, shared_leave& left) {
     auto connecting = target_.connect(server);

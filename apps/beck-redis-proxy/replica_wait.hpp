@@ -19,10 +19,10 @@ namespace beck_redis_proxy {
 inline constexpr std::size_t answer_bytes_most = 4096;
 
 /// Lets the WAIT in front of `left` cover the writes that the client has sent over a shared
-/// connection. A server waits until replicas have what it had replicated at the last command of the
-/// same connection, from Redis 7.2 on at the last one that is replicated; so this sends one that
-/// changes nothing. If the server refuses it, the client gets the error in place of an answer to
-/// WAIT.
+/// connection. WAIT covers what the server had replicated by the last command of the connection that
+/// it comes on, from Redis 7.2 on by the last one that is replicated itself; so this sends one that
+/// changes nothing. If the server refuses it, the client receives the error in place of an answer
+/// to WAIT.
 template <class Client, class Server>
 beck::task<> cover_earlier_writes(Client& client, Server& server, shared_leave& left) {
   constexpr std::string_view publish =
