@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster_counters.hpp"
+#include "counters.hpp"
 
 namespace beck_redis_proxy {
 

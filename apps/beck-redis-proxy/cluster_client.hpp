@@ -10,8 +10,8 @@
 #include <string>
 
 #include "cluster_batch.hpp"
-#include "cluster_counters.hpp"
 #include "cluster_dialogue.hpp"
+#include "counters.hpp"
 
 namespace beck_redis_proxy {
 

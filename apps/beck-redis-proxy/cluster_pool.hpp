@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "cluster_batch.hpp"
-#include "cluster_counters.hpp"
+#include "counters.hpp"
 #include "server_log.hpp"
 #include "settings.hpp"
 

@@ -19,8 +19,8 @@ namespace beck_redis_proxy {
 inline constexpr std::size_t answer_bytes_most = 4096;
 
 /// Lets the WAIT in front of `left` cover the writes that the client has sent over a shared
-/// connection. WAIT covers what the server had replicated by the last command of the connection that
-/// it comes on, from Redis 7.2 on by the last one that is replicated itself; so this sends one that
+/// connection. WAIT covers what the server had replicated by the last command of its own
+/// connection, from Redis 7.2 on by the last one that is replicated itself; so this sends one that
 /// changes nothing. If the server refuses it, the client receives the error in place of an answer
 /// to WAIT.
 template <class Client, class Server>

@@ -13,8 +13,8 @@
 #include <optional>
 #include <string>
 
+#include "counters.hpp"
 #include "settings.hpp"
-#include "switch_counters.hpp"
 
 namespace beck_redis_proxy {
 

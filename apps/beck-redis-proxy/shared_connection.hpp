@@ -22,7 +22,6 @@
 #include "server_log.hpp"
 #include "server_target.hpp"
 #include "settings.hpp"
-#include "shared_counters.hpp"
 
 namespace beck_redis_proxy {
 

@@ -15,7 +15,6 @@
 #include "server_target.hpp"
 #include "settings.hpp"
 #include "shared_connection.hpp"
-#include "shared_counters.hpp"
 #include "shared_session.hpp"
 
 namespace beck_redis_proxy {

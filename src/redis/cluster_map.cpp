@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // The map of a cluster: from which node it is asked for, how often, and how the nodes change.
-#include <algorithm>
 #include <new>
 #include <string>
 #include <utility>

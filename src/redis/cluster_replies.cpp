@@ -3,7 +3,6 @@
 // was refused for now or was lost with its connection.
 #include <algorithm>
 #include <bitset>
-#include <memory>
 #include <new>
 #include <optional>
 #include <set>

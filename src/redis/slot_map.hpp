@@ -50,9 +50,9 @@ class slot_map {
 
   /// Replaces the map by the reply to CLUSTER SLOTS. `sender`: the host of the server that has
   /// answered, for nodes whose host it does not name. A node whose host is "?", or whose port is 0,
-  /// is one that the server has no address of: it is left out, and its slots have no owner. Returns
-  /// the fault of a reply that cannot be used, and keeps the map as it was then; else an empty text.
-  /// Throws std::bad_alloc.
+  /// is one that the server has no address of: it is left out, and its slots have no owner.
+  /// Returns the fault of a reply that cannot be used, and keeps the map as it was then; else an
+  /// empty text. Throws std::bad_alloc.
   std::string read(const value_item& reply, std::string_view sender);
 
   /// Returns whether a slot has an owner.
