@@ -33,14 +33,15 @@ endfunction()
 
 # Makes a test binary whose tests are compiled twenty at a time. Each stands in a namespace of its own, so that their
 # names do not clash, and behind all headers. Compiled alone is a source that defines something outside of its own
-# namespaces, such as a specialisation of a header's template.
+# namespaces, such as a specialisation of a header's template, and one with SKIP_UNITY_BUILD_INCLUSION.
 function(beck_unite_tests name sources)
   set(alone)
   set(united)
   set(headers)
   foreach(source ${${sources}})
     file(STRINGS ${source} outside REGEX "^(struct|int|namespace) (std|beck|doctest)(::|[ {])")
-    if(NOT source MATCHES "_test[.]cpp$" OR outside)
+    get_source_file_property(is_alone ${source} SKIP_UNITY_BUILD_INCLUSION)
+    if(NOT source MATCHES "_test[.]cpp$" OR outside OR is_alone STREQUAL ON)
       list(APPEND alone ${source})
       continue()
     endif()

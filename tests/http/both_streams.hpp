@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// For files whose cases run twice: over plain sockets, and through a layer. Replaces CONFORMANCE.
+// CONFORMANCE_OVER_BOTH: a conformance case that runs twice, over plain sockets and through a layer.
 #pragma once
 
 #include "http/masked_layer.hpp"
@@ -20,8 +20,7 @@ inline void run_over_both(void (*body)(backend), backend where) {
 
 }  // namespace beck::http::test
 
-#undef CONFORMANCE
-#define CONFORMANCE(sentence) BECK_BOTH_STREAMS(DOCTEST_ANONYMOUS(over_both_), sentence)
+#define CONFORMANCE_OVER_BOTH(sentence) BECK_BOTH_STREAMS(DOCTEST_ANONYMOUS(over_both_), sentence)
 #define BECK_BOTH_STREAMS(body, sentence)              \
   static void body(::beck::backend where);             \
   CONFORMANCE_ON(::beck::test::everywhere, sentence) { \

@@ -99,7 +99,7 @@ class file_server {
 
 }  // namespace
 
-CONFORMANCE("http: a file is sent whole, in part, and beside written parts") {
+CONFORMANCE_OVER_BOTH("http: a file is sent whole, in part, and beside written parts") {
   for (const std::size_t bytes : {0U, 1U, 5000U, 300'000U}) {
     file_server f(where, bytes);
     const auto all = f.s.ask(get("/whole") + get("/part") + get("/between") + get("/chunks") +
@@ -125,7 +125,7 @@ CONFORMANCE("http: a file is sent whole, in part, and beside written parts") {
   }
 }
 
-CONFORMANCE("http: HEAD for a file has its length and no body") {
+CONFORMANCE_OVER_BOTH("http: HEAD for a file has its length and no body") {
   file_server f(where, 5000);
   const std::string text = "HEAD /whole HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
   const std::string got = f.s.talk(text);
@@ -134,7 +134,8 @@ CONFORMANCE("http: HEAD for a file has its length and no body") {
   CHECK(f.last_bytes == 5000);
 }
 
-CONFORMANCE("http: a file that is shorter than promised cuts the connection, also in chunks") {
+CONFORMANCE_OVER_BOTH(
+    "http: a file that is shorter than promised cuts the connection, also in chunks") {
   for (const char* path : {"/beyond", "/chunks-beyond"}) {
     file_server f(where, 5000);
     const auto all = f.s.ask(get(path) + get("/whole"));
@@ -146,7 +147,8 @@ CONFORMANCE("http: a file that is shorter than promised cuts the connection, als
   }
 }
 
-CONFORMANCE("http: a reply in chunks that lacks a file is cut, whatever its handler does then") {
+CONFORMANCE_OVER_BOTH(
+    "http: a reply in chunks that lacks a file is cut, whatever its handler does then") {
   for (const char* path : {"/chunks-closed", "/chunks-lack"}) {
     CAPTURE(std::string(path));
     file_server f(where, 5000);
@@ -157,7 +159,7 @@ CONFORMANCE("http: a reply in chunks that lacks a file is cut, whatever its hand
   }
 }
 
-CONFORMANCE("http: more of a file than content_length() has said is not sent") {
+CONFORMANCE_OVER_BOTH("http: more of a file than content_length() has said is not sent") {
   file_server f(where, 5000);
   const auto all = f.s.ask(get("/promised-less"));
   CHECK(f.last_error == std::errc::message_size);
@@ -167,7 +169,7 @@ CONFORMANCE("http: more of a file than content_length() has said is not sent") {
   CHECK(f.s.server.stats().cut == 1);
 }
 
-CONFORMANCE("http: a peer that goes in the middle of a file ends the operation") {
+CONFORMANCE_OVER_BOTH("http: a peer that goes in the middle of a file ends the operation") {
   file_server f(where, 20'000'000);
   peer& one = f.s.start_deaf(get("/whole"));
   char first[4096];
@@ -182,7 +184,8 @@ CONFORMANCE("http: a peer that goes in the middle of a file ends the operation")
   CHECK(f.last_bytes < f.content.size());
 }
 
-CONFORMANCE("http: a file that is out of time, or cancelled, cuts its reply; the handler goes on") {
+CONFORMANCE_OVER_BOTH(
+    "http: a file that is out of time, or cancelled, cuts its reply; the handler goes on") {
   for (const bool by_time : {true, false}) {
     beck::test::file_place place(where);
     std::unique_ptr<beck::random_access_file> file;
@@ -219,7 +222,8 @@ CONFORMANCE("http: a file that is out of time, or cancelled, cuts its reply; the
   }
 }
 
-CONFORMANCE("http: a file that is left behind by its exchange does not become another reply") {
+CONFORMANCE_OVER_BOTH(
+    "http: a file that is left behind by its exchange does not become another reply") {
   beck::test::file_place place(where);
   std::optional<error_code> sent;
   std::unique_ptr<beck::random_access_file> file;

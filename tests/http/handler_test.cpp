@@ -22,7 +22,7 @@ using beck::task;
 namespace http = beck::http;
 namespace ip = beck::ip;
 
-CONFORMANCE("http: a callback answers at once, later, and in parts") {
+CONFORMANCE_OVER_BOTH("http: a callback answers at once, later, and in parts") {
   served s([](http::exchange x) {
     if (x.request().path() == "/now") return x.response().send("now");
     auto timer = std::make_shared<beck::steady_timer>(x.get_executor(), beck::duration(1'000'000));
@@ -52,7 +52,8 @@ CONFORMANCE("http: a callback answers at once, later, and in parts") {
   CHECK(s.server.stats().failed == 0);
 }
 
-CONFORMANCE("http: an exchange that is dropped unanswered is 500, one whose callback throws too") {
+CONFORMANCE_OVER_BOTH(
+    "http: an exchange that is dropped unanswered is 500, one whose callback throws too") {
   served s([&](http::exchange x) {
     if (x.request().path() == "/throws") throw std::runtime_error("no");
     http::exchange other(std::move(x));
@@ -64,7 +65,7 @@ CONFORMANCE("http: an exchange that is dropped unanswered is 500, one whose call
   CHECK(s.server.stats().failed == 3);
 }
 
-CONFORMANCE("http: an exchange that is assigned to ends the one before") {
+CONFORMANCE_OVER_BOTH("http: an exchange that is assigned to ends the one before") {
   std::vector<http::exchange> kept;
   served s([&](http::exchange x) {
     if (kept.empty()) {
@@ -84,7 +85,7 @@ CONFORMANCE("http: an exchange that is assigned to ends the one before") {
   CHECK(second.replies()[0].body == "the second");
 }
 
-CONFORMANCE("http: the body of a request reaches a callback's exchange") {
+CONFORMANCE_OVER_BOTH("http: the body of a request reaches a callback's exchange") {
   char part[100];
   served s([&](http::exchange x) {
     auto body = x.request().body();
@@ -99,7 +100,8 @@ CONFORMANCE("http: the body of a request reaches a callback's exchange") {
   CHECK(all[0].body.substr(0, 1) == "b");
 }
 
-CONFORMANCE("http: an exchange whose peer has gone can be answered, and nothing happens") {
+CONFORMANCE_OVER_BOTH(
+    "http: an exchange whose peer has gone can be answered, and nothing happens") {
   std::vector<http::exchange> kept;
   served s([&](http::exchange x) { kept.push_back(std::move(x)); });
   peer& one = s.start(get("/"));
@@ -119,7 +121,7 @@ CONFORMANCE("http: an exchange whose peer has gone can be answered, and nothing 
   s.run_until([&] { return s.server.stats().connections == 0; });
 }
 
-CONFORMANCE("http: a context ends while callbacks hold exchanges") {
+CONFORMANCE_OVER_BOTH("http: a context ends while callbacks hold exchanges") {
   const auto before = beck::test::open_descriptors();
   {
     served s([&](http::exchange x) {
@@ -150,7 +152,8 @@ void write_on(http::exchange x, bool& waits) {
 
 }  // namespace
 
-CONFORMANCE("http: a context ends while writes that own their exchanges wait for the peer") {
+CONFORMANCE_OVER_BOTH(
+    "http: a context ends while writes that own their exchanges wait for the peer") {
   const auto before = beck::test::open_descriptors();
   {
     bool waits = false;
@@ -173,7 +176,8 @@ CONFORMANCE("http: a context ends while writes that own their exchanges wait for
   CHECK(beck::test::open_descriptors() == before);
 }
 
-CONFORMANCE("http: a write that waits ends with its exchange, and reaches no other reply") {
+CONFORMANCE_OVER_BOTH(
+    "http: a write that waits ends with its exchange, and reaches no other reply") {
   std::vector<http::exchange> kept;
   error_code written;
   bool waits = false;
@@ -195,7 +199,8 @@ CONFORMANCE("http: a write that waits ends with its exchange, and reaches no oth
   CHECK(written == beck::error::operation_aborted);
 }
 
-CONFORMANCE("http: a read that is left behind by its exchange ends, and the connection with it") {
+CONFORMANCE_OVER_BOTH(
+    "http: a read that is left behind by its exchange ends, and the connection with it") {
   for (const bool started : {false, true}) {
     CAPTURE(started);
     std::vector<http::exchange> kept;
@@ -219,7 +224,7 @@ CONFORMANCE("http: a read that is left behind by its exchange ends, and the conn
   }
 }
 
-CONFORMANCE("http: a read that is cancelled before it begins takes no byte of the body") {
+CONFORMANCE_OVER_BOTH("http: a read that is cancelled before it begins takes no byte of the body") {
   std::optional<error_code> cancelled, read;
   char part[100];
   std::size_t bytes = 0;
@@ -270,7 +275,7 @@ struct chooser {
 
 }  // namespace
 
-CONFORMANCE(
+CONFORMANCE_OVER_BOTH(
     "http: a handler that chooses others serves through each, with its own limit of bodies") {
   served s(chooser{});
   const std::string head = "POST /task HTTP/1.1\r\nHost: a\r\nContent-Length: ";

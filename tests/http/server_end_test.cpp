@@ -27,7 +27,7 @@ using beck::task;
 namespace http = beck::http;
 namespace ip = beck::ip;
 
-CONFORMANCE("http: a reset stops a handler that waits, an end of the input does not") {
+CONFORMANCE_OVER_BOTH("http: a reset stops a handler that waits, an end of the input does not") {
   int started = 0, stopped = 0, finished = 0;
   served s([&](http::request& q, http::response& r) -> task<> {
     ++started;
@@ -53,7 +53,7 @@ CONFORMANCE("http: a reset stops a handler that waits, an end of the input does 
   CHECK(stopped == 1);
 }
 
-CONFORMANCE("http: bytes behind the last request do not cost the client its reply") {
+CONFORMANCE_OVER_BOTH("http: bytes behind the last request do not cost the client its reply") {
   bool reading = false;
   served s([&](http::request& q, http::response& r) -> task<> {
     reading = true;
@@ -76,7 +76,8 @@ CONFORMANCE("http: bytes behind the last request do not cost the client its repl
   CHECK(all[0].body == "100");
 }
 
-CONFORMANCE("http: stop() lets exchanges finish, closes idle connections, and ends serve()") {
+CONFORMANCE_OVER_BOTH(
+    "http: stop() lets exchanges finish, closes idle connections, and ends serve()") {
   bool release = false;
   int started = 0;
   served s([&](http::request& q, http::response& r) -> task<> {
@@ -104,7 +105,7 @@ CONFORMANCE("http: stop() lets exchanges finish, closes idle connections, and en
   CHECK(!s.failed);
 }
 
-CONFORMANCE("http: what is left after the grace is cut") {
+CONFORMANCE_OVER_BOTH("http: what is left after the grace is cut") {
   bool started = false;
   served s([&](http::request& q, http::response& r) -> task<> {
     started = true;
@@ -157,7 +158,8 @@ CONFORMANCE_ON(beck::test::kernel, "http: a reset and urgent data before the acc
   CHECK(s.server.stats().exchanges <= 3);
 }
 
-CONFORMANCE("http: an exchange that is kept for ever does not keep a server from ending") {
+CONFORMANCE_OVER_BOTH(
+    "http: an exchange that is kept for ever does not keep a server from ending") {
   std::optional<http::exchange> kept;
   served s([&](http::exchange x) { kept.emplace(std::move(x)); });
   peer& one = s.start(get("/kept"));
@@ -173,7 +175,7 @@ CONFORMANCE("http: an exchange that is kept for ever does not keep a server from
   kept.reset();
 }
 
-CONFORMANCE("http: a context is destroyed in the middle of everything") {
+CONFORMANCE_OVER_BOTH("http: a context is destroyed in the middle of everything") {
   struct {
     int frames = 0;
   } alive;
@@ -204,7 +206,8 @@ CONFORMANCE("http: a context is destroyed in the middle of everything") {
   CHECK(alive.frames == 0);
 }
 
-CONFORMANCE("http: no connection keeps a lent buffer while it waits, so one is enough for all") {
+CONFORMANCE_OVER_BOTH(
+    "http: no connection keeps a lent buffer while it waits, so one is enough for all") {
   const std::string chunked = "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
   served reads(count_body, http::limits(), context_options().lease_buffers(1, 4096));
   served drops(say_path, http::limits(), context_options().lease_buffers(1, 4096));
@@ -233,7 +236,8 @@ CONFORMANCE("http: no connection keeps a lent buffer while it waits, so one is e
   }
 }
 
-CONFORMANCE("http: a server with two endpoints at its limit of connections can be stopped") {
+CONFORMANCE_OVER_BOTH(
+    "http: a server with two endpoints at its limit of connections can be stopped") {
   served s(say_path, http::limits().connections(1));
   http::server two(say_path, http::limits().connections(1));
   two.listen(ip::tcp::endpoint(ip::address_v4::loopback(), 0));
@@ -256,7 +260,7 @@ CONFORMANCE("http: a server with two endpoints at its limit of connections can b
   CHECK(two.stats().connections == 0);
 }
 
-CONFORMANCE("http: a server that cannot listen says so") {
+CONFORMANCE_OVER_BOTH("http: a server that cannot listen says so") {
   served first(say_path);
   http::server second(say_path);
   second.listen(first.server.endpoint());

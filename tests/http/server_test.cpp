@@ -28,7 +28,7 @@ std::string post(std::string_view path, std::string_view body, std::string_view 
 
 }  // namespace
 
-CONFORMANCE("http: set() replaces a field whatever its spelling, add() does not") {
+CONFORMANCE_OVER_BOTH("http: set() replaces a field whatever its spelling, add() does not") {
   served s([](http::request&, http::response& r) {
     r.set(http::field::content_type, "one").set(http::field::content_type, "two");
     r.set("content-TYPE", "three").set("X-Own", "one").set("x-own", "two");
@@ -41,7 +41,7 @@ CONFORMANCE("http: set() replaces a field whatever its spelling, add() does not"
   CHECK(has(all[0].fields, "content-TYPE: three\r\nx-own: two\r\nVary: a\r\nVary: b\r\n"));
 }
 
-CONFORMANCE("http: a connection serves one request after the other") {
+CONFORMANCE_OVER_BOTH("http: a connection serves one request after the other") {
   served s(say_path);
   peer& one = s.start(get("/a"));
   s.wait_for(one, 1);
@@ -56,7 +56,7 @@ CONFORMANCE("http: a connection serves one request after the other") {
   CHECK(s.server.stats().connections == 0);
 }
 
-CONFORMANCE("http: pipelined requests are answered in their order, however they arrive") {
+CONFORMANCE_OVER_BOTH("http: pipelined requests are answered in their order, however they arrive") {
   for (const std::size_t piece : {0U, 1U, 7U, 100U}) {
     served s(say_path);
     std::string text;
@@ -70,7 +70,7 @@ CONFORMANCE("http: pipelined requests are answered in their order, however they 
   }
 }
 
-CONFORMANCE("http: handlers that wait are answered in the order of their requests") {
+CONFORMANCE_OVER_BOTH("http: handlers that wait are answered in the order of their requests") {
   served s([](http::request& q, http::response& r) -> task<> {
     beck::steady_timer timer(q.get_executor(), beck::duration(q.path() == "/slow" ? 2'000'000 : 1));
     beck::ignore(co_await timer.async_wait());
@@ -84,7 +84,7 @@ CONFORMANCE("http: handlers that wait are answered in the order of their request
   CHECK(all[3].body == "/end");
 }
 
-CONFORMANCE("http: a reply that is ready goes out while a later handler waits") {
+CONFORMANCE_OVER_BOTH("http: a reply that is ready goes out while a later handler waits") {
   bool waiting = false;
   served s([&](http::request& q, http::response& r) -> task<> {
     if (q.path() == "/wait") {
@@ -101,7 +101,8 @@ CONFORMANCE("http: a reply that is ready goes out while a later handler waits") 
   s.stop(beck::duration(1'000'000));
 }
 
-CONFORMANCE("http: bodies are read whole, by length and in chunks, in one piece and byte by byte") {
+CONFORMANCE_OVER_BOTH(
+    "http: bodies are read whole, by length and in chunks, in one piece and byte by byte") {
   for (const std::size_t piece : {0U, 1U}) {
     served s(count_body);
     const std::string body(700, 'b');
@@ -117,14 +118,16 @@ CONFORMANCE("http: bodies are read whole, by length and in chunks, in one piece 
   }
 }
 
-CONFORMANCE("http: a body that was left unread is dropped, and the next request is served") {
+CONFORMANCE_OVER_BOTH(
+    "http: a body that was left unread is dropped, and the next request is served") {
   served s(say_path);
   const auto all = s.ask(post("/a", std::string(60'000, 'b')) + last_get("/b"));
   REQUIRE(all.size() == 2);
   CHECK(all[1].body == "/b");
 }
 
-CONFORMANCE("http: a long body that was left unread ends the connection behind the reply") {
+CONFORMANCE_OVER_BOTH(
+    "http: a long body that was left unread ends the connection behind the reply") {
   served s(say_path);
   const auto all = s.ask(post("/a", std::string(200'000, 'b')) + last_get("/b"));
   REQUIRE(all.size() == 1);
@@ -132,7 +135,7 @@ CONFORMANCE("http: a long body that was left unread ends the connection behind t
   CHECK(all[0].whole);
 }
 
-CONFORMANCE("http: 100 Continue is sent when the handler reads") {
+CONFORMANCE_OVER_BOTH("http: 100 Continue is sent when the handler reads") {
   served s(count_body);
   peer& one =
       s.start("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
@@ -145,7 +148,8 @@ CONFORMANCE("http: 100 Continue is sent when the handler reads") {
   CHECK(all[1].body == "3");
 }
 
-CONFORMANCE("http: a client that waits for 100 Continue in vain gets the reply and the end") {
+CONFORMANCE_OVER_BOTH(
+    "http: a client that waits for 100 Continue in vain gets the reply and the end") {
   served s(say_path);
   const auto all = s.ask(
       "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n"
@@ -154,7 +158,7 @@ CONFORMANCE("http: a client that waits for 100 Continue in vain gets the reply a
   CHECK(all[0].body == "/x");
 }
 
-CONFORMANCE("http: HEAD, bodiless statuses and HTTP/1.0") {
+CONFORMANCE_OVER_BOTH("http: HEAD, bodiless statuses and HTTP/1.0") {
   served s([](http::request& q, http::response& r) {
     if (q.path() == "/204") {
       r.status(204).send();
@@ -179,7 +183,8 @@ CONFORMANCE("http: HEAD, bodiless statuses and HTTP/1.0") {
   CHECK(old[1].body == "hello");
 }
 
-CONFORMANCE("http: a reply is streamed in chunks, by its length, or to the end of the connection") {
+CONFORMANCE_OVER_BOTH(
+    "http: a reply is streamed in chunks, by its length, or to the end of the connection") {
   served s([](http::request& q, http::response& r) -> task<> {
     if (q.path() == "/length") r.content_length(6);
     for (int i = 0; i < 3; ++i) {
@@ -198,7 +203,8 @@ CONFORMANCE("http: a reply is streamed in chunks, by its length, or to the end o
   CHECK(!has(old[0].fields, "chunked"));
 }
 
-CONFORMANCE("http: a stream larger than every buffer reaches a peer whole, and in order") {
+CONFORMANCE_OVER_BOTH(
+    "http: a stream larger than every buffer reaches a peer whole, and in order") {
   std::string sent;
   served s([&](http::request&, http::response& r) -> task<> {
     for (int i = 0; i < 3000; ++i) {
@@ -215,7 +221,7 @@ CONFORMANCE("http: a stream larger than every buffer reaches a peer whole, and i
   CHECK((all[0].body == sent));
 }
 
-CONFORMANCE("http: large bodies are sent whole, and in their order among small ones") {
+CONFORMANCE_OVER_BOTH("http: large bodies are sent whole, and in their order among small ones") {
   const std::string large(3'000'000, 'l');
   served s([&](http::request& q, http::response& r) {
     if (q.path() == "/large") {
@@ -233,7 +239,8 @@ CONFORMANCE("http: large bodies are sent whole, and in their order among small o
   CHECK(all[4].body == "/3");
 }
 
-CONFORMANCE("http: an exception of a handler is answered with 500, and the connection goes on") {
+CONFORMANCE_OVER_BOTH(
+    "http: an exception of a handler is answered with 500, and the connection goes on") {
   served plain([](http::request& q, http::response& r) {
     if (q.path() == "/throw") throw std::runtime_error("no");
     r.send("ok");
@@ -254,7 +261,7 @@ CONFORMANCE("http: an exception of a handler is answered with 500, and the conne
   CHECK(same[1].body == "ok");
 }
 
-CONFORMANCE("http: a reply that cannot be completed is cut, so that the client notices") {
+CONFORMANCE_OVER_BOTH("http: a reply that cannot be completed is cut, so that the client notices") {
   served s([](http::request& q, http::response& r) -> task<> {
     if (q.path() == "/promise") r.content_length(10);
     beck::ignore(co_await beck::async_write(r, beck::buffer("abc", 3)));
@@ -269,7 +276,7 @@ CONFORMANCE("http: a reply that cannot be completed is cut, so that the client n
   CHECK(s.server.stats().cut == 2);
 }
 
-CONFORMANCE("http: a handler without a reply is answered for") {
+CONFORMANCE_OVER_BOTH("http: a handler without a reply is answered for") {
   served s([](http::request& q, http::response& r) {
     if (q.path() == "/status") r.status(http::status::not_found);
   });
@@ -280,7 +287,7 @@ CONFORMANCE("http: a handler without a reply is answered for") {
   CHECK(all[1].body.empty());
 }
 
-CONFORMANCE("http: what a handler may not set throws, and nothing of it is sent") {
+CONFORMANCE_OVER_BOTH("http: what a handler may not set throws, and nothing of it is sent") {
   int refused = 0;
   const auto attempt = [&](auto work) {
     try {
@@ -310,7 +317,7 @@ CONFORMANCE("http: what a handler may not set throws, and nothing of it is sent"
   CHECK(!has(all[0].fields, "C: d"));
 }
 
-CONFORMANCE("http: a refused request is answered, and nothing behind it is served") {
+CONFORMANCE_OVER_BOTH("http: a refused request is answered, and nothing behind it is served") {
   int served_requests = 0;
   served s([&](http::request&, http::response& r) {
     ++served_requests;
@@ -325,7 +332,8 @@ CONFORMANCE("http: a refused request is answered, and nothing behind it is serve
   CHECK(s.server.stats().count(http::refusal::bad_request_line) == 1);
 }
 
-CONFORMANCE("http: a body over the limit is refused before the handler, or while it reads") {
+CONFORMANCE_OVER_BOTH(
+    "http: a body over the limit is refused before the handler, or while it reads") {
   int called = 0;
   served s(
       [&](http::request& q, http::response& r) -> task<> {
@@ -352,7 +360,7 @@ CONFORMANCE("http: a body over the limit is refused before the handler, or while
   CHECK(s.server.stats().count(http::refusal::body_too_long) == 2);
 }
 
-CONFORMANCE("http: a request knows its peer, and what a proxy says of the client") {
+CONFORMANCE_OVER_BOTH("http: a request knows its peer, and what a proxy says of the client") {
   served s([](http::request& q, http::response& r) {
     const auto peer = q.peer().to_text();
     const auto client = q.client_address().to_string();
@@ -370,7 +378,7 @@ CONFORMANCE("http: a request knows its peer, and what a proxy says of the client
   CHECK_THROWS_AS(s.server.behind_proxy("::1", http::field::host), std::invalid_argument);
 }
 
-CONFORMANCE("http: loopback addresses have no limit of connections") {
+CONFORMANCE_OVER_BOTH("http: loopback addresses have no limit of connections") {
   served s(say_path, http::limits().per_address(1));
   const peer& first = s.start(get("/1"));
   const peer& second = s.start(get("/2"));

@@ -60,7 +60,8 @@ task<> echo_protocol(http::request&, http::response& r) {
 
 }  // namespace
 
-CONFORMANCE("http tunnel: after 101 the stream is the handler's, with what was sent ahead") {
+CONFORMANCE_OVER_BOTH(
+    "http tunnel: after 101 the stream is the handler's, with what was sent ahead") {
   served s(echo_protocol);
   peer& one = s.start(get("/", "Connection: upgrade\r\nUpgrade: ECHO\r\n") + "GET ahead");
   s.run_until([&] { return has(one.received, "ahead"); });
@@ -83,7 +84,8 @@ CONFORMANCE("http tunnel: after 101 the stream is the handler's, with what was s
   CHECK(s.server.stats().cut == 0);
 }
 
-CONFORMANCE("http tunnel: replies before it go out first, a tunnel may outlive its handler") {
+CONFORMANCE_OVER_BOTH(
+    "http tunnel: replies before it go out first, a tunnel may outlive its handler") {
   std::optional<http::tunnel> kept;
   served s([&](http::request& q, http::response& r) -> task<> {
     if (q.method() != http::method::connect) {
@@ -119,7 +121,7 @@ CONFORMANCE("http tunnel: replies before it go out first, a tunnel may outlive i
   s.run_until([&] { return s.server.stats().connections == 0; });
 }
 
-CONFORMANCE("http tunnel: the destructor closes, and a moved tunnel is the same") {
+CONFORMANCE_OVER_BOTH("http tunnel: the destructor closes, and a moved tunnel is the same") {
   bool stopped = true;
   served s([&](http::request&, http::response& r) -> task<> {
     auto taken = co_await r.set("Upgrade", "echo").take_over();
@@ -140,7 +142,8 @@ CONFORMANCE("http tunnel: the destructor closes, and a moved tunnel is the same"
   CHECK(!stopped);
 }
 
-CONFORMANCE("http tunnel: what is not asked for, or not agreed to, is refused before it begins") {
+CONFORMANCE_OVER_BOTH(
+    "http tunnel: what is not asked for, or not agreed to, is refused before it begins") {
   int refused = 0;
   served s([&](http::request& q, http::response& r) -> task<> {
     const std::string path(q.path());
@@ -170,7 +173,7 @@ CONFORMANCE("http tunnel: what is not asked for, or not agreed to, is refused be
   CHECK(s.server.stats().taken_over == 0);
 }
 
-CONFORMANCE("http tunnel: a function has no time for one, and nothing follows its head") {
+CONFORMANCE_OVER_BOTH("http tunnel: a function has no time for one, and nothing follows its head") {
   int refused = 0;
   served plain([&](http::request&, http::response& r) {
     try {
@@ -201,7 +204,8 @@ CONFORMANCE("http tunnel: a function has no time for one, and nothing follows it
   CHECK(one.received.substr(one.received.size() - 4) == "\r\n\r\n");
 }
 
-CONFORMANCE("http tunnel: the grace of a stop reaches tunnels, in their handler and outside") {
+CONFORMANCE_OVER_BOTH(
+    "http tunnel: the grace of a stop reaches tunnels, in their handler and outside") {
   std::vector<http::tunnel> kept;
   error_code end_inside, end_outside;
   bool outside_ended = false;
@@ -234,7 +238,8 @@ CONFORMANCE("http tunnel: the grace of a stop reaches tunnels, in their handler 
   kept.clear();
 }
 
-CONFORMANCE("http tunnel: a context is destroyed with tunnels under way, also while it drains") {
+CONFORMANCE_OVER_BOTH(
+    "http tunnel: a context is destroyed with tunnels under way, also while it drains") {
   for (const bool drains : {false, true}) {
     std::optional<http::tunnel> kept;
     served s([&](http::request& q, http::response& r) -> task<> {
@@ -258,7 +263,7 @@ CONFORMANCE("http tunnel: a context is destroyed with tunnels under way, also wh
   }
 }
 
-CONFORMANCE("http: a change of the protocol whose exchange has ended gives nothing") {
+CONFORMANCE_OVER_BOTH("http: a change of the protocol whose exchange has ended gives nothing") {
   std::optional<error_code> ended;
   served s([&](http::exchange x) {
     x.response().set(http::field::upgrade, "echo");

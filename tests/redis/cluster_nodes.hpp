@@ -180,7 +180,7 @@ class node_server {
       to.error(planned);
     } else if (name == "HELLO") {
       greet(p, s, command, to);
-    } else if (!p.has_logged_in) {
+    } else if (!p.has_logged_in && !s.truth.password.empty()) {
       to.error("NOAUTH Authentication required.");
     } else if (name == "CLUSTER") {
       write_map(s, to);
