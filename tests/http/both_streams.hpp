@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// CONFORMANCE_OVER_BOTH: a conformance case that runs twice, over plain sockets and through a layer.
+// CONFORMANCE_OVER_BOTH: a case that runs on every backend, over plain sockets and through a layer.
 #pragma once
 
 #include "http/masked_layer.hpp"
