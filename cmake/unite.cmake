@@ -33,12 +33,23 @@ function(beck_compile_groups target)
 endfunction()
 
 # beck_unite(TARGET): compiles the sources of a library twenty at a time. The sources of a group see each other's
-# unnamed namespaces; where two names clash, change one. Not in the builds that show whether each source includes all
-# headers that it uses: release, clang.
+# unnamed namespaces; where two names clash, change one. Those with options of their own, set before, stay alone. Not in
+# the builds that show whether each source includes all headers that it uses: release, clang.
 function(beck_unite target)
   get_target_property(sources ${target} SOURCES)
-  list(TRANSFORM sources REPLACE "^${PROJECT_SOURCE_DIR}/src/" "")
-  set_target_properties(${target} PROPERTIES SOURCES "")
-  beck_write_groups(files ${target} 20 "" "" ${sources})
+  set(united)
+  set(alone)
+  foreach(source ${sources})
+    get_source_file_property(definitions ${source} COMPILE_DEFINITIONS)
+    get_source_file_property(options ${source} COMPILE_OPTIONS)
+    if(definitions OR options)
+      list(APPEND alone ${source})
+    else()
+      string(REPLACE ${PROJECT_SOURCE_DIR}/src/ "" source ${source})
+      list(APPEND united ${source})
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES SOURCES "${alone}")
+  beck_write_groups(files ${target} 20 "" "" ${united})
   beck_compile_groups(${target} ${files})
 endfunction()

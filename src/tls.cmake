@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # beck::tls over OpenSSL 3, which no public header names. Included where OpenSSL is found.
+set_source_files_properties(tls/posix_key_log.cpp PROPERTIES
+  COMPILE_DEFINITIONS BECK_TLS_KEY_LOG=$<BOOL:${BECK_TLS_KEY_LOG}>)
 beck_library(beck_tls
   SOURCES
     tls/certificate_text.cpp
@@ -33,5 +35,3 @@ beck_library(beck_tls
   PUBLIC beck
   PRIVATE OpenSSL::SSL
 )
-set_source_files_properties(tls/posix_key_log.cpp PROPERTIES
-  COMPILE_DEFINITIONS BECK_TLS_KEY_LOG=$<BOOL:${BECK_TLS_KEY_LOG}>)

@@ -38,11 +38,11 @@ class connection_end {
 std::string_view date_line::view() {
   const std::int64_t now = loop_time();
   if (now >= valid_until_) {
-    constexpr long long second = 1'000'000'000;
+    constexpr long long one_second = 1'000'000'000;
     const long long date = system_now().nanoseconds();
-    valid_until_ = now + (second - date % second);
+    valid_until_ = now + (one_second - date % one_second);
     std::memcpy(text_, "Date: ", 6);
-    std::memcpy(text_ + 6, date_text(date / second).view().data(), date_text::bytes);
+    std::memcpy(text_ + 6, date_text(date / one_second).view().data(), date_text::bytes);
     std::memcpy(text_ + 6 + date_text::bytes, "\r\n", 2);
   }
   return {text_, bytes};

@@ -14,7 +14,7 @@
 namespace beck::redis::detail {
 namespace {
 
-constexpr std::string_view asking = "*1\r\n$6\r\nASKING\r\n";
+constexpr std::string_view asking_wire = "*1\r\n$6\r\nASKING\r\n";
 constexpr std::int64_t pause_first = 10'000'000;  // nanoseconds, doubling
 constexpr std::int64_t pause_most = 1'000'000'000;
 constexpr std::size_t spares_max = 1'024;
@@ -43,7 +43,7 @@ void cluster_unit::clear() noexcept {
 
 void cluster_unit::add(std::uint32_t step, bool asks) {
   asks_ = asks;
-  if (asks) parts_.push_back({asking, 1});
+  if (asks) parts_.push_back({asking_wire, 1});
   parts_.push_back({call_->steps()[step].wire, 1});
   steps_.push_back(step);
 }

@@ -201,10 +201,10 @@ void trust::apply_to(SSL_CTX* context) const {
 }
 
 STACK_OF(X509_NAME) * trust::root_names() const {
-  constexpr int names_max = 100;  // more would only make every handshake larger
+  constexpr int root_names_max = 100;  // more would only make every handshake larger
   STACK_OF(X509_NAME)* names = sk_X509_NAME_new_null();
   STACK_OF(X509_OBJECT)* all = X509_STORE_get0_objects(store_.get());
-  for (int i = 0; i < sk_X509_OBJECT_num(all) && sk_X509_NAME_num(names) < names_max; ++i) {
+  for (int i = 0; i < sk_X509_OBJECT_num(all) && sk_X509_NAME_num(names) < root_names_max; ++i) {
     const X509* one = X509_OBJECT_get0_X509(sk_X509_OBJECT_value(all, i));
     if (one != nullptr) sk_X509_NAME_push(names, X509_NAME_dup(X509_get_subject_name(one)));
   }
