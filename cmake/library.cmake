@@ -14,6 +14,7 @@ function(beck_library target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PUBLIC ${its_PUBLIC} PRIVATE ${its_PRIVATE})
   set_target_properties(${target} PROPERTIES
+    BECK_SOURCES "${its_SOURCES}"  # one by one, also where they are compiled in groups
     CXX_EXTENSIONS OFF
     DEFINE_SYMBOL ""
     EXPORT_NAME ${name}

@@ -22,7 +22,7 @@ if(BECK_SANITIZE MATCHES address)
   target_compile_definitions(beck PUBLIC BECK_TEST_BUILD)
 else()
   find_package(Threads REQUIRED)
-  get_target_property(library_sources beck SOURCES)
+  get_target_property(library_sources beck BECK_SOURCES)
   list(TRANSFORM library_sources PREPEND ${PROJECT_SOURCE_DIR}/src/)
   add_library(beck_test_build STATIC ${library_sources})
   target_include_directories(beck_test_build

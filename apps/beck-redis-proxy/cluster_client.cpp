@@ -10,18 +10,12 @@
 #include "cluster_rules.hpp"
 
 namespace beck_redis_proxy {
-namespace {
-
-beck::redis::request_limits limits_of_commands() {
-  beck::redis::request_limits most;
-  return most.bytes(cluster_client::command_bytes_most);
-}
-
-}  // namespace
 
 cluster_client::cluster_client(std::uint64_t number, const statistics& all,
                                cluster_counters& counts)
-    : counts_(counts), dialogue_(number, all), parser_(limits_of_commands()) {}
+    : counts_(counts),
+      dialogue_(number, all),
+      parser_(beck::redis::request_limits().bytes(command_bytes_most)) {}
 
 bool cluster_client::fill_batch() {
   version_ = dialogue_.version();

@@ -8,7 +8,6 @@
 #include <beck/coro/task.hpp>
 #include <beck/io/buffer_lease.hpp>
 #include <beck/io/read_write.hpp>
-#include <cstring>
 #include <new>
 #include <string>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "cluster_pool.hpp"
 #include "counters.hpp"
 #include "settings.hpp"
+#include "socket_steps.hpp"
 
 namespace beck_redis_proxy {
 
@@ -83,7 +83,7 @@ class cluster_session final : private cluster_client {
   }
 
   beck::task<bool> write() {
-    limit_silence();
+    limit_silence(client_, asked_.idle);
     const auto wrote = co_await beck::async_write(client_, beck::buffer(out_));
     relayed_.to_clients += wrote.value_;
     out_.clear();
@@ -93,19 +93,14 @@ class cluster_session final : private cluster_client {
 
   beck::task<bool> receive() {
     if (in_.empty()) release();
-    limit_silence();
+    limit_silence(client_, asked_.idle);
     const auto got = co_await beck::async_receive(client_);
     if (!got.error()) {
-      std::memcpy(in_.prepare((*got).size()).data(), (*got).data(), (*got).size());
-      in_.commit((*got).size());
+      append(in_, *got);
     } else if (got.error() != beck::error::eof) {
       note_end(got.error());
     }
     co_return !got.error();
-  }
-
-  void limit_silence() {
-    if (asked_.idle != beck::duration::zero()) client_.expires_after(asked_.idle);
   }
 
   /// Counts the end of the client's connection.

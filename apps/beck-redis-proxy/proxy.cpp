@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <beck/coro/co_spawn.hpp>
 #include <beck/coro/task_group.hpp>
-#include <beck/coro/timeout.hpp>
 #include <beck/coro/when_all.hpp>
 #include <beck/http/metrics.hpp>
 #include <beck/http/router.hpp>
@@ -17,7 +16,6 @@
 #include <beck/io/read_write.hpp>
 #include <beck/io/signal_set.hpp>
 #include <beck/run/post.hpp>
-#include <beck/transfer/relay.hpp>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -32,8 +30,7 @@
 #include "common/service_state.hpp"
 #include "counters.hpp"
 #include "listeners.hpp"
-#include "proxy_command.hpp"
-#include "replica_wait.hpp"
+#include "relayed_session.hpp"
 #include "server_log.hpp"
 #include "server_target.hpp"
 #include "shared_pool.hpp"
@@ -47,10 +44,8 @@ namespace http = beck::http;
 using beck::ip::tcp;
 using local = beck::local::stream_protocol;
 
-constexpr std::size_t buffer_bytes = 64 * 1024;  // of each direction
 /// Clients above the limit that are still read to their end.
 constexpr std::size_t turned_away_max = 64;
-constexpr beck::duration see_off_time = beck::duration(1'000'000'000);
 /// Descriptors besides those of clients: of the context, its listeners, the metrics, standard ones.
 constexpr std::size_t descriptors_kept = 64;
 /// Connections to the metrics, which are among those.
@@ -211,13 +206,7 @@ class proxy {
       co_return;
     }
     auto refused = refuse(client, text);
-    beck::ignore(co_await beck::timeout(std::move(refused), see_off_time));
-  }
-
-  template <class Socket>
-  beck::task<> refuse(Socket& client, const std::string& text) {
-    beck::ignore(co_await beck::async_write(client, beck::buffer(text)));
-    co_await read_to_the_end(client);
+    co_await std::move(refused);
   }
 
   template <class Socket>
@@ -227,143 +216,30 @@ class proxy {
       cluster_session<Socket> session(client, *cluster_, asked_, counts_, all_);
       auto serving = session.run();
       const bool is_to_be_seen_off = co_await std::move(serving);
-      if (!is_to_be_seen_off) co_return;
-      auto seen_off = read_to_the_end(client);
-      beck::ignore(co_await beck::timeout(std::move(seen_off), see_off_time));
+      if (is_to_be_seen_off) co_await see_off(client);
       co_return;
     }
     shared_leave left;
     if (shared_) {
       auto sharing = shared_->serve(client);
       left = co_await std::move(sharing);
-      if (left.how == shared_end::lost) {
-        auto seen_off = read_to_the_end(client);
-        beck::ignore(co_await beck::timeout(std::move(seen_off), see_off_time));
-      }
+      if (left.how == shared_end::lost) co_await see_off(client);
       if (left.how != shared_end::moved) co_return;
     }
     if (asked_.server.path.empty()) {
       tcp::socket server(context_);
-      co_await serve_over(client, server, left);
+      co_await relay(client, server, left);
     } else {
       local::socket server(context_);
-      co_await serve_over(client, server, left);
-    }
-  }
-
-  /// Connects to the server, and relays between the two. What is left of sharing goes before all
-  /// other bytes of the client.
-  template <class Client, class Server>
-  beck::task<> serve_over(Client& client, Server& server, shared_leave& left) {
-    auto connecting = target_.connect(server);
-    const auto primary = co_await std::move(connecting);
-    if (primary.error()) {
-      ++counts_.unreachable;
-      const auto why = log_.note_lost(target_.reason(primary.error()));
-      const auto text = fmt::format("-ERR beck-redis-proxy {}\r\n", why);
-      auto refused = refuse(client, text);
-      beck::ignore(co_await beck::timeout(std::move(refused), see_off_time));
-      co_return;
-    }
-    log_.note_reached();
-    if (left.rest.empty()) {
-      auto answering = answer_front(client, server, left.rest);
-      co_await std::move(answering);
-    }
-    beck::relay_report seen;
-    auto count = [&](const beck::relay_report& now) {
-      counts_.to_server += now.forth.bytes - seen.forth.bytes;
-      counts_.to_clients += now.back.bytes - seen.back.bytes;
-      seen = now;
-      limit_silence(client, server);
-    };
-    limit_silence(client, server);
-    if (left.wait_bytes != 0) {
-      auto covering = cover_earlier_writes(client, server, left);
-      co_await std::move(covering);
-    }
-    if (!left.rest.empty()) {
-      const auto wrote = co_await beck::async_write(server, beck::buffer(left.rest));
-      counts_.to_server += wrote.value_;  // the relay sees an error, too
-      left.rest.clear();
-      left.rest.shrink_to_fit();  // the client may stay for long
-    }
-    auto how = beck::relay_options().only(beck::transfer_mechanism::read_write);
-    how.buffer_bytes(buffer_bytes).progress(count);
-    auto relaying = beck::async_relay(client, server, how);
-    if (target_.may_change()) {
-      auto until_switch = beck::when_any(std::move(relaying), target_.left(*primary));
-      auto first = co_await std::move(until_switch);
-      if (first.index() == 0) {
-        const auto done = std::move(first.template get<0>()).value();
-        co_await end(client, server, done.error(), seen.back.ended);
-      } else {
-        co_await leave(client, server);
-      }
-    } else {
-      const auto done = co_await std::move(relaying);
-      co_await end(client, server, done.error(), seen.back.ended);
-    }
-  }
-
-  /// Ends the connection to a former primary, and that of its client, which gets what has come.
-  template <class Client, class Server>
-  beck::task<> leave(Client& client, Server& server) {
-    ++target_.counts().left;
-    reset(server);
-    auto seen_off = read_to_the_end(client);
-    beck::ignore(co_await beck::timeout(std::move(seen_off), see_off_time));
-  }
-
-  /// Answers PROXY INFO as long as the first bytes of the client are that. Takes no other bytes but
-  /// those of its beginning, which are in `front` then. Returns also if the server sends first, or
-  /// one side has ended.
-  template <class Client, class Server>
-  beck::task<> answer_front(Client& client, Server& server, std::string& front) {
-    for (;;) {
-      limit_silence(client, server);
-      auto both = beck::when_any(client.async_wait(beck::socket_base::wait_read),
-                                 server.async_wait(beck::socket_base::wait_read));
-      const auto first = co_await std::move(both);
-      if (first.index() != 0) co_return;
-      const std::string seen = front + first_bytes(client);
-      const proxy_info_match found = match_proxy_info(seen);
-      if (seen.size() == front.size() || (found.bytes == 0 && !found.may_come)) co_return;
-      const std::size_t taken = (found.may_come ? seen.size() : found.bytes) - front.size();
-      char room[first_bytes_most];
-      beck::ignore(co_await client.async_read_some(beck::buffer(room, taken)));
-      front = found.may_come ? seen : std::string();
-      if (found.may_come) continue;
-      beck::redis::reply_writer text;
-      write_proxy_info(all_, text);
-      const auto wrote = co_await beck::async_write(client, beck::buffer(text.bytes()));
-      counts_.to_clients += wrote.value_;
-      if (wrote.error()) co_return;
+      co_await relay(client, server, left);
     }
   }
 
   template <class Client, class Server>
-  void limit_silence(Client& client, Server& server) {
-    if (asked_.idle == beck::duration::zero()) return;
-    client.expires_after(asked_.idle);
-    server.expires_after(asked_.idle);
-  }
-
-  /// Carries the end of a relay over to both sides.
-  template <class Client, class Server>
-  beck::task<> end(Client& client, Server& server, beck::error_code ec, bool is_answered) {
-    if (ec == beck::error::timeout) {
-      ++counts_.idle;
-    } else if (ec == beck::error::connection_reset || ec == beck::error::broken_pipe) {
-      ++counts_.broken;
-      reset(server);
-      if (is_answered) {  // the server has closed, and its last words are on their way
-        auto seen_off = read_to_the_end(client);
-        beck::ignore(co_await beck::timeout(std::move(seen_off), see_off_time));
-      } else {
-        reset(client);
-      }
-    }
+  beck::task<> relay(Client& client, Server& server, shared_leave& left) {
+    relayed_session<Client, Server> session(client, server, {asked_, target_, counts_, all_, log_});
+    auto running = session.run(left);
+    co_await std::move(running);
   }
 
   const settings& asked_;

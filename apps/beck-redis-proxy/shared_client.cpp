@@ -9,17 +9,11 @@
 #include "shared_connection.hpp"
 
 namespace beck_redis_proxy {
-namespace {
-
-beck::redis::request_limits limits_of_shared_commands() {
-  beck::redis::request_limits most;
-  return most.bytes(shared_client::command_bytes_most);
-}
-
-}  // namespace
 
 shared_client::shared_client(shared_connection& server, const statistics& all)
-    : server_(server), all_(all), parser_(limits_of_shared_commands()) {}
+    : server_(server),
+      all_(all),
+      parser_(beck::redis::request_limits().bytes(command_bytes_most)) {}
 
 void shared_client::take(std::string_view bytes, bool is_last) {
   if (!is_receiving()) return;

@@ -10,7 +10,6 @@
 #include <beck/coro/when_all.hpp>
 #include <beck/io/buffer_lease.hpp>
 #include <beck/io/read_write.hpp>
-#include <cstring>
 #include <new>
 #include <string>
 #include <string_view>
@@ -20,6 +19,7 @@
 #include "settings.hpp"
 #include "shared_client.hpp"
 #include "shared_connection.hpp"
+#include "socket_steps.hpp"
 
 namespace beck_redis_proxy {
 
@@ -62,7 +62,7 @@ class shared_session final : public shared_client {
         co_await std::move(waiting);
       } else if (what == need::bytes) {
         if (in_.empty()) in_.release();
-        limit_silence();
+        limit_silence(client_, asked_.idle);
         const auto got = co_await beck::async_receive(client_);
         if (end_ != shared_end::none) break;
         if (got.error() == beck::error::eof) {
@@ -70,8 +70,7 @@ class shared_session final : public shared_client {
         } else if (got.error()) {
           end(end_of(got.error()));
         } else {
-          std::memcpy(in_.prepare((*got).size()).data(), (*got).data(), (*got).size());
-          in_.commit((*got).size());
+          append(in_, *got);
         }
       }
     }
@@ -92,7 +91,7 @@ class shared_session final : public shared_client {
       }
       if (!is_receiving() && end_ != shared_end::lost) break;
       writing_.swap(out_);
-      limit_silence();
+      limit_silence(client_, asked_.idle);
       const auto wrote = co_await beck::async_write(client_, beck::buffer(writing_));
       counts_.to_clients += wrote.value_;
       writing_.clear();
@@ -120,10 +119,6 @@ class shared_session final : public shared_client {
 
   static shared_end end_of(const beck::error_code& ec) noexcept {
     return ec == beck::error::timeout ? shared_end::idle : shared_end::failed;
-  }
-
-  void limit_silence() {
-    if (asked_.idle != beck::duration::zero()) client_.expires_after(asked_.idle);
   }
 
   void abort() noexcept override { client_.cancel(); }

@@ -6,8 +6,10 @@ import socket
 import struct
 import subprocess
 import tempfile
+import threading
 import unittest
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 
 from server import LIMIT_S, Program, until
@@ -35,6 +37,17 @@ def reset(connection):
     """Closes a TCP connection with a reset."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
+
+
+@contextmanager
+def threads(work, count):
+    """Runs work(0) to work(count - 1), each in a thread; waits for their end behind the block."""
+    running = [threading.Thread(target=work, args=(number,)) for number in range(count)]
+    for one in running:
+        one.start()
+    yield
+    for one in running:
+        one.join()
 
 
 def fill_backlog(port):

@@ -6,7 +6,7 @@ import socket
 import threading
 
 from redis_groups import Cluster, ask, free_ports, shared
-from redis_proxy import Client, ProxyCase, command, connect, rest_of
+from redis_proxy import Client, ProxyCase, command, connect, rest_of, threads
 from redis_proxy_usage_cases import run
 from server import until
 
@@ -302,13 +302,9 @@ class ClusterLoss(ProxyCase):
             finally:
                 client.close()
 
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-        for one in threads:
-            one.start()
-        until(lambda: min(counts) >= 20)
-        cluster.kill(0)
-        for one in threads:
-            one.join()
+        with threads(work, 8):
+            until(lambda: min(counts) >= 20)
+            cluster.kill(0)
         self.assertEqual(wrong, [])
         client = self.client(proxy.port)
         text = client.ask("SET", keys[0], "x")

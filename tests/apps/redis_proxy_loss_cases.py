@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 
-from redis_proxy import Client, ProxyCase, Redis, command, connect, fill_backlog, reset, rest_of, talk
+from redis_proxy import Client, ProxyCase, Redis, command, connect, fill_backlog, reset, rest_of, talk, threads
 from server import LIMIT_S, pass_time, until
 
 
@@ -323,20 +323,17 @@ class Stop(ProxyCase):
         proxy = self.proxy("--drain", "100ms")
         answered = []
 
-        def count(client):
+        def count(_):
+            client = Client(proxy.port)
             try:
                 while True:
                     answered.append(client.ask("INCR", "loads"))
             except (EOFError, OSError):
                 client.close()
 
-        loads = [threading.Thread(target=count, args=(Client(proxy.port),)) for _ in range(8)]
-        for one in loads:
-            one.start()
-        until(lambda: len(answered) > 1000)
-        self.assertEqual(proxy.stop(), 0)
-        for one in loads:
-            one.join()
+        with threads(count, 8):
+            until(lambda: len(answered) > 1000)
+            self.assertEqual(proxy.stop(), 0)
         total = int(self.client(self.redis.port).ask("GET", "loads"))
         self.assertEqual(len(set(answered)), len(answered))
         self.assertLessEqual(len(answered), total)

@@ -4,12 +4,11 @@ import os
 import resource
 import signal
 import socket
-import threading
 from pathlib import Path
 
 import redis_proxy_loss_cases
 import redis_proxy_relay_cases
-from redis_proxy import Client, ProxyCase, Redis, command, connect, fill_backlog, reset, rest_of, talk
+from redis_proxy import Client, ProxyCase, Redis, command, connect, fill_backlog, reset, rest_of, talk, threads
 from server import until
 
 
@@ -193,19 +192,6 @@ class SharedMoves(SharedCase):
 
 
 class SharedLimits(SharedCase):
-    def test_a_client_that_does_not_read_holds_up_no_other(self):
-        proxy = self.proxy("--connections", 1)
-        slow, other = self.client(proxy.port), self.client(proxy.port)
-        value = bytes(1 << 20)
-        self.assertEqual(self.client(self.redis.port).ask("SET", "mib", value), "+OK")
-        slow.send(command("GET", "mib") * 100)
-        for i in range(100):
-            self.assertEqual(other.ask("ECHO", i), str(i).encode())
-        for _ in range(100):
-            self.assertEqual(slow.read(), value)
-        self.assertLess(proxy.memory(), 64 << 10)
-        self.assertEqual(proxy.metrics()["overflow_total"], 0)
-
     def test_a_client_for_which_too_much_waits_is_ended(self):
         proxy = self.proxy("--connections", 1)
         slow, other = self.client(proxy.port), self.client(proxy.port)
@@ -284,13 +270,9 @@ class SharedLoss(SharedCase):
             finally:
                 client.close()
 
-        threads = [threading.Thread(target=run, args=(number,)) for number in range(20)]
-        for one in threads:
-            one.start()
-        until(lambda: min(counts) >= 20)
-        os.kill(redis.process.pid, signal.SIGKILL)
-        for one in threads:
-            one.join()
+        with threads(run, 20):
+            until(lambda: min(counts) >= 20)
+            os.kill(redis.process.pid, signal.SIGKILL)
         self.assertEqual(wrong, [])
         self.assertLess(max(counts), 100_000)
 
