@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """What the tests of beck-redis-proxy share: a redis-server, a proxy in front of it, and commands byte by byte."""
+import os
 import re
 import shutil
 import socket
@@ -70,6 +71,28 @@ def rest_of(connection):
     except ConnectionResetError:
         pass
     return received
+
+
+def words_of(connection):
+    """Reads to the end of a connection, which must be no reset: its peer reads all that is sent."""
+    words = b"".join(iter(lambda: connection.recv(65536), b""))
+    error = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)  # a reset behind the end
+    assert error == 0, os.strerror(error)
+    return words
+
+
+def fill(connection, part=bytes(1 << 20)):
+    """Sends until the proxy takes no more. Returns the number of bytes."""
+    connection.settimeout(0.05)
+    sent = 0
+    try:
+        while sent < 64 << 20:
+            sent += connection.send(part)
+    except (TimeoutError, ConnectionError):  # also --idle of a test may have ended it
+        pass
+    connection.settimeout(LIMIT_S)
+    assert sent < 64 << 20, "the proxy takes everything"
+    return sent
 
 
 def talk(address, data=b""):

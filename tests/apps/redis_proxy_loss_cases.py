@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 
-from redis_proxy import Client, ProxyCase, Redis, command, connect, fill_backlog, reset, rest_of, talk, threads
+from redis_proxy import Client, ProxyCase, Redis, command, connect, fill, fill_backlog, reset, rest_of, talk, threads, words_of
 from server import LIMIT_S, pass_time, until
 
 
@@ -55,6 +55,15 @@ class Ends(ProxyCase):
             client.sendall(bytes(100_000))  # which the server does not read
             server.close()
             self.assertEqual(rest_of(client), b"-ERR busy\r\n")
+
+    def test_the_last_words_to_a_client_that_sends_more_end_without_a_reset(self):
+        proxy, client, server = self.pair()
+        server.sendall(b"-ERR busy\r\n")
+        server.shutdown(socket.SHUT_WR)
+        fill(client)  # the proxy has not read all of it when the server closes
+        server.close()
+        until(lambda: proxy.metrics()["broken_total"] == 1)
+        self.assertEqual(words_of(client), b"-ERR busy\r\n")
 
     def test_the_last_words_of_a_server_that_takes_no_more(self):
         proxy, client, server = self.pair(path=self.folder / "server")
@@ -111,28 +120,15 @@ class Ends(ProxyCase):
         for _ in range(100):
             self.assertEqual(slow.read(), value)
 
-    def fill(self, client):
-        """Sends until the proxy takes no more. Returns the number of bytes."""
-        client.settimeout(0.05)
-        sent = 0
-        try:
-            while sent < 64 << 20:
-                sent += client.send(bytes(1 << 20))
-        except (TimeoutError, ConnectionError):  # also --idle of a test may have ended it
-            pass
-        client.settimeout(LIMIT_S)
-        self.assertLess(sent, 64 << 20)
-        return sent
-
     def test_a_server_that_does_not_read_for_too_long(self):
         proxy, client, _ = self.pair("--idle", "100ms")
-        self.fill(client)
+        fill(client)
         rest_of(client)
         until(lambda: proxy.metrics()["idle_total"] == 1)
 
     def test_a_server_that_does_not_read(self):
         proxy, client, server = self.pair()
-        sent = self.fill(client)
+        sent = fill(client)
         self.assertLess(proxy.memory(), 64 << 10)
         client.close()
         self.assertEqual(len(rest_of(server)), sent)

@@ -2,7 +2,7 @@
 """beck-redis-proxy --shared: the bounds of a shared connection, the one behind it, and what must not be on it."""
 import contextlib
 
-from redis_proxy import command, connect, rest_of
+from redis_proxy import command, connect, fill, rest_of, words_of
 from redis_proxy_shared_cases import SharedCase
 from server import pass_time, until
 
@@ -121,6 +121,19 @@ class SharedNext(SharedCase):
         server.close()
         until(lambda: proxy.metrics()["lost_total"] == 1)
         self.assertTrue(rest_of(client.socket) == reply)
+
+    def test_a_client_that_is_ended_amid_its_commands_sees_an_end_and_no_reset(self):
+        proxy, listening = self.played()
+        client = self.client(proxy.port)
+        client.send(command("ECHO", "first"))
+        server = self.accept(listening)
+        self.receive(server, command("ECHO", "first"))
+        fill(client.socket, command("PING") * 10_000)  # more than may be under way
+        server.sendall(b"$5\r\nfirst\r\n")
+        self.assertEqual(client.read(), b"first")
+        server.close()
+        until(lambda: proxy.metrics()["lost_total"] == 1)
+        self.assertEqual(words_of(client.socket), b"")
 
     def test_a_null_array_is_a_whole_reply(self):
         proxy = self.proxy("--connections", 1)
