@@ -7,7 +7,20 @@ import socket
 import threading
 import time
 
-from redis_proxy import Client, ProxyCase, Redis, command, connect, fill, fill_backlog, reset, rest_of, talk, threads, words_of
+from redis_proxy import (
+    Client,
+    ProxyCase,
+    Redis,
+    command,
+    connect,
+    fill,
+    fill_backlog,
+    reset,
+    rest_of,
+    talk,
+    threads,
+    words_of,
+)
 from server import LIMIT_S, pass_time, until
 
 
