@@ -137,6 +137,19 @@ constexpr std::size_t buckets = 1024;  // at most half of them full
 constexpr std::uint16_t no_row = 0xffff;
 static_assert(std::size(rows) <= buckets / 2, "make the hash table larger");
 
+static_assert(
+    [] {
+      const command_row* above = rows;
+      for (const command_row& row : rows) {
+        const std::size_t bar = row.name.find('|');
+        if (bar == row.name.npos) above = &row;
+        const bool is_below = row.name.substr(0, bar) == above->name;
+        if (bar != row.name.npos && !(is_below && (above->facts & container) != 0)) return false;
+      }
+      return true;
+    }(),
+    "a subcommand follows its container");
+
 constexpr char small(char c) noexcept {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
 }
@@ -220,12 +233,10 @@ const command_row* detail::find_row(const arguments& command) noexcept {
   if (name.size() > name_max || name.find('|') != std::string_view::npos) return nullptr;
   const std::uint32_t hash = hash_of(name);
   const command_row* const row = find(name, {}, hash);
-  if (row == nullptr || command.size() == 1) return row;
+  if (row == nullptr || command.size() == 1 || (row->facts & container) == 0) return row;
   const std::string_view sub = command[1];
   if (sub.empty() || sub.size() > name_max) return row;
-  const command_row* const below = find(name, sub, hash_of(sub, hash_of("|", hash)));
-  // An unknown subcommand may do anything.
-  return below != nullptr || (row->facts & container) != 0 ? below : row;
+  return find(name, sub, hash_of(sub, hash_of("|", hash)));  // an unknown one may do anything
 }
 
 /// The options may have any order, also GROUP. One that is not known is taken for a single word.

@@ -79,12 +79,20 @@ class result_slot : public completion_slot {
   }
 
  protected:
-  /// Stores the result.
+  /// Stores the result, instead of one that was prepared.
   void set(A... a) {
+    if (full_) result_.~result_type();
     ::new (static_cast<void*>(&result_)) result_type(static_cast<A&&>(a)...);
     full_ = true;
   }
-  /// Returns the result. Requires that it is set.
+  /// Makes the result for an operation that fills it in place, and ends with
+  /// result_handler::complete(). Requires that there is none.
+  template <class... Start>
+  void prepare(Start&&... start) {
+    ::new (static_cast<void*>(&result_)) result_type(static_cast<Start&&>(start)...);
+    full_ = true;
+  }
+  /// Returns the result. Requires that it is set or prepared.
   result_type&& get() noexcept { return static_cast<result_type&&>(result_); }
   /// Sets the error of a result that a stop of `environment` has cancelled to the reason of the
   /// stop.
@@ -183,6 +191,10 @@ class result_handler {
     if (slot_ == nullptr) return;
     slot_->set(static_cast<A&&>(a)...);
     take()->filled();
+  }
+  /// As above, with the result that the slot has prepared.
+  void complete() {
+    if (slot_ != nullptr) take()->filled();
   }
 
  private:

@@ -78,34 +78,37 @@ class [[nodiscard]] cached_exec : public reply_op<cached_exec<T>, T>, private ca
 
  public:
   cached_exec(cache_core& of, duration age_max, command<T>&& what)
-      : cached_call(of, age_max), what_(static_cast<command<T>&&>(what)) {}
+      : base(static_cast<reply<T>&&>(what.result())),
+        cached_call(of, age_max),
+        what_(static_cast<command<T>&&>(what).text()) {}
   /// Formats the command where it stays.
   template <class... Args>
   cached_exec(cache_core& of, duration age_max, std::string_view name, const Args&... args)
-      : cached_call(of, age_max), what_(name, args...) {}
+      : cached_call(of, age_max), what_(name, args...) {
+    static_cast<void>(reader_type_of<T>.kind);  // says it if no reply can be read into T
+  }
   cached_exec(cached_exec&& other) noexcept
       : base(static_cast<base&&>(other)),
         cached_call(static_cast<cached_call&&>(other)),
-        what_(static_cast<command<T>&&>(other.what_)) {}
+        what_(static_cast<command_text&&>(other.what_)) {}
 
   bool ready() {
-    reply<T>& result = what_.result();
-    if (!this->find(what_.bytes(), detail::place_of(result))) return false;
-    this->set(result.error(), static_cast<reply<T>&&>(result));  // finish() with one move less
+    if (!this->find(what_.bytes(), detail::place_of(this->result()))) return false;
+    this->take_error();
     return true;
   }
   void initiate(typename base::handler done) {
     this->keep(static_cast<typename base::handler&&>(done));
-    this->start(what_.arguments(), what_.error(), detail::place_of(what_.result()));
+    this->start(what_.arguments(), what_.error(), detail::place_of(this->result()));
   }
   void cancel() noexcept { this->stop(); }
   any_io_executor get_executor() const noexcept { return cached_call::executor(); }
 
  private:
-  void complete() noexcept override { this->finish_with(what_.result()); }
+  void complete() noexcept override { this->complete_with_result(); }
   void drop() noexcept override { this->drop_handler(); }
 
-  command<T> what_;
+  command_text what_;
 };
 
 }  // namespace detail

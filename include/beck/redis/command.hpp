@@ -12,6 +12,41 @@
 
 namespace beck::redis {
 
+namespace detail {
+
+/// The bytes of a command; those of a short one are within the object.
+class command_text {
+ public:
+  /// Formats a command. Throws std::bad_alloc.
+  template <class... Args>
+  explicit command_text(std::string_view name, const Args&... args) {
+    writing(writer_, bytes_, marks_, limits).command(name, args...);
+  }
+
+  // As those of command.
+  std::string_view bytes() const noexcept { return bytes_.view().substr(0, writer_.bytes()); }
+  redis::arguments arguments() const noexcept {
+    const command_bytes all = part();
+    return {all.wire, all.marks, all.mark_count, 0};
+  }
+  command_bytes part() const noexcept {
+    const auto* const marks = reinterpret_cast<const key_mark*>(marks_.view().data());
+    return {bytes(), 1, marks, writer_.mark_bytes() / sizeof(key_mark)};
+  }
+  error_code error() const noexcept { return writer_.error(); }
+  beck::detail::fixed_text<120> message() const noexcept { return writer_.message(limits); }
+
+ private:
+  static constexpr std::size_t bytes_inside = 128;
+  static constexpr request_limits limits{};
+
+  command_writer writer_;
+  small_store<bytes_inside> bytes_;
+  small_store<0> marks_;
+};
+
+}  // namespace detail
+
 /// One command, which owns its bytes, with the type of its reply; made by cmd(). The bytes of a
 /// short one are within the object: it is made and moved without allocating. Thread: one at a time.
 template <class T>
@@ -22,9 +57,8 @@ class command {
 
   /// For cmd(): formats a command. Throws std::bad_alloc.
   template <class... Args>
-  explicit command(std::string_view name, const Args&... args) {
+  explicit command(std::string_view name, const Args&... args) : text_(name, args...) {
     static_cast<void>(detail::reader_type_of<T>.kind);  // says it if no reply can be read into T
-    detail::writing(writer_, bytes_, marks_, limits).command(name, args...);
   }
 
   /// Sets the value that the reply is read into, such as redis::into(buffer).
@@ -35,31 +69,22 @@ class command {
   }
 
   /// Returns the bytes; empty if the command is over a limit.
-  std::string_view bytes() const noexcept { return bytes_.view().substr(0, writer_.bytes()); }
+  std::string_view bytes() const noexcept { return text_.bytes(); }
   /// Returns the arguments, a view into the command. Requires that there is no error.
-  redis::arguments arguments() const noexcept {
-    const detail::command_bytes all = part();
-    return {all.wire, all.marks, all.mark_count, 0};
-  }
+  redis::arguments arguments() const noexcept { return text_.arguments(); }
   /// For the client: returns the bytes with the marks of keys. Requires that there is no error.
-  detail::command_bytes part() const noexcept {
-    const auto* const marks = reinterpret_cast<const detail::key_mark*>(marks_.view().data());
-    return {bytes(), 1, marks, writer_.mark_bytes() / sizeof(detail::key_mark)};
-  }
+  detail::command_bytes part() const noexcept { return text_.part(); }
   /// Returns error::request_too_large if the command is over a limit; else no error.
-  error_code error() const noexcept { return writer_.error(); }
+  error_code error() const noexcept { return text_.error(); }
   /// Returns the limit and the value that is over it, in words; empty without an error.
-  beck::detail::fixed_text<120> message() const noexcept { return writer_.message(limits); }
+  beck::detail::fixed_text<120> message() const noexcept { return text_.message(); }
   /// Returns the place of the reply, with the value of read_into().
   reply<T>& result() noexcept { return result_; }
+  /// For the client: moves the bytes out.
+  detail::command_text text() && noexcept { return static_cast<detail::command_text&&>(text_); }
 
  private:
-  static constexpr std::size_t bytes_inside = 128;
-  static constexpr request_limits limits{};
-
-  detail::command_writer writer_;
-  detail::small_store<bytes_inside> bytes_;
-  detail::small_store<0> marks_;
+  detail::command_text text_;
   reply<T> result_;
 };
 

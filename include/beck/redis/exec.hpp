@@ -148,7 +148,8 @@ void end_transaction(reply_status& result, const reply<void>* accepted) noexcept
 void fail_in_transaction(reply_status& one, const reply_status& accepted,
                          const reply_status& result) noexcept;
 
-/// The base of the operations: the result is a reply, whose error is that of the completion.
+/// The base of the operations: the result is a reply, whose error is that of the completion. It is
+/// read where it stays until the waiter takes it.
 template <class Derived, class T>
 class reply_op : public op<Derived, void(error_code, reply<T>)> {
   using base = op<Derived, void(error_code, reply<T>)>;
@@ -165,15 +166,32 @@ class reply_op : public op<Derived, void(error_code, reply<T>)> {
 
  protected:
   // NOLINTBEGIN(bugprone-crtp-constructor-accessibility): exec_op stands between the two
-  reply_op() noexcept = default;
-  reply_op(reply_op&&) noexcept = default;
+  reply_op() { this->prepare(); }
+  /// Begins with a result.
+  explicit reply_op(reply<T>&& start) {
+    this->prepare(error_code(), static_cast<reply<T>&&>(start));
+  }
+  reply_op(reply_op&& other) noexcept : base(static_cast<base&&>(other)) {
+    this->prepare(other.get());
+  }
   // NOLINTEND(bugprone-crtp-constructor-accessibility)
   ~reply_op() = default;
 
+  reply<T>& result() noexcept {
+    auto&& all = this->get();
+    return all.value_;
+  }
+  /// Takes the error of the result for that of the completion.
+  void take_error() noexcept {
+    auto&& all = this->get();
+    all.error_ = all.value_.error();
+  }
   void keep(handler&& done) noexcept { done_ = static_cast<handler&&>(done); }
-  void finish_with(reply<T>& result) noexcept {
+  /// Completes the operation with its result.
+  void complete_with_result() noexcept {
+    take_error();
     handler done = static_cast<handler&&>(done_);
-    done(result.error(), static_cast<reply<T>&&>(result));
+    done.complete();
   }
   void drop_handler() noexcept { const handler dropped = static_cast<handler&&>(done_); }
 
@@ -204,7 +222,9 @@ class exec_op : public reply_op<Derived, T>, protected execution {
 
  protected:
   // NOLINTBEGIN(bugprone-crtp-constructor-accessibility): exec_tuple stands between the two
-  explicit exec_op(sender_ref of) noexcept : execution(static_cast<sender_ref&&>(of)) {}
+  explicit exec_op(sender_ref of) : execution(static_cast<sender_ref&&>(of)) {}
+  exec_op(sender_ref of, reply<T>&& start)
+      : base(static_cast<reply<T>&&>(start)), execution(static_cast<sender_ref&&>(of)) {}
   exec_op(exec_op&&) noexcept = default;
   // NOLINTEND(bugprone-crtp-constructor-accessibility)
   ~exec_op() = default;
@@ -219,13 +239,16 @@ class [[nodiscard]] exec_one : public exec_op<exec_one<T>, T> {
 
  public:
   exec_one(sender_ref of, command<T>&& what)
-      : base(static_cast<sender_ref&&>(of)), what_(static_cast<command<T>&&>(what)) {}
+      : base(static_cast<sender_ref&&>(of), static_cast<reply<T>&&>(what.result())),
+        what_(static_cast<command<T>&&>(what).text()) {}
   /// Formats the command where it stays.
   template <class... Args>
   exec_one(sender_ref of, std::string_view name, const Args&... args)
-      : base(static_cast<sender_ref&&>(of)), what_(name, args...) {}
+      : base(static_cast<sender_ref&&>(of)), what_(name, args...) {
+    static_cast<void>(reader_type_of<T>.kind);  // says it if no reply can be read into T
+  }
   exec_one(exec_one&& other) noexcept
-      : base(static_cast<base&&>(other)), what_(static_cast<command<T>&&>(other.what_)) {}
+      : base(static_cast<base&&>(other)), what_(static_cast<command_text&&>(other.what_)) {}
 
   void initiate(typename base::handler done) {
     this->keep(static_cast<typename base::handler&&>(done));
@@ -236,10 +259,10 @@ class [[nodiscard]] exec_one : public exec_op<exec_one<T>, T> {
   }
 
  private:
-  reply_place place_of(std::uint32_t) noexcept override { return detail::place_of(what_.result()); }
-  void done(const error_code&) noexcept override { this->finish_with(what_.result()); }
+  reply_place place_of(std::uint32_t) noexcept override { return detail::place_of(this->result()); }
+  void done(const error_code&) noexcept override { this->complete_with_result(); }
 
-  command<T> what_;
+  command_text what_;
   command_bytes part_;
 };
 
@@ -307,15 +330,15 @@ class [[nodiscard]] exec_all : public exec_tuple<exec_all<T...>, T...> {
   reply_place place_of(std::uint32_t i) noexcept override { return places_[i]; }
   void done(const error_code& ec) noexcept override {
     const std::size_t last = this->answered() < base::count ? this->answered() : base::count - 1;
-    result_.status().set(ec, {});
-    result_.status().set(places_[last].status().outcome());
-    *result_ = this->apply([](command<T>&... one) {
+    auto& result = this->result();
+    result.status().set(ec, {});
+    result.status().set(places_[last].status().outcome());
+    *result = this->apply([](command<T>&... one) {
       return typename base::replies(static_cast<reply<T>&&>(one.result())...);
     });
-    this->finish_with(result_);
+    this->complete_with_result();
   }
 
-  reply<typename base::replies> result_;
   command_bytes parts_[base::count];
   reply_place places_[base::count];
 };
@@ -343,23 +366,23 @@ class [[nodiscard]] exec_whole : public exec_tuple<exec_whole<T...>, T...> {
 
  private:
   reply_place place_of(std::uint32_t i) noexcept override {
-    return i <= base::count ? detail::place_of(accepted_[i]) : detail::place_of(result_);
+    return i <= base::count ? detail::place_of(accepted_[i]) : detail::place_of(this->result());
   }
   void done(const error_code&) noexcept override {
-    detail::end_transaction(result_.status(), accepted_);
-    if (result_.error()) {
+    auto& result = this->result();  // of EXEC
+    detail::end_transaction(result.status(), accepted_);
+    if (result.error()) {
       reply<void>* accepted = accepted_ + 1;
       std::apply(
           [&](reply<T>&... one) {
-            (detail::fail_in_transaction(one.status(), (accepted++)->status(), result_.status()),
+            (detail::fail_in_transaction(one.status(), (accepted++)->status(), result.status()),
              ...);
           },
-          *result_);
+          *result);
     }
-    this->finish_with(result_);
+    this->complete_with_result();
   }
 
-  reply<typename base::replies> result_;   // of EXEC
   reply<void> accepted_[base::count + 1];  // of MULTI, and of each command
   command_bytes parts_[base::count + 2];
 };
@@ -375,7 +398,7 @@ class [[nodiscard]] exec_list : public exec_op<exec_list<T>, reply_list<T>> {
   exec_list(exec_list&& other) noexcept : base(static_cast<base&&>(other)), what_(other.what_) {}
 
   void initiate(typename base::handler done) {
-    result_ = reply<reply_list<T>>(reply_list<T>(what_->size()));
+    this->result() = reply<reply_list<T>>(reply_list<T>(what_->size()));
     this->keep(static_cast<typename base::handler&&>(done));
     part_ = what_->part();
     this->set_commands(&part_, 1);
@@ -388,18 +411,18 @@ class [[nodiscard]] exec_list : public exec_op<exec_list<T>, reply_list<T>> {
 
  private:
   reply_place place_of(std::uint32_t i) noexcept override {
-    return detail::place_of((*result_)[i]);
+    return detail::place_of((*this->result())[i]);
   }
   void done(const error_code& ec) noexcept override {
-    result_.status().set(ec, {});
-    const std::size_t size = result_->size();
+    auto& result = this->result();
+    result.status().set(ec, {});
+    const std::size_t size = result->size();
     const std::size_t last = this->answered() < size ? this->answered() : size - 1;
-    result_.status().set(size != 0 ? (*result_)[last].outcome() : outcome::executed);
-    this->finish_with(result_);
+    result.status().set(size != 0 ? (*result)[last].outcome() : outcome::executed);
+    this->complete_with_result();
   }
 
   const request* what_;
-  reply<reply_list<T>> result_;
   command_bytes part_;
 };
 
