@@ -33,8 +33,8 @@ function(beck_compile_groups target)
 endfunction()
 
 # beck_unite(TARGET): compiles the sources of a library twenty at a time. The sources of a group see each other's
-# unnamed namespaces; where two names clash, change one. Those with options of their own, set before, stay alone. Not in
-# the builds that show whether each source includes all headers that it uses: release, clang.
+# unnamed namespaces; where two names clash, change one. Those with options of their own, set before, stay alone.
+# tools/tidy.py and builds that are not united show whether each source includes the headers that it uses.
 function(beck_unite target)
   get_target_property(sources ${target} SOURCES)
   set(united)

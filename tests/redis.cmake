@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSL-1.0
 # The tests of beck::redis.
+beck_optimise_tests(redis/cache_world_test.cpp redis/client_world_test.cpp redis/cluster_world_test.cpp
+  redis/lane_world_test.cpp redis/memory_world_test.cpp redis/sentinel_world_test.cpp redis/session_orders_test.cpp
+  redis/subscription_world_test.cpp)
 beck_test(redis_tests ONE_THREAD
   redis/cache_test.cpp
   redis/cache_stream_test.cpp

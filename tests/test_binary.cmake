@@ -31,6 +31,15 @@ function(beck_test name)
   beck_test_binary(${name} ${arg_LABELS})
 endfunction()
 
+# beck_optimise_tests(SOURCE...): compiles sources without BECK_TEST_OPTIONS although the rest of their binary has them:
+# those that run long, with -O1 to a third of the time. Call it before beck_test().
+function(beck_optimise_tests)
+  if(BECK_TEST_OPTIONS)
+    set_source_files_properties(${ARGN} PROPERTIES
+      COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+endfunction()
+
 # Makes a test binary whose tests are compiled twenty at a time. Each stands in a namespace of its own, so that their
 # names do not clash, and behind all headers. Compiled alone is a source that defines something outside of its own
 # namespaces, such as a specialisation of a header's template, and one with SKIP_UNITY_BUILD_INCLUSION.

@@ -10,10 +10,10 @@ source=$PWD
 consumer=$source/tests/install/consumer
 jobs=${BECK_JOBS:-$(nproc)}
 ! command -v ccache >/dev/null || export CMAKE_CXX_COMPILER_LAUNCHER=ccache
-# The code is tested elsewhere. The static library is compiled as by the preset `release`, so ccache has it; the shared
-# one as quickly as can be.
+# The code is tested elsewhere. The static library is compiled as the one that ./test has built before, so ccache has
+# it; the shared one as quickly as can be.
 export CCACHE_NOHASHDIR=1
-as_release=(-DCMAKE_CXX_COMPILER=g++ "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG" -DBECK_WERROR=ON)
+as_release=(-DCMAKE_CXX_COMPILER=g++ "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG" -DBECK_WERROR=ON -DBECK_UNITE=ON)
 quickly=(-DCMAKE_CXX_COMPILER=g++ "-DCMAKE_CXX_FLAGS_RELEASE=-O0" -DBECK_WERROR=ON -DBECK_UNITE=ON)
 
 say() { printf '== %s\n' "$*"; }
