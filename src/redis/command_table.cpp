@@ -21,7 +21,9 @@ constexpr unsigned blocks_by_option = 4;  // the same, only with BLOCK
 constexpr unsigned needs_lane = 8;        // changes the state of its connection
 constexpr unsigned relayed = 16;          // takes its connection over
 constexpr unsigned container = 32;        // has subcommands
+constexpr unsigned subcommand = 256;      // of a container
 constexpr unsigned split_shift = 6;       // a split_kind
+constexpr unsigned split_mask = 3;
 constexpr unsigned split_sum = static_cast<unsigned>(split_kind::sum) << split_shift;
 constexpr unsigned split_values = static_cast<unsigned>(split_kind::values) << split_shift;
 constexpr unsigned split_all = static_cast<unsigned>(split_kind::all) << split_shift;
@@ -107,7 +109,7 @@ namespace detail {
 struct command_row {
   std::string_view name;  // in small letters; a subcommand as "config|get"
   std::int8_t arity;
-  std::uint8_t facts;
+  std::uint16_t facts;
   key_place places[places_max] = {};
 };
 
@@ -120,9 +122,10 @@ using detail::command_row;
 constexpr command_row make_row(std::string_view name, int arity, unsigned facts,
                                key_place first = {}, key_place second = {},
                                key_place third = {}) noexcept {
+  if (name.find('|') != name.npos) facts |= subcommand;
   return {name,
           static_cast<std::int8_t>(arity),
-          static_cast<std::uint8_t>(facts),
+          static_cast<std::uint16_t>(facts),
           {first, second, third}};
 }
 
@@ -230,10 +233,12 @@ std::size_t behind_keyword(const arguments& command, const key_place& place) noe
 const command_row* detail::find_row(const arguments& command) noexcept {
   if (command.size() == 0) return nullptr;
   const std::string_view name = command[0];
-  if (name.size() > name_max || name.find('|') != std::string_view::npos) return nullptr;
+  if (name.size() > name_max) return nullptr;
   const std::uint32_t hash = hash_of(name);
   const command_row* const row = find(name, {}, hash);
-  if (row == nullptr || command.size() == 1 || (row->facts & container) == 0) return row;
+  if (row == nullptr || (row->facts & (container | subcommand)) == 0) return row;
+  if ((row->facts & subcommand) != 0) return nullptr;  // no command is called "config|get"
+  if (command.size() == 1) return row;
   const std::string_view sub = command[1];
   if (sub.empty() || sub.size() > name_max) return row;
   return find(name, sub, hash_of(sub, hash_of("|", hash)));  // an unknown one may do anything
@@ -265,7 +270,7 @@ command_facts facts_of(const arguments& command) noexcept {
   facts.is_relayed_only_ = (row->facts & relayed) != 0;
   facts.needs_lane_ = facts.is_blocking_ || (row->facts & (needs_lane | relayed)) != 0;
   facts.may_have_keys_ = row->places[0].how != key_place::kind::none;
-  facts.split_ = static_cast<split_kind>(row->facts >> split_shift);
+  facts.split_ = static_cast<split_kind>((row->facts >> split_shift) & split_mask);
   facts.arity_ = row->arity;
   return facts;
 }

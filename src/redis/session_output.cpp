@@ -60,10 +60,27 @@ std::int64_t session::blocked_until() const noexcept {
   return blocked_for_ < INT64_MAX - since ? since + blocked_for_ : INT64_MAX;
 }
 
+/// Adds the command of an exchange that has no other, and is short: the most frequent kind. Returns
+/// whether the write has room for more.
+bool session::format_single(exchange& one) {
+  const std::string_view wire = one.parts_->wire;
+  if (!add_bytes(wire, nullptr)) return false;
+  const std::uint64_t begin = std::exchange(formatted_bytes_, formatted_bytes_ + wire.size());
+  one.first_ticket_ = one.last_ticket_ = pending_.next_ticket();
+  one.formatted_ = 1;
+  pending_.push({&one, 0, 1, 1, false, false, false, begin, formatted_bytes_});
+  ++in_flight_;
+  if (!one.is_greeting_) ++unguarded_;
+  return true;
+}
+
 /// Adds the next commands of an exchange to the write: at most one slice. Returns whether the write
 /// has room for more.
 bool session::format(exchange& one) {
   pending_.reserve();
+  const bool is_single = one.commands_ == 1 && one.parts_->commands == 1;
+  if (is_single && one.parts_->wire.size() < limits_.gather_bytes && !limits_.is_lane)
+    return format_single(one);
   command_cursor at = one.at_;
   pending_entry entry{
       &one, one.formatted_, 0, 0, false, false, false, formatted_bytes_, formatted_bytes_};
