@@ -24,11 +24,7 @@ using beck::test::stream_pair;
 
 namespace {
 
-#if defined(BECK_ADDRESS_SANITIZER)
-constexpr long millions = 1'000'000;
-#else
-constexpr long millions = 10'000'000;
-#endif
+constexpr long millions = beck::detail::address_sanitizer ? 1'000'000 : 10'000'000;
 constexpr int levels = 50'000;
 
 task<long> one() { co_return 1; }
