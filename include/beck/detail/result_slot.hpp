@@ -81,9 +81,8 @@ class result_slot : public completion_slot {
  protected:
   /// Stores the result, instead of one that was prepared.
   void set(A... a) {
-    if (full_) result_.~result_type();
-    ::new (static_cast<void*>(&result_)) result_type(static_cast<A&&>(a)...);
-    full_ = true;
+    if (std::exchange(full_, false)) result_.~result_type();
+    prepare(static_cast<A&&>(a)...);
   }
   /// Makes the result for an operation that fills it in place, and ends with
   /// result_handler::complete(). Requires that there is none.
@@ -188,9 +187,8 @@ class result_handler {
 
   /// Fills the slot. Does nothing if the waiter is gone (its context was destroyed).
   void operator()(A... a) {
-    if (slot_ == nullptr) return;
-    slot_->set(static_cast<A&&>(a)...);
-    take()->filled();
+    if (slot_ != nullptr) slot_->set(static_cast<A&&>(a)...);
+    complete();
   }
   /// As above, with the result that the slot has prepared.
   void complete() {
