@@ -98,6 +98,29 @@ CONFORMANCE("redis cache: a reply is read into any type, as often as it is asked
   CHECK(s.cache->stats().entries == 5);
 }
 
+CONFORMANCE("redis cache: handlers, and values in the program's memory") {
+  cache_site s;
+  s.ask("SET", "k", "value");
+  char room[8] = {};
+  std::string text;
+  std::vector<beck::error_code> errors;
+  for (int i = 0; i < 2; ++i) {  // a miss, then a hit
+    s.cache->exec(1min, redis::cmd(redis::into(beck::buffer(room)), "GET", "k"))(
+        [&](const beck::error_code& ec, const redis::reply<redis::into>& got) {
+          errors.push_back(ec);
+          text += got->text();
+        });
+    REQUIRE(s.run_until([&] { return errors.size() == 1U + static_cast<unsigned>(i); }));
+  }
+  CHECK(text == "valuevalue");
+  CHECK(room[0] == 'v');
+  s.cache->exec<long>(1min, "GET", "k")(
+      [&](const beck::error_code& ec, const redis::reply<long>&) { errors.push_back(ec); });
+  REQUIRE(s.run_until([&] { return errors.size() == 3; }));
+  CHECK(errors == std::vector<beck::error_code>{{}, {}, redis::error::wrong_reply});
+  CHECK(s.cache->stats().hits == 2);
+}
+
 CONFORMANCE("redis cache: a change of a key drops the replies that depend on it, and no others") {
   cache_site s;
   s.ask("MSET", "a", 1, "b", 1, "c", 1);

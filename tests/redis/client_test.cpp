@@ -4,6 +4,7 @@
 #include "redis/client_site.hpp"
 
 #include <beck/coro/task_group.hpp>
+#include <beck/coro/within.hpp>
 
 #include <chrono>
 #include <map>
@@ -129,6 +130,21 @@ CONFORMANCE("redis client: all that waits is written, although nothing is answer
   CHECK(s.run_until([&] { return s.db->stats().in_flight == 6000; }));
   s.server.resume();
   REQUIRE(s.run_until([&] { return done == 2; }));
+}
+
+CONFORMANCE(
+    "redis client: a call in a scope that was stopped frees the value it would have read into") {
+  client_site s;
+  s.run([](redis::client& db) -> task<> {
+    beck::stop_source stop;
+    stop.request_stop();
+    auto ask = cmd<std::string>("GET", "k");
+    ask.read_into(std::string(1000, 'x'));  // AddressSanitizer looks for its memory at the end
+    auto call = db.exec(std::move(ask));
+    const auto got = co_await beck::with_stop(stop.get_token(), std::move(call));
+    CHECK(got.error() == beck::error::operation_aborted);
+  }(*s.db));
+  CHECK(s.db->stats().calls == 0);
 }
 
 CONFORMANCE("redis client: handlers and values in the program's memory") {
