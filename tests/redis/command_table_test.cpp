@@ -225,4 +225,5 @@ TEST_CASE("redis: a cluster divides seven commands, and no other") {
     CHECK(facts(line).split() == split_kind::sum);
   for (const char* line : {"MSETNX a 1", "GET a", "SUNION a b", "PFCOUNT a b"})
     CHECK(facts(line).split() == split_kind::none);
+  CHECK(facts("OBJECT FREQ a").split() == split_kind::none);
 }
