@@ -31,8 +31,8 @@ function(beck_test name)
   beck_test_binary(${name} ${arg_LABELS})
 endfunction()
 
-# beck_optimise_tests(SOURCE...): compiles sources without BECK_TEST_OPTIONS although the rest of their binary has them:
-# those that run long, with -O1 to a third of the time. Call it before beck_test().
+# beck_optimise_tests(SOURCE...): compiles sources with -O1 where the others have BECK_TEST_OPTIONS: those that would
+# run up to three times as long without. Call it before beck_test().
 function(beck_optimise_tests)
   if(BECK_TEST_OPTIONS)
     set_source_files_properties(${ARGN} PROPERTIES

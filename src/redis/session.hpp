@@ -190,7 +190,7 @@ class session {
   // output
   void fill();
   bool format(exchange& one);
-  bool format_single(exchange& one);
+  void note_formatted(const pending_entry& entry) noexcept;
   void note_state(std::string_view wire, pending_entry& entry) noexcept;
   bool add_bytes(std::string_view wire, exchange* lender);
   bool is_guard_due() const noexcept;

@@ -60,30 +60,32 @@ std::int64_t session::blocked_until() const noexcept {
   return blocked_for_ < INT64_MAX - since ? since + blocked_for_ : INT64_MAX;
 }
 
-/// Adds the command of an exchange that has no other, and is short: the most frequent kind. Returns
-/// whether the write has room for more.
-bool session::format_single(exchange& one) {
-  const std::string_view wire = one.parts_->wire;
-  if (!add_bytes(wire, nullptr)) return false;
-  const std::uint64_t begin = std::exchange(formatted_bytes_, formatted_bytes_ + wire.size());
-  one.first_ticket_ = one.last_ticket_ = pending_.next_ticket();
-  one.formatted_ = 1;
-  pending_.push({&one, 0, 1, 1, false, false, false, begin, formatted_bytes_});
-  ++in_flight_;
-  if (!one.is_greeting_) ++unguarded_;
-  return true;
+/// Notes commands that were added to the write: they wait for their replies.
+void session::note_formatted(const pending_entry& entry) noexcept {
+  exchange& one = *entry.of;
+  if (one.formatted_ == one.answered_) one.first_ticket_ = pending_.next_ticket();
+  one.last_ticket_ = pending_.next_ticket();
+  one.formatted_ += entry.commands;
+  pending_.push(entry);
+  in_flight_ += entry.commands;
+  if (!one.is_greeting_) unguarded_ += entry.commands;
+  formatted_bytes_ = entry.end;
 }
 
 /// Adds the next commands of an exchange to the write: at most one slice. Returns whether the write
 /// has room for more.
 bool session::format(exchange& one) {
   pending_.reserve();
-  const bool is_single = one.commands_ == 1 && one.parts_->commands == 1;
-  if (is_single && one.parts_->wire.size() < limits_.gather_bytes && !limits_.is_lane)
-    return format_single(one);
+  const std::uint64_t begin = formatted_bytes_;
+  const std::string_view first = one.parts_->wire;
+  if (one.commands_ == 1 && one.parts_->commands == 1 && first.size() < limits_.gather_bytes &&
+      !limits_.is_lane) {  // a short command alone: by far the most frequent exchange
+    if (!add_bytes(first, nullptr)) return false;
+    note_formatted({&one, 0, 1, 1, false, false, false, begin, begin + first.size()});
+    return true;
+  }
   command_cursor at = one.at_;
-  pending_entry entry{
-      &one, one.formatted_, 0, 0, false, false, false, formatted_bytes_, formatted_bytes_};
+  pending_entry entry{&one, one.formatted_, 0, 0, false, false, false, begin, begin};
   std::uint32_t left = one.commands_ - one.formatted_;
   std::uint32_t slice = std::min(limits_.slice_commands, limits_.in_flight - in_flight_);
   if (limits_.guard != 0 && !one.is_greeting_)
@@ -110,14 +112,8 @@ bool session::format(exchange& one) {
   }
   if (entry.commands == 0) return false;
   entry.left = entry.commands;
-  if (one.formatted_ == one.answered_) one.first_ticket_ = pending_.next_ticket();
-  one.last_ticket_ = pending_.next_ticket();
-  one.formatted_ += entry.commands;
   one.at_ = at;
-  pending_.push(entry);
-  in_flight_ += entry.commands;
-  if (!one.is_greeting_) unguarded_ += entry.commands;
-  formatted_bytes_ = entry.end;
+  note_formatted(entry);
   return has_room;
 }
 

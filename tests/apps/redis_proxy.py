@@ -82,12 +82,12 @@ def words_of(connection):
 
 
 def fill(connection, part=bytes(1 << 20)):
-    """Sends until the proxy takes no more. Returns the number of bytes."""
+    """Sends a part again and again until the proxy takes no more. Returns the number of bytes."""
     connection.settimeout(0.05)
     sent = 0
     try:
         while sent < 64 << 20:
-            sent += connection.send(part)
+            sent += connection.send(part[sent % len(part):])
     except (TimeoutError, ConnectionError):  # also --idle of a test may have ended it
         pass
     connection.settimeout(LIMIT_S)
