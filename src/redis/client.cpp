@@ -28,7 +28,11 @@ void execution::start(error_code refused) noexcept {
   done(refused);
 }
 
-void execution::stop() noexcept { sender_->cancel(*this); }
+void execution::stop() noexcept {
+  if (!sender_) return;
+  const sender_ref held = sender_;  // the end of the operation gives the other share back
+  held->cancel(*this);
+}
 
 any_io_executor execution::executor() const noexcept { return sender_->executor(); }
 

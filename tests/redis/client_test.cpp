@@ -5,6 +5,7 @@
 
 #include <beck/coro/task_group.hpp>
 #include <beck/coro/within.hpp>
+#include <beck/run/bind.hpp>
 
 #include <chrono>
 #include <map>
@@ -145,6 +146,23 @@ CONFORMANCE(
     CHECK(got.error() == beck::error::operation_aborted);
   }(*s.db));
   CHECK(s.db->stats().calls == 0);
+}
+
+CONFORMANCE_ON(
+    beck::test::kernel,
+    "redis client: what a handler of another context has not taken yet holds no client") {
+  beck::io_context home;
+  std::string text;
+  {
+    client_site s;
+    s.db->exec<std::string>("ECHO", "late")(beck::bind_executor(
+        home.get_executor(),
+        [&](beck::error_code, const redis::reply<std::string>& r) { text = *r; }));
+    REQUIRE(s.run_until([&] { return s.db->stats().in_flight == 0 && s.server.commands() != 0; }));
+  }
+  CHECK(text.empty());
+  home.run();
+  CHECK(text == "late");
 }
 
 CONFORMANCE("redis client: handlers and values in the program's memory") {

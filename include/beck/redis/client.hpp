@@ -55,10 +55,11 @@ struct client_stats {
 /// Cancellation: the call ends with operation_aborted (a scope's limit makes timeout of it) at
 /// once, or, with a value from 16 KiB up, at the end of the write that has it; the reply is
 /// dropped when it comes, and no other call notices.
-/// Thread: that of the context; stats(): any. Requires: an exclusive context, which is an
-/// io_context. Lifetime: the context outlives it. The destructor ends the calls under way with
-/// operation_aborted. A connection is work of the context: run() returns when it has ended; see
-/// close().
+/// Thread: that of the context, also for cancelling a call; stats(): any. A handler that is bound
+/// to another executor completes there.
+/// Requires: an exclusive context, which is an io_context. Lifetime: the context outlives it. The
+/// destructor ends the calls under way with operation_aborted. A connection is work of the context:
+/// run() returns when it has ended; see close().
 class client : public detail::exec_functions {
  public:
   /// Makes a client of the server that `url` names, and connects when the first command comes:

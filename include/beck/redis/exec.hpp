@@ -134,6 +134,9 @@ class execution : public exchange {
   void start(error_code refused) noexcept;
   /// Ends the commands, as soon as no write refers to them.
   void stop() noexcept;
+  /// Returns the share of the sender, which the operation gives back before the waiter gets it: the
+  /// waiter may destroy it on another thread.
+  sender_ref leave() noexcept { return static_cast<sender_ref&&>(sender_); }
   any_io_executor executor() const noexcept;
   /// Returns error::needs_lane or not_on_lane if the command cannot be sent on this connection.
   error_code check(const arguments& command) noexcept;
@@ -229,7 +232,15 @@ class exec_op : public reply_op<Derived, T>, protected execution {
   // NOLINTEND(bugprone-crtp-constructor-accessibility)
   ~exec_op() = default;
 
-  void drop() noexcept override { this->drop_handler(); }
+  /// Completes the operation with its result.
+  void complete() noexcept {
+    const sender_ref last = this->leave();
+    this->complete_with_result();
+  }
+  void drop() noexcept override {
+    const sender_ref last = this->leave();
+    this->drop_handler();
+  }
 };
 
 /// The operation of client::exec() with one command.
@@ -260,7 +271,7 @@ class [[nodiscard]] exec_one : public exec_op<exec_one<T>, T> {
 
  private:
   reply_place place_of(std::uint32_t) noexcept override { return detail::place_of(this->result()); }
-  void done(const error_code&) noexcept override { this->complete_with_result(); }
+  void done(const error_code&) noexcept override { this->complete(); }
 
   command_text what_;
   command_bytes part_;
@@ -336,7 +347,7 @@ class [[nodiscard]] exec_all : public exec_tuple<exec_all<T...>, T...> {
     *result = this->apply([](command<T>&... one) {
       return typename base::replies(static_cast<reply<T>&&>(one.result())...);
     });
-    this->complete_with_result();
+    this->complete();
   }
 
   command_bytes parts_[base::count];
@@ -380,7 +391,7 @@ class [[nodiscard]] exec_whole : public exec_tuple<exec_whole<T...>, T...> {
           },
           *result);
     }
-    this->complete_with_result();
+    this->complete();
   }
 
   reply<void> accepted_[base::count + 1];  // of MULTI, and of each command
@@ -419,7 +430,7 @@ class [[nodiscard]] exec_list : public exec_op<exec_list<T>, reply_list<T>> {
     const std::size_t size = result->size();
     const std::size_t last = this->answered() < size ? this->answered() : size - 1;
     result.status().set(size != 0 ? (*result)[last].outcome() : outcome::executed);
-    this->complete_with_result();
+    this->complete();
   }
 
   const request* what_;
