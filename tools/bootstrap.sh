@@ -15,8 +15,9 @@ test_packages=(clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19
 jobs=${BECK_JOBS:-$(nproc)}
 # ccache takes the names of the headers from the compiler, instead of preprocessing each source before it compiles it.
 export CCACHE_DEPEND=1
-step_limit_seconds=900
+step_limit_seconds=1800
 steps_file=build/reports/steps.tsv
+step_pid= beside_pid= two_lines= yielding=()   # the state of the steps
 
 # need_packages PACKAGE...: installs the missing ones. Touches no network when nothing is missing.
 need_packages() {
@@ -91,26 +92,66 @@ begin_steps() {
   mkdir -p build/logs build/reports
   : >"$steps_file"
   { true >&3; } 2>/dev/null || exec 3>&1
-  trap '[ -z "${step_pid:-}" ] || kill "$step_pid" 2>/dev/null || true; exit 130' INT TERM
+  trap end_early INT TERM
 }
 
-# step GROUP NAME COMMAND...: runs a command with its output in build/logs, prints one line, and the log's tail if the
-# command fails. Gives the command's status and writes it down for tools/totals.py.
+# end_early: ends the steps under way, also those beside, and the script.
+end_early() {
+  local pid
+  for pid in $step_pid $beside_pid; do kill "$pid" 2>/dev/null || true; done
+  exit 130
+}
+
+# begin_beside: from now on steps can run beside others, in their order. They come first: the others yield to them.
+begin_beside() {
+  two_lines=yes
+  exec 4> >(
+    exec 4>&-
+    trap end_early TERM
+    while read -r -a call; do "${call[@]}" || true; done
+  )
+  beside_pid=$!
+  yielding=(nice -n 10)
+}
+
+# beside FUNCTION ARGUMENT...: calls a function, which runs steps, when those before it have ended. The arguments have
+# no spaces.
+beside() {
+  echo "$*" >&4
+}
+
+# end_beside: waits until all has run that was given to `beside`.
+end_beside() {
+  exec 4>&-
+  wait "$beside_pid" || true
+  beside_pid= two_lines= yielding=()
+}
+
+# step GROUP NAME COMMAND...: runs a command with its output in build/logs, prints one line, two if steps run beside
+# others, and the log's tail if the command fails. Gives the command's status and writes it down for tools/totals.py.
 step() {
-  local group=$1 name=$2 start=$SECONDS status=0 log
+  local group=$1 name=$2 start=$SECONDS status=0 log title result
   shift 2
   log=build/logs/$group.${name// /-}.log
-  printf '%-10s %-28s ' "$group" "$name" >&3
-  timeout --kill-after=10 "$step_limit_seconds" "$@" >"$log" 2>&1 </dev/null 3>&- &
+  printf -v title '%-10s %-28s' "$group" "$name"
+  if [ -n "$two_lines" ]; then
+    echo "$title ..." >&3
+  else
+    printf '%s ' "$title" >&3
+    title=
+  fi
+  timeout --kill-after=10 "$step_limit_seconds" "${yielding[@]}" "$@" >"$log" 2>&1 </dev/null 3>&- 4>&- &
   step_pid=$!
   wait "$step_pid" || status=$?
   step_pid=
   printf '%s\t%s\t%s\n' "$group" "$name" "$status" >>"$steps_file"
   if [ "$status" -eq 0 ]; then
-    printf 'ok %4d s\n' $((SECONDS - start)) >&3
+    printf '%sok %4d s\n' "${title:+$title }" $((SECONDS - start)) >&3
   else
-    printf 'FAILED %4d s (status %s, log %s)\n' $((SECONDS - start)) "$status" "$log" >&3
-    tail -n 40 "$log" | sed 's/^/    | /' >&3
+    {
+      printf '%sFAILED %4d s (status %s, log %s)\n' "${title:+$title }" $((SECONDS - start)) "$status" "$log"
+      tail -n 40 "$log" | sed 's/^/    | /'
+    } >&3
   fi
   return "$status"
 }
