@@ -33,8 +33,8 @@ DETAIL = {
     """,
     "run": """
         awaited_result block deadline_scope frame_end schedule_operation initiating_call inner_scope
-        launch loop_command queue_entry result_slot runner scope timer_entry token_adapter
-        token_scope
+        launch loop_command queue_entry reports_error result_slot runner scope timer_entry
+        token_adapter token_scope
     """,
     "coro": """
         channel_buffer join waiter

@@ -5,7 +5,9 @@
 
 #include <beck/coro/task_group.hpp>
 #include <beck/coro/within.hpp>
+#include <beck/run/as_tuple.hpp>
 #include <beck/run/bind.hpp>
+#include <beck/run/redirect_error.hpp>
 
 #include <chrono>
 #include <map>
@@ -187,6 +189,33 @@ CONFORMANCE("redis client: handlers and values in the program's memory") {
         ++calls;
       });
   REQUIRE(s.run_until([&] { return calls == 3; }));
+}
+
+CONFORMANCE("redis client: as_tuple and redirect_error have the error of a reply") {
+  client_site s;
+  beck::error_code handled;
+  s.db->exec<long>("LLEN", "none")(
+      beck::redirect_error([](const redis::reply<long>& r) { CHECK(*r == 0); }, handled));
+  s.run([](redis::client& db) -> task<> {
+    const auto set = co_await db.exec<void>("SET", "text", "abc");
+    CHECK(set);
+    const auto [fine, n] = co_await db.exec<long>("STRLEN", "text")(beck::as_tuple);
+    CHECK(!fine);
+    CHECK(*n == 3);
+    const auto [wrong, length] = co_await db.exec<long>("LLEN", "text")(beck::as_tuple);
+    CHECK(wrong == redis::error::wrongtype);
+    CHECK(length.error() == wrong);
+
+    beck::error_code ec;
+    const auto llen = co_await db.exec<long>("LLEN", "text")(beck::redirect_error(ec));
+    CHECK(ec == redis::error::wrongtype);
+    CHECK(!llen);
+    const auto pair = co_await db.exec(cmd<long>("STRLEN", "text"),
+                                       cmd<long>("LLEN", "text"))(beck::redirect_error(ec));
+    CHECK(!ec);
+    CHECK(std::get<1>(*pair).error() == redis::error::wrongtype);
+  }(*s.db));
+  CHECK(!handled);
 }
 
 CONFORMANCE("redis client: large values go out and come back whole, beside small ones") {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <beck/detail/awaited_result.hpp>
+#include <beck/detail/reports_error.hpp>
 #include <beck/detail/token_adapter.hpp>
 #include <tuple>
 
@@ -68,6 +69,12 @@ class tuple_adapter {
   static std::tuple<error_code, T, U> map(io_result<T, U>&& r) {
     return std::tuple<error_code, T, U>(r.error_, static_cast<T&&>(r.first_),
                                         static_cast<U&&>(r.second_));
+  }
+  template <class R>
+    requires reports_error<R> && std::is_object_v<R>
+  static std::tuple<error_code, R> map(R&& r) {
+    const error_code error = r.error();
+    return std::tuple<error_code, R>(error, static_cast<R&&>(r));
   }
 };
 

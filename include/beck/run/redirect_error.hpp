@@ -4,6 +4,7 @@
 #pragma once
 
 #include <beck/detail/awaited_result.hpp>
+#include <beck/detail/reports_error.hpp>
 #include <beck/detail/token_adapter.hpp>
 
 namespace beck {
@@ -60,6 +61,7 @@ class redirecting_adapter {
   void map() const noexcept {}
   template <class R>
   R map(R&& result) const {
+    if constexpr (reports_error<R>) *target_ = result.error();
     return static_cast<R&&>(result);
   }
   void map(io_result<>&& r) const noexcept { *target_ = r.error_; }
