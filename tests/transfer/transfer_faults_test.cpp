@@ -173,7 +173,7 @@ TEST_CASE("a copy on a bad disk is whole, or has an error and what it says") {
 
 TEST_CASE("a transmission from a bad disk over a bad network says exactly what was sent") {
   tally all;
-  const auto seeds = static_cast<std::uint64_t>(beck::test::scaled(600));
+  const auto seeds = static_cast<std::uint64_t>(beck::test::scaled(1000));
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) transmit_once(seed, all);
   CHECK(all.whole > 0);
   CHECK(all.failed > 0);
