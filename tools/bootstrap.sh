@@ -17,7 +17,7 @@ jobs=${BECK_JOBS:-$(nproc)}
 export CCACHE_DEPEND=1
 step_limit_seconds=1800
 steps_file=build/reports/steps.tsv
-step_pid= beside_pid= two_lines= yielding=()   # the state of the steps
+step_pid= beside_pid= two_lines=   # the state of the steps
 
 # need_packages PACKAGE...: installs the missing ones. Touches no network when nothing is missing.
 need_packages() {
@@ -102,16 +102,15 @@ end_early() {
   exit 130
 }
 
-# begin_beside: from now on steps can run beside others, in their order. They come first: the others yield to them.
+# begin_beside: from now on `beside` runs steps in the background, one after another. The other steps yield to them.
 begin_beside() {
   two_lines=yes
   exec 4> >(
     exec 4>&-
     trap end_early TERM
-    while read -r -a call; do "${call[@]}" || true; done
+    while read -r -a call; do "${call[@]}"; done
   )
   beside_pid=$!
-  yielding=(nice -n 10)
 }
 
 # beside FUNCTION ARGUMENT...: calls a function, which runs steps, when those before it have ended. The arguments have
@@ -120,17 +119,17 @@ beside() {
   echo "$*" >&4
 }
 
-# end_beside: waits until all has run that was given to `beside`.
+# end_beside: waits for the steps in the background. If their process died, that counts as a failed step.
 end_beside() {
   exec 4>&-
-  wait "$beside_pid" || true
-  beside_pid= two_lines= yielding=()
+  wait "$beside_pid" || printf 'all\tbeside\t%s\n' $? >>"$steps_file"
+  beside_pid= two_lines=
 }
 
 # step GROUP NAME COMMAND...: runs a command with its output in build/logs, prints one line, two if steps run beside
 # others, and the log's tail if the command fails. Gives the command's status and writes it down for tools/totals.py.
 step() {
-  local group=$1 name=$2 start=$SECONDS status=0 log title result
+  local group=$1 name=$2 start=$SECONDS status=0 log title
   shift 2
   log=build/logs/$group.${name// /-}.log
   printf -v title '%-10s %-28s' "$group" "$name"
@@ -140,7 +139,7 @@ step() {
     printf '%s ' "$title" >&3
     title=
   fi
-  timeout --kill-after=10 "$step_limit_seconds" "${yielding[@]}" "$@" >"$log" 2>&1 </dev/null 3>&- 4>&- &
+  timeout --kill-after=10 "$step_limit_seconds" ${beside_pid:+nice -n 10} "$@" >"$log" 2>&1 </dev/null 3>&- 4>&- &
   step_pid=$!
   wait "$step_pid" || status=$?
   step_pid=

@@ -134,8 +134,8 @@ class execution : public exchange {
   void start(error_code refused) noexcept;
   /// Ends the commands, as soon as no write refers to them.
   void stop() noexcept;
-  /// Returns the share of the sender, which the operation gives back before the waiter gets it: the
-  /// waiter may destroy it on another thread.
+  /// Moves the operation's share of the sender to the caller. Call it before the handler: from then
+  /// on another thread may destroy the operation, and shares are not atomic.
   sender_ref leave() noexcept { return static_cast<sender_ref&&>(sender_); }
   any_io_executor executor() const noexcept;
   /// Returns error::needs_lane or not_on_lane if the command cannot be sent on this connection.
@@ -232,7 +232,7 @@ class exec_op : public reply_op<Derived, T>, protected execution {
   // NOLINTEND(bugprone-crtp-constructor-accessibility)
   ~exec_op() = default;
 
-  /// Completes the operation with its result.
+  /// Completes the operation with its result, and gives up the sender.
   void complete() noexcept {
     const sender_ref last = this->leave();
     this->complete_with_result();
