@@ -3,6 +3,7 @@
 // poll(2) is called, and the operation waits for the stream that is not, as any other wait does.
 #include <beck/transfer/splice.hpp>
 
+#include <atomic>
 #include <cerrno>
 
 #include "io/loop/io_loop.hpp"
@@ -44,12 +45,18 @@ int splice_operation::move() noexcept {
     where.charge(static_cast<unsigned>(static_cast<std::size_t>(moved) / runner::bytes_per_weight));
     if (!all_) break;
     if (total_ != bytes_ && !where.spend(runner::call_weight)) {  // let other entries run first
-      target = from_;
-      kind = op_kind::wait_read;
+      wait_for(from_, op_kind::wait_read);
       return -EAGAIN;
     }
   }
   return 0;
+}
+
+/// Makes the next wait one of kind `wait` for `stream`. A cancellation on another thread reads both
+/// without a lock, to find the loop (loop_of()).
+void splice_operation::wait_for(descriptor* stream, op_kind wait) noexcept {
+  std::atomic_ref(target).store(stream, std::memory_order_relaxed);
+  std::atomic_ref(kind).store(wait, std::memory_order_relaxed);
 }
 
 /// Sets `target` and `kind` to a wait for the stream that is not ready. Returns false, and changes
@@ -58,8 +65,7 @@ bool splice_operation::choose_side() noexcept {
   io_loop& loop = *from_->loop;
   const bool readable = loop.sys().poll(from_->fd, poll_in, INT64_MIN) != 0;
   if (readable && loop.sys().poll(to_->fd, poll_out, INT64_MIN) != 0) return false;
-  target = readable ? to_ : from_;
-  kind = readable ? op_kind::wait_write : op_kind::wait_read;
+  readable ? wait_for(to_, op_kind::wait_write) : wait_for(from_, op_kind::wait_read);
   if (readable || !loop.runs_alone()) return true;
   direction& q = from_->queue[direction_in];
   if (q.current == nullptr) note_not_ready(q);  // poll(2) has just said so

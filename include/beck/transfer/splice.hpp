@@ -51,6 +51,7 @@ class [[nodiscard]] splice_operation : public begun_by<splice_operation, operati
   static void step(queue_entry* entry, runner* where);
   int try_now() noexcept;
   int move() noexcept;
+  void wait_for(descriptor* stream, op_kind wait) noexcept;
   bool choose_side() noexcept;
 
   descriptor* from_;

@@ -3,6 +3,7 @@
 // threads are inside one object.
 #pragma once
 
+#include <atomic>
 #include <beck/detail/operation.hpp>
 #include <beck/io/io_context.hpp>
 
@@ -22,8 +23,13 @@ io_loop& loop_of(const any_io_executor& executor);
 /// Returns the loop that runs an operation. A timer wait stores its loop when it is started,
 /// because its timer may be destroyed before the completion is delivered; descriptors stay
 /// allocated.
+/// Callable from every thread while `op` is under way, also while a splice changes the stream that
+/// it waits for: both of its streams have the same loop.
 inline io_loop& loop_of(const io_op& op) noexcept {
-  if (op.kind != op_kind::wait_timer) return *op.target->loop;
+  io_op& shared = const_cast<io_op&>(op);
+  const auto kind = std::atomic_ref(shared.kind).load(std::memory_order_relaxed);
+  if (kind != op_kind::wait_timer)
+    return *std::atomic_ref(shared.target).load(std::memory_order_relaxed)->loop;
   return op.address != nullptr ? *static_cast<io_loop*>(op.address) : *op.timer->loop;
 }
 
