@@ -22,9 +22,14 @@ execution::~execution() {
 }
 
 void execution::start(error_code refused) noexcept {
+  if (!sender_ && !refused) refused = beck::error::operation_aborted;  // awaited again
   if (!refused && commands() != 0) refused = sender_->start(*this);
   if (!refused && commands() != 0) return;
-  for (std::uint32_t i = 0; i < commands(); ++i) place_of(i).status().set(refused, {});
+  for (std::uint32_t i = 0; i < commands(); ++i) {
+    reply_status& one = place_of(i).status();
+    one.set(outcome::not_sent);
+    one.set(refused, {});
+  }
   done(refused);
 }
 
@@ -34,11 +39,14 @@ void execution::stop() noexcept {
   held->cancel(*this);
 }
 
-any_io_executor execution::executor() const noexcept { return sender_->executor(); }
+any_io_executor execution::executor() const noexcept {
+  return sender_ ? sender_->executor() : any_io_executor();
+}
 
 any_io_executor exec_functions::get_executor() const noexcept { return sender_->executor(); }
 
 error_code execution::check(const arguments& command) noexcept {
+  if (!sender_) return beck::error::operation_aborted;  // awaited again
   return sender_->check(command, is_whole());
 }
 

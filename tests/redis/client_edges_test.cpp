@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The client when handlers call it back in the middle of a loss, when servers accept connections
-// and end them, and with limits of unusual size.
+// The client when handlers call it back in the middle of a loss, when a call is awaited again, when
+// servers accept connections and end them, and with limits of unusual size.
 #include "redis/client_site.hpp"
 
 #include <beck/io/read_write.hpp>
@@ -74,6 +74,21 @@ CONFORMANCE_ON(beck::test::kernel,
     client_site s(redis::client_options().lanes(1));
     s.run(use_lane_short_of_memory(*s.db, n, has_failed));
   }
+}
+
+CONFORMANCE("redis client: a call that is awaited again has no client any more") {
+  client_site s;
+  s.run([](redis::client& db) -> task<> {
+    auto call = db.exec<long>("INCR", "n");
+    const auto first = co_await call;
+    CHECK(*first == 1);
+    CHECK_FALSE(call.get_executor());
+    call.cancel();
+    const auto second = co_await call;
+    CHECK(second.error() == beck::error::operation_aborted);
+    CHECK(second.outcome() == outcome::not_sent);
+  }(*s.db));
+  CHECK(s.server.integer("n") == 1);
 }
 
 CONFORMANCE("redis client: a call made when another one fails waits for an attempt of its own") {

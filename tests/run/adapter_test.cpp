@@ -7,6 +7,7 @@
 #include <beck/io/steady_timer.hpp>
 #include <beck/run/as_tuple.hpp>
 #include <beck/run/bind.hpp>
+#include <beck/run/op.hpp>
 #include <beck/run/redirect_error.hpp>
 #include <memory>
 #include <string>
@@ -218,6 +219,23 @@ TEST_CASE("a signature without an error_code is left alone by redirect_error") {
     CHECK_FALSE(ec);
     CHECK(a == 1);
     CHECK(b == 'c');
+  });
+}
+
+TEST_CASE("redirect_error leaves values alone that have an error of their own") {
+  struct finding {
+    beck::error_code error() const { return beck::error::not_found; }
+  };
+  struct search : beck::op<search, void(finding)> {
+    bool ready() { return finish(finding()); }
+    void initiate(handler done) { std::move(done)(finding()); }
+  };
+  beck::io_context context;
+  run_task(context, [&]() -> beck::task<> {
+    beck::error_code ec;
+    const finding found = co_await search()(redirect_error(ec));
+    CHECK(found.error() == beck::error::not_found);
+    CHECK_FALSE(ec);
   });
 }
 
