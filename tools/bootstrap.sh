@@ -17,7 +17,7 @@ jobs=${BECK_JOBS:-$(nproc)}
 export CCACHE_DEPEND=1
 step_limit_seconds=1800
 steps_file=build/reports/steps.tsv
-step_pid= beside_pid= two_lines=   # the state of the steps
+beside_pid= two_lines=   # the state of the steps
 
 # need_packages PACKAGE...: installs the missing ones. Touches no network when nothing is missing.
 need_packages() {
@@ -92,13 +92,13 @@ begin_steps() {
   mkdir -p build/logs build/reports
   : >"$steps_file"
   { true >&3; } 2>/dev/null || exec 3>&1
-  trap end_early INT TERM
+  trap end_early INT TERM HUP PIPE
 }
 
 # end_early: ends the steps under way, also those beside, and the script.
 end_early() {
   local pid
-  for pid in $step_pid $beside_pid; do kill "$pid" 2>/dev/null || true; done
+  for pid in $(jobs -p) $beside_pid; do kill "$pid" 2>/dev/null || true; done
   exit 130
 }
 
@@ -107,7 +107,7 @@ begin_beside() {
   two_lines=yes
   exec 4> >(
     exec 4>&-
-    trap end_early TERM
+    trap end_early INT TERM HUP PIPE
     while read -r -a call; do "${call[@]}"; done
   )
   beside_pid=$!
@@ -116,7 +116,7 @@ begin_beside() {
 # beside FUNCTION ARGUMENT...: calls a function, which runs steps, when those before it have ended. The arguments have
 # no spaces.
 beside() {
-  echo "$*" >&4
+  (trap '' PIPE && echo "$*" >&4) 2>/dev/null || true   # end_beside counts the death of its process
 }
 
 # end_beside: waits for the steps in the background. If their process died, that counts as a failed step.
@@ -140,9 +140,7 @@ step() {
     title=
   fi
   timeout --kill-after=10 "$step_limit_seconds" ${beside_pid:+nice -n 10} "$@" >"$log" 2>&1 </dev/null 3>&- 4>&- &
-  step_pid=$!
-  wait "$step_pid" || status=$?
-  step_pid=
+  wait $! || status=$?
   printf '%s\t%s\t%s\n' "$group" "$name" "$status" >>"$steps_file"
   if [ "$status" -eq 0 ]; then
     printf '%sok %4d s\n' "${title:+$title }" $((SECONDS - start)) >&3
