@@ -3,6 +3,8 @@
 // samples. The name tells the type: a counter ends in "_total".
 #include <beck/http/metrics.hpp>
 
+#include <iterator>
+
 namespace beck::http {
 namespace {
 

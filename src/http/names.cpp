@@ -2,6 +2,7 @@
 // The names of methods, statuses and fields. Here a field name is looked up that comes from
 // elsewhere than a head; the parser of heads looks up its own.
 #include <cstring>
+#include <iterator>
 
 #include <beck/http/field.hpp>
 #include <beck/http/method.hpp>

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <system_error>
 
 #include <beck/base/assert.hpp>
 

@@ -2,6 +2,8 @@
 // The table of refusals: name, status and text of each.
 #include <beck/http/refusal.hpp>
 
+#include <iterator>
+
 namespace beck::http {
 namespace {
 

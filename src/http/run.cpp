@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // run(): a server as a whole program, with a context a thread and an end on signals.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <mutex>

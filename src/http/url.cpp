@@ -4,6 +4,7 @@
 #include <beck/http/url.hpp>
 
 #include <cstring>
+#include <iterator>
 
 #include <beck/net/address_v4.hpp>
 #include <beck/net/address_v6.hpp>

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 #include <iterator>
+#include <system_error>
 
 #include <beck/base/assert.hpp>
 

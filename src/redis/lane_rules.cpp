@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <string_view>
+#include <system_error>
 
 #include <beck/redis/command_table.hpp>
 

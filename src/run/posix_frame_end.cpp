@@ -6,6 +6,7 @@
 #include <beck/detail/frame_end.hpp>
 
 #include <algorithm>
+#include <cstddef>
 
 #include <pthread.h>
 #include <sys/mman.h>

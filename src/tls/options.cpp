@@ -2,6 +2,7 @@
 // The public options: they only collect what the states load.
 #include <beck/tls/server_options.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>

@@ -5,6 +5,7 @@
 // watches that the other one does not wait for ever.
 #include <beck/transfer/relay.hpp>
 
+#include <cerrno>
 #include <memory>
 #include <optional>
 #include <utility>

@@ -55,6 +55,17 @@ class Tidy(unittest.TestCase):
         found = self.check({"src/a.cpp": "#include <vector>\n" + CLEAN})
         self.assertEqual(["src/a.cpp:1: unused-include: <vector>"], found)
 
+    def test_a_missing_include(self):
+        header = "#pragma once\n#include <cstddef>\n#include <string>\nnamespace beck {\n%s;\n}\n"
+        source = '#include "a.hpp"\nnamespace beck {\n%s { return %s; }\n}\n'
+        length = "std::size_t length(const std::string& of)"
+        found = self.check({
+            "src/a.hpp": header % length,
+            "src/a.cpp": source % (length, "of.size()"),
+            "src/b.cpp": source % ("std::size_t length_of(std::string_view of)", "length(std::string(of))"),
+        })
+        self.assertEqual(["src/b.cpp:1: missing-include: <string_view>"], found)
+
     def test_sources_that_cannot_stand_in_one_file(self):
         alike = "namespace {\nint one() { return 1; }\n}\nint %s() { return one(); }\n"
         self.assertEqual([], self.check({"src/b.cpp": alike % "b", "src/c.cpp": alike % "c"}))

@@ -2,6 +2,7 @@
 // Calls on directories and on the properties of files: openat2(2), statx(2), getdents64(2). They
 // wait for the device, except where a parameter says that they must not.
 #include <cerrno>
+#include <cstdio>
 
 #include <fcntl.h>
 #include <linux/openat2.h>

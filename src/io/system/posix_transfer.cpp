@@ -2,6 +2,7 @@
 // Calls that move bytes out of a file inside the kernel, and calls that support them. All but
 // is_in_memory() wait for the device.
 #include <cerrno>
+#include <cstdio>
 
 #include <fcntl.h>
 #include <sys/sendfile.h>
