@@ -13,6 +13,7 @@ set(BECK_TLS AUTO CACHE STRING "Build beck::tls over OpenSSL 3: ON, OFF, or AUTO
 option(BECK_TLS_KEY_LOG "beck::tls writes its secrets to the file SSLKEYLOGFILE; never for programs in use" OFF)
 option(BECK_USE_CCACHE "Compile through ccache where it is found" OFF)
 option(BECK_UNITE "Compile the library twenty sources at a time: sooner from nothing, later after a change" OFF)
+set(BECK_PROGRAM_OPTIONS "" CACHE STRING "More compiler options of the examples and of the command line tools")
 set(BECK_SANITIZE "" CACHE STRING "Sanitizers for everything that is built here, e.g. address,undefined or thread")
 
 if(BECK_USE_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)

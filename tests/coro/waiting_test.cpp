@@ -26,17 +26,19 @@
 
 using namespace std::chrono_literals;
 using beck::error::operation_aborted;
+using beck::test::each_sharing;
 using beck::test::let_settle;
 using beck::test::note;
 using beck::test::outcome;
 using beck::test::run_next;
+using beck::test::sharing;
 
 namespace {
 
 // Coroutines that wait for one primitive; each notes its number when its wait has ended well.
 template <class Room>
 struct queue_of_waiters {
-  explicit queue_of_waiters(int count) {
+  queue_of_waiters(sharing with, int count) : room(with) {
     outcomes.resize(static_cast<std::size_t>(count));
     sources.resize(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) beck::co_spawn(context, wait(i), beck::detached);
@@ -62,8 +64,9 @@ struct queue_of_waiters {
 
 TEST_CASE_TEMPLATE("what can be had at once needs no suspension and no memory", Room,
                    EVERY_PRIMITIVE) {
+  const sharing with = each_sharing();
   beck::io_context context;
-  Room room;
+  Room room(with);
   run_next(context, [&]() -> beck::task<> {
     room.give();
     co_await beck::post(context);
@@ -82,7 +85,8 @@ TEST_CASE_TEMPLATE("what can be had at once needs no suspension and no memory", 
 
 TEST_CASE_TEMPLATE("those who wait are served in the order in which they came", Room,
                    EVERY_PRIMITIVE) {
-  queue_of_waiters<Room> line(5);
+  const sharing with = each_sharing();
+  queue_of_waiters<Room> line(with, 5);
   CHECK(line.order.empty());
   for (std::size_t i = 1; i <= 5; ++i) {
     line.room.give();
@@ -95,8 +99,9 @@ TEST_CASE_TEMPLATE("those who wait are served in the order in which they came", 
 
 TEST_CASE_TEMPLATE("a cancelled wait ends with operation_aborted and takes nothing", Room,
                    EVERY_PRIMITIVE) {
+  const sharing with = each_sharing();
   for (std::size_t cancelled = 0; cancelled < 3; ++cancelled) {
-    queue_of_waiters<Room> line(3);
+    queue_of_waiters<Room> line(with, 3);
     line.sources[cancelled].request_stop();
     CHECK(line.outcomes[cancelled].calls == 0);
     let_settle(line.context);
@@ -112,7 +117,8 @@ TEST_CASE_TEMPLATE("a cancelled wait ends with operation_aborted and takes nothi
 }
 
 TEST_CASE_TEMPLATE("what was handed over before the cancel is kept", Room, EVERY_PRIMITIVE) {
-  queue_of_waiters<Room> line(2);
+  const sharing with = each_sharing();
+  queue_of_waiters<Room> line(with, 2);
   line.room.give();
   line.sources[0].request_stop();
   let_settle(line.context);
@@ -124,8 +130,9 @@ TEST_CASE_TEMPLATE("what was handed over before the cancel is kept", Room, EVERY
 }
 
 TEST_CASE_TEMPLATE("a wait whose scope was stopped before takes nothing", Room, EVERY_PRIMITIVE) {
+  const sharing with = each_sharing();
   beck::io_context context;
-  Room room;
+  Room room(with);
   beck::stop_source source;
   source.request_stop();
   run_next(context, [&]() -> beck::task<> {
@@ -138,8 +145,9 @@ TEST_CASE_TEMPLATE("a wait whose scope was stopped before takes nothing", Room, 
 }
 
 TEST_CASE_TEMPLATE("a wait ends with its time limit", Room, EVERY_PRIMITIVE) {
+  const sharing with = each_sharing();
   beck::io_context context;
-  Room room;
+  Room room(with);
   run_next(context, [&]() -> beck::task<> {
     const auto late = co_await beck::timeout(room.wait(), 1ms);
     CHECK(late.error() == beck::error::timeout);
@@ -151,10 +159,11 @@ TEST_CASE_TEMPLATE("a wait ends with its time limit", Room, EVERY_PRIMITIVE) {
 
 TEST_CASE_TEMPLATE("waits and cancels in any order lose nothing and give nothing twice", Room,
                    EVERY_PRIMITIVE) {
+  const sharing with = each_sharing();
   const int cases = beck::test::scaled(3000);
   for (int seed = 0; seed < cases; ++seed) {
     beck::testing::small_random random(static_cast<std::uint64_t>(seed) + 1);
-    queue_of_waiters<Room> line(4);
+    queue_of_waiters<Room> line(with, 4);
     int given = 0;
     for (int step = 0; step < 8; ++step) {
       switch (random.below(4)) {
@@ -196,9 +205,10 @@ TEST_CASE_TEMPLATE("waits and cancels in any order lose nothing and give nothing
 }
 
 TEST_CASE_TEMPLATE("handlers, futures and tuples are given the same", Room, EVERY_PRIMITIVE) {
+  const sharing with = each_sharing();
   beck::io_context context;
   beck::test::manual_queue elsewhere;
-  Room room;
+  Room room(with);
   outcome here;
   outcome there;
   room.wait()(beck::bind_executor(context, note(here)));
@@ -232,9 +242,10 @@ TEST_CASE_TEMPLATE("handlers, futures and tuples are given the same", Room, EVER
 
 TEST_CASE_TEMPLATE("without memory for its block a wait with a handler has not begun", Room,
                    EVERY_PRIMITIVE) {
+  const sharing with = each_sharing();
   NEEDS_ALLOCATION_FAULTS();
   beck::io_context context;
-  Room room;
+  Room room(with);
   beck::test::handler_life life;
   const auto large = [&] {
     return beck::bind_executor(
@@ -257,7 +268,8 @@ TEST_CASE_TEMPLATE("without memory for its block a wait with a handler has not b
 
 TEST_CASE_TEMPLATE("coroutines that wait are destroyed with their context, and others go on", Room,
                    EVERY_PRIMITIVE) {
-  Room room;
+  const sharing with = each_sharing();
+  Room room(with);
   auto witness = std::make_shared<int>(0);
   const auto wait = [&room](std::shared_ptr<int>) -> beck::task<> {
     beck::ignore(co_await room.wait());
@@ -285,12 +297,13 @@ TEST_CASE_TEMPLATE("coroutines that wait are destroyed with their context, and o
 }
 
 TEST_CASE_TEMPLATE("a primitive that goes drops who still waits, un-run", Room, EVERY_PRIMITIVE) {
+  const sharing with = each_sharing();
   beck::io_context context;
   beck::test::handler_life life;
   auto witness = std::make_shared<int>(0);
   beck::stop_source source;
   bool resumed = false;
-  std::optional<Room> room(std::in_place);
+  std::optional<Room> room(std::in_place, with);
   const auto wait = [&](std::shared_ptr<int>) -> beck::task<> {
     beck::ignore(co_await beck::with_stop(source.get_token(), room->wait()));
     resumed = true;
@@ -308,9 +321,10 @@ TEST_CASE_TEMPLATE("a primitive that goes drops who still waits, un-run", Room, 
 }
 
 TEST_CASE_TEMPLATE("100,000 waiters do not deepen the stack", Room, EVERY_PRIMITIVE) {
+  const sharing with = each_sharing();
   const int waiters = beck::test::scaled(100000);
   beck::test::on_stack(256u << 10, [&] {
-    Room room;
+    Room room(with);
     beck::io_context context;
     int served = 0;
     const auto wait = [&]() -> beck::task<> {

@@ -10,8 +10,10 @@ source=$PWD
 consumer=$source/tests/install/consumer
 jobs=${BECK_JOBS:-$(nproc)}
 ! command -v ccache >/dev/null || export CMAKE_CXX_COMPILER_LAUNCHER=ccache
-# The code is tested elsewhere: here the library is compiled as quickly as can be.
-quickly=(-DCMAKE_CXX_COMPILER=g++ "-DCMAKE_CXX_FLAGS_RELEASE=-O0" -DBECK_WERROR=ON -DBECK_UNITE=ON)
+# The code is tested elsewhere: here the library is compiled as quickly as can be, and with the same options every time,
+# so that ccache has it the second time.
+quickly=(-DCMAKE_CXX_COMPILER=g++ "-DCMAKE_CXX_FLAGS_RELEASE=-O0" -DCMAKE_POSITION_INDEPENDENT_CODE=ON
+  -DBECK_WERROR=ON -DBECK_UNITE=ON)
 
 say() { printf '== %s\n' "$*"; }
 
@@ -45,7 +47,7 @@ install_as() {
   say "install $kind"
   rm -rf "$work/$kind-prefix"
   cmake -S . -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_LIBDIR=lib \
-    -DCMAKE_POSITION_INDEPENDENT_CODE=ON "${quickly[@]}" "$@"
+    "${quickly[@]}" "$@"
   cmake --build "$work/build" -j "$jobs"
   cmake --install "$work/build" --prefix "$work/$kind-prefix"
 }
