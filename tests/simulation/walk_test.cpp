@@ -134,8 +134,8 @@ TEST_CASE("20,000 random walks in simulated worlds break no rule") {
 
 TEST_CASE("random walks over a kernel that makes trouble break no rule") {
   coverage::begin();
-  const auto wanted = static_cast<std::uint64_t>(scaled(400));
-  for (std::uint64_t seed = 0; seed < wanted; ++seed) {
+  // All of them in slow builds, too: the first forty do not take every transition.
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
     beck::testing::scripted_kernel kernel(seed);
     seeded_choices from(seed);
     std::string report;
