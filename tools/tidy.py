@@ -7,11 +7,11 @@ usage: tidy.py [--jobs N] [ROOT]
 Sources are checked many at a time, as one translation unit that includes them: most of the time goes into the standard
 library's headers, and so they are read and walked through once for each batch. A batch passes without being checked
 where nothing has changed since it passed: its sources, any header, the settings, the tools (ROOT/build/tidy/passed).
-clang-include-cleaner finds the headers that a source includes and does not use. It also finds a source that names
+clang-include-cleaner finds the headers that a source includes and does not use. It also finds a file of src that names
 something of C++'s standard library while neither it nor a header of ours that it includes has the standard header: no
-build of ./test does, because they compile the library twenty sources at a time. Its demand that the source itself
+build of ./test does, because they compile the library twenty sources at a time. Its demand that the file itself
 includes the header of every name is left out, because a source may rely on the header of its class. The standard
-headers are precompiled for it, which halves its time.
+headers are precompiled for it, which halves its time. (The public headers are compiled one by one, without it.)
 
 Also checks each NOLINT: it names checks that are on, says why, and stands where clang-tidy looks.
 One file alone: clang-tidy-19 FILE -- -std=c++20 -Iinclude -Isrc
@@ -154,7 +154,7 @@ class Checker:
         return ours, {name for name in named if STANDARD.fullmatch(name)}
 
     def standard_headers(self, path):
-        """Those of C++ that a source names, or a header of ours that it includes."""
+        """Those of C++ that a file names, or a header of ours that it includes."""
         found, seen, waiting = set(), set(), [path]
         while waiting:
             one = waiting.pop()
@@ -176,10 +176,11 @@ class Checker:
     def check_includes(self, paths):
         path, = paths
         answer = run(self.root, INCLUDE_CLEANER, "--print=changes", f"--ignore-headers={HEADERS_IGNORED}", path, "--",
-                     *FLAGS, "-include-pch", self.standard)
+                     "-x", "c++", *FLAGS, "-include-pch", self.standard)
         if answer.returncode != 0:
             return {str(path): answer.stderr}
-        complaints = [f"{path}:{line}: unused-include: {header}" for header, line in REMOVAL.findall(answer.stdout)]
+        complaints = [f"{path}:{line}: unused-include: {header}" for header, line in REMOVAL.findall(answer.stdout)
+                      if path.suffix == ".cpp"]
         missing = set(ADDITION.findall(answer.stdout)) - self.standard_headers(path)
         complaints += [f"{path}:1: missing-include: <{header}>" for header in missing]
         return {complaint: complaint for complaint in complaints}
@@ -187,11 +188,12 @@ class Checker:
 
 def check(root, jobs):
     checker = Checker(root)
-    sources = [p for p in files(root, ".cpp") if p.parts[0] == "src"]
+    ours = [p for p in files(root, ".cpp", ".hpp") if p.parts[0] == "src"]
+    sources = [p for p in ours if p.suffix == ".cpp"]
     public = [p for p in files(root, ".hpp") if p.parts[0] == "include"]
     work = [("tidy", batch, checker.tidy) for batch in batches(sources) + [public] if batch]
-    work += [("includes", [path], checker.check_includes) for path in sources]
-    checker.precompile_standard_headers(sources)
+    work += [("includes", [path], checker.check_includes) for path in ours]
+    checker.precompile_standard_headers(ours)
     found = {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for one in pool.map(lambda item: checker.unless_passed(*item), work):

@@ -33,7 +33,7 @@ class Tidy(unittest.TestCase):
     def test_a_clean_tree_and_what_has_passed(self):
         self.assertEqual([], self.check({}))
         stamps = set((self.root / "build/tidy/passed").iterdir())
-        self.assertEqual(3, len(stamps))  # the batch of sources, the headers, the includes of a.cpp
+        self.assertEqual(4, len(stamps))  # the batch of sources, the headers, the includes of a.cpp and a.hpp
         self.assertEqual([], self.check({}))
         self.assertEqual(stamps, set((self.root / "build/tidy/passed").iterdir()))
         found = self.check({"src/a.cpp": CLEAN.replace("number", "Number")})
@@ -65,6 +65,12 @@ class Tidy(unittest.TestCase):
             "src/b.cpp": source % ("std::size_t length_of(std::string_view of)", "length(std::string(of))"),
         })
         self.assertEqual(["src/b.cpp:1: missing-include: <string_view>"], found)
+
+    def test_a_private_header_that_relies_on_others(self):
+        header = "#pragma once\nnamespace beck {\nusing text = std::string_view;\n}\n"
+        source = '#include <string_view>\n#include "c.hpp"\nnamespace beck {\nstd::string_view none() { return text(); }\n}\n'
+        found = self.check({"src/c.hpp": header, "src/c.cpp": source})
+        self.assertEqual(["src/c.hpp:1: missing-include: <string_view>"], found)
 
     def test_sources_that_cannot_stand_in_one_file(self):
         alike = "namespace {\nint one() { return 1; }\n}\nint %s() { return one(); }\n"

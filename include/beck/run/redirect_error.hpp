@@ -34,7 +34,6 @@ class redirecting_adapter {
 
   template <class Signature>
   struct form {  // nothing to redirect
-    static constexpr bool redirects = false;
     using signature = Signature;
     template <class H>
     static std::decay_t<H> adapt(H&& handler, error_code&) {
@@ -43,7 +42,6 @@ class redirecting_adapter {
   };
   template <class... A>
   struct form<void(error_code, A...)> {
-    static constexpr bool redirects = true;
     using signature = void(A...);
     template <class H>
     static redirecting_handler<std::decay_t<H>, A...> adapt(H&& handler, error_code& target) {
@@ -53,7 +51,7 @@ class redirecting_adapter {
   template <class Signature>
   using signature = typename form<Signature>::signature;
   template <class Signature>
-  static constexpr bool maps_result = form<Signature>::redirects;
+  static constexpr bool maps_result = !std::is_same_v<signature<Signature>, Signature>;
 
   template <class Signature, class H>
   auto adapt(H&& handler) const {
