@@ -68,7 +68,8 @@ class Tidy(unittest.TestCase):
 
     def test_a_private_header_that_relies_on_others(self):
         header = "#pragma once\nnamespace beck {\nusing text = std::string_view;\n}\n"
-        source = '#include <string_view>\n#include "c.hpp"\nnamespace beck {\nstd::string_view none() { return text(); }\n}\n'
+        source = ('#include <string_view>\n#include "c.hpp"\nnamespace beck {\n'
+                  "std::string_view none() { return text(); }\n}\n")
         found = self.check({"src/c.hpp": header, "src/c.cpp": source})
         self.assertEqual(["src/c.hpp:1: missing-include: <string_view>"], found)
 
