@@ -95,10 +95,15 @@ begin_steps() {
   trap end_early INT TERM HUP PIPE
 }
 
-# end_early: ends the steps under way, also those beside, and the script.
+# end_early: ends the steps under way, also those beside, and the script. A step is a process group that timeout(1)
+# leads. A signal is lost on a process that is just starting, and timeout does not pass on one that comes just when it
+# starts the command. So each process gets it until it has ended, for at most 20 s, and then its group.
 end_early() {
-  local pid
-  for pid in $(jobs -p) $beside_pid; do kill "$pid" 2>/dev/null || true; done
+  local pid tries=400
+  for pid in $beside_pid $(jobs -p); do
+    while [ $((tries -= 1)) -gt 0 ] && kill "$pid" 2>/dev/null; do sleep 0.05; done
+    kill -- "-$pid" 2>/dev/null || true
+  done
   exit 130
 }
 

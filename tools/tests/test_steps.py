@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """The steps of bootstrap.sh, in two lanes: a signal ends all of them, and a lane that dies is a failed step."""
+import contextlib
 import os
 import select
 import signal
@@ -12,19 +13,6 @@ BOOTSTRAP = Path(__file__).parents[1] / "bootstrap.sh"
 SECONDS_MAX = 20
 
 
-def living(session):
-    """The processes of a session that have not ended."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue  # it has just ended
-        if int(fields[3]) == session and fields[0] != "Z":
-            found.append(stat.parent.name)
-    return found
-
-
 class Steps(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -32,30 +20,38 @@ class Steps(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def start(self, functions, script):
-        """Runs a script behind begin_steps and begin_beside, in a session of its own."""
+        """Runs a script behind begin_steps and begin_beside, in a process group of its own."""
         text = f"set -euo pipefail\nsource {BOOTSTRAP}\n{functions}\nbegin_steps\nbegin_beside\n{script}\n"
-        started = subprocess.Popen(["bash", "-c", text], cwd=self.folder, stdout=subprocess.PIPE, bufsize=0,
-                                   start_new_session=True)
+        self.lifeline, held = os.pipe()  # each process holds the second end of the pipe as long as it lives
+        self.addCleanup(os.close, self.lifeline)
+        with contextlib.closing(os.fdopen(held)):
+            started = subprocess.Popen(["bash", "-c", text], cwd=self.folder, stdout=subprocess.PIPE, bufsize=0,
+                                       pass_fds=[held], start_new_session=True)
         self.addCleanup(self.end, started)
         return started
 
     @staticmethod
     def end(started):
-        if living(started.pid):
+        with contextlib.suppress(ProcessLookupError):  # all have ended, as they should
             os.killpg(started.pid, signal.SIGKILL)
         started.stdout.close()
         started.wait()
 
+    def read_some(self, descriptor, count):
+        if not select.select([descriptor], [], [], SECONDS_MAX)[0]:
+            self.fail("nothing more is printed, and some process has not ended")
+        return os.read(descriptor, count)
+
     def printed(self, started, lines=None):
-        """What it prints: so many lines, or all until no process has its output any more."""
+        """What it prints: so many lines, or all until every process has ended."""
         text = b""
         while lines is None or text.count(b"\n") < lines:
-            if not select.select([started.stdout], [], [], SECONDS_MAX)[0]:
-                self.fail(f"nothing more is printed, and some process has not ended: {living(started.pid)}")
-            part = started.stdout.read(4096)
+            part = self.read_some(started.stdout.fileno(), 4096)
             if not part:
                 break
             text += part
+        if lines is None:
+            self.assertEqual(b"", self.read_some(self.lifeline, 1))
         return text.decode()
 
     def recorded(self):
@@ -70,7 +66,6 @@ class Steps(unittest.TestCase):
                 run.send_signal(one)
                 self.printed(run)
                 self.assertEqual(130, run.wait(SECONDS_MAX))
-                self.assertEqual([], living(run.pid))
 
     def test_a_lane_that_dies_is_a_failed_step(self):
         run = self.start("die() { exit 7; }\nnone() { :; }",
