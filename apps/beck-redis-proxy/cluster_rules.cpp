@@ -16,8 +16,8 @@ namespace {
 using beck::redis::arguments;
 
 /// Commands that the proxy answers, or refuses with a reason of its own; see cluster_dialogue.
-constexpr std::string_view own_commands[] = {"auth", "client", "echo",  "hello",
-                                             "ping", "quit",   "reset", "select"};
+constexpr std::string_view answered_commands[] = {"auth", "client", "echo",  "hello",
+                                                  "ping", "quit",   "reset", "select"};
 
 /// Commands without keys that any node answers for the whole cluster.
 constexpr std::string_view common_commands[] = {"command", "lolwut", "publish", "time"};
@@ -43,7 +43,7 @@ int slots_of(beck::redis::key_cursor& keys) noexcept {
 
 cluster_way way_of(const arguments& command) noexcept {
   const std::string_view name = command[0];
-  if (has(own_commands, name) || is_proxy_info(command)) return cluster_way::answer;
+  if (has(answered_commands, name) || is_proxy_info(command)) return cluster_way::answer;
   const beck::redis::command_facts facts = beck::redis::facts_of(command);
   if (!facts.is_known()) return cluster_way::keys;
   if (facts.is_blocking()) return cluster_way::blocks;

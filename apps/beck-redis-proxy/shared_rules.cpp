@@ -19,7 +19,7 @@ struct own_command {
 /// Commands that the table allows on any connection, but not on a shared one. Some are about the
 /// client's own connection. The others must reach a server that is busy with a script, or pauses
 /// writes for a failover, and it reads nothing more from a connection that waits for that.
-constexpr own_command own_commands[] = {
+constexpr own_command private_commands[] = {
     {"client", ""},        {"debug", ""},      {"failover", ""}, {"function", "kill"},
     {"function", "stats"}, {"script", "kill"}, {"shutdown", ""},
 };
@@ -30,7 +30,7 @@ move_reason reason_to_move(const beck::redis::arguments& command) noexcept {
   const beck::redis::command_facts facts = beck::redis::facts_of(command);
   if (!facts.is_known()) return move_reason::unknown;
   if (facts.needs_lane()) return move_reason::state;
-  for (const own_command& own : own_commands) {
+  for (const own_command& own : private_commands) {
     if (!is_word(command[0], own.name)) continue;
     if (own.sub.empty()) return move_reason::state;
     if (command.size() > 1 && is_word(command[1], own.sub)) return move_reason::state;

@@ -12,7 +12,7 @@
 namespace beck_serve {
 namespace {
 
-constexpr std::int64_t second = 1'000'000'000;
+constexpr std::int64_t second_ns = 1'000'000'000;
 
 void append_escaped(std::string& to, std::string_view text, log_format format) {
   constexpr char digits[] = "0123456789abcdef";
@@ -36,7 +36,7 @@ void append_quoted(std::string& to, std::string_view text, log_format format) {
 }
 
 std::tm parts_of(std::int64_t time_ns) {
-  const std::time_t seconds = time_ns / second;
+  const std::time_t seconds = time_ns / second_ns;
   std::tm parts = {};
   ::gmtime_r(&seconds, &parts);
   return parts;
@@ -75,7 +75,7 @@ void append_json(std::string& to, const log_entry& e) {
   fmt::format_to(std::back_inserter(to),
                  "{{\"time\":\"{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z\"", at.tm_year + 1900,
                  at.tm_mon + 1, at.tm_mday, at.tm_hour, at.tm_min, at.tm_sec,
-                 e.time_ns % second / 1'000'000);
+                 e.time_ns % second_ns / 1'000'000);
   append_member(to, "client", e.client);
   append_member(to, "peer", e.peer);
   append_member(to, "method", e.method);
