@@ -152,7 +152,7 @@ std::string redis_program(sim::world& world) {
     for (int i = 0; i < 60 && sum.ended < 5; ++i) {
       source.exec<long>("PUBLISH", "n",
                         published + 1 + i)([](beck::error_code, const redis::reply<long>&) {});
-      world.run_for(10s);
+      site.run_until([&] { return sum.ended >= 5; }, 10s);
     }
     if (sum.ended < 5) return "a message has not come, or a call has not ended";
   }

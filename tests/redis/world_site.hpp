@@ -39,10 +39,11 @@ struct world_site {
     server.resume();
     server.cut_after(0, 0);
   }
-  /// Lets time pass until `done()` returns true. Returns false if it does not within ten minutes.
+  /// Lets time pass until `done()` returns true, in steps that grow. Returns false if it does not
+  /// within `limit`.
   template <class Done>
-  bool run_until(Done done) {
-    for (int i = 0; i < 60 && !done(); ++i) world.run_for(std::chrono::seconds(10));
+  bool run_until(Done done, std::chrono::milliseconds limit = std::chrono::minutes(10)) {
+    for (std::chrono::milliseconds step(1); step < limit && !done(); step *= 2) world.run_for(step);
     return done();
   }
   /// Ends the server. Returns false if operations of the clients, which are gone, are left.
