@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSL-1.0
-# Compiles the C++ blocks of the documents. ./test builds this target as a step of its own.
+# Compiles the C++ blocks of the documents. ./test --static builds this target.
 file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/*.md ${PROJECT_SOURCE_DIR}/docs/*/*.md)
 list(APPEND documents ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/tools/snippets.py)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${documents})

@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "api_names.txt"
 HEAD = """\
-# The names of the public headers, written by tools/api_names.py --update and compared by ./test.
+# The names of the public headers, written by tools/api_names.py --update and compared by ./test --static.
 # A line that you add or take away here is a promise made or broken: say why in the commit.
 """
 RECORDS = {"CXXRecordDecl", "ClassTemplateSpecializationDecl", "ClassTemplatePartialSpecializationDecl"}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """Adds up what the test binaries reported (tests/support/report.cpp) and prints the last line of ./test.
 
-usage: totals.py VARIANT...      such as: totals.py release dev asan tsan
+usage: totals.py [VARIANT...]      such as: totals.py release dev asan tsan; with none, only the steps count
 
 Counts of cases come from the first variant, a figure from the first one that has it; failures from all of them, from
 ctest's own list (a binary that was killed, or that failed after its end mark, counts), and from the steps of ./test
@@ -124,6 +124,9 @@ def main(names, build=Path("build")):
     for group, text in failures:
         print(f"failed: {group}: {text}")
 
+    if not names:
+        print(f"totals: failed={len(failures)}")
+        return 1 if failures else 0
     first = variants[names[0]]
     for variant in variants.values():
         first.values = variant.values | first.values
@@ -143,6 +146,4 @@ def main(names, build=Path("build")):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
     sys.exit(main(sys.argv[1:]))
