@@ -50,6 +50,12 @@ class Line(unittest.TestCase):
         self.assertEqual(line, {"cases.epoll": "1", "cases.uring": "0", "cases.sim": "1", "skipped": "1",
                                 "schedules": "0", "failed": "0"})
 
+    def test_steps_alone_are_counted_without_a_variant(self):
+        self.steps("package|documents|0", "source|clang-tidy|1")
+        status, line, failures = self.run_totals()
+        self.assertEqual((status, line), (1, {"failed": "1"}))
+        self.assertEqual(failures, ["failed: source: step clang-tidy ended with status 1"])
+
     def test_figures_are_summed_and_further_ones_follow(self):
         self.report("release", "a", "value|schedules|100", "value|fuzzed|7", "passed|case|1|ok|", "end|0")
         self.report("release", "b", "value|schedules|20", "end|0")
