@@ -14,7 +14,8 @@ test_packages=(clang-19 libclang-rt-19-dev llvm-19 clang-format-19 clang-tidy-19
 
 jobs=${BECK_JOBS:-$(nproc)}
 # ccache takes the names of the headers from the compiler, instead of preprocessing each source before it compiles it.
-export CCACHE_DEPEND=1
+# It finds what another folder of build/ has compiled with the same options, because paths are hashed from the folder.
+export CCACHE_DEPEND=1 CCACHE_BASEDIR=$PWD
 step_limit_seconds=1800
 steps_file=build/reports/steps.tsv
 beside_pid= two_lines=   # the state of the steps

@@ -10,8 +10,9 @@ source=$PWD
 consumer=$source/tests/install/consumer
 jobs=${BECK_JOBS:-$(nproc)}
 ! command -v ccache >/dev/null || export CMAKE_CXX_COMPILER_LAUNCHER=ccache
-# The code is tested elsewhere: here the library is compiled as quickly as can be, and with the same options every time,
-# so that ccache has it the second time.
+export CCACHE_BASEDIR=$source
+# The code is tested elsewhere: here the library is compiled as quickly as can be, and with the options of ./test's dev
+# build, so that ccache has it. For that WORK_DIR must be a folder of build/, too.
 quickly=(-DCMAKE_CXX_COMPILER=g++ "-DCMAKE_CXX_FLAGS_RELEASE=-O0" -DCMAKE_POSITION_INDEPENDENT_CODE=ON
   -DBECK_WERROR=ON -DBECK_UNITE=ON)
 
@@ -19,13 +20,13 @@ say() { printf '== %s\n' "$*"; }
 
 # build_and_run NAME OPTION...: configures the consumer, builds it and runs it.
 build_and_run() {
-  local name=$1
+  local folder=$work/consumer   # one for all, so that ccache knows the sources of the library that stand in it
+  say "$1"
   shift
-  say "$name"
-  rm -rf "$work/$name"
-  cmake -S "$consumer" -B "$work/$name" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@"
-  cmake --build "$work/$name" -j "$jobs" --target consumer
-  "$work/$name/consumer"
+  rm -rf "$folder"
+  cmake -S "$consumer" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@"
+  cmake --build "$folder" -j "$jobs" --target consumer
+  "$folder/consumer"
 }
 
 # with_pkg_config NAME PREFIX: builds and runs the consumer with nothing but the compiler and pkg-config.
@@ -46,10 +47,9 @@ install_as() {
   shift
   say "install $kind"
   rm -rf "$work/$kind-prefix"
-  cmake -S . -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_LIBDIR=lib \
-    "${quickly[@]}" "$@"
-  cmake --build "$work/build" -j "$jobs"
-  cmake --install "$work/build" --prefix "$work/$kind-prefix"
+  cmake -S . -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_LIBDIR=lib "${quickly[@]}" "$@"
+  cmake --build "$work" -j "$jobs"
+  cmake --install "$work" --prefix "$work/$kind-prefix"
 }
 
 expect() {
@@ -69,7 +69,7 @@ library=$work/shared-prefix/lib/libbeck.so
 soname=$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
 expect "the shared library's SONAME is libbeck.so.0" test "$soname" = libbeck.so.0
 expect "the consumer of the shared library links to it" \
-  sh -c "readelf -d '$work/package-shared/consumer' | grep -q 'NEEDED.*libbeck.so.0'"
+  sh -c "readelf -d '$work/consumer/consumer' | grep -q 'NEEDED.*libbeck.so.0'"
 expect "every public header is installed" \
   diff <(cd include && find beck -type f | sort) <(cd "$work/static-prefix/include" && find beck -type f | sort)
 expect "nothing but the headers, the library and its package files is installed" \
@@ -80,5 +80,5 @@ expect "the installed files do not name the tree they were built in" \
 # A parent project gets the library alone, without warnings turned to errors and without install rules.
 build_and_run fetch -DFROM=fetch "-DBECK_SOURCE=$source" "${quickly[@]}"
 build_and_run folder -DFROM=folder "-DBECK_SOURCE=$source" "${quickly[@]}"
-expect "a parent project gets no tests of ours" test ! -e "$work/folder/beck/tests"
+expect "a parent project gets no tests of ours" test ! -e "$work/consumer/_deps/beck-build/tests"
 say "all good"
