@@ -232,7 +232,8 @@ class io_context : public execution_context {
   std::size_t run_one_for(duration time);
   /// As run_one(), at most until `deadline`.
   std::size_t run_one_until(time_point deadline);
-  /// Runs the handlers that are ready, without blocking. Returns their number.
+  /// Runs the handlers that are ready, and those that become so meanwhile, without blocking: does
+  /// not return while each makes another one ready. Returns their number.
   std::size_t poll();
   /// Runs at most one handler that is ready, without blocking. Returns 0 or 1.
   std::size_t poll_one();
