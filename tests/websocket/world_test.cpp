@@ -13,11 +13,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <string>
 
 #include "support/report.hpp"
+#include "support/scale.hpp"
 #include "support/small_random.hpp"
 #include "websocket/handshake.hpp"
 #include "websocket/site.hpp"
@@ -163,7 +165,7 @@ tally run_world(std::uint64_t seed, bool faults) {
 }  // namespace
 
 TEST_CASE("websocket worlds: messages arrive whole and in order, or the connection ends") {
-  constexpr std::uint64_t worlds = 150;
+  const auto worlds = static_cast<std::uint64_t>(std::max(beck::test::scaled(150), 50));
   tally calm, rough;
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
     CAPTURE(seed);
@@ -179,7 +181,7 @@ TEST_CASE("websocket worlds: messages arrive whole and in order, or the connecti
   CHECK(calm.closed > calm.whole);
   CHECK(calm.echoed > worlds * 8);
   CHECK(rough.echoed > worlds);
-  beck::test::report_value("ws.worlds", 2 * worlds);
+  beck::test::report_value("ws.worlds", static_cast<long long>(2 * worlds));
 }
 
 TEST_CASE("websocket worlds: a world repeats bit for bit, keys and masks included") {
