@@ -53,3 +53,19 @@ function(beck_unite target)
   beck_write_groups(files ${target} 20 "" "" ${united})
   beck_compile_groups(${target} ${files})
 endfunction()
+
+# Precompiles the standard headers that most sources include, once for all libraries: a group then takes clang a tenth
+# less time. g++ gains nothing from it.
+function(beck_precompile_standard_headers target)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")  # or ccache never finds the same file
+  if(target STREQUAL beck)
+    target_precompile_headers(beck PRIVATE <algorithm> <array> <atomic> <chrono> <condition_variable> <coroutine>
+      <deque> <exception> <functional> <map> <memory> <mutex> <optional> <random> <source_location> <span> <string>
+      <string_view> <system_error> <thread> <tuple> <unordered_map> <utility> <variant> <vector>)
+  else()
+    target_precompile_headers(${target} REUSE_FROM beck)
+  endif()
+endfunction()
