@@ -22,7 +22,6 @@ execution::~execution() {
 }
 
 void execution::start(error_code refused) noexcept {
-  if (!sender_ && !refused) refused = beck::error::operation_aborted;  // awaited again
   if (!refused && commands() != 0) refused = sender_->start(*this);
   if (!refused && commands() != 0) return;
   for (std::uint32_t i = 0; i < commands(); ++i) {

@@ -96,6 +96,17 @@ CONFORMANCE("redis client: a call that is awaited again has no client any more")
   CHECK(s.server.integer("n") == 7);
 }
 
+CONFORMANCE("redis client: a call of no command succeeds, also when it is awaited again") {
+  client_site s;
+  const auto twice = [](auto none) -> task<> {
+    const auto first = co_await none;
+    CHECK(first);
+    const auto second = co_await none;
+    CHECK(second);
+  };
+  s.run(twice(s.db->exec_each<long>(redis::request())));
+}
+
 CONFORMANCE("redis client: a call made when another one fails waits for an attempt of its own") {
   client_site s({}, {});
   no_way nowhere;
