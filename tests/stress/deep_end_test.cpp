@@ -16,6 +16,7 @@
 #include <string>
 #include <utility>
 
+#include "base/sanitizers.hpp"
 #include "support/small_stack.hpp"
 
 using beck::async_generator;
@@ -27,7 +28,7 @@ namespace {
 
 constexpr std::size_t small_stack = 256 * 1024;
 // ThreadSanitizer keeps a stack of calls of its own, with room for 65,536.
-constexpr int levels = 100'000;
+constexpr int levels = beck::detail::thread_sanitizer ? 5'000 : 100'000;
 constexpr int levels_of_element = 2'000;  // each element passes through all of them
 
 constinit const beck::local_key<int> level;
