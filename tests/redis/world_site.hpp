@@ -8,6 +8,7 @@
 #include <beck/io/io_context.hpp>
 #include <beck/testing/check.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -43,7 +44,11 @@ struct world_site {
   /// within `limit`.
   template <class Done>
   bool run_until(Done done, std::chrono::milliseconds limit = std::chrono::minutes(10)) {
-    for (std::chrono::milliseconds step(1); step < limit && !done(); step *= 2) world.run_for(step);
+    std::chrono::milliseconds step(1);
+    for (auto left = limit; left.count() > 0 && !done(); left -= step, step *= 2) {
+      step = std::min(step, left);
+      world.run_for(step);
+    }
     return done();
   }
   /// Ends the server. Returns false if operations of the clients, which are gone, are left.

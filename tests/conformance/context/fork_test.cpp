@@ -257,8 +257,8 @@ CONFORMANCE_ON(beck::test::kernel,
     beck::ignore(co_await beck::async_copy(from, to, how));
   };
   beck::co_spawn(*ctx, copy, beck::detached);
-  const beck::duration moment(
-      100'000);  // poll() would not return while each block is ready at once
+  // poll() would not return while each block is ready at once.
+  const beck::duration moment(100'000);
   for (int i = 0; i < 50; ++i) ctx->run_for(moment);
   const auto descriptors_left = [&ctx, lowest] {
     ctx.reset();
