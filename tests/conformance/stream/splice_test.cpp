@@ -125,6 +125,35 @@ CONFORMANCE("a splice waits for room where it writes to") {
   CHECK(there.substr(held) == "abc");
 }
 
+CONFORMANCE("a splice goes on after the budget of its entry is spent, at whatever call that is") {
+  beck::io_context ctx(context_options());
+  pipe_ends before(ctx);
+  pipe_ends from(ctx);
+  pipe_ends to(ctx);
+  for (int calls = 0; calls < 20; ++calls) {
+    CAPTURE(calls);
+    outcome spliced;
+    const auto spend = [&]() -> beck::task<> {
+      const std::string bytes = pattern(20);
+      beck::ignore(before.in.write_some(buffer(bytes)));
+      char byte = 0;
+      for (int i = 0; i < calls; ++i)
+        beck::ignore(co_await before.out.async_read_some(buffer(&byte, 1)));
+      beck::ignore(from.in.write_some(buffer("abc", 3)));
+      async_splice(from.out, to.in, 6, note(spliced));
+      beck::ignore(from.in.write_some(buffer("def", 3)));
+    };
+    beck::co_spawn(ctx, spend, beck::detached);
+    beck::test::tick(ctx, beck::duration(1'000'000));
+    REQUIRE(spliced.ok());
+    char there[7] = {};
+    outcome read;
+    async_read(to.out, buffer(there, 6), note(read));
+    beck::test::run_until(ctx, read);
+    CHECK(std::string(there) == "abcdef");
+  }
+}
+
 CONFORMANCE("a splice ends with eof and what was moved when its source ends") {
   beck::io_context ctx(context_options());
   pipe_ends from(ctx);
