@@ -239,30 +239,6 @@ TEST_CASE("redirect_error leaves values alone that have an error of their own") 
   });
 }
 
-TEST_CASE("an awaitable throws no error that redirect_error has written") {
-  struct finding {
-    beck::error_code error() const { return beck::error::not_found; }
-    int value() const { throw beck::system_error(error()); }
-  };
-  struct search : beck::op<search, void(beck::error_code, int)> {
-    bool ready() { return finish(beck::error::not_found, 1); }
-    void initiate(handler done) { std::move(done)(beck::error::not_found, 1); }
-    finding await_resume() { return {}; }  // as a call of redis::client
-  };
-  beck::io_context context;
-  run_task(context, [&]() -> beck::awaitable<> {
-    beck::error_code ec;
-    const finding found = co_await search()(redirect_error(ec));
-    CHECK(ec == beck::error::not_found);
-    CHECK(found.error() == beck::error::not_found);
-    ec = {};
-    const finding other = co_await search()(redirect_error(beck::use_awaitable, ec));
-    CHECK(ec == beck::error::not_found);
-    CHECK(other.error() == beck::error::not_found);
-    CHECK_THROWS_AS(co_await search(), beck::system_error);
-  });
-}
-
 TEST_CASE("an awaitable takes the adapters as a task does") {
   beck::io_context context;
   stream_pair pair(context);

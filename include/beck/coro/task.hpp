@@ -211,13 +211,12 @@ class throwing_awaiter {
   Op& op_;
 };
 
-/// Whether awaiting A directly returns an object with error() and a value() that throws. An adapter
-/// has made its own result: redirect_error has taken the error away.
+/// Whether awaiting A directly returns an object with error() and a value() that throws.
 template <class A>
 concept gives_io_result = requires(A& a) {
   a.await_resume().error();
   a.await_resume().value();
-} && !requires { typename std::remove_reference_t<A>::mapped; };
+};
 
 /// By value or throwing is a property of the coroutine.
 template <bool Throwing>

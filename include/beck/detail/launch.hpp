@@ -9,14 +9,13 @@
 
 namespace beck::detail {
 
-/// An operation whose awaited result is the value or an exception; it allocates nothing either. An
-/// adapter has made its own result: redirect_error has taken the error away, as_tuple hands it out.
+/// An operation whose awaited result is the value or an exception; it allocates nothing either.
 template <class Op>
 class [[nodiscard]] throwing_operation : public Op {
  public:
   explicit throwing_operation(Op&& inert) : Op(static_cast<Op&&>(inert)) {}
   auto await_resume() {
-    if constexpr (requires { Op::await_resume().error(); } && !requires { typename Op::mapped; }) {
+    if constexpr (requires { Op::await_resume().error(); }) {
       return Op::await_resume().value();
     } else {
       return Op::await_resume();

@@ -88,7 +88,6 @@ template <class Adapter, class Op>
 class [[nodiscard]] mapped_operation : public Op {
  public:
   using signature = adapted_signature_t<Adapter, typename Op::signature>;
-  using mapped = Adapter;
 
   mapped_operation(const Adapter& adapter, Op&& inert)
       : Op(static_cast<Op&&>(inert)), adapter_(adapter) {}
