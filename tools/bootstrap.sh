@@ -90,10 +90,10 @@ apt_waits() {
 
 # begin_steps: forgets the steps of an earlier run. Progress goes to descriptor 3.
 begin_steps() {
+  trap end_early INT TERM HUP PIPE
   mkdir -p build/logs build/reports
   : >"$steps_file"
   { true >&3; } 2>/dev/null || exec 3>&1
-  trap end_early INT TERM HUP PIPE
 }
 
 # end_early: ends the steps under way, also those beside, and the script. A step is a process group that timeout(1)

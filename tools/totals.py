@@ -106,7 +106,10 @@ def failed_steps(path, variants):
     """Failed steps as (group, sentence); a failed run of tests is left out if its failures are known by name."""
     if not path.exists():
         return
-    for line in path.read_text().splitlines():
+    lines = path.read_text().splitlines()
+    if not lines:
+        yield "all", "no step has ended"
+    for line in lines:
         group, name, status = line.split("\t")
         named = name == "tests" and group in variants and variants[group].failures
         if status != "0" and not named:

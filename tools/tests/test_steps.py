@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 """The steps of bootstrap.sh, in two lanes: a signal ends all of them, and a lane that dies is a failed step."""
 import contextlib
+import fcntl
 import os
 import select
 import signal
@@ -13,6 +14,17 @@ BOOTSTRAP = Path(__file__).parents[1] / "bootstrap.sh"
 SECONDS_MAX = 20
 
 
+def living(session):
+    """The processes of a session that have not ended."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has just ended
+            fields = stat.read_text().rpartition(")")[2].split()
+            if int(fields[3]) == session and fields[0] != "Z":
+                found.append(int(stat.parent.name))
+    return found
+
+
 class Steps(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -20,20 +32,24 @@ class Steps(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def start(self, functions, script):
-        """Runs a script behind begin_steps and begin_beside, in a process group of its own."""
+        """Runs a script behind begin_steps and begin_beside, in a session of its own."""
         text = f"set -euo pipefail\nsource {BOOTSTRAP}\n{functions}\nbegin_steps\nbegin_beside\n{script}\n"
-        self.lifeline, held = os.pipe()  # each process holds the second end of the pipe as long as it lives
+        # Each process holds an end of this pipe as long as it lives. Low descriptors are the script's own.
+        self.lifeline, low = os.pipe()
         self.addCleanup(os.close, self.lifeline)
-        with contextlib.closing(os.fdopen(held)):
-            started = subprocess.Popen(["bash", "-c", text], cwd=self.folder, stdout=subprocess.PIPE, bufsize=0,
-                                       pass_fds=[held], start_new_session=True)
+        held = fcntl.fcntl(low, fcntl.F_DUPFD, 10)
+        started = subprocess.Popen(["bash", "-c", text], cwd=self.folder, stdout=subprocess.PIPE, bufsize=0,
+                                   pass_fds=[held], start_new_session=True)
+        os.close(low)
+        os.close(held)
         self.addCleanup(self.end, started)
         return started
 
     @staticmethod
     def end(started):
-        with contextlib.suppress(ProcessLookupError):  # all have ended, as they should
-            os.killpg(started.pid, signal.SIGKILL)
+        for process in living(started.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
         started.stdout.close()
         started.wait()
 
@@ -58,7 +74,7 @@ class Steps(unittest.TestCase):
         return (self.folder / "build/reports/steps.tsv").read_text().splitlines()
 
     def test_each_signal_ends_the_steps_of_both_lanes(self):
-        for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
             with self.subTest(signal=one.name):
                 run = self.start("late() { step beside late sleep 1000; }", "beside late\nstep first late sleep 1000")
                 begun = self.printed(run, lines=2)

@@ -55,6 +55,8 @@ class Line(unittest.TestCase):
         status, line, failures = self.run_totals()
         self.assertEqual((status, line), (1, {"failed": "1"}))
         self.assertEqual(failures, ["failed: source: step clang-tidy ended with status 1"])
+        self.steps()
+        self.assertEqual(self.run_totals()[0], 1)
 
     def test_figures_are_summed_and_further_ones_follow(self):
         self.report("release", "a", "value|schedules|100", "value|fuzzed|7", "passed|case|1|ok|", "end|0")

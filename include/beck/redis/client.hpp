@@ -47,7 +47,8 @@ struct client_stats {
 /// A call completes with (error_code, redis::reply<T>); an await returns the reply. Commands whose
 /// last byte the kernel had not taken when the connection is lost, and those that only read, are
 /// sent again over the next one; others end with the reason, and reply::outcome() is
-/// maybe_executed. A call is made once: awaited again, it ends with operation_aborted, not sent.
+/// maybe_executed. A call is made once: its commands end with operation_aborted, not sent, if it is
+/// awaited again.
 /// See docs/redis.md.
 /// Errors: the server's (redis::error by its first word); those of a connection that is not made or
 /// was lost: eof, connection_refused, timeout, server_silent, a protocol_error; wrongpass, noauth,

@@ -250,9 +250,11 @@ CONFORMANCE_ON(beck::test::kernel,
   const int lowest = ::dup(0);
   ::close(lowest);
   auto ctx = std::make_unique<beck::io_context>(context_options());
-  const auto copy = [&ctx]() -> beck::task<> {
+  bool opened = false;
+  const auto copy = [&]() -> beck::task<> {
     beck::stream_file from(*ctx, "/dev/zero", beck::stream_file::read_only);
     beck::stream_file to(*ctx, "/dev/null", beck::stream_file::write_only);
+    opened = true;
     const auto how = beck::copy_options().length(std::uint64_t{1} << 50);
     beck::ignore(co_await beck::async_copy(from, to, how));
   };
@@ -260,6 +262,7 @@ CONFORMANCE_ON(beck::test::kernel,
   // poll() would not return while each block is ready at once.
   const beck::duration moment(100'000);
   for (int i = 0; i < 50; ++i) ctx->run_for(moment);
+  REQUIRE(opened);
   const auto descriptors_left = [&ctx, lowest] {
     ctx.reset();
     int left = 0;
