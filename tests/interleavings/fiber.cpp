@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// getcontext(3), makecontext(3), swapcontext(3).
+// Stacks for the threads of a model. Their memory is kept from one execution to the next, also
+// after one that failed.
 #include "interleavings/fiber.hpp"
 
 #include <cstdlib>
@@ -28,11 +29,7 @@ void fiber::begin(function body, unsigned number) {
   fake_stack_ = nullptr;
   bottom_ = stack_.get();
   bytes_ = stack_bytes;
-  ::getcontext(&context_);
-  context_.uc_stack.ss_sp = stack_.get();
-  context_.uc_stack.ss_size = stack_bytes;
-  context_.uc_link = nullptr;
-  ::makecontext(&context_, reinterpret_cast<void (*)()>(&fiber::enter), 0);
+  stopped_at_.begin(stack_.get(), stack_bytes, &fiber::enter);
 }
 
 void fiber::change(fiber& from, fiber& to) noexcept {
@@ -41,7 +38,7 @@ void fiber::change(fiber& from, fiber& to) noexcept {
   if (__sanitizer_start_switch_fiber != nullptr) {
     __sanitizer_start_switch_fiber(&from.fake_stack_, to.bottom_, to.bytes_);
   }
-  ::swapcontext(&from.context_, &to.context_);
+  detail::stopped_place::change(from.stopped_at_, to.stopped_at_);
   from.arrive();
 }
 

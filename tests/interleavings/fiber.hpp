@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A stack that one operating system thread switches to and from (ucontext). The checker runs each
+// A stack that one operating system thread switches to and from. The checker runs each
 // thread of a model on one, so that it alone decides who goes on. AddressSanitizer is told of every
 // switch; ThreadSanitizer is not, and has nothing to find in a single thread.
 #pragma once
@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <memory>
 
-#include <ucontext.h>
+#include "io/system/stopped_place.hpp"
 
 namespace beck::interleavings {
 
@@ -32,7 +32,7 @@ class fiber {
   static void enter() noexcept;
   void arrive() noexcept;
 
-  ucontext_t context_{};
+  detail::stopped_place stopped_at_;
   std::unique_ptr<char[]> stack_;  // none: the thread's own stack
   function body_ = nullptr;
   unsigned number_ = 0;

@@ -282,9 +282,9 @@ void sim_pipe::reserve(std::size_t bytes) {
   std::vector<char> larger(std::max(std::bit_ceil(bytes), ring_bytes_min));
   for (std::uint64_t from = read_; from != sent_;) {
     const auto run = std::min(static_cast<std::size_t>(sent_ - from), ring_.size() - at(from));
-    for (std::size_t i = 0; i < run; ++i) {
-      larger[static_cast<std::size_t>(from + i) & (larger.size() - 1)] = ring_[at(from) + i];
-    }
+    // At least twice as large, it has room for the piece without a second one.
+    std::memcpy(&larger[static_cast<std::size_t>(from) & (larger.size() - 1)], &ring_[at(from)],
+                run);
     from += run;
   }
   ring_.swap(larger);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Fibers by getcontext(3), makecontext(3) and swapcontext(3), with stacks of mmap(2) that end at an
-// inaccessible page.
+// Fibers with stacks of mmap(2) that end at an inaccessible page.
 #include <cxxabi.h>
 
 #include <cstring>
@@ -9,7 +8,6 @@
 #include <vector>
 
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include <beck/base/assert.hpp>
 #include <beck/detail/frame_end.hpp>
@@ -17,6 +15,7 @@
 #include <beck/detail/runner.hpp>
 
 #include "io/system/fiber.hpp"
+#include "io/system/stopped_place.hpp"
 
 // Weak: each exists in a build with its sanitizer.
 extern "C" {
@@ -80,9 +79,12 @@ struct fiber::machine {
   /// Tells AddressSanitizer that the fiber's stack is in use again.
   void arrive() noexcept;
 
+  /// Returns the lowest byte of the stack.
+  void* stack() const noexcept { return static_cast<char*>(memory) + guard_bytes; }
+
   void* memory;
-  ucontext_t own{};
-  ucontext_t resumer{};
+  stopped_place own;
+  stopped_place resumer;
   fiber* resumed_on = nullptr;  // current() before resume()
   fiber_state state;
   exceptions_in_flight exceptions;
@@ -106,14 +108,10 @@ fiber::machine::machine()
   if (memory == MAP_FAILED) throw std::bad_alloc();
   ::mprotect(memory, guard_bytes, PROT_NONE);
   if (__tsan_create_fiber != nullptr) known_as = __tsan_create_fiber(0);
-  ::getcontext(&own);
-  own.uc_stack.ss_sp = static_cast<char*>(memory) + guard_bytes;
-  own.uc_stack.ss_size = stack_bytes;
-  own.uc_link = nullptr;
   constexpr std::size_t kept_free = stack_bytes / 16;
-  state.room_floor = reinterpret_cast<std::uintptr_t>(own.uc_stack.ss_sp) + kept_free;
+  state.room_floor = reinterpret_cast<std::uintptr_t>(stack()) + kept_free;
   state.room_bytes = stack_bytes - kept_free;
-  ::makecontext(&own, &fiber::enter, 0);
+  own.begin(stack(), stack_bytes, &fiber::enter);
 }
 
 fiber::machine::~machine() {
@@ -123,13 +121,13 @@ fiber::machine::~machine() {
 
 void fiber::machine::go() noexcept {
   if (__sanitizer_start_switch_fiber != nullptr) {
-    __sanitizer_start_switch_fiber(&resumer_fake_stack, own.uc_stack.ss_sp, stack_bytes);
+    __sanitizer_start_switch_fiber(&resumer_fake_stack, stack(), stack_bytes);
   }
   if (known_as != nullptr) {
     resumer_known_as = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(known_as, 0);
   }
-  ::swapcontext(&resumer, &own);
+  stopped_place::change(resumer, own);
   if (__sanitizer_finish_switch_fiber != nullptr) {
     __sanitizer_finish_switch_fiber(resumer_fake_stack, nullptr, nullptr);
   }
@@ -140,7 +138,7 @@ void fiber::machine::come_back() noexcept {
     __sanitizer_start_switch_fiber(&fake_stack, resumer_bottom, resumer_bytes);
   }
   if (known_as != nullptr) __tsan_switch_to_fiber(resumer_known_as, 0);
-  ::swapcontext(&own, &resumer);
+  stopped_place::change(own, resumer);
   arrive();
 }
 
